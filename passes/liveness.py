@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -119,8 +119,19 @@ class Liveness(Analysis[LivenessTable]):
         intervals.follow(graph, inner)
         return intervals
 
-    def owners(self, graph: Graph, last: Mapping[Value, int]) -> dict[Value, Value]:
-        """The storage each value lies in."""
+    def owners(
+        self,
+        graph: Graph,
+        last: Mapping[Value, int],
+        is_view: Callable[[Node], bool] = lambda node: node.op.kind is Kind.VIEW,
+    ) -> dict[Value, Value]:
+        """The storage each value lies in.
+
+        Args:
+            graph: whose values.
+            last: step after which each is gone.
+            is_view: whether a node's first result shows its first operand.
+        """
         owner: dict[Value, Value] = {v: v for v in graph.inputs}
         free_after: dict[Value, int] = {v: last[v] for v in graph.inputs}
         for step, node in enumerate(graph.nodes):
@@ -134,7 +145,7 @@ class Liveness(Analysis[LivenessTable]):
                     if written not in owner:
                         continue  # a stored tensor in its next state
                     home = owner[written]
-                elif kind is Kind.VIEW and i == 0 and source is not None:
+                elif is_view(node) and source is not None and (i == 0 or kind is not Kind.VIEW):
                     if source not in owner:
                         continue  # shows a stored tensor, or a value of the graph around
                     home = owner[source]

@@ -20,7 +20,8 @@ from perfc.ir.facts import Origin
 from perfc.ir.op import Kind
 from perfc.ir.record import record
 from perfc.ir.types import dtype_named
-from perfc.machine import Machine, Unit, load_machine
+from perfc.machine import Machine, Unit
+from perfc.machine.files import whole_card
 from perfc.measure import dataset
 from perfc.measure.fit_file import replace_target
 from perfc.measure.rows import KernelRow, subject_of
@@ -74,7 +75,7 @@ def adapt_target(
         AdaptError: no row of a class that has weights, or times that are no positive numbers.
         TargetError: the file would not be valid.
     """
-    machine = load_machine(target)
+    machine = whole_card(target)
     measured = list(probes(machine)) if rows is None else read(rows)
     if not measured and rows is not None:
         raise AdaptError("no rows", where=str(rows))

@@ -115,8 +115,12 @@ def meant(key: str, known: Sequence[str]) -> str:
 
 
 def target_of(name: str, path: Path) -> str:
-    """A target as the file at ``path`` names it: a file is from its folder."""
-    return str(path.parent / name) if name.endswith(".toml") or "/" in name else name
+    """A target as the file at ``path`` names it: a file of a card is from its folder."""
+    from perfc.machine import split
+
+    card, profile = split(name)
+    is_file = card.endswith(".toml") or "/" in card
+    return str(path.parent / name) if is_file else f"{card}/{profile}" if profile else card
 
 
 def line_in(text: str, table: str, name: str) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from perfc.ir.record import frozen
+from perfc.machine import Profile, load_machine, partition_of
 
 GB = 1e9
 
@@ -27,20 +28,25 @@ A100_40GB = (
     MigProfile("7g.40gb", 40 * GB),
 )
 """The four that the paper considers."""
-A100_80GB = (
-    MigProfile("1g.10gb", 10 * GB),
-    MigProfile("2g.20gb", 20 * GB),
-    MigProfile("3g.40gb", 40 * GB),
-    MigProfile("7g.80gb", 80 * GB),
-)
-"""The same of the larger one (NVIDIA, Multi-Instance GPU User Guide)."""
 
 
 def profiles(target: str) -> tuple[MigProfile, ...]:
-    """Those of a target by its name; none where they are not known."""
-    if not target.startswith("a100"):
-        return ()
-    return A100_80GB if target.endswith("80gb") else A100_40GB
+    """Those of a target that the paper would consider; none where no file lists its slices.
+
+    With each number of compute slices the smallest memory, where it is larger than with fewer.
+    """
+    partition = partition_of(load_machine(target))
+    found: list[MigProfile] = []
+    for profile in sorted(partition.profiles if partition else (), key=_size):
+        capacity_bytes = int(profile.name.partition(".")[2].removesuffix("gb")) * GB
+        is_first = not found or not profile.name.startswith(found[-1].name.partition(".")[0])
+        if is_first and (not found or capacity_bytes > found[-1].capacity_bytes):
+            found.append(MigProfile(profile.name, capacity_bytes))
+    return tuple(found)
+
+
+def _size(profile: Profile) -> tuple[int, int]:
+    return profile.compute_slices, profile.capacity_bytes
 
 
 def mig_profile(

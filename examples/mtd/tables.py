@@ -8,15 +8,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from textwrap import fill
 
+import network
 import thesis
-import training_graph
 
 import perfc
 from perfc.api import Report
 
 DTYPES = {"single": "", "mixed": "f16"}
-"""Mixed precision is taken for f16 everywhere; casts and f32 master weights are left out."""
-PHASES = ("forward", "backward", "optimizer")
+"""Of inference: mixed precision is taken for f16 everywhere."""
+AUTOCAST = {"single": "", "mixed": "amp-f16"}
+"""Of training: autocast, parameters in f32."""
+PHASES = ("forward", "loss", "backward", "optimizer")
 
 
 def show(title: str, header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
@@ -42,21 +44,23 @@ def percent(share: float | None) -> str:
 
 @cache
 def step(gpu: str, batch: int, precision: str) -> Report:
-    """The analysis of one training step on a GPU, operator by operator."""
+    """The analysis of one training step on a GPU, operator by operator: `perfc --train adam`."""
     return perfc.analyze(
-        training_graph.model(),
+        network.PATH,
         thesis.TARGETS[gpu],
         dims={"batch": batch},
         runtime="eager",
-        dtype=DTYPES[precision],
+        dtype=AUTOCAST[precision],
+        train="adam",
+        loss="mse",
     )
 
 
 def phases(report: Report) -> dict[str, float]:
-    """Seconds of forward, backward and optimiser, with launches."""
+    """Seconds of forward, loss, backward and optimiser, with launches."""
     found: defaultdict[str, list[float]] = defaultdict(list)
     for k in report.roofline.kernels:
-        found[k.kernel.anchor.name.partition("/")[0]].append(k.time_s)
+        found[k.kernel.anchor.loc.phase.value].append(k.time_s)
     return {p: math.fsum(found[p]) for p in PHASES}
 
 

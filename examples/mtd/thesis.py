@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from perfc.expenses.offers import all_offers
+
 TARGETS = {"V100": "v100-sxm2-16gb", "A100": "a100-sxm4-40gb"}
 """Section 3.3.1.1: JUWELS cluster and booster, four GPUs a node."""
 
@@ -90,28 +92,40 @@ MIG_PROFILES = ((0.25, "7_5GB"), (0.50, "3_10GB"), (0.75, "2_20GB"), (1.0, "1_40
 
 @dataclass(frozen=True)
 class Instance:
-    """One row of table 3.4."""
+    """One row of table 3.4; its price is an entry of ``perfc/expenses/prices``."""
 
     cloud: str
     name: str
     device: str
     gpus: int
-    usd_per_hour: float
     total_usd: float
+
+    @property
+    def usd_per_hour(self) -> float:
+        """Of all its GPUs."""
+        asked = {"NVIDIA A100": {4: ", 4"}, "NVIDIA V100": {4: ", 4"}}.get(self.name, {})
+        name = self.name + asked.get(self.gpus, "")
+        cloud = {"GCP": "google-cloud"}.get(self.cloud, self.cloud.lower())
+        offer = next(
+            o
+            for o in all_offers()[""]
+            if (o.cloud, o.instance) == (cloud, name) and "table 3.4" in o.source
+        )
+        return round(offer.per_hour * offer.gpus, 2)
 
 
 INSTANCES = (
-    Instance("AWS", "p4d.24xlarge", "A100", 8, 32.77, 120.92),
-    Instance("AWS", "p3.2xlarge", "V100", 1, 3.06, 19.52),
-    Instance("AWS", "p3.8xlarge", "V100", 4, 12.24, 53.12),
-    Instance("GCP", "NVIDIA A100", "A100", 1, 2.93, 13.03),
-    Instance("GCP", "NVIDIA A100", "A100", 4, 11.74, 43.32),
-    Instance("GCP", "NVIDIA V100", "V100", 1, 2.48, 15.82),
-    Instance("GCP", "NVIDIA V100", "V100", 4, 9.92, 43.05),
-    Instance("AZURE", "NC6s v3", "V100", 1, 3.06, 19.52),
-    Instance("AZURE", "NC24rs v3", "V100", 4, 13.46, 58.41),
-    Instance("AZURE", "NC24ads v4", "A100", 1, 3.67, 16.33),
-    Instance("AZURE", "NC96ads v4", "A100", 4, 14.69, 54.20),
+    Instance("AWS", "p4d.24xlarge", "A100", 8, 120.92),
+    Instance("AWS", "p3.2xlarge", "V100", 1, 19.52),
+    Instance("AWS", "p3.8xlarge", "V100", 4, 53.12),
+    Instance("GCP", "NVIDIA A100", "A100", 1, 13.03),
+    Instance("GCP", "NVIDIA A100", "A100", 4, 43.32),
+    Instance("GCP", "NVIDIA V100", "V100", 1, 15.82),
+    Instance("GCP", "NVIDIA V100", "V100", 4, 43.05),
+    Instance("AZURE", "NC6s v3", "V100", 1, 19.52),
+    Instance("AZURE", "NC24rs v3", "V100", 4, 58.41),
+    Instance("AZURE", "NC24ads v4", "A100", 1, 16.33),
+    Instance("AZURE", "NC96ads v4", "A100", 4, 54.20),
 )
 """Table 3.4. The p4d row has eight A100 and the time of four."""
 RUNS = 10
@@ -120,3 +134,25 @@ CPU_USD_PER_HOUR, CPU_S = 0.68, 5.15
 """Section 3.4.5: c5.4xlarge, one inference."""
 INFERENCES = 10_000
 INFERENCE_USD = {"c5.4xlarge": 9.724, "GCP A100": 0.301}
+
+
+@dataclass(frozen=True)
+class Dippm:
+    """One row of table 4.5."""
+
+    model: str
+    batch: int
+    profile: str
+    predicted_mb: int
+    actual_mb: int
+
+
+DIPPM = (
+    Dippm("densenet121", 8, "1g.5gb", 2865, 3272),
+    Dippm("densenet121", 32, "2g.10gb", 5952, 6294),
+    Dippm("swin_base_patch4", 2, "1g.5gb", 2873, 2944),
+    Dippm("swin_base_patch4", 16, "2g.10gb", 6736, 6156),
+    Dippm("convnext_base", 4, "1g.5gb", 4771, 1652),
+    Dippm("convnext_base", 128, "7g.40gb", 26439, 30996),
+)
+"""Table 4.5: profile and memory as predicted, and the memory measured."""

@@ -2,10 +2,10 @@
 
     python examples/mtd/training.py
 
-The training step is a graph of its own: forward, loss, backward as further operators, Adam
-(training_graph.py). Its kernel time by the roofline, times the steps of an epoch, stands beside the
-epoch that the dissertation measured; their ratio is the share of the epoch in which the GPU is
-busy, beside its measured GPU usage.
+The training step is `perfc analyze --train adam --loss mse`: forward, loss, backward, update. Its
+kernel time by the roofline, times the steps of an epoch, stands beside the epoch that the
+dissertation measured; their ratio is the share of the epoch in which the GPU is busy, beside its
+measured GPU usage.
 """
 
 from __future__ import annotations
@@ -73,8 +73,7 @@ def main() -> None:
         "whole epoch by our reading too; more than all of it, for the sustained line counts every "
         "convolution directly and cuDNN may use minimal filtering, as the floor allows. The A100's "
         "epoch is bound by its host: kernels fill a fifth to two fifths of it, by our roofline as "
-        "by the measured usage. Left out: data loading; casts, layout changes and f32 master "
-        "weights of mixed precision (most of all in the V100's mixed rows); TensorFlow's bias "
+        "by the measured usage. Left out: data loading; layout changes; TensorFlow's bias "
         "kernels; workspace."
     )
 

@@ -30,8 +30,9 @@ def predictor() -> str:
 
 
 def of_target(machine: Machine) -> str:
-    """SHA-256 of a target's file."""
-    return hashlib.sha256(machine.path.read_bytes()).hexdigest()
+    """SHA-256 of a target's file, and of how a slice of it is cut."""
+    cut = "" if machine.slice is None else repr(machine.slice)
+    return hashlib.sha256(machine.file.read_bytes() + cut.encode()).hexdigest()
 
 
 def of_file(path: Path) -> str:

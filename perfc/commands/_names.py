@@ -158,6 +158,20 @@ def modes() -> Iterable[str]:
     return (mode.value for mode in Mode)
 
 
+def regions() -> Iterable[str]:
+    """Whose electricity is known."""
+    from perfc.expenses import regions as known
+
+    return known()
+
+
+def terms() -> Iterable[str]:
+    """On what terms machines are rented."""
+    from perfc.expenses import Terms
+
+    return (one.value for one in Terms)
+
+
 def optimizers() -> Iterable[str]:
     """Optimisers of training steps."""
     from perfc.passes.training.optimizer import names

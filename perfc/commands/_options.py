@@ -123,8 +123,16 @@ def sized_model(model: str, dims: dict[str, int]) -> Module:
     return replace(module, symbols=tuple(replace(s, is_bound=False) for s in typed.symbols))
 
 
+AUTO = "auto"
+"""A batch that is looked for."""
+FINDING_BATCHES = frozenset({"fit"})
+"""Commands that look for one."""
+
+
 def axis_text(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
-    """A number, or what `sweep` takes for a range."""
+    """A number, or what `sweep` takes for a range; `auto` where a command looks for it."""
+    if value == AUTO and ctx.command.name in FINDING_BATCHES:
+        return value
     if value is not None and (not value or set(value) - set("0123456789:*,")):
         raise click.BadParameter(f"{value[:32]!r} is not a number, as in {param.opts[-1]} 8")
     if value is not None and not value.strip("0"):

@@ -47,6 +47,9 @@ DOCUMENT = ("compare", "perfc.comparison.data_form:ComparisonView")
 @click.option("--sort", type=Names(_names.orders), default="time", show_default=True, metavar="KEY",
               help="time, floor, throughput, energy, memory, price, target, or given.")  # fmt: skip
 @click.option("--slo", metavar="TIME", help="Time that a run may take, e.g. 10ms; marks the rows.")
+@click.option("--region", type=Names(_names.regions), metavar="NAME",
+              help="Whose electricity: adds the CO2 of a million; a name, or grams a kWh."
+              )  # fmt: skip
 @click.option("--no-predict", is_flag=True, help="Times at measured rates, no prediction.")
 @format_options(*FORMATS)
 @color_option
@@ -55,6 +58,7 @@ def command(
     models: tuple[str, ...],
     sort: str,
     slo: str | None,
+    region: str | None,
     no_predict: bool,
     form: str,
     output: Path | None,
@@ -64,9 +68,9 @@ def command(
     One row each for a machine, with the expected time, its range, throughput, energy and whether
     memory holds it. --runtime and --dtype take several names with commas too, and `-t all` is every
     target. With --slo the exit code is 1 if no row is expected to be in time. Prices are those that
-    perfc.toml ([prices]) or a target file ([price]) states.
+    perfc.toml ([prices]) or a target file ([price]) states, else those of dated tables.
     """
-    found = compared(options, models, sort=sort, slo=slo, predict=not no_predict)
+    found = compared(options, models, sort=sort, slo=slo, region=region, predict=not no_predict)
     show(found, form, output)
     return 0 if found.holds else FINDINGS
 
@@ -77,6 +81,7 @@ def compared(
     *,
     sort: str = "time",
     slo: str | None = None,
+    region: str | None = None,
     predict: bool = True,
 ) -> Comparison:
     """The comparison that the options ask for.
@@ -85,7 +90,8 @@ def compared(
         PerfcError: a model cannot be read, an option is none, or a target is not known.
     """
     from perfc.choice import member
-    from perfc.comparison import Order, Prices, compare
+    from perfc.comparison import Order, compare
+    from perfc.expenses import Prices, region_named
 
     order: Order = member(Order, sort, "--sort")
     slo_s = None if slo is None else time_of(slo)
@@ -96,8 +102,11 @@ def compared(
 
         for model in models:
             options.note_axes(read(model, settings[0].deployment.dims, options.contents)[0])
-    prices = Prices.read(options.file)
-    return compare(settings, machines, order=order, slo_s=slo_s, prices=prices, predict=predict)
+    where = None if region is None else region_named(region)
+    return compare(
+        settings, machines, order=order, slo_s=slo_s, prices=Prices.read(options.file),
+        region=where, predict=predict,
+    )  # fmt: skip
 
 
 def time_of(text: str) -> float:

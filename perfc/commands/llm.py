@@ -23,10 +23,9 @@ from ._parallel import parallel_options
 from ._report import color_option
 
 if TYPE_CHECKING:
-    from perfc.comparison.prices import Prices
+    from perfc.expenses import Prices
     from perfc.parallel import Parallel
     from perfc.report.document import Document
-    from perfc.serving.power import Grid
 
 DOCUMENT = ("llm", "perfc.serving.service:ServingReport")
 """Name of the JSON that the command writes, and the type that its schema is read off."""
@@ -147,6 +146,7 @@ def serve(
     **load: Any,
 ) -> int:
     """Serve CONFIG under a load."""
+    from perfc.expenses import region_named
     from perfc.serving import llm
     from perfc.serving.views import document
 
@@ -158,7 +158,7 @@ def serve(
     report = llm(
         model, target, runtime=runtime, dtype=stated(options, "dtype", ""),
         runtime_version=stated(options, "runtime_version", ""), prices=prices(options),
-        grid=grid_of(grid), parallel=parallel, has_parts=True, **load,
+        grid=region_named(grid, "--grid"), parallel=parallel, has_parts=True, **load,
     )  # fmt: skip
     if form == "html":
         from perfc.html.serving_page import serving_page
@@ -228,26 +228,9 @@ def stated(options: DeploymentOptions, field: str, default: str) -> str:
 
 def prices(options: DeploymentOptions) -> Prices:
     """What the project's file says machines cost."""
-    from perfc.comparison.prices import Prices
+    from perfc.expenses import Prices
 
     return Prices.read(options.file)
-
-
-def grid_of(text: str) -> Grid:
-    """A grid by its name, or by its grams of CO2 a kWh.
-
-    Raises:
-        ParseError: neither.
-    """
-    from perfc.serving.power import Grid, grid_named
-
-    try:
-        grams = float(text)
-    except ValueError:
-        return grid_named(text)
-    if not 0 <= grams <= 1e5:
-        raise ParseError(f"{text} g a kWh", where="--grid", hint="0 to 100000")
-    return Grid("--grid", grams, "stated", "now")
 
 
 def show(schema: str, report: object, document: Document, form: str, output: Path | None) -> None:

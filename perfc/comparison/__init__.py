@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from perfc.expenses import Offer, Prices
+
 from .data_form import ComparisonView, to_csv, to_json
-from .prices import HourlyPrice, Prices
 from .rows import Comparison, Order, Row, Setting, Standing, compare, compare_models
 from .views import document
 
 __all__ = [
     "Comparison",
     "ComparisonView",
-    "HourlyPrice",
+    "Offer",
     "Order",
     "Prices",
     "Row",

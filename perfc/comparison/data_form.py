@@ -42,9 +42,15 @@ class RowView:
         fits: whether that is enough.
         price_per_hour: of the machine.
         price_per_million: of a million items, the machine never idle.
+        price_low_per_million: lower end of its range, which is that of the time.
+        price_high_per_million: upper end.
         currency: of both prices.
         price_source: who states the price.
         price_date: of the statement.
+        carbon_g_per_million: CO2 equivalent of a million items: of board, host and centre.
+        carbon_low_g_per_million: lower end of its range.
+        carbon_high_g_per_million: upper end.
+        region: whose electricity it is.
         confidence: grade of the expected time.
         confidence_reason: why it is no other.
         limited_by: what takes most of the time.
@@ -74,9 +80,15 @@ class RowView:
     fits: bool | None
     price_per_hour: float | None
     price_per_million: float | None
+    price_low_per_million: float | None
+    price_high_per_million: float | None
     currency: str | None
     price_source: str | None
     price_date: str | None
+    carbon_g_per_million: float | None
+    carbon_low_g_per_million: float | None
+    carbon_high_g_per_million: float | None
+    region: str
     confidence: str | None
     confidence_reason: str | None
     limited_by: str | None
@@ -90,6 +102,8 @@ class RowView:
         """What is said of a row, beside the time that a run may take."""
         verdict, price = row.verdict, row.price
         energy, sure, memory = verdict.energy, verdict.confidence, verdict.memory
+        million = row.bill_per_million
+        cost, carbon = million.price, million.carbon_g
         return cls(
             verdict.model, verdict.target, verdict.machine, row.runtime, row.dtype,
             row.time_s, verdict.expected.low, verdict.expected.high, verdict.floor_s,
@@ -98,8 +112,11 @@ class RowView:
             None if energy is None else energy.low, None if energy is None else energy.high,
             memory.total_bytes, memory.capacity_bytes, memory.fits,
             None if price is None else price.per_hour, row.price_per_million,
+            None if cost is None else cost.low, None if cost is None else cost.high,
             None if price is None else price.currency, None if price is None else price.source,
             None if price is None else price.date,
+            None if carbon is None else carbon.mid, None if carbon is None else carbon.low,
+            None if carbon is None else carbon.high, million.region.name,
             sure.grade.value if sure else None, (sure.reason or None) if sure else None,
             verdict.limits[0].title if verdict.limits else None,
             dict(row.sizes), tuple(sorted(row.sizes.keys() - row.given)),

@@ -8,17 +8,18 @@ from dataclasses import field
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Unpack
 
+from perfc.analyzers.runs.power_cap import cap_law
 from perfc.api import Model, analyze
 from perfc.choice import member
 from perfc.deployment import Deployment, DeploymentKeywords
 from perfc.errors import ParseError
+from perfc.expenses import HOST, Bill, Host, Offer, Prices, Region, region_named
+from perfc.expenses.regions import WORLD
 from perfc.frontend.torch_module import exported, is_torch_module
 from perfc.ir.record import record
 from perfc.machine import load_machine
 from perfc.presentation import WIDTH, data_frame
 from perfc.report import Verdict
-
-from .prices import HourlyPrice, Prices
 
 if TYPE_CHECKING:
     import pandas
@@ -84,6 +85,8 @@ class Row:
         labels: what people read for those keys.
         given: those that nobody had to assume.
         price: of the machine; None where nobody states one.
+        region: whose electricity it is; None for the world's.
+        host_share: of a host that the machine has; a slice has its card's share.
     """
 
     verdict: Verdict
@@ -92,7 +95,9 @@ class Row:
     sizes: Mapping[str, int]
     labels: Mapping[str, str]
     given: frozenset[str]
-    price: HourlyPrice | None
+    price: Offer | None
+    region: Region | None = None
+    host_share: float = 1.0
 
     @property
     def time_s(self) -> float:
@@ -115,6 +120,36 @@ class Row:
         if self.price is None:
             return None
         return self.price.of(self.time_s) / self.verdict.throughput.per_run * MILLION
+
+    def bill(
+        self,
+        runs: float = 1.0,
+        *,
+        host: Host = HOST,
+        pue: float | None = None,
+        power_limit_w: float = math.inf,
+    ) -> Bill:
+        """What so many runs come to: time, energy, carbon and money.
+
+        Args:
+            runs: how many.
+            host: around each board; a slice has its share.
+            pue: of the centre, where the tables' is not meant.
+            power_limit_w: of the board, below its own.
+        """
+        time_s, board_j = self.verdict.expected, self.verdict.energy
+        if board_j is not None and time_s.mid > 0 and power_limit_w < math.inf:
+            law, demand = cap_law(), power_limit_w * time_s.mid / board_j.mid
+            longer, less = law.time(demand), law.power(demand)
+            time_s, board_j = time_s * longer, board_j * (longer * less)
+        where = self.region or region_named(WORLD)
+        around = host.part(self.host_share)
+        return Bill.of(time_s, board_j, where, self.price, runs=runs, host=around, pue=pue)
+
+    @property
+    def bill_per_million(self) -> Bill:
+        """What a million images, tokens or runs come to."""
+        return self.bill(MILLION / self.verdict.throughput.per_run)
 
     def standing(self, slo_s: float) -> Standing:
         """How the row stands to a time that a run may take."""
@@ -147,12 +182,14 @@ class Comparison:
         order: of the rows; what does not fit into memory comes behind what does.
         slo_s: time that a run may take; None where nobody said one.
         is_predicted: whether times are predictions; else they are those at measured rates.
+        region: whose electricity was asked for; None where nobody said.
     """
 
     rows: tuple[Row, ...]
     order: Order
     slo_s: float | None
     is_predicted: bool
+    region: Region | None = None
 
     def __repr__(self) -> str:
         """The table that ``perfc compare`` prints."""
@@ -210,6 +247,7 @@ def compare(
     order: Order = Order.TIME,
     slo_s: float | None = None,
     prices: Prices | None = None,
+    region: Region | None = None,
     predict: bool = True,
     on_row: Callable[[Row], None] | None = None,
 ) -> Comparison:
@@ -221,6 +259,7 @@ def compare(
         order: of the rows.
         slo_s: time that a run may take.
         prices: stated by a project.
+        region: whose electricity it is; the world's where it is None.
         predict: whether times are predicted.
         on_row: called with each row that is done.
 
@@ -237,12 +276,13 @@ def compare(
             how = report.deployment
             row = Row(
                 Verdict.of(report, predict=predict), how.table_name, how.dtype, dict(report.env),
-                report.source.labels, frozenset(report.given), known.of(machine),
+                report.source.labels, frozenset(report.given), known.of(machine), region,
+                1.0 if machine.slice is None else machine.slice.card_share,
             )  # fmt: skip
             rows.append(row)
             if on_row is not None:
                 on_row(row)
-    found = Comparison(tuple(rows), order, slo_s, predict)
+    found = Comparison(tuple(rows), order, slo_s, predict, region)
     if order is Order.PRICE and not found.currency:
         some = any(r.price is not None for r in rows)
         what = "prices are in several currencies" if some else "no price is known"
@@ -251,7 +291,7 @@ def compare(
     if order is Order.GIVEN:
         return found
     ordered = sorted(rows, key=lambda r: (not r.fits, _KEYS[order](r)))
-    return Comparison(tuple(ordered), order, slo_s, predict)
+    return Comparison(tuple(ordered), order, slo_s, predict, region)
 
 
 def compare_models(
@@ -262,6 +302,7 @@ def compare_models(
     order: str = "time",
     slo_s: float | None = None,
     prices: Prices | None = None,
+    region: str | None = None,
     values: Mapping[str, Any] | None = None,
     deployment: Deployment | None = None,
     **keywords: Unpack[DeploymentKeywords],
@@ -275,7 +316,8 @@ def compare_models(
         order: of the rows: ``time``, ``floor``, ``throughput``, ``energy``, ``memory``, ``price``,
             ``target`` or ``given``.
         slo_s: time that a run may take, in seconds.
-        prices: by target; else those of target files count.
+        prices: by target; else those of target files count, else those of dated tables.
+        region: whose electricity it is, by name or as grams of CO2 a kWh.
         values: contents of inputs that drive shapes.
         deployment: how the models are run, as one value.
         keywords: as of ``perfc.analyze``.
@@ -293,4 +335,5 @@ def compare_models(
     settings = [Setting(model, how, dict(values or {})) for model in several]
     machines = [load_machine(target) for target in targets]
     wanted = member(Order, order, "order")
-    return compare(settings, machines, order=wanted, slo_s=slo_s, prices=prices)
+    where = None if region is None else region_named(region, "region")
+    return compare(settings, machines, order=wanted, slo_s=slo_s, prices=prices, region=where)

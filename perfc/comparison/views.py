@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from perfc.report.document import Amount, Cell, Column, Document, Note, Part, Section, Table
 from perfc.report.units import Unit, plural, quantity
 
+from .amounts import mass
 from .rows import Comparison, Order, Row, Standing
 
 BAR = 16
@@ -99,6 +100,8 @@ def columns(
         yield Column("in_time", name), lambda r: r.standing(limit_s).value
     if any(r.price is not None for r in rows):
         yield Column("price", f"{comparison.currency or 'price'}/million".strip()), price
+    if comparison.region is not None and any(r.energy_j is not None for r in rows):
+        yield Column("carbon", "CO2/million"), carbon
     if comparison.is_predicted:
         yield Column("confidence", "confidence", is_spare=True), _grade
     yield Column("limited_by", "limited by", is_spare=True), _limit
@@ -129,6 +132,12 @@ def price(row: Row) -> str:
     if amount is None or row.price is None:
         return "—"
     return f"{amount:.3g} {row.price.currency}"
+
+
+def carbon(row: Row) -> str:
+    """CO2 of a million items."""
+    grams = row.bill_per_million.carbon_g
+    return "—" if grams is None else mass(grams.mid)
 
 
 def bar(value: float, longest: float) -> str:
@@ -163,6 +172,11 @@ def notes(comparison: Comparison) -> Iterator[tuple[str, bool]]:
     if priced:
         items = comparison.rows[0].verdict.throughput.item.value
         yield f"the price is of a million {items} on a machine that is never idle", False
+    if comparison.region is not None:
+        bill, where = comparison.rows[0].bill_per_million, comparison.region
+        grams = f"{where.carbon_g_per_kwh:g} g a kWh, {where.source}, {where.date}"
+        whole = f"board, host and centre (PUE {bill.pue:g})"
+        yield f"CO2 of {whole} in {where.name}: {grams}", False
     if comparison.order is Order.GIVEN or len(comparison.rows) < 2:
         return
     yield f"sorted by {comparison.order.value}; what does not fit comes last", False

@@ -10,6 +10,7 @@ from .payload import Json, number, text
 
 if TYPE_CHECKING:
     from perfc.comparison import Comparison, Row
+    from perfc.report.document import Document
 
 SCRIPTS = ("format", "theme", "canvas", "compare", "ready")
 TIMES = ChartBlock(
@@ -20,11 +21,16 @@ TIMES = ChartBlock(
 )
 
 
-def compare_page(found: Comparison) -> str:
-    """The comparison as an HTML document without any reference to the outside."""
+def compare_page(found: Comparison, shown: Document | None = None) -> str:
+    """The comparison as an HTML document without any reference to the outside.
+
+    Args:
+        found: rows that are drawn.
+        shown: what stands below the charts; the table of the comparison by default.
+    """
     from perfc.comparison import document
 
-    shown = document(found)
+    shown = shown or document(found)
     charts = [TIMES]
     if axis := cost_axis(found):
         hint = "Nothing is both faster and cheaper than what the line joins."

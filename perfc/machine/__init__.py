@@ -21,6 +21,7 @@ from .machine import (
     render_markdown,
     validate,
 )
+from .slices import Partition, Profile, partition_of, partitions, split
 
 __all__ = [
     "HOST",
@@ -29,7 +30,9 @@ __all__ = [
     "Listing",
     "Machine",
     "MemoryLevel",
+    "Partition",
     "Peak",
+    "Profile",
     "Rate",
     "Source",
     "Spread",
@@ -38,6 +41,9 @@ __all__ = [
     "list_clusters",
     "list_machines",
     "load_machine",
+    "partition_of",
+    "partitions",
     "render_markdown",
+    "split",
     "validate",
 ]

@@ -18,6 +18,7 @@ from perfc.whole_file import write_whole
 from .cluster_file import CLUSTER, is_cluster, parse_cluster
 from .machine import HOST, Listing, Machine, MemoryLevel, Peak, Rate, Unit
 from .schema import NAME, parse
+from .slices import sliced, split
 
 SHIPPED = Path(__file__).parents[1] / "targets"
 CLUSTERS = SHIPPED / "clusters"
@@ -92,7 +93,8 @@ def user_folder() -> Path:
     return root / "perfc" / "targets"
 
 
-def _files(folder: Path) -> list[Path]:
+def files_in(folder: Path) -> list[Path]:
+    """The TOML files of a folder by name; none where it cannot be read."""
     try:
         names = sorted(n for n in os.listdir(folder) if n.endswith(".toml"))
     except OSError:
@@ -102,7 +104,7 @@ def _files(folder: Path) -> list[Path]:
 
 def _scan(folder: Path) -> Iterator[Listing]:
     """Listings from the first lines alone: the hot path parses one file, not twenty."""
-    for path in _files(folder):
+    for path in files_in(folder):
         try:
             if not path.is_file():
                 continue
@@ -156,8 +158,11 @@ def host_path() -> Path:
 
 
 def load(name: str | os.PathLike[str]) -> Machine:
-    """Read a target by name, alias or path; ``host`` is this machine."""
+    """Read a target by name, alias or path; ``host`` is this machine, ``a100/3g.40gb`` a slice."""
     text = os.fspath(name)
+    card, profile = split(text)
+    if profile and not os.path.exists(text):
+        return sliced(load(card), profile)
     if text == HOST:
         return _read(host_path())[0]
     if not isinstance(name, str) or text.endswith(".toml") or "/" in text or os.sep in text:
@@ -174,6 +179,19 @@ def load(name: str | os.PathLike[str]) -> Machine:
     hint = "`perfc targets list` shows all"
     guess = f": did you mean {' or '.join(near)}?" if near else ""
     raise TargetError(f"no such target {text[:64]!r}{guess}", hint=hint)
+
+
+def whole_card(name: str | os.PathLike[str]) -> Machine:
+    """Read a target whose file is to be written again with more in it.
+
+    Raises:
+        TargetError: as `load`; it is a slice, which has no file.
+    """
+    machine = load(name)
+    if machine.slice is not None:
+        hint = f"take the card, {machine.name.rpartition('/')[0]}"
+        raise TargetError(f"{machine.name} is a slice and has no file", hint=hint)
+    return machine
 
 
 def install(path: Path, *, overwrite: bool) -> Path:
@@ -292,7 +310,7 @@ all that is wrong with it. It lies in `~/.config/perfc/targets` and hides a ship
 
 def page() -> str:
     """The page ``docs/targets.md``."""
-    machines = [_read(p)[0] for p in _files(SHIPPED)]
+    machines = [_read(p)[0] for p in files_in(SHIPPED)]
     titles = (
         "target|aliases|arch|f16 matrix|bf16 matrix|f32 vector|memory|bandwidth|L2|L2 bandwidth"
     )
@@ -304,6 +322,6 @@ def page() -> str:
     lines += ["", "## Clusters", "", _CLUSTERS]
     lines += ["| cluster | aliases | GPU | node | key | value | from | note |"]
     lines += ["| --- | --- | --- | --- | --- | ---: | --- | --- |"]
-    for path in _files(CLUSTERS):
+    for path in files_in(CLUSTERS):
         lines += _cluster_rows(_read(path)[0])
     return "\n".join(lines) + "\n"

@@ -13,9 +13,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from enum import Enum
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from perfc.ir.facts import Origin
 from perfc.ir.record import record
+
+if TYPE_CHECKING:
+    from .slices import Profile
 
 HOST = "host"
 """Name of the target that is this machine."""
@@ -192,8 +196,9 @@ class Machine:
         compute: by unit and element type, as the file lists them; use the methods to look up.
         memory: in order L1, L2, device; a level the file does not have is left out.
         facts: every number of the file under its key, with its source.
-        path: the file it was read from.
+        path: the file it was read from; of a slice that of its card and the profile's name.
         cluster: name of the cluster whose GPU it is; "" for a machine alone.
+        slice: the profile of a card that it is; None for a whole card.
     """
 
     name: str
@@ -208,11 +213,17 @@ class Machine:
     facts: Mapping[str, Rate]
     path: Path
     cluster: str = ""
+    slice: Profile | None = None
 
     @property
     def label(self) -> str:
         """What tables call it: the cluster, else the machine."""
         return self.cluster or self.name
+
+    @property
+    def file(self) -> Path:
+        """The file that its numbers are from: of a slice the card's."""
+        return self.path if self.slice is None else self.path.parent
 
     @property
     def sm_count(self) -> int:
@@ -357,7 +368,7 @@ def list_clusters() -> tuple[Listing, ...]:
 
 
 def load_machine(name: str | os.PathLike[str]) -> Machine:
-    """Read a target by name, alias, or path of a ``.toml`` file.
+    """Read a target by name, alias, or path of a ``.toml`` file; ``NAME/3g.20gb`` is its slice.
 
     The user's folder ``$XDG_CONFIG_HOME/perfc/targets`` (``~/.config`` by default) comes first.
     Names are compared without case, with ``-`` for spaces and underscores, and without the

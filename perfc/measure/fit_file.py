@@ -12,6 +12,7 @@ from perfc.analyzers.estimators.fitted_rates.efficiencies import HIGH, LOW, WHOL
 from perfc.errors import ParseError, TargetError
 from perfc.ir.record import record
 from perfc.machine import Machine, load_machine, validate
+from perfc.machine.files import whole_card
 from perfc.passes.runtimes import Framework, standing_for
 from perfc.whole_file import replacing
 
@@ -98,7 +99,7 @@ def fit_from(
         "note": f"total time of a model left out: {error:.1%} mean absolute error",
     }
     table = runtime or standing_for(Framework.ORT, "cpu").name
-    machine = write(load_machine(target), output, efficiencies, table, source)
+    machine = write(whole_card(target), output, efficiencies, table, source)
     return Fitted(machine, efficiencies, tuple(outcomes), version, chosen)
 
 

@@ -167,7 +167,8 @@ def _others(
     for key, rate in machine.facts.items():
         if key.startswith(("device.", "link.", "node.")) or (spread and _is_aside(key, rate)):
             rounds = _rounds(rate, lambda v: f"{v:g}") if spread else ()
-            yield key, f"{rate.value:g}", *rounds, f"[{numbers[rate.source]}]"
+            cited = " ".join(f"[{numbers[name]}]" for name in rate.source.split("+"))
+            yield key, f"{rate.value:g}", *rounds, cited
 
 
 def _is_aside(key: str, rate: Rate) -> bool:

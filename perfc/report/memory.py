@@ -10,6 +10,7 @@ from perfc.ir.record import record
 from perfc.ir.types import TensorType
 
 from .amounts import amount
+from .device_memory import DeviceMemory, parts_of
 from .document import Amount, Bars, Column, Note, Section, Table
 from .units import Unit
 
@@ -48,6 +49,7 @@ class Memory:
         peak_bytes: those bytes.
         weight_bytes: stored tensors, resident all the time.
         at_peak: largest storages alive at the peak.
+        device: what the device holds under the runtime's allocator; null where not asked for.
     """
 
     live_bytes: tuple[float, ...]
@@ -56,10 +58,16 @@ class Memory:
     peak_bytes: Amount
     weight_bytes: Amount
     at_peak: tuple[LiveValue, ...]
+    device: DeviceMemory | None = None
 
 
-def collect(report: Report) -> Memory:
-    """The memory of ``report``."""
+def collect(report: Report, *, has_device: bool = False) -> Memory:
+    """The memory of ``report``.
+
+    Args:
+        report: of a run.
+        has_device: whether the device's allocator is asked too.
+    """
     table, env = report.liveness, report.env
     line = table.timeline(env)
     step = max(range(len(line)), key=line.__getitem__) if line else None
@@ -72,6 +80,7 @@ def collect(report: Report) -> Memory:
         else amount(table.live[step], env, Unit.BYTE, is_bound=table.is_bound),
         amount(table.weight_bytes, env, Unit.BYTE),
         () if step is None else alive(report, step),
+        DeviceMemory.of(report) if has_device else None,
     )
 
 
@@ -107,7 +116,8 @@ def section(view: Memory) -> Section:
     )
     rows = tuple((v.nbytes, v.shared_by, v.name, v.type) for v in view.at_peak)
     bars = Bars(view.live_bytes, Unit.BYTE, caption)
-    return Section("memory", "memory", (bars, Table(columns, rows)))
+    device = () if view.device is None else tuple(parts_of(view.device))
+    return Section("memory", "memory", (bars, Table(columns, rows), *device))
 
 
 def bucketed(values: Sequence[float], count: int) -> list[float]:

@@ -101,7 +101,7 @@ def collect(report: Report, *, predict: bool = True) -> Views:
     distinct = pressure.repeated(report, rows)
     verdict = Verdict.of(report, predict=predict)
     unset = open_symbols(report)
-    live = memory.collect(report)
+    live = memory.collect(report, has_device=True)
     return Views(
         verdict,
         assumptions.collect(report, unset),

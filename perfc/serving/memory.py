@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from perfc.ir.record import record
+from perfc.report.footprint import CONTEXT_BYTES
 
 GIB = 1 << 30
-CONTEXT_BYTES = 0.6 * GIB
-"""What a CUDA context and the libraries of one process take; assumed, half a GiB is usual."""
 GRAPH_BYTES = 0.4 * GIB
 """Recorded graphs of decode steps; assumed."""
 BLOCK_TOKENS = 16

@@ -3,38 +3,16 @@
 from __future__ import annotations
 
 import math
-import tomllib
-from functools import cache
-from pathlib import Path
 
 from perfc.analyzers.runs.energy import idle_w, power_model
-from perfc.comparison.prices import HOUR_S, HourlyPrice, Prices
+from perfc.expenses import HOUR_S, Offer, Prices, Region, region_named
+from perfc.expenses.regions import WORLD
 from perfc.ir.record import record
 from perfc.machine import Machine
 
 from .engine import Engine
 from .metrics import MILLION, Throughput
 from .simulate import Run
-
-J_PER_KWH = 3.6e6
-TABLES = Path(__file__).with_name("expenses.toml")
-
-
-@record
-class Grid:
-    """Carbon of electricity.
-
-    Args:
-        name: of the grid.
-        carbon_g_per_kwh: grams of CO2 equivalent.
-        source: who says so.
-        date: of that.
-    """
-
-    name: str
-    carbon_g_per_kwh: float
-    source: str
-    date: str
 
 
 @record
@@ -64,37 +42,6 @@ class Expenses:
     price_date: str
 
 
-@cache
-def tables() -> tuple[dict[str, Grid], dict[str, HourlyPrice]]:
-    """The dated tables that come with perfc: grids by name, prices by target."""
-    tree = tomllib.loads(TABLES.read_text(encoding="utf-8"))
-    grids = {
-        name: Grid(name, float(t["carbon_g_per_kwh"]), t["source"], str(t["date"]))
-        for name, t in tree["grid"].items()
-    }
-    about = tree["price"]
-    prices = {
-        name: HourlyPrice(float(value), about["currency"], about["source"], str(about["date"]))
-        for name, value in about["per_hour"].items()
-    }
-    return grids, prices
-
-
-def grid_named(name: str) -> Grid:
-    """A grid of the table.
-
-    Raises:
-        ParseError: there is none of that name.
-    """
-    from perfc.errors import ParseError
-
-    grids = tables()[0]
-    if name not in grids:
-        hint = f"there are {', '.join(grids)}; or a number of grams a kWh"
-        raise ParseError(f"no grid {name[:32]!r}", where="--grid", hint=hint)
-    return grids[name]
-
-
 def run_energy_j(run: Run, engine: Engine, prefill_gpus: int = 0) -> float:
     """Energy of the boards of one engine; not a number where no power is known.
 
@@ -120,19 +67,15 @@ def run_energy_j(run: Run, engine: Engine, prefill_gpus: int = 0) -> float:
     return total * ranks + idle * prefill_gpus * run.time_s
 
 
-def price_of(machine: Machine, prices: Prices) -> HourlyPrice | None:
-    """What a project or the target's file states, else the dated table; None where nobody does."""
-    return prices.of(machine) or tables()[1].get(machine.name)
-
-
-def price_per_million(price: HourlyPrice, tokens_per_s: float) -> float:
+def price_per_million(price: Offer, tokens_per_s: float) -> float:
     """Of tokens that one GPU writes at such a rate."""
     return price.per_hour / HOUR_S / tokens_per_s * MILLION
 
 
 def expenses(
-    energy_j: float, rate: Throughput, run: Run, machine: Machine, prices: Prices, grid: Grid | None
-) -> Expenses:
+    energy_j: float, rate: Throughput, run: Run, machine: Machine, prices: Prices,
+    grid: Region | None,
+) -> Expenses:  # fmt: skip
     """What the tokens of a run cost.
 
     Args:
@@ -145,12 +88,12 @@ def expenses(
     """
     tokens = sum(s.request.output_tokens for s in run.served)
     each_j = energy_j / tokens if tokens and not math.isnan(energy_j) else None
-    known = grid or tables()[0]["world"]
-    price = price_of(machine, prices)
+    known = grid or region_named(WORLD)
+    price = prices.of(machine)
     cost = None
     if price is not None and rate.output_tokens_per_s > 0:
         cost = price_per_million(price, rate.output_tokens_per_s_per_gpu)
-    carbon = None if each_j is None else each_j * MILLION / J_PER_KWH * known.carbon_g_per_kwh
+    carbon = None if each_j is None else known.carbon_g(each_j * MILLION)
     return Expenses(
         each_j, carbon, cost, "" if price is None else price.currency,
         f"{known.name} {known.carbon_g_per_kwh:g} g/kWh", known.source, known.date,

@@ -8,9 +8,9 @@ from dataclasses import replace
 from itertools import product
 from typing import ClassVar
 
-from perfc.comparison.prices import Prices
 from perfc.durations import seconds_of
 from perfc.errors import ModelError, ParseError
+from perfc.expenses import Prices
 from perfc.frontend.config import LanguageModel, Parallel, precision_of
 from perfc.ir.record import record
 from perfc.machine import Machine
@@ -18,7 +18,7 @@ from perfc.passes.runtimes import SERVING_DEFAULT, Batching
 
 from .engine import Engine
 from .load import Load
-from .power import price_of, price_per_million
+from .power import price_per_million
 from .scheduler import Chunk
 from .service import ServingReport, report_of
 
@@ -157,7 +157,7 @@ def search(
         PerfcError: the model serves nowhere so.
     """
     known = prices or Prices()
-    each_price = {m.name: price_of(m, known) for m in machines}
+    each_price = {m.name: known.of(m) for m in machines}
     currencies = {p.currency if p is not None else "" for p in each_price.values()}
     currency = currencies.pop() if len(currencies) == 1 else ""
     found: list[tuple[Setting, Engine]] = []
@@ -220,7 +220,7 @@ def _settings(
     room = plan.sequences(load.isl + load.osl)
     if room < 1:
         return
-    price = price_of(engine.machine, prices)
+    price = prices.of(engine.machine)
     for budget, users in product(BUDGETS, USERS):
         if users > min(room, engine.kind.max_num_seqs) or budget <= users:
             continue

@@ -9,8 +9,8 @@ from dataclasses import field, replace
 from functools import lru_cache
 from typing import ClassVar
 
-from perfc.comparison.prices import Prices
 from perfc.errors import ModelError, ParseError
+from perfc.expenses import Prices, Region
 from perfc.frontend.config import LanguageModel, precision_of, read_config
 from perfc.ir.record import record
 from perfc.machine import load_machine
@@ -24,7 +24,7 @@ from .load import Load
 from .memory import MemoryPlan
 from .metrics import Latencies, Throughput, latencies, throughput
 from .parts import StepView, steps_of, with_parts
-from .power import Expenses, Grid, expenses, run_energy_j
+from .power import Expenses, expenses, run_energy_j
 from .simulate import Run, simulate
 
 MOST_ENGINES = 1 << 12
@@ -140,7 +140,7 @@ def llm(
     token_budget: int | None = None, utilization: float | None = None, prefill_gpus: int = 0,
     draft_tokens: int = 0, acceptance: float = 0.0,
     draft: str | os.PathLike[str] | LanguageModel = "",
-    prices: Prices | None = None, grid: Grid | None = None, has_parts: bool = False,
+    prices: Prices | None = None, grid: Region | None = None, has_parts: bool = False,
 ) -> ServingReport:  # fmt: skip
     """What it costs to serve a language model; the load is that of `Load`.
 
@@ -216,7 +216,7 @@ def _engine(
 
 
 def report_of(
-    engine: Engine, load: Load, engines: int, prefill_gpus: int, prices: Prices, grid: Grid | None
+    engine: Engine, load: Load, engines: int, prefill_gpus: int, prices: Prices, grid: Region | None
 ) -> ServingReport:
     """The load on so many engines.
 

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from perfc.analyzers.graph import weights
 from perfc.analyzers.graph.predictor import Budget
 from perfc.analyzers.graph.rows import Quantity
-from perfc.analyzers.papers.mig import A100_40GB, A100_80GB, profiles
+from perfc.analyzers.papers.mig import A100_40GB, GB, profiles
 from perfc.analyzers.papers.training_run import TrainingRun
 from perfc.analyzers.training.graphs.protocols import Protocol, folds
 from perfc.analyzers.whole_runs.boosted_totals import BoostedTotals
@@ -69,7 +69,11 @@ def test_a_predicted_memory_names_a_slice(tmp_path: Path) -> None:
 
 
 def test_slices_are_those_of_the_target() -> None:
-    assert profiles("a100-pcie-80gb") == A100_80GB
+    found = profiles("a100-pcie-80gb")
+    names = ["1g.10gb", "2g.20gb", "3g.40gb", "7g.80gb"]
+    assert [(p.name, p.capacity_bytes) for p in found] == [
+        (n, int(n.split(".")[1][:-2]) * GB) for n in names
+    ]
     assert profiles("a100-sxm4-40gb") == A100_40GB
     assert profiles("rtx4090") == ()
 

@@ -114,4 +114,5 @@ def test_a_slice_holds_less_than_its_name_says() -> None:
     assert mig_profile(float("nan")) is None
     assert profiles("a100-sxm4-40gb") == A100_40GB
     assert [p.capacity_bytes for p in profiles("a100-sxm4-80gb")] == [10e9, 20e9, 40e9, 80e9]
-    assert profiles("h100-sxm5-80gb") == ()
+    assert [p.name for p in profiles("a30")] == ["1g.6gb", "2g.12gb", "4g.24gb"]
+    assert profiles("l4") == ()

@@ -125,8 +125,9 @@ def test_prices_are_those_that_somebody_states(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     base = (RESNET, "-t", "a100,t4,l4", "--batch", "8")
-    assert all(r["price_per_million"] is None for r in rows(capsys, *base))
-    assert "price" not in said(capsys, "compare", *base)[1]
+    dated = {str(r["target"]): r for r in rows(capsys, *base)}
+    assert (dated["a100-sxm4-80gb"]["price_per_hour"], dated["t4"]["price_per_hour"]) == (1.3, None)
+    assert dated["a100-sxm4-80gb"]["price_date"] == "2026-05-31"
     (tmp_path / "perfc.toml").write_text(PRICES)
     found = rows(capsys, *base, "--sort", "price")
     per_hour = {"a100-sxm4-80gb": 2, "t4": 0.4, "l4": None}
@@ -147,6 +148,8 @@ def test_prices_are_those_that_somebody_states(
     row = rows(capsys, RESNET, "-t", str(own))[0]
     assert (row["currency"], row["price_per_hour"], row["price_source"]) == ("EUR", 0.9, "a list")
     code, _, err = said(capsys, "compare", RESNET, "-t", f"{own},a100", "--sort", "price")
+    (slice_,) = rows(capsys, RESNET, "-t", "a100/3g.40gb")
+    assert slice_["price_per_hour"] == 1, "half of the card's"
     assert (code, "prices are in several currencies" in err) == (2, True)
 
 
@@ -176,7 +179,9 @@ def test_a_wrong_price_is_one_line(
     ("words", "expected"),
     [
         (["--sort", "speed"], "--sort: no 'speed' (there are given, time"),
-        (["--sort", "price"], "no price is known"),
+        (["--sort", "price", "-t", "t4"], "no price is known"),
+        (["--region", "atlantis"], "no region 'atlantis'"),
+        (["-t", "a100/9g.99gb"], "has no slice '9g.99gb' (there are 1g.10gb"),
         (["--slo", "10"], "--slo: '10' has no unit"),
         (["--slo", "+5ms"], "is no time"),
         (["--slo", "0ms"], "is no time"),

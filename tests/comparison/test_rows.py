@@ -9,12 +9,12 @@ from typing import Any, cast
 
 import pytest
 
-from perfc.comparison.prices import HourlyPrice, Prices
 from perfc.comparison.rows import Comparison, Order, Row, Setting, Standing, compare
 from perfc.comparison.views import BAR, bar, columns, interval, memory
 from perfc.comparison.views import price as priced
 from perfc.deployment import Deployment
 from perfc.errors import ParseError
+from perfc.expenses import Offer, Prices
 from perfc.machine import load_machine
 from perfc.report.document import Amount
 
@@ -40,8 +40,8 @@ def test_rows_are_told_as_they_are_done_and_then_ordered() -> None:
     assert (by_name.is_predicted, found.is_predicted, found.order) == (False, True, Order.FLOOR)
 
 
-def price(amount: float, currency: str = "USD") -> HourlyPrice:
-    return HourlyPrice(amount, currency, "a list", "2026-01-31")
+def price(amount: float, currency: str = "USD") -> Offer:
+    return Offer(amount, currency, "a list", "2026-01-31")
 
 
 def row(time_s: float = 2.0, **changes: Any) -> Row:
@@ -85,7 +85,7 @@ def test_a_run_is_in_time_likely_or_not(
 
 
 def test_a_currency_is_one_or_none() -> None:
-    def currency(*prices: HourlyPrice | None) -> str:
+    def currency(*prices: Offer | None) -> str:
         return Comparison(tuple(row(price=p) for p in prices), Order.TIME, None, True).currency
 
     assert currency(price(1.0), None, price(2.0)) == "USD"
@@ -95,14 +95,16 @@ def test_a_currency_is_one_or_none() -> None:
 
 def test_an_order_by_price_needs_prices_of_one_currency() -> None:
     with pytest.raises(ParseError, match="--sort: no price is known"):
-        compare(settings(), MACHINES[:1], order=Order.PRICE, predict=False)
+        compare(settings(), MACHINES[2:], order=Order.PRICE, predict=False)
     names = [m.name for m in MACHINES[:2]]
     both = Prices({names[0]: price(1.0), names[1]: price(1.0, "EUR")})
     with pytest.raises(ParseError, match="--sort: prices are in several currencies"):
         compare(settings(), MACHINES[:2], order=Order.PRICE, prices=both, predict=False)
     known = Prices({names[0]: price(9.0)})
-    found = compare(settings(), MACHINES[:2], order=Order.PRICE, prices=known, predict=False)
-    assert [r.verdict.target for r in found.rows] == names, "what has no price comes last"
+    pair = [MACHINES[0], MACHINES[2]]
+    found = compare(settings(), pair, order=Order.PRICE, prices=known, predict=False)
+    targets = [r.verdict.target for r in found.rows]
+    assert targets == [m.name for m in pair], "what has no price comes last"
 
 
 def test_what_does_not_fit_is_marked() -> None:

@@ -9,11 +9,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
+from perfc.expenses import region_named
+from perfc.expenses.regions import WORLD
 from perfc.ir.record import record
 
 from ..evidence.tables import AIC, ML_ENERGY, TRTLLM
 from ..metrics import MILLION
-from ..power import J_PER_KWH, grid_named
 from . import predictors as ways
 from .boosted import THESIS, Settings
 from .folds import LeftOut, folds_of
@@ -269,7 +270,7 @@ def carbon(rows: Sequence[TreeRow]) -> Iterator[Carbon]:
     own = learned_from(rows, Target.ENERGY)
     if not own:
         return
-    grams = grid_named("world").carbon_g_per_kwh * MILLION / J_PER_KWH
+    grams = region_named(WORLD).carbon_g(MILLION)
     said, _ = left_out(own, lambda: ways.PlainTrees(settings=THESIS), LeftOut.RANDOM)
     for model in dict.fromkeys(row.model for row in own):
         places = [i for i, row in enumerate(own) if row.model == model]

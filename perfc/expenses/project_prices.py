@@ -1,4 +1,4 @@
-"""What a machine costs an hour: what a target file or the file of a project says, never a guess."""
+"""What a machine costs an hour: what a project says, else a target's file, else a dated table."""
 
 from __future__ import annotations
 
@@ -14,47 +14,47 @@ from perfc.machine import Machine, load_machine
 from perfc.project_file import PRICES, PROJECT, check_top
 from perfc.toml_file import line_of, parse, read_text
 
-HOUR_S = 3600.0
-LARGEST = 1e6
-"""An hour of no machine costs more, in any currency that is meant."""
+from .offers import LARGEST, Offer, Terms, offers_of
+
 _SUFFIX = "_per_hour"
 _ABOUT = ("currency", "source", "date")
 
 
 @record
-class HourlyPrice:
-    """What a machine costs.
-
-    Args:
-        per_hour: amount.
-        currency: three letters, as ``USD``.
-        source: who says so.
-        date: of that.
-    """
-
-    per_hour: float
-    currency: str
-    source: str
-    date: str
-
-    def of(self, time_s: float) -> float:
-        """What so many seconds cost."""
-        return self.per_hour * time_s / HOUR_S
-
-
-@record
 class Prices:
-    """Prices that a project states, which win over those of target files.
+    """Prices that a project states, which win over those of target files and of tables.
 
     Args:
         by_target: name of a target to its price.
+        terms: of the offers that are taken from tables.
+        cloud: that makes them; "" for any.
     """
 
-    by_target: Mapping[str, HourlyPrice] = field(default_factory=dict[str, HourlyPrice])
+    by_target: Mapping[str, Offer] = field(default_factory=dict[str, Offer])
+    terms: Terms = Terms.ON_DEMAND
+    cloud: str = ""
 
-    def of(self, machine: Machine) -> HourlyPrice | None:
-        """The price of a machine; None where nobody states one."""
-        return self.by_target.get(machine.name) or stated_by(machine)
+    def of(self, machine: Machine) -> Offer | None:
+        """The price of a machine; None where nobody states one.
+
+        A slice without a price of its own costs its share of the card.
+
+        Raises:
+            ParseError: a table that is none, or no table of such a cloud.
+        """
+        own = self.by_target.get(machine.name)
+        if own is None and machine.slice is not None:
+            card = self.by_target.get(machine.name.rpartition("/")[0])
+            own = None if card is None else card.part(machine.slice.card_share)
+        return own or stated_by(machine) or next(iter(self.offers(machine)), None)
+
+    def offers(self, machine: Machine) -> tuple[Offer, ...]:
+        """What the tables offer on these terms, the newest first, of a day the cheapest.
+
+        Raises:
+            ParseError: as `of`.
+        """
+        return offers_of(machine, self.terms, self.cloud)
 
     @classmethod
     def read(cls, path: Path | None) -> Prices:
@@ -76,7 +76,7 @@ class Prices:
         return cls(_read(tree[PRICES], lambda key: f"{path}:{line_of(text, f'{header}.{key}')}"))
 
 
-def _read(table: object, place: object) -> dict[str, HourlyPrice]:
+def _read(table: object, place: object) -> dict[str, Offer]:
     """The prices of a table.
 
     Args:
@@ -90,7 +90,7 @@ def _read(table: object, place: object) -> dict[str, HourlyPrice]:
     if not isinstance(table, dict):
         raise ParseError("prices is not a table", where=place(""), hint="write [prices]")
     about = {key: _about(table.get(key), key, place(key)) for key in _ABOUT}
-    found: dict[str, HourlyPrice] = {}
+    found: dict[str, Offer] = {}
     for name, value in table.items():
         if name in _ABOUT:
             continue
@@ -103,7 +103,7 @@ def _read(table: object, place: object) -> dict[str, HourlyPrice]:
         if not is_number or not math.isfinite(value) or not 0 < value <= LARGEST:
             hint = f"an amount of {about['currency']} an hour, as in {name} = 1.5"
             raise ParseError(f"{name} = {value!r} is no price", where=place(name), hint=hint)
-        found[machine.name] = HourlyPrice(float(value), **about)
+        found[machine.name] = Offer(float(value), about["currency"], about["source"], about["date"])
     return found
 
 
@@ -118,11 +118,11 @@ def _about(value: object, key: str, where: str) -> str:
     return text.upper() if key == "currency" else text
 
 
-def stated_by(machine: Machine) -> HourlyPrice | None:
+def stated_by(machine: Machine) -> Offer | None:
     """The price in a target's own file; None where it states none."""
     for key, rate in machine.facts.items():
         if key.startswith("price.") and key.endswith(_SUFFIX):
             currency = key.removeprefix("price.").removesuffix(_SUFFIX).upper()
-            source = machine.sources[rate.source]
-            return HourlyPrice(rate.value, currency, source.title, source.date)
+            source = machine.sources[rate.source.partition("+")[0]]
+            return Offer(rate.value, currency, source.title, source.date)
     return None

@@ -1,0 +1,83 @@
+"""Time, power and energy of trainings under a power limit, from the same training without one.
+
+    python benchmarks/power_caps.py DATA
+
+DATA has ``zeus_train_power.parquet``: epochs of six networks on P100, V100 and RTX 6000 under
+limits. Prints the error of the law of `analyzers/runs/power_cap.py` fitted anew with each machine,
+and each network, left out, and the knots fitted to all rows, which are those of ``power_cap.toml``.
+"""
+
+from __future__ import annotations
+
+import sys
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from perfc.analyzers.runs.power_cap import EDGES, CapLaw
+
+KEY = ["device", "dataset", "network", "batch", "optimizer"]
+
+
+def rows(data: Path) -> pd.DataFrame:
+    """Every training under a limit, beside itself under the highest."""
+    table = pd.read_parquet(data / "zeus_train_power.parquet")
+    numbers = ["time_per_epoch_s", "average_power_w", "energy_per_epoch_j"]
+    table = table.groupby([*KEY, "power_limit_w"], observed=True)[numbers].mean().reset_index()
+    top = table.loc[table.groupby(KEY, observed=True).power_limit_w.idxmax()]
+    table = table.merge(top, on=KEY, suffixes=("", "_free"))
+    table = table[table.power_limit_w < table.power_limit_w_free]
+    return table.assign(
+        demand=table.power_limit_w / table.average_power_w_free,
+        power=table.average_power_w / table.average_power_w_free,
+        time=table.time_per_epoch_s / table.time_per_epoch_s_free,
+        energy=table.energy_per_epoch_j / table.energy_per_epoch_j_free,
+    )
+
+
+def fitted(table: pd.DataFrame) -> CapLaw:
+    """Medians between the edges, each at the middle of its rows."""
+    parts = [table[(table.demand > a) & (table.demand <= b)] for a, b in pairwise(EDGES)]
+    parts = [p for p in parts if len(p) > 3]
+    return CapLaw(
+        tuple(float(p.demand.median()) for p in parts),
+        tuple(float(p.power.median()) for p in parts),
+        tuple(float(p.time.median()) for p in parts),
+    )
+
+
+def errors(law: CapLaw, table: pd.DataFrame) -> dict[str, float]:
+    """Mean absolute errors of time, power and energy."""
+    power = np.array([law.power(d) for d in table.demand])
+    time = np.array([law.time(d) for d in table.demand])
+    pairs = {"time": (time, table.time), "power": (power, table.power),
+             "energy": (time * power, table.energy)}  # fmt: skip
+    return {name: float(np.abs(ours / theirs - 1).mean()) for name, (ours, theirs) in pairs.items()}
+
+
+def main() -> None:
+    """Print errors and knots."""
+    table = rows(Path(sys.argv[1]))
+    for what in ("device", "network"):
+        whole: list[tuple[int, dict[str, float]]] = []
+        for name in table[what].unique():
+            own = table[table[what] == name]
+            found = errors(fitted(table[table[what] != name]), own)
+            whole.append((len(own), found))
+            print(f"{what} left out {name:20} {len(own):4} rows", _shown(found))
+        total = sum(n for n, _ in whole)
+        mean = {k: sum(n * e[k] for n, e in whole) / total for k in whole[0][1]}
+        print(f"{what} left out, all {total:26} rows", _shown(mean))
+    law = fitted(table)
+    for name in ("demands", "powers", "times"):
+        print(f"{name} = {[round(v, 4) for v in getattr(law, name)]}")
+
+
+def _shown(found: dict[str, float]) -> str:
+    return ", ".join(f"{k} {100 * v:.1f} %" for k, v in found.items())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,229 @@
+"""Peak of a training step on the processor, as PyTorch's profiler has it, beside perfc's.
+
+    python benchmarks/step_memory.py [NAME ...]
+
+Needs PyTorch with its exporter (onnxscript); transformers and timm where models of them are named.
+Every model is exported, analysed as `--train adamw --runtime eager`, and run for two steps under
+``torch.profiler`` with ``profile_memory=True``; the second step's events are added up on what is
+there before it: parameters, statistics, states of the optimiser, and the batch. Prints one line a
+model, the median error, and how many are within 5 %.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import warnings
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import torch
+
+import perfc
+from perfc.passes.storage import Storages
+
+WITHIN = 0.05
+Built = tuple[Any, tuple[Any, ...], dict[str, Any]]
+
+
+def timm_model(name: str, size: int = 64, batch: int = 32) -> Callable[[], Built]:
+    """A network of timm for images."""
+
+    def build() -> Built:
+        import timm
+
+        is_sized = any(k in name for k in ("vit", "deit", "swin", "mixer"))
+        more = {"img_size": size} if is_sized else {}
+        model = timm.create_model(name, pretrained=False, num_classes=100, **more)
+        return model, (torch.randn(batch, 3, size, size),), {}
+
+    return build
+
+
+def hf_model(config: str, batch: int = 16, seq: int = 64, **sizes: Any) -> Callable[[], Built]:
+    """A model of transformers for tokens."""
+
+    def build() -> Built:
+        import transformers
+
+        cls = getattr(transformers, f"{config}Config")
+        body = getattr(transformers, f"{config}Model")
+        model = body._from_config(cls(**sizes), attn_implementation="sdpa")
+        return model, (torch.randint(0, 900, (batch, seq)),), {}
+
+    return build
+
+
+def mlp(*widths: int, batch: int = 64) -> Callable[[], Built]:
+    """Linear layers with ReLU between them."""
+
+    def build() -> Built:
+        layers: list[torch.nn.Module] = []
+        for a, b in pairwise(widths):
+            layers += [torch.nn.Linear(a, b), torch.nn.ReLU()]
+        return torch.nn.Sequential(*layers[:-1]), (torch.randn(batch, widths[0]),), {}
+
+    return build
+
+
+def unet(width: int = 16) -> Callable[[], Built]:
+    """A U-Net of two levels."""
+
+    class Net(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.first = self.block(3, width)
+            self.second = self.block(width, 2 * width)
+            self.up = torch.nn.ConvTranspose2d(2 * width, width, 2, 2)
+            self.last = self.block(2 * width, width)
+            self.head = torch.nn.Conv2d(width, 1, 1)
+            self.pool = torch.nn.MaxPool2d(2)
+
+        @staticmethod
+        def block(a: int, b: int) -> torch.nn.Module:
+            nn = torch.nn
+            return nn.Sequential(
+                nn.Conv2d(a, b, 3, padding=1), nn.BatchNorm2d(b), nn.ReLU(),
+                nn.Conv2d(b, b, 3, padding=1), nn.BatchNorm2d(b), nn.ReLU(),
+            )  # fmt: skip
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            wide = self.first(x)
+            deep = self.up(self.second(self.pool(wide)))
+            return self.head(self.last(torch.cat((deep, wide), 1)))
+
+    return lambda: (Net(), (torch.randn(8, 3, 128, 128),), {})
+
+
+NO_DROPOUT = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
+SMALL = {"vocab_size": 1000, "hidden_size": 128, "num_hidden_layers": 3,
+         "num_attention_heads": 4, "intermediate_size": 512, **NO_DROPOUT}  # fmt: skip
+GPT = {"vocab_size": 1000, "n_embd": 128, "n_layer": 3, "n_head": 4, "n_positions": 128,
+       "resid_pdrop": 0.0, "attn_pdrop": 0.0, "embd_pdrop": 0.0}  # fmt: skip
+MODELS: dict[str, Callable[[], Built]] = {
+    **{n: timm_model(n) for n in (
+        "resnet18", "resnet34", "resnet50", "wide_resnet50_2", "resnext50_32x4d", "densenet121",
+        "vgg11", "vgg16_bn", "mobilenetv2_100", "mobilenetv3_small_100", "efficientnet_b0",
+        "mnasnet_100", "regnetx_002", "regnety_004", "convnext_atto", "convnext_tiny", "dla34",
+        "ghostnet_100", "repvgg_a0", "darknet53", "cspresnet50", "seresnet50", "resmlp_12_224",
+        "hrnet_w18_small",
+    )},
+    "vit_tiny": timm_model("vit_tiny_patch16_224"),
+    "vit_small": timm_model("vit_small_patch16_224", 96, 32),
+    "deit_tiny": timm_model("deit_tiny_patch16_224"),
+    "mixer_s32": timm_model("mixer_s32_224", 224, 4),
+    "bert": hf_model("Bert", **SMALL),
+    "roberta": hf_model("Roberta", **{**SMALL, "max_position_embeddings": 130}),
+    "electra": hf_model("Electra", **SMALL, embedding_size=128),
+    "distilbert": hf_model("DistilBert", vocab_size=1000, dim=128, n_layers=3, n_heads=4,
+                           hidden_dim=512, dropout=0.0, attention_dropout=0.0),
+    "gpt2": hf_model("GPT2", **GPT, use_cache=False),
+    "opt": hf_model("OPT", vocab_size=1000, hidden_size=128, num_hidden_layers=3,
+                    num_attention_heads=4, ffn_dim=512, word_embed_proj_dim=128, use_cache=False,
+                    dropout=0.0, attention_dropout=0.0),
+    "mlp": mlp(512, 1024, 1024, 100),
+    "mlp_wide": mlp(784, 4096, 4096, 10, batch=256),
+    "mlp_deep": mlp(256, *([256] * 24), 10, batch=512),
+    "unet": unet(),
+    "unet_wide": unet(48),
+}  # fmt: skip
+
+
+def result(found: Any) -> torch.Tensor:
+    """What the loss is of: the first result."""
+    if isinstance(found, torch.Tensor):
+        return found
+    return found[0] if isinstance(found, tuple) else next(iter(found.values()))
+
+
+class Alone(torch.nn.Module):
+    """A model with its first result alone."""
+
+    def __init__(self, model: torch.nn.Module) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, *args: torch.Tensor) -> torch.Tensor:
+        """The first result."""
+        return result(self.model(*args))
+
+
+def measured(model: torch.nn.Module, args: tuple[Any, ...]) -> int:
+    """Most bytes that PyTorch's allocator gave out in the second step, those before it counted."""
+    from torch.profiler import ProfilerActivity, profile
+
+    model.train()
+    optimiser = torch.optim.AdamW(model.parameters(), foreach=True)
+
+    def step() -> None:
+        optimiser.zero_grad(set_to_none=True)
+        model(*args).mean().backward()
+        optimiser.step()
+
+    step()
+    optimiser.zero_grad(set_to_none=True)
+    held = [*model.parameters(), *model.buffers(), *args]
+    for state in optimiser.state.values():
+        held += [t for t in state.values() if isinstance(t, torch.Tensor)]
+    before = sum(t.untyped_storage().nbytes() for t in held)
+    with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as run:
+        step()
+    assert run.profiler is not None
+    events = [e for e in run.profiler.kineto_results.events() if e.name() == "[memory]"]
+    now = most = 0
+    for event in sorted(events, key=lambda e: e.start_ns()):
+        now += event.nbytes()
+        most = max(most, now)
+    return before + most
+
+
+def estimated(model: torch.nn.Module, args: tuple[Any, ...], path: Path) -> tuple[int, str]:
+    """Perfc's peak of what is alive, and the node at it."""
+    program = torch.onnx.export(
+        model.train(), args, dynamo=True, verbose=False, opset_version=20, optimize=False,
+        export_params=True, training=torch.onnx.TrainingMode.PRESERVE,
+    )  # fmt: skip
+    assert program is not None
+    program.save(str(path), external_data=True)
+    report = perfc.analyze(str(path), "a100", runtime="eager", train="adamw", loss="mean")
+    table = report.analyses.get(Storages(report.deployment.table_name), report.module)
+    line = [sum(by_role.values()) for by_role in table.live(report.env)]
+    at = max(range(len(line)), key=line.__getitem__)
+    return line[at], table.names[at]
+
+
+def rows(names: list[str]) -> Iterator[tuple[str, float]]:
+    """Each model with its error."""
+    for name in names:
+        model, args, _ = MODELS[name]()
+        alone = Alone(model)
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                ours, node = estimated(alone, args, Path(folder) / f"{name}.onnx")
+            except Exception as error:
+                print(f"{name:24} {str(error).splitlines()[0][:90]}", flush=True)
+                continue
+        theirs = measured(alone, args)
+        error = ours / theirs - 1
+        print(
+            f"{name:24} {theirs / 2**20:9.1f} {ours / 2**20:9.1f} MiB {100 * error:+6.1f} %"
+            f"  {node}",
+            flush=True,
+        )
+        yield name, error
+
+
+def main() -> None:
+    """Print every model and the sum of it."""
+    warnings.filterwarnings("ignore")
+    torch.set_num_threads(1)
+    errors = [e for _, e in rows(sys.argv[1:] or list(MODELS))]
+    inside = sum(abs(e) <= WITHIN for e in errors)
+    print(f"median {100 * median(map(abs, errors)):.1f} %, {inside} of {len(errors)} within 5 %")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,77 @@
+"""ONNX Runtime's arena: best fit with coalescing, which grows by doubling.
+
+Sizes are multiples of 256 B. The smallest free chunk that is large enough is taken, and cut where
+it is twice as large or 128 MiB are left. The first region has 1 MiB; each further one twice
+as much, or as much as is needed, rounded up to such a power.
+
+Source: ONNX Runtime 1.2x, core/framework/bfc_arena.cc, ``kNextPowerOfTwo``.
+"""
+
+from __future__ import annotations
+
+from . import Allocator, OutOfMemoryError
+from .blocks import Block, Pool, split
+
+MIN_CHUNK = 256
+FIRST_REGION = 1 << 20
+LARGEST_REGION = 1 << 30
+"""``max_power_of_two_extend_bytes``: from there on as much as is needed is taken."""
+DEAD_BYTES = 128 << 20
+
+
+class BfcArena(Allocator):
+    """The arena of one device.
+
+    Args:
+        capacity_bytes: of the device; None without an end.
+    """
+
+    title = "ONNX Runtime's arena"
+
+    def __init__(self, capacity_bytes: int | None = None) -> None:
+        self.capacity_bytes = capacity_bytes
+        self.pool = Pool()
+        self.given: dict[int, Block] = {}
+        self.next_address = 0
+        self.next_region = FIRST_REGION
+
+    def allocate(self, key: int, nbytes: int) -> None:
+        """Give out a chunk."""
+        size = max(-(-nbytes // MIN_CHUNK) * MIN_CHUNK, MIN_CHUNK)
+        chunk = self.pool.best(size)
+        if chunk is None:
+            chunk = self.extend(size)
+        else:
+            self.pool.remove(chunk)
+        if chunk.nbytes >= 2 * size or chunk.nbytes - size >= DEAD_BYTES:
+            self.pool.add(split(chunk, size))
+        chunk.is_free = False
+        self.given[key] = chunk
+        self.allocated_bytes += chunk.nbytes
+
+    def free(self, key: int) -> None:
+        """Take a chunk back."""
+        chunk = self.given.pop(key)
+        self.allocated_bytes -= chunk.nbytes
+        self.pool.release(chunk)
+
+    def extend(self, nbytes: int) -> Block:
+        """Take a region of the device."""
+        has_grown = False
+        while nbytes > self.next_region:
+            self.next_region *= 2
+            has_grown = True
+        region = self.next_region
+        if nbytes > LARGEST_REGION:
+            region = nbytes
+        if self.capacity_bytes is not None:
+            left = self.capacity_bytes - self.reserved_bytes
+            if nbytes > left:
+                raise OutOfMemoryError
+            region = min(region, left)
+        if not has_grown:
+            self.next_region = min(2 * self.next_region, LARGEST_REGION)
+        block = Block(self.next_address, region)
+        self.next_address += region + MIN_CHUNK
+        self.reserved_bytes += region
+        return block

@@ -1,0 +1,80 @@
+"""Segments cut into blocks: what allocators that split and merge have in common."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+
+from perfc.ir.record import mutable
+
+
+@mutable
+class Block:
+    """A part of a segment; neighbours are of the same segment."""
+
+    address: int
+    nbytes: int
+    is_free: bool
+    before: Block | None
+    after: Block | None
+
+    def __init__(self, address: int, nbytes: int) -> None:
+        self.address, self.nbytes, self.is_free = address, nbytes, True
+        self.before, self.after = None, None
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is its segment."""
+        return self.before is None and self.after is None
+
+
+class Pool:
+    """Free blocks by size, then address."""
+
+    def __init__(self) -> None:
+        self.order: list[tuple[int, int]] = []
+        self.blocks: dict[int, Block] = {}
+
+    def add(self, block: Block) -> None:
+        """Keep a free block."""
+        insort(self.order, (block.nbytes, block.address))
+        self.blocks[block.address] = block
+
+    def remove(self, block: Block) -> None:
+        """Forget a block."""
+        del self.order[bisect_left(self.order, (block.nbytes, block.address))]
+        del self.blocks[block.address]
+
+    def best(self, nbytes: int) -> Block | None:
+        """The smallest that is large enough, the lowest of such; None where none is."""
+        at = bisect_left(self.order, (nbytes, 0))
+        return self.blocks[self.order[at][1]] if at < len(self.order) else None
+
+    def release(self, block: Block) -> Block:
+        """Merge a block with its free neighbours and keep what comes of it."""
+        block.is_free = True
+        for other in (block.before, block.after):
+            if other is not None and other.is_free:
+                self.remove(other)
+                block = joined(*sorted((block, other), key=lambda b: b.address))
+        self.add(block)
+        return block
+
+
+def split(block: Block, nbytes: int) -> Block:
+    """Cut a block after so many bytes and return the rest."""
+    rest = Block(block.address + nbytes, block.nbytes - nbytes)
+    rest.before, rest.after = block, block.after
+    if block.after is not None:
+        block.after.before = rest
+    block.after, block.nbytes = rest, nbytes
+    return rest
+
+
+def joined(low: Block, high: Block) -> Block:
+    """Two neighbours as one."""
+    low.nbytes += high.nbytes
+    low.after = high.after
+    if high.after is not None:
+        high.after.before = low
+    low.is_free = True
+    return low

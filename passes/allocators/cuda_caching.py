@@ -1,0 +1,103 @@
+"""PyTorch's caching allocator on CUDA, without expandable segments.
+
+Sizes are multiples of 512 B. Up to 1 MiB come out of segments of 2 MiB, below 10 MiB out of
+segments of 20 MiB, larger ones have segments of their own, multiples of 2 MiB. The smallest free
+block that is large enough is taken, and cut where the rest can serve: any rest of a small one, more
+than 1 MiB of a large one. Nothing is given back until the device has no more.
+
+Source: PyTorch 2, c10/cuda/CUDACachingAllocator.cpp.
+"""
+
+from __future__ import annotations
+
+from . import Allocator, OutOfMemoryError
+from .blocks import Block, Pool, split
+
+MIN_BLOCK = 512
+SMALL = 1 << 20
+SMALL_SEGMENT = 2 << 20
+LARGE_SEGMENT = 20 << 20
+OWN_SEGMENT = 10 << 20
+ROUND_SEGMENT = 2 << 20
+
+
+def rounded(nbytes: int) -> int:
+    """Bytes that a tensor takes.
+
+    >>> rounded(1), rounded(513)
+    (512, 1024)
+    """
+    return max(-(-nbytes // MIN_BLOCK) * MIN_BLOCK, MIN_BLOCK)
+
+
+def segment_bytes(nbytes: int) -> int:
+    """What is asked of the device for a rounded size.
+
+    >>> [segment_bytes(n) >> 20 for n in (512, 2 << 20, 11 << 20)]
+    [2, 20, 12]
+    """
+    if nbytes <= SMALL:
+        return SMALL_SEGMENT
+    if nbytes < OWN_SEGMENT:
+        return LARGE_SEGMENT
+    return -(-nbytes // ROUND_SEGMENT) * ROUND_SEGMENT
+
+
+class CudaCaching(Allocator):
+    """The allocator of one device.
+
+    Args:
+        capacity_bytes: of the device, what others have of it taken off; None without an end.
+    """
+
+    title = "PyTorch's caching allocator"
+
+    def __init__(self, capacity_bytes: int | None = None) -> None:
+        self.capacity_bytes = capacity_bytes
+        self.small, self.large = Pool(), Pool()
+        self.given: dict[int, tuple[Block, Pool]] = {}
+        self.next_address = 0
+
+    def pool(self, nbytes: int) -> Pool:
+        """Where a rounded size is looked for."""
+        return self.small if nbytes <= SMALL else self.large
+
+    def allocate(self, key: int, nbytes: int) -> None:
+        """Give out a block."""
+        size = rounded(nbytes)
+        pool = self.pool(size)
+        block = pool.best(size)
+        if block is None:
+            block = self.segment(segment_bytes(size))
+        else:
+            pool.remove(block)
+        rest = block.nbytes - size
+        if rest >= MIN_BLOCK if size <= SMALL else rest > SMALL:
+            pool.add(split(block, size))
+        block.is_free = False
+        self.given[key] = block, pool
+        self.allocated_bytes += block.nbytes
+
+    def free(self, key: int) -> None:
+        """Take a block back."""
+        block, pool = self.given.pop(key)
+        self.allocated_bytes -= block.nbytes
+        pool.release(block)
+
+    def segment(self, nbytes: int) -> Block:
+        """Take a segment of the device, after giving back what is unused where it is full."""
+        if self.capacity_bytes is not None and self.reserved_bytes + nbytes > self.capacity_bytes:
+            self.give_back()
+            if self.reserved_bytes + nbytes > self.capacity_bytes:
+                raise OutOfMemoryError
+        block = Block(self.next_address, nbytes)
+        self.next_address += nbytes + ROUND_SEGMENT
+        self.reserved_bytes += nbytes
+        return block
+
+    def give_back(self) -> None:
+        """Return segments of which nothing is given out."""
+        for pool in (self.small, self.large):
+            for block in [b for b in pool.blocks.values() if b.is_whole]:
+                pool.remove(block)
+                self.reserved_bytes -= block.nbytes

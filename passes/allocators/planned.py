@@ -1,0 +1,38 @@
+"""Buffers placed before the run, as engines do that know all of them: what lives at once, no more.
+
+An ideal plan: the device holds the most that lives at one time, each buffer a multiple of 256 B.
+Left out: gaps that no plan can avoid.
+"""
+
+from __future__ import annotations
+
+from . import Allocator, OutOfMemoryError
+
+ALIGNMENT = 256
+
+
+class Planned(Allocator):
+    """Memory of a plan.
+
+    Args:
+        capacity_bytes: of the device; None without an end.
+    """
+
+    title = "a plan made before the run"
+
+    def __init__(self, capacity_bytes: int | None = None) -> None:
+        self.capacity_bytes = capacity_bytes
+        self.given: dict[int, int] = {}
+
+    def allocate(self, key: int, nbytes: int) -> None:
+        """Give out a buffer."""
+        size = -(-nbytes // ALIGNMENT) * ALIGNMENT
+        self.allocated_bytes += size
+        self.given[key] = size
+        self.reserved_bytes = max(self.reserved_bytes, self.allocated_bytes)
+        if self.capacity_bytes is not None and self.reserved_bytes > self.capacity_bytes:
+            raise OutOfMemoryError
+
+    def free(self, key: int) -> None:
+        """Take a buffer back."""
+        self.allocated_bytes -= self.given.pop(key)

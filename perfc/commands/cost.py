@@ -1,0 +1,131 @@
+"""``perfc cost``: time, energy, carbon and money of many runs, on each machine and offer.
+
+Group: look.
+"""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from . import _names
+from ._deployment import DeploymentOptions, deployment_options
+from ._document import show_document
+from ._examples import examples
+from ._names import Names
+from ._output import emit, format_options
+from ._report import color_option
+
+if TYPE_CHECKING:
+    from perfc.comparison.bills import Costs
+
+DOCUMENT = ("cost", "perfc.comparison.bills:CostsView")
+"""Name of the JSON that the command writes, and the type that its schema is read off."""
+
+
+@click.command(
+    "cost",
+    epilog=examples(
+        "cost model.onnx -t a100,h100 --items 1e9 --region france",
+        "cost model.onnx -t a100/3g.40gb --steps 450000 --terms spot",
+    ),
+)
+@click.argument("models", metavar="MODEL...", nargs=-1, required=True, type=click.Path())
+@deployment_options
+@click.option("--steps", type=click.FloatRange(0, min_open=True), metavar="N",
+              help="Runs of the model, or steps of its training.")  # fmt: skip
+@click.option("--items", type=click.FloatRange(0, min_open=True), metavar="N",
+              help="Images, tokens or runs; a million by default.")  # fmt: skip
+@click.option("--region", type=Names(_names.regions), default="world", show_default=True,
+              metavar="NAME", help="Whose electricity: a name of the tables, or grams of CO2 a "
+              "kWh.")  # fmt: skip
+@click.option("--terms", type=Names(_names.terms), default="on-demand", show_default=True,
+              metavar="NAME", help="On which machines are rented: on-demand, spot or reserved."
+              )  # fmt: skip
+@click.option("--cloud", default="", metavar="NAME", help="That rents them; any by default.")
+@click.option("--pue", type=click.FloatRange(1, 5), metavar="X",
+              help="Energy of the centre over that of its computers; by default the table's."
+              )  # fmt: skip
+@click.option("--host-power", type=click.FloatRange(0, 1e5), metavar="W",
+              help="Of the computer around one board, in watt.")  # fmt: skip
+@click.option("--power-limit", type=click.FloatRange(1, 1e5), metavar="W",
+              help="Of a board, below its own: it draws less and takes longer.")  # fmt: skip
+@click.option("--no-predict", is_flag=True, help="Times at measured rates, no prediction.")
+@format_options("text", "json", "markdown")
+@color_option
+def command(
+    options: DeploymentOptions,
+    models: tuple[str, ...],
+    steps: float | None,
+    items: float | None,
+    region: str,
+    terms: str,
+    cloud: str,
+    pue: float | None,
+    host_power: float | None,
+    power_limit: float | None,
+    no_predict: bool,
+    form: str,
+    output: Path | None,
+) -> int:
+    """What MODELs cost to run: `perfc cost model.onnx -t a100,h100 --items 1e9 --region france`.
+
+    Time, energy, CO2 and money of all runs on each machine, with the ends that hold nine in ten,
+    and what each known offer asks. Prices of perfc.toml ([prices]) win over those of target files,
+    and those over the dated tables.
+    """
+    if steps is not None and items is not None:
+        raise click.UsageError("--steps and --items say the same: give one of them")
+    found = billed(
+        options, models, steps, items, region, terms, cloud, pue, host_power, power_limit,
+        no_predict,
+    )  # fmt: skip
+    if form == "json":
+        from perfc.comparison.bills import to_dict
+        from perfc.report.json_form import strict
+
+        emit(strict(to_dict(found), indent=2) + "\n", output)
+    else:
+        from perfc.comparison.bill_views import document
+
+        show_document(document(found), form, output)
+    return 0
+
+
+def billed(
+    options: DeploymentOptions, models: tuple[str, ...], steps: float | None, items: float | None,
+    region: str, terms: str, cloud: str, pue: float | None, host_power: float | None,
+    power_limit: float | None, no_predict: bool,
+) -> Costs:  # fmt: skip
+    """The bills that the options ask for.
+
+    Raises:
+        PerfcError: a model cannot be read, an option is none, or a target is not known.
+    """
+    from dataclasses import replace
+
+    from perfc.choice import member
+    from perfc.comparison import Order, compare
+    from perfc.comparison.bills import Amounts, costs
+    from perfc.expenses import HOST, Host, Prices, Terms, region_named
+
+    from .compare import machines_of, settings_of
+
+    where = region_named(region)
+    prices = replace(Prices.read(options.file), terms=member(Terms, terms, "--terms"), cloud=cloud)
+    host = HOST
+    if host_power is not None:
+        host = Host(host_power, host_power, host_power, "as stated")
+    settings = list(settings_of(options, models))
+    machines = machines_of(options, settings)
+    found = compare(
+        settings, machines, order=Order.GIVEN, prices=prices, region=where,
+        predict=not no_predict,
+    )  # fmt: skip
+    return costs(
+        found, machines, Amounts(steps, items), prices, host=host, pue=pue,
+        power_limit_w=math.inf if power_limit is None else power_limit,
+    )  # fmt: skip

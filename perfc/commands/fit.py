@@ -1,0 +1,66 @@
+"""``perfc fit``: the largest batch that a device holds, and what would make room.
+
+Group: look.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from ._deployment import DeploymentOptions, deployment_options
+from ._document import show_document
+from ._examples import examples
+from ._options import AUTO
+from ._output import emit, format_options
+from ._report import color_option
+
+FINDINGS = 1
+DOCUMENT = ("fit", "perfc.fit.views:FitView")
+"""Name of the JSON that the command writes, and the type that its schema is read off."""
+
+
+@click.command(
+    "fit",
+    epilog=examples(
+        "fit model.onnx -t a100-40gb --train adamw --batch auto",
+        "fit model.onnx -t t4 --batch 64",
+    ),
+)
+@click.argument("model", type=click.Path())
+@deployment_options
+@click.option("--gpus", type=click.IntRange(1, 1024), default=8, show_default=True, metavar="N",
+              help="That ZeRO divides among.")  # fmt: skip
+@click.option("--no-predict", is_flag=True, help="Times at measured rates, no prediction.")
+@format_options("text", "json", "markdown")
+@color_option
+def command(
+    options: DeploymentOptions,
+    model: str,
+    gpus: int,
+    no_predict: bool,
+    form: str,
+    output: Path | None,
+) -> int:
+    """Fit MODEL into a device: `perfc fit model.onnx -t a100-40gb --train adamw --batch auto`.
+
+    The memory of a run under the runtime's own allocator, the largest batch that fits, and what a
+    change would give and cost in time. Without --batch, or with `--batch auto`, everything is told
+    of the largest batch. The exit code is 1 if the run does not fit.
+    """
+    from perfc.fit import fitted
+    from perfc.fit.views import document, to_dict
+
+    is_auto = options.batch in (None, AUTO) and not options.dims
+    options = replace(options, batch=None if options.batch == AUTO else options.batch)
+    report = options.report(model)
+    found = fitted(report, is_auto=is_auto, gpus=gpus, predict=not no_predict)
+    if form == "json":
+        from perfc.report.json_form import strict
+
+        emit(strict(to_dict(found), indent=2) + "\n", output)
+    else:
+        show_document(document(found), form, output)
+    return 0 if found.fits else FINDINGS

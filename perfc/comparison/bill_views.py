@@ -1,0 +1,133 @@
+"""Bills as a document: what all runs come to on each machine, and what each offer asks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from perfc.expenses import Offer
+from perfc.expenses.regions import J_PER_KWH
+from perfc.report.document import Cell, Column, Document, Note, Section, Table
+from perfc.report.units import DASH, Unit, plural
+
+from .amounts import figure, mass, span
+from .bills import Costs, Priced
+from .views import way
+
+MOST_OFFERS = 6
+"""Offers shown of one machine; the JSON has all."""
+
+
+def document(found: Costs) -> Document:
+    """The bills, the offers, and what is to be said of both."""
+    first = found.rows[0]
+    item, runs = first.row.verdict.throughput, first.bill.runs
+    models = dict.fromkeys(r.row.verdict.model for r in found.rows)
+    count = (
+        plural(round(runs), "run")
+        if found.amounts.runs is not None
+        else f"{runs * item.per_run:,.0f} {item.item.value}"
+    )
+    title = f"{', '.join(models)} · {count} · {way(first.row)} · {first.bill.region.name}"
+    bills = Section("cost", "what it comes to", (bills_table(found), *notes(found)))
+    offers = offers_table(found)
+    more = Section("offers", "what each offer asks", (offers,))
+    return Document(title, (bills, more) if offers.rows else (bills,))
+
+
+def bills_table(found: Costs) -> Table:
+    """One line a machine."""
+    several = len({r.row.verdict.model for r in found.rows}) > 1
+    columns = (
+        *((Column("model", "model", is_name=True),) if several else ()),
+        Column("target", "target"),
+        Column("time", "time"),
+        Column("time_range", "nine in ten", is_spare=True),
+        Column("energy", "energy, kWh"),
+        Column("carbon", "CO2"),
+        Column("price", "price"),
+        Column("price_range", "nine in ten", is_spare=True),
+        Column("offer", "rented"),
+    )
+    rows = tuple((*((r.row.verdict.model,) if several else ()), *_cells(r)) for r in found.rows)
+    return Table(columns, rows)
+
+
+def _cells(one: Priced) -> tuple[Cell, ...]:
+    bill, offer = one.bill, one.bill.offer
+    energy, carbon, price = bill.energy_j, bill.carbon_g, bill.price
+    return (
+        one.row.verdict.target,
+        span(bill.time_s.mid),
+        f"{span(bill.time_s.low)}–{span(bill.time_s.high)}",
+        DASH if energy is None else figure(energy.mid / J_PER_KWH),
+        DASH if carbon is None else mass(carbon.mid),
+        DASH if price is None or offer is None else f"{figure(price.mid)} {offer.currency}",
+        DASH if price is None else f"{figure(price.low)}–{figure(price.high)}",
+        DASH if offer is None else _offer(offer.cloud, offer.terms.value),
+    )
+
+
+def _offer(cloud: str, terms: str) -> str:
+    return f"{cloud}, {terms}" if cloud else "price stated"
+
+
+def offers_table(found: Costs) -> Table:
+    """What the tables say of each machine, the cheapest first."""
+    columns = (
+        Column("target", "target"),
+        Column("cloud", "cloud"),
+        Column("instance", "instance", is_name=True),
+        Column("gpus", "GPUs", Unit.COUNT),
+        Column("terms", "terms"),
+        Column("per_hour", "a GPU hour"),
+        Column("price", "in all"),
+        Column("date", "as of"),
+    )
+    rows: list[tuple[Cell, ...]] = []
+    seen: set[str] = set()
+    for one in found.rows:
+        target = one.row.verdict.target
+        for bill in () if target in seen else one.offers[:MOST_OFFERS]:
+            offer, price = bill.offer, bill.price
+            assert offer is not None
+            assert price is not None
+            rows.append(
+                (target, offer.cloud, offer.instance, float(offer.gpus), offer.terms.value,
+                 f"{figure(offer.per_hour)} {offer.currency}", figure(price.mid), offer.date)
+            )  # fmt: skip
+        seen.add(target)
+    return Table(columns, tuple(rows))
+
+
+def notes(found: Costs) -> Iterator[Note]:
+    """Where the numbers are from, and what they leave out."""
+    first = found.rows[0].bill
+    region = first.region
+    yield Note(
+        f"{region.name}: {region.carbon_g_per_kwh:g} g CO2 a kWh, {region.source}, {region.date}"
+    )
+    known = [r.bill for r in found.rows if r.bill.energy_j is not None]
+    for bill in known[:1]:
+        assert bill.host_j is not None
+        assert bill.board_j is not None
+        both = bill.host_j.mid + bill.board_j.mid
+        share = bill.host_j.mid / both if both > 0 else 0.0
+        yield Note(
+            f"energy is that of boards, hosts and their centre (PUE {bill.pue:g}); the host draws "
+            f"{found.host.power_w:g} W a board, {100 * share:.0f} % of both on "
+            f"{found.rows[0].row.verdict.target}: {found.host.source}"
+        )
+    if len(known) < len(found.rows):
+        yield Note("energy and carbon are left out where nobody fitted the power of the machine")
+    for source, date in {(o.source, o.date): None for o in _taken(found)}:
+        yield Note(f"prices: {source}, {date}")
+    if any(r.bill.offer is None for r in found.rows):
+        yield Note("no price is known of some machine: [prices] of perfc.toml states one", True)
+    if any(not r.row.fits for r in found.rows):
+        names = ", ".join(r.row.verdict.target for r in found.rows if not r.row.fits)
+        yield Note(f"memory does not hold a run on {names}", is_warning=True)
+    yield Note("the machine is never idle, and what is stored or sent is not paid for")
+
+
+def _taken(found: Costs) -> list[Offer]:
+    return [r.bill.offer for r in found.rows if r.bill.offer is not None]

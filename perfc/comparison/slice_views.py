@@ -1,0 +1,119 @@
+"""A card and its slices as a document."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from perfc.report.document import (
+    Amount,
+    Cell,
+    Column,
+    Document,
+    Fact,
+    Facts,
+    Note,
+    Part,
+    Section,
+    Table,
+)
+from perfc.report.units import DASH, Unit, plural, quantity
+
+from .rows import Row
+from .slices import Slice, Slicing
+from .views import interval, price, way
+
+
+def document(found: Slicing) -> Document:
+    """Which slice to take, every slice, and what two published rules would take."""
+    card = found.card
+    sizes = "".join(f", {card.labels.get(n, n)} = {size}" for n, size in card.sizes.items())
+    title = f"{card.verdict.model} on slices of {card.verdict.machine}{sizes}, {way(card)}"
+    parts: tuple[Part, ...] = (advice(found), table(found), *notes(found))
+    return Document(title, (Section("mig", "slices", parts),))
+
+
+def advice(found: Slicing) -> Facts:
+    """The slice to take, and those of the rules."""
+    smallest, need = found.smallest, found.need_bytes
+    rows = [Fact("take", None, _taken(smallest, found))]
+    words = f"{found.by_memory or 'none'}: the smallest larger than {quantity(need, Unit.BYTE)}"
+    rows.append(Fact("DIPPM", None, f"{words}, of time it says nothing (eq. 4.2)"))
+    if found.by_use:
+        share = f"the card works {100 * found.used:.0f} % of the time"
+        rows.append(Fact("by use", None, f"{found.by_use}: {share} (dissertation, 3.4.4)"))
+    return Facts(tuple(rows))
+
+
+def _taken(smallest: Slice | None, found: Slicing) -> str:
+    if smallest is None:
+        return "no slice is enough"
+    verdict, profile = smallest.row.verdict, smallest.profile
+    item = verdict.throughput.item.value
+    each = f"{quantity(smallest.row.time_s, Unit.SECOND)} expected"
+    many = f"{profile.instances} fit, {quantity(smallest.card_per_s, Unit.COUNT)} {item}/s a card"
+    whole = quantity(found.card.verdict.throughput.per_s, Unit.COUNT)
+    return f"{profile.name}: {each}; {many}, the whole card has {whole}"
+
+
+def table(found: Slicing) -> Table:
+    """One line a slice, the whole card last."""
+    item = found.card.verdict.throughput.item.value
+    has_price = any(r.price is not None for r in found.comparison.rows)
+    currency = found.comparison.currency or "price"
+    columns = [
+        Column("profile", "slice"),
+        Column("sm_count", "SMs", Unit.COUNT),
+        Column("instances", "fit", Unit.COUNT),
+        Column("time_s", "expected" if found.is_predicted else "sustained"),
+        Column("interval", "nine in ten", is_spare=True),
+        Column("floor_s", "at best", is_spare=True),
+        Column("capacity_bytes", "of"),
+        Column("card_items_per_s", f"{item}/s a card"),
+        Column("energy_j", "energy"),
+        *([Column("price", f"{currency}/million")] if has_price else []),
+        Column("holding", "enough"),
+    ]
+    rows = [_row(found, s.row, s, has_price=has_price) for s in found.slices]
+    rows.append(_row(found, found.card, None, has_price=has_price))
+    return Table(tuple(columns), tuple(rows))
+
+
+def _row(found: Slicing, row: Row, cut: Slice | None, *, has_price: bool) -> tuple[Cell, ...]:
+    verdict = row.verdict
+    whole = float(verdict.memory.capacity_bytes or 0)
+    per_s = verdict.throughput.per_s if cut is None else cut.card_per_s
+    return (
+        "whole card" if cut is None else cut.profile.name,
+        None if cut is None else float(cut.profile.sm_count),
+        1.0 if cut is None else float(cut.profile.instances),
+        Amount(row.time_s, Unit.SECOND),
+        interval(row) if found.is_predicted else DASH,
+        Amount(verdict.floor_s, Unit.SECOND),
+        Amount(whole, Unit.BYTE),
+        Amount(per_s, Unit.COUNT),
+        Amount(row.energy_j, Unit.JOULE),
+        *((price(row),) if has_price else ()),
+        "" if cut is None else cut.holding(found.slo_s).value,
+    )
+
+
+def notes(found: Slicing) -> Iterator[Note]:
+    """What must be said beside the table."""
+    if found.slo_s is not None:
+        limit = quantity(found.slo_s, Unit.SECOND)
+        if found.smallest is None:
+            yield Note(f"no slice holds the memory and takes {limit} or less", is_warning=True)
+        yield Note(f"yes: nine in ten runs take less than {limit}; likely: the expected run does")
+    need = quantity(found.need_bytes, Unit.BYTE)
+    whole = "with the runtime's allocator and the driver's context; `perfc fit` has its parts"
+    yield Note(f"memory: {need} on the whole card, {whole}")
+    yield Note(
+        "a slice is derived from its card: its share of multiprocessors, L2, memory and bandwidth; "
+        "rates that were measured on the whole card are assumed to divide so"
+    )
+    yield Note(f"slices: {found.source}")
+    for cut in found.slices:
+        if cut.profile.note:
+            yield Note(f"{cut.profile.name}: {cut.profile.note}")
+    used = plural(len(found.slices), "slice")
+    yield Note(f"{used} in the order of their share of the card; those beside are taken as idle")

@@ -1,0 +1,249 @@
+"""A model on every slice of a card: the smallest that holds its memory and its time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from enum import Enum
+
+from perfc.analyzers.papers.mig import mig_profile, profiles
+from perfc.api import analyze
+from perfc.errors import TargetError
+from perfc.expenses import Prices
+from perfc.ir.record import record
+from perfc.machine import Machine, Profile, load_machine, partition_of, partitions
+from perfc.report.footprint import footprint, holds
+from perfc.report.json_form import enveloped
+from perfc.report.limits import HOST
+
+from .data_form import RowView
+from .rows import Comparison, Order, Row, Setting, Standing, compare
+
+SCHEMA = "perfc-mig/1"
+QUARTERS = 4
+WAITING = ("launch", HOST)
+"""Keys of what a run's time goes to while no kernel runs."""
+
+
+class Holding(Enum):
+    """Whether a slice is enough."""
+
+    HOLDS = "yes"
+    """Memory, and nine in ten runs are in time."""
+    LIKELY = "likely"
+    """Memory, and the expected time."""
+    SLOW = "too slow"
+    """Memory alone."""
+    SMALL = "too small"
+    """The run does not fit into its memory."""
+
+
+@record
+class Slice:
+    """One slice of the card.
+
+    Args:
+        row: of the model on it.
+        profile: how it is cut.
+        fits: whether its memory holds a run under the runtime's allocator, context included.
+    """
+
+    row: Row
+    profile: Profile
+    fits: bool
+
+    @property
+    def card_per_s(self) -> float:
+        """Images, tokens or runs a second of a card full of such slices."""
+        return self.profile.instances * self.row.verdict.throughput.per_s
+
+    def holding(self, slo_s: float | None) -> Holding:
+        """Whether it is enough for a run that may take so long."""
+        if not self.fits:
+            return Holding.SMALL
+        if slo_s is None:
+            return Holding.HOLDS
+        match self.row.standing(slo_s):
+            case Standing.HOLDS:
+                return Holding.HOLDS
+            case Standing.LIKELY:
+                return Holding.LIKELY
+            case Standing.MISSES:
+                return Holding.SLOW
+
+
+@record
+class Slicing:
+    """A model on a card and on all of its slices.
+
+    Args:
+        card: the row of the whole card.
+        slices: the smallest first, those of the rules below among them.
+        slo_s: time that a run may take; None where nobody said one.
+        source: who says how the card is cut.
+        by_memory: profile by DIPPM's rule, of the memory alone; "" where none holds it.
+        by_use: profile by the rule of the dissertation, section 3.4.4, of how much of the time the
+            card works; "" where it has no four such profiles.
+        used: that share of the time.
+        need_bytes: memory of a run on the whole card, context included.
+        is_predicted: whether times are predictions.
+    """
+
+    card: Row
+    slices: tuple[Slice, ...]
+    slo_s: float | None
+    source: str
+    by_memory: str
+    by_use: str
+    used: float
+    need_bytes: int
+    is_predicted: bool
+
+    @property
+    def smallest(self) -> Slice | None:
+        """The one to take: the smallest share of the card that is enough."""
+        enough = (Holding.HOLDS, Holding.LIKELY)
+        return next((s for s in self.slices if s.holding(self.slo_s) in enough), None)
+
+    @property
+    def comparison(self) -> Comparison:
+        """The same rows as a comparison of machines."""
+        rows = (*(s.row for s in self.slices), self.card)
+        return Comparison(rows, Order.GIVEN, self.slo_s, self.is_predicted)
+
+
+def slicing(
+    setting: Setting,
+    target: str,
+    *,
+    slo_s: float | None = None,
+    prices: Prices | None = None,
+    predict: bool = True,
+) -> Slicing:
+    """Analyse a model on a card and on all of its slices.
+
+    Raises:
+        TargetError: no slices of the card are known.
+        PerfcError: as ``perfc.analyze``.
+    """
+    card = load_machine(target)
+    partition = partition_of(card)
+    if partition is None or card.slice is not None:
+        known = ", ".join(c for p in partitions() for c in p.cards)
+        what = f"no slices of {card.name} are known"
+        raise TargetError(what, where="--target", hint=f"there are those of {known}")
+    order = sorted(partition.profiles, key=lambda p: (p.card_share, p.sm_count))
+    cut: list[Machine] = [load_machine(f"{card.path}/{p.name}") for p in order]
+    found = compare(
+        [setting], [card, *cut], order=Order.GIVEN, slo_s=slo_s, prices=prices, predict=predict
+    )
+    whole, *rest = found.rows
+    report = analyze(
+        setting.model, str(card.path), deployment=setting.deployment, values=setting.values
+    )
+    fits = [holds(replace(report, machine=m), report.env) for m in cut]
+    slices = tuple(Slice(*each) for each in zip(rest, order, fits, strict=True))
+    need_bytes = footprint(report).total_bytes
+    need = mig_profile(float(need_bytes), profiles(card.name))
+    used = working(whole)
+    return Slicing(
+        whole, slices, slo_s, partition.source.title, need.name if need else "",
+        by_use(used, [p.name for p in profiles(card.name)]), used, need_bytes, predict,
+    )  # fmt: skip
+
+
+def working(row: Row) -> float:
+    """Share of a run's time in which a kernel runs, as profilers count the use of a GPU."""
+    waiting = sum(limit.share for limit in row.verdict.limits if limit.key in WAITING)
+    return max(1.0 - waiting, 0.0)
+
+
+def by_use(used: float, names: Sequence[str]) -> str:
+    """The profile that section 3.4.4 of the dissertation chooses by the use of the whole card.
+
+    Below a quarter the smallest of four, below a half the next, and so on; "" for other numbers of
+    profiles, of which it says nothing.
+
+    >>> by_use(0.011, ["1g.5gb", "2g.10gb", "3g.20gb", "7g.40gb"])
+    '1g.5gb'
+    """
+    if len(names) != QUARTERS:
+        return ""
+    return names[min(int(used * QUARTERS), QUARTERS - 1)]
+
+
+@record
+class SliceView:
+    """One slice; null is what nobody knows.
+
+    Args:
+        profile: its name.
+        sm_count: multiprocessors.
+        compute_share: of the card's.
+        memory_share: of the card's memory, L2 and bandwidth.
+        instances: that fit on one card.
+        card_items_per_s: of a card full of them.
+        holding: whether it is enough.
+        note: what of the profile is not the maker's word.
+        row: of the model on it.
+    """
+
+    profile: str
+    sm_count: int
+    compute_share: float
+    memory_share: float
+    instances: int
+    card_items_per_s: float
+    holding: str
+    note: str
+    row: RowView
+
+
+@record
+class SlicingView:
+    """A model on a card and on all of its slices.
+
+    Args:
+        card: the row of the whole card.
+        slo_s: time that a run may take; null where nobody said one.
+        smallest: profile to take; null where none is enough.
+        by_memory: profile by DIPPM's rule; null where none holds the memory.
+        by_use: profile by the dissertation's rule; null where it says nothing.
+        used: share of a run's time in which the whole card works.
+        need_bytes: memory of a run on the whole card, context included.
+        source: who says how the card is cut.
+        slices: the smallest first.
+    """
+
+    card: RowView
+    slo_s: float | None
+    smallest: str | None
+    by_memory: str | None
+    by_use: str | None
+    used: float
+    need_bytes: int
+    source: str
+    slices: tuple[SliceView, ...]
+
+    @classmethod
+    def of(cls, found: Slicing) -> SlicingView:
+        """What is said of a card and its slices."""
+        smallest = found.smallest
+        views = tuple(
+            SliceView(
+                s.profile.name, s.profile.sm_count, s.profile.compute_share,
+                s.profile.memory_share, s.profile.instances, s.card_per_s,
+                s.holding(found.slo_s).value, s.profile.note, RowView.of(s.row, found.slo_s),
+            )
+            for s in found.slices
+        )  # fmt: skip
+        return cls(
+            RowView.of(found.card, found.slo_s), found.slo_s,
+            None if smallest is None else smallest.profile.name, found.by_memory or None,
+            found.by_use or None, found.used, found.need_bytes, found.source, views,
+        )  # fmt: skip
+
+
+def to_dict(found: Slicing) -> dict[str, object]:
+    """The JSON document, schema ``perfc-mig/1``."""
+    return enveloped(SCHEMA, SlicingView.of(found))

@@ -1,0 +1,22 @@
+"""Energy, carbon and money of runs: dated prices and grids, each with its source."""
+
+from __future__ import annotations
+
+from .bill import HOST, Bill, Host
+from .offers import HOUR_S, Offer, Terms, offers_of
+from .project_prices import Prices
+from .regions import Region, region_named, regions
+
+__all__ = [
+    "HOST",
+    "HOUR_S",
+    "Bill",
+    "Host",
+    "Offer",
+    "Prices",
+    "Region",
+    "Terms",
+    "offers_of",
+    "region_named",
+    "regions",
+]

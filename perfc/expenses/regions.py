@@ -1,0 +1,90 @@
+"""Where electricity is from: carbon of grids, dated, in ``regions``; and how much centres add."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+from perfc.errors import ParseError
+from perfc.ir.record import record
+
+from .tables import amount_in, places, tables_in, text_in
+
+J_PER_KWH = 3.6e6
+WORLD = "world"
+DIRTIEST_G = 1e5
+
+
+@record
+class Region:
+    """Electricity of a place.
+
+    Args:
+        name: of a country, or of a cloud's region.
+        carbon_g_per_kwh: grams of CO2 equivalent.
+        source: who says so.
+        date: of that.
+        pue: energy of a centre over that of its computers; None where the table says none.
+    """
+
+    name: str
+    carbon_g_per_kwh: float
+    source: str
+    date: str
+    pue: float | None = None
+
+    def carbon_g(self, energy_j: float) -> float:
+        """Grams of CO2 equivalent of so much energy."""
+        return energy_j / J_PER_KWH * self.carbon_g_per_kwh
+
+
+def regions() -> Mapping[str, Region]:
+    """All by name.
+
+    Raises:
+        ParseError: a table that is none.
+    """
+    return _in(places("regions"))
+
+
+@cache
+def _in(folders: tuple[Path, ...]) -> Mapping[str, Region]:
+    found: dict[str, Region] = {}
+    for path, tree in tables_in(folders):
+        for name, region in _regions(path, tree).items():
+            found.setdefault(name, region)
+    return found
+
+
+def _regions(path: Path, tree: Mapping[str, object]) -> dict[str, Region]:
+    table = tree.get("carbon_g_per_kwh")
+    if not isinstance(table, dict):
+        raise ParseError("needs a table [carbon_g_per_kwh]", where=os.fspath(path))
+    source, date = text_in(tree, "source", path), text_in(tree, "date", path)
+    pue = amount_in(tree, "pue", path, 1, 5)
+    grams = {name: amount_in(table, name, path, 0, DIRTIEST_G) for name in table}
+    return {n: Region(n, g, source, date, pue) for n, g in grams.items() if g is not None}
+
+
+def region_named(text: str, where: str = "--region") -> Region:
+    """A region of the tables by its name, or one of so many grams of CO2 a kWh.
+
+    Raises:
+        ParseError: neither.
+    """
+    try:
+        grams = float(text)
+    except ValueError:
+        known = regions()
+        if text in known:
+            return known[text]
+        from difflib import get_close_matches
+
+        near = get_close_matches(text[:64], known, 3) or list(known)[:8]
+        hint = f"as {', '.join(near)}; or a number of grams a kWh"
+        raise ParseError(f"no region {text[:32]!r}", where=where, hint=hint) from None
+    if not 0 <= grams <= DIRTIEST_G:
+        raise ParseError(f"{text[:32]} g a kWh", where=where, hint=f"0 to {DIRTIEST_G:.0f}")
+    return Region(f"{grams:g} g/kWh", grams, "as stated", "now")

@@ -1,0 +1,1 @@
+"""What would make room: one change, one file; each offers ways of running the same model."""

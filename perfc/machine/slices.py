@@ -1,0 +1,272 @@
+"""Slices of a card (NVIDIA multi-instance GPU): targets derived from the card and a profile.
+
+A profile has a share of the multiprocessors, and of L2, memory and their bandwidth. What belongs to
+one multiprocessor stays as it is. Files of ``targets/slices`` list the profiles of some cards; the
+user's own lie in a folder of that name beside the user's targets.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import cast
+
+from perfc.errors import ParseError, TargetError
+from perfc.ir.facts import Origin
+from perfc.ir.record import record
+from perfc.toml_file import parse, read_text
+
+from .machine import Machine, MemoryLevel, Peak, Rate, Source
+
+FOLDER = "slices"
+PROFILE = re.compile(r"(\d{1,2})g\.(\d{1,4})gb")
+"""Name of a profile: its compute slices, and its memory in GB."""
+SOURCE = "slices"
+"""Name of the source that says how a card is divided, beside the sources of the card."""
+_WHOLE = ("sm_count", "memory_slices", "capacity_bytes", "instances")
+
+
+@record
+class Profile:
+    """A way of cutting one slice.
+
+    Args:
+        name: ``3g.20gb``.
+        sm_count: multiprocessors.
+        compute_slices: of those that the card has.
+        compute_share: of the card's.
+        memory_share: of the card's memory, L2 and bandwidth of both.
+        capacity_bytes: memory that a process can use.
+        instances: that fit on one card.
+        note: what is not the maker's word.
+    """
+
+    name: str
+    sm_count: int
+    compute_slices: int
+    compute_share: float
+    memory_share: float
+    capacity_bytes: int
+    instances: int
+    note: str = ""
+
+    @property
+    def card_share(self) -> float:
+        """What the slice keeps others from using: the larger of its shares."""
+        return max(self.compute_share, self.memory_share)
+
+
+@record
+class Partition:
+    """How some cards can be cut.
+
+    Args:
+        cards: names of targets.
+        profiles: smallest memory first.
+        source: who says so.
+        path: the file.
+    """
+
+    cards: tuple[str, ...]
+    profiles: tuple[Profile, ...]
+    source: Source
+    path: Path
+
+
+def partition_of(machine: Machine) -> Partition | None:
+    """The profiles of a card; None where no file lists them.
+
+    Raises:
+        TargetError: a file that is not as it should be.
+    """
+    return next((p for p in partitions() if machine.name in p.cards), None)
+
+
+def partitions() -> Iterator[Partition]:
+    """All files, the user's own first.
+
+    Raises:
+        TargetError: a file that is not as it should be.
+    """
+    from .files import SHIPPED, files_in, user_folder
+
+    for folder in (user_folder(), SHIPPED):
+        yield from map(read_partition, files_in(folder / FOLDER))
+
+
+@cache
+def read_partition(path: Path) -> Partition:
+    """A file of profiles.
+
+    Raises:
+        TargetError: it is not as it should be.
+    """
+    try:
+        tree = parse(read_text(path, 131_072), path)
+    except ParseError as error:
+        raise TargetError(error.message, where=str(path)) from None
+    cards, source = tree.get("cards"), tree.get("source")
+    of = {key: _whole(tree, key, path) for key in ("compute_slices", "memory_slices")}
+    tables = tree.get("profile")
+    named = isinstance(cards, list) and all(isinstance(c, str) for c in cards)
+    if tree.get("schema") != 1 or not named or not isinstance(tables, list):
+        raise TargetError("needs schema = 1, cards = [...] and [[profile]]", where=str(path))
+    if not isinstance(source, dict) or not isinstance(source.get("title"), str):
+        raise TargetError("needs [source] with a title", where=str(path))
+    texts = {k: str(source.get(k, "")) for k in ("title", "date", "note")}
+    origin = {o.name.lower(): o for o in (Origin.VENDOR, Origin.MEASURED)}.get(
+        str(source.get("origin")), Origin.ASSUMED
+    )
+    profiles = tuple(_profile(t, of, path) for t in tables)
+    return Partition(
+        tuple(cast("list[str]", cards)),
+        tuple(sorted(profiles, key=lambda p: (p.capacity_bytes, p.sm_count))),
+        Source(SOURCE, origin, texts["title"], texts["date"], texts["note"]),
+        path,
+    )
+
+
+def _profile(table: object, of: Mapping[str, int], path: Path) -> Profile:
+    name = table.get("name") if isinstance(table, dict) else None
+    found = PROFILE.fullmatch(name) if isinstance(name, str) else None
+    if found is None or not isinstance(table, dict):
+        raise TargetError(f"no name of a profile: {str(name)[:32]!r}", where=str(path))
+    n = {key: _whole(table, key, path) for key in _WHOLE}
+    compute = int(found[1])
+    if compute > of["compute_slices"] or n["memory_slices"] > of["memory_slices"]:
+        raise TargetError(f"{found[0]} is larger than its card", where=str(path))
+    return Profile(
+        found[0], n["sm_count"], compute, compute / of["compute_slices"],
+        n["memory_slices"] / of["memory_slices"], n["capacity_bytes"], n["instances"],
+        str(table.get("note", ""))[:200],
+    )  # fmt: skip
+
+
+def _whole(table: Mapping[str, object], key: str, path: Path) -> int:
+    value = table.get(key)
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 < value < 1 << 50:
+        raise TargetError(f"{key} must be a whole number above zero", where=str(path))
+    return value
+
+
+def split(text: str) -> tuple[str, str]:
+    """A card and a profile out of ``a100/3g.20gb``; no profile where none is named.
+
+    >>> split("a100-40gb/3g.20gb"), split("folder/a100.toml")
+    (('a100-40gb', '3g.20gb'), ('folder/a100.toml', ''))
+    """
+    card, _, name = text.rpartition("/")
+    return (card, name) if card and PROFILE.fullmatch(name) else (text, "")
+
+
+def sliced(card: Machine, name: str) -> Machine:
+    """The slice of a card as a machine of its own.
+
+    Raises:
+        TargetError: no profile of that name is known of the card.
+    """
+    partition = partition_of(card)
+    if partition is None:
+        known = ", ".join(c for p in partitions() for c in p.cards)
+        raise TargetError(f"no slices of {card.name} are known", hint=f"there are those of {known}")
+    profile = next((p for p in partition.profiles if p.name == name), None)
+    if profile is None:
+        hint = f"there are {', '.join(p.name for p in partition.profiles)}"
+        raise TargetError(f"{card.name} has no slice {name!r}", hint=hint)
+    return _Cut(card, profile, partition).machine()
+
+
+@record
+class _Cut:
+    """A card, and the profile that it is cut by."""
+
+    card: Machine
+    profile: Profile
+    partition: Partition
+
+    def machine(self) -> Machine:
+        """The slice."""
+        card, profile = self.card, self.profile
+        facts = {k: self.fact(k, r) for k, r in card.facts.items() if self.has(k)}
+        memory = tuple(self.level(m) for m in card.memory)
+        share = profile.sm_count / card.sm_count
+        return replace(
+            card,
+            name=f"{card.name}/{profile.name}",
+            aliases=(),
+            description=f"{card.description.partition(' (')[0]} slice {profile.name}",
+            sources={**card.sources, SOURCE: self.partition.source},
+            compute={key: self.peak(p, share) for key, p in card.compute.items()},
+            memory=memory,
+            facts=facts,
+            path=card.path / profile.name,
+            slice=profile,
+        )
+
+    @staticmethod
+    def has(key: str) -> bool:
+        """Whether a slice has such a number.
+
+        Slices do not reach one another over NVLink, and what was fitted to kernels of the whole
+        card is not known of them.
+        """
+        return not key.startswith(("link.nvlink", "efficiency.", "adaptation."))
+
+    def share(self, key: str) -> float:
+        """Of a number of the card that the slice has."""
+        if key.startswith(("memory.l2", "memory.device")):
+            return 1.0 if key.endswith("latency_s") else self.profile.memory_share
+        if key.startswith("price.") or key.endswith("_w"):
+            return self.profile.card_share
+        is_each = key.startswith(("link.", "device.")) or "one_core" in key
+        if is_each or key.endswith(("_per_sm", "latency_s", "_j")):
+            return 1.0
+        return self.profile.sm_count / self.card.sm_count
+
+    def fact(self, key: str, rate: Rate) -> Rate:
+        """A number of the slice."""
+        match key:
+            case "device.sm_count":
+                return self.stated(rate, self.profile.sm_count)
+            case "memory.device.capacity_bytes":
+                return self.stated(rate, self.profile.capacity_bytes)
+            case _:
+                return self.part(rate, self.share(key))
+
+    def stated(self, rate: Rate, value: float) -> Rate:
+        """What the profile says itself."""
+        origin = Origin.ASSUMED if self.profile.note else self.partition.source.origin
+        return replace(rate, value=value, origin=origin, source=SOURCE, note=self.profile.note)
+
+    def part(self, rate: Rate, share: float) -> Rate:
+        """A share of a number; what was measured on the card is assumed to divide so."""
+        if share == 1:
+            return rate
+        is_measured = rate.origin is Origin.MEASURED
+        origin = Origin.ASSUMED if is_measured else max(rate.origin, self.partition.source.origin)
+        source = "+".join(dict.fromkeys((*rate.source.split("+"), SOURCE)))
+        note = f"{share:.4g} of the card's"
+        return replace(
+            rate, value=rate.value * share, origin=origin, source=source, note=note, spread=None
+        )
+
+    def peak(self, peak: Peak, share: float) -> Peak:
+        """The rates of a unit."""
+        sustained = None if peak.sustained is None else self.part(peak.sustained, share)
+        return Peak(self.part(peak.peak, share), self.part(peak.nominal, share), sustained)
+
+    def level(self, level: MemoryLevel) -> MemoryLevel:
+        """A level of the memory."""
+        profile, card = self.profile, self.card
+        by_memory = level.name in ("l2", "device")
+        share = profile.memory_share if by_memory else profile.sm_count / card.sm_count
+        is_device = level.name == "device"
+        capacity = profile.capacity_bytes if is_device else int(level.capacity_bytes * share)
+        sustained = None if level.sustained is None else self.part(level.sustained, share)
+        return MemoryLevel(
+            level.name, capacity, self.part(level.bandwidth, share),
+            self.part(level.nominal, share), sustained,
+        )  # fmt: skip

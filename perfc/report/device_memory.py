@@ -1,0 +1,147 @@
+"""The footprint of a run as a view: parts, allocator, timeline, and the node at the peak."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from perfc.ir.record import record
+
+from .document import Amount, Bars, Cell, Column, Fact, Facts, Part, Table
+from .footprint import Footprint, footprint
+from .units import Unit, quantity
+
+if TYPE_CHECKING:
+    from perfc.api import Report
+
+CONTEXT, ALLOCATOR = "context", "allocator"
+"""Parts that nothing of the model lies in."""
+WORDS = {
+    "parameters": "stored tensors of the model",
+    "optimizer": "states that the optimiser keeps from step to step",
+    "gradients": "of parameters, until the next step",
+    "saved": "results of the forward pass that the backward pass reads",
+    "cache": "keys and values of earlier tokens",
+    "inputs": "of the caller",
+    "activations": "read soon after they are made",
+    "workspace": "of products",
+    ALLOCATOR: "held beyond what lives: rounding and gaps",
+    CONTEXT: "of the driver and libraries, assumed",
+}
+
+
+@record
+class MemoryPart:
+    """What some of the device's memory is for.
+
+    Args:
+        name: of the part.
+        nbytes: at the peak.
+    """
+
+    name: str
+    nbytes: int
+
+
+@record
+class PhaseMemory:
+    """A part of a run.
+
+    Args:
+        phase: forward, loss, recompute, backward or optimizer.
+        kernels: how many.
+        peak_bytes: most that lives while it runs.
+    """
+
+    phase: str
+    kernels: int
+    peak_bytes: int
+
+
+@record
+class DeviceMemory:
+    """Device memory of a run, kernel by kernel under the runtime's own allocator.
+
+    Nothing is written over but by optimisers. The peak of activations of the report is less: that
+    of a run which writes over whatever nobody reads any more.
+
+    Args:
+        parts: at the peak, allocator and context among them; they add up to ``total_bytes`` where
+            the allocator holds most at the peak.
+        live_bytes: alive at the peak.
+        reserved_bytes: most that the allocator holds.
+        total_bytes: with the context.
+        capacity_bytes: of the device; null where its target does not say.
+        fits: whether that is enough; null where nobody knows.
+        allocator: of the runtime.
+        peak_node: that runs at the peak.
+        peak_phase: of a step.
+        phases: in order.
+        line_bytes: alive while each kernel runs.
+        is_bound: whether more may be needed.
+    """
+
+    parts: tuple[MemoryPart, ...]
+    live_bytes: int
+    reserved_bytes: int
+    total_bytes: int
+    capacity_bytes: int | None
+    fits: bool | None
+    allocator: str
+    peak_node: str
+    peak_phase: str
+    phases: tuple[PhaseMemory, ...]
+    line_bytes: tuple[int, ...]
+    is_bound: bool
+
+    @classmethod
+    def of(cls, report: Report) -> DeviceMemory:
+        """The view of a report."""
+        return cls.shown(footprint(report))
+
+    @classmethod
+    def shown(cls, found: Footprint) -> DeviceMemory:
+        """The view of a footprint."""
+        named = [(role.value, n) for role, n in found.parts.items()]
+        named += [(ALLOCATOR, found.allocator_bytes), (CONTEXT, found.context_bytes)]
+        parts = tuple(MemoryPart(name, n) for name, n in named if n > 0)
+        return cls(
+            parts, found.live_bytes, found.reserved_bytes, found.total_bytes, found.capacity_bytes,
+            found.fits, found.allocator, found.peak_node, found.peak_phase.value,
+            tuple(_phases(found)), found.live, found.is_bound,
+        )  # fmt: skip
+
+
+def _phases(found: Footprint) -> Iterator[PhaseMemory]:
+    peaks: dict[str, list[int]] = {}
+    for phase, nbytes in zip(found.phases, found.live, strict=True):
+        peaks.setdefault(phase.value, []).append(nbytes)
+    for name, line in peaks.items():
+        yield PhaseMemory(name, len(line), max(line))
+
+
+def parts_of(view: DeviceMemory) -> Iterator[Part]:
+    """The view in a document."""
+    if not view.line_bytes:
+        return
+    total = quantity(view.total_bytes, Unit.BYTE)
+    of = "" if view.capacity_bytes is None else f" of {quantity(view.capacity_bytes, Unit.BYTE)}"
+    bound = "at least " if view.is_bound else ""
+    held = f"{view.allocator} holds {quantity(view.reserved_bytes, Unit.BYTE)}"
+    too_much = ", too much" if view.fits is False else ""
+    yield Facts((Fact("device", None, f"{bound}{total}{of}{too_much}; {held}"),))
+    rows: tuple[tuple[Cell, ...], ...] = tuple(
+        (p.name, Amount(p.nbytes, Unit.BYTE), p.nbytes / max(view.total_bytes, 1), WORDS[p.name])
+        for p in sorted(view.parts, key=lambda p: -p.nbytes)
+    )
+    yield Table(
+        (Column("part", "part"), Column("nbytes", "at the peak"),
+         Column("share", "share", Unit.SHARE), Column("words", "what it is", is_name=True)),
+        rows,
+    )  # fmt: skip
+    spans = ", ".join(
+        f"{p.phase} {quantity(p.peak_bytes, Unit.BYTE)} ({p.kernels})" for p in view.phases
+    )
+    peak = quantity(view.live_bytes, Unit.BYTE)
+    caption = f"peak {peak} at {view.peak_node}, {view.peak_phase}; {spans}"
+    yield Bars(tuple(map(float, view.line_bytes)), Unit.BYTE, caption)
