@@ -10,7 +10,7 @@ import numpy as np
 
 from perfc.ir.record import record
 from perfc.machine import Unit
-from perfc.passes.runtimes import Launch
+from perfc.passes.runtimes import Launch, Serving
 
 from ..artefacts import artefact
 from ..artefacts.implementations import known_framework
@@ -37,6 +37,11 @@ SINGLE = {"matmul": "matmul_f32"}
 """Classes of the same kernels in full single precision."""
 STREAMED = {"movement": "elementwise", "embedding": "elementwise"}
 """Classes without rows of their own, and the one whose kernels stream tensors as theirs do."""
+TOKENWISE = frozenset({"normalization", "elementwise", "embedding"})
+"""Classes whose kernels frameworks for serving have of their own, in `STORED` types."""
+STORED = frozenset({"bf16", "f16", "f8e4m3", "i8"})
+SERVING = frozenset(each.value for each in Serving) - {Serving.ANY.value}
+"""Those frameworks."""
 HALVES = frozenset({"bf16", "f16"})
 """Types whose products run on the same units."""
 INSIDE = Protocol.GRAPH
@@ -97,7 +102,7 @@ def learned(
         row = rows_of[alike]
         if row is None:
             continue
-        own = weighted(row, machine, known, tf32=tf32)
+        own = weighted(row, machine, known, framework, tf32=tf32)
         if own is not None:
             groups.setdefault(own, []).append((i, row))
     found: dict[int, Estimate] = {}
@@ -133,7 +138,8 @@ def basis(execution: Execution, index: int) -> Basis | None:
     machine, folder = execution.machine, execution.folder
     row = lower(execution.bounds.kernels[index], execution.bounds.env)
     known = predictor.known_classes(folder)
-    own = None if row is None else weighted(row, machine, known, tf32=execution.tf32)
+    framework = execution.framework
+    own = None if row is None else weighted(row, machine, known, framework, tf32=execution.tf32)
     if row is None or own is None:
         return None
     card = predictor.select(*own, INSIDE, machine.name, folder).card
@@ -144,10 +150,13 @@ def basis(execution: Execution, index: int) -> Basis | None:
 
 
 def weighted(
-    row: Lowered, machine: Machine, known: Collection[str], *, tf32: bool
+    row: Lowered, machine: Machine, known: Collection[str], framework: str = "", *, tf32: bool
 ) -> tuple[str, str] | None:
     """The class with weights that predicts a kernel, and the element type; None without one."""
-    choices = (computed(row, machine, tf32=tf32), row[:2])
+    choices = [computed(row, machine, tf32=tf32), row[:2]]
+    if framework in SERVING and row.class_name in TOKENWISE and row.dtype in STORED:
+        # what is computed in does not matter, and rows are of the one type
+        choices.insert(0, ("tokenwise", "bf16"))
     return next((choice for choice in choices if choice[0] in known), None)
 
 

@@ -13,6 +13,7 @@ from perfc.ir.record import frozen
 from ..features.classes.attention import AttentionKernel
 from ..features.rows import Protocol, Rows
 from . import MODEL, Source, read_parquet, target_of
+from .token_layers import TokenExtents, token_columns
 from .vidur_mlp import COMPUTED
 
 if TYPE_CHECKING:
@@ -117,10 +118,10 @@ def lengths(part: pd.DataFrame, *, old: bool) -> dict[str, Array]:
 
 
 class LlmServingSimLayers(Source):
-    """``llmservingsim_layers.parquet``: products of shards of language models, MIT.
+    """``llmservingsim_layers.parquet``: layers of shards of language models, MIT.
 
     Experts are whole where a model is sharded: so timed, at the rates of whole ones. They are left
-    out there, as are layers that are no product.
+    out there. So are the older profiler's layers that are no products, several kernels each.
     """
 
     name: ClassVar[str] = "llmservingsim_layers"
@@ -131,6 +132,7 @@ class LlmServingSimLayers(Source):
         import pandas as pd
 
         frame = read_parquet(folder / self.files[0])
+        yield from token_rows(frame[frame["profiler"] != OLD])
         frame = frame[(frame["x"] <= DENSE) | (frame["x"] % STEP <= 1)]
         keys = ["model", "tensor_parallel", "layer"]
         for device, block in frame.groupby("device", observed=True, sort=True):
@@ -153,6 +155,27 @@ class LlmServingSimLayers(Source):
                 {name: column.to_numpy(np.float64) for name, column in columns.items()},
                 whole["latency_us"].to_numpy(np.float64) * 1e-6,
             )
+
+
+def token_rows(frame: pd.DataFrame) -> Iterator[Rows]:
+    """Norms, activations, rotations and look-ups, by device."""
+    for device, block in frame.groupby("device", observed=True, sort=True):
+        found = token_columns(block, ["model", "tensor_parallel"], "layer", "x", token_extents)
+        if found is not None:
+            target = target_of(TARGETS.get(str(device), str(device)))
+            columns, latency_us = found
+            yield Rows(
+                "tokenwise", target, COMPUTED, Protocol.KERNELS, "vllm", columns, latency_us * 1e-6
+            )
+
+
+def token_extents(model: str, shards: int, rows: pd.DataFrame) -> TokenExtents | None:
+    """What a layer of a model has of a token on one of its shards."""
+    own = MODELS.get(str(model))
+    if own is None:
+        return None
+    rotated = HEAD_DIM * (own.heads + own.kv_heads) / shards
+    return TokenExtents(own.hidden, own.inner / shards, rotated)
 
 
 def width_and_depth(model: Extents, layer: str, shards: int) -> tuple[int, int] | None:
