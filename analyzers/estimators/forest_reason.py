@@ -19,7 +19,7 @@ from ..features.lowering import Lowered, lower
 from ..features.sheet import Sheet
 from ..features.table import class_of, complete, tabulate
 from . import predictor
-from .forest import INSIDE, inside, weighted
+from .forest import INSIDE, inside, served, weighted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -141,7 +141,8 @@ def reasons(
     known = predictor.known_classes(folder)
     if row is None or machine.kind == "cpu":
         return None
-    own = weighted(row, machine, known, framework, tf32=tf32)
+    own = served(row, machine, framework, known, folder)
+    own = own or weighted(row, machine, known, tf32=tf32)
     if own is None:
         return None
     name, dtype = own

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from ..features.rows import Protocol, Rows
-from . import Source, read_parquet, target_of
-from .token_layers import TokenExtents, token_columns
+from . import MODEL, Source, read_parquet, target_of
+from .language_models import IN_BLOCK, SHARDS, TokenExtents, in_block, number, token_columns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,13 +36,19 @@ class VidurMlp(Source):
         yield from token_rows(frame.assign(latency_us=frame["latency_median_us"]))
         frame = frame[frame["gemm_m"].notna()]
         for device, block in frame.groupby("device", observed=True, sort=True):
+            shape = {name: block[f"gemm_{name}"].to_numpy(float) for name in ("m", "n", "k")}
+            whose = {
+                MODEL: block["model"].astype(str).map(number).to_numpy(float),
+                SHARDS: block["tensor_parallel"].to_numpy(float),
+                IN_BLOCK: block["op"].astype(str).map(in_block).to_numpy(float),
+            }
             yield Rows(
                 "matmul",
                 target_of(TARGETS.get(str(device), str(device))),
                 COMPUTED,
                 Protocol.KERNELS,
                 "torch",
-                {name: block[f"gemm_{name}"].to_numpy(float) for name in ("m", "n", "k")},
+                shape | whose,
                 block["latency_median_us"].to_numpy(float) * 1e-6,
             )
 
@@ -62,7 +68,8 @@ def token_rows(frame: pd.DataFrame) -> Iterator[Rows]:
 def extents(model: str, shards: int, rows: pd.DataFrame) -> TokenExtents:
     """What a layer of a model has of a token on one of its shards; the table states it."""
     of_model = rows.iloc[0]
-    hidden, heads = float(of_model["n_embd"]), float(of_model["n_head"])
-    rotated = hidden / heads * (heads + float(of_model["n_kv_head"])) / shards
+    hidden, queries = float(of_model["n_embd"]), float(of_model["n_head"])
+    heads = (queries + float(of_model["n_kv_head"])) / shards
     inner = float(of_model["n_expanded_embd"]) / shards
-    return TokenExtents(hidden, inner, rotated, bool(of_model["use_gated_mlp"]))
+    is_gated = bool(of_model["use_gated_mlp"])
+    return TokenExtents(hidden, inner, hidden / queries * heads, heads, is_gated)

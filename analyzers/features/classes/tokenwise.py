@@ -56,7 +56,10 @@ class Tokenwise(KernelClass):
         )
 
     def features(self, rows: Columns, dtype: str, sheet: Sheet) -> dict[str, Array]:
-        """Traffic against caches, blocks against multiprocessors, bytes of a token."""
+        """Traffic against caches, blocks against multiprocessors.
+
+        Not the bytes of a token: they are few values, and a forest would learn models by heart.
+        """
         log = np.log2
         nbytes = rows["read_bytes"] + rows["write_bytes"]
         waves = rows["tokens"] / sheet.sm_count
@@ -64,10 +67,8 @@ class Tokenwise(KernelClass):
         features = {
             "log_device_s": log(nbytes / sheet.device_bytes_per_s),
             "log_over_l2": np.clip(log(nbytes / max(sheet.l2_bytes, 1.0)), -6, 6),
-            "log_token_bytes": log(nbytes / rows["tokens"]),
             "written": rows["write_bytes"] / nbytes,
             "log_waves": np.clip(log(waves), -8, 8),
-            "fill": waves / np.ceil(waves),
             "log_sm_bytes_per_s": log(sheet.device_bytes_per_s / sheet.sm_count) * ones,
             "log_clock": log(sheet.clock_hz) * ones,
             "log_l2": log(max(sheet.l2_bytes, 1.0)) * ones,

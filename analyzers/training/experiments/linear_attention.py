@@ -52,7 +52,6 @@ EXPERIMENT = OperatorExperiment(
     ),
     calibrating=Calibrating(turns=2),
     shapes=SHAPES,
-    every_fold=True,
     whole=("model",),
     groups=SHAPES,
     machines=tuple(replace(part, goal=None) for part in SHAPES),

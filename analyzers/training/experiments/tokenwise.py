@@ -23,6 +23,7 @@ def long(rows: Rows) -> NDArray[np.bool_]:
 
 
 SHAPES = (Slice("all", everything), Slice("20 µs and more", long, 0.10))
+MACHINES = (Slice("all", everything), Slice("20 µs and more", long))
 EXPERIMENT = OperatorExperiment(
     name="tokenwise",
     title="Norms, activations, rotations, look-ups of serving frameworks, under profilers",
@@ -35,12 +36,16 @@ EXPERIMENT = OperatorExperiment(
         leaves=40,
         learning_rate=0.16,
         least_weight=8.0,
-        columns=0.6,
+        columns=1.0,
+        balance=1.0,
         objective="reg:absoluteerror",
         cells=1_500,
         apart={"max_rows": 25_000, "trees": 50, "learning_rate": 0.2, "leaves": 30},
     ),
     calibrating=Calibrating(turns=2),
     shapes=SHAPES,
-    machines=(Slice("all", everything), Slice("20 µs and more", long)),
+    whole=("model",),
+    parts=5,
+    groups=SHAPES,
+    machines=MACHINES,
 )
