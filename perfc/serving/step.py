@@ -96,7 +96,13 @@ class StageCost:
         return Parts(kernels, self.prompt_exchanges.at(quantity, tokens + decodes))
 
     def mixed_context(
-        self, quantity: str, count: float, length: float, past: float, decodes: float, context: float
+        self,
+        quantity: str,
+        count: float,
+        length: float,
+        past: float,
+        decodes: float,
+        context: float,
     ) -> float:
         """Kernels that see other tokens, of prompts and of decodes in one step.
 

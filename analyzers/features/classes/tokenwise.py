@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from . import Array, Columns
 
 
-
 class TokenOperation(IntEnum):
     """What is done with a token, as the column ``operation`` numbers it."""
 
@@ -51,9 +50,7 @@ class Tokenwise(KernelClass):
     def amounts(self, rows: Columns, dtype: str) -> Amounts:
         """Bytes alone."""
         nothing = np.zeros_like(rows["tokens"])
-        return Amounts(
-            nothing, nothing, nothing, nothing, rows["read_bytes"], rows["write_bytes"]
-        )
+        return Amounts(nothing, nothing, nothing, nothing, rows["read_bytes"], rows["write_bytes"])
 
     def features(self, rows: Columns, dtype: str, sheet: Sheet) -> dict[str, Array]:
         """Traffic against caches, blocks against multiprocessors.

@@ -74,7 +74,7 @@ class Sums:
 
 
 class Blocks(Experiment):
-    """Models of Vidur's and LLMServingSim's profiles, each left out with those dealt to its part."""
+    """Models of Vidur's and LLMServingSim's profiles, left out part by part."""
 
     name = "blocks"
     title = "Blocks of language models left out, under profilers"
@@ -152,7 +152,9 @@ def of_blocks(tested: Mapping[str, Sequence[Tested]]) -> Iterator[Figure]:
     layers = layer_sums([one for name in LAYERS for one in tested[name]])
     frameworks = np.array([key[1] for key in layers.key])
     alone = np.flatnonzero(frameworks == "torch")
-    yield line("blocks but for attention (Vidur)", layers.measured[alone], layers.ends[:, alone])
+    if len(alone):
+        name = "blocks but for attention (Vidur)"
+        yield line(name, layers.measured[alone], layers.ends[:, alone])
     place = {key: at for at, key in enumerate(layers.key)}
     titles = {"attention_prefill": "prompts", "attention_decode": "single tokens"}
     for name in ATTENTION:
@@ -198,7 +200,9 @@ def summed(classes: Sequence[Array]) -> Array:
 
 
 def joined(
-    tested: Sequence[Tested], layers: Sums, place: Mapping[tuple[str, str, float, float, float], int]
+    tested: Sequence[Tested],
+    layers: Sums,
+    place: Mapping[tuple[str, str, float, float, float], int],
 ) -> tuple[Array, Array]:
     """Each attention with the layers of as many tokens, where those were measured."""
     found: list[Array] = []
