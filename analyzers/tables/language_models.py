@@ -120,7 +120,7 @@ def token_columns(
         named: tuple[Hashable, ...] = values if isinstance(values, tuple) else (values,)
         own = extents(*named[:-1], part)
         found = None if own is None else moved(str(named[-1]), own)
-        if found is None:
+        if own is None or found is None:
             continue
         operation, read, written = found
         count = part[tokens].to_numpy(np.float64)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -146,7 +146,7 @@ class LlmServingSimLayers(Source):
                 own = MODELS.get(str(model))
                 shape = width_and_depth(own, str(layer), int(shards)) if own else None
                 if shape is not None:
-                    whose = {MODEL: number(str(model)), SHARDS: float(shards)}
+                    whose: dict[str, Any] = {MODEL: number(str(model)), SHARDS: float(shards)}
                     whose[IN_BLOCK] = times_in_block(part, str(model), str(layer))
                     parts.append(part.assign(n=shape[0], k=shape[1], **whose))
             if not parts:
