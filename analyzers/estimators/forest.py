@@ -169,6 +169,9 @@ def served(
     """
     if SERVED not in known or row.class_name not in TOKENWISE or row.dtype not in STORED:
         return None
+    if "tokens" not in row.parameters:
+        # a reduction, whose operand is larger than its result
+        return None
     is_known = predictor.has_rows_of(SERVED, SERVED_TYPE, machine.name, framework, folder)
     return (SERVED, SERVED_TYPE) if is_known else None
 

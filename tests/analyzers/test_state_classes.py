@@ -165,6 +165,8 @@ def test_kernels_of_tokens_count_where_the_framework_was_measured() -> None:
         ("h100", "vllm", None),
     ):
         assert served(row, load_machine(target), framework, known, SHIPPED) == expected
+    reduction = row._replace(class_name="elementwise", parameters={"elements": 64.0})
+    assert served(reduction, load_machine("rtx4090"), "vllm", known, SHIPPED) is None
     quantised = row._replace(dtype="f8e4m3")
     assert served(quantised, load_machine("rtx4090"), "vllm", known, SHIPPED) is not None
     single = row._replace(dtype="f32")
