@@ -91,7 +91,6 @@ PATTERNS: Mapping[str, Pattern] = {
     "gemm_activation": _pattern(["matmul", "gemm"], product.gemm_activation, "gemm", Kind.MATMUL),
     "scaled_product": _pattern(["matmul"], product.scaled, "matmul", Kind.MATMUL),
     "conv_affine": _pattern([Kind.CONV], product.conv_affine, "conv", Kind.CONV, folds=True),
-    "conv_norm": _pattern([Kind.CONV], product.conv_norm, "conv", Kind.CONV, folds=True),
     "padded_conv": _pattern([Kind.CONV], product.padded_conv, "conv", Kind.CONV),
     "add_relu": _pattern(["relu"], product.add_relu, "add_relu", Kind.ELEMENTWISE),
     "slice_update": _pattern(["scatter_nd"], movement.slice_update, SLICE_UPDATE, Kind.MOVEMENT),

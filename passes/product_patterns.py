@@ -24,7 +24,8 @@ def linear_bias(node: Node, near: Neighbourhood) -> Nodes | None:
     bias = near.lone(node.results[0]) if node.results and near.stored(node) else None
     if bias is None or bias.op.mnemonic != "add" or len(near.computed(bias)) != 1:
         return None
-    return [node, bias] if all(is_channelwise(v) for v in near.stored(bias)) else None
+    rows = near.stored(bias)
+    return [node, bias] if rows and all(is_channelwise(v) for v in rows) else None
 
 
 def gemm(node: Node, near: Neighbourhood) -> Nodes | None:
@@ -77,15 +78,6 @@ def _swaps_last(node: Node) -> bool:
         return False
     n = len(perm)
     return perm == (*range(n - 2), n - 1, n - 2)
-
-
-def conv_norm(node: Node, near: Neighbourhood) -> Nodes | None:
-    """A convolution with stored filters and the batch normalisation merged into them.
-
-    Source: onnxruntime ConvBNFusion; TensorRT and ``torch.nn.utils.fusion`` do the same.
-    """
-    norm = conv_norm_after(node, near) if _has_stored_filters(node) else None
-    return [node, norm] if norm is not None else None
 
 
 def conv_affine(node: Node, near: Neighbourhood) -> Nodes | None:

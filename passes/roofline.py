@@ -91,16 +91,6 @@ class RooflineTable:
         """Kernel time at measured rates with launching."""
         return self.sustained_s + self.launch_gap_s
 
-    def pressure(self) -> dict[Ceiling, float]:
-        """Share of the run's time for which each ceiling alone would be busy."""
-        total = self.time_s
-        busy: dict[Ceiling, float] = dict.fromkeys(Ceiling, 0.0)
-        for k in self.kernels:
-            for ceiling, t in k.sustained.items():
-                busy[ceiling] += t
-        busy[Ceiling.LAUNCH] = self.launch_gap_s
-        return {c: t / total for c, t in busy.items() if t > 0 and total > 0}
-
 
 @frozen
 class Roofline(Analysis[RooflineTable]):

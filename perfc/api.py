@@ -228,6 +228,7 @@ def analyze(
     4089184256*batch
     """
     how = (deployment or Deployment()).stated({**stated(target), **keywords})
+    how = how.for_model(model)
     how.require_inference()
     am = Analyses(tuple(instruments))
     predictor = text_of(predictor, "predictor")

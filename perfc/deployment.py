@@ -12,12 +12,14 @@ from typing import Any, TypedDict
 from perfc.choice import member
 from perfc.durations import seconds_of
 from perfc.errors import ParseError, PassError
+from perfc.frontend import is_configuration
 from perfc.ir.record import record
 from perfc.ir.sizes import sizes_of
 from perfc.passes.retype import precision_name
 from perfc.passes.runtimes import (
     DEFAULT,
     MAX_STREAMS,
+    SERVING_DEFAULT,
     Layout,
     Runtime,
     Serving,
@@ -46,7 +48,8 @@ class Deployment:
 
     Args:
         target: name or file of the machine.
-        runtime: whose kernels run, without streams.
+        runtime: whose kernels run, without streams; "" for what models of the kind usually run
+            under, which ``for_model`` names.
         framework: whose kernels of attention and quantised products run, where the model leaves
             them open; by default what the runtime implies.
         runtime_version: of the runtime's framework, ``2.9``; "" for the newest that was measured.
@@ -63,7 +66,7 @@ class Deployment:
     """
 
     target: str = "a100"
-    runtime: str = DEFAULT
+    runtime: str = ""
     framework: Serving = Serving.ANY
     runtime_version: str = ""
     dtype: str = ""
@@ -74,10 +77,21 @@ class Deployment:
     host_launch: float | None = None
     dims: Mapping[str, int] = field(default_factory=dict[str, int], hash=False)
 
+    def for_model(self, model: object) -> Deployment:
+        """The same with a runtime named: where none is, that of an engine for a configuration.
+
+        Args:
+            model: what is run; a graph where it is not the name of a configuration.
+        """
+        if self.runtime:
+            return self
+        return replace(self, runtime=SERVING_DEFAULT if is_configuration(model) else DEFAULT)
+
     @property
     def table_name(self) -> str:
         """The fusion table with its streams, as passes take it: ``ort:3``."""
-        return self.runtime if self.streams == 1 else f"{self.runtime}:{self.streams}"
+        name = self.runtime or DEFAULT
+        return name if self.streams == 1 else f"{name}:{self.streams}"
 
     @property
     def table(self) -> Runtime:
@@ -99,7 +113,7 @@ class Deployment:
         """The fields by name, as JSON has them."""
         found: dict[str, object] = {name: getattr(self, name) for name in READERS}
         named = {name: getattr(self, name).value for name in ("framework", "layout", "mode")}
-        return {**found, **named}
+        return {**found, **named, "runtime": self.runtime or DEFAULT}
 
     def require_inference(self, where: str = "mode") -> None:
         """Refuse what is no forward pass, where kernels are looked at one by one.
@@ -150,13 +164,13 @@ class Deployment:
         if self.layout not in table.layouts:
             offer = ", ".join(t.name for t in tables() if self.layout in t.layouts)
             raise ParseError(
-                f"{self.runtime} does not run {self.layout.value}", where=where("layout"),
+                f"{table.name} does not run {self.layout.value}", where=where("layout"),
                 hint=f"{offer} do",
             )  # fmt: skip
         if self.runtime_version and not table.tells_versions:
             offer = ", ".join(t.name for t in tables() if t.tells_versions)
             raise ParseError(
-                f"versions of {self.runtime} are not told apart", where=where("runtime_version"),
+                f"versions of {table.name} are not told apart", where=where("runtime_version"),
                 hint=f"those of {offer} are",
             )  # fmt: skip
 

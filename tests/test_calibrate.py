@@ -646,11 +646,12 @@ def test_ceilings_that_did_not_repeat_are_named_by_doubt() -> None:
         row("steady", Spread(9, 109.0, 90.0)),
         row("no rounds", None),
         row("once", Spread(1, 100.0, 100.0)),
+        row("twice", Spread(2, 150.0, 99.0)),
         row("disturbed", Spread(0, 130.0, 50.0)),
         row("twenty percent", Spread(9, 120.0, 99.0)),
     )
     nothing: Any = None
     done = Calibration(nothing, nothing, nothing, rows, (), False, (), 0.0)
     assert [r.key for r in done.uncertain] == [
-        "disturbed", "once", "twenty percent", "twelve percent",
+        "disturbed", "once", "twice", "twenty percent", "twelve percent",
     ]  # fmt: skip

@@ -8,7 +8,7 @@ import pytest
 
 from perfc.deployment import KEYS, VERSION, Deployment, Mode, of_whole_runs, with_axes
 from perfc.errors import ParseError
-from perfc.passes.runtimes import MAX_STREAMS, Layout, Serving
+from perfc.passes.runtimes import DEFAULT, MAX_STREAMS, SERVING_DEFAULT, Layout, Serving
 
 
 def test_nothing_said_is_what_is_documented() -> None:
@@ -18,7 +18,7 @@ def test_nothing_said_is_what_is_documented() -> None:
         Serving.ANY, Layout.CHANNELS_FIRST, Mode.INFERENCE,
     )  # fmt: skip
     assert (usual.runtime_version, usual.host_launch, usual.dims) == ("", None, {})
-    assert (usual.table_name, usual.version) == (usual.runtime, None)
+    assert (usual.table_name, usual.version) == (DEFAULT, None)
     assert usual.stated({}) == usual
     whole = of_whole_runs()
     assert (whole.target, whole.runtime, whole.dtype) == ("rtx4090", "eager", "amp-f16")
@@ -128,3 +128,21 @@ def test_a_deployment_as_json_has_words_for_what_is_chosen() -> None:
     assert Deployment(framework=Serving.ANY).serving is Deployment().table.serving
     other = next(s for s in Serving if s not in (Serving.ANY, Deployment().table.serving))
     assert Deployment(framework=other).serving is other
+
+
+@pytest.mark.parametrize(
+    ("model", "named"),
+    [
+        ("llama-3.1-8b", SERVING_DEFAULT),
+        ("somewhere/config.json", SERVING_DEFAULT),
+        ("resnet50.onnx", DEFAULT),
+        (b"", DEFAULT),
+    ],
+)
+def test_a_configuration_is_run_by_an_engine_unless_another_is_named(
+    model: object, named: str
+) -> None:
+    assert Deployment().for_model(model).runtime == named
+    assert Deployment().stated({"streams": 2}).for_model(model).table_name == f"{named}:2"
+    for other in ("ort", "transformers"):
+        assert Deployment().stated({"runtime": other}).for_model(model).runtime == other

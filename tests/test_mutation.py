@@ -110,6 +110,11 @@ def test_a_map_of_the_repository_is_read_in_a_copy_of_it(tmp_path: Path, tree: P
     other = "tests/test_other.py::test_that_imported_it_first"
     assert stages(tree, PATH, 9) == [[known]]
     assert stages(tree, PATH, 1) == [[known], [other]], "a line that runs on import"
+    lister = tree / "tests/test_lists.py"
+    lister.write_text("from perfc.passes import load_all\n", encoding="utf-8")
+    tests_of.test_files.cache_clear()
+    assert stages(tree, PATH, 1) == [[known], [str(lister.relative_to(tree))], [other]]
+    assert stages(tree, PATH, 9) == [[known]]
     assert stages(tree, Path("perfc/passes/__init__.py"), 1) != [[known]]
 
 

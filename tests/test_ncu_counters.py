@@ -269,3 +269,12 @@ def test_four_processes_are_named_and_more_are_hinted_at(tmp_path: Path) -> None
     assert "processes added up" not in report(1)
     assert "4 processes added up (0 p0, 1 p1, 2 p2, 3 p3); --process keeps one" in report(4)
     assert "5 processes added up (0 p0, 1 p1, 2 p2, 3 p3 …); --process keeps one" in report(5)
+
+
+def test_a_process_without_a_name_is_one(tmp_path: Path) -> None:
+    duration = row("gpu__time_duration.sum", "ns", "5")
+    nameless = duration.replace('"0","1","p"', '"0","7",""')
+    stated = duration.replace('"0","1","p"', '"1","8","q"')
+    report = load(written(tmp_path / "a.csv", nameless, stated))
+    assert report.processes == (("7", ""), ("8", "q"))
+    assert load(written(tmp_path / "a.csv", duration.replace('"1","p"', '"",""'))).processes == ()

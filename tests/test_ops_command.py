@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import onnx
 import pytest
 from click.testing import CliRunner
 
 from perfc.commands.ops import command
+from perfc.ir.op import BY_ONNX
 from perfc.pages.catalogue import SECTIONS, documentation, find_operator, module_file, operators
 from perfc.pages.operators import coverage, describe, example, page
 
@@ -19,6 +21,23 @@ def test_every_operator_of_the_standard_domains_is_ours_or_expanded() -> None:
     assert {c.domain for c in coverage()} >= {"", "ai.onnx.ml", "ai.onnx.preview.training"}
     assert {c.domain: c.missing for c in coverage() if c.missing} == {}
     assert sum(len(c.own) for c in coverage()) > 200
+
+
+def test_operators_are_ours_expanded_or_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    schemas = onnx.defs.get_all_schemas()
+    operators()
+    for name in ("Celu", "Relu", "Conv"):
+        monkeypatch.delitem(BY_ONNX, name)
+    found = {c.domain: c for c in coverage()}
+    for domain, c in found.items():
+        names = sorted([*c.own, *c.expanded, *c.missing])
+        assert names == sorted(s.name for s in schemas if s.domain == domain)
+    # Celu and Relu have bodies in the standard, a convolution has none
+    assert (found[""].expanded, found[""].missing) == (("Celu", "Relu"), ("Conv",))
+    shown = CliRunner().invoke(command, ["--coverage"]).output
+    assert "2 expanded, 1 without either" in shown
+    assert "  expanded: Celu, Relu" in shown
+    assert "  without: Conv" in shown
 
 
 def test_every_operator_documents_shapes_work_traffic_and_source() -> None:

@@ -9,6 +9,9 @@ from perfc.ir.record import record
 MIDDLE_SHARE = 0.41
 """Of the reach of nine in ten values of a normal distribution, what half of them stay within."""
 
+HIGH_ERROR, MEDIUM_ERROR = 0.06, 0.15
+"""Error that half of such values stay within, up to which confidence is high, or medium."""
+
 
 @record
 class Interval:

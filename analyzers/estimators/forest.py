@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,8 +21,10 @@ from ..features.lowering import Lowered, lower
 from ..features.rows import Protocol
 from ..features.sheet import Sheet
 from ..intervals.adapt import of_class, of_machine
+from ..intervals.conformal import EXTRAPOLATED
 from . import predictor
 from .estimator import Estimator, Execution
+from .unfused import FUSED, bounded, parts
 
 if TYPE_CHECKING:
     from perfc.machine import Machine
@@ -109,7 +112,56 @@ def learned(
     found: dict[int, Estimate] = {}
     for (class_name, dtype), rows in groups.items():
         found |= predicted(bounds, class_name, dtype, rows, launch, framework, folder)
+        if class_name in FUSED and not is_known(class_name, dtype, machine, folder):
+            found |= no_slower_than_parts(bounds, rows, found, launch, folder)
     return found
+
+
+def is_known(class_name: str, dtype: str, machine: Machine, folder: Path) -> bool:
+    """Whether kernels of a class were measured in an element type, by anyone or by the user."""
+    card = predictor.select(class_name, dtype, INSIDE, machine.name, folder).card
+    adapted = of_class(of_machine(machine), Predictor.LEARNED.value, class_name)
+    return dtype in card.dtypes or adapted is not None
+
+
+def no_slower_than_parts(
+    bounds: RooflineTable,
+    rows: Sequence[tuple[int, Lowered]],
+    found: Mapping[int, Estimate],
+    launch: Launch,
+    folder: Path,
+) -> dict[int, Estimate]:
+    """Fused kernels in a type that none was measured in, bounded by their parts.
+
+    Parts are in full precision, which nothing faster exceeds. Equal kernels keep one estimate.
+    """
+    machine = bounds.machine
+    known = predictor.known_classes(folder)
+
+    def apart(row: Lowered) -> Interval | None:
+        own = weighted(row, machine, known, tf32=False)
+        if own is None:
+            return None
+        weights = predictor.select(*own, INSIDE, machine.name, folder)
+        times = predictor.predict_with(
+            weights, columns_of([row.parameters]), own[1], Sheet(machine),
+            inside(weights.card, launch),
+        )  # fmt: skip
+        return Interval(*(float(t[0]) for t in (times.low_s, times.time_s, times.high_s)))
+
+    firsts: dict[int, Estimate] = {}
+    for i, row in rows:
+        estimate, launches = found[i], bounds.kernels[i].launches
+        if id(estimate) in firsts:
+            continue
+        times = [apart(one) for one in parts(row)]
+        summed = [one * launches for one in times if one is not None]
+        time = estimate.time
+        if launches and len(summed) == len(times):
+            time = bounded(time, summed).at_least(estimate.floor_s)
+        is_extrapolating = estimate.is_extrapolating and time.high > EXTRAPOLATED * time.low
+        firsts[id(estimate)] = replace(estimate, time=time, is_extrapolating=is_extrapolating)
+    return {i: firsts[id(found[i])] for i, _ in rows}
 
 
 @record

@@ -25,6 +25,7 @@ from ..estimate.interval import Interval
 from ..features.distance import SAME_CHIP, coordinates, distance, nearest
 from ..features.sheet import Sheet
 from ..intervals.conformal import AT_ONCE, LEAST_SPREAD, Band
+from .processor_runs import is_plain, laws, told
 from .run_table import Network, RunTable, precision, tabulated
 
 if TYPE_CHECKING:
@@ -103,7 +104,9 @@ def estimate(
         WeightsError: weights that are damaged or of another schema.
     """
     path = folder / f"{NAME}.toml"
-    if execution.module is None or execution.machine.kind == "cpu" or not path.is_file():
+    if execution.machine.kind == "cpu":
+        return on_processor(execution, table, deployment, element)
+    if execution.module is None or not path.is_file():
         return None
     found = _load(path)
     stored = precision(deployment, element, execution.machine)
@@ -114,6 +117,20 @@ def estimate(
         return None
     run = tabulated(execution, table, deployment, stored, batch)
     return estimated(found, run, execution.machine, name, stored)
+
+
+def on_processor(
+    execution: Execution, table: PredictionTable, deployment: Deployment, element: str
+) -> RuntimeRun | None:
+    """The run by the law of its runtime; None where it has none, or none in that precision."""
+    law = laws().get(execution.kernels.runtime.measured_name)
+    if law is None or (deployment.dtype or element) != "f32" or not is_plain(table):
+        return None
+    time, is_own = told(law, execution, table)
+    return RuntimeRun(
+        time, execution.bounds.floor_s, is_own, is_better=True, is_like=True,
+        runs=law.runs, rows=law.runs,
+    )  # fmt: skip
 
 
 def estimated(

@@ -20,31 +20,63 @@ if TYPE_CHECKING:
     from ..features.classes import Array
     from ..graph.rows import Measurements
 
-MACHINE, UNTRAINED, WAY, KIND = 0.25, 0.5, 0.05, 0.2
+MACHINE, UNTRAINED, WAY, KIND = 0.25, 0.5, 0.05, 0.1
 """Deviations of offsets: of a machine, of a way of running that nothing was trained on, of others,
 of a kind of launches. Round figures, chosen on machines left out among those trained on."""
+LIKE = 0.4
+"""Of the share by which a machine is like one that was trained on, where it is not like its data
+sheet."""
+AGE, KIND_OF_WAY = 0.1, 0.1
+"""Of a way of running at an age of the framework, and of a kind of launches so run."""
 LOG_BATCHES = 8.0
 """Doublings of the batch over which an offset may grow by as much as that of a way."""
-NEW, SECOND = (2, 9), (2, 0)
+AGES = ((2, 0), (2, 9))
 """Versions of the framework from which on others of its kernels run."""
 
 
-def design(data: Measurements, features: NDArray[np.float32]) -> Array:
-    """What offsets multiply: one, batches, ways of running, and shares of kinds of launches."""
+def design(data: Measurements, features: NDArray[np.float32], like: Array) -> Array:
+    """What offsets multiply, ``[rows, columns]``.
+
+    One, batches, ways of running, and shares of kinds of launches; then how much longer machines
+    trained on are expected to take, ways at each age of the framework, and kinds of launches where
+    they are compiled, channels last or of an old framework.
+
+    Args:
+        data: rows.
+        features: pooled, of the rows.
+        like: logarithm of the time on each machine trained on over that here,
+            ``[rows, machines]``.
+    """
     settings = [r.setting for r in data.rows]
+    ages = np.array([sum(s.version >= v for v in AGES) for s in settings], np.int64)
+    modes = np.array([[s.mode is m for m in Mode] for s in settings]).reshape(-1, len(Mode))
     columns = [np.ones(len(data)), np.log2([r.batch for r in data.rows]) / LOG_BATCHES]
-    columns += [np.array([float(s.mode is m) for s in settings]) for m in Mode]
+    columns += [modes[:, i].astype(np.float64) for i in range(len(Mode))]
     columns += [np.array([float(s.precision is p) for s in settings]) for p in Precision]
-    columns += [np.array([float(s.version >= v) for s in settings]) for v in (NEW, SECOND)]
+    columns += [(ages >= age).astype(np.float64) for age in range(1, len(AGES) + 1)]
     shares = features[:, SHARES_START : SHARES_START + KINDS].astype(np.float64)
-    return np.column_stack([*columns, shares])
+    at_age = [
+        (modes[:, i] & (ages == age)).astype(np.float64)
+        for i in range(len(Mode)) for age in range(len(AGES) + 1)
+    ]  # fmt: skip
+    unlike = (
+        np.array([s.compiled for s in settings], np.bool_),
+        np.array([s.channels_last for s in settings], np.bool_),
+        ages == 0,
+    )
+    return np.column_stack(
+        [*columns, shares, like, *at_age, *(shares * which[:, None] for which in unlike)]
+    )
 
 
-def deviations(trained: Collection[str]) -> Array:
+def deviations(trained: Collection[str], machines: int) -> Array:
     """Of the offsets of `design`.
 
     Args:
         trained: names of ways of running that something was trained on.
+        machines: that something was trained on.
     """
     modes = [WAY if m.value in trained else UNTRAINED for m in Mode]
-    return np.array([MACHINE, WAY, *modes, *[WAY] * (len(Precision) + 2), *[KIND] * KINDS])
+    plain = [MACHINE, WAY, *modes, *[WAY] * (len(Precision) + len(AGES)), *[KIND] * KINDS]
+    at_age = [AGE] * (len(Mode) * (len(AGES) + 1))
+    return np.array([*plain, *[LIKE] * machines, *at_age, *[KIND_OF_WAY] * (3 * KINDS)])

@@ -6,16 +6,17 @@ through the sums (`kernel_sums`); ``g`` is a forest over what the kernels' secon
 and features are over the whole graph (`pooled`); ``m`` is what a graph that was measured took
 beyond that (`memory`). Sums are cross-fitted: the residual is learned from graphs that the factors
 were not, and a prediction is the mean of all parts. A machine enters only through numbers of its
-file, so an unseen one is a TOML; a few of its rows move an offset, one of each way of running and
-one of each kind of launch (`few_rows`). Intervals are split conformal, over an expected spread;
-those of machines that nobody measured come from machines left out in turn (`machine_bands`), those
-of graphs that are built like none trained on (`kinship`) from families left out in turn.
+file, so an unseen one is a TOML; a few of its rows move offsets, of each way of running, of each
+kind of launch, and by how it is like machines trained on (`few_rows`). Intervals are split
+conformal, over an expected spread; those of machines that nobody measured come from machines left
+out in turn (`machine_bands`), those of graphs that are built like none trained on (`kinship`) from
+families left out in turn.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -174,17 +175,29 @@ class PhysicsResidual(GraphPredictor):
         if self.shift is None:
             return found.value
         mine = np.array([r.target in self.moved for r in data.rows], np.bool_)
-        shift = design(data, found.features) @ self.shift
+        if not mine.any():
+            return found.value
+        shift = design(data, found.features, self._like(data, found)) @ self.shift
         return np.asarray(found.value * np.exp(np.where(mine, shift, 0.0)))
+
+    def _like(self, data: Measurements, found: Detail) -> Array:
+        """Logarithm of what each machine trained on takes over what is said here."""
+        assert self.learned is not None
+        there = [
+            self.detail(data.of([replace(r, target=target) for r in data.rows])).value
+            for target in sorted(self.learned.targets)
+        ]
+        return np.log(np.stack(there, axis=1) / found.value[:, None])
 
     def adapt(self, few: Measurements) -> None:
         """Move offsets by a few rows of a machine, and calibrate by each as if it were new."""
         found = self.detail(few)
         assert self.learned is not None
-        table = design(few, found.features)
+        table = design(few, found.features, self._like(few, found))
         self.moved = frozenset(few.targets)
         residual = np.log(few.values(self.quantity) / found.value)
-        offsets = Offsets.learned(table, residual, deviations(self.learned.modes))
+        prior = deviations(self.learned.modes, len(self.learned.targets))
+        offsets = Offsets.learned(table, residual, prior)
         self.shift = offsets.mean
         self.bands.adapted = from_few(offsets.left / found.width)
 
@@ -271,8 +284,9 @@ class PhysicsResidual(GraphPredictor):
         table = np.asarray(arrays["rates"])
         remembered: tuple[Any, Any] = arrays["memory.keys"], arrays["memory.offsets"]
         memory = Memory(*remembered)
-        shift = np.asarray(arrays.get("shift", deviations(())), np.float64)
-        fits = table.shape == (len(known), KINDS) and shift.shape == deviations(()).shape
+        none = deviations((), len(meta["targets"]))
+        shift = np.asarray(arrays.get("shift", none), np.float64)
+        fits = table.shape == (len(known), KINDS) and shift.shape == none.shape
         names_of = {n.partition(".")[2]: a for n, a in arrays.items() if n.startswith("kinship.")}
         kinship = Kinship.restored(tuple(map(str, meta["operators"])), names_of)
         boxed = arrays["low"].shape == arrays["high"].shape == (len(schema),)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from perfc.errors import ModelError, PerfcError
 from perfc.ir.record import record
 from perfc.ir.types import TensorType
-from perfc.passes.runtimes import Layout
+from perfc.passes.runtimes import Layout, tables
 
 from ..artefacts.artefact import WeightsError
 from ..estimate.estimate import RunEstimate
@@ -71,6 +71,11 @@ class WholeRun:
         return self.is_better and self.width <= WIDEST
 
     @property
+    def doubt(self) -> tuple[bool, float]:
+        """The less, the sooner it is believed: runs of the machine first, then the narrowest."""
+        return not self.is_own, self.width
+
+    @property
     def width(self) -> float:
         """Upper over lower end: what held-out rows of the same kind say of the expected error."""
         return self.time.high / self.time.low if self.time.low > 0 else math.inf
@@ -110,18 +115,15 @@ def with_whole(
     for candidate in (under_runtime, by_graph):
         try:
             one = candidate(table, source, execution, deployment)
-            found += [one] if one is not None and one.answers else []
+            if one is not None and one.answers:
+                found.append(no_slower(one, unmerged(table, source, execution, deployment)))
         except WeightsError:
             raise
         except PerfcError as error:
             note = f"the graph predictor cannot read this model ({error})"
             left_out = f"{note}: it is left out" if found else f"{note}: kernels are summed instead"
             table = replace(table, notes=(*table.notes, left_out))
-    return (
-        joined(table, sorted(found, key=lambda one: (not one.is_own, one.width)))
-        if found
-        else table
-    )
+    return joined(table, sorted(found, key=lambda one: one.doubt)) if found else table
 
 
 def under_runtime(
@@ -312,6 +314,41 @@ def joined(table: PredictionTable, runs: Sequence[WholeRun]) -> PredictionTable:
         notes=(*table.notes, *notes),
         energy=scaled(table.energy, time_s / summed.time_s if summed.time_s else 1.0),
     )  # fmt: skip
+
+
+def unmerged(
+    table: PredictionTable, source: Module, execution: Execution, deployment: Deployment
+) -> WholeRun | None:
+    """The run under the runtime whose kernels this one merges, by a predictor of graphs.
+
+    None where this one merges no other's, nobody knows such runs, or they cannot read the model.
+    """
+    launching = next((t.name for t in tables() if t.merged_by == deployment.runtime), "")
+    if not launching:
+        return None
+    how = replace(deployment, runtime=launching, runtime_version="", layout=Layout.CHANNELS_FIRST)
+    try:
+        found = by_graph(table, source, execution, how)
+    except WeightsError:
+        raise
+    except PerfcError:
+        return None
+    return found if found is not None and found.answers else None
+
+
+def no_slower(run: WholeRun, launched: WholeRun | None) -> WholeRun:
+    """A run that takes no longer than the same kernels launched apart, where that is known better.
+
+    Args:
+        run: under a runtime that merges kernels.
+        launched: under one that launches them; None where nobody knows.
+    """
+    if launched is None or launched.doubt >= run.doubt or launched.time.mid >= run.time.mid:
+        return run
+    mid, low = launched.time.mid, min(run.time.low, launched.time.low)
+    time = Interval(low, mid, max(min(run.time.high, launched.time.high), mid))
+    reason = f"runs told it slower than {launched.words}, which merges less"
+    return replace(run, time=time, outside=(*run.outside, reason))
 
 
 def no_faster(

@@ -194,7 +194,8 @@ def planned(config: Config, models: Iterable[str]) -> tuple[list[Planned], list[
                 except PerfcError as error:
                     error.where = f"{config.path}:{budget.line}" if budget.line else "--target"
                     raise
-            case = Case.of(model, names[budget.target], budget.deployment)
+            how = budget.deployment.for_model(config.root / model)
+            case = Case.of(model, names[budget.target], how)
             if case in plan:
                 rules = (*plan[case].budget.rules, *budget.rules)
                 plan[case] = replace(plan[case], budget=replace(budget, rules=rules))

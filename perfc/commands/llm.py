@@ -18,7 +18,7 @@ from ._deployment import DeploymentOptions, deployment_options
 from ._document import show_document
 from ._examples import examples
 from ._options import names_in
-from ._output import emit, format_options
+from ._output import deliver, emit, format_options
 from ._report import color_option
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ DOCUMENTS = (("llm-search", "perfc.serving.search:SearchResult"),)
 TARGET, RUNTIME = "h100", SERVING_DEFAULT
 """Where nobody says."""
 FINDINGS = 1
+FORMATS = ("text", "json", "markdown", "html")
 
 
 class ModelOrSearch(click.Group):
@@ -99,6 +100,12 @@ _ENGINE: tuple[tuple[str, dict[str, Any]], ...] = (
     ("--nodes", {"type": click.IntRange(1), "default": 1, "help": "Over which an engine spreads."}),
     ("--prefill-gpus", {"type": click.IntRange(0), "default": 0,
                         "help": "That compute prompts apart from the decodes."}),
+    ("--draft-tokens", {"type": click.IntRange(0), "default": 0,
+                        "help": "Drafted for each sequence before a step verifies them."}),
+    ("--acceptance", {"type": click.FloatRange(0.0, 1.0), "default": 0.0,
+                      "help": "Probability that a drafted token is kept, as 0.7."}),
+    ("--draft", {"default": "", "metavar": "CONFIG",
+                 "help": "Model that drafts; by default the model's own layer, as DeepSeek's."}),
     ("--max-num-seqs", {"type": click.IntRange(1), "help": "Under way; the runtime's default."}),
     ("--token-budget", {"type": click.IntRange(1), "help": "Of a step; the runtime's default."}),
     ("--utilization", {"type": click.FloatRange(0.05, 1.0),
@@ -132,7 +139,7 @@ def _added(options: tuple[tuple[str, dict[str, Any]], ...]) -> Callable[[Any], A
 @_added(_ENGINE)
 @_grid_option
 @deployment_options
-@format_options("text", "json", "markdown")
+@format_options(*FORMATS)
 @color_option
 def serve(
     options: DeploymentOptions,
@@ -142,7 +149,7 @@ def serve(
     form: str,
     output: Path | None,
     **load: Any,
-) -> None:
+) -> int:
     """Serve CONFIG under a load."""
     from perfc.serving import llm
     from perfc.serving.views import document
@@ -155,11 +162,15 @@ def serve(
     report = llm(
         model, target, runtime=runtime, dtype=stated(options, "dtype", ""),
         runtime_version=stated(options, "runtime_version", ""), prices=prices(options),
-        grid=grid_of(grid), **load,
+        grid=grid_of(grid), has_parts=True, **load,
     )  # fmt: skip
-    show(report.document, report, document(report), form, output)
-    if not report.fits:
-        raise SystemExit(FINDINGS)
+    if form == "html":
+        from perfc.html.serving_page import serving_page
+
+        deliver(serving_page(report), output)
+    else:
+        show(report.document, report, document(report), form, output)
+    return 0 if report.fits else FINDINGS
 
 
 @command.command(
@@ -173,11 +184,11 @@ def serve(
 @click.option("--slo", default="", metavar="LIMITS", help="Means, as ttft=500ms,tpot=30ms,e2e=9s.")
 @_added(_LOAD)
 @deployment_options
-@format_options("text", "json", "markdown")
+@format_options(*FORMATS)
 @color_option
 def search(
     options: DeploymentOptions, /, model: str, slo: str, form: str, output: Path | None, **load: Any
-) -> None:
+) -> int:
     """Find the cheapest machine, precision, parallelism and batch that serve CONFIG in time.
 
     --target and --dtype take several names with commas.
@@ -195,9 +206,14 @@ def search(
         dtypes=names_in(stated(options, "dtype", "")) or ("",),
         runtime=stated(options, "runtime", RUNTIME), prices=prices(options),
     )  # fmt: skip
-    show(found.document, found, search_document(found), form, output)
-    if found.cheapest is None:
-        raise SystemExit(FINDINGS)
+    if form == "html":
+        from perfc.html.serving_page import search_page
+
+        deliver(search_page(found), output)
+    else:
+        page = search_document(found, has_chart=form == "text")
+        show(found.document, found, page, form, output)
+    return FINDINGS if found.cheapest is None else 0
 
 
 def stated(options: DeploymentOptions, field: str, default: str) -> str:

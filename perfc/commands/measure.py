@@ -156,7 +156,7 @@ def executor(how: Deployment, place: str) -> Framework:
     if how.table.framework not in PACKAGES or not how.table.stands_for:
         known = [t.name for t in tables() if t.framework in PACKAGES and t.stands_for]
         hint = f"{', '.join(known)} can be, by their sessions"
-        raise ParseError(f"{how.runtime} cannot be run here", where=place, hint=hint)
+        raise ParseError(f"{how.table.name} cannot be run here", where=place, hint=hint)
     return how.table.framework
 
 

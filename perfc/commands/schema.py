@@ -37,8 +37,8 @@ def command(name: str, output: Path | None) -> None:
 
     NAME is `report`, which `perfc analyze` writes, by default, or a command: `compare`, `op`,
     `sweep`, `explain`, `diff`, `check`, `baseline`, `lint`, `rule`, `roofline`, `measure`, `ncu`,
-    `predict`; `collective` is of `perfc op`, `target`, `targets` and `target-list` of
-    `perfc targets`. Documents name their schema: perfc-compare/1.
+    `predict`, `llm`, `llm-search`; `collective` is of `perfc op`, `target`, `targets` and
+    `target-list` of `perfc targets`. Documents name their schema: perfc-compare/1.
     """
     import json
 

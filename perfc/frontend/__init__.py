@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from perfc.ir import Known, Module
 
-__all__ = ["load"]
+__all__ = ["is_configuration", "load"]
 
 
 def load(
@@ -33,11 +33,10 @@ def load(
         from perfc.ir.rewrite import with_defaults
 
         return with_defaults(read(os.fspath(model)).module, dims or {})
-    if isinstance(model, str | os.PathLike) and _may_be_config(os.fspath(model)):
-        from .config import is_config, load_config
+    if isinstance(model, str | os.PathLike) and is_configuration(model):
+        from .config import load_config
 
-        if is_config(model):
-            return load_config(os.fspath(model), dims or {})
+        return load_config(os.fspath(model), dims or {})
     from .functions import Functions
     from .lower import Lowering
     from .source import open_model
@@ -48,6 +47,13 @@ def load(
     return Lowering(message, table, dict(contents or {}), Functions.of(message)).module()
 
 
-def _may_be_config(path: str) -> bool:
-    """Whether a path may name a configuration: what reads those is imported for nothing else."""
-    return path.lower().endswith(".json") or not os.path.isfile(path)
+def is_configuration(model: object) -> bool:
+    """Whether a model is named by its configuration; imports what reads those where it may be."""
+    if not isinstance(model, str | os.PathLike):
+        return False
+    path = os.fspath(model)
+    if not path.lower().endswith(".json") and os.path.isfile(path):
+        return False
+    from .config import is_config
+
+    return is_config(model)

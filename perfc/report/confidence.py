@@ -7,6 +7,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from perfc.analyzers.estimate.estimate import Estimate, Predictor
+from perfc.analyzers.estimate.interval import HIGH_ERROR, MEDIUM_ERROR
 from perfc.ir.record import record
 
 from .names import machine_title, runtime_title
@@ -16,10 +17,6 @@ if TYPE_CHECKING:
     from perfc.analyzers.runs.prediction import PredictionTable
     from perfc.api import Report
 
-HIGH_ERROR = 0.06
-"""Error that half of such runs stay within, up to which confidence is high."""
-MEDIUM_ERROR = 0.15
-"""The same, up to which it is medium."""
 LEAST_MEASURED = 0.5
 """Share of the time in kinds of kernels measured on the machine, to be called so."""
 

@@ -94,7 +94,8 @@ def _passed(workload: Workload, limits: Limits, clock: Clock, decoding: int) -> 
     request = workload.requests[0]
     context = request.input_tokens + request.output_tokens / 2
     running = min(decoding, limits.max_num_seqs)
-    return running / (request.output_tokens * clock.step_s((), running, context))
+    step_s = clock.step_s((), running, context) / limits.tokens_per_step
+    return running / (request.output_tokens * step_s)
 
 
 def _shifted(run: Run, wait_s: float) -> Run:

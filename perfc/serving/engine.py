@@ -6,12 +6,13 @@ from dataclasses import replace
 from functools import cached_property
 
 from perfc.errors import ParseError
-from perfc.frontend.config import LanguageModel, Parallel, Precision
+from perfc.frontend.config import LanguageModel, Parallel, Precision, verifying
 from perfc.ir.record import frozen
 from perfc.machine import Machine
 from perfc.passes.runtimes import EngineKind, tables
 from perfc.passes.runtimes import runtime as table_of
 
+from .drafts import DraftedCost, Speculation
 from .host import HostLaw, law_of
 from .memory import BLOCK_TOKENS, MemoryPlan
 from .scheduler import Limits
@@ -45,6 +46,7 @@ class Engine:
         kind: how it serves.
         law: what its host takes.
         extra_bytes: of memory that others take, or that is taken beyond what perfc knows.
+        speculation: how tokens are drafted.
     """
 
     model: LanguageModel
@@ -56,6 +58,7 @@ class Engine:
     kind: EngineKind
     law: HostLaw
     extra_bytes: float = 0.0
+    speculation: Speculation = Speculation()
 
     # an engine is itself alone: its machine's tables have no hash
     __eq__ = object.__eq__
@@ -72,12 +75,17 @@ class Engine:
         version: str = "",
         *,
         law: HostLaw | None = None,
+        speculation: Speculation | None = None,
         **stated: object,
     ) -> Engine:
         """An engine with the defaults of its runtime, but for what is stated of its kind."""
         kind = replace(kind_of(runtime), **{k: v for k, v in stated.items() if v is not None})  # type: ignore[arg-type]
         known = law if law is not None else law_of(runtime, version)
-        return cls(model, machine, precision, parallel.checked(), runtime, version, kind, known)
+        drafts = (speculation or Speculation()).checked()
+        return cls(
+            model, machine, precision, parallel.checked(), runtime, version, kind, known,
+            speculation=drafts,
+        )  # fmt: skip
 
     @cached_property
     def cost(self) -> StepCost:
@@ -86,10 +94,27 @@ class Engine:
         Raises:
             ModelError: the model does not divide so.
         """
-        return StepCost(
-            self.model, self.machine, self.precision, self.parallel,
-            self.runtime, table_of(self.runtime).serving.value, self.law,
+        drafts = self.speculation
+        if not drafts.tokens:
+            return self._cost_of(self.model, self.parallel)
+        # what drafts is in every rank of the last stage
+        alone = replace(self.parallel, pipeline=1)
+        return DraftedCost(
+            self._cost_of(verifying(self.model, drafts.tokens), self.parallel),
+            self._cost_of(drafts.drafter_of(self.model), alone),
+            drafts.tokens, is_own=drafts.drafter is None,
         )  # fmt: skip
+
+    def _cost_of(self, model: LanguageModel, parallel: Parallel) -> StepCost:
+        serving = table_of(self.runtime).serving.value
+        return StepCost(
+            model, self.machine, self.precision, parallel, self.runtime, serving, self.law
+        )
+
+    @property
+    def launches(self) -> int:
+        """Kernels of a step with prompts, through all stages."""
+        return sum([n * sum(stage.passes.prefill.counts) for stage, n in self.cost.stages])
 
     @property
     def ranks(self) -> int:
@@ -116,5 +141,6 @@ class Engine:
             seqs = min(seqs, plan.sequences(isl + osl))
             tokens = seqs * (isl + osl + 2 * BLOCK_TOKENS)
         return Limits(
-            seqs, self.kind.token_budget, tokens, self.kind.batching, self.kind.reserves_output
-        )
+            seqs, self.kind.token_budget, tokens, self.kind.batching, self.kind.reserves_output,
+            tokens_per_step=self.speculation.tokens_per_step, drafted=self.speculation.tokens,
+        )  # fmt: skip

@@ -34,6 +34,8 @@ class HostLaw:
         sequence_s: for each sequence of a step.
         few_s: further, for each of the first `FEW` sequences.
         request_s: of a request before its first step: server, tokens, connection.
+        launch_s: of a request, for each kernel of a step with prompts, which hosts launch one by
+            one: engines record steps of decoding alone.
         queue: factor of the time to the first token that the scheduler gives.
         power: factor of the kernels' energy.
         waiting: power of a board that waits for its host, over that of an idle one.
@@ -54,6 +56,7 @@ class HostLaw:
     sequence_s: float = 0.0
     few_s: float = 0.0
     request_s: float = 0.0
+    launch_s: float = 0.0
     queue: float = 1.0
     power: float = 1.0
     waiting: float = 1.0
@@ -64,6 +67,16 @@ class HostLaw:
     rows: int = 0
     models: tuple[str, ...] = ()
     source: str = ""
+
+    def waits_s(self, launches: int) -> float:
+        """What a request waits for beside the steps of the engine."""
+        return self.request_s + self.launch_s * launches
+
+    def device(self, kernels: float, exchanges: float, *, has_prompts: bool) -> float:
+        """An amount of a step's kernels and exchanges, as long as they take in a long run."""
+        return (
+            self.prompts if has_prompts else self.kernels
+        ) * kernels + self.exchanges * exchanges
 
     def step(self, kernels_s: float, exchanges_s: float, prompts: int, decodes: int) -> float:
         """Seconds of one step."""

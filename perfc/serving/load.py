@@ -81,8 +81,12 @@ class Load:
             raise ParseError("no load", where="--concurrency", hint="or --rate, or --trace")
         return self
 
-    def workload(self, engines: int) -> Workload:
+    def workload(self, engines: int, *, is_staggered: bool = False) -> Workload:
         """The part of it that one of several engines gets.
+
+        Args:
+            engines: over which it is spread.
+            is_staggered: whether users of a closed loop are in the middle of answers at first.
 
         Raises:
             ParseError: a trace that cannot be read.
@@ -102,4 +106,7 @@ class Load:
             )
         users = -(-self.concurrency // engines)
         count = self.requests or max(LEAST_REQUESTS, min(ROUNDS * users, USUAL_REQUESTS), users)
-        return closed_loop(users, self.isl, self.osl, count=count, **sizes)  # type: ignore[arg-type]
+        return closed_loop(
+            users, self.isl, self.osl, count=count, is_staggered=is_staggered,
+            **sizes,  # type: ignore[arg-type]
+        )  # fmt: skip

@@ -38,7 +38,7 @@ class Quantiles:
         return cls(mean, *(_at(known, q) for q in (0.5, 0.9, 0.99)))
 
     @classmethod
-    def weighted(cls, pairs: Sequence[tuple[float, int]]) -> Quantiles | None:
+    def weighted(cls, pairs: Sequence[tuple[float, float]]) -> Quantiles | None:
         """Of values that each occur some number of times."""
         if not pairs:
             return None
@@ -47,7 +47,7 @@ class Quantiles:
         mean = math.fsum(v * n for v, n in ordered) / count
         found: list[float] = []
         for share in (0.5, 0.9, 0.99):
-            seen, value = 0, ordered[-1][0]
+            seen, value = 0.0, ordered[-1][0]
             for at, n in ordered:
                 seen += n
                 if seen >= share * count:
@@ -104,7 +104,10 @@ def latencies(run: Run, skip: int = 0) -> Latencies:
     assert whole is not None
     assert inclusive is not None
     tpot = Quantiles.of([s.tpot_s for s in served])
-    gaps = [(s.step_s, s.steps * s.decodes) for s in run.strides if s.decodes]
+    gaps = [(s.step_s, float(s.steps * s.decodes)) for s in run.strides if s.decodes]
+    # tokens that were drafted and kept come with the one before them
+    kept = math.fsum([written(s) - s.steps * s.decodes for s in run.strides])
+    gaps += [(0.0, kept)] if kept > 0 else []
     return Latencies(ttft, tpot, inclusive, Quantiles.weighted(gaps), whole)
 
 
@@ -168,4 +171,4 @@ def middle(run: Run, end_share: float = 0.75) -> tuple[int, int]:
 
 def written(stride: Stride) -> float:
     """Tokens that a stride writes; the first ones of prompts are too few to count."""
-    return stride.steps * stride.decodes
+    return stride.steps * stride.decodes * stride.tokens_per_step

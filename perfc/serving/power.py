@@ -109,9 +109,10 @@ def run_energy_j(run: Run, engine: Engine, prefill_gpus: int = 0) -> float:
     for s in run.strides:
         parts = cost.parts("energy_j", s.chunks, s.decodes, s.context)
         times = cost.parts("time_s", s.chunks, s.decodes, s.context)
-        kernels_s = law.kernels * times.kernels + law.exchanges * times.exchanges
+        has_prompts = bool(s.chunks)
+        kernels_s = law.device(times.kernels, times.exchanges, has_prompts=has_prompts)
         waiting_s = max(s.step_s - kernels_s, 0.0)
-        drawn_j = law.kernels * parts.kernels + law.exchanges * parts.exchanges
+        drawn_j = law.device(parts.kernels, parts.exchanges, has_prompts=has_prompts)
         total += s.steps * (law.power * drawn_j + law.waiting * idle * waiting_s)
         busy_s += s.steps * s.step_s
     total += idle * max(run.time_s - busy_s, 0.0)

@@ -142,6 +142,26 @@ def estimated(
     """
     if not wanted:
         return [KernelCost(0.0, 0.0, 0.0, 0.0, 0.0)] * len(envs)
+    kernels, found = _looked_at(program, wanted, envs, machine, framework)
+    counts = [program.counts[i] for i in wanted]
+    width = len(wanted)
+    return [
+        _summed(kernels[at : at + width], found[at : at + width], counts, machine)
+        for at in range(0, len(kernels), width)
+    ]
+
+
+def each_alone(program: Program, env: Env, machine: Machine, framework: str) -> list[KernelCost]:
+    """What each kernel of a pass costs with all that are alike; otherwise as `estimated`."""
+    every = range(len(program.counts))
+    pairs = zip(*_looked_at(program, every, [env], machine, framework), strict=True)
+    return [_summed([b], [e], [program.counts[i]], machine) for i, (b, e) in enumerate(pairs)]
+
+
+def _looked_at(
+    program: Program, wanted: Sequence[int], envs: Sequence[Env], machine: Machine, framework: str
+) -> tuple[Sequence[KernelBound], Sequence[Estimate]]:
+    """Kernels at each of several sizes, one size after the other, and their estimates."""
     part = KernelTable(program.table.runtime, tuple([program.table.kernels[i] for i in wanted]), ())
     each = [bounds(part, machine, env) for env in envs]
     kernels = tuple([bound for table in each for bound in table.kernels])
@@ -149,13 +169,7 @@ def estimated(
         machine, kernels, 0.0, envs[0], envs=tuple([e for e in envs for _ in wanted])
     )
     execution = Execution(side_by_side, part, framework=framework)
-    found = in_run(execution, estimates(execution))
-    counts = [program.counts[i] for i in wanted]
-    width = len(wanted)
-    return [
-        _summed(kernels[at : at + width], found[at : at + width], counts, machine)
-        for at in range(0, len(kernels), width)
-    ]
+    return kernels, in_run(execution, estimates(execution))
 
 
 def _summed(

@@ -24,6 +24,9 @@ class Limits:
             is ever preempted.
         keeps_prefixes: whether pages of a preempted sequence are read again where nobody took them.
         block_tokens: of one page of the pool.
+        tokens_per_step: that a sequence writes in a step of decoding: more than one in the mean
+            where drafted tokens are kept.
+        drafted: tokens that a sequence has in a step beside the next one.
     """
 
     max_num_seqs: int = 256
@@ -33,6 +36,8 @@ class Limits:
     reserves_output: bool = False
     keeps_prefixes: bool = True
     block_tokens: int = 16
+    tokens_per_step: float = 1.0
+    drafted: int = 0
 
 
 @mutable
@@ -129,7 +134,8 @@ class Scheduler:
         """Parts of prompts of the next step; empty where it has decodes alone."""
         limits = self.limits
         is_apart = limits.batching is Batching.PROMPTS_FIRST
-        budget = limits.token_budget - (0 if is_apart else len(self.decoding))
+        taken = len(self.decoding) * (1 + limits.drafted)
+        budget = limits.token_budget - (0 if is_apart else taken)
         found: list[tuple[Sequence, Chunk]] = []
         for sequence in self.prefilling:
             if budget <= 0:
@@ -171,7 +177,7 @@ class Scheduler:
 
     def preempt(self) -> None:
         """Put sequences back until each decode has room for its token, the last that came first."""
-        while self.free_tokens < len(self.decoding) and self.running > 1:
+        while self.free_tokens < self._wanted and self.running > 1:
             if self.prefilling:
                 last = self.prefilling.pop()
                 self.prefill_tokens -= last.done
@@ -190,13 +196,18 @@ class Scheduler:
             self.preempted += 1
             self.waiting.appendleft(last)
 
+    @property
+    def _wanted(self) -> int:
+        """Tokens that the next step of decoding needs room for."""
+        return len(self.decoding) * (1 + self.limits.drafted)
+
     def decodes_until(self) -> int:
-        """Decode steps until a sequence ends or the pool is full; at least 1."""
+        """Tokens of each sequence until one ends or the pool is full; at least 1."""
         count = len(self.decoding)
         index = self._next_end()
         steps = self.decoding[index].since + self.decoding[index].left - self.decode_steps
         if not self.limits.reserves_output:
-            steps = min(steps, max(1, self.free_tokens // count))
+            steps = min(steps, max(1, self.free_tokens // count - self.limits.drafted))
         return max(1, steps)
 
     def _next_end(self) -> int:
@@ -209,7 +220,10 @@ class Scheduler:
             heappop(self.ends)
 
     def advance(self, decode_steps: int) -> list[Sequence]:
-        """Decodes write so many tokens each; gives the sequences that end."""
+        """Decodes write so many tokens each; gives the sequences that end.
+
+        Where one ends with fewer left, what it was given beyond them is dropped.
+        """
         self.decode_steps += decode_steps
         self.context_sum += decode_steps * len(self.decoding)
         self.taken_tokens += decode_steps * len(self.decoding)

@@ -27,6 +27,8 @@ USERS = (1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1
 BUDGETS = (1024, 2048, 4096, 8192)
 MOST_CHECKED = 48
 """Settings that are simulated; all others are read off a steady state."""
+MONEY, GPU_TIME = "{} a million tokens", "GPU seconds a token"
+"""Units of cost."""
 LIMITS = ("ttft", "tpot", "e2e")
 
 
@@ -81,6 +83,7 @@ class Setting:
         tpot_s: time of each further token.
         tokens_per_s_per_gpu: written.
         price_per_million: output tokens; None where nobody states a price.
+        cost: what settings are ordered by, in the search's unit.
     """
 
     target: str
@@ -93,13 +96,7 @@ class Setting:
     tpot_s: float
     tokens_per_s_per_gpu: float
     price_per_million: float | None
-
-    @property
-    def cost(self) -> float:
-        """What settings are ordered by: money, else GPU seconds a token."""
-        if self.price_per_million is not None:
-            return self.price_per_million
-        return 1 / self.tokens_per_s_per_gpu if self.tokens_per_s_per_gpu else math.inf
+    cost: float
 
 
 @record
@@ -112,8 +109,12 @@ class SearchResult:
         slo: limits.
         settings: that were looked at.
         misfits: those whose memory does not hold them.
+        cost_unit: what cost is counted in: money, where each machine has a price in one currency.
+        unpriced: machines whose price nobody states.
         cheapest: of those within the limits; None where none is.
         pareto: settings that no other beats in cost and in time per token.
+        others: the same front of each machine, precision and parallelism alone, by a steady state,
+            whether within the limits or not.
     """
 
     document: ClassVar[str] = "perfc-llm-search/1"
@@ -122,8 +123,11 @@ class SearchResult:
     slo: Slo
     settings: int
     misfits: int
+    cost_unit: str
+    unpriced: tuple[str, ...]
     cheapest: ServingReport | None
     pareto: tuple[ServingReport, ...]
+    others: tuple[Setting, ...] = ()
 
 
 def search(
@@ -153,13 +157,18 @@ def search(
         PerfcError: the model serves nowhere so.
     """
     known = prices or Prices()
+    each_price = {m.name: price_of(m, known) for m in machines}
+    currencies = {p.currency if p is not None else "" for p in each_price.values()}
+    currency = currencies.pop() if len(currencies) == 1 else ""
     found: list[tuple[Setting, Engine]] = []
+    others: list[Setting] = []
     looked = misfits = 0
     for engine, dtype in _engines(model, machines, dtypes, runtime, ranks):
-        each = list(_settings(engine, dtype, load, known))
+        each = list(_settings(engine, dtype, load, known, is_priced=bool(currency)))
         looked += len(USERS) * len(BUDGETS)
         misfits += len(USERS) * len(BUDGETS) - len(each)
         found += [(s, engine) for s in each]
+        others += [s for s, _ in _front((s, engine) for s in each)]
     within = [f for f in found if slo.holds(*_times(f[0], load))]
     front = _front(within)
     checked = [_simulated(s, e, load, known) for s, e in front[:MOST_CHECKED]]
@@ -171,10 +180,12 @@ def search(
             r for s, e in near[:: max(1, len(near) // MOST_CHECKED)]
             if _holds(r := _simulated(s, e, load, known), slo)
         ]  # fmt: skip
-    held.sort(key=_cost)
+    held.sort(key=lambda r: cost_of(r, is_priced=bool(currency)))
     return SearchResult(
-        model.name, load, slo, looked, misfits, held[0] if held else None, tuple(_best(held))
-    )
+        model.name, load, slo, looked, misfits, MONEY.format(currency) if currency else GPU_TIME,
+        tuple([name for name, price in each_price.items() if price is None]),
+        held[0] if held else None, tuple(_best(held)), tuple(others),
+    )  # fmt: skip
 
 
 def _engines(
@@ -201,7 +212,9 @@ def _has_experts(model: LanguageModel) -> bool:
     return any(isinstance(m, Experts) for layer in layers for m in mixers(layer))
 
 
-def _settings(engine: Engine, dtype: str, load: Load, prices: Prices) -> Iterator[Setting]:
+def _settings(
+    engine: Engine, dtype: str, load: Load, prices: Prices, *, is_priced: bool
+) -> Iterator[Setting]:
     """Settings of an engine that its memory holds."""
     plan = engine.memory(load.isl, load.osl)
     room = plan.sequences(load.isl + load.osl)
@@ -214,10 +227,11 @@ def _settings(engine: Engine, dtype: str, load: Load, prices: Prices) -> Iterato
         ttft_s, tpot_s = steady(engine, load, users, budget)
         rate = users * load.osl / (ttft_s + tpot_s * (load.osl - 1))
         each = rate / engine.ranks
-        cost = None if price is None else price_per_million(price, each)
+        spent = None if price is None else price_per_million(price, each)
+        cost = spent if is_priced and spent is not None else 1 / each
         yield Setting(
             engine.machine.name, dtype, engine.parallel.tensor, engine.parallel.expert, users,
-            budget, ttft_s, tpot_s, each, cost,
+            budget, ttft_s, tpot_s, each, spent, cost,
         )  # fmt: skip
 
 
@@ -280,9 +294,10 @@ def _holds(report: ServingReport, slo: Slo) -> bool:
     return slo.holds(latencies.ttft.mean, tpot_s, latencies.end_to_end.mean)
 
 
-def _cost(report: ServingReport) -> float:
+def cost_of(report: ServingReport, *, is_priced: bool) -> float:
+    """What reports are ordered by, as settings are."""
     expenses, rate = report.expenses, report.throughput
-    if expenses is not None and expenses.price_per_million is not None:
+    if is_priced and expenses is not None and expenses.price_per_million is not None:
         return expenses.price_per_million
     return report.gpus / rate.output_tokens_per_s if rate is not None else math.inf
 

@@ -13,43 +13,19 @@ from perfc.errors import ModelError, ParseError
 from perfc.frontend.config import LanguageModel, Parallel, precision_of, read_config
 from perfc.ir.record import record
 from perfc.machine import load_machine
-from perfc.passes.runtimes import SERVING_DEFAULT
+from perfc.passes.runtimes import SERVING_DEFAULT, Batching
 
 from .apart import Prefill, served_apart
+from .drafts import DraftsView, Speculation
 from .engine import Engine
-from .host import HostLaw
 from .load import Load
 from .memory import MemoryPlan
 from .metrics import Latencies, Throughput, latencies, throughput
+from .parts import StepView, steps_of, with_parts
 from .power import Expenses, Grid, expenses, run_energy_j
-from .program import QUANTITIES
-from .scheduler import Chunk
 from .simulate import Run, simulate
 
 MOST_ENGINES = 1 << 12
-
-
-@record
-class StepView:
-    """One step of an engine.
-
-    Args:
-        what: which.
-        time_s: expected, the host's part included.
-        host_s: part of that which is not the kernels'.
-        low_s: end of the interval that holds nine in ten times of the kernels.
-        high_s: its other end.
-        floor_s: nothing is faster.
-        energy_j: of all ranks; None where no power is known.
-    """
-
-    what: str
-    time_s: float
-    host_s: float
-    low_s: float
-    high_s: float
-    floor_s: float
-    energy_j: float | None
 
 
 @record
@@ -109,6 +85,7 @@ class ServingReport:
         engines: alike, side by side.
         gpus: of all engines.
         load: what is asked.
+        drafts: of speculative decoding; None without it.
         memory: of one GPU.
         fits: whether one request of the load can be served at all.
         latencies: what users meet; None where it does not fit.
@@ -132,6 +109,7 @@ class ServingReport:
     engines: int
     gpus: int
     load: Load
+    drafts: DraftsView | None
     memory: MemoryView
     fits: bool
     latencies: Latencies | None = None
@@ -158,13 +136,14 @@ def llm(
     tp: int = 1, pp: int = 1, dp: int = 1, ep: int = 1, attention_dp: int = 1, nodes: int = 1,
     runtime: str = SERVING_DEFAULT, runtime_version: str = "", max_num_seqs: int | None = None,
     token_budget: int | None = None, utilization: float | None = None, prefill_gpus: int = 0,
-    prices: Prices | None = None, grid: Grid | None = None,
+    draft_tokens: int = 0, acceptance: float = 0.0,
+    draft: str | os.PathLike[str] | LanguageModel = "",
+    prices: Prices | None = None, grid: Grid | None = None, has_parts: bool = False,
 ) -> ServingReport:  # fmt: skip
     """What it costs to serve a language model; the load is that of `Load`.
 
     Args:
-        config: path of a config.json, a folder that holds one, a shipped name, or what
-            `perfc.frontend.config.read_config` gave.
+        config: path of a config.json, a folder with one, a shipped name, or what was read of it.
         target: name or file of the machine.
         isl: tokens of a prompt.
         osl: tokens of an answer.
@@ -189,23 +168,26 @@ def llm(
         token_budget: tokens of a step.
         utilization: share of memory that the engine takes.
         prefill_gpus: that compute prompts apart from the decodes; 0 for none.
+        draft_tokens: drafted for each sequence before a step verifies them; 0 for none.
+        acceptance: probability that a drafted token is kept where those before it were.
+        draft: configuration of the model that drafts; "" for the model's own layer.
         prices: of machines; those of target files, and the dated table, by default.
         grid: carbon of electricity; the world's average by default.
+        has_parts: whether steps say what their time goes to, which takes a little longer.
 
     Raises:
         PerfcError: the configuration, the target or a number is none, or nothing divides so.
-
-    >>> llm("llama-3.1-8b", "h100", concurrency=8).fits
-    True
     """
     users = 0 if rate or trace else concurrency
     load = Load(isl, osl, users, rate, os.fspath(trace), spread, cached_tokens, requests, seed)
     parallel = Parallel(tp, pp, ep, attention_dp, nodes)
+    drafts = Speculation(draft_tokens, acceptance, decoder_of(draft) if draft else None)
     engine = _engine(
         decoder_of(config), str(load_machine(target).path), dtype, kv_dtype, parallel, runtime,
-        runtime_version, max_num_seqs, token_budget, utilization,
+        runtime_version, max_num_seqs, token_budget, utilization, drafts,
     )  # fmt: skip
-    return report_of(engine, load.checked(), dp, prefill_gpus, prices or Prices(), grid)
+    found = report_of(engine, load.checked(), dp, prefill_gpus, prices or Prices(), grid)
+    return replace(found, steps=with_parts(engine, found.steps, load)) if has_parts else found
 
 
 def decoder_of(config: str | os.PathLike[str] | LanguageModel) -> LanguageModel:
@@ -225,10 +207,11 @@ def decoder_of(config: str | os.PathLike[str] | LanguageModel) -> LanguageModel:
 def _engine(
     model: LanguageModel, target: str, dtype: str, cache: str, parallel: Parallel,
     runtime: str, version: str, seqs: int | None, budget: int | None, utilization: float | None,
+    drafts: Speculation,
 ) -> Engine:  # fmt: skip
     precision = precision_of(model.dtype, model.quantization, dtype, cache)
     return Engine.of(
-        model, load_machine(target), precision, parallel, runtime, version,
+        model, load_machine(target), precision, parallel, runtime, version, speculation=drafts,
         max_num_seqs=seqs, token_budget=budget, utilization=utilization,
     )  # fmt: skip
 
@@ -246,7 +229,9 @@ def report_of(
     # a pipeline's stages and the groups of attention each have sequences of their own
     groups = engine.parallel.attention_data * engine.parallel.pipeline
     parts = engines * groups
-    workload = load.workload(parts)
+    # users whose answers are alike would stay in step where all prompts are computed first
+    is_first = engine.kind.batching is Batching.PROMPTS_FIRST
+    workload = load.workload(parts, is_staggered=is_first)
     isl = max((r.input_tokens for r in workload.requests), default=load.isl)
     osl = max((r.output_tokens for r in workload.requests), default=load.osl)
     plan = engine.memory(isl, osl)
@@ -254,7 +239,8 @@ def report_of(
     base = ServingReport(
         engine.model.name, engine.machine.name, engine.runtime, engine.version,
         engine.precision.weights.value, engine.precision.cached.code, engine.parallel, engines,
-        gpus, load, MemoryView.of(plan, isl + osl, parts), plan.fits(isl + osl),
+        gpus, load, DraftsView.of(engine.speculation, engine.model),
+        MemoryView.of(plan, isl + osl, parts), plan.fits(isl + osl),
     )  # fmt: skip
     if not base.fits:
         return base
@@ -269,24 +255,25 @@ def report_of(
     skip = 0 if load.trace else len(run.served) // 4
     return replace(
         base,
-        latencies=latencies(waited(run, engine.law), skip),
+        latencies=latencies(waited(run, engine), skip),
         ttft_band=_band(engine, run, engine.law.ttft_low, engine.law.ttft_high),
         tpot_band=_band(engine, run, engine.law.tpot_low, engine.law.tpot_high),
         throughput=rate,
-        steps=_steps(engine, run, load),
+        steps=steps_of(engine, run, load),
         expenses=expenses(energy_j, rate, run, engine.machine, prices, grid),
         preempted=run.preempted,
         notes=_notes(engine),
     )
 
 
-def waited(run: Run, law: HostLaw) -> Run:
+def waited(run: Run, engine: Engine) -> Run:
     """The run as users saw it: the server in front of the engine takes its part of each wait."""
+    queue, own_s = engine.law.queue, engine.law.waits_s(engine.launches)
     served = [
         replace(
             s,
-            first_s=s.arrival_s + law.request_s + law.queue * s.ttft_s,
-            last_s=s.last_s + law.request_s + (law.queue - 1) * s.ttft_s,
+            first_s=s.arrival_s + own_s + queue * s.ttft_s,
+            last_s=s.last_s + own_s + (queue - 1) * s.ttft_s,
         )
         for s in run.served
     ]
@@ -305,32 +292,6 @@ def _band(engine: Engine, run: Run, low: float, high: float) -> Band:
 
 NEAR_BELOW, NEAR_ABOVE = 0.15, 0.25
 """Width of kernels' own intervals on machines that were measured, which held-out runs include."""
-
-
-def _steps(engine: Engine, run: Run, load: Load) -> tuple[StepView, ...]:
-    """A prompt alone, and the usual decode step."""
-    decodes = [s for s in run.strides if not s.chunks] or list(run.strides)
-    usual = max(decodes, key=lambda s: s.steps * s.decodes)
-    isl = min(load.isl - load.cached_tokens, engine.kind.token_budget)
-    prompt = (Chunk(isl, load.cached_tokens),)
-    found = [_step(engine, f"prompt of {isl} alone", prompt, 0, 0.0)]
-    if usual.decodes:
-        what = f"decode, {usual.decodes} × {round(usual.context)} cached"
-        found.append(_step(engine, what, (), usual.decodes, usual.context))
-    return tuple(found)
-
-
-def _step(
-    engine: Engine, what: str, chunks: tuple[Chunk, ...], decodes: int, context: float
-) -> StepView:
-    each = {q: engine.cost.parts(q, chunks, decodes, context) for q in QUANTITIES}
-    sums = {q: p.kernels + p.exchanges for q, p in each.items()}
-    time_s = max(engine.cost.step_s(chunks, decodes, context), sums["floor_s"])
-    energy_j = sums["energy_j"] * engine.parallel.tensor
-    return StepView(
-        what, time_s, time_s - sums["time_s"], sums["low_s"], sums["high_s"], sums["floor_s"],
-        None if math.isnan(energy_j) else energy_j,
-    )  # fmt: skip
 
 
 def _notes(engine: Engine) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from perfc.ir.record import mutable, record
 from perfc.passes.runtimes import Batching
 
 from .arrivals import MOST_REQUESTS, Request, Workload
-from .scheduler import Chunk, Limits, Scheduler
+from .scheduler import Chunk, Limits, Scheduler, Sequence
 
 FINEST = 64
 """Decode steps of one jump, at most: keys and values grow while it lasts."""
@@ -81,6 +81,7 @@ class Stride:
         chunks: parts of prompts in each.
         decodes: sequences that wrote a token in each.
         context: mean of the tokens that these held.
+        tokens_per_step: that each of those wrote, in the mean.
     """
 
     step_s: float
@@ -88,6 +89,7 @@ class Stride:
     chunks: tuple[Chunk, ...]
     decodes: int
     context: float
+    tokens_per_step: float = 1.0
 
 
 @record
@@ -158,7 +160,7 @@ def simulate(workload: Workload, limits: Limits, clock: Clock) -> Run:
     """
     check(workload, limits)
     feed, scheduler = _Feed(workload), Scheduler(limits)
-    now_s = 0.0
+    now_s = owed = 0.0
     strides: list[Stride] = []
     feed.due(now_s, 0, scheduler)
     while scheduler.running or scheduler.waiting or feed.next < len(feed.served):
@@ -168,7 +170,12 @@ def simulate(workload: Workload, limits: Limits, clock: Clock) -> Run:
         stride = _next(scheduler, clock, feed.until_s() - now_s)
         strides.append(stride)
         now_s += stride.steps * stride.step_s
-        ended = scheduler.advance(stride.steps) if stride.decodes else []
+        ended: list[Sequence] = []
+        if stride.decodes:
+            # of drafted tokens a share is kept: what is left of whole ones counts in the next step
+            kept = owed + stride.steps * limits.tokens_per_step
+            owed = kept % 1.0
+            ended = scheduler.advance(round(kept - owed))
         ready, over = scheduler.finish_prompts()
         for sequence in ready:
             feed.served[sequence.index].wrote_first(now_s, len(strides))
@@ -193,12 +200,13 @@ def _next(scheduler: Scheduler, clock: Clock, until_s: float) -> Stride:
     is_apart = bool(chunks) and scheduler.limits.batching is Batching.PROMPTS_FIRST
     decodes = 0 if is_apart else len(scheduler.decoding)
     context = scheduler.context_sum / decodes if decodes else 0.0
-    steps = 1 if chunks else min(scheduler.decodes_until(), FINEST)
-    context += (steps - 1) / 2
+    each = scheduler.limits.tokens_per_step
+    steps = 1 if chunks else min(math.ceil(scheduler.decodes_until() / each), FINEST)
+    context += (steps * each - 1) / 2
     step_s = clock.step_s(chunks, decodes, context)
     if steps > 1 and until_s < steps * step_s:
         steps = max(1, min(steps, math.ceil(until_s / step_s)))
-    return Stride(step_s, steps, chunks, decodes, context)
+    return Stride(step_s, steps, chunks, decodes, context, each)
 
 
 def check(workload: Workload, limits: Limits) -> None:

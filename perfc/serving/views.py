@@ -7,10 +7,14 @@ from collections.abc import Iterator
 from perfc.report.document import Amount, Cell, Column, Document, Fact, Facts, Note, Section, Table
 from perfc.report.units import Unit, plural, quantity
 
+from .front_chart import front_chart
 from .load import Load
 from .metrics import Quantiles
 from .search import SearchResult
 from .service import Band, ServingReport
+
+LEAST_SHARE = 0.02
+"""Parts of a step that are shorter are left out of text."""
 
 
 def load_words(load: Load) -> str:
@@ -97,10 +101,20 @@ def _delivered(r: ServingReport) -> Iterator[Fact]:
     assert spent is not None
     each = f"{rate.output_tokens_per_s_per_gpu:,.0f} a GPU, {rate.requests_per_s:.3g} requests/s"
     yield Fact("output", None, f"{rate.output_tokens_per_s:,.0f} tokens/s: {each}")
+    if r.drafts is not None:
+        d = r.drafts
+        kept = f"{d.tokens_per_step:.2f} tokens a step, each kept with {d.acceptance:.0%}"
+        yield Fact("drafts", None, f"{d.tokens} by {d.drafter}: {kept}")
     for step in r.steps:
         words = f"{step.what}; at best {quantity(step.floor_s, Unit.SECOND)}"
         host = f", {quantity(step.host_s, Unit.SECOND)} of the host" if step.host_s > 0 else ""
-        yield Fact("step", Amount(step.time_s, Unit.SECOND), words + host)
+        goes = ", ".join(
+            f"{p.what} {p.time_s / step.time_s:.0%}"
+            for p in step.parts if p.time_s >= LEAST_SHARE * step.time_s
+        )  # fmt: skip
+        yield Fact(
+            "step", Amount(step.time_s, Unit.SECOND), f"{words}; {goes}" if goes else words + host
+        )
     if spent.energy_j_per_token is not None:
         grams = f"{spent.carbon_g_per_million:,.0f} g CO2 a million tokens"
         carbon = f"a token; {grams}, grid: {spent.grid}, {spent.grid_date}"
@@ -123,8 +137,13 @@ def _memory(r: ServingReport) -> Iterator[Fact]:
     yield Fact("key-value pool", Amount(pool, Unit.BYTE), f"{kv}, {m.largest_concurrency} users")
 
 
-def search_document(found: SearchResult) -> Document:
-    """The front of cost against speed."""
+def search_document(found: SearchResult, *, has_chart: bool = False) -> Document:
+    """The front of cost against speed.
+
+    Args:
+        found: the search.
+        has_chart: whether it is drawn too, for text.
+    """
     title = f"{found.model} · {found.load.isl} tokens in, {found.load.osl} out · cheapest first"
     columns = (
         Column("target", "target"),
@@ -151,8 +170,12 @@ def search_document(found: SearchResult) -> Document:
     )  # fmt: skip
     looked = f"{found.settings:,} settings, {found.misfits:,} of them too large or too many users"
     notes: list[Note] = [Note(looked)]
+    if found.unpriced:
+        names = ", ".join(found.unpriced)
+        notes.append(Note(f"nobody states a price of {names}: the order is by {found.cost_unit}"))
     if not rows:
         notes.append(Note("none is within the limits", is_warning=True))
+    drawn = tuple(front_chart(found)) if has_chart and rows else ()
     return Document(
-        title, (Section("search", "cost against speed", (Table(columns, rows), *notes)),)
+        title, (Section("search", "cost against speed", (Table(columns, rows), *drawn, *notes)),)
     )

@@ -266,7 +266,9 @@ def test_figures_of_runs_are_means_over_folds() -> None:
     first = scored([run_row(n) for n in "abc"], [1.0, 2.0, 10.0], [1.0, 2.1, 9.0])
     second = scored([run_row("d")], [1.0], [2.0], high=0.9, fit_s=4.0)
     every = {f.slice: f for f in figures("mine", [first, second])}
-    assert set(every) == {"all rows", "inference", "eager, rtx3090"}
+    assert set(every) == {
+        "all rows", "inference", "eager, rtx3090", "graded medium", "graded low",
+    }  # fmt: skip
     found = every["inference"]
     assert (found.dataset, found.predictor, found.protocol) == ("timm", "mine", "random")
     assert (found.rows, found.folds, found.goal) == (4, 2, 0.06)
@@ -287,6 +289,17 @@ def test_shares_of_errors_at_five_and_ten_percent() -> None:
     rows = [run_row(str(i)) for i in range(4)]
     (found, *_) = figures("mine", [scored(rows, [1.0] * 4, [1.04, 0.92, 1.2, 0.97], low=0.999)])
     assert (found.within_5, found.within_10, found.coverage) == (0.5, 0.75, 0.5)
+
+
+def test_runs_are_counted_apart_by_the_grade_that_their_range_gives() -> None:
+    """Half of such runs are expected within 0.41 / 2 of the logarithm of high over low."""
+    ends = {"graded high": 1.15, "graded medium": 1.7, "graded low": 2.5}
+    rows = [run_row(str(i)) for i in range(2)]
+    parts = [scored(rows, [1.0] * 2, [1.0 + e / 100] * 2, low=1.0, high=e) for e in ends.values()]
+    every = {f.slice: f for f in figures("mine", parts)}
+    for grade, end in ends.items():
+        assert (every[grade].rows, every[grade].folds) == (2, 1)
+        assert every[grade].median == pytest.approx(end / 100)
 
 
 def test_runs_are_counted_apart_by_batch_and_way_of_running_and_without_intervals() -> None:
@@ -318,10 +331,10 @@ def test_families_of_enough_rows_come_worst_first() -> None:
 def test_a_table_of_figures_is_as_wide_as_its_longest_cells() -> None:
     one = scored([run_row(n) for n in "abc"], [1.0, 2.0, 4.0], [1.1, 2.2, 4.4])
     lines = graph_scoreboard.written(list(figures("mine", [one])), "text").splitlines()
-    assert len(lines) == 4
+    assert len(lines) == 5
     head = lines[0]
     column = head.index("protocol") if "protocol" in head else lines[1].index("random")
-    assert [line[column:].startswith("random") for line in lines[1:]] == [True] * 3
+    assert [line[column:].startswith("random") for line in lines[1:]] == [True] * 4
     assert all(line.startswith("mine") and "10.0%" in line for line in lines[1:])
     assert len({line.index("10.0%") for line in lines[1:]}) == 1
 

@@ -100,8 +100,8 @@ def test_a_few_rows_of_a_machine_have_their_own_band() -> None:
 
 
 def test_a_way_of_running_that_nothing_was_trained_on_may_be_further_off() -> None:
-    spread = deviations({"eager", "compiled", "channels last"})
-    table = design(measurements().of(rows(2)), np.zeros((2, 88), np.float32))
+    spread = deviations({"eager", "compiled", "channels last"}, 3)
+    table = design(measurements().of(rows(2)), np.zeros((2, 88), np.float32), np.zeros((2, 3)))
     assert table.shape == (2, len(spread))
     assert (spread == UNTRAINED).sum() == 1
     assert spread[2] == WAY

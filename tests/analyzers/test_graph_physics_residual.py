@@ -13,7 +13,7 @@ import pytest
 from perfc.analyzers.graph.branches import foldable_share
 from perfc.analyzers.graph.model_graph import OpGraph
 from perfc.analyzers.graph.predictor import Budget
-from perfc.analyzers.graph.rows import Quantity
+from perfc.analyzers.graph.rows import Measurements, Quantity
 from perfc.analyzers.graph.weights import card_of, load, save
 from perfc.analyzers.training.graphs.protocols import Fold, Protocol, drawn, folds
 from perfc.analyzers.whole_runs import physics_residual, residual_fit
@@ -100,6 +100,32 @@ def test_a_few_rows_bring_an_unseen_machine_nearer(trained: PhysicsResidual) -> 
     assert after < before / 2
     other = fold().train
     np.testing.assert_array_equal(few.predict(other), trained.predict(other))
+
+
+def test_a_few_rows_say_which_machine_a_new_one_is_like(trained: PhysicsResidual) -> None:
+    """A machine that takes what one trained on does, where its data sheet says otherwise."""
+    assert trained.learned is not None
+    twin = sorted(trained.learned.targets)[0]
+    run = fold().test
+
+    def as_twin(data: Measurements) -> Measurements:
+        there = trained.detail(data.of([replace(r, target=twin) for r in data.rows])).value
+        return data.of(
+            [replace(r, time_s=t) for r, t in zip(data.rows, there.tolist(), strict=True)]
+        )
+
+    few = again(trained)
+    few.adapt(as_twin(fold().few))
+    measured = as_twin(run).values(Quantity.TIME)
+    before = np.abs(np.log(trained.estimates(run).value / measured)).mean()
+    after = np.abs(np.log(few.estimates(run).value / measured)).mean()
+    assert after < before / 4
+    kept = again(few)
+    np.testing.assert_allclose(kept.estimates(run).value, few.estimates(run).value, rtol=1e-5)
+    assert few.shift is not None
+    shorter = {**few.arrays(), "shift": few.shift[:-1]}
+    with pytest.raises(PerfcError, match="another shape"):
+        PhysicsResidual().restore(shorter, few.meta())
 
 
 def test_weights_read_are_those_written(trained: PhysicsResidual) -> None:

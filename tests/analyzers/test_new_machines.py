@@ -13,7 +13,10 @@ from perfc.analyzers.intervals.offsets import NOISES, TAIL, Offsets, noise_prior
 from perfc.analyzers.intervals.unseen import LeftOut
 from perfc.analyzers.steps.setting import Mode, Precision, Setting
 from perfc.analyzers.whole_runs.few_rows import (
+    AGE,
     KIND,
+    KIND_OF_WAY,
+    LIKE,
     MACHINE,
     UNTRAINED,
     WAY,
@@ -119,9 +122,11 @@ def test_offsets_multiply_batches_ways_precisions_versions_and_kinds() -> None:
     )
     features = np.zeros((2, SHARES_START + KINDS), np.float32)
     features[0, SHARES_START + 3], features[1, SHARES_START] = 0.5, 1.0
-    found = design(Measurements("d", {}, rows), features)
+    like = np.array([[0.1, -0.2], [0.3, 0.0]])
+    found = design(Measurements("d", {}, rows), features, like)
     modes, precisions = len(Mode), len(Precision)
-    assert found.shape == (2, 2 + modes + precisions + 2 + KINDS)
+    plain = 2 + modes + precisions + 2 + KINDS
+    assert found.shape == (2, plain + 2 + 3 * modes + 3 * KINDS)
     # 256 are eight doublings
     assert found[:, :2].tolist() == [[1, 1], [1, 0]]
     ways = found[:, 2 : 2 + modes]
@@ -132,16 +137,31 @@ def test_offsets_multiply_batches_ways_precisions_versions_and_kinds() -> None:
     ]  # fmt: skip
     assert ways.sum() == typed.sum() == 2
     assert found[:, 2 + modes + precisions :][:, :2].tolist() == [[1, 1], [0, 0]]
-    shares = found[:, -KINDS:]
+    shares = found[:, plain - KINDS : plain]
     assert (shares[0, 3], shares[1, 0], shares.sum()) == (0.5, 1.0, 1.5)
-    expected = deviations({"eager", "training"})
-    assert len(expected) == found.shape[1]
+    assert np.array_equal(found[:, plain : plain + 2], like)
+    at_age = found[:, plain + 2 : plain + 2 + 3 * modes].reshape(2, modes, 3)
+    places = [(row, list(Mode)[mode], age) for row, mode, age in np.argwhere(at_age).tolist()]
+    assert places == [(0, Mode.COMPILED, 2), (1, Mode.EAGER, 0)]
+    # of kinds where they are compiled, channels last, or of an old framework
+    compiled, last, old = found[:, -3 * KINDS :].reshape(2, 3, KINDS).swapaxes(0, 1)
+    assert (compiled[0, 3], compiled.sum(), last.sum()) == (0.5, 0.5, 0.0)
+    assert (old[1, 0], old.sum()) == (1.0, 1.0)
+
+
+def test_offsets_that_ways_of_running_share_with_those_trained_on_are_small() -> None:
+    modes, expected = len(Mode), deviations({"eager", "training"}, 2)
+    plain = 2 + modes + len(Precision) + 2 + KINDS
+    assert len(expected) == plain + 2 + 3 * modes + 3 * KINDS
     assert expected[:2].tolist() == [MACHINE, WAY]
     assert expected[2 : 2 + modes].tolist() == [
         WAY if m in (Mode.EAGER, Mode.TRAINING) else UNTRAINED for m in Mode
     ]
-    assert set(expected[2 + modes : -KINDS]) == {WAY}
-    assert set(expected[-KINDS:]) == {KIND}
+    assert set(expected[2 + modes : plain - KINDS]) == {WAY}
+    assert set(expected[plain - KINDS : plain]) == {KIND}
+    assert expected[plain : plain + 2].tolist() == [LIKE, LIKE]
+    assert set(expected[plain + 2 : -3 * KINDS]) == {AGE}
+    assert set(expected[-3 * KINDS :]) == {KIND_OF_WAY}
 
 
 # Bands

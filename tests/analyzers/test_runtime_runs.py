@@ -40,7 +40,7 @@ from perfc.analyzers.training.runtime_fit import (
     varying,
 )
 from perfc.analyzers.training.sums import SumRecipe
-from perfc.analyzers.whole_runs.whole_run import no_faster, with_whole
+from perfc.analyzers.whole_runs.whole_run import WholeRun, no_faster, no_slower, with_whole
 from perfc.deployment import Deployment
 from perfc.errors import ModelError, ParseError
 from perfc.machine import load_machine
@@ -256,6 +256,34 @@ def test_eager_is_not_faster_than_what_merges_its_kernels() -> None:
     deployment = Deployment(runtime="eager")
     short = replace(merged, total=replace(merged.total, time=Interval(1e-6, 2e-6, 3e-6)))
     assert no_faster(table, short, deployment) is table
+
+
+def test_what_merges_kernels_is_not_slower_than_runs_of_them_apart() -> None:
+    path = Path("examples/models/vit-b16.onnx.gz")
+    how = {"target": "rtx4090", "dtype": "f16", "batch": 64}
+    eager, merged = (perfc.analyze(path, **how, runtime=r).prediction for r in ("eager", "ort"))
+    assert eager.total.predictor == "physics-residual"
+    assert merged.total.predictor == "runs"
+    assert merged.total.time_s == pytest.approx(eager.total.time_s)
+    assert merged.total.low_s <= merged.total.time_s <= merged.total.high_s
+    assert merged.total.high_s == pytest.approx(eager.total.high_s)
+    assert any("merges less" in note for note in merged.notes)
+
+
+def run_of(low: float, mid: float, high: float, *, is_own: bool = True) -> WholeRun:
+    return WholeRun(Interval(low, mid, high), 0.0, "p", "runs of p", is_own)
+
+
+def test_the_run_that_is_known_better_bounds_the_other() -> None:
+    merged = run_of(2.0, 4.0, 8.0)
+    assert no_slower(merged, None) is merged
+    # slower already, or known less well: wider, or of another machine
+    assert no_slower(merged, run_of(4.0, 5.0, 6.0)) is merged
+    assert no_slower(merged, run_of(1.0, 3.0, 9.0)) is merged
+    assert no_slower(merged, run_of(2.5, 3.0, 3.5, is_own=False)) is merged
+    assert no_slower(merged, run_of(2.5, 3.0, 3.5)).time == Interval(2.0, 3.0, 3.5)
+    # where the two contradict each other it is the one that is known better
+    assert no_slower(merged, run_of(0.8, 1.0, 1.2)).time == Interval(0.8, 1.0, 1.2)
 
 
 def execution_of(report: perfc.Report, folder: Path) -> Execution:

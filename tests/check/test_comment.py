@@ -177,3 +177,14 @@ def test_a_file_is_read_to_a_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     with pytest.raises(ParseError, match="not JSON"):
         load(path)
     assert (number(None), number("1"), number(2.5)) == (None, None, 2.5)
+
+
+def test_a_lower_bound_is_marked_on_the_side_it_is_on() -> None:
+    after = result("a.onnx", "changed", figures=[figure("time", 3e-3, 2e-3, is_bound=True)])
+    before = result(
+        "a.onnx", "changed", figures=[figure("time", 3e-3, 2e-3, baseline_is_bound=True)]
+    )
+    (line,) = [x for x in render(check(after)).splitlines() if "| time |" in x]
+    assert "| 2.00 ms | ≥ 3.00 ms |" in line
+    (line,) = [x for x in render(check(before)).splitlines() if "| time |" in x]
+    assert "| ≥ 2.00 ms | 3.00 ms |" in line

@@ -11,7 +11,8 @@ import pytest
 
 from perfc.comparison.prices import HourlyPrice, Prices
 from perfc.comparison.rows import Comparison, Order, Row, Setting, Standing, compare
-from perfc.comparison.views import columns, interval, memory
+from perfc.comparison.views import BAR, bar, columns, interval, memory
+from perfc.comparison.views import price as priced
 from perfc.deployment import Deployment
 from perfc.errors import ParseError
 from perfc.machine import load_machine
@@ -111,6 +112,19 @@ def test_what_does_not_fit_is_marked() -> None:
     assert memory(row(fits=None)) == "2.00 KiB"
     assert interval(row(2.0)) == "1–3 s"
     assert interval(row(1.2e-3)) == "600 µs–1.80 ms"
+
+
+def test_a_price_and_a_bar_are_short() -> None:
+    found = row(price=price(3.6))
+    assert found.price is not None
+    # 2 s an item and 4 items at once: 0.5 s each of 3.60 an hour
+    assert priced(found) == f"500 {found.price.currency}"
+    assert priced(row()) == "—"
+    assert bar(1.0, 1.0) == "█" * BAR
+    assert bar(0.5, 1.0) == "█" * (BAR // 2)
+    assert bar(0.25 / BAR, 1.0) == "▎"
+    assert bar(0.0, 1.0) == bar(1.0, 0.0) == "▏", "the least there is to see"
+    assert bar(1.5 / BAR, 1.0) == "█▌"
 
 
 def test_columns_are_those_that_tell_something() -> None:

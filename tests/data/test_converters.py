@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import pickle
 import subprocess
 import zipfile
@@ -16,7 +17,7 @@ from perfc.analyzers.tables import sources as kernel_sources
 from perfc.data.fetch import fetch
 from perfc.data.source import sources
 from perfc.data.sources.ecnas import FOLDER as ECNAS
-from perfc.data.sources.neusight import DATA, LABELS
+from perfc.data.sources.neusight import DATA, LABELS, positive
 from tests.golden_estimates import differences
 
 AIC = "aic-core/src/aiconfigurator_core/systems"
@@ -408,3 +409,8 @@ def test_rows_that_are_learned_from_are_those_of_the_golden_file(
         path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     assert differences(path.read_text(encoding="utf-8"), "\n".join(lines)) == []
     assert len({line.partition(":")[0] for line in lines if not line.startswith(" ")}) == 8
+
+
+def test_nought_of_a_label_was_not_measured() -> None:
+    assert positive({"layers": 3}, Path("x"), "layers") == 3.0
+    assert math.isnan(positive({"layers": 0}, Path("x"), "layers"))

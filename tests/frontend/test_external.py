@@ -177,3 +177,18 @@ def test_external_data_lies_inside_the_models_folder(tmp_path: Path) -> None:
     ):
         with pytest.raises(ModelError, match="not inside the model's folder"):
             external_path(folder, location)
+
+
+def test_the_same_bytes_elsewhere_give_another_digest(tmp_path: Path) -> None:
+    for name in ("t.bin", "u.bin"):
+        (tmp_path / name).write_bytes(bytes(64))
+
+    def digest(*tensors: Tensor) -> str:
+        return read_contents(tensors, tmp_path)[0]
+
+    first, further, longer = entry((2,)), entry((2,), offset="8"), entry((3,))
+    elsewhere = entry((2,), location="u.bin")
+    found = [digest(t) for t in (first, further, longer, elsewhere)]
+    assert len(set(found)) == 4
+    assert digest(entry((2,))) == found[0]
+    assert digest(entry((2,), location="none.bin")) == ""

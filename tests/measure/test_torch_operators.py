@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,15 @@ class OnHost:
 
     def tensor(self, array: Any) -> Any:
         return torch.from_numpy(np.array(array))
+
+
+@pytest.fixture(autouse=True, scope="module")
+def settings_of_the_process() -> Iterator[None]:
+    """A run turns gradients off and sets threads, for the whole of its process."""
+    has_gradients, threads = torch.is_grad_enabled(), torch.get_num_threads()
+    yield
+    torch.set_grad_enabled(has_gradients)
+    torch.set_num_threads(threads)
 
 
 @pytest.fixture(scope="module")

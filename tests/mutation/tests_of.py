@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 MAP = ".coverage.mutants"
 SECONDS = ".coverage.mutants.json"
@@ -28,18 +29,27 @@ MOST_OF_A_FILE = 12
 """Tests of one file that are named one by one."""
 LEFT_OUT = ("tests/test_style.py", "tests/test_contributing.py", "tests/test_packaging.py")
 """They read the code and do not run it."""
+LINES_ONLY = """\
+[run]
+source = perfc,ir,passes,analyzers,kernels
+patch = subprocess
+"""
+"""What a map needs of coverage: branches take longer and say nothing of lines."""
 
 
 def write_map(root: Path) -> int:
     """Run the suite once under coverage, and keep which test runs which line; many minutes."""
     ignored = [f"--ignore={name}" for name in LEFT_OUT]
     plugin = ["-p", "tests.mutation.seconds"]
-    arguments = ["-q", "--cov", "--cov-context=test", "--cov-report=", *plugin, *ignored]
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", *arguments],
-        cwd=root, check=False,
-        env={**os.environ, "COVERAGE_FILE": str(root / MAP), TAKEN: str(root / SECONDS)},
-    )  # fmt: skip
+    with TemporaryDirectory() as folder:
+        config = Path(folder) / "coverage.ini"
+        config.write_text(LINES_ONLY, encoding="utf-8")
+        measured = ["--cov", f"--cov-config={config}", "--cov-context=test", "--cov-report="]
+        done = subprocess.run(
+            [sys.executable, "-m", "pytest", "-q", *measured, *plugin, *ignored],
+            cwd=root, check=False,
+            env={**os.environ, "COVERAGE_FILE": str(root / MAP), TAKEN: str(root / SECONDS)},
+        )  # fmt: skip
     return done.returncode
 
 
@@ -47,9 +57,9 @@ def mapped(root: Path, path: Path, line: int) -> list[str] | None:
     """Tests that run a line, as the map has them, None where there is no map of its file.
 
     Of a line that runs when its file is imported, as a constant's, those that run any of the file:
-    which test imported it first says nothing.
+    which test imported it first says nothing. So nothing is known of a file without functions.
     """
-    if not (root / MAP).is_file():
+    if not (root / MAP).is_file() or not has_functions(root / path):
         return None
     from coverage import CoverageData
 
@@ -72,6 +82,14 @@ def mapped(root: Path, path: Path, line: int) -> list[str] | None:
 def bare(name: str) -> str:
     """A test without its parameters where they name a place of the repository that was mapped."""
     return name.partition("[")[0] if "[/" in name else name
+
+
+def has_functions(path: Path) -> bool:
+    """Whether a file has lines that run after it is imported."""
+    if not path.is_file():
+        return True
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return any(isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef) for n in ast.walk(tree))
 
 
 def statement_of(path: Path, line: int) -> range | None:
@@ -121,10 +139,12 @@ def module_of(path: Path) -> str:
 def stages(root: Path, path: Path, line: int) -> list[list[str]]:
     """Arguments of pytest, in the order in which they are run until one fails.
 
-    With a map these are the tests that run the line, quick ones first, and what was written since.
+    With a map these are the tests that run the line, quick ones first, and what was written since;
+    of a line that runs when its file is imported also those that import its package.
     Without: tests that are named after the file or import it, with the golden files; then the tests
     of its folder, of operators also those against runtimes and loops. Without a map a fault may
-    survive that some other test would find.
+    survive that some other test would find. So it is with a file of which the map knows nothing,
+    but that quick tests come first.
     """
     known, near = mapped(root, path, line), near_to(root, path)
     folder = path.parts[0]
@@ -134,10 +154,23 @@ def stages(root: Path, path: Path, line: int) -> list[list[str]]:
         others = by_cost([n for n in known if not n.startswith(str(GOLDEN))], taken_s)
         close = [n for n in others if n.partition("::")[0] in near]
         distant = [n for n in others if n.partition("::")[0] not in near]
+        # the tests of its room first: the others call it through many others
+        distant.sort(key=lambda name: not name.startswith(f"{room_of(path)}/"))
         # what no test runs, a process that a test starts may run
         first = [*newer(root, near), *close] if known else near
-        found = [first, golden, distant[:QUICK], distant[QUICK:]]
+        asked = {name.partition("::")[0] for name in (*known, *near)}
+        listed = [] if statement_of(root / path, line) else through_package(root, path)
+        listing = [name for name in listed if name not in asked]
+        found = [first, golden, listing, distant[:QUICK], distant[QUICK:]]
         return [by_file(stage) for stage in found if stage]
+    if (root / MAP).is_file() and (taken_s := seconds(root)):
+        rooms = (room_of(path), *room_of(path).parents)
+        room = next(r for r in rooms if (root / r).is_dir())
+        golden, around = (
+            by_cost([n for n in taken_s if n.startswith(f"{place}/")], taken_s)
+            for place in (GOLDEN, room)
+        )
+        return [by_file(stage) for stage in (near, golden, around) if stage]
     if folder in ("ir", "passes") or path.is_relative_to("perfc/lint") or "rules" in path.parts:
         near.append(str(GOLDEN))
     package = path.parts[1] if folder == "perfc" and len(path.parts) > 2 else folder
@@ -151,6 +184,16 @@ def stages(root: Path, path: Path, line: int) -> list[list[str]]:
     return [stage for stage in (near, far) if stage]
 
 
+def room_of(path: Path) -> Path:
+    """The folder of the tests of a file's folder.
+
+    >>> str(room_of(Path("ir/ops/view.py"))), str(room_of(Path("perfc/report/text.py")))
+    ('tests/ir/ops', 'tests/report')
+    """
+    parts = path.parent.parts
+    return Path("tests", *(parts[1:] if parts[0] == "perfc" else parts))
+
+
 def near_to(root: Path, path: Path) -> list[str]:
     """Files of tests that import a file, then those that are only named after it."""
     module = module_of(path)
@@ -162,6 +205,16 @@ def near_to(root: Path, path: Path) -> list[str]:
     direct = [str(test) for test, text in files.items() if imports.search(text)]
     named = [str(t) for t in files if stem.strip("_") in t.stem.removeprefix("test_")]
     return list(dict.fromkeys((*direct, *named)))
+
+
+def through_package(root: Path, path: Path) -> list[str]:
+    """Files of tests that import the package of a file: what it defines they may read in a list.
+
+    No line of the file runs then, as it was imported before.
+    """
+    package, _, _ = module_of(path).rpartition(".")
+    imports = re.compile(rf"from {re.escape(package)} import|import {re.escape(package)}\b(?!\.)")
+    return [str(test) for test, text in test_files(root).items() if imports.search(text)]
 
 
 def newer(root: Path, near: list[str]) -> list[str]:

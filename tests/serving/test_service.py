@@ -13,6 +13,7 @@ from click.testing import CliRunner
 from perfc.analyzers.estimators import Execution
 from perfc.analyzers.estimators.choice import estimates
 from perfc.analyzers.runs.prediction import in_run
+from perfc.cli import run as perfc
 from perfc.commands.llm import command
 from perfc.commands.schema import schema_named
 from perfc.errors import ModelError, ParseError
@@ -24,6 +25,7 @@ from perfc.serving.engine import Engine
 from perfc.serving.evidence import Quantity, ServedRow
 from perfc.serving.evidence.learn import fitted, predicted
 from perfc.serving.evidence.replay import Sample
+from perfc.serving.front_chart import HEIGHT
 from perfc.serving.grid import Grid, octaves, points
 from perfc.serving.host import HostLaw, amounts, law_of
 from perfc.serving.memory import Demand, MemoryPlan
@@ -123,7 +125,7 @@ def test_a_law_is_found_again_from_what_it_says() -> None:
                     1, 2, n, False, (), False, {Quantity.TPOT_S: 1.0},
                 )  # fmt: skip
                 value = true.step(kernels, share * kernels, 0, n)
-                samples.append(Sample(row, Quantity.TPOT_S, found, value))
+                samples.append(Sample(row, Quantity.TPOT_S, found, value, 300))
     law = fitted(samples)
     assert law.step_s == pytest.approx(true.step_s, rel=0.2)
     assert max(abs(predicted(law, s) / s.value - 1) for s in samples) < 0.05
@@ -206,10 +208,34 @@ def test_the_first_screen_is_short_and_the_json_keeps_its_schema() -> None:
     jsonschema.validate(json.loads(written.output), schema_named("llm"))
 
 
-def test_what_does_not_fit_says_so_and_is_a_finding() -> None:
-    result = CliRunner().invoke(command, ["llama-3.1-70b", "-t", "l4", "--isolated"])
-    assert result.exit_code == 1
-    assert "does not fit" in result.output
+def test_what_does_not_fit_says_so_and_is_a_finding(capsys: pytest.CaptureFixture[str]) -> None:
+    assert perfc(["llm", "llama-3.1-70b", "-t", "l4", "--isolated"]) == 1
+    assert "does not fit" in capsys.readouterr().out
+
+
+def test_a_search_is_drawn_and_its_json_keeps_its_schema(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    asked = ["llm", "search", "llama-3.2-1b", "-t", "h100,l4", "--isl", "64", "--osl", "8"]
+    assert perfc([*asked, "--isolated"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    drawn = [line.partition("│")[2] for line in lines if "│" in line]
+    assert len(drawn) == HEIGHT
+    assert set("".join(drawn)) >= {" ", "a", "A"}
+    assert any(c.isupper() for c in "".join(drawn))
+    assert max(map(len, lines)) <= 120
+    assert perfc([*asked, "--isolated", "--output-format", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    jsonschema.validate(found, schema_named("llm-search"))
+    assert {s["target"] for s in found["others"]} == {"h100-sxm5-80gb", "l4"}
+
+
+def test_parts_are_told_only_where_they_are_asked_for() -> None:
+    plain, told = (llm(LLAMA, "h100", isl=512, osl=64, has_parts=p) for p in (False, True))
+    assert all(not s.parts for s in plain.steps)
+    for step in told.steps:
+        assert math.fsum(p.time_s for p in step.parts) == pytest.approx(step.time_s)
+        assert {"products", "attention", "head"} <= {p.what for p in step.parts}
 
 
 def test_a_search_finds_the_cheapest_within_the_limits(tmp_path: Path) -> None:
@@ -227,6 +253,17 @@ def test_a_search_finds_the_cheapest_within_the_limits(tmp_path: Path) -> None:
     assert prices == sorted(prices, key=lambda p: p or 0.0)
     tight = search(read_config(LLAMA), machines, Load(512, 64), Slo(1e-6), ranks=(1,))
     assert tight.cheapest is None
+
+
+def test_a_machine_without_a_price_is_not_taken_to_be_the_cheapest() -> None:
+    found = search(
+        read_config("llama-3.2-1b"), [load_machine(n) for n in ("h100", "l4")], Load(64, 8), Slo()
+    )
+    assert (found.cost_unit, found.unpriced) == ("GPU seconds a token", ("l4",))
+    assert found.cheapest is not None
+    rates = [r.throughput.output_tokens_per_s_per_gpu for r in found.pareto if r.throughput]
+    assert rates == sorted(rates, reverse=True)
+    assert {r.target for r in found.pareto} == {"h100-sxm5-80gb"}
 
 
 @pytest.mark.parametrize("text", ["ttft", "wait=3ms", "ttft=soon"])

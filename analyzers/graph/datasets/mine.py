@@ -8,9 +8,10 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from perfc.choice import member
 from perfc.errors import PerfcError, TargetError
 from perfc.machine import load_machine
-from perfc.passes.runtimes import Framework, Steps, of_steps, runtime, standing_for
+from perfc.passes.runtimes import Framework, Layout, Steps, of_steps, runtime, standing_for
 
 from ...features.rows import DataError
 from ...steps.setting import Precision, Setting, precision_of
@@ -27,6 +28,7 @@ PATTERNS = ("*models.csv", "*models.csv.gz", "*models.parquet")
 NEEDED = ("model", "time_s")
 USUAL: Mapping[str, Any] = {
     "schema": 1, "runtime": "", "table": "", "version": "", "precision": "", "device": "",
+    "layout": "",
     "threads": 0, "dims": "", "batch": 0, "target": "", "peak_rss_bytes": 0, "base_rss_bytes": 0,
 }  # fmt: skip
 """Columns that a table of runs may leave out, and what stands for them."""
@@ -191,7 +193,7 @@ def setting(cells: Mapping[str, Any], kind: str) -> Setting:
         kind: ``cpu`` or ``cuda``, of its machine.
 
     Raises:
-        PerfcError: a runtime or a precision that nobody knows.
+        PerfcError: a runtime, a precision or a layout that nobody knows.
     """
     name = str(cells["table"] or cells["runtime"]) or of_steps(Steps.EAGER).name
     framework = next((f for f in Framework if f.value == name), None)
@@ -204,8 +206,10 @@ def setting(cells: Mapping[str, Any], kind: str) -> Setting:
     own = precision_of(str(cells["precision"]), "precision") if cells["precision"] else None
     is_torch = table.steps is not None
     usual = Setting().version if is_torch else (1, 0)
+    layout = member(Layout, str(cells["layout"]) or Layout.CHANNELS_FIRST.value, "layout")
     return Setting(
         own or Precision.F32,
+        channels_last=layout is Layout.CHANNELS_LAST,
         compiled=table.steps is Steps.COMPILED,
         version=(digits[0], digits[1]) if len(digits) > 1 else usual,
         engine="" if is_torch else table.name,

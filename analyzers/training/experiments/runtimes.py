@@ -12,6 +12,7 @@ import numpy as np
 from perfc.machine import load_machine
 
 from ...artefacts.artefact import Artefact, Ready
+from ...estimate.interval import HIGH_ERROR, MEDIUM_ERROR
 from ...runs.runtime_runs import NAME, RuntimeRun, estimated
 from ...tables import digests
 from ...tables.architectures import fold_of
@@ -49,9 +50,9 @@ def expected(low: float, high: float) -> Slice:
 
 TOGETHER: tuple[Slice, ...] = (
     ("batch 1", lambda run, _: run.row.deployment.dims["batch"] == 1, GOAL_OF_ONE),
-    expected(0.0, 0.06),
-    expected(0.06, 0.15),
-    expected(0.15, 1.0),
+    expected(0.0, HIGH_ERROR),
+    expected(HIGH_ERROR, MEDIUM_ERROR),
+    expected(MEDIUM_ERROR, 1.0),
     ("all", lambda *_: True, None),
 )
 

@@ -13,18 +13,27 @@ import numpy as np
 
 from perfc.ir.record import frozen
 
+from ...estimate.interval import HIGH_ERROR, MEDIUM_ERROR, MIDDLE_SHARE
 from ...graph.predictor import Budget, GraphPredictor, Say, predictor
 from ...graph.rows import GraphRow, Measurements, Quantity, at_several_batches
 from ...tables.architectures import SEEDS, family
 from .protocols import SAMPLES, Fold, Protocol, folds, thinned
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from ...features.classes import Array
 
 SLICES: Mapping[str, Callable[[GraphRow], bool]] = {
     "all rows": lambda r: True,
     "inference": lambda r: not r.setting.training,
 }
+GRADES = {
+    "graded high": (-np.inf, HIGH_ERROR),
+    "graded medium": (HIGH_ERROR, MEDIUM_ERROR),
+    "graded low": (MEDIUM_ERROR, np.inf),
+}
+"""Errors that half of the rows are expected to stay within."""
 GOALS: Mapping[tuple[Protocol, str], float] = {
     (Protocol.RANDOM, "inference"): 0.06,
     (Protocol.FAMILY, "inference"): 0.10,
@@ -57,6 +66,18 @@ class Scored:
     high: Array
     fit_s: float
     row_s: float
+
+    @property
+    def expected_error(self) -> Array:
+        """Error that half of such rows are expected to stay within; NaN without intervals."""
+        found: Array = np.expm1(MIDDLE_SHARE * np.log(self.high / self.low) / 2)
+        return found
+
+    def where(self, chosen: NDArray[np.bool_]) -> Scored:
+        """The rows of a mask."""
+        rows = tuple(r for r, is_chosen in zip(self.rows, chosen, strict=True) if is_chosen)
+        own = {n: getattr(self, n)[chosen] for n in ("measured", "value", "low", "high")}
+        return replace(self, rows=rows, **own)
 
 
 @frozen
@@ -191,6 +212,19 @@ def figures(name: str, scores: Sequence[Scored]) -> Iterator[GraphFigure]:
     """One for each slice that has rows: all, inference, then each mode and machine, and family."""
     for part, which in slices(scores).items():
         line = _figure(name, part, which, scores)
+        if line is not None:
+            yield line
+    yield from by_grade(name, scores)
+
+
+def by_grade(name: str, scores: Sequence[Scored]) -> Iterator[GraphFigure]:
+    """Figures of rows that would be graded high, medium and low by their intervals."""
+    for grade, (least, most) in GRADES.items():
+        graded = [
+            one.where((one.expected_error > least) & (one.expected_error <= most))
+            for one in scores
+        ]  # fmt: skip
+        line = _figure(name, grade, lambda _: True, graded)
         if line is not None:
             yield line
 

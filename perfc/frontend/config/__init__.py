@@ -7,6 +7,8 @@ from dataclasses import replace
 
 from perfc.ir.graph import ModelOrigin, Module
 
+from .drafting import token_predictor as token_predictor
+from .drafting import verifying as verifying
 from .lowering import lower as lower
 from .lowering.step import Step as Step
 from .model import LanguageModel as LanguageModel

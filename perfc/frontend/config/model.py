@@ -213,6 +213,8 @@ class LanguageModel:
         max_positions: longest sequence, 0 where it is not stated.
         quantization: what the configuration says of the stored weights; "" where nothing.
         left_out: parts of the configuration that are not part of this description, in words.
+        predictors: layers of its own that predict tokens beyond the next; not part of ``stacks``.
+        drafted: tokens that a step of decoding verifies for each sequence, beside the next one.
     """
 
     name: str
@@ -223,6 +225,8 @@ class LanguageModel:
     max_positions: int = 0
     quantization: str = ""
     left_out: tuple[str, ...] = ()
+    predictors: int = 0
+    drafted: int = 0
 
     @property
     def decoder(self) -> Stack | None:

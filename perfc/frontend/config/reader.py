@@ -15,6 +15,8 @@ from perfc.errors import ModelError
 from .keys import Keys
 from .model import LanguageModel, Stack
 
+PREDICTORS = ("num_nextn_predict_layers", "num_mtp_modules")
+"""What families call the number of layers that predict tokens beyond the next."""
 LONGEST_BYTES = 1 << 20
 """Of a configuration file; the longest published ones are below 100 kB."""
 DEEPEST = 32
@@ -172,6 +174,7 @@ def described(stated: dict[str, Any], name: str, where: str) -> LanguageModel:
         name, family, classes[0] if classes else "", dtype.rpartition(".")[2], stacks,
         keys.whole("max_position_embeddings", "n_positions", "n_ctx", default=0, least=0),
         "" if quantization is None else quantization.text("quant_method"), left_out,
+        keys.whole(*PREDICTORS, default=0, least=0),
     )  # fmt: skip
 
 

@@ -48,6 +48,7 @@ class ServedRow:
         is_eager: whether the host launched every kernel.
         measured: by quantity.
         dataset: what was asked, where it says how the run was made.
+        drafted: tokens of a sequence that a step verifies beside the next one.
     """
 
     source: str
@@ -70,6 +71,7 @@ class ServedRow:
     is_eager: bool
     measured: Mapping[Quantity, float]
     dataset: str = ""
+    drafted: int = 0
 
     @property
     def gpus(self) -> int:

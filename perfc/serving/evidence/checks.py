@@ -81,7 +81,7 @@ def replays(folder: Path, law: HostLaw | None = None) -> Iterator[Check]:
             for r in rows.itertuples()
         )
         run = simulate(Workload(asked), engine.limits(1024, 1024), engine.cost)
-        run = waited(run, engine.law)
+        run = waited(run, engine)
         count = len(asked)
         ttft = (rows.first_token_s - rows.queued_s).mean()
         tpot = ((rows.last_token_s - rows.first_token_s) / (rows.output_tokens - 1)).mean()

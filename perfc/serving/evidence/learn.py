@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from perfc.measure.nnls import nnls
@@ -27,9 +28,10 @@ FAR = 0.25
 """Logarithm of a ratio from which on a row counts less."""
 LEAST_ROWS = 8
 QUEUES = (0.5, 0.7, 0.85, 1.0, 1.2, 1.45, 1.75, 2.1, 2.5, 3.0)
-REQUESTS_S = (0.0, 0.01, 0.02, 0.03, 0.045, 0.07, 0.1, 0.15)
-"""What is tried of the two numbers of the time to the first token."""
-WARM = {"vllm": "0.12.", "sglang": "0.5.6.post"}
+REQUESTS_S = (0.0, 0.01, 0.02, 0.04, 0.07, 0.1, 0.15)
+LAUNCHES_S = (0.0, 2e-5, 4e-5, 6e-5, 8e-5, 1e-4, 1.5e-4)
+"""What is tried of the three numbers of the time to the first token."""
+WARM = {"vllm": "0.12."}
 """Versions whose published runs are of sweeps in which engines seem to know the prompts of earlier
 points: prompts of an 8B model pass faster than the peak rate of the machine allows."""
 IN_TIME = frozenset({Quantity.TPOT_S, Quantity.TOKENS_PER_S})
@@ -82,17 +84,18 @@ def _numbers(samples: Sequence[Sample], start_law: HostLaw) -> dict[str, Any]:
 
 def _waits(law: HostLaw, first: Sequence[Sample]) -> dict[str, Any]:
     """What of the time to the first token is not the scheduler's: least mean of absolute logs."""
-    bare = list(steps_s(law, first))
+    import numpy as np
 
-    def error(queue: float, request_s: float) -> float:
-        return math.fsum(
-            abs(math.log((request_s + queue * p) / s.value))
-            for p, s in zip(bare, first, strict=True)
-        )
+    bare, logs = steps_s(law, first), np.log([s.value for s in first])
+    launches = np.array([s.launches for s in first])
 
-    tried = [(error(q, r), q, r) for q in QUEUES for r in REQUESTS_S]
-    _, queue, request_s = min(tried)
-    return {"queue": queue, "request_s": request_s}
+    def error(queue: float, request_s: float, launch_s: float) -> float:
+        waits = request_s + launch_s * launches + queue * bare
+        return float(np.abs(np.log(waits) - logs).sum())
+
+    tried = [(error(*t), *t) for t in product(QUEUES, REQUESTS_S, LAUNCHES_S)]
+    _, queue, request_s, launch_s = min(tried)
+    return {"queue": queue, "request_s": request_s, "launch_s": launch_s}
 
 
 def steps_s(law: HostLaw, samples: Sequence[Sample]) -> Array:
@@ -109,7 +112,19 @@ def predicted(law: HostLaw, sample: Sample) -> float:
     step = math.fsum(
         getattr(law, name) * v for name, v in zip(LEARNED, sample.amounts, strict=True)
     )
-    return law.request_s + law.queue * step if sample.quantity is Quantity.TTFT_S else step
+    if sample.quantity is not Quantity.TTFT_S:
+        return step
+    return law.waits_s(sample.launches) + law.queue * step
+
+
+def of_kernels(law: HostLaw, sample: Sample) -> tuple[float, float]:
+    """Joules and seconds of a token in kernels, of a sample of energy, as a law weighs them."""
+    factors = [getattr(law, name) for name in FACTORS]
+    halves = sample.amounts[: len(FACTORS)], sample.amounts[len(FACTORS) :]
+    drawn_j, kernels_s = (
+        math.fsum(f * a for f, a in zip(factors, half, strict=True)) for half in halves
+    )
+    return drawn_j, kernels_s
 
 
 Fold = Callable[[Sample], str]

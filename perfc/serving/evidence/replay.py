@@ -18,14 +18,17 @@ from perfc.frontend.config import (
 )
 from perfc.ir.record import record
 from perfc.machine import load_machine
+from perfc.passes.runtimes import Batching
 
 from ..arrivals import Workload, closed_loop
+from ..drafts import Speculation
 from ..engine import Engine
 from ..host import FACTORS, LEARNED, HostLaw, amounts
 from ..metrics import middle, written
 from ..scheduler import Chunk, Limits
 from ..simulate import Run, simulate
 from . import Quantity, ServedRow
+from .settings import ACCEPTANCE
 from .tables import EXPERTS_NVFP4, ML_ENERGY
 
 ROUNDS, MANY = 4, 300
@@ -77,12 +80,14 @@ class Sample:
         quantity: that was measured.
         amounts: their product with the law's numbers is the time.
         value: the time that was measured; of a throughput, the time of its tokens.
+        launches: kernels of a step with prompts.
     """
 
     row: ServedRow
     quantity: Quantity
     amounts: tuple[float, ...]
     value: float
+    launches: int
 
 
 @record
@@ -102,7 +107,13 @@ def model_of(name: str) -> LanguageModel | None:
 
 @lru_cache(maxsize=512)
 def engine_of(
-    model: str, target: str, weights: str, cache: str, parallel: Parallel, runtime: str
+    model: str,
+    target: str,
+    weights: str,
+    cache: str,
+    parallel: Parallel,
+    runtime: str,
+    drafted: int = 0,
 ) -> Engine:
     """An engine whose host takes nothing, so that kernels alone are counted."""
     found = model_of(model)
@@ -111,7 +122,10 @@ def engine_of(
     precision = precision_of(found.dtype, found.quantization, "bf16" if has_own else weights, cache)
     if has_own:
         precision = replace(precision, experts=WeightFormat.NVFP4)
-    return Engine.of(found, load_machine(target), precision, parallel, runtime, law=BARE)
+    drafts = Speculation(drafted, ACCEPTANCE if drafted else 0.0)
+    return Engine.of(
+        found, load_machine(target), precision, parallel, runtime, law=BARE, speculation=drafts
+    )
 
 
 def samples(row: ServedRow, seed_law: HostLaw = BARE) -> list[Sample] | Unanswered:
@@ -131,6 +145,7 @@ def samples(row: ServedRow, seed_law: HostLaw = BARE) -> list[Sample] | Unanswer
             row.cache,
             Parallel(row.tensor, 1, row.expert, row.attention_data),
             row.runtime,
+            row.drafted,
         )
         if row.prefill:
             return _apart(row, engine)
@@ -149,13 +164,14 @@ def _static(row: ServedRow, engine: Engine) -> list[Sample]:
     batch, points = row.concurrency, 8
     total = _amounts(engine, [Chunk(row.isl, 0)] * batch, 0, 0.0)
     if Quantity.TTFT_S in row.measured:
-        return [Sample(row, Quantity.TTFT_S, tuple(total), row.measured[Quantity.TTFT_S])]
+        value = row.measured[Quantity.TTFT_S]
+        return [Sample(row, Quantity.TTFT_S, tuple(total), value, engine.launches)]
     for i in range(points):
         context = row.isl + (row.osl - 1) * (i + 0.5) / points
         step = _amounts(engine, (), batch, context)
         total = [t + s * (row.osl - 1) / points for t, s in zip(total, step, strict=True)]
     value = batch * row.osl / row.measured[Quantity.TOKENS_PER_S]
-    return [Sample(row, Quantity.TOKENS_PER_S, tuple(total), value)]
+    return [Sample(row, Quantity.TOKENS_PER_S, tuple(total), value, engine.launches)]
 
 
 BUSIEST = 0.95
@@ -167,7 +183,8 @@ def _apart(row: ServedRow, engine: Engine) -> list[Sample]:
     ranks, expert, workers = row.prefill or (1, 1, 1)
     users = max(1, round(row.concurrency / row.engines / row.attention_data))
     users = min(users, engine.limits(row.isl, row.osl).max_num_seqs)
-    token = _amounts(engine, (), users, row.isl + row.osl / 2)
+    step = _amounts(engine, (), users, row.isl + row.osl / 2)
+    token = [a / engine.speculation.tokens_per_step for a in step]
     asked = engine_of(
         row.model, row.target, row.weights, row.cache,
         Parallel(ranks if ranks in EVEN else 1, 1, expert, 1 if ranks in EVEN else ranks),
@@ -186,7 +203,7 @@ def _apart(row: ServedRow, engine: Engine) -> list[Sample]:
         waits = max(waits, row.concurrency / workers - row.osl * token_s / prompt_s)
     first = tuple([waits * a for a in prompt])
     found = {Quantity.TTFT_S: first, Quantity.TPOT_S: tuple(token)}
-    return [Sample(row, q, found[q], v) for q, v in row.measured.items()]
+    return [Sample(row, q, found[q], v, asked.launches) for q, v in row.measured.items()]
 
 
 EVEN = frozenset({1, 2, 4, 8, 16, 32, 64})
@@ -201,29 +218,32 @@ def _served(row: ServedRow, engine: Engine) -> list[Sample]:
         users = min(limits.max_num_seqs, limits.kv_tokens // (row.isl + row.osl))
         users = max(users, 1)
     is_steady = Quantity.TOKENS_PER_S in row.measured
-    counted = _loop(engine, row.isl, row.osl, users, spread_of(row), is_steady)
+    # an engine that computes prompts first would keep users in step for ever whose answers are
+    # alike, which those of benchmarks are not
+    is_first = engine.kind.batching is Batching.PROMPTS_FIRST
+    counted = _loop(engine, row.isl, row.osl, users, spread_of(row), is_steady, is_first)
     share = row.engines * row.attention_data
     found: list[Sample] = []
     for quantity, value in row.measured.items():
         amount = counted[quantity]
         if quantity is Quantity.TOKENS_PER_S:
-            found.append(Sample(row, quantity, amount[1:], amount[0] * share / value))
-        else:
-            found.append(Sample(row, quantity, amount, value))
+            amount, value = amount[1:], amount[0] * share / value
+        found.append(Sample(row, quantity, amount, value, engine.launches))
     return found
 
 
 @lru_cache(maxsize=4096)
 def _loop(
-    engine: Engine, isl: int, osl: int, users: int, spread: float, is_steady: bool
+    engine: Engine, isl: int, osl: int, users: int, spread: float, is_steady: bool, is_first: bool
 ) -> dict[Quantity, tuple[float, ...]]:
     """The amounts of a closed loop; of a throughput its tokens come first."""
     limits = engine.limits(isl, osl)
     sizes = [round(n / (1 - spread / 2)) if is_steady else n for n in (isl, osl)]
     rounds = ROUNDS if users <= MANY else ROUNDS - 1
     workload = closed_loop(
-        users, *sizes, count=max(rounds * users, 3), spread=spread, is_staggered=is_steady
-    )
+        users, *sizes, count=max(rounds * users, 3), spread=spread,
+        is_staggered=is_steady or is_first,
+    )  # fmt: skip
     run, history = recorded(workload, limits, engine)
     if is_steady:
         made, spent = _steady(run, history)
@@ -232,20 +252,23 @@ def _loop(
 
 
 def _energy(run: Run, engine: Engine) -> tuple[float, ...]:
-    """Joules of a token by kernels' power, seconds of a token in kernels, and tokens at once.
+    """What `FACTORS` of a law multiply of a token's joules, and then of its seconds.
 
     They are of all ranks, of the middle of the run.
     """
     first, last = middle(run, STEADY_UNTIL)
-    drawn_j = kernels_s = tokens = 0.0
+    sums = [0.0] * (2 * len(FACTORS))
+    tokens = 0.0
     for s in run.strides[first:last]:
-        at = s.chunks, s.decodes, s.context
-        energy, times = (engine.cost.parts(q, *at) for q in ("energy_j", "time_s"))
-        drawn_j += s.steps * (energy.kernels + energy.exchanges)
-        kernels_s += s.steps * (times.kernels + times.exchanges)
+        each: list[float] = []
+        for quantity in ("energy_j", "time_s"):
+            parts = engine.cost.parts(quantity, s.chunks, s.decodes, s.context)
+            each += amounts(parts.kernels, parts.exchanges, len(s.chunks), s.decodes)[
+                : len(FACTORS)
+            ]
+        sums = [total + s.steps * e for total, e in zip(sums, each, strict=True)]
         tokens += written(s)
-    ranks = engine.parallel.tensor
-    return ranks * drawn_j / tokens, ranks * kernels_s / tokens
+    return tuple([engine.parallel.tensor * total / tokens for total in sums])
 
 
 RANGE_RATIO = (1024, 8192)

@@ -15,7 +15,7 @@ from perfc.machine import load_machine
 
 from ..host import HostLaw
 from . import Quantity, ServedRow
-from .learn import fitted, left_out, model_fold, predicted, random_fold
+from .learn import fitted, left_out, model_fold, of_kernels, predicted, random_fold
 from .replay import Sample, Unanswered, samples
 from .tables import AIC, ML_ENERGY, STATED, TABLES, TRTLLM, UNSTATED
 
@@ -159,7 +159,7 @@ def _bands(own: Sequence[Sample]) -> dict[str, Any]:
             if (s.quantity is Quantity.TTFT_S) is is_first
         ]
         if values:
-            low, high = _edges(values)
+            low, high = edges(values)
             found |= {f"{prefix}_low": min(low, 1.0), f"{prefix}_high": max(high, 1.0)}
     return found
 
@@ -168,7 +168,7 @@ def _ratios(own: Sequence[Sample], expected: Sequence[float]) -> list[float]:
     return [s.value / max(p, 1e-12) for s, p in zip(own, expected, strict=True)]
 
 
-def _edges(ratios: Sequence[float]) -> tuple[float, float]:
+def edges(ratios: Sequence[float]) -> tuple[float, float]:
     """The two quantiles, of one more row than there are."""
     ordered = sorted(ratios)
     count = len(ordered)
@@ -194,10 +194,9 @@ def _idle_w(target: str) -> float:
 
 def joules(law: HostLaw, sample: Sample, token_s: float) -> float:
     """Energy of a token: of kernels, and of boards that wait for their host."""
-    drawn_j, kernels_s = sample.amounts
-    idle = _idle_w(sample.row.target)
-    waiting_s = max(token_s * sample.row.tensor - law.kernels * kernels_s, 0.0)
-    return law.power * law.kernels * drawn_j + law.waiting * idle * waiting_s
+    drawn_j, kernels_s = of_kernels(law, sample)
+    waiting_s = max(token_s * sample.row.tensor - kernels_s, 0.0)
+    return law.power * drawn_j + law.waiting * _idle_w(sample.row.target) * waiting_s
 
 
 def _energy_numbers(
@@ -302,7 +301,7 @@ def _held(pairs: Sequence[tuple[Sample, float]], fold_of: Callable[[Sample], str
     ratios = [(fold_of(s), s.value / max(p, 1e-12)) for s, p in pairs]
     for fold in dict.fromkeys(name for name, _ in ratios):
         others = [r for name, r in ratios if name != fold] or [r for _, r in ratios]
-        low, high = _edges(others)
+        low, high = edges(others)
         held += sum(low <= r <= high for name, r in ratios if name == fold)
     return held / len(pairs)
 

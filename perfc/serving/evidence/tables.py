@@ -10,6 +10,8 @@ from perfc.analyzers.tables import read_parquet
 from perfc.machine import load_machine
 
 from . import Quantity, ServedRow
+from .settings import DRAFTING, Apart
+from .settings import apart as apart_of
 
 AIC, TRTLLM, ML_ENERGY, LLAMA_CPP = "aic_serving", "trtllm_throughput", "mlenergy", "llamacpp_speed"
 SYSTEMS = {"b200_sxm": "b200", "h200_sxm": "h200", "h100_sxm": "h100", "gb200": "gb200"}
@@ -19,8 +21,15 @@ EXPERTS_NVFP4 = "nvfp4 experts"
 """Experts in nvfp4, the rest in 16 bits."""
 STATED, UNSTATED = "workers stated", "workers not stated"
 """Whether rows whose prompts are computed apart say by how many workers; else one is taken."""
-FAULTY = ("0.10.0", "GPTJ 6B", "H100", "fp8", 128, 2048)
-"""A cell of TensorRT-LLM 0.10 that is eight times what the machine's memory allows."""
+FAULTY = frozenset({
+    ("0.10.0", "GPTJ 6B", "H100", "fp8", 128, 2048),
+    ("0.6.1", "LLaMA 70B", "A100", "fp16", 128, 128),
+    ("0.6.1", "LLaMA 70B", "A100", "fp16", 128, 2048),
+    ("0.6.1", "LLaMA 70B", "A100", "fp16", 2048, 128),
+})  # fmt: skip
+"""Cells that others of the same pages contradict: one of 0.10 is eight times what the machine's
+memory allows, those of 0.6.1 have a third to a half of the tokens a second that 0.5.0 states for a
+smaller batch."""
 PROMPT_TOKENS = 225
 """Of ML.ENERGY's chat and GPQA, which state none; assumed."""
 OLD_MODELS = {"LLaMA 70B": "LLaMA v2 70B", "GPT-J 6B": "GPTJ 6B"}
@@ -44,14 +53,38 @@ def aic_serving(folder: Path) -> Iterator[ServedRow]:
             prefill = each, share, max(1, _number(r.prefill_num_workers, 1))
             workers = max(1, _number(r.decode_num_workers, 1))
         batch = _number(r.batch_size) or _number(r.decode_batch_size) * workers
+        users = _number(r.concurrency) or batch
+        kept = _kept_apart(r, users) if is_apart else None
+        drafted = 0 if kept is None else kept.drafted
+        if kept is not None:
+            apart = kept.ranks if kept.has_own_sequences else 1
+            ranks, expert, workers = kept.ranks, kept.expert, kept.token_workers
+            prefill = *prefill[:2], kept.prompt_workers
+        elif not is_apart and "DeepSeek" in str(r.model_path) and _drafts(r):
+            # where ranks have sequences of their own, one token is drafted
+            drafted = 1 if apart > 1 else 3
+        is_stated = kept is not None or bool(_number(r.decode_num_workers))
         yield ServedRow(
             AIC, str(r.row_id), str(r.model_path), load_machine(SYSTEMS[str(r.system)]).name,
             str(r.backend), _text(r.backend_version), _weights(r), "", ranks // apart, expert,
-            apart, workers, int(r.isl), int(r.osl), _number(r.concurrency) or batch, False,
-            prefill, False,
+            apart, workers, int(r.isl), int(r.osl), users, False, prefill, False,
             {Quantity.TTFT_S: r.ttft_ms / 1e3, Quantity.TPOT_S: r.tpot_ms / 1e3},
-            ("" if not is_apart else STATED if _number(r.decode_num_workers) else UNSTATED),
+            ("" if not is_apart else STATED if is_stated else UNSTATED), drafted,
         )  # fmt: skip
+
+
+def _kept_apart(row: Any, users: int) -> Apart | None:
+    """How a run was set up whose row does not say by how many workers."""
+    if _number(row.decode_num_workers):
+        return None
+    return apart_of(
+        str(row.system), str(row.precision), _text(row.backend_version),
+        (int(row.isl), int(row.osl)), users, _number(row.decode_tp_size),
+    )  # fmt: skip
+
+
+def _drafts(row: Any) -> bool:
+    return str(row.backend) == "trtllm" and _text(row.backend_version) == DRAFTING
 
 
 def _ranks_of(row: Any, part: str) -> tuple[int, int, int]:
@@ -115,7 +148,7 @@ def trtllm_throughput(folder: Path) -> Iterator[ServedRow]:
     """``trtllm_throughput.parquet``: the most tokens a second that batches of requests gave."""
     for i, r in enumerate(read_parquet(folder / f"{TRTLLM}.parquet").itertuples()):
         cell = r.version, r.model, r.gpu, r.precision, r.isl, r.osl
-        if cell == FAULTY:
+        if cell in FAULTY:
             continue
         is_first = r.metric == "first_token_latency_ms"
         ranks = int(r.tp) * max(1, int(r.dep))

@@ -55,6 +55,10 @@ def _read() -> Iterable[Note]:
         "none of its configuration in any table, an unseen machine none of its target."
     )
     yield Note(
+        "In range: the share of rows between the ends that hold nine in ten of what the other "
+        "folds left, so that no row tells of its own interval."
+    )
+    yield Note(
         "Settings of the plain trees are chosen once for each kind of folds, on what the "
         "first fold leaves. The thesis chose its own on all folds."
     )
@@ -75,6 +79,7 @@ def _folds(scores: Iterable[TreeScore]) -> Table:
         Column("target", "target"), Column("left_out", "left out"), Column("source", "rows of"),
         Column("method", "predictor"), Column("count", "n"), Column("mape", "MAPE"),
         Column("median", "median"), Column("rmse", "RMSE"), Column("tau", "tau"),
+        Column("held", "in range"), Column("width", "range, high over low"),
         Column("thesis", "thesis: MAPE, RMSE, tau"),
     )  # fmt: skip
     return Table(columns, tuple(_cells(s) for s in scores))
@@ -84,7 +89,8 @@ def _cells(s: TreeScore) -> tuple[str, ...]:
     rmse = s.rmse / 1e9 if s.target is Target.MEMORY else s.rmse
     return (
         s.target.value, s.left_out.value, s.source, s.method, str(s.count), _share(s.mape),
-        _share(s.median), f"{rmse:.3g} {UNITS[s.target]}", f"{s.tau:.2f}", _stated(s),
+        _share(s.median), f"{rmse:.3g} {UNITS[s.target]}", f"{s.tau:.2f}", _share(s.held),
+        f"{s.width:.2f}" if math.isfinite(s.width) else "–", _stated(s),
     )  # fmt: skip
 
 

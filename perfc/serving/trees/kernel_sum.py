@@ -13,7 +13,7 @@ from perfc.machine import load_machine
 from perfc.measure.nnls import nnls
 
 from ..evidence import Quantity
-from ..evidence.learn import fitted, predicted
+from ..evidence.learn import fitted, of_kernels, predicted
 from ..evidence.replay import Sample, model_of
 from ..evidence.scores import law_name
 from ..host import LEARNED, HostLaw
@@ -89,13 +89,13 @@ class KernelSum:
     def joules(self, row: TreeRow) -> tuple[float, float]:
         """Energy of a token in kernels, and of boards that wait for their host."""
         (_, energy), (_, time) = row.parts
-        drawn_j, kernels_s = energy.amounts
         law = self.law(time)
+        drawn_j, kernels_s = of_kernels(law, energy)
         made = time.value * row.served.measured[Quantity.TOKENS_PER_S]
         token_s = predicted(law, time) / made
         idle = idle_of(row.machine)
-        waiting_s = max(token_s * row.served.tensor - law.kernels * kernels_s, 0.0)
-        return law.kernels * drawn_j, idle * waiting_s
+        waiting_s = max(token_s * row.served.tensor - kernels_s, 0.0)
+        return drawn_j, idle * waiting_s
 
     def _energy(self, rows: Sequence[TreeRow]) -> tuple[float, float]:
         """Factors of both, by least squares of relative errors."""

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from perfc.analyzers.training.graphs.bench import kendall_tau
 from perfc.ir.record import record
 
+from ..evidence.scores import edges
 from .folds import LeftOut, folds_of
 from .predictors import Predictor
 from .rows import Target, TreeRow
@@ -40,6 +42,8 @@ class TreeScore:
         tau: Kendall's.
         fit_s: processor time of all trainings.
         unanswered: rows of the table that it has no answer for.
+        held: share of rows in the interval of nine in ten whose ends the other folds' errors give.
+        width: of that interval, its upper over its lower end in the middle.
     """
 
     target: Target
@@ -53,6 +57,8 @@ class TreeScore:
     tau: float
     fit_s: float
     unanswered: int = 0
+    held: float = math.nan
+    width: float = math.nan
 
 
 Maker = Callable[[], Predictor]
@@ -85,10 +91,40 @@ def scores_of(
 ) -> Iterator[TreeScore]:
     """Of one target and way of predicting: every table, then all where there are several."""
     found, seconds = left_out(rows, make, kind, lambda line: say(f"{method}, {line}"))
+    folds = folds_of(rows, kind)
     sources = list(dict.fromkeys(row.source for row in rows))
     for source in (*sources, *([ALL] if len(sources) > 1 else [])):
         places = [i for i, row in enumerate(rows) if source in (ALL, row.source)]
-        yield score([rows[i] for i in places], found[places], method, kind, source, seconds)
+        plain = score([rows[i] for i in places], found[places], method, kind, source, seconds)
+        held, width = held_of([rows[i] for i in places], found[places], [folds[i] for i in places])
+        yield replace(plain, held=held, width=width)
+
+
+def held_of(rows: Sequence[TreeRow], said: Array, folds: Sequence[str]) -> tuple[float, float]:
+    """Share of rows in an interval that nothing of their fold taught, and how wide it is.
+
+    Its ends are quantiles of what was measured over what was said of the other folds.
+    """
+    import numpy as np
+
+    names, value = np.array(folds), np.array([row.value for row in rows])
+    ratios = value / said
+    has = np.isfinite(ratios) & (ratios > 0)
+    count, widths = 0, []
+    for fold in dict.fromkeys(folds):
+        own, others = has & (names == fold), has & (names != fold)
+        if others.sum() < LEAST_RATIOS or not own.any():
+            continue
+        low, high = edges(ratios[others].tolist())
+        count += int(((ratios[own] >= low) & (ratios[own] <= high)).sum())
+        widths += [high / low] * int(own.sum())
+    if not widths:
+        return math.nan, math.nan
+    return count / len(widths), float(np.median(widths))
+
+
+LEAST_RATIOS = 20
+"""Of other folds: fewer have no ends of nine in ten."""
 
 
 def score(

@@ -47,6 +47,17 @@ def mixtral(keys: Keys) -> tuple[Stack, ...]:
     return dense(keys, windowed(keys, grouped(keys), kinds), local_experts(keys), norm)
 
 
+def minimax_m2(keys: Keys) -> tuple[Stack, ...]:
+    """MiniMax M2: queries and keys normalised over all heads, many small experts."""
+    norm = QueryKeyNorm.ALL if keys.flag("use_qk_norm", default=True) else QueryKeyNorm.NONE
+    head_dim = keys.whole("head_dim", default=128)
+    rotated = keys.whole("rotary_dim", default=head_dim // 2, least=0)
+    attention = replace(grouped(keys, norm=norm), rotary_dim=min(rotated, head_dim) // 2 * 2)
+    is_biased = keys.flag("use_routing_bias", default=True)
+    experts = replace(local_experts(keys, 256), is_choice_biased=is_biased)
+    return dense(keys, alike(keys, attention), experts, rms(keys.whole("hidden_size")))
+
+
 def granitemoe(keys: Keys) -> tuple[Stack, ...]:
     """Granite with experts."""
     norm = rms(keys.whole("hidden_size"))
@@ -166,6 +177,7 @@ def llama4(keys: Keys) -> tuple[Stack, ...]:
 
 READERS = {
     "mixtral": mixtral,
+    "minimax_m2": minimax_m2,
     "granitemoe": granitemoe,
     "phimoe": phimoe,
     "olmoe": olmoe,

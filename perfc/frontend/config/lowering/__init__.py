@@ -44,7 +44,7 @@ def lower(
     precision: Precision | None = None,
     parallel: Parallel = ALONE,
     *,
-    new_tokens: int = 1,
+    new_tokens: int = 0,
     stage: int = 0,
 ) -> Module:
     """One pass of a model as the share of one machine, in the symbols of the step.
@@ -54,7 +54,7 @@ def lower(
         step: which pass; `Step` has the symbols of each.
         precision: element types; those the model is published in by default.
         parallel: how it is divided.
-        new_tokens: of a sequence that is decoded: more where drafts are verified.
+        new_tokens: of a sequence that is decoded; one, and those that the model drafts, by default.
         stage: which stage of the pipeline, from 0.
 
     Raises:
@@ -68,7 +68,7 @@ def lower(
         if model.decoder is not None:
             return _pair(b, model, model.decoder, step)
         return _encoders(b, model, step)
-    return _decoder(b, model, model.decoder, step, new_tokens, stage)
+    return _decoder(b, model, model.decoder, step, new_tokens or 1 + model.drafted, stage)
 
 
 def published(model: LanguageModel) -> Precision:

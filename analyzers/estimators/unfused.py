@@ -1,0 +1,69 @@
+"""Attention in an element type that no fused kernel was measured in, bounded by its parts.
+
+A framework fuses attention to save the traffic of its scores, so that the fused kernel takes no
+longer than its parts apart, kernels that were measured in that type: two products, and between
+them the scores are scaled, masked and made probabilities.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import reduce
+from operator import add
+
+from perfc.ir.types import bits_of
+
+from ..estimate.interval import Interval
+from ..features.lowering import Lowered
+
+FUSED = frozenset({"attention_prefill", "attention_decode"})
+"""Classes of attention whose parts are kernels of classes."""
+
+
+def parts(row: Lowered) -> Iterator[Lowered]:
+    """Scores, scaling, mask, softmax and context of an attention; every pair counts.
+
+    >>> heads = {"batch": 2.0, "heads": 12.0, "query_len": 8.0, "kv_len": 9.0, "head_dim": 64.0}
+    >>> [one.class_name for one in parts(Lowered("attention_prefill", "f32", heads))]
+    ['matmul', 'elementwise', 'elementwise', 'softmax', 'matmul']
+    """
+    given = row.parameters
+    count = given["batch"] * given["heads"]
+    queries = given.get("query_len", 1.0)
+    keys = given.get("kv_len", given.get("cached_len", 0.0) + 1)
+    value_dim = given.get("value_dim") or given["head_dim"]
+    yield product(row.dtype, queries, keys, given["head_dim"], count)
+    rows = count * queries
+    for operands in (1, 2):
+        yield pointwise(row.dtype, rows * keys, operands)
+    yield Lowered("softmax", row.dtype, {"rows": rows, "cols": keys})
+    yield product(row.dtype, queries, value_dim, keys, count)
+
+
+def product(dtype: str, m: float, n: float, k: float, batch: float) -> Lowered:
+    """A batched product."""
+    return Lowered("matmul", dtype, {"m": m, "n": n, "k": k, "batch": batch})
+
+
+def pointwise(dtype: str, elements: float, operands: int) -> Lowered:
+    """An operation of each element, whose operands are as large as its result."""
+    nbytes = elements * bits_of(dtype) / 8
+    parameters = {
+        "operands": float(operands),
+        "tensor_operands": float(operands),
+        "elements": elements,
+        "read_bytes": operands * nbytes,
+        "write_bytes": nbytes,
+        "alu": elements,
+    }
+    return Lowered("elementwise", dtype, parameters)
+
+
+def bounded(time: Interval, others: Iterable[Interval]) -> Interval:
+    """A kernel that takes no longer than others do together, as far as its upper end goes.
+
+    >>> bounded(Interval(1, 4, 16), [Interval(1, 2, 4), Interval(1, 3, 6)])
+    Interval(low=1, mid=4, high=10)
+    """
+    summed = reduce(add, others)
+    return Interval(time.low, time.mid, max(min(time.high, summed.high), time.mid))

@@ -1,0 +1,39 @@
+"""Models that draft tokens for another one to verify, and the one that verifies them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from perfc.errors import ModelError
+
+from .mixers import Activation, Mlp
+from .model import Branch, LanguageModel, Residual
+
+
+def token_predictor(model: LanguageModel) -> LanguageModel:
+    """The layer of a model that predicts the token after the next, as a model of its own.
+
+    It reads the last hidden state beside the next token's embedding, through a product of both to
+    one width, then is a layer like the model's last. Embedding and head are the model's. One such
+    layer drafts several tokens by running several times. DeepSeek-V3, arXiv:2412.19437, section
+    2.2; engines run it so for all families that have one.
+
+    Raises:
+        ModelError: the model states no such layer.
+    """
+    decoder = model.decoder
+    if decoder is None or not model.predictors:
+        raise ModelError(
+            "the configuration states no layers that predict further tokens", where=model.name,
+            hint="--draft CONFIG names a model that drafts",
+        )  # fmt: skip
+    # a product of twice the width has the weights and the work of two of the width
+    joined = Mlp(decoder.hidden, Activation.SILU, is_gated=False)
+    layers = ((Residual((Branch(joined),)), *decoder.layers[-1]),)
+    stack = replace(decoder, name="predictor", layers=layers)
+    return replace(model, name=f"{model.name} predictor", stacks=(stack,), predictors=0)
+
+
+def verifying(model: LanguageModel, tokens: int) -> LanguageModel:
+    """The model where each step of decoding verifies so many drafted tokens of each sequence."""
+    return replace(model, drafted=tokens)

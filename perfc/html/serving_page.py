@@ -1,0 +1,122 @@
+"""A served model in one page: what its steps go to, latencies, memory; a search with its front."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .blocks import section_block
+from .page import ChartBlock, chart_page
+from .payload import Json, number, text
+
+if TYPE_CHECKING:
+    from perfc.serving.search import SearchResult
+    from perfc.serving.service import Band, MemoryView, ServingReport
+
+SCRIPTS = ("format", "theme", "canvas", "serving", "ready")
+STEPS = ChartBlock(
+    "steps", "what a step goes to",
+    "One bar a step: the share of each part. Mark: no step is faster.",
+    "Time of single steps by their parts",
+)  # fmt: skip
+LATENCIES = ChartBlock(
+    "latencies", "latencies",
+    "Marks: half, nine in ten and 99 in 100 are shorter. Below: the mean, and the range that holds "
+    "nine in ten runs.",
+    "Percentiles of the times to the first and to each further token",
+)  # fmt: skip
+MEMORY = ChartBlock(
+    "room", "memory in parts", "The pool holds keys and values of all users.",
+    "Parts of a GPU's memory",
+)  # fmt: skip
+FRONT = ChartBlock(
+    "front", "front",
+    "Large dots: simulated, nothing else is both cheaper and faster. Small ones: other settings "
+    "by a steady state. Dashed: the time per token asked for.",
+    "Cost of tokens against time per token",
+)  # fmt: skip
+
+
+def serving_page(report: ServingReport) -> str:
+    """One load on one setting as an HTML document without any reference to the outside."""
+    from perfc.serving.views import document
+
+    shown = document(report)
+    charts = [MEMORY] if report.latencies is None else [STEPS, LATENCIES, MEMORY]
+    sections = [section_block(s) for s in shown.sections]
+    return chart_page(shown.title, charts, sections, payload(report), SCRIPTS)
+
+
+def search_page(found: SearchResult) -> str:
+    """A search as an HTML document without any reference to the outside."""
+    from perfc.serving.views import search_document
+
+    shown = search_document(found)
+    sections = [section_block(s) for s in shown.sections]
+    charts = [FRONT] if found.pareto else []
+    return chart_page(shown.title, charts, sections, search_payload(found), SCRIPTS)
+
+
+def payload(report: ServingReport) -> Json:
+    """What the scripts draw of one setting."""
+    steps = [
+        {
+            "what": text(s.what),
+            "time_s": number(s.time_s),
+            "floor_s": number(s.floor_s),
+            "parts": [[text(p.what), number(p.time_s)] for p in s.parts],
+        }
+        for s in report.steps
+    ]
+    return {
+        "reports": [], "steps": steps, "latencies": list(latencies(report)),
+        "memory": memory(report.memory),
+    }  # fmt: skip
+
+
+def latencies(report: ServingReport) -> list[Json]:
+    """Means, percentiles and ranges, in the order of the table."""
+    found = report.latencies
+    if found is None:
+        return []
+    named = (
+        ("first token (TTFT)", found.ttft, report.ttft_band),
+        ("token after it (TPOT)", found.tpot, report.tpot_band),
+        ("between tokens (ITL)", found.itl, None),
+    )
+    return [
+        {
+            "what": what, "mean_s": number(q.mean), "range_s": _range(q.mean, band),
+            "percentiles_s": [number(v) for v in (q.p50, q.p90, q.p99)],
+        }
+        for what, q, band in named
+        if q is not None
+    ]  # fmt: skip
+
+
+def _range(mean_s: float, band: Band | None) -> list[float | None]:
+    return [] if band is None else [number(mean_s * band.low), number(mean_s * band.high)]
+
+
+def memory(m: MemoryView) -> list[list[object]]:
+    """Parts of the memory of a GPU, in bytes."""
+    parts = [
+        ("weights", m.weight_bytes), ("activations", m.activation_bytes),
+        ("contexts and graphs", m.overhead_bytes), ("key-value pool", max(m.pool_bytes, 0.0)),
+    ]  # fmt: skip
+    rest = m.capacity_bytes - sum(size for _, size in parts)
+    return [[name, number(size)] for name, size in (*parts, ("left to others", max(rest, 0.0)))]
+
+
+def search_payload(found: SearchResult) -> Json:
+    """What the scripts draw of a search."""
+    from perfc.serving.front_chart import dots_of
+
+    return {
+        "reports": [],
+        "cost": found.cost_unit,
+        "tpot_s": found.slo.tpot_s,
+        "dots": [
+            [number(d.time_s), number(d.cost), text(d.target), d.is_best, text(d.words)]
+            for d in dots_of(found)
+        ],
+    }

@@ -1,0 +1,75 @@
+"""Whole runs on processors, by a law of two numbers."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import processor_runs
+import pytest
+
+import perfc
+from perfc.adapt import rendered
+from perfc.analyzers.intervals.adapt import Adaptation, Correction
+from perfc.analyzers.runs.processor_runs import laws
+from perfc.machine.files import SHIPPED
+from perfc.report.confidence import Grade, confidence
+
+MODEL = Path(__file__).parents[2] / "examples" / "models" / "resnet50.onnx.gz"
+
+
+def test_a_processor_that_was_measured_is_told_by_its_runs() -> None:
+    law = laws()["openvino"]
+    how = {"runtime": "openvino", "batch": 1}
+    summed = perfc.analyze(MODEL, law.target, **how, predictor="kernels").prediction
+    found = perfc.analyze(MODEL, law.target, **how).prediction
+    launches = len(summed.kernels)
+    assert found.total.predictor == "runs"
+    assert found.total.time_s == pytest.approx(law.time_s(summed.total.time_s, launches))
+    # published for such a processor: 9.25 ms
+    assert found.total.low_s < 9.25e-3 < found.total.high_s
+    assert found.total.high_s / found.total.low_s == pytest.approx(math.exp(2 * law.reach))
+    assert found.notes == summed.notes
+    assert f"{law.runs} by openvino" in found.whole
+
+
+def test_another_processor_is_told_within_twice_as_wide_a_range() -> None:
+    law = laws()["openvino"]
+    report = perfc.analyze(MODEL, "xeon-gold-6148", runtime="openvino", batch=8)
+    total = report.prediction.total
+    assert total.predictor == "runs"
+    assert total.high_s / total.low_s == pytest.approx(math.exp(4 * law.reach))
+    assert any("no openvino run was measured so" in note for note in report.prediction.notes)
+    assert confidence(report, report.prediction).grade is Grade.LOW
+
+
+@pytest.mark.parametrize(
+    ("runtime", "dtype"), [("ort-cpu", ""), ("openvino", "i8"), ("openvino", "bf16")]
+)
+def test_runs_that_nobody_measured_are_left_to_their_kernels(runtime: str, dtype: str) -> None:
+    found = perfc.analyze(MODEL, "xeon-platinum-8280", runtime=runtime, dtype=dtype, batch=1)
+    assert found.prediction.total.predictor == ""
+
+
+def test_corrected_kernels_are_left_alone(tmp_path: Path) -> None:
+    text = (SHIPPED / "xeon-platinum-8280.toml").read_text(encoding="utf-8")
+    every = Correction(2.0, 2.0, 0.9, 1.1)
+    path = tmp_path / "mine.toml"
+    path.write_text(text + rendered(Adaptation({"roofline.any": every}), 3, None))
+    found = perfc.analyze(MODEL, path, runtime="openvino", batch=1).prediction
+    assert {k.correction for k in found.kernels} == {2.0}
+    assert found.total.predictor == ""
+
+
+def test_a_law_is_learned_from_runs_that_follow_it() -> None:
+    """Twice the kernels' sum and 10 µs each."""
+    rng = np.random.default_rng(0)
+    kernels_s, launches = np.geomspace(1e-4, 1e-1, 9), rng.integers(20, 200, 9).astype(float)
+    rows = np.stack([2 * kernels_s + 1e-5 * launches, kernels_s, launches], axis=1)
+    factor, launch_s = processor_runs.learned(rows)
+    assert (factor, launch_s) == (pytest.approx(2.0, rel=0.02), pytest.approx(1e-5, rel=0.05))
+    assert np.abs(processor_runs.left_out(rows)).max() < 0.05
+    # a graph that no other is like is told by the others
+    rows[0, 0] *= 3
+    assert processor_runs.left_out(rows)[0] == pytest.approx(math.log(3), abs=0.1)

@@ -1,0 +1,64 @@
+"""A configuration is run by a serving engine in every command, unless another runtime is named."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from perfc.api import analyze
+from perfc.cli import run as perfc
+from perfc.frontend.config import reader
+from perfc.passes.runtimes import SERVING_DEFAULT
+
+MODEL = "llama-3.2-1b"
+BUDGET = '[[budget]]\nmodel = "*.json"\ntarget = "h100"\nflop = { fail = "+5%" }\n'
+
+
+def said(capsys: pytest.CaptureFixture[str], *args: str) -> str:
+    capsys.readouterr()
+    assert perfc([*args, "--target", "h100"]) == 0
+    return capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("named", "meant"), [((), SERVING_DEFAULT), (("--runtime", "ort"), "ort")])
+def test_commands_mean_an_engine_unless_another_is_named(
+    named: tuple[str, ...], meant: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    one = json.loads(said(capsys, "analyze", MODEL, "--output-format", "json", *named))
+    assert one["assumptions"]["runtime"] == meant
+    several = json.loads(said(capsys, "compare", MODEL, "--output-format", "json", *named))
+    assert [row["runtime"] for row in several["rows"]] == [meant]
+    usual = said(
+        capsys, "sweep", MODEL, "--batch", "2", "--output-format", "csv", "--no-predict", *named
+    )
+    stated = said(
+        capsys, "sweep", MODEL, "--batch", "2", "--output-format", "csv", "--no-predict",
+        "--runtime", meant,
+    )  # fmt: skip
+    assert usual == stated
+    for command in (("explain", MODEL, "layers.5.1.mlp.down"), ("diff", MODEL, "llama-3.2-3b")):
+        assert said(capsys, *command, *named) == said(capsys, *command, "--runtime", meant)
+
+
+def test_a_project_names_the_runtime_of_its_configurations(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shipped = Path(reader.__file__).parent / "configs"
+    monkeypatch.chdir(tmp_path)
+    Path("small.json").write_text((shipped / f"{MODEL}.json").read_text())
+    Path("perfc.toml").write_text(BUDGET)
+    assert perfc(["baseline", "write"]) == 0
+    assert f'runtime = "{SERVING_DEFAULT}"' in Path("perfc.lock").read_text()
+    assert perfc(["check"]) == 0
+    Path("perfc.toml").write_text('[deployment]\nruntime = "transformers"\n' + BUDGET)
+    found = json.loads(said(capsys, "analyze", "small.json", "--output-format", "json"))
+    assert found["assumptions"]["runtime"] == "transformers"
+
+
+def test_a_program_means_the_same() -> None:
+    assert analyze(MODEL, "h100").deployment.runtime == SERVING_DEFAULT
+    report = analyze(MODEL, "h100", runtime="ort")
+    assert report.deployment.runtime == "ort"
+    assert report.under(runtime=SERVING_DEFAULT).deployment.runtime == SERVING_DEFAULT

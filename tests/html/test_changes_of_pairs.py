@@ -1,0 +1,22 @@
+"""A pair of kernels on a page of two reports: what became of its time."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from perfc.html.comparison import Row
+
+
+@pytest.mark.parametrize(
+    ("old_s", "new_s", "delta_s"),
+    [
+        (1e-3, 1e-3 * (1 + 1e-13), 0.0), (1e-3 * (1 + 1e-13), 1e-3, 0.0), (0.0, 0.0, 0.0),
+        (1e-3, 1e-3 * (1 + 1e-11), 1e-14), (2.0, 3.0, 1.0), (3.0, 2.0, -1.0), (0.0, 1e-9, 1e-9),
+    ],
+)  # fmt: skip
+def test_what_rounding_makes_is_no_change(old_s: float, new_s: float, delta_s: float) -> None:
+    pair: Any = SimpleNamespace(old=(1,), new=(1,))
+    assert Row(pair, old_s, new_s).delta_s == pytest.approx(delta_s, rel=1e-3, abs=1e-30)
