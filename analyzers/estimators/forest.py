@@ -40,6 +40,11 @@ SINGLE = {"matmul": "matmul_f32"}
 """Classes of the same kernels in full single precision."""
 STREAMED = {"movement": "elementwise", "embedding": "elementwise"}
 """Classes without rows of their own, and the one whose kernels stream tensors as theirs do."""
+TOKENWISE = frozenset({"normalization", "elementwise", "embedding"})
+"""Classes whose kernels frameworks for serving have of their own, in `STORED` types."""
+STORED = frozenset({"bf16", "f16", "f8e4m3", "i8"})
+SERVED, SERVED_TYPE = "tokenwise", "bf16"
+"""The class of such, and the one type of its rows: what is computed in does not matter."""
 HALVES = frozenset({"bf16", "f16"})
 """Types whose products run on the same units."""
 INSIDE = Protocol.GRAPH
@@ -100,7 +105,8 @@ def learned(
         row = rows_of[alike]
         if row is None:
             continue
-        own = weighted(row, machine, known, tf32=tf32)
+        own = served(row, machine, framework, known, folder)
+        own = own or weighted(row, machine, known, tf32=tf32)
         if own is not None:
             groups.setdefault(own, []).append((i, row))
     found: dict[int, Estimate] = {}
@@ -185,7 +191,10 @@ def basis(execution: Execution, index: int) -> Basis | None:
     machine, folder = execution.machine, execution.folder
     row = lower(execution.bounds.kernels[index], execution.bounds.env)
     known = predictor.known_classes(folder)
-    own = None if row is None else weighted(row, machine, known, tf32=execution.tf32)
+    own = None
+    if row is not None:
+        own = served(row, machine, execution.framework, known, folder)
+        own = own or weighted(row, machine, known, tf32=execution.tf32)
     if row is None or own is None:
         return None
     card = predictor.select(*own, INSIDE, machine.name, folder).card
@@ -201,6 +210,22 @@ def weighted(
     """The class with weights that predicts a kernel, and the element type; None without one."""
     choices = (computed(row, machine, tf32=tf32), row[:2])
     return next((choice for choice in choices if choice[0] in known), None)
+
+
+def served(
+    row: Lowered, machine: Machine, framework: str, known: Collection[str], folder: Path
+) -> tuple[str, str] | None:
+    """The same for kernels that a framework for serving has of its own, where they were measured.
+
+    None elsewhere: frameworks' kernels differ by three times, and other classes know more machines.
+    """
+    if SERVED not in known or row.class_name not in TOKENWISE or row.dtype not in STORED:
+        return None
+    if "tokens" not in row.parameters:
+        # a reduction, whose operand is larger than its result
+        return None
+    is_known = predictor.has_rows_of(SERVED, SERVED_TYPE, machine.name, framework, folder)
+    return (SERVED, SERVED_TYPE) if is_known else None
 
 
 def computed(row: Lowered, machine: Machine, *, tf32: bool) -> tuple[str, str]:

@@ -19,7 +19,7 @@ from ..features.lowering import Lowered, lower
 from ..features.sheet import Sheet
 from ..features.table import class_of, complete, tabulate
 from . import predictor
-from .forest import INSIDE, computed, inside
+from .forest import INSIDE, inside, served, weighted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -141,11 +141,11 @@ def reasons(
     known = predictor.known_classes(folder)
     if row is None or machine.kind == "cpu":
         return None
-    name, dtype = computed(row, machine, tf32=tf32)
-    if name not in known:
-        name, dtype = row[:2]
-    if name not in known:
+    own = served(row, machine, framework, known, folder)
+    own = own or weighted(row, machine, known, tf32=tf32)
+    if own is None:
         return None
+    name, dtype = own
     weights = predictor.select(name, dtype, INSIDE, machine.name, folder, cells=True)
     card, sheet = weights.card, Sheet(machine)
     kind = class_of(name)

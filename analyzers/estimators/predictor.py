@@ -99,6 +99,14 @@ def select(
     return _load(path, _stamp(path), cells)
 
 
+def has_rows_of(
+    class_name: str, dtype: str, target: str, framework: str, folder: Path = artefact.SHIPPED
+) -> bool:
+    """Whether a framework's kernels of a class were measured on a machine in a type."""
+    kin = target, dtype, framework
+    return any(kin in card.kin for card, _ in _cards(folder, class_name))
+
+
 def predict(
     class_name: str,
     rows: Columns,

@@ -16,6 +16,7 @@ from perfc.ir.problem import (
     Attention,
     Collective,
     Experts,
+    LinearAttention,
     MixedAttention,
     Product,
     Rows,
@@ -33,9 +34,15 @@ LATENT = (576.0, 512.0)
 """Extents of a key and a value that are one latent (DeepSeek's MLA)."""
 EXPANDED = (192.0, 128.0)
 """The same where each head has a key and a value of its own."""
+ABSORBED = ((512.0, 128.0), (128.0, 512.0))
+"""Columns and depth of the products, one a head, that lead to latents and back."""
 TWIN = {"f16": "bf16"}
 """Types that the same kernels of attention and experts are built for, at the same rates; rows are
 of the second."""
+ROTARY = "rotary"
+"""In mnemonics of operators that rotate queries and keys by their position."""
+MEASURED_STATES = frozenset({"bf16", "f16"})
+"""Types of tokens whose states, and convolutions before them, are classes."""
 MAPPING = {
     Kind.ELEMENTWISE: "elementwise",
     Kind.QUANTIZE: "elementwise",
@@ -70,6 +77,10 @@ def lower(bound: KernelBound, env: Mapping[str, int]) -> Lowered | None:
     match bound.kernel.problem:
         case Product() as problem:
             return _product(problem, bound, env)
+        case LinearAttention() as problem:
+            return _linear_attention(problem, bound, env)
+        case Window() as problem if problem.carried != 0:
+            return _causal_convolution(problem, bound, env)
         case Window() as problem if kind is Kind.CONV:
             extents = convolution(problem, env)
             return None if extents is None else Lowered("convolution", bound.dtype.code, extents)
@@ -105,7 +116,53 @@ def _product(problem: Product, bound: KernelBound, env: Mapping[str, int]) -> Lo
     if problem.weight_bits or problem.scale_block:
         parameters["weight_bits"] = float(problem.weight_bits)
         parameters["scale_block"] = float(problem.scale_block)
-    return Lowered("matmul", bound.dtype.code, parameters)
+    dtype = bound.dtype.code
+    if batch > 1 and (n, k) in ABSORBED and right is not None and right.weight is not None:
+        return Lowered("batched_matmul", TWIN.get(dtype, dtype), parameters)
+    return Lowered("matmul", dtype, parameters)
+
+
+def _causal_convolution(
+    problem: Window, bound: KernelBound, env: Mapping[str, int]
+) -> Lowered | None:
+    """Tokens of a sequence, on average, and channels; of types that were not measured any."""
+    at = Numbers(env)
+    sequences, channels = float(at(problem.carried)), float(at(problem.in_channels))
+    positions = float(at(problem.positions))
+    dtype = stored_type(bound.kernel.writes[0])
+    if min(sequences, channels, positions) < 1:
+        return None
+    if dtype not in MEASURED_STATES:
+        extents = convolution(problem, env)
+        return None if extents is None else Lowered("convolution", bound.dtype.code, extents)
+    parameters = {
+        "batch": sequences,
+        "query_len": max(positions / sequences, 1.0),
+        "channels": channels,
+        "taps": float(at(problem.taps)),
+    }
+    return Lowered("causal_convolution", TWIN.get(dtype, dtype), parameters)
+
+
+def _linear_attention(
+    problem: LinearAttention, bound: KernelBound, env: Mapping[str, int]
+) -> Lowered | None:
+    """Tokens of a sequence, on average, and extents of states; none of types not measured."""
+    at = Numbers(env)
+    sequences, tokens = float(at(problem.sequences)), float(at(problem.tokens))
+    parameters = {
+        "batch": sequences,
+        "query_len": max(tokens / max(sequences, 1.0), 1.0),
+        "heads": float(at(problem.heads)),
+        "key_heads": float(at(problem.key_heads)),
+        "key_dim": float(at(problem.key_dim)),
+        "value_dim": float(at(problem.value_dim)),
+        "delta": float(problem.is_delta),
+    }
+    dtype = stored_type(bound.kernel.writes[0])
+    if sequences < 1 or tokens < 1 or dtype not in MEASURED_STATES:
+        return None
+    return Lowered("linear_attention", TWIN.get(dtype, dtype), parameters)
 
 
 def convolution(problem: Window, env: Mapping[str, int]) -> dict[str, float] | None:
@@ -252,7 +309,8 @@ def _rowwise(problem: Rows, bound: KernelBound, env: Mapping[str, int]) -> Lower
     if not rows or not elements:
         return None
     dtype = stored_type(kernel.writes[0]) if kernel.writes else bound.dtype.code
-    return Lowered(ROWWISE[kernel.kind], dtype, {"rows": rows, "cols": elements / rows})
+    parameters = {"rows": rows, "cols": elements / rows, **_tokens(bound, rows)}
+    return Lowered(ROWWISE[kernel.kind], dtype, parameters)
 
 
 def _mapping(bound: KernelBound, env: Mapping[str, int]) -> Lowered | None:
@@ -272,7 +330,31 @@ def _mapping(bound: KernelBound, env: Mapping[str, int]) -> Lowered | None:
         "tensor_operands": float(len(whole)),
     }
     name = MAPPING[kernel.kind]
-    return Lowered(name, stored_type(kernel.writes[0]), parameters | _stream(bound, numel))
+    parameters |= _stream(bound, numel) | _tokens(bound, numel / columns)
+    return Lowered(name, stored_type(kernel.writes[0]), parameters)
+
+
+def _tokens(bound: KernelBound, tokens: float) -> dict[str, float]:
+    """What passes a kernel that takes every row of the last axis for a token, and what for."""
+    from .classes.tokenwise import TokenOperation
+
+    kind, anchor, n = bound.kernel.kind, bound.kernel.anchor, bound.counts
+    operation = TokenOperation.POINTWISE
+    match kind:
+        case Kind.NORMALIZATION:
+            operation = TokenOperation.NORMALIZATION
+        case Kind.GATHER:
+            operation = TokenOperation.LOOKUP
+        case _ if ROTARY in anchor.op.mnemonic:
+            operation = TokenOperation.ROTATION
+        case Kind.ELEMENTWISE if n.sfu > 0:
+            operation = TokenOperation.ACTIVATION
+    return {
+        "tokens": tokens,
+        "operation": float(operation),
+        "read_bytes": n.read_bytes,
+        "write_bytes": n.write_bytes,
+    }
 
 
 def _streaming(bound: KernelBound, env: Mapping[str, int]) -> Lowered | None:

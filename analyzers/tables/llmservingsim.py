@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from perfc.ir.record import frozen
 from ..features.classes.attention import AttentionKernel
 from ..features.rows import Protocol, Rows
 from . import MODEL, Source, read_parquet, target_of
+from .language_models import IN_BLOCK, SHARDS, TokenExtents, in_block, number, token_columns
 from .vidur_mlp import COMPUTED
 
 if TYPE_CHECKING:
@@ -46,6 +47,10 @@ MODELS: Mapping[str, Extents] = {
     "Qwen/Qwen3-32B": Extents(5120, 25600, 64, 8, 151936),
 }
 """From the models' published configurations."""
+DENSE_MODELS = frozenset({
+    "meta-llama/Llama-3.1-8B", "meta-llama/Llama-3.1-70B", "Qwen/Qwen3-32B",
+})  # fmt: skip
+"""Models without experts."""
 NO_ATTENTION = frozenset({"Qwen/Qwen3-32B"})
 """Models of which the layers are taken alone."""
 DENSE, STEP = 64, 16
@@ -87,7 +92,8 @@ class LlmServingSimAttention(Source):
                 kernel = AttentionKernel.UNKNOWN if profiler == OLD else AttentionKernel.FLASH_2
                 constant = {n: np.full(len(part), v) for n, v in shape.items()}
                 constant["kernel"] = np.full(len(part), float(kernel))
-                constant[MODEL] = np.full(len(part), float([*MODELS].index(str(model))))
+                constant[MODEL] = np.full(len(part), number(str(model)))
+                constant[SHARDS] = np.full(len(part), float(str(shards)))
                 yield Rows(
                     name,
                     target_of(TARGETS.get(str(device), str(device))),
@@ -117,10 +123,10 @@ def lengths(part: pd.DataFrame, *, old: bool) -> dict[str, Array]:
 
 
 class LlmServingSimLayers(Source):
-    """``llmservingsim_layers.parquet``: products of shards of language models, MIT.
+    """``llmservingsim_layers.parquet``: layers of shards of language models, MIT.
 
     Experts are whole where a model is sharded: so timed, at the rates of whole ones. They are left
-    out there, as are layers that are no product.
+    out there. So are the older profiler's layers that are no products, several kernels each.
     """
 
     name: ClassVar[str] = "llmservingsim_layers"
@@ -131,6 +137,7 @@ class LlmServingSimLayers(Source):
         import pandas as pd
 
         frame = read_parquet(folder / self.files[0])
+        yield from token_rows(frame[frame["profiler"] != OLD])
         frame = frame[(frame["x"] <= DENSE) | (frame["x"] % STEP <= 1)]
         keys = ["model", "tensor_parallel", "layer"]
         for device, block in frame.groupby("device", observed=True, sort=True):
@@ -139,11 +146,14 @@ class LlmServingSimLayers(Source):
                 own = MODELS.get(str(model))
                 shape = width_and_depth(own, str(layer), int(shards)) if own else None
                 if shape is not None:
-                    parts.append(part.assign(n=shape[0], k=shape[1]))
+                    whose: dict[str, Any] = {MODEL: number(str(model)), SHARDS: float(shards)}
+                    whose[IN_BLOCK] = times_in_block(part, str(model), str(layer))
+                    parts.append(part.assign(n=shape[0], k=shape[1], **whose))
             if not parts:
                 continue
             whole = pd.concat(parts)
-            columns = {"m": whole["x"], "n": whole["n"], "k": whole["k"]}
+            names = ("x", "n", "k", MODEL, SHARDS, IN_BLOCK)
+            columns = {"m" if name == "x" else name: whole[name] for name in names}
             yield Rows(
                 "matmul",
                 target_of(TARGETS.get(str(device), str(device))),
@@ -153,6 +163,33 @@ class LlmServingSimLayers(Source):
                 {name: column.to_numpy(np.float64) for name, column in columns.items()},
                 whole["latency_us"].to_numpy(np.float64) * 1e-6,
             )
+
+
+def times_in_block(part: pd.DataFrame, model: str, layer: str) -> Array:
+    """How often a block has a layer: of the newer profiler's dense models, whose layers are all."""
+    is_whole = (part["profiler"] != OLD).to_numpy() & (model in DENSE_MODELS)
+    return np.where(is_whole, in_block(layer), 0.0)
+
+
+def token_rows(frame: pd.DataFrame) -> Iterator[Rows]:
+    """Norms, activations, rotations and look-ups, by device."""
+    for device, block in frame.groupby("device", observed=True, sort=True):
+        found = token_columns(block, ["model", "tensor_parallel"], "layer", "x", token_extents)
+        if found is not None:
+            target = target_of(TARGETS.get(str(device), str(device)))
+            columns, latency_us = found
+            yield Rows(
+                "tokenwise", target, COMPUTED, Protocol.KERNELS, "vllm", columns, latency_us * 1e-6
+            )
+
+
+def token_extents(model: str, shards: int, rows: pd.DataFrame) -> TokenExtents | None:
+    """What a layer of a model has of a token on one of its shards."""
+    own = MODELS.get(str(model))
+    if own is None:
+        return None
+    heads = (own.heads + own.kv_heads) / shards
+    return TokenExtents(own.hidden, own.inner / shards, HEAD_DIM * heads, heads)
 
 
 def width_and_depth(model: Extents, layer: str, shards: int) -> tuple[int, int] | None:

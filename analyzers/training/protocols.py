@@ -40,15 +40,17 @@ class UnseenShapes:
 
     group: tuple[str, ...]
     fold: int = 0
+    parts: int = FOLDS
 
     @property
     def name(self) -> str:
         """For cards and tables."""
-        return shapes_name(self.group, f"fold {self.fold}")
+        of = "" if self.parts == FOLDS else f" of {self.parts}"
+        return shapes_name(self.group, f"fold {self.fold}{of}")
 
     def held_out(self, rows: Rows) -> NDArray[np.bool_]:
         """Which rows are not trained on."""
-        found: NDArray[np.bool_] = folds(rows, self.group) == self.fold
+        found: NDArray[np.bool_] = folds(rows, self.group, self.parts) == self.fold
         return found
 
 

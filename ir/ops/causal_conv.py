@@ -77,8 +77,13 @@ class CausalConvWithState(Op):
         pads = tuple([(past if isinstance(past, int) else 0, 0) for past in taken])
         return Window(
             x[0], x[1], x[1], x[2:], x[2:], window, (1,) * rank, (self.dilation,) * rank, pads,
-            groups=x[1],
+            groups=x[1], carried=self.sequences(ins),
         )  # fmt: skip
+
+    def sequences(self, ins: Inputs) -> Dim:
+        """How many states are carried."""
+        x = tensor(ins, 0).shape
+        return x[0] if x else 0
 
 
 @frozen
@@ -105,6 +110,10 @@ class VarlenCausalConvWithState(CausalConvWithState):
     def maps(self, ins: Inputs) -> Shape | None:
         x = tensor(ins, 0).shape
         return None if x is None else (1, x[1], x[0])
+
+    def sequences(self, ins: Inputs) -> Dim:
+        state = tensor(ins, 4).shape
+        return state[0] if state else 0
 
     def infer(self, ins: Inputs) -> Types:
         x, state, dtype = tensor(ins, 0).shape, tensor(ins, 4), first_dtype(ins, 0, 1)

@@ -9,6 +9,7 @@ from ..definition import Natural, Positive
 from ..dim import Dim, dim_max
 from ..graph import Inputs
 from ..op import Kind, Op, Types, count, first_dtype, has, tensor
+from ..problem import LinearAttention as Problem
 from ..record import frozen
 from ..types import TensorType
 from .attention import axis, either, ranked
@@ -83,6 +84,13 @@ class LinearAttention(Op):
             **{"r": 1 + delta, "x": gated, "y": 2 * delta, "z": per_head},
         }
 
+    def problem(self, ins: Inputs, outs: Types) -> Problem | None:
+        n = self.extents(ins, outs)
+        if not n:
+            return None
+        is_delta = "delta" in self.update_rule
+        return Problem(n["b"], n["b"] * n["t"], n["g"], n["g"], n["d"], n["v"], is_delta)
+
 
 @frozen
 class GatedDeltaNet(Op):
@@ -143,6 +151,14 @@ class GatedDeltaNet(Op):
             **{"h": dim_max(q[-2], v[-2]), "r": 1 + delta, "x": gated, "y": 2 * delta},
             "z": per_head * gated,
         }
+
+    def problem(self, ins: Inputs, outs: Types) -> Problem | None:
+        n, k, state = self.extents(ins, outs), tensor(ins, 1).shape, tensor(ins, 6).shape
+        sequences = axis(state, 0)
+        if not n or k is None or len(k) < 3 or sequences is None:
+            return None
+        is_delta = "delta" in self.update_rule
+        return Problem(sequences, n["t"], n["g"], k[-2], n["d"], n["v"], is_delta)
 
 
 class LinearAttentionGate(Op):

@@ -9,6 +9,7 @@ from ..definition import Positive
 from ..dim import Dim
 from ..graph import Inputs
 from ..op import Kind, Op, Types, first_dtype, tensor
+from ..problem import LinearAttention
 from ..record import frozen
 from ..types import TensorType
 from .attention import axis, either
@@ -52,3 +53,12 @@ class StateSpaceScan(Op):
             **{"n": x[0], "h": self.heads, "p": x[1] // self.heads, "s": s, "m": int(is_scalar)},
             "e": 0 if is_scalar else s * (x[1] // self.heads),
         }
+
+    def problem(self, ins: Inputs, outs: Types) -> LinearAttention | None:
+        """Of Mamba-2, whose states decay as a whole; Mamba's are no products."""
+        n, before = self.extents(ins, outs), axis(tensor(ins, 2).shape, 1)
+        sequences = axis(tensor(ins, 5).shape, 0)
+        if not n or not n["m"] or before is None or sequences is None:
+            return None
+        groups = before // n["s"]
+        return LinearAttention(sequences, n["n"], n["h"], groups, n["s"], n["p"], is_delta=False)

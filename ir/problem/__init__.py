@@ -17,6 +17,7 @@ from .attention import Attention as Attention
 from .collective import Collective as Collective
 from .collective import Exchange as Exchange
 from .experts import Experts as Experts
+from .linear_attention import LinearAttention as LinearAttention
 from .mixed_attention import MixedAttention as MixedAttention
 from .product import Product as Product
 from .recurrence import Recurrence as Recurrence
@@ -25,5 +26,6 @@ from .rows import Span as Span
 from .window import Window as Window
 
 Problem: TypeAlias = (
-    "Product | Window | Attention | MixedAttention | Experts | Rows | Recurrence | Collective"
+    "Product | Window | Attention | MixedAttention | LinearAttention | Experts | Rows | Recurrence "
+    "| Collective"
 )

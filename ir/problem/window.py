@@ -39,6 +39,7 @@ class Window(NamedTuple):
         auto_pad: as ONNX has it; pads that are not ``NOTSET`` follow from extents.
         groups: of channels that do not meet.
         form: what is done with the elements.
+        carried: sequences whose last inputs are kept for the next call; 0 where none are.
     """
 
     batch: Dim
@@ -53,6 +54,7 @@ class Window(NamedTuple):
     auto_pad: str = "NOTSET"
     groups: int = 1
     form: Form = Form.CONVOLUTION
+    carried: Dim = 0
 
     @property
     def is_transposed(self) -> bool:

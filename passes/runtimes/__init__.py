@@ -66,6 +66,7 @@ class EngineKind:
         utilization: share of a device's memory that it takes.
         reserves_output: whether a request starts only when its whole answer has room.
         source: whose defaults these are.
+        attends_jointly: whether prompts and decodes of a step attend in one kernel.
     """
 
     batching: Batching
@@ -74,6 +75,7 @@ class EngineKind:
     utilization: float
     reserves_output: bool
     source: str
+    attends_jointly: bool = False
 
 
 class Steps(Enum):

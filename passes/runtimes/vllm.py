@@ -22,7 +22,9 @@ TABLE = Runtime(
         1024,
         0.9,
         False,
-        "vLLM 0.19, EngineArgs: OpenAI server on a GPU of 70 GiB and more",
+        "vLLM 0.19, EngineArgs: OpenAI server on a GPU of 70 GiB and more; flash_attn.py: one call "
+        "of flash_attn_varlen_func for all tokens of a step",
+        attends_jointly=True,
     ),
     source="vLLM, csrc/layernorm_kernels.cu and activation_kernels.cu: fused_add_rms_norm, "
     "silu_and_mul; compilation/passes/fusion: both with the quantisation behind them; one merged "

@@ -41,9 +41,9 @@ def command() -> None:
 )
 @click.argument("names", metavar="[NAME]...", nargs=-1)
 @tables_option
+@click.option("--cards", is_flag=True, help="Write the figures into the cards of the weights.")
 @format_options("text", "json", "markdown")
 @click.option("--plot", type=OutputFile("svg"), help="Write a chart of the errors (SVG).")
-@click.option("--cards", is_flag=True, help="Write the figures into the cards of the weights.")
 @click.pass_context
 def op(
     ctx: click.Context,

@@ -24,11 +24,14 @@ NOUNS = {
     "attention": "attention kernel",
     "attention_decode": "attention kernel",
     "attention_prefill": "attention kernel",
+    "batched_matmul": "matrix product",
+    "causal_convolution": "convolution",
     "conv": "convolution",
     "convolution": "convolution",
     "elementwise": "elementwise kernel",
     "experts": "kernel of experts",
     "latent_attention": "attention kernel",
+    "linear_attention": "attention kernel",
     "matmul": "matrix product",
     "matmul_f32": "matrix product",
     "mixed_attention": "attention kernel",
@@ -36,6 +39,7 @@ NOUNS = {
     "normalization": "normalization",
     "pool": "pooling kernel",
     "softmax": "softmax",
+    "tokenwise": "kernel of tokens",
 }
 """Classes and kinds of kernels as a sentence calls one of them; others keep their name."""
 

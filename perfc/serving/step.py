@@ -17,9 +17,11 @@ from perfc.ir.graph import Module
 from perfc.ir.record import entity, record
 from perfc.ir.types import TensorType
 from perfc.machine import Machine, load_machine
+from perfc.passes.runtimes import runtime as table_of
 
 from .grid import Grid, octaves, points
 from .host import HostLaw
+from .joint import NEAR, layers_of, relative_to_both
 from .memory import Demand
 from .program import QUANTITIES, Env, KernelCost, Passes, Program, estimated, passes_of
 from .scheduler import Chunk
@@ -30,9 +32,9 @@ DECODES = octaves(1, 4096, between=64)
 CONTEXTS = octaves(128, 1 << 17)
 PROMPTS = octaves(1, 64, step=8)
 LENGTHS = octaves(32, 16384)
-NEAR = 512
-"""Added to cached tokens before their logarithm is taken, as there may be none."""
 PASTS = octaves(NEAR, 1 << 17)
+TIMES = frozenset({"time_s", "low_s", "high_s"})
+"""Quantities that a joint kernel has of its own."""
 
 
 @entity
@@ -66,10 +68,14 @@ class StageCost:
         passes: of the stage.
         machine: each rank.
         framework: whose kernels run.
+        attends_jointly: whether prompts and decodes attend in one kernel.
     """
 
-    def __init__(self, passes: Passes, machine: Machine, framework: str) -> None:
+    def __init__(
+        self, passes: Passes, machine: Machine, framework: str, *, attends_jointly: bool = False
+    ) -> None:
         self.passes, self.machine, self.framework = passes, machine, framework
+        self.attends_jointly = attends_jointly
 
     def parts(self, quantity: str, chunks: Sequence[Chunk], decodes: int, context: float) -> Parts:
         """One of ``QUANTITIES`` of a step, what the engine's host takes left out."""
@@ -82,10 +88,50 @@ class StageCost:
         past = sum([c.context for c in chunks]) / count
         kernels = self.prompt_tokens.at(quantity, tokens + decodes)
         kernels += self.heads.at(quantity, count + decodes)
-        kernels += self.prompt_context.at(quantity, count, tokens / count, past + NEAR)
-        if decodes:
-            kernels += self.decode_context.at(quantity, decodes, context)
+        sizes = count, tokens / count, past + NEAR
+        if not decodes:
+            kernels += self.prompt_context.at(quantity, *sizes)
+        else:
+            kernels += self.mixed_context(quantity, *sizes, decodes, context)
         return Parts(kernels, self.prompt_exchanges.at(quantity, tokens + decodes))
+
+    def mixed_context(
+        self,
+        quantity: str,
+        count: float,
+        length: float,
+        past: float,
+        decodes: float,
+        context: float,
+    ) -> float:
+        """Kernels that see other tokens, of prompts and of decodes in one step.
+
+        Energy and floor of a joint kernel are those of both kernels.
+        """
+        apart = self.prompt_context.at(quantity, count, length, past)
+        apart += self.decode_context.at(quantity, decodes, context)
+        if quantity not in TIMES or self.joint is None:
+            return apart
+        joint = apart * self.joint.at(count, length, past, decodes, context)
+        floor = self.prompt_context.at("floor_s", count, length, past)
+        return max(joint, floor + self.decode_context.at("floor_s", decodes, context))
+
+    @cached_property
+    def joint(self) -> Grid | None:
+        """Joint kernels of attention over those apart; None where they run or are known apart."""
+        if not self.attends_jointly:
+            return None
+        passes = self.passes
+        seen = self._of_prompts[0], self._of_decode[0]
+        layers = layers_of(passes.prefill, seen[0], passes.decode, seen[1])
+
+        def apart_s(
+            count: float, length: float, past: float, decodes: float, context: float
+        ) -> float:
+            prompts_s = self.prompt_context.at("time_s", count, length, past)
+            return prompts_s + self.decode_context.at("time_s", decodes, context)
+
+        return relative_to_both(layers, self.machine, self.framework, apart_s)
 
     @cached_property
     def _of_decode(self) -> tuple[list[int], list[int], list[int]]:
@@ -195,7 +241,11 @@ def stage_cost(
 ) -> StageCost:
     """The cost of a stage on a target, by the path of its file; its grids are made once."""
     passes = passes_of(model, precision, parallel, runtime, stage)
-    return StageCost(passes, load_machine(target), framework)
+    engine = table_of(runtime).engine
+    return StageCost(
+        passes, load_machine(target), framework,
+        attends_jointly=engine is not None and engine.attends_jointly,
+    )  # fmt: skip
 
 
 class StepCost:

@@ -29,10 +29,14 @@ SLOWER = 1.01
 KNOWN: Mapping[str, float] = {
     "attention_decode": 1.30,
     "attention_prefill": 1.08,
+    "batched_matmul": 1.45,
+    "causal_convolution": 1.25,
     "experts": 1.06,
     "latent_attention": 1.56,
+    "linear_attention": 1.31,
     "matmul": 1.61,
     "normalization": 1.04,
+    "tokenwise": 1.15,
 }
 """Forests that do: how far, at most; none may become worse. Trees of absolute errors set their
 leaves anew after they are grown under a constraint. The large forests were grown without one for
@@ -61,6 +65,15 @@ EXTENTS: Mapping[str, Mapping[str, tuple[float, ...]]] = {
         "tokens": (1, 64, 4096), "hidden": (4096,), "inner": (1536,), "chosen": (8,),
         "experts": (128,),
     },
+    "batched_matmul": {"batch": (16, 128), "m": (1, 64, 4096), "n": (128, 512), "k": (128, 512)},
+    "causal_convolution": {
+        "batch": (1, 64), "query_len": (1, 512), "channels": (2048, 8192),
+    },
+    "linear_attention": {
+        "batch": (1, 64), "query_len": (1, 512), "heads": (32,), "key_heads": (16,),
+        "key_dim": (128,), "value_dim": (128,),
+    },
+    "tokenwise": {"tokens": (1, 64, 4096), "read_bytes": (1e5, 1e8), "write_bytes": (1e5, 1e8)},
     "latent_attention": {
         "batch": (1, 64), "query_len": (1,), "kv_len": (512, 8192), "heads": (16, 128),
         "head_dim": (576,), "value_dim": (512,),

@@ -25,11 +25,13 @@ pytest.importorskip("pyarrow")
 def test_layers_of_a_shard_have_its_extents(tmp_path: Path) -> None:
     frame = pd.DataFrame({
         "device": "RTX4090", "model": "meta-llama/Llama-3.1-8B", "tensor_parallel": 2,
+        "profiler": "v1_vllm0.19",
         "layer": ["qkv_proj", "o_proj", "lm_head", "rope", "down_proj", "down_proj"],
         "x": [1, 2, 3, 4, 1024, 1027], "latency_us": [5.0, 6.0, 7.0, 8.0, 9.0, 10.0],
     })  # fmt: skip
     frame.to_parquet(tmp_path / "llmservingsim_layers.parquet")
     (rows,) = sources()["llmservingsim_layers"].rows(tmp_path)
+    assert set(rows.columns["in_block"]) == {0.0, 1.0}, "the head is outside of all blocks"
     assert (rows.class_name, rows.target, rows.protocol) == ("matmul", "rtx4090", Protocol.KERNELS)
     found = sorted(zip(*(rows.columns[n] for n in "mnk"), rows.time_s * 1e6, strict=True))
     assert found == [
@@ -51,12 +53,20 @@ def test_linear_layers_of_a_profile_are_products(tmp_path: Path) -> None:
     frame = pd.DataFrame({
         "device": ["a40", "a40", "h100"], "op": ["mlp_up_proj", "add", "mlp_up_proj"],
         "gemm_m": [8.0, None, 16.0], "gemm_n": [64.0, None, 64.0], "gemm_k": [32.0, None, 32.0],
-        "latency_median_us": [3.0, 4.0, 5.0],
+        "latency_median_us": [3.0, 4.0, 5.0], "model": "meta-llama/Meta-Llama-3-8B",
+        "num_tokens": [8, 8, 16], "tensor_parallel": 1, "n_head": 4, "n_kv_head": 2, "n_embd": 32,
+        "n_expanded_embd": 32, "use_gated_mlp": True,
     })  # fmt: skip
     frame.to_parquet(tmp_path / "vidur_mlp.parquet")
-    found = {rows.target: rows for rows in sources()["vidur_mlp"].rows(tmp_path)}
+    blocks = list(sources()["vidur_mlp"].rows(tmp_path))
+    found = {rows.target: rows for rows in blocks if rows.class_name == "matmul"}
     assert {name: len(rows) for name, rows in found.items()} == {"a40": 1, "h100-sxm5-80gb": 1}
     assert found["a40"].columns["n"].tolist() == [64.0]
+    (sums,) = (rows for rows in blocks if rows.class_name == "tokenwise")
+    # two operands and a result of 32 elements of two bytes, for each of 8 tokens
+    assert sums.columns["read_bytes"].tolist() == [1024.0]
+    assert sums.columns["write_bytes"].tolist() == [512.0]
+    assert sums.columns["in_block"].tolist() == [2.0], "a block has two sums"
 
 
 def test_products_of_deepbench_are_by_precision(tmp_path: Path) -> None:

@@ -107,6 +107,22 @@ FILES: dict[str, str | bytes] = {
         )
         for phase in ("context", "generation")
     },
+    f"{AIC}/data/h100_sxm/mla_bmm/vllm/0.24.0/mla_bmm_perf.txt": (
+        f"{HEAD},bmm_dtype,num_tokens,num_heads,latency\n"
+        f"{H100},mla_gen_pre,vllm_torch_bmm,bfloat16,64,16,0.03125\n"
+    ),
+    f"{AIC}/data/h100_sxm/mamba2/trtllm/1.3.0/mamba2_perf.txt": (
+        f"{HEAD},phase,batch_size,seq_len,num_tokens,d_model,d_state,d_conv,nheads,head_dim,"
+        "n_groups,chunk_size,model_name,latency\n"
+        f"{H100},mamba2,causal_conv1d_fn,context,2,64,128,1024,64,4,16,64,4,128,maker/net,0.125\n"
+    ),
+    f"{AIC}/data/h100_sxm/gdn/vllm/0.24.0/gdn_perf.txt": (
+        f"{HEAD},phase,batch_size,seq_len,num_tokens,d_model,d_conv,num_k_heads,head_k_dim,"
+        "num_v_heads,head_v_dim,model_name,latency\n"
+        f"{H100},gdn,chunk_gated_delta_rule_flashinfer,context,2,64,128,2048,4,16,128,32,128,"
+        "maker/net,0.25\n"
+        f"{H100},gdn,causal_conv1d_update,generation,8,1,8,2048,4,16,128,32,128,maker/net,0.0625\n"
+    ),
     f"{AIC}/data/h100_sxm/comm/nccl/2.27.3/nccl_perf.txt": (
         f"{HEAD},nccl_dtype,num_gpus,message_size,latency\n"
         "TRTLLM,1,NVIDIA H100 80GB HBM3,all_gather,NCCL,half,4,1024,0.5\n"
@@ -210,6 +226,19 @@ def test_experts_and_latents_keep_their_extents(tables: dict[str, pd.DataFrame])
     (row,) = tables["aic_mla_generation"].to_dict("records")
     assert (row["num_heads"], row["step"], row["kv_cache_dtype"]) == (16, 1023, "fp8")
     assert row["latency_us"] == 62.5
+
+
+def test_states_and_absorbed_products_keep_their_extents(tables: dict[str, pd.DataFrame]) -> None:
+    (row,) = tables["aic_mla_bmm"].to_dict("records")
+    assert (row["op_name"], row["num_tokens"], row["num_heads"]) == ("mla_gen_pre", 64, 16)
+    assert row["latency_us"] == 31.25
+    (row,) = tables["aic_mamba2"].to_dict("records")
+    assert (row["framework"], row["d_state"], row["n_groups"], row["seq_len"]) == (
+        "trtllm", 64, 4, 64,
+    )  # fmt: skip
+    prompt, token = tables["aic_gdn"].to_dict("records")
+    assert (prompt["phase"], prompt["num_k_heads"], prompt["num_v_heads"]) == ("context", 16, 32)
+    assert (token["phase"], token["batch_size"], token["latency_us"]) == ("generation", 8, 62.5)
 
 
 def test_prompts_without_step_follow_nothing(tables: dict[str, pd.DataFrame]) -> None:
@@ -379,7 +408,7 @@ def test_rows_that_are_learned_from_are_those_of_the_golden_file(
     if request.config.getoption("--update-goldens"):
         path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     assert differences(path.read_text(encoding="utf-8"), "\n".join(lines)) == []
-    assert len({line.partition(":")[0] for line in lines if not line.startswith(" ")}) == 6
+    assert len({line.partition(":")[0] for line in lines if not line.startswith(" ")}) == 8
 
 
 def test_nought_of_a_label_was_not_measured() -> None:

@@ -27,6 +27,7 @@ from ..evaluate import Asked, Figure, Slice, Tested, figure, test
 from ..fit import Recipe, train
 from ..machines import Memory
 from ..protocols import (
+    FOLDS,
     Holdout,
     UnseenMachine,
     UnseenShapes,
@@ -86,6 +87,7 @@ class OperatorExperiment(Experiment):
         tested_rows: the same of the rows that one holdout tests.
         whole: parameters whose groups are left out whole besides; "model" where sources tell it.
         parts: into how many those groups are dealt out.
+        shape_folds: into how many groups of shapes are cut, one of which is tested.
     """
 
     name: str
@@ -104,11 +106,13 @@ class OperatorExperiment(Experiment):
     tested_rows: int = 0
     whole: tuple[str, ...] = ()
     parts: int = 9
+    shape_folds: int = FOLDS
 
     @property
     def held_out(self) -> str:
         """Groups of shapes, then machines."""
-        folds = "each fifth in turn" if self.every_fold else "one fifth of them"
+        share = {FOLDS: "fifth", 10: "tenth"}[self.shape_folds]
+        folds = "each fifth in turn" if self.every_fold else f"one {share} of them"
         return (
             f"Rows are grouped by their shapes ({', '.join(self.group)}), and {folds} is held out. "
             f"{self.whole_held_out}"
@@ -161,7 +165,8 @@ class OperatorExperiment(Experiment):
 
     def check_shapes(self, blocks: Sequence[Rows], say: Say) -> Iterator[Figure]:
         """Shapes left out, all folds that are tested together."""
-        folds = every_fold(self.group) if self.every_fold else (UnseenShapes(self.group),)
+        single = UnseenShapes(self.group, parts=self.shape_folds)
+        folds = every_fold(self.group) if self.every_fold else (single,)
         name = shapes_name(self.group, "every fold") if self.every_fold else folds[0].name
         found = [self.tested(blocks, holdout, say) for holdout in folds]
         for asked in self.asked(blocks):

@@ -62,7 +62,8 @@ EXPERIMENT = OperatorExperiment(
     drawn=200_000,
     tested_rows=12_000,
     whole=("hidden", "chosen", "experts"),
-    parts=4,
+    parts=30,
+    shape_folds=10,
     groups=(Slice("all", everything, 0.14), Slice("16 bits", half), Slice("quantised", quantised)),
     machines=(Slice("H100, H200, B200, GB200", with_kin, 0.12), Slice("all", everything)),
 )

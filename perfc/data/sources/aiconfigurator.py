@@ -45,6 +45,15 @@ ROUTED = {name: name for name in (
 LATENTS = {name: name for name in (
     "mla_dtype", "kv_cache_dtype", "num_heads", "batch_size", "isl", "tp_size", "step",
 )}  # fmt: skip
+ABSORBED = {"bmm_dtype": "bmm_dtype", "num_tokens": "num_tokens", "num_heads": "num_heads",
+            "op_name": "op_name"}  # fmt: skip
+STATES = {name: name for name in (
+    "phase", "batch_size", "seq_len", "d_model", "d_conv", "model_name",
+)}  # fmt: skip
+SCANNED = STATES | {name: name for name in ("d_state", "nheads", "head_dim", "n_groups")}
+CORRECTED = STATES | {name: name for name in (
+    "num_k_heads", "head_k_dim", "num_v_heads", "head_v_dim",
+)}  # fmt: skip
 MESSAGES = {"num_gpus": "num_gpus", "message_size": "message_elements"}
 US_PER_MS = 1000
 MAX_SHEET_BYTES = 1 << 20
@@ -82,7 +91,8 @@ class AiConfigurator(PublicSource):
     folders: ClassVar[tuple[str, ...]] = SYSTEMS
     tables: ClassVar[tuple[str, ...]] = (
         "aic_gemm", "aic_attention_context", "aic_attention_generation", "aic_attention_encoder",
-        "aic_moe", "aic_mla_context", "aic_mla_generation", "aic_comm", "aic_systems",
+        "aic_moe", "aic_mla_context", "aic_mla_generation", "aic_mla_bmm", "aic_mamba2", "aic_gdn",
+        "aic_comm", "aic_systems",
     )  # fmt: skip
 
     def convert(self, clone: Path) -> Mapping[str, pd.DataFrame]:
@@ -95,6 +105,9 @@ class AiConfigurator(PublicSource):
             "aic_moe": joined(clone, "moe_perf", experts),
             "aic_mla_context": joined(clone, "context_mla_perf", latents),
             "aic_mla_generation": joined(clone, "generation_mla_perf", latents),
+            "aic_mla_bmm": joined(clone, "mla_bmm_perf", absorbed),
+            "aic_mamba2": joined(clone, "mamba2_perf", scans),
+            "aic_gdn": joined(clone, "gdn_perf", delta_nets),
             "aic_comm": pandas().concat(
                 [
                     joined(clone, "nccl_perf", collectives).assign(table="nccl"),
@@ -181,6 +194,21 @@ def experts(path: Path, place: Place) -> pd.DataFrame:
 def latents(path: Path, place: Place) -> pd.DataFrame:
     """Attention over latents; ``step`` tokens are cached before the ``isl`` new ones."""
     return timed(path, place, LATENTS, POWER)
+
+
+def absorbed(path: Path, place: Place) -> pd.DataFrame:
+    """Products, one a head, before and after single tokens attend to latents."""
+    return timed(path, place, ABSORBED, POWER)
+
+
+def scans(path: Path, place: Place) -> pd.DataFrame:
+    """Mamba-2: convolutions, and scans of prompts."""
+    return timed(path, place, SCANNED, POWER)
+
+
+def delta_nets(path: Path, place: Place) -> pd.DataFrame:
+    """Gated delta nets: convolutions, prompts and single tokens."""
+    return timed(path, place, CORRECTED, POWER)
 
 
 def collectives(path: Path, place: Place) -> pd.DataFrame:

@@ -1,0 +1,59 @@
+"""One product a head with weights of its own, as latent attention absorbs its expansions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from perfc.ir.types import bits_of
+
+from .. import physics
+from .matmul import Matmul
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ..rows import Protocol
+    from ..sheet import Sheet
+    from . import Array, Columns
+
+
+class BatchedMatmul(Matmul):
+    """``y[batch, m, n] = x[batch, m, k] · w[batch, k, n]`` with few ``n`` and ``k``.
+
+    Columns are those of ``matmul``. Rows of 8 bits quantise ``x`` in a kernel of its own. With
+    ``weight_bits`` of 8 beside a type of 16 bits, weights are widened before the product.
+
+    Source:
+        DeepSeek-V2, arXiv:2405.04434, appendix C.
+    """
+
+    name: ClassVar[str] = "batched_matmul"
+    by_framework: ClassVar[tuple[str, ...]] = ("input_bits", "scale_block", "weight_bits")
+    chosen_by: ClassVar[tuple[str, ...]] = ()
+    increasing: ClassVar[tuple[str, ...]] = ()
+    categories: ClassVar[tuple[str, ...]] = ("half", "eight bits")
+
+    def features(self, rows: Columns, dtype: str, sheet: Sheet) -> dict[str, Array]:
+        """Those of any product, and that of whole weights over heads."""
+        ones = np.ones_like(rows["m"])
+        return super().features(rows, dtype, sheet) | {
+            "log_elements_x": np.log2(rows["batch"] * rows["m"] * rows["k"]),
+            "log_device": np.log2(sheet.device_bytes_per_s) * ones,
+            "log_l2": np.log2(max(sheet.l2_bytes, 1.0)) * ones,
+            "generation": sheet.generation * ones,
+        }
+
+    def scale_s(self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol) -> Array:
+        """As of any product, and a launch."""
+        found = super().scale_s(rows, dtype, sheet, protocol)
+        return found + physics.latency_s(protocol, sheet)
+
+    def category(
+        self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol
+    ) -> NDArray[np.intp]:
+        """Weights of 16 bits, and of 8."""
+        is_narrow = (rows["weight_bits"] > 0) | (bits_of(dtype) == 8)
+        index: NDArray[np.intp] = is_narrow.astype(np.intp)
+        return index

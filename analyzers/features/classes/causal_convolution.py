@@ -1,0 +1,92 @@
+"""Depthwise convolutions over the past of a sequence, whose last inputs are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from perfc.ir.types import bits_of
+
+from .. import physics
+from . import Amounts, KernelClass
+from .attention import memory_s, wave_features
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ..rows import Protocol
+    from ..sheet import Sheet
+    from . import Array, Columns
+
+CHANNELS, STEPS = 256, 8
+"""Of one thread block: channels side by side, and tokens one after another."""
+
+
+class CausalConvolution(KernelClass):
+    """``taps`` of each of ``channels``, over ``query_len`` tokens of ``batch`` sequences.
+
+    Source: ``causal_conv1d`` of Mamba, as serving frameworks have it.
+
+    Leaves out: what splits and normalises the result.
+    """
+
+    name: ClassVar[str] = "causal_convolution"
+    parameters: ClassVar[tuple[str, ...]] = ("batch", "query_len", "channels")
+    optional: ClassVar[Mapping[str, float]] = {"taps": 4}
+    categories: ClassVar[tuple[str, ...]] = ("prompts", "single tokens")
+
+    def amounts(self, rows: Columns, dtype: str) -> Amounts:
+        """Inputs and results once; of the kept inputs those that single tokens read."""
+        elements = rows["batch"] * rows["query_len"] * rows["channels"]
+        mac = elements * rows["taps"]
+        nothing = np.zeros_like(mac)
+        kept = rows["batch"] * rows["channels"] * (rows["taps"] - 1)
+        read = np.where(rows["query_len"] == 1, kept, 0.0)
+        nbytes = bits_of(dtype) / 8
+        return Amounts(mac, mac, nothing, nothing, (elements + read) * nbytes, elements * nbytes)
+
+    def features(self, rows: Columns, dtype: str, sheet: Sheet) -> dict[str, Array]:
+        """Traffic against caches, blocks against multiprocessors, and lengths."""
+        log = np.log2
+        nbytes = moved(rows, dtype)
+        ones = np.ones_like(nbytes)
+        across = np.ceil(rows["channels"] / CHANNELS)
+        along = np.ceil(rows["query_len"] / STEPS)
+        return {
+            "log_traffic_s": log(memory_s(nbytes, sheet)),
+            "log_over_l2": np.clip(log(nbytes / max(sheet.l2_bytes, 1.0)), -6, 8),
+            "log_query_len": log(rows["query_len"]),
+            "log_batch": log(rows["batch"]),
+            "log_tokens": log(rows["batch"] * rows["query_len"]),
+            "log_channels": log(rows["channels"]),
+            "channel_fill": rows["channels"] / (across * CHANNELS),
+            "step_fill": rows["query_len"] / (along * STEPS),
+            "single": (rows["query_len"] == 1).astype(float),
+            "log_element_s": log(sheet.sm_count / sheet.vector_flop_per_s("f32")) * ones,
+            "log_device": log(sheet.device_bytes_per_s) * ones,
+            "log_l2": log(max(sheet.l2_bytes, 1.0)) * ones,
+            "generation": sheet.generation * ones,
+            **wave_features("block", rows["batch"] * across * along, sheet),
+            **wave_features("sequence", rows["batch"] * across, sheet),
+        }
+
+    def scale_s(self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol) -> Array:
+        """Traffic and a launch."""
+        return memory_s(moved(rows, dtype), sheet) + physics.latency_s(protocol, sheet)
+
+    def category(
+        self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol
+    ) -> NDArray[np.intp]:
+        """Single tokens have a kernel of their own."""
+        index: NDArray[np.intp] = (rows["query_len"] == 1).astype(np.intp)
+        return index
+
+
+def moved(rows: Columns, dtype: str) -> Array:
+    """Bytes of inputs, results and kept inputs."""
+    tokens = rows["batch"] * rows["query_len"]
+    kept = rows["batch"] * (rows["taps"] - 1)
+    nbytes: Array = 2 * (tokens + kept) * rows["channels"] * bits_of(dtype) / 8
+    return nbytes

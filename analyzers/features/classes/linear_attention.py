@@ -1,0 +1,191 @@
+"""Attention by a state a head: gated delta rules and the duals of state spaces (Mamba-2)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import IntEnum
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from perfc.ir.record import entity
+from perfc.ir.types import bits_of
+
+from .. import physics
+from . import Amounts, KernelClass
+from .attention import memory_s, wave_features
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ..rows import Protocol
+    from ..sheet import Sheet
+    from . import Array, Columns
+
+CHUNK = 64
+"""Tokens that a kernel for prompts takes at once."""
+COLUMNS = 64
+"""Of a head's values, of one thread block that walks the chunks."""
+LAUNCHES = 6
+"""Of a prompt: decays, products inside chunks, their inverse, states, results."""
+STATE_BYTES, LEAST_STATE_BYTES = 4, 2
+"""Of an element of a state as models keep it, and as the most frugal kernel measured does."""
+
+
+class LinearKernel(IntEnum):
+    """Families of kernels, as the column ``kernel`` numbers them."""
+
+    UNKNOWN = 0
+    TRITON = 1
+    """Flash linear attention and what came from it, written in Triton."""
+    FLASHINFER = 2
+    """FlashInfer's, for prompts."""
+    PACKED = 3
+    """One kernel for gates, products and state of single tokens."""
+
+
+class LinearAttention(KernelClass):
+    """``query_len`` tokens of each of ``batch`` sequences through a state a head.
+
+    The state of a head has ``key_dim`` by ``value_dim`` elements. ``key_heads`` is the number of
+    heads of keys, which heads of values share. ``delta`` is 1 where the state is corrected by what
+    it holds of a key (gated delta net), 0 where it only decays (Mamba-2). ``kernel`` is a
+    `LinearKernel`.
+
+    Source:
+        arXiv:2412.06464, section 3.3; arXiv:2405.21060, section 6.
+
+    Leaves out: projections, the convolution before, the normalisation behind.
+    """
+
+    name: ClassVar[str] = "linear_attention"
+    parameters: ClassVar[tuple[str, ...]] = (
+        "batch", "query_len", "heads", "key_heads", "key_dim", "value_dim",
+    )  # fmt: skip
+    optional: ClassVar[Mapping[str, float]] = {"delta": 1, "kernel": 0}
+    by_framework: ClassVar[tuple[str, ...]] = ("kernel",)
+    chosen_by: ClassVar[tuple[str, ...]] = ("delta",)
+    categories: ClassVar[tuple[str, ...]] = ("prompts", "single tokens")
+
+    def amounts(self, rows: Columns, dtype: str) -> Amounts:
+        """The recurrence token by token; operands, results and states once."""
+        tokens = rows["batch"] * rows["query_len"]
+        state = rows["heads"] * rows["key_dim"] * rows["value_dim"]
+        mac = tokens * state * (2 + rows["delta"])
+        nothing = np.zeros_like(mac)
+        states = rows["batch"] * state * LEAST_STATE_BYTES
+        value_bytes = tokens * rows["heads"] * rows["value_dim"] * bits_of(dtype) / 8
+        # kernels start from no state where a prompt has none
+        read = np.where(rows["query_len"] == 1, states, 0.0)
+        return Amounts(mac, mac, nothing, nothing, read + value_bytes, states + value_bytes)
+
+    def features(self, rows: Columns, dtype: str, sheet: Sheet) -> dict[str, Array]:
+        """Traffic, products and the walk over chunks, against each other and the machine."""
+        log = np.log2
+        parts = work(rows, dtype, sheet)
+        longest = np.maximum.reduce([parts.compute_s, parts.traffic_s, parts.walk_s])
+        ones = np.ones_like(longest)
+        is_single = rows["query_len"] == 1
+        features = {
+            "log_longest_s": log(longest),
+            "log_compute_share": log(parts.compute_s / longest),
+            "log_traffic_share": log(parts.traffic_s / longest),
+            "log_walk_share": log(parts.walk_s / longest),
+            "log_state_s": log(parts.state_s),
+            "log_over_l2": np.clip(log(parts.nbytes / max(sheet.l2_bytes, 1.0)), -6, 8),
+            "log_chunk_s": log(parts.chunk_s),
+            "log_query_len": log(rows["query_len"]),
+            "log_batch": log(rows["batch"]),
+            "log_tokens": log(rows["batch"] * rows["query_len"]),
+            "log_heads": log(rows["heads"]),
+            "group": rows["heads"] / rows["key_heads"],
+            "log_state": log(rows["key_dim"] * rows["value_dim"]),
+            "chunk_fill": rows["query_len"] / (np.ceil(rows["query_len"] / CHUNK) * CHUNK),
+            # of single tokens the state is all that counts, and only delta rules were measured
+            "delta": np.where(is_single, 1.0, rows["delta"]),
+            "single": is_single.astype(float),
+            "log_device": log(sheet.device_bytes_per_s) * ones,
+            "log_l2": log(max(sheet.l2_bytes, 1.0)) * ones,
+            "generation": sheet.generation * ones,
+            **wave_features("walk", parts.blocks, sheet),
+            **wave_features("chunk", parts.chunks * rows["heads"], sheet),
+        }
+        for family in LinearKernel:
+            if family is not LinearKernel.UNKNOWN:
+                features[f"kernel={family.name.lower()}"] = (rows["kernel"] == family).astype(float)
+        return features
+
+    def scale_s(self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol) -> Array:
+        """States of single tokens; of prompts the longest of three, and launches."""
+        parts = work(rows, dtype, sheet)
+        prompt_s = np.maximum.reduce([parts.compute_s, parts.traffic_s, parts.walk_s])
+        latency_s = physics.latency_s(protocol, sheet)
+        return np.where(
+            rows["query_len"] == 1, parts.state_s + latency_s, prompt_s + LAUNCHES * latency_s
+        )
+
+    def category(
+        self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol
+    ) -> NDArray[np.intp]:
+        """Single tokens have a kernel of their own."""
+        index: NDArray[np.intp] = (rows["query_len"] == 1).astype(np.intp)
+        return index
+
+
+@entity
+class Work:
+    """What kernels for prompts do; arrays with one element a kernel.
+
+    Args:
+        chunks: of all sequences, whole ones.
+        blocks: that walk the chunks of a sequence one after another.
+        compute_s: products of whole chunks, all heads.
+        walk_s: of the blocks, in waves.
+        chunk_s: of one chunk of one block.
+        nbytes: operands, what is written between kernels, states.
+        traffic_s: of them.
+        state_s: states read and written.
+    """
+
+    chunks: Array
+    blocks: Array
+    compute_s: Array
+    walk_s: Array
+    chunk_s: Array
+    nbytes: Array
+    traffic_s: Array
+    state_s: Array
+
+
+def work(rows: Columns, dtype: str, sheet: Sheet) -> Work:
+    """Chunks of `CHUNK` tokens: inside by products, between them through the state.
+
+    Kernels write keys and values corrected inside each chunk (delta rules alone), and the state
+    before each chunk, all of which the last kernel reads again.
+    """
+    rate = physics.matrix_flop_per_s(dtype, sheet)
+    key, value, heads = rows["key_dim"], rows["value_dim"], rows["heads"]
+    length = np.ceil(rows["query_len"] / CHUNK)
+    chunks = rows["batch"] * length
+    tokens = rows["batch"] * rows["query_len"]
+    delta, element = rows["delta"], bits_of(dtype) / 8
+    inside = CHUNK * CHUNK * ((1 + delta) * (key + value) + delta * CHUNK)
+    through = CHUNK * key * value * (2 + delta)
+    blocks = rows["batch"] * heads * np.ceil(value / COLUMNS)
+    columns = np.minimum(value, COLUMNS)
+    chunk_s = 2 * CHUNK * key * columns * (1 + delta) * sheet.sm_count / rate
+    operands = tokens * (heads * 2 * value + rows["key_heads"] * 2 * key)
+    between = tokens * heads * delta * 2 * (key + 2 * value)
+    states = chunks * heads * key * value * 2
+    state_bytes = 2 * rows["batch"] * heads * key * value * STATE_BYTES
+    nbytes = (operands + between + states) * element + state_bytes
+    return Work(
+        chunks,
+        blocks,
+        2 * chunks * heads * (inside + through) / rate,
+        np.ceil(blocks / sheet.sm_count) * length * chunk_s,
+        chunk_s,
+        nbytes,
+        memory_s(nbytes, sheet),
+        memory_s(state_bytes, sheet),
+    )

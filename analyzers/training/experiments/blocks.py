@@ -1,0 +1,244 @@
+"""Blocks of language models left out: every kernel of a block summed, beside the measured sum."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from perfc.ir.record import entity
+
+from ...artefacts.artefact import Artefact, Ready
+from ...features.rows import DataError, Protocol, Rows
+from ...intervals.conformal import coverage_of
+from ...tables import MODEL
+from ...tables.language_models import IN_BLOCK, KNOWN, SHARDS
+from ..calibrate import Calibrating
+from ..evaluate import Asked, Figure, Slice, Tested, everything, figure, test
+from ..fit import Recipe, train
+from . import Experiment, OperatorExperiment, Say, experiments, thinned
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ...features.classes import Array
+
+DTYPE = "bf16"
+PARTS = 3
+"""Into which models are dealt out; those of a part are left out together."""
+TESTED_ROWS = 30_000
+"""Of a class that a part tests; blocks need all layers, which are fewer."""
+LAYERS = ("matmul", "tokenwise")
+ATTENTION = ("attention_prefill", "attention_decode", "mixed_attention")
+TRAINED: Mapping[str, float | int] = {
+    "trees": 200, "depth": 9, "learning_rate": 0.12, "max_rows": 90_000, "keep_small": True,
+}  # fmt: skip
+"""Replaces the recipe of products and of attention, whose own takes hours for all parts."""
+OWN_RECIPE = "tokenwise"
+"""The class small enough for the recipe that ships; others of absolute errors have that of machines
+left out."""
+
+
+def of_class(name: str) -> Callable[[Rows], NDArray[np.bool_]]:
+    """The slice of one class."""
+    return lambda rows: everything(rows) & (rows.class_name == name)
+
+
+SLICES = (
+    Slice("products", of_class("matmul"), 0.06),
+    Slice("norms, activations, rotations, sums", of_class("tokenwise")),
+    Slice("attention of prompts", of_class("attention_prefill"), 0.06),
+    Slice("attention of single tokens", of_class("attention_decode"), 0.06),
+    Slice("attention of mixed batches", of_class("mixed_attention"), 0.06),
+)
+BLOCK_GOAL = 0.05
+
+
+@entity
+class Sums:
+    """Kernels of blocks, summed; arrays with one element a block.
+
+    Args:
+        key: machine, framework, model, shards and tokens of each.
+        measured: seconds.
+        ends: floor, low, time and high of the sum, a row each.
+    """
+
+    key: tuple[tuple[str, str, float, float, float], ...]
+    measured: Array
+    ends: Array
+
+
+class Blocks(Experiment):
+    """Models of Vidur's and LLMServingSim's profiles, left out part by part."""
+
+    name = "blocks"
+    title = "Blocks of language models left out, under profilers"
+    has_weights: ClassVar[bool] = False
+    held_out = (
+        f"Models are dealt out to {PARTS} parts. All rows of a part's models in both profiles are "
+        "held out, whichever machine they ran on. Models whose layers have the same extents count "
+        "as one. Rows of recorded graphs name no model and stay. A block is the sum of its layers, "
+        "and of one attention where its source has some."
+    )
+
+    def train(self, folder: Path, say: Say, ready: Ready | None = None) -> Artefact:
+        """Nothing is trained.
+
+        Raises:
+            DataError: always.
+        """
+        raise DataError("blocks have no weights of their own", where=self.name)
+
+    def evaluate(self, folder: Path, say: Say) -> Iterator[Figure]:
+        """Kernels by class, then blocks by source and attention."""
+        blocks = {name: rows_of(name, folder) for name in (*LAYERS, *ATTENTION)}
+        tested: dict[str, list[Tested]] = {name: [] for name in blocks}
+        for part in range(PARTS):
+            held = frozenset(range(part, len(KNOWN), PARTS))
+            say(f"{self.name}: without {', '.join(KNOWN[i] for i in sorted(held))}")
+            for name, rows in blocks.items():
+                tested[name] += left_out(name, rows, held)
+        every = [one for each in tested.values() for one in each]
+        for part_of in SLICES:
+            line = figure("model left out", part_of, every)
+            if line is not None:
+                yield line
+        yield from of_blocks(tested)
+
+
+def rows_of(name: str, folder: Path) -> list[Rows]:
+    """Rows of a class that its predictor learns, in 16 bits."""
+    found = experiments()[name]
+    assert isinstance(found, OperatorExperiment)
+    return [rows for rows in found.rows(folder) if rows.dtype == DTYPE]
+
+
+def left_out(name: str, blocks: Sequence[Rows], held: frozenset[int]) -> list[Tested]:
+    """A class learned without some models, tested on them."""
+    taught, tests = [], []
+    for rows in blocks:
+        which = np.isin(rows.columns.get(MODEL, np.full(len(rows), -1.0)), list(held))
+        if not which.all():
+            taught.append(rows.take(~which))
+        if which.any():
+            tests.append(rows.take(which))
+    own = experiments()[name]
+    assert isinstance(own, OperatorExperiment)
+    if not tests:
+        return []
+    found = train(
+        name, taught, recipe_of(own), own.group,
+        leave_machines_out=False, calibrating=Calibrating(turns=2),
+    )  # fmt: skip
+    return test(found, tests if name in LAYERS else thinned(tests, TESTED_ROWS), Asked.EVERYTHING)
+
+
+def recipe_of(own: OperatorExperiment) -> Recipe:
+    """How a class is learned without some models, in a minute and not in an hour."""
+    if own.name == OWN_RECIPE:
+        return own.recipe
+    if own.recipe.leaves:
+        return own.recipe.for_unseen_machine()
+    return replace(own.recipe, **TRAINED)  # type: ignore[arg-type]
+
+
+def of_blocks(tested: Mapping[str, Sequence[Tested]]) -> Iterator[Figure]:
+    """Layers alone where a source has no attention, else with each row of attention."""
+    layers = layer_sums([one for name in LAYERS for one in tested[name]])
+    frameworks = np.array([key[1] for key in layers.key])
+    alone = np.flatnonzero(frameworks == "torch")
+    if len(alone):
+        name = "blocks but for attention (Vidur)"
+        yield line(name, layers.measured[alone], layers.ends[:, alone])
+    place = {key: at for at, key in enumerate(layers.key)}
+    titles = {"attention_prefill": "prompts", "attention_decode": "single tokens"}
+    for name in ATTENTION:
+        measured, ends = joined(tested[name], layers, place)
+        if len(measured):
+            title = titles.get(name, "mixed batches")
+            yield line(f"blocks of {title} (LLMServingSim)", measured, ends)
+
+
+def layer_sums(tested: Sequence[Tested]) -> Sums:
+    """The layers of each block of which both products and others were measured."""
+    kinds: dict[tuple[str, str, float, float, float], dict[str, list[Array]]] = {}
+    for one in tested:
+        columns, rows = one.rows.columns, one.rows
+        tokens = columns["m" if rows.class_name == "matmul" else "tokens"]
+        times = columns[IN_BLOCK] if IN_BLOCK in columns else np.zeros(len(rows))
+        found = np.stack([rows.time_s, *ends_of(one)])
+        for at in np.flatnonzero(times > 0):
+            owner = (float(columns[MODEL][at]), float(columns[SHARDS][at]), float(tokens[at]))
+            of_class = kinds.setdefault((rows.target, rows.framework, *owner), {})
+            of_class.setdefault(rows.class_name, []).append(times[at] * found[:, at])
+    whole = {key: parts for key, parts in kinds.items() if len(parts) == len(LAYERS)}
+    sums = [summed([np.sum(each, axis=0) for each in parts.values()]) for parts in whole.values()]
+    table = np.array(sums).T.reshape(5, -1)
+    return Sums(tuple(whole), table[0], table[1:])
+
+
+def ends_of(one: Tested) -> tuple[Array, Array, Array, Array]:
+    """Floor, low, time and high."""
+    found = one.estimates
+    return found.floor_s, found.low_s, found.time_s, found.high_s
+
+
+def summed(classes: Sequence[Array]) -> Array:
+    """Measured, floor, low, time and high of classes; those of one are wrong together, others not.
+
+    As `perfc.analyzers.intervals.summing` has it.
+    """
+    measured, floor, low, time, high = np.array(classes).T
+    below, above = (math.hypot(*side) for side in (time - low, high - time))
+    middle = time.sum()
+    return np.array([measured.sum(), floor.sum(), middle - below, middle, middle + above])
+
+
+def joined(
+    tested: Sequence[Tested],
+    layers: Sums,
+    place: Mapping[tuple[str, str, float, float, float], int],
+) -> tuple[Array, Array]:
+    """Each attention with the layers of as many tokens, where those were measured."""
+    found: list[Array] = []
+    for one in tested:
+        rows, columns = one.rows, one.rows.columns
+        tokens = columns["batch"] * columns.get("query_len", np.ones(len(rows)))
+        tokens = tokens + columns.get("decodes", np.zeros(len(rows)))
+        own = np.stack([rows.time_s, *ends_of(one)])
+        if rows.protocol is not Protocol.KERNELS:
+            continue
+        for at in range(len(rows)):
+            model, shards = float(columns[MODEL][at]), float(columns[SHARDS][at])
+            index = place.get((rows.target, rows.framework, model, shards, float(tokens[at])))
+            if index is not None:
+                layer = np.array([layers.measured[index], *layers.ends[:, index]])
+                found.append(summed([layer, own[:, at]]))
+    table = np.array(found).T.reshape(5, -1)
+    return table[0], table[1:]
+
+
+def line(name: str, measured: Array, ends: Array) -> Figure:
+    """The figures of sums."""
+    floor, low, time, high = ends
+    error = np.abs(time / measured - 1)
+    return Figure(
+        "model left out",
+        name,
+        len(measured),
+        float(error.mean()),
+        float(np.median(error)),
+        coverage_of(measured, low, high),
+        float((floor <= measured).mean()),
+        float(np.median(high / low)),
+        BLOCK_GOAL,
+        "",
+    )
+
+
+EXPERIMENT = Blocks()

@@ -1,0 +1,58 @@
+"""Gated delta nets and Mamba-2's scan, in recorded graphs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...features.rows import Rows
+from ..calibrate import Calibrating
+from ..evaluate import Slice, everything
+from ..fit import Recipe
+from . import OperatorExperiment
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+def tokens(rows: Rows) -> NDArray[np.bool_]:
+    """Steps of decoding."""
+    which: NDArray[np.bool_] = everything(rows) & (rows.columns["query_len"] == 1)
+    return which
+
+
+def prompts(rows: Rows) -> NDArray[np.bool_]:
+    """Of several tokens a sequence."""
+    return ~tokens(rows)
+
+
+SHAPES = (
+    Slice("all", everything),
+    Slice("prompts", prompts, 0.10),
+    Slice("single tokens", tokens, 0.10),
+)
+EXPERIMENT = OperatorExperiment(
+    name="linear_attention",
+    title="Gated delta nets and Mamba-2, in recorded graphs",
+    class_name="linear_attention",
+    sources=("aic_state_space",),
+    group=("heads", "key_heads"),
+    recipe=Recipe(
+        trees=120,
+        depth=12,
+        leaves=80,
+        learning_rate=0.15,
+        least_weight=6.0,
+        columns=0.6,
+        objective="reg:absoluteerror",
+        cells=2_000,
+        apart={"max_rows": 25_000, "trees": 70, "learning_rate": 0.2, "leaves": 60},
+    ),
+    calibrating=Calibrating(turns=2),
+    shapes=SHAPES,
+    whole=("model",),
+    groups=SHAPES,
+    machines=tuple(replace(part, goal=None) for part in SHAPES),
+)

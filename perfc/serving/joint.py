@@ -1,0 +1,144 @@
+"""Steps whose prompts and decodes attend in one kernel: how that compares with two kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from perfc.analyzers.estimators.predictor import is_measured, known_classes, predict, select
+from perfc.analyzers.features.lowering import TWIN, is_latent, stored_type
+from perfc.analyzers.features.rows import Protocol
+from perfc.analyzers.features.sheet import Sheet
+from perfc.ir.problem import Attention
+from perfc.ir.record import record
+
+from .grid import Grid, octaves, points
+
+if TYPE_CHECKING:
+    from perfc.machine import Machine
+    from perfc.passes.fuse import Kernel
+
+    from .program import Program
+
+NEAR = 512
+"""Added to cached tokens before their logarithm is taken, as there may be none."""
+AXES = (
+    octaves(1, 64, step=8),
+    octaves(32, 8192, step=4),
+    octaves(NEAR, 1 << 15, step=8),
+    octaves(1, 512, step=4),
+    octaves(256, 1 << 17, step=8),
+)
+"""Chunks, tokens of each, tokens cached before it and `NEAR`; decodes, tokens that each sees."""
+CLASS = "mixed_attention"
+SAME = ("heads", "kv_heads", "head_dim", "value_dim", "window", "cache_bits")
+"""What both kernels of a layer have alike."""
+
+
+@record
+class Layer:
+    """An attention, as often as a model has it.
+
+    Args:
+        heads: problem of single tokens, whose extents of heads are those of prompts.
+        dtype: of its results.
+        count: of such layers.
+    """
+
+    heads: Attention
+    dtype: str
+    count: int
+
+
+def layers_of(
+    prefill: Program, prompts: Sequence[int], decode: Program, tokens: Sequence[int]
+) -> tuple[Layer, ...]:
+    """The attention of each kind of layer; none where something else looks at other tokens too.
+
+    Args:
+        prefill: pass of prompts.
+        prompts: its kernels that look at other tokens.
+        decode: pass of single tokens.
+        tokens: the same of it.
+    """
+    found = []
+    if len(prompts) != len(tokens):
+        return ()
+    for i, j in zip(prompts, tokens, strict=True):
+        first, second = prefill.table.kernels[i], decode.table.kernels[j]
+        one, other = first.problem, second.problem
+        if not isinstance(one, Attention) or not isinstance(other, Attention):
+            return ()
+        if prefill.counts[i] != decode.counts[j] or not _are_alike(one, other):
+            return ()
+        found.append(Layer(other, _dtype(second), decode.counts[j]))
+    return tuple(found)
+
+
+def _are_alike(one: Attention, other: Attention) -> bool:
+    """Whether both halves have the same heads, known and no latents."""
+    extents = {name: getattr(other, name) for name in SAME}
+    if not all(isinstance(value, int) for value in extents.values()):
+        return False
+    stated: dict[str, Any] = {**extents, "causal": True}
+    return not is_latent(stated) and all(getattr(one, n) == v for n, v in extents.items())
+
+
+def _dtype(kernel: Kernel) -> str:
+    code = stored_type(kernel.writes[0])
+    return TWIN.get(code, code)
+
+
+def relative_to_both(
+    layers: Sequence[Layer],
+    machine: Machine,
+    framework: str,
+    apart_s: Callable[[float, float, float, float, float], float],
+) -> Grid | None:
+    """Time of joint kernels over that of two apart, on `AXES`.
+
+    None where no rows of joint kernels on this machine and type were learned: kernels apart were
+    measured on more machines, and know them better.
+
+    Args:
+        layers: of a stage.
+        machine: each rank.
+        framework: whose kernels.
+        apart_s: of both kinds of kernels of all layers, by the sizes of `AXES`.
+    """
+    if not layers or CLASS not in known_classes():
+        return None
+    sheet = Sheet(machine)
+    types = {layer.dtype for layer in layers}
+    cards = {t: select(CLASS, t, Protocol.KERNELS, machine.name).card for t in types}
+    if not all(is_measured(card, dtype, sheet) for dtype, card in cards.items()):
+        return None
+    sizes = points(AXES)
+    joint_s = [0.0] * len(sizes)
+    for times_s in _times(layers, machine, framework, sizes):
+        joint_s = [whole + part for whole, part in zip(joint_s, times_s, strict=True)]
+    return Grid.of(AXES, [t / apart_s(*at) for t, at in zip(joint_s, sizes, strict=True)])
+
+
+def _times(
+    layers: Sequence[Layer],
+    machine: Machine,
+    framework: str,
+    sizes: Sequence[tuple[float, ...]],
+) -> Iterator[list[float]]:
+    """Seconds of all layers of each kind."""
+    import numpy as np
+
+    chunks, lengths, pasts, decodes, contexts = np.array(sizes).T
+    for layer in layers:
+        same = {n: np.full(len(sizes), float(getattr(layer.heads, n))) for n in SAME}
+        rows = {
+            **same,
+            "batch": chunks,
+            "query_len": lengths,
+            "kv_len": lengths + pasts - NEAR,
+            "decodes": decodes,
+            "cached_len": contexts,
+        }
+        found = predict(CLASS, rows, layer.dtype, machine, Protocol.KERNELS, framework)
+        yield (layer.count * found.time_s).tolist()
