@@ -5,6 +5,7 @@ Dudziak et al., "BRP-NAS: Prediction-based NAS using GCNs", NeurIPS 2020, Sectio
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar
 
@@ -92,9 +93,8 @@ class BrpNas(NetworkPredictor):
     title: ClassVar[str] = "BRP-NAS, Eagle (Dudziak et al., NeurIPS 2020)"
     variants: ClassVar[tuple[str, ...]] = (PMGNS, ONE_HOT)
     hidden: ClassVar[int] = 600
-    recipe: ClassVar[TrainRecipe] = TrainRecipe(
-        epochs=250, learning_rate=8e-4, weight_decay=5e-4, patience=60
-    )
+    recipe: ClassVar[TrainRecipe] = TrainRecipe(epochs=250, learning_rate=8e-4, weight_decay=5e-4)
+    ours: ClassVar[TrainRecipe] = replace(recipe.annealed(patience=60), has_short_products=False)
 
     def __init__(self, variant: str = "", quantity: Quantity = Quantity.TIME) -> None:
         super().__init__(variant, quantity)

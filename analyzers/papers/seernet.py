@@ -54,9 +54,9 @@ class SeerNet(NetworkPredictor):
     variants: ClassVar[tuple[str, ...]] = (MEAN, NO_GLOBAL_NODE, PLAIN, NO_EDGES, NO_GRAPH)
     hidden: ClassVar[int] = 256
     recipe: ClassVar[TrainRecipe] = TrainRecipe(
-        epochs=500, learning_rate=1e-3, patience=50, halve_after=5
+        epochs=500, learning_rate=1e-3, rows=128, halve_after=5, least_rate=1e-6
     )
-    short: ClassVar[TrainRecipe | None] = TrainRecipe(learning_rate=1e-3, patience=200)
+    ours: ClassVar[TrainRecipe] = replace(recipe.annealed(), has_short_products=False)
     loss: ClassVar[Loss] = staticmethod(squared)
     layers = 1
 

@@ -60,7 +60,11 @@ def op(
     """
     from perfc.analyzers.training.experiments import chosen
     from perfc.analyzers.training.scoreboard import into_cards, write_plot, written
+    from perfc.vegalite import converter
 
+    if plot is not None:
+        # said before the training, not after
+        converter("SVG")
     found = {
         experiment: list(experiment.evaluate(data, lambda line: say(line, is_error=True)))
         for experiment in chosen(names)
@@ -130,8 +134,8 @@ def trees(
     help="Of the papers' hidden size, for networks.",
 )  # fmt: skip
 @click.option(
-    "--short", is_flag=True,
-    help="Train networks of the papers' width as those of less: rates for an hour, not for days.",
+    "--faithful", is_flag=True,
+    help="Train networks as their papers do, which takes days at their width; ours takes an hour.",
 )  # fmt: skip
 @click.option(
     "--share", "shares", multiple=True, type=click.FloatRange(0.01, 1.0),
@@ -167,7 +171,7 @@ def graph(
     mode: str,
     limit_s: float,
     scale: float,
-    short: bool,
+    faithful: bool,
     shares: tuple[float, ...],
     samples: int,
     models: Path | None,
@@ -185,16 +189,21 @@ def graph(
     from perfc.analyzers.training.graphs.scoreboard import write_plots, written
     from perfc.analyzers.whole_runs import shipped
     from perfc.analyzers.whole_runs.as_shipped import figures_as_shipped
+    from perfc.vegalite import converter
 
-    from ._graph import chosen_protocols, chosen_quantity, of_mode
+    from ._graph import chosen_protocols, chosen_quantity, of_mode, unlabelled_graphs
     from ._training import telling
 
+    if plot is not None:
+        # said before hours of training, not after
+        converter("SVG")
     data = of_mode(load(graphs, dataset), mode)
     protocols, wanted = chosen_protocols(splits), chosen_quantity(quantity)
     with telling() as to:
         budget = Budget(
-            limit_s=limit_s, folder=folder, scale=scale, progress=to.progress, is_short=short
-        )
+            limit_s=limit_s, folder=folder, scale=scale, progress=to.progress,
+            is_faithful=faithful, unlabelled=unlabelled_graphs(graphs),
+        )  # fmt: skip
         if models is not None:
             found = figures_as_shipped(
                 names or shipped.names(), data, protocols, models,

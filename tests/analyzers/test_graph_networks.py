@@ -26,8 +26,8 @@ from .graph_rows import measurements  # noqa: E402
 NETWORKS = (
     "seernet", "seernet:plain", "seernet:no-edge-features", "seernet:no-graph-features",
     "seernet-multi", "pmgns", "pmgns:gcn", "pmgns:gat", "pmgns:gin", "pmgns:mlp", "trappm",
-    "trappm:random", "trappm:without-embedding", "nnlqp", "gnn-nf", "brp-nas", "brp-nas:one-hot",
-    "mlp-node", "llm-sage",
+    "trappm:random", "trappm:without-embedding", "trappm:supervised", "pmgns:single", "nnlqp",
+    "gnn-nf", "brp-nas", "brp-nas:one-hot", "mlp-node", "llm-sage",
 )  # fmt: skip
 TABLES = (
     (pmgns.NODES, pmgns.node_table, 32), (trappm.NODES, trappm.node_table, 113),
@@ -51,14 +51,29 @@ def trained(name: str, budget: Budget = QUICK) -> NetworkPredictor:
     return made
 
 
-@pytest.mark.parametrize("is_short", [False, True])
-def test_the_paper_s_width_is_trained_by_either_recipe(is_short: bool) -> None:
-    made = trained("pmgns", Budget(0, 1.0, is_short=is_short))
+@pytest.mark.parametrize("is_faithful", [False, True])
+def test_the_paper_s_width_is_trained_by_either_recipe(is_faithful: bool) -> None:
+    made = trained("pmgns", Budget(0, 1.0, is_faithful=is_faithful))
     assert made.width == Pmgns.hidden
     assert made.trained is not None
-    recipe = Pmgns.short if is_short else Pmgns.recipe
-    assert recipe is not None
-    assert made.trained.history[0][4] == pytest.approx(recipe.learning_rate, rel=0.5)
+    rates = [line[4] for line in made.trained.history]
+    if is_faithful:
+        assert rates == [2.754e-5] * len(rates)
+    else:
+        assert rates[0] == pytest.approx(1e-3, rel=0.5)
+
+
+def test_a_faithful_seernet_halves_its_rate_after_five_epochs_and_never_stops_early() -> None:
+    recipe = SeerNet.recipe
+    assert (recipe.rows, recipe.halve_after, recipe.least_rate) == (128, 5, 1e-6)
+    assert (recipe.patience, recipe.clip, recipe.is_annealed) == (0, 0.0, False)
+
+
+def test_pmgns_has_the_parameters_that_perfseer_counted() -> None:
+    made = Pmgns()
+    made.tasks = ("energy_j", "memory_bytes", "time_s")
+    count = sum(p.numel() for p in made.network().parameters())
+    assert count == pytest.approx(3.45e6, rel=0.01)
 
 
 @pytest.mark.parametrize(("schema", "table", "length"), TABLES)
