@@ -41,6 +41,7 @@ class Budget:
         limit_s: seconds of processor time; what is best by then is kept.
         folder: of checkpoints and logs; None for none. Training goes on from one that is there.
         scale: share of the paper's hidden size and epochs that this machine has time for.
+        epochs: most of a network's, in place of its recipe's; None for those.
         is_faithful: whether networks are trained by the papers' recipes, else by ours, which need
             less time.
         unlabelled: folder of graphs that nobody measured, as `perfc data build graphs` writes it;
@@ -55,6 +56,7 @@ class Budget:
     progress: Callable[[float, str], None] | None = None
     is_faithful: bool = False
     unlabelled: Path | None = None
+    epochs: int | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,26 +17,27 @@ from perfc.errors import PerfcError
 from ..graph.model_graph import ModelGraph
 from ..graph.rows import Quantity
 from ..graph.schema import Schema
-from . import perf_graph, pmgns, trappm
+from . import perf_graph, pmgns
 from .networks.batches import Batch, GraphTensors
 from .networks.message_passing import Gcn
 from .networks.network_predictor import NetworkPredictor
 from .networks.node_features import Encoding, indicators, one_hot
 from .networks.row_features import ROW
 from .networks.train import TrainRecipe
+from .operators import VOCABULARY
 
 if TYPE_CHECKING:
     from ..features.classes import Array
 
 LAYERS = 4
 DROPOUT = 0.2
-OPERATORS = Schema("Eagle nodes", indicators(trappm.VOCABULARY))
+OPERATORS = Schema("Eagle nodes", indicators(VOCABULARY))
 ONE_HOT, PMGNS = "one-hot", "pmgns"
 
 
 def _operators(graph: ModelGraph, batch: float) -> Array:
     del batch
-    return one_hot(graph.ops.ops, trappm.VOCABULARY)
+    return one_hot(graph.ops.ops, VOCABULARY)
 
 
 ENCODINGS: dict[str, Encoding] = {

@@ -53,7 +53,8 @@ class LlmSage(NetworkPredictor):
     """Two GraphSAGE layers beside a layer of static features, 512 wide, dropout 0.05.
 
     Adam at 10⁻³ and squared errors, as the thesis has it. Its nodes are TraPPM's.
-    What a row has of its own, ``NumberedRow``, is batch, length and hardware; rows without have what other networks read.
+    What a row has of its own, ``NumberedRow``, is batch, length and hardware; rows without have
+    what other networks read.
     """
 
     name: ClassVar[str] = "llm-sage"

@@ -10,6 +10,7 @@ from typing import ClassVar
 
 import click
 
+from perfc.errors import ParseError
 from perfc.plain_text import say
 
 from ._examples import examples
@@ -218,3 +219,80 @@ def graph(
     emit(written(found, form, written_by(ctx)), output)
     if plot is not None:
         write_plots(found, plot)
+
+
+@command.command(
+    "papers",
+    epilog=examples(
+        "eval papers --graphs graphs -o papers", "eval papers --graphs graphs --paper perfseer"
+    ),
+)
+@click.option(
+    "--graphs", type=click.Path(path_type=Path, file_okay=False, exists=True),
+    help="Folder of the data sets, as `perfc data build` writes it; needed for all but --checklist.",
+)  # fmt: skip
+@click.option(
+    "--checklist", is_flag=True, help="Only write which elements of the papers stand where."
+)
+@click.option("--paper", "papers", multiple=True, help="One paper; repeated for several.")
+@click.option(
+    "--preset", type=click.Choice(["cpu", "paper", "smoke"]), default="cpu", show_default=True,
+    help="Width and time of the networks: cpu ends within six hours on two cores.",
+)  # fmt: skip
+@click.option("--ours", is_flag=True, help="Train by our recipes in place of the papers'.")
+@click.option("--seed", "seeds", multiple=True, type=int, help="Three by default.")
+@click.option(
+    "--processes", type=click.IntRange(1, 256), default=2, show_default=True,
+    help="Trainings at once, a core each.",
+)  # fmt: skip
+@click.option("--no-plots", is_flag=True, help="Write no charts, which need vl-convert-python.")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path, file_okay=False), default=Path("papers"),
+    show_default=True, help="Folder of the page, its charts and the results.",
+)  # fmt: skip
+@click.pass_context
+def papers_command(
+    ctx: click.Context,
+    graphs: Path | None,
+    checklist: bool,
+    papers: tuple[str, ...],
+    preset: str,
+    ours: bool,
+    seeds: tuple[int, ...],
+    processes: int,
+    no_plots: bool,
+    output: Path,
+) -> None:
+    """Tables and ablations of DIPPM, TraPPM and PerfSeer beside the papers' own numbers.
+
+    An interrupted run goes on with what is not in the folder yet.
+    """
+    if checklist:
+        from perfc.analyzers.papers.elements import page
+
+        path = output / "elements.md"
+        output.mkdir(parents=True, exist_ok=True)
+        emit(page(), path)
+        return
+    if graphs is None:
+        raise ParseError(
+            "no data sets",
+            where="--graphs",
+            hint="`perfc data build timm ecnas graphs` writes them",
+        )
+    from perfc.analyzers.papers.reproduction.command import every_job, reproduce, written
+    from perfc.analyzers.papers.reproduction.published import tables
+    from perfc.analyzers.tables.architectures import SEEDS
+    from perfc.vegalite import converter
+
+    if not no_plots:
+        # said before hours of training, not after
+        converter("SVG")
+    chosen, draws = list(tables(papers)), seeds or SEEDS
+    wanted = every_job(chosen, draws, graphs, preset, is_faithful=not ours)
+    reproduce(chosen, wanted, output, processes, lambda line: say(line, is_error=True))
+    path = written(
+        chosen, draws, graphs, output, preset, written_by(ctx),
+        is_faithful=not ours, has_charts=not no_plots,
+    )  # fmt: skip
+    say(str(path))

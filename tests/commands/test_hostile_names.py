@@ -104,7 +104,7 @@ CALLS: dict[str, tuple[str, ...]] = {
 """Arguments of the commands that show names out of files."""
 NAMELESS = {
     "adapt", "calibrate", "completion", "data build", "data fetch", "data list", "data sets",
-    "data stats", "eval graph", "eval op", "eval serving", "eval trees",
+    "data stats", "eval graph", "eval op", "eval papers", "eval serving", "eval trees",
     "help", "init", "ops", *(f"op {kind}" for kind in KERNELS),
     "op collective", "passes", "rule", "schema", "targets add", "targets list",
     "targets show", "targets validate", "train graph", "train op", "train serving", "train trees",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
@@ -96,6 +97,8 @@ class NetworkPredictor(GraphPredictor):
         self._standardise(train)
         used = {r.graph for r in (*train.rows, *validation.rows)}
         recipe = self.recipe if budget.is_faithful else self.ours
+        if budget.epochs is not None:
+            recipe = replace(recipe, epochs=budget.epochs)
         with one_thread():
             rest = self.prepare({n: train.graphs[n] for n in sorted(used)}, budget, say)
             self.made = self.network()
