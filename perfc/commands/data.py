@@ -103,6 +103,36 @@ def build(names: tuple[str, ...], data: Path, output: Path, unlabelled: int | No
         click.get_current_context().exit(1)
 
 
+@command.command(
+    "export", epilog=examples("data export timm --data data", "data export timm -o data/models")
+)
+@click.argument("name", type=click.Choice(["timm"]))
+@tables_option
+@click.option("--only", "only", multiple=True, metavar="MODEL", help="A model; repeated for more.")
+@click.option(
+    "-o", "--output", type=click.Path(file_okay=False, path_type=Path), default=None,
+    help="Folder of the files; `models` in that of the tables by default.",
+)  # fmt: skip
+def export_graphs(name: str, data: Path, only: tuple[str, ...], output: Path | None) -> None:
+    """Export the graphs that rows of timm's benchmark ran, without weights; goes on where it was.
+
+    `perfc data build timm` reads them. What cannot be exported is said, and the exit code is 1.
+    """
+    from perfc.analyzers.tables.timm import GRAPHS, models_of
+    from perfc.data.export import creator, export
+
+    del name
+    creator()
+    pairs = [(m, size) for m, size in models_of(data) if not only or m in only]
+    if not pairs:
+        raise ParseError("no such model in the table", where="--only")
+    failed = export(pairs, output or data / GRAPHS, say)
+    for file, why in failed:
+        say(f"left out {file}: {why}", is_error=True)
+    if failed:
+        click.get_current_context().exit(1)
+
+
 @command.command("stats", epilog=examples("data stats timm", "data stats timm --graphs graphs"))
 @click.argument("names", type=Names(_names.data_sets), metavar="NAME...", nargs=-1, required=True)
 @click.option(

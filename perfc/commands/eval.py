@@ -229,7 +229,7 @@ def graph(
 )
 @click.option(
     "--graphs", type=click.Path(path_type=Path, file_okay=False, exists=True),
-    help="Folder of the data sets, as `perfc data build` writes it; needed for all but --checklist.",
+    help="Folder of the data sets, as `perfc data build` writes it.",
 )  # fmt: skip
 @click.option(
     "--checklist", is_flag=True, help="Only write which elements of the papers stand where."

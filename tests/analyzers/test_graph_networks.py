@@ -216,7 +216,8 @@ def test_the_lines_of_table_1_add_features_until_all_are_read() -> None:
     ]  # fmt: skip
     graph = next(iter(measurements().graphs.values()))
     last = lines[-1]
-    assert last.edge_table is not None and last.graph_vector is not None
+    assert last.edge_table is not None
+    assert last.graph_vector is not None
     np.testing.assert_array_equal(last.node_table(graph, 8), perf_graph.node_table(graph, 8))
     np.testing.assert_array_equal(last.edge_table(graph, 8), perf_graph.edge_table(graph, 8))
     assert list(last.graph_vector(graph, 8)) == list(perf_graph.graph_vector(graph, 8))

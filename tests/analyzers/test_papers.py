@@ -83,6 +83,7 @@ def test_a_result_is_trained_once_and_shown_beside_the_paper(
     from perfc.analyzers.papers.reproduction import command, runs
     from perfc.analyzers.papers.reproduction.page import shown
 
+    monkeypatch.setattr(command, "chosen_rows", lambda job: measurements())
     monkeypatch.setattr(runs, "chosen_rows", lambda job: replace(measurements(), digest="rows"))
     table = next(t for t in every_table() if t.key == "dippm-table-4-4")
     table = replace(table, lines=table.lines[3:])

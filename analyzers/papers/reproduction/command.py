@@ -12,7 +12,7 @@ from ...graph.predictor import Say
 from ...graph.store import write_file
 from .page import INTRODUCTION, Done, page, write_charts
 from .published import PaperTable
-from .runs import PRESETS, Job, jobs, run, stored
+from .runs import PRESETS, Job, chosen_rows, jobs, run, stored
 
 
 def reproduce(
@@ -26,7 +26,13 @@ def reproduce(
         folder: of the results.
         processes: at once, a core each.
         say: is told what ended.
+
+    Raises:
+        DataError: a data set is not built.
     """
+    for rows in {job.table.rows: job for job in wanted}.values():
+        # a data set that is not built is said before hours of training
+        chosen_rows(rows)
     missing = [job for job in wanted if stored(folder, job) is None]
     say(
         f"{len(tables)} tables, {len(wanted)} trainings, {len(wanted) - len(missing)} there already"

@@ -23,6 +23,9 @@ from .published import Line, PaperTable, Rows
 if TYPE_CHECKING:
     pass
 
+if TYPE_CHECKING:
+    from ...features.classes import Array
+
 MOST_POINTS = 400
 """Of measured and predicted numbers that a run keeps for its chart."""
 
