@@ -19,7 +19,7 @@ from ..graph.rows import Quantity
 from ..graph.schema import Schema
 from . import perf_graph, pmgns
 from .networks.batches import Batch, GraphTensors
-from .networks.message_passing import Gcn
+from .networks.message_passing import GCNConv
 from .networks.network_predictor import NetworkPredictor
 from .networks.node_features import Encoding, indicators, one_hot
 from .networks.row_features import ROW
@@ -65,7 +65,7 @@ class EagleNetwork(nn.Module):
     def __init__(self, node: int, width: int) -> None:
         super().__init__()
         widths = (node, *[width] * LAYERS)
-        self.layers = nn.ModuleList(Gcn(a, b) for a, b in pairwise(widths))
+        self.layers = nn.ModuleList(GCNConv(a, b) for a, b in pairwise(widths))
         self.dropout = nn.Dropout(DROPOUT)
         self.read = nn.Linear(width + len(ROW), 1)
 

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from ..graph.predictor import Say
 from .networks.batches import GraphTensors
-from .networks.message_passing import Sage
+from .networks.message_passing import sage
 from .networks.train import clock_s, short_products
 
 EPSILON = 1e-15
@@ -33,7 +33,7 @@ class GraphEncoder(nn.Module):
     def __init__(self, features: int, width: int) -> None:
         super().__init__()
         widths = (features, 2 * width, width, width, width)
-        self.layers = nn.ModuleList(Sage(a, b) for a, b in pairwise(widths))
+        self.layers = nn.ModuleList(sage(a, b) for a, b in pairwise(widths))
         self.norms = nn.ModuleList(nn.BatchNorm1d(b) for b in widths[1:])
         self.dropout = nn.Dropout(DROPOUT)
 

@@ -14,7 +14,7 @@ from ..graph.model_graph import ModelGraph
 from ..graph.rows import GraphRow, Measurements
 from ..graph.schema import Schema
 from .networks.batches import Batch, Standard
-from .networks.message_passing import Sage, pooled
+from .networks.message_passing import pooled, sage
 from .networks.network_predictor import NODE, ROWS, WHOLE, NetworkPredictor, squared
 from .networks.node_features import Encoding
 from .networks.row_features import row_features
@@ -106,8 +106,8 @@ class SageBesideStatic(nn.Module):
     def __init__(self, nodes: int, static: int, width: int, *, is_faithful: bool = False) -> None:
         super().__init__()
         self.per = 1.0 if is_faithful else PER
-        self.first = Sage(nodes, width, is_normalised=not is_faithful)
-        self.second = Sage(width, width, is_normalised=not is_faithful)
+        self.first = sage(nodes, width, is_normalised=not is_faithful)
+        self.second = sage(width, width, is_normalised=not is_faithful)
         self.static = nn.Linear(static, width)
         self.hidden = nn.Linear(2 * width, width)
         self.last = nn.Linear(width, 1)

@@ -13,7 +13,7 @@ from torch import nn
 
 from ..graph.model_graph import ModelGraph
 from ..graph.schema import Schema
-from .networks.message_passing import Sage
+from .networks.message_passing import sage
 from .networks.network_predictor import NetworkPredictor, squared
 from .networks.node_features import OTHER, Encoding, indicators, logs, one_hot
 from .networks.summed import PER, SummedNetwork
@@ -65,7 +65,7 @@ def two_sage_layers(
 
     Ours divide each node's result by its norm, and the sum by a hundred.
     """
-    blocks = [Sage(a, width, is_normalised=not is_faithful) for a in (nodes, width)]
+    blocks = [sage(a, width, is_normalised=not is_faithful) for a in (nodes, width)]
     return SummedNetwork(blocks, whole, width, per=1.0 if is_faithful else PER)
 
 

@@ -17,7 +17,7 @@ from ..graph.rows import Measurements, Quantity
 from ..graph.schema import Schema
 from .mig import MigProfile, mig_profile
 from .networks.batches import Batch
-from .networks.message_passing import Gat, Gcn, Gin, Sage
+from .networks.message_passing import GATConv, GCNConv, gin, sage
 from .networks.node_features import Encoding, indicators, logs, one_hot
 from .networks.several import SeveralQuantities, TaskNetwork
 from .networks.summed import PER, SummedNetwork
@@ -43,7 +43,11 @@ bias additions are no nodes of a canonical graph: ReLU and batch normalisation h
 """
 STATIC = Schema("PMGNS static", ("mac", "batch", "convolutions", "dense", "relu"))
 """``F_s`` of Eq. 4.1."""
-CONVOLUTIONS: Mapping[str, Callable[[int, int], nn.Module]] = {"gcn": Gcn, "gat": Gat, "gin": Gin}
+CONVOLUTIONS: Mapping[str, Callable[[int, int], nn.Module]] = {
+    "gcn": GCNConv,
+    "gat": GATConv,
+    "gin": gin,
+}
 MLP, SINGLE = "mlp", "single"
 BLOCKS = 3
 """Of messages, and as many fully connected layers."""
@@ -148,7 +152,7 @@ class Pmgns(SeveralQuantities):
     def _convolution(self, width_in: int, width_out: int) -> nn.Module:
         if self.variant in CONVOLUTIONS:
             return CONVOLUTIONS[self.variant](width_in, width_out)
-        return Sage(width_in, width_out, is_normalised=not self.is_faithful)
+        return sage(width_in, width_out, is_normalised=not self.is_faithful)
 
     def mig_profiles(self, data: Measurements) -> list[MigProfile | None]:
         """The slice of an A100 that each row needs, from its predicted memory (Eq. 4.2).

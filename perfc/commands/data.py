@@ -104,7 +104,8 @@ def build(names: tuple[str, ...], data: Path, output: Path, unlabelled: int | No
 
 
 @command.command(
-    "export", epilog=examples("data export timm --data data", "data export timm -o data/models")
+    "export",
+    epilog=examples("data export timm --data data", "data export timm --data data --only resnet50"),
 )
 @click.argument("name", type=click.Choice(["timm"]))
 @tables_option

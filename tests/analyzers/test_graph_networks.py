@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
+pytest.importorskip("torch_geometric")
 
 from perfc.analyzers.graph.predictor import Budget, predictor  # noqa: E402
 from perfc.analyzers.graph.rows import Quantity  # noqa: E402

@@ -16,6 +16,7 @@ from perfc.analyzers.steps.setting import Precision, Setting
 from perfc.frontend import load
 
 pytest.importorskip("torch")
+pytest.importorskip("torch_geometric")
 
 from perfc.analyzers.papers import nnlqp, pmgns, trappm
 from perfc.analyzers.papers.static_features import static_features

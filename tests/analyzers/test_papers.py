@@ -39,7 +39,7 @@ def test_every_line_of_a_table_has_as_many_published_numbers_as_columns() -> Non
 
 
 def test_every_predictor_of_a_table_is_there() -> None:
-    pytest.importorskip("torch")
+    pytest.importorskip("torch_geometric")
     for name in {line.predictor for table in every_table() for line in table.lines}:
         assert predictor(name).name == name.partition(":")[0]
 
@@ -79,7 +79,7 @@ def test_a_family_is_drawn_at_several_sizes(name: str) -> None:
 def test_a_result_is_trained_once_and_shown_beside_the_paper(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pytest.importorskip("torch")
+    pytest.importorskip("torch_geometric")
     from perfc.analyzers.papers.reproduction import command, runs
     from perfc.analyzers.papers.reproduction.page import shown
 

@@ -103,7 +103,8 @@ CALLS: dict[str, tuple[str, ...]] = {
 }
 """Arguments of the commands that show names out of files."""
 NAMELESS = {
-    "adapt", "calibrate", "completion", "data build", "data export", "data fetch", "data list", "data sets",
+    "adapt", "calibrate", "completion", "data build", "data export", "data fetch",
+    "data list", "data sets",
     "data stats", "eval graph", "eval op", "eval papers", "eval serving", "eval trees",
     "help", "init", "ops", *(f"op {kind}" for kind in KERNELS),
     "op collective", "passes", "rule", "schema", "targets add", "targets list",
