@@ -234,6 +234,7 @@ def graph(
 @click.option(
     "--checklist", is_flag=True, help="Only write which elements of the papers stand where."
 )
+@click.option("--cost", is_flag=True, help="Only time an epoch of each network at full width.")
 @click.option("--paper", "papers", multiple=True, help="One paper; repeated for several.")
 @click.option(
     "--preset", type=click.Choice(["cpu", "paper", "smoke"]), default="cpu", show_default=True,
@@ -255,6 +256,7 @@ def papers_command(
     ctx: click.Context,
     graphs: Path | None,
     checklist: bool,
+    cost: bool,
     papers: tuple[str, ...],
     preset: str,
     ours: bool,
@@ -280,6 +282,14 @@ def papers_command(
             where="--graphs",
             hint="`perfc data build timm ecnas graphs` writes them",
         )
+    if cost:
+        from perfc.analyzers.papers.reproduction.cost import costs
+        from perfc.analyzers.papers.reproduction.cost import page as cost_page
+
+        output.mkdir(parents=True, exist_ok=True)
+        measured = list(costs(graphs, lambda line: say(line, is_error=True)))
+        emit(cost_page(measured, written_by(ctx)), output / "cost.md")
+        return
     from perfc.analyzers.papers.reproduction.command import every_job, reproduce, written
     from perfc.analyzers.papers.reproduction.published import tables
     from perfc.analyzers.tables.architectures import SEEDS
