@@ -181,6 +181,10 @@ class Trappm(SeveralQuantities):
             return plain
         return replace(plain, u=torch.cat([self.embedding(plain), plain.u]))
 
+    def plain_tensors(self, graph: ModelGraph, batch: float) -> GraphTensors:
+        """One graph as the encoder reads it."""
+        return super().tensors(graph, batch)
+
     def embedding(self, graph: GraphTensors) -> Tensor:
         """``E_GAE``, ``[width]``: the sum over operators; ours in hundreds of them."""
         encoder = self.encoder

@@ -12,6 +12,7 @@ from perfc.vegalite import svg
 
 from ...graph.store import write_file
 from ...training.scoreboard import table as markdown_table
+from .neighbours import chart
 from .published import Column, Line, Metric, PaperTable
 
 Result = Mapping[str, Any]
@@ -121,12 +122,22 @@ def write_charts(published: PaperTable, done: Sequence[Done], folder: Path) -> l
     for ending, chart in (
         ("loss", loss_chart(published, done)),
         ("scatter", scatter_chart(published, done)),
+        ("embeddings", embeddings_chart(done)),
     ):
         if chart is not None:
             name = f"{published.key}-{ending}.svg"
             write_file(folder / name, svg(chart).encode())
             names.append(name)
     return names
+
+
+def embeddings_chart(done: Sequence[Done]) -> Mapping[str, object] | None:
+    """Places of the first line that has embeddings."""
+    for line in done:
+        for result in line.results:
+            if result.get("places"):
+                return chart(f"Embeddings of {line.line.label}, by t-SNE", result["places"])
+    return None
 
 
 def loss_chart(published: PaperTable, done: Sequence[Done]) -> Mapping[str, object] | None:

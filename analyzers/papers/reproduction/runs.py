@@ -18,6 +18,7 @@ from ...graph.rows import Measurements
 from ...graph.store import write_file
 from ...training.graphs.bench import adapted, figures, scored
 from ...training.graphs.protocols import Fold, folds, thinned
+from .neighbours import places
 from .published import Line, PaperTable, Rows
 
 if TYPE_CHECKING:
@@ -132,16 +133,19 @@ def run(job: Job, folder: Path, say: Say) -> Mapping[str, Any]:
         return known
     data = chosen_rows(job)
     scores, models = [], []
+    last: Fold | None = None
     for fold in folds(data, job.table.protocol, (job.seed,), job.table.samples):
         if len(fold.train) and len(fold.test):
             model = learned(job, thinned(fold, job.line.share), say)
             scores.append(scored(adapted(model, fold), fold, fit_s=0.0))
             models.append(model)
+            last = last or fold
     content = {
         "digest": data.digest,
         "rows": len(data),
         "slices": {f.slice: dataclasses.asdict(f) for f in figures(job.line.predictor, scores)},
         "curve": curve(models[0]) if models else [],
+        "places": places(models[0], last.test) if last else [],
         "points": [p for s in scores for p in points(s.measured, s.value)][:MOST_POINTS],
         "parameters": parameters(models[0]) if models else 0,
     }
