@@ -3,9 +3,9 @@
     perfc data build mine --data FOLDER -o GRAPHS   # models.csv.gz of the rows beside models/
     python -m benchmarks.nn_meter datasets/cpu-epyc-2c --graphs GRAPHS --seed 0
 
-Both know the models of 70 of 100 of each family and are tested on the rest: the share of runs within
-10 % of the measured time, as nn-Meter counts. nn-Meter's kernels are those that perfc's table of the
-runtime merges; it learns their measured times, one by one. SeerNet learns times of whole models.
+Both know 70 of 100 models of each family and are tested on the rest: the share of runs within 10 %
+of the measured time, as nn-Meter counts. nn-Meter's kernels are those that perfc's table of the
+runtime merges; it learns their times one by one. SeerNet learns times of whole models.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from perfc.vegalite import svg
 
 from ...graph.store import write_file
 from ...training.scoreboard import table as markdown_table
-from .neighbours import chart
+from .neighbours import chart as plane_chart
 from .published import Column, Line, Metric, PaperTable
 
 Result = Mapping[str, Any]
@@ -136,7 +136,7 @@ def embeddings_chart(done: Sequence[Done]) -> Mapping[str, object] | None:
     for line in done:
         for result in line.results:
             if result.get("places"):
-                return chart(f"Embeddings of {line.line.label}, by t-SNE", result["places"])
+                return plane_chart(f"Embeddings of {line.line.label}, by t-SNE", result["places"])
     return None
 
 
