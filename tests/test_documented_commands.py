@@ -46,7 +46,7 @@ ONLY_PARSED: Mapping[str, str] = {
     r"calibrate --fit-from": "needs the rows of three models, each measured for ten seconds",
     r"measure": "runs a model for ten seconds, after a probe of the machine",
     r"adapt": "needs rows that were measured on the machine",
-    r"data (fetch|build|stats)": "needs the network, or what it brought",
+    r"data (export|fetch|build|stats)": "needs the network, or what it brought",
     r"train": "needs tables that are not shipped, and minutes to hours",
     r"eval": "needs tables that are not shipped",
     r"predict .*--weights weights/": "needs weights that perfc train graph wrote",

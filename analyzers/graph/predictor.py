@@ -38,11 +38,14 @@ class Budget:
 
     Args:
         seed: of everything random.
-        limit_s: seconds of wall time; what is best by then is kept.
+        limit_s: seconds of processor time; what is best by then is kept.
         folder: of checkpoints and logs; None for none. Training goes on from one that is there.
         scale: share of the paper's hidden size and epochs that this machine has time for.
-        is_short: whether networks are trained by recipes for less time than the papers', which they
-            are at a smaller scale anyway.
+        epochs: most of a network's, in place of its recipe's; None for those.
+        is_faithful: whether networks are trained by the papers' recipes, else by ours, which need
+            less time.
+        unlabelled: folder of graphs that nobody measured, as `perfc data build graphs` writes it;
+            None for none.
         progress: is told after every epoch which share of the training is over, and what it does.
     """
 
@@ -51,7 +54,9 @@ class Budget:
     folder: Path | None = None
     scale: float = 1.0
     progress: Callable[[float, str], None] | None = None
-    is_short: bool = False
+    is_faithful: bool = False
+    unlabelled: Path | None = None
+    epochs: int | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,7 +19,7 @@ def statistics(data: Measurements) -> Iterator[str]:
     families = {family(a) for a in architectures}
     yield f"{data.dataset}, digest {data.digest}"
     yield (
-        f"  {len(data):,} rows, {len({r.graph for r in data.rows}):,} graphs, "
+        f"  {len(data):,} rows, {len(data.graphs):,} graphs, "
         f"{len(architectures):,} architectures, {len(families):,} families"
     )
     for (target, part), count in sorted(Counter((r.target, r.part) for r in data.rows).items()):

@@ -6,7 +6,7 @@ import io
 import json
 import os
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -112,6 +112,30 @@ def _assembled(name: str, arrays: Mapping[str, Any]) -> ModelGraph:
         kernels[str(arrays[f"key{i}"][0])] = KernelGraph(columns, arrays[f"edges{i}"].astype("i8"))
         i += 1
     return ModelGraph(name, ops, kernels)
+
+
+class StoredGraphs(Mapping[str, ModelGraph]):
+    """Graphs of a folder by the names of their files, each read when it is asked for.
+
+    Args:
+        folder: of the files.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.names = sorted(path.stem for path in folder.glob("*.npz"))
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    def __getitem__(self, name: str) -> ModelGraph:
+        graph = load_graph(self.folder / f"{name}.npz", name)
+        if graph is None:
+            raise DataError("no graph of this encoding", where=name, hint="build the set again")
+        return graph
 
 
 def rows_text(rows: Sequence[GraphRow]) -> str:

@@ -5,6 +5,7 @@ Dudziak et al., "BRP-NAS: Prediction-based NAS using GCNs", NeurIPS 2020, Sectio
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar
 
@@ -16,26 +17,27 @@ from perfc.errors import PerfcError
 from ..graph.model_graph import ModelGraph
 from ..graph.rows import Quantity
 from ..graph.schema import Schema
-from . import perf_graph, pmgns, trappm
+from . import perf_graph, pmgns
 from .networks.batches import Batch, GraphTensors
-from .networks.message_passing import Gcn
+from .networks.message_passing import GCNConv
 from .networks.network_predictor import NetworkPredictor
 from .networks.node_features import Encoding, indicators, one_hot
 from .networks.row_features import ROW
 from .networks.train import TrainRecipe
+from .operators import VOCABULARY
 
 if TYPE_CHECKING:
     from ..features.classes import Array
 
 LAYERS = 4
 DROPOUT = 0.2
-OPERATORS = Schema("Eagle nodes", indicators(trappm.VOCABULARY))
+OPERATORS = Schema("Eagle nodes", indicators(VOCABULARY))
 ONE_HOT, PMGNS = "one-hot", "pmgns"
 
 
 def _operators(graph: ModelGraph, batch: float) -> Array:
     del batch
-    return one_hot(graph.ops.ops, trappm.VOCABULARY)
+    return one_hot(graph.ops.ops, VOCABULARY)
 
 
 ENCODINGS: dict[str, Encoding] = {
@@ -63,7 +65,7 @@ class EagleNetwork(nn.Module):
     def __init__(self, node: int, width: int) -> None:
         super().__init__()
         widths = (node, *[width] * LAYERS)
-        self.layers = nn.ModuleList(Gcn(a, b) for a, b in pairwise(widths))
+        self.layers = nn.ModuleList(GCNConv(a, b) for a, b in pairwise(widths))
         self.dropout = nn.Dropout(DROPOUT)
         self.read = nn.Linear(width + len(ROW), 1)
 
@@ -92,9 +94,8 @@ class BrpNas(NetworkPredictor):
     title: ClassVar[str] = "BRP-NAS, Eagle (Dudziak et al., NeurIPS 2020)"
     variants: ClassVar[tuple[str, ...]] = (PMGNS, ONE_HOT)
     hidden: ClassVar[int] = 600
-    recipe: ClassVar[TrainRecipe] = TrainRecipe(
-        epochs=250, learning_rate=8e-4, weight_decay=5e-4, patience=60
-    )
+    recipe: ClassVar[TrainRecipe] = TrainRecipe(epochs=250, learning_rate=8e-4, weight_decay=5e-4)
+    ours: ClassVar[TrainRecipe] = replace(recipe.annealed(patience=60), has_short_products=False)
 
     def __init__(self, variant: str = "", quantity: Quantity = Quantity.TIME) -> None:
         super().__init__(variant, quantity)

@@ -6,8 +6,7 @@ Also Kipf and Welling, "Variational Graph Auto-Encoders", 2016, for the inner-pr
 from __future__ import annotations
 
 import random
-import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 import torch
@@ -15,8 +14,8 @@ from torch import Tensor, nn
 
 from ..graph.predictor import Say
 from .networks.batches import GraphTensors
-from .networks.message_passing import Sage
-from .networks.train import short_products
+from .networks.message_passing import sage
+from .networks.train import clock_s, short_products
 
 EPSILON = 1e-15
 EPOCHS = 400
@@ -34,7 +33,7 @@ class GraphEncoder(nn.Module):
     def __init__(self, features: int, width: int) -> None:
         super().__init__()
         widths = (features, 2 * width, width, width, width)
-        self.layers = nn.ModuleList(Sage(a, b) for a, b in pairwise(widths))
+        self.layers = nn.ModuleList(sage(a, b) for a, b in pairwise(widths))
         self.norms = nn.ModuleList(nn.BatchNorm1d(b) for b in widths[1:])
         self.dropout = nn.Dropout(DROPOUT)
 
@@ -91,22 +90,21 @@ def pretrain(
 
     Args:
         encoder: to be trained.
-        graphs: features and edges.
+        graphs: features and edges; may be read when asked for.
         seed: of order and negative pairs.
-        limit_s: wall time.
+        limit_s: processor time.
         say: is told the loss.
         epochs: at most.
     """
     optimiser = torch.optim.Adam(encoder.parameters(), lr=LEARNING_RATE)
     generator = torch.Generator().manual_seed(seed)
     shuffler = random.Random(seed)
-    start, mean, epoch = time.perf_counter(), float("nan"), 0
-    usable = [g for g in graphs if g.edge_index.shape[1]]
-    while epoch < epochs and time.perf_counter() - start < limit_s:
+    start, mean, epoch = clock_s(), float("nan"), 0
+    while epoch < epochs and clock_s() - start < limit_s:
         encoder.train()
         losses: list[float] = []
-        for part in _parts(shuffler.sample(usable, len(usable))):
-            if losses and time.perf_counter() - start > limit_s:
+        for part in _parts(graphs, shuffler.sample(range(len(graphs)), len(graphs))):
+            if losses and clock_s() - start > limit_s:
                 break
             sizes = [len(g.x) for g in part]
             begins = [sum(sizes[:i]) for i in range(len(sizes))]
@@ -120,21 +118,26 @@ def pretrain(
             optimiser.step()
             losses.append(float(loss.detach()))
         mean, epoch = sum(losses) / max(len(losses), 1), epoch + 1
-    seconds = time.perf_counter() - start
-    say(f"auto-encoder: {epoch} epochs in {seconds:.0f} s, loss {mean:.4f}")
+    seconds = clock_s() - start
+    say(f"auto-encoder: {len(graphs):,} graphs, epoch {epoch} in {seconds:.0f} s, loss {mean:.4f}")
     for parameter in encoder.parameters():
         parameter.requires_grad_(False)
     encoder.eval()
     return mean
 
 
-def _parts(graphs: Sequence[GraphTensors]) -> list[list[GraphTensors]]:
-    parts: list[list[GraphTensors]] = [[]]
+def _parts(graphs: Sequence[GraphTensors], order: Sequence[int]) -> Iterator[list[GraphTensors]]:
+    """Graphs that have an edge, some at a time."""
+    part: list[GraphTensors] = []
     filled = 0
-    for graph in graphs:
-        if parts[-1] and filled + len(graph.x) > NODES_PER_STEP:
-            parts.append([])
-            filled = 0
-        parts[-1].append(graph)
+    for i in order:
+        graph = graphs[i]
+        if not graph.edge_index.shape[1]:
+            continue
+        if part and filled + len(graph.x) > NODES_PER_STEP:
+            yield part
+            part, filled = [], 0
+        part.append(graph)
         filled += len(graph.x)
-    return parts
+    if part:
+        yield part

@@ -14,7 +14,7 @@ from ..graph.model_graph import ModelGraph
 from ..graph.rows import GraphRow, Measurements
 from ..graph.schema import Schema
 from .networks.batches import Batch, Standard
-from .networks.message_passing import Sage, pooled
+from .networks.message_passing import pooled, sage
 from .networks.network_predictor import NODE, ROWS, WHOLE, NetworkPredictor, squared
 from .networks.node_features import Encoding
 from .networks.row_features import row_features
@@ -52,9 +52,9 @@ class NumberedRow(GraphRow):
 class LlmSage(NetworkPredictor):
     """Two GraphSAGE layers beside a layer of static features, 512 wide, dropout 0.05.
 
-    Adam at 10⁻³ and squared errors, as the thesis has it. Its nodes are TraPPM's. A mini-batch
-    holds whole graphs with all of their rows instead of 16 rows. What a row has of its own,
-    ``NumberedRow``, is batch, length and hardware; rows without have what other networks read.
+    Adam at 10⁻³ and squared errors, as the thesis has it. Its nodes are TraPPM's.
+    What a row has of its own, ``NumberedRow``, is batch, length and hardware; rows without have
+    what other networks read.
     """
 
     name: ClassVar[str] = "llm-sage"
@@ -62,17 +62,15 @@ class LlmSage(NetworkPredictor):
         "GraphSAGE for language models (Panner Selvam, thesis, 2025, Section 6.5.2)"
     )
     hidden: ClassVar[int] = 512
-    recipe: ClassVar[TrainRecipe] = TrainRecipe(
-        epochs=200, learning_rate=1e-3, patience=200, has_short_products=True
-    )
+    recipe: ClassVar[TrainRecipe] = TrainRecipe(epochs=200, learning_rate=1e-3, rows=16)
+    ours: ClassVar[TrainRecipe] = recipe.annealed(patience=200)
     loss: ClassVar[Loss] = staticmethod(squared)
     encoding = Encoding(NODES, node_table, STATIC, static_features)
     layers = 2
 
     def network(self) -> nn.Module:
-        return SageBesideStatic(
-            len(NODES), len(STATIC) + len(self.standards[ROWS].mean), self.width
-        )
+        static = len(STATIC) + len(self.standards[ROWS].mean)
+        return SageBesideStatic(len(NODES), static, self.width, is_faithful=self.is_faithful)
 
     def numbers(self, data: Measurements, row: GraphRow) -> list[float]:
         """Of a row, NaN as 0 after logarithms."""
@@ -86,7 +84,8 @@ class LlmSage(NetworkPredictor):
         return standardised
 
     def _standardise(self, train: Measurements) -> None:
-        raw = [self.raw(train.graphs[n], 1.0) for n in sorted({r.graph for r in train.rows})]
+        pairs = sorted({(r.graph, r.batch) for r in train.rows})
+        raw = [self.raw(train.graphs[name], batch) for name, batch in pairs]
         rows = torch.tensor([self.numbers(train, r) for r in train.rows], dtype=torch.float32)
         self.standards = {
             NODE: Standard.of([g.x for g in raw]),
@@ -104,10 +103,11 @@ class LlmSage(NetworkPredictor):
 class SageBesideStatic(nn.Module):
     """``FC(ReLU(FC([X'' summed, S'])))``."""
 
-    def __init__(self, nodes: int, static: int, width: int) -> None:
+    def __init__(self, nodes: int, static: int, width: int, *, is_faithful: bool = False) -> None:
         super().__init__()
-        self.first = Sage(nodes, width, is_normalised=True)
-        self.second = Sage(width, width, is_normalised=True)
+        self.per = 1.0 if is_faithful else PER
+        self.first = sage(nodes, width, is_normalised=not is_faithful)
+        self.second = sage(width, width, is_normalised=not is_faithful)
         self.static = nn.Linear(static, width)
         self.hidden = nn.Linear(2 * width, width)
         self.last = nn.Linear(width, 1)
@@ -117,7 +117,7 @@ class SageBesideStatic(nn.Module):
         assert batch.u is not None
         x = torch.relu(self.dropout(self.first(batch.x, batch.edge_index)))
         x = torch.relu(self.dropout(self.second(x, batch.edge_index)))
-        graphs = pooled(x, batch.graph_of_node, batch.graphs, "sum", batch.count) / PER
+        graphs = pooled(x, batch.graph_of_node, batch.graphs, "sum", batch.count) / self.per
         row = torch.cat([batch.u[batch.graph_of_row], batch.row], dim=1)
         static = torch.relu(self.dropout(self.static(row)))
         both = torch.cat([graphs[batch.graph_of_row].float(), static.float()], dim=1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import ClassVar
 
 import torch
@@ -54,9 +55,9 @@ class MlpNode(NetworkPredictor):
     title: ClassVar[str] = "MLP-Node (baseline of PerfSeer, 2025)"
     hidden: ClassVar[int] = 512
     recipe: ClassVar[TrainRecipe] = TrainRecipe(
-        epochs=500, learning_rate=1e-3, patience=50, halve_after=5
+        epochs=500, learning_rate=1e-3, rows=128, halve_after=5, least_rate=1e-6
     )
-    short: ClassVar[TrainRecipe | None] = TrainRecipe(learning_rate=1e-3, patience=200)
+    ours: ClassVar[TrainRecipe] = replace(recipe.annealed(), has_short_products=False)
     loss: ClassVar[Loss] = staticmethod(squared)
     encoding = Encoding(
         perf_graph.NODES, perf_graph.node_table, perf_graph.GRAPH, perf_graph.graph_vector

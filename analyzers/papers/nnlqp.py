@@ -13,10 +13,10 @@ from torch import nn
 
 from ..graph.model_graph import ModelGraph
 from ..graph.schema import Schema
-from .networks.message_passing import Sage
+from .networks.message_passing import sage
 from .networks.network_predictor import NetworkPredictor, squared
 from .networks.node_features import OTHER, Encoding, indicators, logs, one_hot
-from .networks.summed import SummedNetwork
+from .networks.summed import PER, SummedNetwork
 from .networks.train import Loss, TrainRecipe
 
 if TYPE_CHECKING:
@@ -58,10 +58,15 @@ def static_features(graph: ModelGraph, batch: float) -> list[float]:
 ENCODING = Encoding(NODES, node_table, STATIC, static_features)
 
 
-def two_sage_layers(nodes: int, whole: int, width: int) -> SummedNetwork:
-    """Two normalised SAGE layers, a sum over nodes beside the static features, two layers."""
-    widths = ((nodes, width), (width, width))
-    return SummedNetwork([Sage(a, b, is_normalised=True) for a, b in widths], whole, width)
+def two_sage_layers(
+    nodes: int, whole: int, width: int, *, is_faithful: bool = False
+) -> SummedNetwork:
+    """Two SAGE layers, a sum over nodes beside the static features, two layers.
+
+    Ours divide each node's result by its norm, and the sum by a hundred.
+    """
+    blocks = [sage(a, width, is_normalised=not is_faithful) for a in (nodes, width)]
+    return SummedNetwork(blocks, whole, width, per=1.0 if is_faithful else PER)
 
 
 class Nnlqp(NetworkPredictor):
@@ -73,15 +78,15 @@ class Nnlqp(NetworkPredictor):
     name: ClassVar[str] = "nnlqp"
     title: ClassVar[str] = "NNLQP (Liu et al., ICPP 2022)"
     hidden: ClassVar[int] = 512
-    recipe: ClassVar[TrainRecipe] = TrainRecipe(
-        epochs=100, learning_rate=1e-3, patience=100, has_short_products=True
-    )
+    recipe: ClassVar[TrainRecipe] = TrainRecipe(epochs=100, learning_rate=1e-3)
+    ours: ClassVar[TrainRecipe] = recipe.annealed(patience=100)
     loss: ClassVar[Loss] = staticmethod(squared)
     encoding = ENCODING
     layers = 2
 
     def network(self) -> nn.Module:
-        return two_sage_layers(len(self.encoding.nodes), len(STATIC), self.width)
+        nodes = len(self.encoding.nodes)
+        return two_sage_layers(nodes, len(STATIC), self.width, is_faithful=self.is_faithful)
 
 
 PREDICTOR = Nnlqp

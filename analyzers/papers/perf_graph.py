@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from enum import Enum
 from math import log2
 from typing import TYPE_CHECKING
 
@@ -9,7 +13,8 @@ import numpy as np
 
 from ..graph.model_graph import ModelGraph
 from ..graph.schema import Schema
-from .networks.node_features import Encoding, logs
+from .networks.node_features import Encoding, indicators, logs, one_hot
+from .operators import VOCABULARY
 
 if TYPE_CHECKING:
     from ..features.classes import Array
@@ -38,7 +43,7 @@ GRAPH = Schema(
         *(f"flop_{s}" for s in STATISTICS),
         *(f"access_bytes_{s}" for s in STATISTICS),
         *(f"weight_elements_{s}" for s in STATISTICS),
-        "edge_bytes_mean", "intensity", "batch",
+        "edge_bytes_mean", "whole_intensity", "batch",
     ),
 )  # fmt: skip
 """u = gp ‖ c ‖ m ‖ a ‖ b."""
@@ -86,3 +91,71 @@ def graph_vector(graph: ModelGraph, batch: float) -> list[float]:
 
 
 ENCODING = Encoding(NODES, node_table, GRAPH, graph_vector, EDGES, edge_table)
+
+
+class Group(Enum):
+    """A column of Table 1: features that are left out together."""
+
+    HYPER_PARAMETERS = HYPER_PARAMETERS
+    COMPUTATION = ("flop",)
+    MEMORY_ACCESS = ("access_bytes", "weight_elements")
+    INTENSITY = ("intensity",)
+    PROPORTIONS = ("flop_share", "access_share", "weight_share")
+    EDGE_SIZE = ("nbytes",)
+    EDGE_SHAPE = EDGES.columns[1:]
+    PROFILE = ("nodes", "edges", "density")
+    WHOLE_COMPUTATION = tuple(f"flop_{s}" for s in STATISTICS)
+    WHOLE_MEMORY_ACCESS = (
+        *(f"access_bytes_{s}" for s in STATISTICS),
+        *(f"weight_elements_{s}" for s in STATISTICS),
+        "edge_bytes_mean",
+    )
+    WHOLE_INTENSITY = ("whole_intensity",)
+    BATCH = ("batch",)
+
+
+def first_groups(count: int) -> Encoding:
+    """What a line of Table 1 reads: the first groups, of nodes, then edges, then the graph."""
+    kept = {name for group in list(Group)[:count] for name in group.value}
+    nodes, edges, whole = (
+        [i for i, name in enumerate(schema.columns) if name in kept]
+        for schema in (NODES, EDGES, GRAPH)
+    )
+    return Encoding(
+        part(NODES, nodes),
+        lambda graph, batch: node_table(graph, batch)[:, nodes],
+        part(GRAPH, whole),
+        (lambda graph, batch: [graph_vector(graph, batch)[i] for i in whole]) if whole else None,
+        part(EDGES, edges),
+        (lambda graph, batch: edge_table(graph, batch)[:, edges]) if edges else None,
+    )
+
+
+def part(schema: Schema, columns: Sequence[int]) -> Schema:
+    """Some columns of a schema."""
+    return Schema(schema.name, tuple(schema.columns[i] for i in columns))
+
+
+def with_categories(*, is_frequency: bool) -> Encoding:
+    """Nodes named besides, one-hot or by how frequent their operator is (Section 4.2)."""
+    if is_frequency:
+        return replace(
+            ENCODING,
+            nodes=Schema(NODES.name, (*NODES.columns, "operator_share")),
+            node_table=lambda graph, batch: np.concatenate(
+                [node_table(graph, batch), frequencies(graph)], axis=1
+            ),
+        )
+    return replace(
+        ENCODING,
+        nodes=Schema(NODES.name, (*NODES.columns, *indicators(VOCABULARY))),
+        node_table=lambda graph, batch: np.concatenate(
+            [node_table(graph, batch), one_hot(graph.ops.ops, VOCABULARY)], axis=1
+        ),
+    )
+
+
+def frequencies(graph: ModelGraph) -> Array:
+    """Share of the operators that each node's is, ``[nodes, 1]``."""
+    counts = Counter(graph.ops.ops)
+    return np.array([[counts[op] / len(graph.ops)] for op in graph.ops.ops], np.float64)

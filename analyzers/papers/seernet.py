@@ -16,9 +16,12 @@ from .networks.row_features import ROW
 from .networks.train import Loss, TrainRecipe
 from .seer_block import SeerBlock
 
-MEAN, NO_GLOBAL_NODE, PLAIN, NO_EDGES, NO_GRAPH = (
-    "mean", "no-global-node", "plain", "no-edge-features", "no-graph-features"
+MEAN, NO_GLOBAL_NODE, PLAIN, NO_EDGES, NO_GRAPH, ONE_HOT, FREQUENCY = (
+    "mean", "no-global-node", "plain", "no-edge-features", "no-graph-features", "one-hot",
+    "frequency",
 )  # fmt: skip
+TABLE_1 = {f"table-1-{line}": line for line in range(1, len(perf_graph.Group) + 1)}
+"""Variants that are the lines of Table 1, and how many groups of features each reads."""
 
 
 class SeerNetwork(nn.Module):
@@ -45,28 +48,38 @@ class SeerNet(NetworkPredictor):
 
     Adam at 10⁻³, halved after five epochs without progress, squared error, up to 500 epochs.
 
-    Variants are the ablations of Table 2 (``mean``, ``no-global-node``, ``plain`` for both) and two
-    of Table 1 (``no-edge-features``, ``no-graph-features``).
+    Variants are the ablations of Table 2 (``mean``, ``no-global-node``, ``plain`` for both), those
+    of Table 1 (``table-1-1`` to ``table-1-12``, on the plain network as in the paper), nodes with
+    the names of their operators (``one-hot``, ``frequency``), and two parts left out alone
+    (``no-edge-features``, ``no-graph-features``).
     """
 
     name: ClassVar[str] = "seernet"
     title: ClassVar[str] = 'SeerNet (Zhao et al., "PerfSeer", 2025)'
-    variants: ClassVar[tuple[str, ...]] = (MEAN, NO_GLOBAL_NODE, PLAIN, NO_EDGES, NO_GRAPH)
+    variants: ClassVar[tuple[str, ...]] = (
+        MEAN, NO_GLOBAL_NODE, PLAIN, NO_EDGES, NO_GRAPH, ONE_HOT, FREQUENCY, *TABLE_1
+    )  # fmt: skip
     hidden: ClassVar[int] = 256
     recipe: ClassVar[TrainRecipe] = TrainRecipe(
-        epochs=500, learning_rate=1e-3, patience=50, halve_after=5
+        epochs=500, learning_rate=1e-3, rows=128, halve_after=5, least_rate=1e-6
     )
-    short: ClassVar[TrainRecipe | None] = TrainRecipe(learning_rate=1e-3, patience=200)
+    ours: ClassVar[TrainRecipe] = replace(recipe.annealed(), has_short_products=False)
     loss: ClassVar[Loss] = staticmethod(squared)
     layers = 1
 
     def __init__(self, variant: str = "", quantity: Quantity = Quantity.TIME) -> None:
         super().__init__(variant, quantity)
         self.encoding = perf_graph.ENCODING
-        if variant == NO_EDGES:
-            self.encoding = replace(self.encoding, edge_table=None)
-        elif variant == NO_GRAPH:
-            self.encoding = replace(self.encoding, graph_vector=None)
+        if variant in TABLE_1:
+            self.encoding = perf_graph.first_groups(TABLE_1[variant])
+        match variant:
+            case "no-edge-features":
+                self.encoding = replace(self.encoding, edge_table=None)
+            case "no-graph-features":
+                self.encoding = replace(self.encoding, graph_vector=None)
+            case "one-hot" | "frequency":
+                is_frequency = variant == FREQUENCY
+                self.encoding = perf_graph.with_categories(is_frequency=is_frequency)
 
     def block(self) -> SeerBlock:
         """A fresh one, of the variant."""
@@ -76,8 +89,8 @@ class SeerNet(NetworkPredictor):
             0 if read.edge_table is None else len(read.edges),
             0 if read.graph_vector is None else len(read.whole),
             self.width,
-            has_syn_mm=self.variant not in (MEAN, PLAIN),
-            has_global_node=self.variant not in (NO_GLOBAL_NODE, PLAIN),
+            has_syn_mm=self.variant not in (MEAN, PLAIN, *TABLE_1),
+            has_global_node=self.variant not in (NO_GLOBAL_NODE, PLAIN, *TABLE_1),
         )
 
     def network(self) -> nn.Module:

@@ -52,6 +52,30 @@ def random_architectures(models: Iterable[str], seed: int) -> dict[str, Part]:
     return _cut({m: m for m in models}, seed)
 
 
+def within_families(models: Iterable[str], seed: int) -> dict[str, Part]:
+    """70 : 30 of the architectures of each family; a seventh of those trained on validates.
+
+    As TraPPM divides its rows (thesis, Section 5.5.4), which has no validation.
+
+    >>> parts = within_families([f"vit_{i}" for i in range(10)], 0)
+    >>> [p.value for p in parts.values()].count("test")
+    3
+    """
+    members: dict[str, list[str]] = {}
+    for model in sorted(models):
+        members.setdefault(family(model), []).append(model)
+    parts: dict[str, Part] = {}
+    draw = random.Random(seed)
+    for names in members.values():
+        draw.shuffle(names)
+        tested = round(0.3 * len(names))
+        validated = tested + round((len(names) - tested) / 7)
+        for i, name in enumerate(names):
+            known = Part.TEST if i < tested else Part.VALIDATION
+            parts[name] = known if i < validated else Part.TRAIN
+    return parts
+
+
 def unseen_families(models: Iterable[str], seed: int) -> dict[str, Part]:
     """Families at random until each part has its share of architectures.
 

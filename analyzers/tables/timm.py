@@ -132,6 +132,17 @@ def graph_folder(folder: Path) -> Path:
     )  # fmt: skip
 
 
+def models_of(folder: Path) -> list[tuple[str, int]]:
+    """Models of the table with the sizes of their images, each pair once.
+
+    Raises:
+        DataError: no table, or none with the columns expected.
+    """
+    frame = with_columns(folder / TABLE, ("model", "img_size"))
+    pairs = zip(frame["model"].tolist(), frame["img_size"].tolist(), strict=True)
+    return sorted({(str(model), int(size)) for model, size in pairs})
+
+
 def measured(folder: Path) -> Iterator[Measured]:
     """Usable lines of the table: with a time, on a machine that has a target.
 

@@ -78,7 +78,11 @@ def list_sets() -> None:
     "-o", "--output", type=click.Path(file_okay=False, path_type=Path), default=Path("graphs"),
     show_default=True, help="Folder of the data sets.",
 )  # fmt: skip
-def build(names: tuple[str, ...], data: Path, output: Path) -> None:
+@click.option(
+    "--unlabelled", type=click.IntRange(1, 1_000_000), default=None, metavar="N",
+    help="Graphs of the set `graphs`, which nobody measured; 20,000 by default.",
+)  # fmt: skip
+def build(names: tuple[str, ...], data: Path, output: Path, unlabelled: int | None) -> None:
     """Encode the graphs of data sets NAME beside their rows; goes on where it was interrupted.
 
     Every machine, runtime and precision of the rows is kept. What cannot be is said, row by row of
@@ -88,6 +92,7 @@ def build(names: tuple[str, ...], data: Path, output: Path) -> None:
 
     is_whole = True
     for one in [dataset(name) for name in names]:
+        one = one if unlabelled is None else one.sized(unlabelled)
         found = one.build(data, output, lambda line: say(line, is_error=True))
         for line in found.left_out:
             say(f"{one.name}: left out {line}", is_error=True)
@@ -95,6 +100,37 @@ def build(names: tuple[str, ...], data: Path, output: Path) -> None:
         say(f"{one.name}: {len(found):,} rows of {len(found.graphs):,} graphs on {machines}")
         is_whole &= not found.left_out
     if not is_whole:
+        click.get_current_context().exit(1)
+
+
+@command.command(
+    "export",
+    epilog=examples("data export timm --data data", "data export timm --data data --only resnet50"),
+)
+@click.argument("name", type=click.Choice(["timm"]))
+@tables_option
+@click.option("--only", "only", multiple=True, metavar="MODEL", help="A model; repeated for more.")
+@click.option(
+    "-o", "--output", type=click.Path(file_okay=False, path_type=Path), default=None,
+    help="Folder of the files; `models` in that of the tables by default.",
+)  # fmt: skip
+def export_graphs(name: str, data: Path, only: tuple[str, ...], output: Path | None) -> None:
+    """Export the graphs that rows of timm's benchmark ran, without weights; goes on where it was.
+
+    `perfc data build timm` reads them. What cannot be exported is said, and the exit code is 1.
+    """
+    from perfc.analyzers.tables.timm import GRAPHS, models_of
+    from perfc.data.export import creator, export
+
+    del name
+    creator()
+    pairs = [(m, size) for m, size in models_of(data) if not only or m in only]
+    if not pairs:
+        raise ParseError("no such model in the table", where="--only")
+    failed = export(pairs, output or data / GRAPHS, say)
+    for file, why in failed:
+        say(f"left out {file}: {why}", is_error=True)
+    if failed:
         click.get_current_context().exit(1)
 
 

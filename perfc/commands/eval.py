@@ -10,6 +10,7 @@ from typing import ClassVar
 
 import click
 
+from perfc.errors import ParseError
 from perfc.plain_text import say
 
 from ._examples import examples
@@ -60,7 +61,11 @@ def op(
     """
     from perfc.analyzers.training.experiments import chosen
     from perfc.analyzers.training.scoreboard import into_cards, write_plot, written
+    from perfc.vegalite import converter
 
+    if plot is not None:
+        # said before the training, not after
+        converter("SVG")
     found = {
         experiment: list(experiment.evaluate(data, lambda line: say(line, is_error=True)))
         for experiment in chosen(names)
@@ -146,8 +151,8 @@ def training(ctx: click.Context, data: Path, form: str, output: Path | None) -> 
     help="Of the papers' hidden size, for networks.",
 )  # fmt: skip
 @click.option(
-    "--short", is_flag=True,
-    help="Train networks of the papers' width as those of less: rates for an hour, not for days.",
+    "--faithful", is_flag=True,
+    help="Train networks as their papers do, which takes days at their width; ours takes an hour.",
 )  # fmt: skip
 @click.option(
     "--share", "shares", multiple=True, type=click.FloatRange(0.01, 1.0),
@@ -183,7 +188,7 @@ def graph(
     mode: str,
     limit_s: float,
     scale: float,
-    short: bool,
+    faithful: bool,
     shares: tuple[float, ...],
     samples: int,
     models: Path | None,
@@ -201,16 +206,21 @@ def graph(
     from perfc.analyzers.training.graphs.scoreboard import write_plots, written
     from perfc.analyzers.whole_runs import shipped
     from perfc.analyzers.whole_runs.as_shipped import figures_as_shipped
+    from perfc.vegalite import converter
 
-    from ._graph import chosen_protocols, chosen_quantity, of_mode
+    from ._graph import chosen_protocols, chosen_quantity, of_mode, unlabelled_graphs
     from ._training import telling
 
+    if plot is not None:
+        # said before hours of training, not after
+        converter("SVG")
     data = of_mode(load(graphs, dataset), mode)
     protocols, wanted = chosen_protocols(splits), chosen_quantity(quantity)
     with telling() as to:
         budget = Budget(
-            limit_s=limit_s, folder=folder, scale=scale, progress=to.progress, is_short=short
-        )
+            limit_s=limit_s, folder=folder, scale=scale, progress=to.progress,
+            is_faithful=faithful, unlabelled=unlabelled_graphs(graphs),
+        )  # fmt: skip
         if models is not None:
             found = figures_as_shipped(
                 names or shipped.names(), data, protocols, models,
@@ -225,3 +235,90 @@ def graph(
     emit(written(found, form, written_by(ctx)), output)
     if plot is not None:
         write_plots(found, plot)
+
+
+@command.command(
+    "papers",
+    epilog=examples(
+        "eval papers --graphs graphs -o papers", "eval papers --graphs graphs --paper perfseer"
+    ),
+)
+@click.option(
+    "--graphs", type=click.Path(path_type=Path, file_okay=False, exists=True),
+    help="Folder of the data sets, as `perfc data build` writes it.",
+)  # fmt: skip
+@click.option(
+    "--checklist", is_flag=True, help="Only write which elements of the papers stand where."
+)
+@click.option("--cost", is_flag=True, help="Only time an epoch of each network at full width.")
+@click.option("--paper", "papers", multiple=True, help="One paper; repeated for several.")
+@click.option(
+    "--preset", type=click.Choice(["cpu", "paper", "smoke"]), default="cpu", show_default=True,
+    help="Width and time of the networks: cpu ends within six hours on two cores.",
+)  # fmt: skip
+@click.option("--ours", is_flag=True, help="Train by our recipes in place of the papers'.")
+@click.option("--seed", "seeds", multiple=True, type=int, help="Three by default.")
+@click.option(
+    "--processes", type=click.IntRange(1, 256), default=2, show_default=True,
+    help="Trainings at once, a core each.",
+)  # fmt: skip
+@click.option("--no-plots", is_flag=True, help="Write no charts, which need vl-convert-python.")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path, file_okay=False), default=Path("papers"),
+    show_default=True, help="Folder of the page, its charts and the results.",
+)  # fmt: skip
+@click.pass_context
+def papers_command(
+    ctx: click.Context,
+    graphs: Path | None,
+    checklist: bool,
+    cost: bool,
+    papers: tuple[str, ...],
+    preset: str,
+    ours: bool,
+    seeds: tuple[int, ...],
+    processes: int,
+    no_plots: bool,
+    output: Path,
+) -> None:
+    """Tables and ablations of DIPPM, TraPPM and PerfSeer beside the papers' own numbers.
+
+    An interrupted run goes on with what is not in the folder yet.
+    """
+    if checklist:
+        from perfc.analyzers.papers.elements import page
+
+        path = output / "elements.md"
+        output.mkdir(parents=True, exist_ok=True)
+        emit(page(), path)
+        return
+    if graphs is None:
+        raise ParseError(
+            "no data sets",
+            where="--graphs",
+            hint="`perfc data build timm ecnas graphs` writes them",
+        )
+    if cost:
+        from perfc.analyzers.papers.reproduction.cost import costs
+        from perfc.analyzers.papers.reproduction.cost import page as cost_page
+
+        output.mkdir(parents=True, exist_ok=True)
+        measured = list(costs(graphs, lambda line: say(line, is_error=True)))
+        emit(cost_page(measured, written_by(ctx)), output / "cost.md")
+        return
+    from perfc.analyzers.papers.reproduction.command import every_job, reproduce, written
+    from perfc.analyzers.papers.reproduction.published import tables
+    from perfc.analyzers.tables.architectures import SEEDS
+    from perfc.vegalite import converter
+
+    if not no_plots:
+        # said before hours of training, not after
+        converter("SVG")
+    chosen, draws = list(tables(papers)), seeds or SEEDS
+    wanted = every_job(chosen, draws, graphs, preset, is_faithful=not ours)
+    reproduce(chosen, wanted, output, processes, lambda line: say(line, is_error=True))
+    path = written(
+        chosen, draws, graphs, output, preset, written_by(ctx),
+        is_faithful=not ours, has_charts=not no_plots,
+    )  # fmt: skip
+    say(str(path))

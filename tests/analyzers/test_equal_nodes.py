@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 torch = pytest.importorskip("torch")
+pytest.importorskip("torch_geometric")
 
 from perfc.analyzers.graph.predictor import predictor  # noqa: E402
 from perfc.analyzers.papers.networks.batches import Batch, GraphTensors  # noqa: E402

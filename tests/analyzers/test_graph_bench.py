@@ -276,12 +276,14 @@ def test_train_and_eval_write_what_they_say(tmp_path: Path) -> None:
     found = json.loads(text[text.index("[\n") :])
     assert {f["slice"] for f in found} >= {"all rows", "inference", "eager, gtx1080ti"}
     page = tmp_path / "graph.md"
-    code, _ = run(eval_command, "graph", *where, *chosen, "--seed", "0", "--short", "-o", str(page))
+    code, _ = run(
+        eval_command, "graph", *where, *chosen, "--seed", "0", "--faithful", "-o", str(page)
+    )
     assert code == 0
     title, _, origin, table = page.read_text(encoding="utf-8").split("\n\n")
     assert title == "# Accuracy: whole models from their graphs, made"
     assert "--predictor boosted-totals --dataset made --graphs DIR --split random" in origin
-    assert "--seed 0 --short -o graph.md` wrote this page" in origin
+    assert "--seed 0 --faithful -o graph.md` wrote this page" in origin
     assert len(table.splitlines()) == 2 + len(found)
 
 

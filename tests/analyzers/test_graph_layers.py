@@ -9,6 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 torch = pytest.importorskip("torch")
+pytest.importorskip("torch_geometric")
 
 from perfc.analyzers.papers.brp_nas import with_global_nodes  # noqa: E402
 from perfc.analyzers.papers.graph_autoencoder import (  # noqa: E402
@@ -24,11 +25,11 @@ from perfc.analyzers.papers.networks.gradient_surgery import (  # noqa: E402
     task_gradients,
 )
 from perfc.analyzers.papers.networks.message_passing import (  # noqa: E402
-    Gat,
-    Gcn,
-    Gin,
-    Sage,
+    GATConv,
+    GCNConv,
+    gin,
     pooled,
+    sage,
     softmax_pooled,
 )
 from perfc.analyzers.papers.networks.network_predictor import head  # noqa: E402
@@ -63,39 +64,40 @@ def close(found: torch.Tensor, wanted: Array) -> None:
 
 @pytest.mark.parametrize("is_normalised", [False, True])
 def test_sage_is_the_dense_mean_of_neighbours(is_normalised: bool) -> None:
-    layer, x = Sage(3, WIDTH, is_normalised=is_normalised), features()
+    layer, x = sage(3, WIDTH, is_normalised=is_normalised), features()
     dense = adjacency()
     mean = dense @ x.double().numpy() / np.maximum(dense.sum(1, keepdims=True), 1)
-    wanted = x.double().numpy() @ weight(layer, "own.weight").T + weight(layer, "own.bias")
-    wanted = wanted + mean @ weight(layer, "neighbours.weight").T
+    wanted = x.double().numpy() @ weight(layer, "lin_r.weight").T + weight(layer, "lin_l.bias")
+    wanted = wanted + mean @ weight(layer, "lin_l.weight").T
     if is_normalised:
         wanted = wanted / np.linalg.norm(wanted, axis=1, keepdims=True)
     close(layer(x, EDGES), wanted)
 
 
 def test_gcn_is_the_dense_scaled_product() -> None:
-    layer, x = Gcn(3, WIDTH), features()
+    layer, x = GCNConv(3, WIDTH), features()
     dense = adjacency() + np.eye(NODES)
     root = 1 / np.sqrt(dense.sum(1))
     wanted = root[:, None] * dense * root[None] @ x.double().numpy()
-    close(layer(x, EDGES), wanted @ weight(layer, "linear.weight").T)
+    close(layer(x, EDGES), wanted @ weight(layer, "lin.weight").T)
 
 
 def test_gat_weighs_neighbours_by_a_softmax() -> None:
-    layer, x = Gat(3, WIDTH), features()
-    h = x.double().numpy() @ weight(layer, "linear.weight").T
-    score = h @ weight(layer, "target.weight").T + (h @ weight(layer, "source.weight").T).T
+    layer, x = GATConv(3, WIDTH), features()
+    h = x.double().numpy() @ weight(layer, "lin.weight").T
+    target, source = (weight(layer, f"att_{end}")[0].T for end in ("dst", "src"))
+    score = h @ target + (h @ source).T
     score = np.where(score > 0, score, 0.2 * score)
     share = np.exp(score) * (adjacency() + np.eye(NODES))
     close(layer(x, EDGES), share / share.sum(1, keepdims=True) @ h)
 
 
 def test_gin_sums_neighbours() -> None:
-    layer, x = Gin(3, WIDTH), features()
+    layer, x = gin(3, WIDTH), features()
     with torch.no_grad():
-        layer.epsilon.fill_(0.5)
+        layer.eps.fill_(0.5)
     total = torch.from_numpy(1.5 * x.double().numpy() + adjacency() @ x.double().numpy()).float()
-    close(layer(x, EDGES), layer.mlp(total).detach().double().numpy())
+    close(layer(x, EDGES), layer.nn(total).detach().double().numpy())
 
 
 @pytest.mark.parametrize("how", ["sum", "mean", "max"])
@@ -214,7 +216,7 @@ def test_reconstruction_loss_keeps_its_gradient_where_pairs_are_alike() -> None:
 
 def test_encoder_doubles_then_keeps_its_width() -> None:
     encoder = GraphEncoder(3, WIDTH).eval()
-    assert [layer.own.out_features for layer in encoder.layers] == [10, 5, 5, 5]
+    assert [layer.out_channels for layer in encoder.layers] == [10, 5, 5, 5]
     assert encoder(features(), EDGES).shape == (NODES, WIDTH)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
+pytest.importorskip("torch_geometric")
 
 from perfc.analyzers.graph.predictor import Budget, predictor  # noqa: E402
 from perfc.analyzers.graph.rows import Quantity  # noqa: E402
@@ -16,8 +17,10 @@ from perfc.analyzers.graph.weights import card_of, load, save  # noqa: E402
 from perfc.analyzers.papers import nnlqp, perf_graph, pmgns, trappm  # noqa: E402
 from perfc.analyzers.papers.gnn_nf import GnnNf  # noqa: E402
 from perfc.analyzers.papers.networks.network_predictor import NetworkPredictor  # noqa: E402
+from perfc.analyzers.papers.networks.several import SeveralQuantities  # noqa: E402
 from perfc.analyzers.papers.pmgns import Pmgns  # noqa: E402
 from perfc.analyzers.papers.seernet import SeerNet  # noqa: E402
+from perfc.analyzers.papers.static_features import STATIC, static_features  # noqa: E402
 from perfc.analyzers.training.graphs.protocols import Fold, Protocol, folds  # noqa: E402
 from perfc.errors import PerfcError  # noqa: E402
 
@@ -26,8 +29,9 @@ from .graph_rows import measurements  # noqa: E402
 NETWORKS = (
     "seernet", "seernet:plain", "seernet:no-edge-features", "seernet:no-graph-features",
     "seernet-multi", "pmgns", "pmgns:gcn", "pmgns:gat", "pmgns:gin", "pmgns:mlp", "trappm",
-    "trappm:random", "trappm:without-embedding", "nnlqp", "gnn-nf", "brp-nas", "brp-nas:one-hot",
-    "mlp-node", "llm-sage",
+    "trappm:random", "trappm:without-embedding", "trappm:supervised", "pmgns:single", "nnlqp",
+    "gnn-nf", "brp-nas", "brp-nas:one-hot", "mlp-node", "llm-sage", "static-mlp", "seernet:one-hot",
+    "seernet:frequency", "seernet:table-1-1", "seernet:table-1-6", "seernet:table-1-8",
 )  # fmt: skip
 TABLES = (
     (pmgns.NODES, pmgns.node_table, 32), (trappm.NODES, trappm.node_table, 113),
@@ -51,14 +55,29 @@ def trained(name: str, budget: Budget = QUICK) -> NetworkPredictor:
     return made
 
 
-@pytest.mark.parametrize("is_short", [False, True])
-def test_the_paper_s_width_is_trained_by_either_recipe(is_short: bool) -> None:
-    made = trained("pmgns", Budget(0, 1.0, is_short=is_short))
+@pytest.mark.parametrize("is_faithful", [False, True])
+def test_the_paper_s_width_is_trained_by_either_recipe(is_faithful: bool) -> None:
+    made = trained("pmgns", Budget(0, 1.0, is_faithful=is_faithful))
     assert made.width == Pmgns.hidden
     assert made.trained is not None
-    recipe = Pmgns.short if is_short else Pmgns.recipe
-    assert recipe is not None
-    assert made.trained.history[0][4] == pytest.approx(recipe.learning_rate, rel=0.5)
+    rates = [line[4] for line in made.trained.history]
+    if is_faithful:
+        assert rates == [2.754e-5] * len(rates)
+    else:
+        assert rates[0] == pytest.approx(1e-3, rel=0.5)
+
+
+def test_a_faithful_seernet_halves_its_rate_after_five_epochs_and_never_stops_early() -> None:
+    recipe = SeerNet.recipe
+    assert (recipe.rows, recipe.halve_after, recipe.least_rate) == (128, 5, 1e-6)
+    assert (recipe.patience, recipe.clip, recipe.is_annealed) == (0, 0.0, False)
+
+
+def test_pmgns_has_the_parameters_that_perfseer_counted() -> None:
+    made = Pmgns()
+    made.tasks = ("energy_j", "memory_bytes", "time_s")
+    count = sum(p.numel() for p in made.network().parameters())
+    assert count == pytest.approx(3.45e6, rel=0.01)
 
 
 @pytest.mark.parametrize(("schema", "table", "length"), TABLES)
@@ -79,7 +98,7 @@ def test_one_hot_parts_name_one_operator_a_node() -> None:
 def test_static_features_have_the_length_of_their_papers() -> None:
     graph = next(iter(measurements().graphs.values()))
     assert len(pmgns.static_features(graph, 8)) == len(pmgns.STATIC) == 5
-    assert len(trappm.static_features(graph, 8)) == len(trappm.STATIC) == 6
+    assert len(static_features(graph, 8)) == len(STATIC) == 6
     assert len(perf_graph.graph_vector(graph, 8)) == len(perf_graph.GRAPH) == 18
     assert len(GnnNf.encoding.nodes) == len(nnlqp.NODES) + 3
 
@@ -187,3 +206,32 @@ def test_a_training_tells_how_much_of_it_is_over() -> None:
     assert told
     assert told == sorted(told)
     assert told[-1] <= 1.0
+
+
+def test_the_lines_of_table_1_add_features_until_all_are_read() -> None:
+    lines = [perf_graph.first_groups(count) for count in range(1, 13)]
+    widths = [(len(e.nodes), len(e.edges), len(e.whole)) for e in lines]
+    assert widths == [
+        (12, 0, 0), (13, 0, 0), (15, 0, 0), (16, 0, 0), (19, 0, 0), (19, 1, 0), (19, 5, 0),
+        (19, 5, 3), (19, 5, 7), (19, 5, 16), (19, 5, 17), (19, 5, 18),
+    ]  # fmt: skip
+    graph = next(iter(measurements().graphs.values()))
+    last = lines[-1]
+    assert last.edge_table is not None
+    assert last.graph_vector is not None
+    np.testing.assert_array_equal(last.node_table(graph, 8), perf_graph.node_table(graph, 8))
+    np.testing.assert_array_equal(last.edge_table(graph, 8), perf_graph.edge_table(graph, 8))
+    assert list(last.graph_vector(graph, 8)) == list(perf_graph.graph_vector(graph, 8))
+
+
+def test_all_quantities_come_from_one_call() -> None:
+    data = fold()
+    rows = [replace(r, memory_bytes=1e9, power_w=100.0 + r.batch) for r in data.train.rows]
+    for name, learned in (("trappm", ("power_w",)), ("pmgns", ())):
+        made = predictor(name)
+        assert isinstance(made, SeveralQuantities)
+        made.fit(data.train.of(rows), data.validation, QUICK, silent)
+        every = made.every(data.test)
+        assert {q.value for q in every} == {"time_s", "memory_bytes", *learned}
+        assert all(np.isfinite(values).all() for values in every.values())
+        np.testing.assert_allclose(every[Quantity.TIME], made.predict(data.test), rtol=1e-6)

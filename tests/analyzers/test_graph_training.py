@@ -65,7 +65,24 @@ def test_an_epoch_has_every_row_once() -> None:
     found = batches(measurements())
     index = [i for b in found.epoch(random.Random(0)) for i in b.index.tolist()]
     assert sorted(index) == list(range(len(measurements())))
-    assert len(found.members) == 24
+    assert set(found.members) == {(r.graph, r.batch) for r in measurements().rows}
+
+
+def test_mini_batches_have_as_many_rows_as_are_asked_for() -> None:
+    data, scale = measurements(), LogScale.of([r.time_s for r in measurements().rows])
+    found = RowBatches(data, Quantity.TIME, graph_features, row_features, scale, rows=12)
+    sizes = [len(b.index) for b in found.epoch(random.Random(0))]
+    assert sum(sizes) == len(data)
+    assert max(sizes) == 12
+
+
+def test_each_row_s_graph_is_encoded_at_its_own_batch() -> None:
+    found = batches(measurements())
+    for batch in found.epoch():
+        for row, graph in zip(batch.index.tolist(), batch.graph_of_row.tolist(), strict=True):
+            one = found.data.rows[row]
+            wanted = graph_features(found.data.graph(one), float(one.batch)).x
+            assert (batch.x[batch.graph_of_node == graph] == wanted).all()
 
 
 def test_a_batch_keeps_graphs_apart() -> None:

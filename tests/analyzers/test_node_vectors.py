@@ -16,8 +16,10 @@ from perfc.analyzers.steps.setting import Precision, Setting
 from perfc.frontend import load
 
 pytest.importorskip("torch")
+pytest.importorskip("torch_geometric")
 
 from perfc.analyzers.papers import nnlqp, pmgns, trappm
+from perfc.analyzers.papers.static_features import static_features
 
 TEXT = """<ir_version: 10, opset_import: ["" : 21]>
 g (float[batch, 8, 16, 16] x) => (float[batch, 5] y)
@@ -83,7 +85,7 @@ def test_nodes_of_trappm_carry_what_they_compute_and_move(graph: ModelGraph) -> 
 
 
 def test_static_numbers_are_sums_over_nodes(graph: ModelGraph) -> None:
-    batch, nodes, edges, mac, parameters, _ = trappm.static_features(graph, BATCH)
+    batch, nodes, edges, mac, parameters, _ = static_features(graph, BATCH)
     count = len(graph.ops)
     assert (batch, nodes, edges) == pytest.approx((log2(5), log2(1 + count), log2(count)))
     assert mac == pytest.approx(log2(1 + sum(MAC)))

@@ -185,7 +185,7 @@ def test_the_page_has_both_kinds_of_folds_and_the_figures_of_the_thesis(
 
 
 def test_the_graph_network_learns_rows_of_language_models(rows: list[TreeRow]) -> None:
-    pytest.importorskip("torch")
+    pytest.importorskip("torch_geometric")
     network = GraphNetwork(limit_s=1.0)
     network.fit(rows, LeftOut.RANDOM)
     said = network.predict(rows)

@@ -26,7 +26,15 @@ from ...features.sheet import Sheet
 from ...steps.features import floors_s
 from ..model_graph import ModelGraph
 from ..rows import GraphRow, Measurements
-from ..store import ENCODING, load_graph, parse_rows, rows_text, save_graph, write_file
+from ..store import (
+    ENCODING,
+    StoredGraphs,
+    load_graph,
+    parse_rows,
+    rows_text,
+    save_graph,
+    write_file,
+)
 
 if TYPE_CHECKING:
     from ...steps.setting import Setting
@@ -85,16 +93,14 @@ class GraphDataset(ABC):
             DataError: as `rows`.
         """
         place = output / self.name / "processed"
-        wanted: dict[str, list[GraphRow]] = {}
-        for row in self.rows(folder):
-            wanted.setdefault(row.graph, []).append(row)
+        wanted = self.wanted(folder)
         graphs: dict[str, ModelGraph] = {}
         left_out: Counter[tuple[str, str]] = Counter(self.unknown(folder))
         rows: list[GraphRow] = []
         names = [n for n in sorted(wanted) if not only or n in only]
         for count, name in enumerate(names):
             graph = self._graph(name, wanted[name], folder, place, left_out)
-            if graph is not None:
+            if graph is not None and wanted[name]:
                 known = [r for r in wanted[name] if has_target(r, left_out)]
                 graphs[name] = graph
                 rows += with_floors(graph, known)
@@ -107,13 +113,32 @@ class GraphDataset(ABC):
             "tables": digests,
             "encoding": ENCODING.digest,
             "rows": len(rows),
-            "graphs": len(graphs),
+            "graphs": len(graphs or StoredGraphs(place / GRAPHS)),
             "rows_sha256": hashlib.sha256(text.encode()).hexdigest(),
         }
         write_file(place / ROWS, text.encode())
         write_file(place / CARD, (json.dumps(card, indent=2) + "\n").encode())
         told = tuple(f"{n:,} on {m}: {why}" for (m, why), n in left_out.most_common())
-        return Measurements(self.name, graphs, tuple(rows), card_digest(card), told)
+        every = graphs or StoredGraphs(place / GRAPHS)
+        return Measurements(self.name, every, tuple(rows), card_digest(card), told)
+
+    def wanted(self, folder: Path) -> Mapping[str, Sequence[GraphRow]]:
+        """Graphs that are encoded, each with its rows."""
+        by_graph: dict[str, list[GraphRow]] = {}
+        for row in self.rows(folder):
+            by_graph.setdefault(row.graph, []).append(row)
+        return by_graph
+
+    def sized(self, count: int) -> GraphDataset:
+        """The same with as many graphs, where they are drawn and not measured.
+
+        Raises:
+            DataError: tables say which graphs there are.
+        """
+        del count
+        raise DataError(
+            f"{self.name} has the graphs of its rows", hint="--unlabelled is for `graphs`"
+        )
 
     def unknown(self, folder: Path) -> Mapping[tuple[str, str], int]:
         """Rows of the tables that are none of `rows`: how many, by machine and reason."""
@@ -214,7 +239,8 @@ def load(output: Path, name: str, *, only: Iterable[str] = ()) -> Measurements:
         if graph is None:
             raise DataError(f"no graph {graph_name!r}", where=str(place), hint=hint)
         graphs[graph_name] = graph
-    return Measurements(name, graphs, tuple(rows), card_digest(card))
+    every = graphs or StoredGraphs(place / GRAPHS)
+    return Measurements(name, every, tuple(rows), card_digest(card))
 
 
 def card_digest(card: Mapping[str, object]) -> str:

@@ -1,4 +1,4 @@
-"""Mini-batches for networks: every graph is passed once for all rows measured on it."""
+"""Mini-batches for networks: a graph at a batch is passed once for all rows measured on it."""
 
 from __future__ import annotations
 
@@ -139,16 +139,21 @@ GraphEncoder = Callable[[ModelGraph, float], GraphTensors]
 RowEncoder = Callable[[Measurements, GraphRow], "NDArray[np.float64] | Sequence[float]"]
 
 
+GraphAtBatch = tuple[str, int]
+"""A graph's name and the batch that its features are of."""
+
+
 class RowBatches:
-    """Rows of measurements as mini-batches of whole graphs.
+    """Rows of measurements as mini-batches of whole graphs, each at its rows' own batch.
 
     Args:
         data: rows and graphs.
         quantity: what is learned.
-        graph_encoder: features of a graph; called once a graph, at batch 1.
+        graph_encoder: features of a graph; called once for each batch it was measured at.
         row_encoder: features of a row that its graph does not have.
         scale: of ``y``.
         nodes: of a mini-batch, about; equal ones count as often as they occur.
+        rows: of a mini-batch, about, in place of nodes; 0 for by nodes.
         cache: encoded graphs, shared between training and validation.
     """
 
@@ -161,16 +166,20 @@ class RowBatches:
         scale: LogScale,
         *,
         nodes: int = NODES_PER_BATCH,
-        cache: dict[str, GraphTensors] | None = None,
+        rows: int = 0,
+        cache: dict[GraphAtBatch, GraphTensors] | None = None,
     ) -> None:
-        self.data, self.quantity, self.scale, self.nodes = data, quantity, scale, nodes
+        self.data, self.quantity, self.scale = data, quantity, scale
         self.graphs = {} if cache is None else cache
-        self.members: dict[str, list[int]] = {}
+        self.members: dict[GraphAtBatch, list[int]] = {}
         for i, row in enumerate(data.rows):
-            self.members.setdefault(row.graph, []).append(i)
-            if row.graph not in self.graphs:
-                self.graphs[row.graph] = graph_encoder(data.graph(row), 1.0)
+            key = row.graph, row.batch
+            self.members.setdefault(key, []).append(i)
+            if key not in self.graphs:
+                self.graphs[key] = graph_encoder(data.graph(row), float(row.batch))
         self.sizes = {key: self.graphs[key].operators for key in self.members}
+        self.most = rows or nodes
+        self.weights = {k: len(m) for k, m in self.members.items()} if rows else self.sizes
         encoded = [list(map(float, row_encoder(data, row))) for row in data.rows]
         width = len(encoded[0]) if encoded else 0
         self.row = torch.tensor(encoded, dtype=torch.float32).reshape(len(encoded), width)
@@ -184,24 +193,24 @@ class RowBatches:
     def epoch(self, generator: random.Random | None = None) -> Iterator[Batch]:
         """Every row once; shuffled, graphs of about a size together, if a generator is given."""
         keys = sorted(self.members, key=lambda k: (self.sizes[k], k))
-        chunks: list[list[str]] = []
+        chunks: list[list[GraphAtBatch]] = []
         if generator is not None:
             jitter = {k: self.sizes[k] * generator.uniform(0.5, 2.0) for k in keys}
             keys.sort(key=jitter.__getitem__)
-        filled = self.nodes
+        filled = self.most
         for key in keys:
-            size = self.sizes[key]
-            if filled + size > self.nodes:
+            weight = self.weights[key]
+            if filled + weight > self.most:
                 chunks.append([])
                 filled = 0
             chunks[-1].append(key)
-            filled += size
+            filled += weight
         if generator is not None:
             generator.shuffle(chunks)
         for chunk in chunks:
             yield self.collated(chunk)
 
-    def collated(self, keys: Sequence[str]) -> Batch:
+    def collated(self, keys: Sequence[GraphAtBatch]) -> Batch:
         """Graphs and all their rows as one batch."""
         graphs = [self.graphs[k] for k in keys]
         sizes = torch.tensor([len(g.x) for g in graphs])

@@ -1,4 +1,7 @@
-"""Message passing on graphs side by side: the layers and read-outs that the papers name."""
+"""Message passing on graphs side by side: the layers and read-outs that the papers name.
+
+Layers are those of PyTorch Geometric. Read-outs know that a node may stand for several.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,12 @@ from itertools import pairwise
 
 import torch
 from torch import Tensor, nn
+from torch_geometric.nn.conv import GATConv, GCNConv, GINConv, SAGEConv
 
-NEGATIVE_SLOPE = 0.2
+__all__ = (
+    "GATConv", "GCNConv", "gin", "in_degree", "incoming", "perceptron", "pooled", "sage",
+    "softmax_pooled",
+)  # fmt: skip
 
 
 def incoming(x: Tensor, edges: Tensor, nodes: int) -> Tensor:
@@ -26,13 +33,7 @@ def in_degree(edges: Tensor, nodes: int) -> Tensor:
     return torch.bincount(edges[1], minlength=nodes)
 
 
-def with_self_loops(edges: Tensor, nodes: int) -> Tensor:
-    """Edges and one from every node to itself."""
-    each = torch.arange(nodes, device=edges.device)
-    return torch.cat([edges, torch.stack([each, each])], dim=1)
-
-
-class Sage(nn.Module):
+def sage(width_in: int, width_out: int, *, is_normalised: bool = False) -> nn.Module:
     """GraphSAGE with the mean (Hamilton et al., NeurIPS 2017, Algorithm 1): ``W₁x + W₂ mean(x)``.
 
     Args:
@@ -41,75 +42,13 @@ class Sage(nn.Module):
         is_normalised: whether each node's result is divided by its Euclidean norm, as line 7 of the
             algorithm does.
     """
-
-    def __init__(self, width_in: int, width_out: int, *, is_normalised: bool = False) -> None:
-        super().__init__()
-        self.own = nn.Linear(width_in, width_out)
-        self.neighbours = nn.Linear(width_in, width_out, bias=False)
-        self.is_normalised = is_normalised
-
-    def forward(self, x: Tensor, edges: Tensor) -> Tensor:
-        degree = in_degree(edges, len(x)).clamp(min=1)[:, None]
-        out: Tensor = self.own(x) + self.neighbours(
-            incoming(x.index_select(0, edges[0]), edges, len(x)) / degree
-        )
-        return nn.functional.normalize(out, dim=1) if self.is_normalised else out
+    return SAGEConv(width_in, width_out, normalize=is_normalised)
 
 
-class Gcn(nn.Module):
-    """Graph convolution (Kipf and Welling, ICLR 2017, Eq. 2): ``D^-½ (A + I) D^-½ x W``.
-
-    Degrees are those of incoming edges.
-    """
-
-    def __init__(self, width_in: int, width_out: int) -> None:
-        super().__init__()
-        self.linear = nn.Linear(width_in, width_out, bias=False)
-        self.bias = nn.Parameter(torch.zeros(width_out))
-
-    def forward(self, x: Tensor, edges: Tensor) -> Tensor:
-        looped = with_self_loops(edges, len(x))
-        root = in_degree(looped, len(x)).rsqrt()
-        weight = (root[looped[0]] * root[looped[1]])[:, None]
-        h: Tensor = self.linear(x)
-        return incoming(h[looped[0]] * weight, looped, len(x)) + self.bias
-
-
-class Gat(nn.Module):
-    """Graph attention, one head (Veličković et al., ICLR 2018, Eqs. 1, 3 and 4)."""
-
-    def __init__(self, width_in: int, width_out: int) -> None:
-        super().__init__()
-        self.linear = nn.Linear(width_in, width_out, bias=False)
-        self.source = nn.Linear(width_out, 1, bias=False)
-        self.target = nn.Linear(width_out, 1, bias=False)
-        self.bias = nn.Parameter(torch.zeros(width_out))
-
-    def forward(self, x: Tensor, edges: Tensor) -> Tensor:
-        looped = with_self_loops(edges, len(x))
-        h: Tensor = self.linear(x)
-        score = self.source(h)[looped[0]] + self.target(h)[looped[1]]
-        score = nn.functional.leaky_relu(score, NEGATIVE_SLOPE)
-        weight = (score - score.detach().max()).exp()
-        total = incoming(weight, looped, len(x)).clamp(min=1e-30)
-        return incoming(h[looped[0]] * weight, looped, len(x)) / total + self.bias
-
-
-class Gin(nn.Module):
+def gin(width_in: int, width_out: int) -> nn.Module:
     """Graph isomorphism network (Xu et al., ICLR 2019, Eq. 4.1): ``MLP((1 + ε)x + sum(x))``."""
-
-    def __init__(self, width_in: int, width_out: int) -> None:
-        super().__init__()
-        self.epsilon = nn.Parameter(torch.zeros(1))
-        self.mlp = nn.Sequential(
-            nn.Linear(width_in, width_out), nn.ReLU(), nn.Linear(width_out, width_out)
-        )
-
-    def forward(self, x: Tensor, edges: Tensor) -> Tensor:
-        out: Tensor = self.mlp(
-            (1 + self.epsilon) * x + incoming(x.index_select(0, edges[0]), edges, len(x))
-        )
-        return out
+    layers = (nn.Linear(width_in, width_out), nn.ReLU(), nn.Linear(width_out, width_out))
+    return GINConv(nn.Sequential(*layers), train_eps=True)
 
 
 def pooled(

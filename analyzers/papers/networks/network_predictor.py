@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
@@ -15,17 +16,29 @@ from ...graph.model_graph import ModelGraph
 from ...graph.predictor import Budget, GraphPredictor, Say
 from ...graph.rows import GraphRow, Measurements, Quantity
 from ...graph.schema import Schema
-from .batches import Batch, GraphTensors, LogScale, RowBatches, Standard
+from .batches import Batch, GraphAtBatch, GraphTensors, LogScale, RowBatches, Standard
 from .equal_nodes import merged
 from .node_features import Encoding
 from .row_features import ROW, row_features
-from .train import Loss, Step, Trained, TrainRecipe, fit_network, huber, predicted, seeded
+from .train import (
+    Loss,
+    Step,
+    Trained,
+    TrainRecipe,
+    fit_network,
+    huber,
+    one_thread,
+    predicted,
+    seeded,
+)
 
 if TYPE_CHECKING:
     from ...features.classes import Array
 
 NODE, EDGE, WHOLE, ROWS = "node", "edge", "whole", "row"
 LEAST_WIDTH = 16
+AT_BATCH = "graphs at the batch of their rows"
+"""Besides the schemas, what features are of."""
 
 
 def squared(network: nn.Module, batch: Batch) -> Tensor:
@@ -36,8 +49,7 @@ def squared(network: nn.Module, batch: Batch) -> Tensor:
 class NetworkPredictor(GraphPredictor):
     """A predictor that is one network, called with a `Batch`, ``[rows]`` of the log of a quantity.
 
-    A graph is encoded once, at batch 1, and passed once for all of its rows; the batch is a feature
-    of the row, as every count that grows with it grows linearly.
+    A graph is encoded at each batch that it was measured at, and passed once for all rows of it.
 
     Attributes:
         encoding: what is read of a graph.
@@ -45,7 +57,8 @@ class NetworkPredictor(GraphPredictor):
             passed once; 0 to pass every one.
         hidden: width in the paper.
         recipe: of the training, as in the paper.
-        short: recipe of runs with less than the paper's time and width; None keeps the paper's.
+        ours: recipe for an hour of a core in place of the paper's days.
+        is_faithful: whether recipe and sums are the paper's.
         loss: of a batch.
     """
 
@@ -53,12 +66,13 @@ class NetworkPredictor(GraphPredictor):
     layers: int = 0
     hidden: ClassVar[int]
     recipe: ClassVar[TrainRecipe]
-    short: ClassVar[TrainRecipe | None] = None
+    ours: ClassVar[TrainRecipe]
     loss: ClassVar[Loss] = staticmethod(huber)
 
     def __init__(self, variant: str = "", quantity: Quantity = Quantity.TIME) -> None:
         super().__init__(variant, quantity)
         self.width = self.hidden
+        self.is_faithful = False
         self.standards: dict[str, Standard] = {}
         self.scale = LogScale(0.0, 1.0)
         self.made: nn.Module | None = None
@@ -74,21 +88,27 @@ class NetworkPredictor(GraphPredictor):
         return budget
 
     def fit(self, train: Measurements, validation: Measurements, budget: Budget, say: Say) -> None:
-        """Standardise by the rows trained on, then train."""
+        """Standardise by the rows trained on, then train on one core."""
         seeded(budget.seed)
+        self.is_faithful = budget.is_faithful
         self.width = max(round(self.hidden * budget.scale), LEAST_WIDTH)
         self.scale = LogScale.of(train.values(self.quantity).tolist())
+        cache: dict[GraphAtBatch, GraphTensors] = {}
         self._standardise(train)
         used = {r.graph for r in (*train.rows, *validation.rows)}
-        rest = self.prepare({n: train.graphs[n] for n in sorted(used)}, budget, say)
-        self.made = self.network()
-        cache: dict[str, GraphTensors] = {}
-        is_short = budget.is_short or budget.scale < 1
-        recipe = self.short if is_short and self.short is not None else self.recipe
-        self.trained = fit_network(
-            self.made, self.batches(train, cache), self.batches(validation, cache), recipe, rest,
-            say, loss=type(self).loss, step=self.step(train, recipe, budget.seed),
-        )  # fmt: skip
+        recipe = self.recipe if budget.is_faithful else self.ours
+        if budget.epochs is not None:
+            recipe = replace(recipe, epochs=budget.epochs)
+        with one_thread():
+            rest = self.prepare({n: train.graphs[n] for n in sorted(used)}, budget, say)
+            self.made = self.network()
+            self.trained = fit_network(
+                self.made,
+                self.batches(train, cache, recipe.rows),
+                self.batches(validation, cache),
+                recipe, rest, say,
+                loss=type(self).loss, step=self.step(train, recipe, budget.seed),
+            )  # fmt: skip
 
     def step(self, train: Measurements, recipe: TrainRecipe, seed: int) -> Step | None:
         """One update of the supervised training; None for that by ``loss``."""
@@ -99,13 +119,16 @@ class NetworkPredictor(GraphPredictor):
         """The quantity of every row."""
         if self.made is None:
             raise PerfcError(f"{self.name} is not trained", hint="call fit first")
-        return predicted(self.made, self.batches(data, {}))
+        with one_thread():
+            return predicted(self.made, self.batches(data, {}))
 
-    def batches(self, data: Measurements, cache: dict[str, GraphTensors]) -> RowBatches:
-        """Rows as mini-batches of standardised graphs."""
+    def batches(
+        self, data: Measurements, cache: dict[GraphAtBatch, GraphTensors], rows: int = 0
+    ) -> RowBatches:
+        """Rows as mini-batches of standardised graphs, of so many rows where that is said."""
         return RowBatches(
-            data, self.quantity, self.passed, self._row, self.scale, cache=cache
-        )  # fmt: skip
+            data, self.quantity, self.passed, self._row, self.scale, rows=rows, cache=cache
+        )
 
     def passed(self, graph: ModelGraph, batch: float) -> GraphTensors:
         """One graph as the network is given it: standardised, equal operators once."""
@@ -136,7 +159,11 @@ class NetworkPredictor(GraphPredictor):
         return standardised
 
     def _standardise(self, train: Measurements) -> None:
-        raw = [self.raw(train.graphs[n], 1.0) for n in sorted({r.graph for r in train.rows})]
+        # one batch says what columns are like, and a fourth of the tables is enough to hold at once
+        batches: dict[str, int] = {}
+        for row in train.rows:
+            batches[row.graph] = max(batches.get(row.graph, 0), row.batch)
+        raw = [self.raw(train.graphs[name], batches[name]) for name in sorted(batches)]
         rows = torch.tensor([row_features(train, r) for r in train.rows], dtype=torch.float32)
         self.standards = {
             NODE: plain_indicators(Standard.of([g.x for g in raw]), self.encoding.nodes),
@@ -172,6 +199,7 @@ class NetworkPredictor(GraphPredictor):
             "schemas": self.digests(),
             "width": self.width,
             "width_of_the_paper": self.hidden,
+            "is_faithful": self.is_faithful,
             "scale": [self.scale.mean, self.scale.deviation],
             "epochs": ran.epochs if ran else 0,
             "seconds": round(ran.seconds, 1) if ran else 0.0,
@@ -180,7 +208,7 @@ class NetworkPredictor(GraphPredictor):
     def digests(self) -> list[str]:
         """Of everything the network reads."""
         read = self.encoding
-        return [s.digest for s in (read.nodes, read.edges, read.whole, ROW)]
+        return [*(s.digest for s in (read.nodes, read.edges, read.whole, ROW)), AT_BATCH]
 
     def restore(self, arrays: Mapping[str, Array], meta: Mapping[str, Any]) -> None:
         """Weights of the same features.
@@ -191,6 +219,7 @@ class NetworkPredictor(GraphPredictor):
         if list(meta["schemas"]) != self.digests():
             raise PerfcError(f"weights of {self.name} read other features", hint="train it anew")
         self.width = int(meta["width"])
+        self.is_faithful = bool(meta["is_faithful"])
         self.scale = LogScale(*map(float, meta["scale"]))
         for part in (NODE, EDGE, WHOLE, ROWS):
             if f"standard.{part}.mean" in arrays:
@@ -218,12 +247,14 @@ def plain_indicators(standard: Standard, schema: Schema) -> Standard:
     )
 
 
-def head(width_in: int, width: int, dropout: float = 0.0, layers: int = 2) -> nn.Sequential:
-    """Fully connected layers and a last one to a single number."""
+def head(
+    width_in: int, width: int, dropout: float = 0.0, layers: int = 2, outputs: int = 1
+) -> nn.Sequential:
+    """Fully connected layers and a last one to a single number, or to several."""
     from .message_passing import perceptron
 
     widths = (width_in, *[width] * layers)
-    return Exact(*perceptron(widths, dropout), nn.Linear(width, 1))
+    return Exact(*perceptron(widths, dropout), nn.Linear(width, outputs))
 
 
 class Exact(nn.Sequential):

@@ -13,7 +13,7 @@ from .network_predictor import head
 from .row_features import ROW
 
 PER = 100.0
-"""Embeddings of operators are summed in hundreds, so that the sum of a usual graph is near 1."""
+"""Our embeddings are summed in hundreds of operators, so that a usual graph's sum is near 1."""
 DROPOUT = 0.05
 
 
@@ -25,24 +25,39 @@ class SummedNetwork(nn.Module):
         whole: numbers of the graph's vector.
         width: of every layer, 512 in the papers.
         layers: fully connected ones.
+        per: operators that embeddings are summed in; 1 in the papers.
+        outputs: numbers a row.
     """
 
     def __init__(
-        self, blocks: Iterable[nn.Module], whole: int, width: int, *, layers: int = 2
+        self,
+        blocks: Iterable[nn.Module],
+        whole: int,
+        width: int,
+        *,
+        layers: int = 2,
+        per: float = PER,
+        outputs: int = 1,
     ) -> None:
         super().__init__()
+        self.per = per
         self.blocks = nn.ModuleList(blocks)
         self.dropout = nn.Dropout(DROPOUT)
         read = (width if len(self.blocks) else 0) + whole + len(ROW)
-        self.head = head(read, width, DROPOUT, layers)
+        self.head = head(read, width, DROPOUT, layers, outputs)
 
     def forward(self, batch: Batch) -> Tensor:
+        return self.every(batch).squeeze(1)
+
+    def every(self, batch: Batch) -> Tensor:
+        """``[rows, outputs]``."""
         assert batch.u is not None
         parts, x = [batch.u], batch.x
         for block in self.blocks:
             x = self.dropout(torch.relu(block(x, batch.edge_index)))
         if len(self.blocks):
-            parts.append(pooled(x, batch.graph_of_node, batch.graphs, "sum", batch.count) / PER)
+            total = pooled(x, batch.graph_of_node, batch.graphs, "sum", batch.count)
+            parts.append(total / self.per)
         embedding = torch.cat(parts, dim=1)[batch.graph_of_row]
         out: Tensor = self.head(torch.cat([embedding, batch.row], dim=1))
-        return out.squeeze(1)
+        return out

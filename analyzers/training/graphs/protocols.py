@@ -11,7 +11,13 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from ...graph.rows import GraphRow, Measurements
-from ...tables.architectures import SEEDS, Part, random_architectures, unseen_families
+from ...tables.architectures import (
+    SEEDS,
+    Part,
+    random_architectures,
+    unseen_families,
+    within_families,
+)
 
 SAMPLES = 32
 """Rows of a new machine that a transfer may see, each of another architecture."""
@@ -24,6 +30,8 @@ class Protocol(Enum):
     """Architectures, drawn at random, 70 : 15 : 15."""
     FAMILY = "family"
     """Architectures of families that nothing was trained on."""
+    WITHIN_FAMILIES = "within-families"
+    """Architectures, 30 % of each family; TraPPM's."""
     DEVICE = "device"
     """The machine; its architectures were seen on others."""
     TRANSFER = "transfer"
@@ -40,6 +48,7 @@ class Protocol(Enum):
 SPLITS: Mapping[Protocol, Callable[[Iterable[str], int], Mapping[str, Part]]] = {
     Protocol.RANDOM: random_architectures,
     Protocol.FAMILY: unseen_families,
+    Protocol.WITHIN_FAMILIES: within_families,
 }
 
 

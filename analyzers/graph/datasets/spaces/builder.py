@@ -9,15 +9,17 @@ from perfc.errors import PerfcError
 from perfc.ir.dim import Dim, symbol
 from perfc.ir.graph import Graph, Inputs, Module, Node, SymbolDecl, Value, Weight
 from perfc.ir.known import Known
-from perfc.ir.ops.activation import Relu
+from perfc.ir.ops.activation import Gelu, HardSigmoid, HardSwish, Relu, Sigmoid
 from perfc.ir.ops.conv import Conv
 from perfc.ir.ops.elementwise import Add, Mul
 from perfc.ir.ops.global_pool import GlobalAveragePool
-from perfc.ir.ops.matmul import Gemm
+from perfc.ir.ops.matmul import Gemm, MatMul
 from perfc.ir.ops.movement import Transpose
-from perfc.ir.ops.normalization import BatchNormalization
+from perfc.ir.ops.normalization import BatchNormalization, LayerNormalization
 from perfc.ir.ops.pool import AveragePool, MaxPool
+from perfc.ir.ops.reduce import ReduceMean
 from perfc.ir.ops.slice import Concat, Slice
+from perfc.ir.ops.softmax import Softmax
 from perfc.ir.ops.view import Flatten, Reshape
 from perfc.ir.types import DType, TensorType
 
@@ -98,6 +100,11 @@ class Builder:
             op, x, self.weight(channels, self.channels(x) // groups, window, window)
         )  # fmt: skip
 
+    def patch(self, x: Value, channels: int, size: int) -> Value:
+        """A convolution of windows that do not overlap; what is left at the edges is cut off."""
+        op = Conv(group=1, kernel_shape=(size,) * 2, pads=(0,) * 4, strides=(size,) * 2)
+        return self.apply(op, x, self.weight(channels, self.channels(x), size, size))
+
     def batch_norm(self, x: Value) -> Value:
         """Normalisation with stored statistics."""
         stored = [self.weight(self.channels(x)) for _ in range(4)]
@@ -106,6 +113,68 @@ class Builder:
     def relu(self, x: Value) -> Value:
         """Rectification."""
         return self.apply(Relu(), x)
+
+    def sigmoid(self, x: Value) -> Value:
+        """Logistic function."""
+        return self.apply(Sigmoid(), x)
+
+    def hard_sigmoid(self, x: Value) -> Value:
+        """The same by straight lines."""
+        return self.apply(HardSigmoid(), x)
+
+    def silu(self, x: Value) -> Value:
+        """``x * sigmoid(x)``."""
+        return self.mul(x, self.sigmoid(x))
+
+    def hard_swish(self, x: Value) -> Value:
+        """The same by straight lines."""
+        return self.apply(HardSwish(), x)
+
+    def gelu(self, x: Value) -> Value:
+        """Gaussian error linear unit."""
+        return self.apply(Gelu(), x)
+
+    def mul(self, x: Value, y: Value) -> Value:
+        """The product, element by element."""
+        return self.apply(Mul(), x, y)
+
+    def scaled(self, x: Value, *shape: int) -> Value:
+        """A product with a stored tensor."""
+        return self.mul(x, self.weight(*shape))
+
+    def layer_norm(self, x: Value) -> Value:
+        """Normalisation of the last axis."""
+        width = self.extents(x)[-1]
+        return self.apply(LayerNormalization(axis=-1), x, self.weight(width), self.weight(width))
+
+    def dense(self, x: Value, width: int) -> Value:
+        """A product of the last axis with stored weights, and a bias."""
+        product = self.apply(MatMul(), x, self.weight(self.extents(x)[-1], width))
+        return self.apply(Add(), product, self.weight(width))
+
+    def matmul(self, x: Value, y: Value) -> Value:
+        """The product of two tensors that are computed."""
+        return self.apply(MatMul(), x, y)
+
+    def softmax(self, x: Value) -> Value:
+        """Over the last axis."""
+        return self.apply(Softmax(axis=-1), x)
+
+    def reshape(self, x: Value, *extents: int) -> Value:
+        """Other extents behind the batch."""
+        return self.apply(Reshape(), x, self.constant(0, *extents))
+
+    def merged(self, x: Value, *extents: int) -> Value:
+        """These last extents; all before them are one with the batch."""
+        return self.apply(Reshape(), x, self.constant(-1, *extents))
+
+    def transpose(self, x: Value, *order: int) -> Value:
+        """Axes in another order, the batch included."""
+        return self.apply(Transpose(perm=order), x)
+
+    def mean(self, x: Value, *axes: int, keepdims: bool = False) -> Value:
+        """Over axes."""
+        return self.apply(ReduceMean(keepdims=int(keepdims)), x, self.constant(*axes))
 
     def add(self, *terms: Value) -> Value:
         """The sum, term by term."""
@@ -152,9 +221,17 @@ class Builder:
 
     def classify(self, x: Value, classes: int) -> Value:
         """Mean of each feature map, then a dense layer."""
-        pooled = self.apply(Flatten(axis=1), self.apply(GlobalAveragePool(), x))
+        pooled = self.apply(Flatten(axis=1), self.global_pool(x))
+        return self.gemm(pooled, classes)
+
+    def global_pool(self, x: Value) -> Value:
+        """Mean of each feature map."""
+        return self.apply(GlobalAveragePool(), x)
+
+    def gemm(self, x: Value, classes: int) -> Value:
+        """A dense layer of a matrix."""
         weight = self.weight(classes, self.channels(x))
-        return self.apply(Gemm(transB=1), pooled, weight, self.weight(classes))
+        return self.apply(Gemm(transB=1), x, weight, self.weight(classes))
 
     def module(self, output: Value) -> Module:
         """The network with one output."""

@@ -1,0 +1,97 @@
+"""What `perfc eval papers` does: trains in several processes, then writes the page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from functools import partial
+from multiprocessing import get_context
+from pathlib import Path
+
+from ...graph.predictor import Say
+from ...graph.store import write_file
+from .page import INTRODUCTION, Done, page, write_charts
+from .published import PaperTable
+from .runs import PRESETS, Job, chosen_rows, jobs, run, stored
+
+
+def reproduce(
+    tables: Sequence[PaperTable], wanted: Sequence[Job], folder: Path, processes: int, say: Say
+) -> None:
+    """Train what is not there yet; each training is a process's own and is written when it ends.
+
+    Args:
+        tables: for messages.
+        wanted: trainings.
+        folder: of the results.
+        processes: at once, a core each.
+        say: is told what ended.
+
+    Raises:
+        DataError: a data set is not built.
+    """
+    for rows in {job.table.rows: job for job in wanted}.values():
+        # a data set that is not built is said before hours of training
+        chosen_rows(rows)
+    missing = [job for job in wanted if stored(folder, job) is None]
+    say(
+        f"{len(tables)} tables, {len(wanted)} trainings, {len(wanted) - len(missing)} there already"
+    )
+    if processes <= 1:
+        for count, job in enumerate(missing, 1):
+            run(job, folder, say)
+            say(f"{count} of {len(missing)}: {job.key}")
+        return
+    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
+        running = {pool.submit(partial(run, job, folder, _silent)): job for job in missing}
+        for count, future in enumerate(as_completed(running), 1):
+            future.result()
+            say(f"{count} of {len(missing)}: {running[future].key}")
+
+
+def _silent(line: str) -> None:
+    del line
+
+
+def written(
+    tables: Sequence[PaperTable],
+    seeds: Sequence[int],
+    graphs: Path,
+    folder: Path,
+    preset: str,
+    origin: str,
+    *,
+    is_faithful: bool,
+    has_charts: bool,
+) -> Path:
+    """The page of what was trained, with its charts beside it; lines without a result are bare."""
+    found = []
+    charts = {}
+    for table in tables:
+        done = []
+        for line in table.lines:
+            results = [
+                stored(folder, Job(table, line, seed, graphs, preset, is_faithful))
+                for seed in seeds
+            ]
+            done.append(Done(line, tuple(r for r in results if r is not None)))
+        found.append((table, done))
+        charts[table.key] = write_charts(table, done, folder) if has_charts else []
+    chosen = PRESETS[preset]
+    introduction = INTRODUCTION.format(scale=chosen.scale, limit_s=chosen.limit_s)
+    path = folder / "papers.md"
+    write_file(path, page(found, introduction, origin, charts).encode())
+    return path
+
+
+def every_job(
+    tables: Sequence[PaperTable],
+    seeds: Sequence[int],
+    graphs: Path,
+    preset: str,
+    *,
+    is_faithful: bool,
+) -> list[Job]:
+    """Trainings of all tables; seeds in turn, so that an early end has one of each."""
+    chosen = [list(jobs(tables, (seed,), graphs, preset, is_faithful)) for seed in seeds]
+    return [job for of_seed in chosen for job in of_seed]

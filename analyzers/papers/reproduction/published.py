@@ -1,0 +1,141 @@
+"""What a paper's table says, and how the same is asked of the rows there are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from enum import Enum
+from functools import cache
+
+from perfc.declared import modules
+from perfc.errors import PerfcError
+from perfc.ir.record import record
+
+from ...graph.rows import GraphRow, Quantity
+from ...steps.setting import Mode
+from ...training.graphs.protocols import Protocol
+
+
+class Metric(Enum):
+    """What a column states."""
+
+    MAPE = "mape"
+    WITHIN_10 = "within_10"
+    RMSE = "rmse"
+    TAU = "tau"
+
+
+class Rows(Enum):
+    """Which rows stand for those of a paper: one machine, as the papers have it."""
+
+    STEPS = "training steps on the RTX 3090"
+    RUNS = "inference on the RTX 3090"
+    BOTH = "inference and training steps on the RTX 3090"
+    MACHINES = "inference on two machines"
+    ENERGY = "training steps of EC-NAS with time, energy and power"
+
+    @property
+    def dataset(self) -> str:
+        """The data set that has them."""
+        return "ecnas" if self is Rows.ENERGY else "timm"
+
+    @property
+    def keeps(self) -> Callable[[GraphRow], bool]:
+        """Whether a row is one of them."""
+        return KEPT[self]
+
+
+EAGER = (Mode.EAGER,)
+MACHINE = "rtx3090"
+KEPT: Mapping[Rows, Callable[[GraphRow], bool]] = {
+    Rows.STEPS: lambda r: r.target == MACHINE and r.setting.mode is Mode.TRAINING,
+    Rows.RUNS: lambda r: r.target == MACHINE and r.setting.mode in EAGER,
+    Rows.BOTH: lambda r: r.target == MACHINE and r.setting.mode in (*EAGER, Mode.TRAINING),
+    Rows.MACHINES: lambda r: r.target in (MACHINE, "rtx4090") and r.setting.mode in EAGER,
+    Rows.ENERGY: lambda r: True,
+}
+
+
+@record
+class Column:
+    """A number of every line.
+
+    Args:
+        label: as the paper calls it.
+        slice: of the tested rows, as the bench names them; ``all rows`` by default.
+        metric: of them.
+    """
+
+    label: str
+    slice: str = "all rows"
+    metric: Metric = Metric.MAPE
+
+
+@record
+class Line:
+    """A predictor, and what the paper says of it.
+
+    Args:
+        label: as the paper calls it.
+        predictor: ours of the same, ``NAME`` or ``NAME:VARIANT``.
+        published: one number a column; None where the paper has none.
+        share: of the architectures that it is trained on.
+        epochs: that the paper trains; None for the recipe's.
+    """
+
+    label: str
+    predictor: str
+    published: tuple[float | None, ...] = ()
+    share: float = 1.0
+    epochs: int | None = None
+
+
+@record
+class PaperTable:
+    """A table or a figure of a paper.
+
+    Args:
+        key: unique, a file name.
+        paper: it is from.
+        name: ``Table 4.4, page 48``.
+        title: what it shows.
+        rows: that stand for the paper's.
+        columns: of every line.
+        lines: predictors.
+        protocol: how rows are held out.
+        quantity: that is predicted.
+        samples: rows of a new machine that are seen, where the protocol has any.
+        note: how it differs from the paper's.
+    """
+
+    key: str
+    paper: str
+    name: str
+    title: str
+    rows: Rows
+    columns: tuple[Column, ...]
+    lines: tuple[Line, ...]
+    protocol: Protocol = Protocol.RANDOM
+    quantity: Quantity = Quantity.TIME
+    samples: int = 32
+    note: str = ""
+
+
+def tables(papers: tuple[str, ...] = ()) -> Iterator[PaperTable]:
+    """All tables, or those of some papers.
+
+    Raises:
+        PerfcError: no such paper.
+    """
+    known = every_table()
+    names = dict.fromkeys(t.paper for t in known)
+    for paper in papers:
+        if paper not in names:
+            raise PerfcError(f"no paper {paper!r}", hint=f"there are {', '.join(names)}")
+    yield from (t for t in known if not papers or t.paper in papers)
+
+
+@cache
+def every_table() -> tuple[PaperTable, ...]:
+    """Those that the files of ``tables`` declare."""
+    here = modules("perfc.analyzers.papers.reproduction.tables")
+    return tuple(table for module in here for table in getattr(module, "TABLES", ()))

@@ -1,0 +1,1 @@
+"""One paper, one file with its tables."""

@@ -1,0 +1,133 @@
+"""Graphs of timm's models as files, which its benchmark's rows are predicted from."""
+
+from __future__ import annotations
+
+import gzip
+import io
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from perfc.errors import MissingExtraError, PerfcError
+from perfc.extras import install
+from perfc.frontend.torch_module import as_run, unheard, why
+from perfc.whole_file import write_whole
+
+EXAMPLES = 2
+"""Batch of the export: exporters take 1 for an extent that broadcasts."""
+KEPT_ELEMENTS = 64
+"""Of a stored tensor that keeps its contents; larger ones keep name, type and shape."""
+STRIPPED = "stripped"
+"""External file that larger ones point to, and that is never written."""
+Say = Callable[[str], None]
+
+
+def export(pairs: Iterable[tuple[str, int]], folder: Path, say: Say) -> list[tuple[str, str]]:
+    """Write ``timm__NAME__SIZE.onnx.gz`` for models at sizes, those that are there left alone.
+
+    Args:
+        pairs: names of models, with the height and width of their images.
+        folder: of the files.
+        say: is told of each.
+
+    Returns:
+        What could not be exported, and why.
+
+    Raises:
+        MissingExtraError: timm or PyTorch's exporter is not installed.
+    """
+    create_model = creator()
+    failed: list[tuple[str, str]] = []
+    for name, size in pairs:
+        path = folder / f"timm__{name}__{size}.onnx.gz"
+        if path.is_file():
+            continue
+        try:
+            content = exported(create_model, name, size)
+        except PerfcError as error:
+            failed.append((path.name, str(error)))
+            continue
+        folder.mkdir(parents=True, exist_ok=True)
+        write_whole(path, content)
+        say(str(path))
+    return failed
+
+
+def creator() -> Callable[..., Any]:
+    """The function of timm that builds a model.
+
+    Raises:
+        MissingExtraError: it, or what it needs, is not installed.
+    """
+    try:
+        import onnxscript  # noqa: F401
+        from timm import create_model
+    except ImportError as error:
+        hint = install("timm")
+        raise MissingExtraError(f"timm's models need {error.name}", hint=hint) from None
+    found: Callable[..., Any] = create_model
+    return found
+
+
+def exported(create_model: Callable[..., Any], name: str, size: int) -> bytes:
+    """A model as a compressed ONNX file without weights, its batch a symbol.
+
+    Raises:
+        PerfcError: timm cannot build it, or PyTorch cannot export it.
+    """
+    import torch
+
+    with unheard():
+        try:
+            model = built(create_model, name, size)
+            given = torch.zeros(EXAMPLES, channels(model), size, size)
+            shapes = ({0: torch.export.Dim("batch", min=1, max=1 << 16)},)
+            with as_run(model):
+                program = torch.onnx.export(
+                    model, (given,), dynamo=True, optimize=False, verbose=False,
+                    dynamic_shapes=shapes,
+                )  # fmt: skip
+        except Exception as error:
+            raise PerfcError(f"{name} at {size} cannot be exported: {why(error)}") from None
+    if program is None:
+        raise PerfcError(f"PyTorch exported nothing of {name}")
+    return compressed(stripped(program.model_proto))
+
+
+def built(create_model: Callable[..., Any], name: str, size: int) -> Any:
+    """The model, told its size where it takes one; its weights are as they are initialised."""
+    with suppress(TypeError):
+        return create_model(name, img_size=size, exportable=True)
+    return create_model(name, exportable=True)
+
+
+def channels(model: Any) -> int:
+    """Of its images."""
+    config = getattr(model, "default_cfg", None) or {}
+    return int(config.get("input_size", (3,))[0])
+
+
+def stripped(proto: Any) -> Any:
+    """The same file with the contents of large stored tensors left out."""
+    from onnx import TensorProto
+
+    for tensor in proto.graph.initializer:
+        count = 1
+        for extent in tensor.dims:
+            count *= extent
+        if count <= KEPT_ELEMENTS:
+            continue
+        kept = TensorProto(name=tensor.name, data_type=tensor.data_type, dims=tensor.dims)
+        kept.data_location = TensorProto.EXTERNAL
+        kept.external_data.add(key="location", value=STRIPPED)
+        tensor.CopyFrom(kept)
+    return proto
+
+
+def compressed(proto: Any) -> bytes:
+    """Of a file, the same every time."""
+    buffer = io.BytesIO()
+    with gzip.GzipFile(fileobj=buffer, mode="wb", mtime=0) as stream:
+        stream.write(proto.SerializeToString())
+    return buffer.getvalue()

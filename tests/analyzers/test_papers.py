@@ -1,0 +1,102 @@
+"""The papers' tables and elements: what is declared holds, and small trainings fill a page."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from perfc.analyzers.graph.datasets.unlabelled import Unlabelled, drawn
+from perfc.analyzers.graph.predictor import predictor
+from perfc.analyzers.graph.store import StoredGraphs
+from perfc.analyzers.papers.elements import Standing, page, seeds
+from perfc.analyzers.papers.reproduction.published import Metric, every_table, tables
+from perfc.analyzers.tables.architectures import Part, family, within_families
+from perfc.errors import PerfcError
+
+from .graph_rows import measurements
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_every_file_of_an_element_exists_and_whoever_differs_says_why() -> None:
+    for seed in seeds():
+        for element in seed.elements:
+            assert all((ROOT / name).exists() for name in element.files), element
+            assert bool(element.why) is (element.standing is not Standing.FAITHFUL), element
+            assert bool(element.files) is (element.standing is not Standing.MISSING), element
+
+
+def test_the_page_of_elements_is_that_of_the_code() -> None:
+    assert (ROOT / "docs" / "elements.md").read_text(encoding="utf-8") == page()
+
+
+def test_every_line_of_a_table_has_as_many_published_numbers_as_columns() -> None:
+    for table in every_table():
+        for line in table.lines:
+            assert len(line.published) in (0, len(table.columns)), (table.key, line)
+
+
+def test_every_predictor_of_a_table_is_there() -> None:
+    pytest.importorskip("torch_geometric")
+    for name in {line.predictor for table in every_table() for line in table.lines}:
+        assert predictor(name).name == name.partition(":")[0]
+
+
+def test_an_unknown_paper_is_refused() -> None:
+    with pytest.raises(PerfcError, match="dippm"):
+        list(tables(("dipm",)))
+
+
+def test_families_are_divided_seventy_to_thirty() -> None:
+    names = [f"{word}_{i}" for word in ("vit", "swin", "resnet") for i in range(20)]
+    parts = within_families(names, 0)
+    for word in ("vit", "swin", "resnet"):
+        mine = [part for name, part in parts.items() if family(name) == word]
+        assert [mine.count(p) for p in (Part.TRAIN, Part.VALIDATION, Part.TEST)] == [12, 2, 6]
+    assert within_families(names, 1) != parts
+
+
+def test_drawn_graphs_are_the_same_every_time_and_computable(tmp_path: Path) -> None:
+    pool = Unlabelled().sized(24)
+    assert list(pool.wanted(tmp_path)) == list(pool.wanted(tmp_path))
+    kinds = {name.partition(".")[0] for name in pool.wanted(tmp_path)}
+    assert {"cell101", "cell201", "vgg", "resnet"} <= kinds
+    data = pool.build(tmp_path, tmp_path / "out", lambda line: None)
+    assert isinstance(data.graphs, StoredGraphs)
+    assert len(data.graphs) == 24
+    assert len(data.rows) == 0
+    assert all(graph.ops.at(8)["mac"].sum() > 0 for graph in data.graphs.values())
+
+
+@pytest.mark.parametrize("name", ["vgg", "densenet", "efficientnet", "swin", "poolformer"])
+def test_a_family_is_drawn_at_several_sizes(name: str) -> None:
+    sizes = {drawn(name, seed).graph.inputs[0].type for seed in range(8)}
+    assert len(sizes) > 2
+
+
+def test_a_result_is_trained_once_and_shown_beside_the_paper(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("torch_geometric")
+    from perfc.analyzers.papers.reproduction import command, runs
+    from perfc.analyzers.papers.reproduction.page import shown
+
+    monkeypatch.setattr(command, "chosen_rows", lambda job: measurements())
+    monkeypatch.setattr(runs, "chosen_rows", lambda job: replace(measurements(), digest="rows"))
+    table = next(t for t in every_table() if t.key == "dippm-table-4-4")
+    table = replace(table, lines=table.lines[3:])
+    wanted = command.every_job([table], (0,), tmp_path, "smoke", is_faithful=True)
+    assert [job.line.predictor for job in wanted] == ["pmgns:mlp", "pmgns"]
+    for _ in range(2):
+        command.reproduce([table], wanted, tmp_path, 1, lambda line: None)
+    assert len(list((tmp_path / "results").glob("*.json"))) == 2
+    path = command.written(
+        [table], (0,), tmp_path, tmp_path, "smoke", "", is_faithful=True, has_charts=False
+    )
+    text = path.read_text(encoding="utf-8")
+    stored = runs.stored(tmp_path, wanted[1])
+    assert stored is not None
+    mape = stored["slices"]["all rows"]["mape"]
+    assert f"| GraphSAGE | {shown(mape, Metric.MAPE)} | 16.0% |" in text
