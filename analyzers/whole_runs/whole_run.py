@@ -25,6 +25,7 @@ from ..runs.prediction import PredictionTable
 from ..runs.recurrence import chained_s
 from ..runs.run_table import leading_extent, stored_element
 from ..steps.setting import PRECISIONS, Setting, is_measured_whole
+from .summed_steps import widened
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -75,7 +76,7 @@ def with_whole(
     """
     table = replace(table, notes=(*table.notes, *unheard(deployment)))
     if predictor == KERNELS or not table.kernels:
-        return table
+        return widened(table) if deployment.train and table.kernels else table
     if predictor:
         return joined(table, [asked(table, predictor, source, execution, deployment)])
     heard = list[CandidateRun]()
@@ -94,7 +95,8 @@ def with_whole(
             table = replace(table, notes=(*table.notes, f"{note}: {left_out}"))
     heard.sort(key=lambda run: (bool(run.withheld), run.doubt))
     if not heard or heard[0].withheld:
-        return replace(table, others=tuple(heard))
+        table = replace(table, others=tuple(heard))
+        return widened(table) if deployment.train else table
     return joined(table, heard)
 
 

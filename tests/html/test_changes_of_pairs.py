@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-from typing import Any
-
 import pytest
 
-from perfc.html.comparison import Row
+from perfc.html.comparison import Pair
 
 
 @pytest.mark.parametrize(
@@ -18,5 +15,4 @@ from perfc.html.comparison import Row
     ],
 )  # fmt: skip
 def test_what_rounding_makes_is_no_change(old_s: float, new_s: float, delta_s: float) -> None:
-    pair: Any = SimpleNamespace(old=(1,), new=(1,))
-    assert Row(pair, old_s, new_s).delta_s == pytest.approx(delta_s, rel=1e-3, abs=1e-30)
+    assert Pair((1,), (1,), old_s, new_s).delta_s == pytest.approx(delta_s, rel=1e-3, abs=1e-30)

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from perfc.comparison.prices import HourlyPrice, Prices
 from perfc.errors import ParseError
+from perfc.expenses import Offer, Prices, Region, region_named
 from perfc.machine import load_machine
 from perfc.passes.runtimes import Batching
 from perfc.serving import Load, apart, arrivals, llm, power
@@ -23,7 +23,7 @@ from perfc.serving.host import FEW, HostLaw, amounts
 from perfc.serving.memory import Demand, MemoryPlan
 from perfc.serving.metrics import Quantiles, Throughput, latencies, middle, throughput, written
 from perfc.serving.scheduler import Chunk, Limits, Scheduler
-from perfc.serving.search import Setting, Slo, _best, _cost, _front, _holds, steady
+from perfc.serving.search import Setting, Slo, _best, _front, _holds, cost_of, steady
 from perfc.serving.service import Band, _band, waited
 from perfc.serving.simulate import Run, Served, Stride, simulate
 
@@ -407,7 +407,8 @@ def test_throughput_by_hand() -> None:
 
 def test_a_server_takes_its_part_of_each_wait() -> None:
     law = HostLaw(request_s=0.1, queue=1.5)
-    (found,) = waited(run_of(served(1.0, 3.0, 7.0, 5)), law).served
+    engine: Any = SimpleNamespace(law=law, launches=0)
+    (found,) = waited(run_of(served(1.0, 3.0, 7.0, 5)), engine).served
     assert found.ttft_s == pytest.approx(0.1 + 1.5 * 2)
     assert found.tpot_s == pytest.approx(1.0), "tokens after the first are as before"
 
@@ -441,11 +442,11 @@ def test_states_take_room_and_tokens_whole_pages() -> None:
 
 
 def test_tokens_cost_their_hours_and_their_energy() -> None:
-    price = HourlyPrice(3.6, "EUR", "us", "2026-01-01")
+    price = Offer(3.6, "EUR", "us", "2026-01-01")
     assert power.price_per_million(price, 100.0) == pytest.approx(10.0)
     rate = Throughput(400.0, 0.0, 0.0, 2)
     run = run_of(served(0, 1, 2, 30), served(0, 1, 2, 20))
-    grid = power.Grid("here", 100.0, "who", "2026-01-02")
+    grid = Region("here", 100.0, "who", "2026-01-02")
     found = power.expenses(100.0, rate, run, H100, Prices({H100.name: price}), grid)
     assert found.energy_j_per_token == 2.0
     # two million joules are 0.5556 kWh
@@ -467,9 +468,9 @@ def test_tokens_cost_their_hours_and_their_energy() -> None:
 
 
 def test_a_grid_is_one_of_the_table() -> None:
-    assert power.grid_named("world").carbon_g_per_kwh > 300
-    with pytest.raises(ParseError, match="no grid 'moon'"):
-        power.grid_named("moon")
+    assert region_named("world").carbon_g_per_kwh > 300
+    with pytest.raises(ParseError, match="no region 'moon'"):
+        region_named("moon")
 
 
 class Parts:
@@ -522,12 +523,12 @@ def test_a_band_is_wider_where_kernels_are_known_less_well() -> None:
 
 @pytest.mark.parametrize(("engines", "is_known"), [(4096, True), (4097, False), (0, False)])
 def test_engines_side_by_side_are_a_bounded_number(engines: int, is_known: bool) -> None:
-    asked = {"isl": 10, "osl": 2, "concurrency": 4096, "dp": engines}
+    asked: Any = {"isl": 10, "osl": 2, "concurrency": 4096, "parallel": {"dp": engines}}
     if is_known:
-        assert llm("llama-3.2-1b", "h100", **asked).gpus == 4096  # type: ignore[arg-type]
+        assert llm("llama-3.2-1b", "h100", **asked).gpus == 4096
         return
-    with pytest.raises(ParseError, match=f"{engines} engines"):
-        llm("llama-3.2-1b", "h100", **asked)  # type: ignore[arg-type]
+    with pytest.raises(ParseError, match=f"{engines} engines|no degree"):
+        llm("llama-3.2-1b", "h100", **asked)
 
 
 # prompts apart
@@ -578,14 +579,8 @@ def test_both_halves_of_a_closed_loop_pass_as_many_requests() -> None:
 # the search
 
 
-def setting(cost: float | None, tpot_s: float, rate: float = 4.0) -> Setting:
-    return Setting("h100", "", 1, 1, 8, 1024, 0.1, tpot_s, rate, cost)
-
-
-def test_settings_without_a_price_are_ordered_by_gpu_seconds() -> None:
-    assert setting(3.0, 0.1).cost == 3.0
-    assert setting(None, 0.1).cost == 0.25
-    assert setting(None, 0.1, 0.0).cost == math.inf
+def setting(cost: float, tpot_s: float) -> Setting:
+    return Setting("h100", "", 1, 1, 8, 1024, 0.1, tpot_s, 4.0, cost, cost)
 
 
 def test_a_front_has_what_no_other_beats() -> None:
@@ -616,12 +611,13 @@ def answer(tpot_s: float | None, price: float | None = None, rate: float = 100.0
 
 
 def test_reports_are_ordered_by_money_else_by_gpu_seconds() -> None:
-    assert _cost(answer(0.1, 7.0)) == 7.0
-    assert _cost(answer(0.1)) == pytest.approx(0.02)
-    assert _cost(answer(0.1, rate=0.0)) == math.inf
+    assert cost_of(answer(0.1, 7.0), is_priced=True) == 7.0
+    assert cost_of(answer(0.1, 7.0), is_priced=False) == pytest.approx(0.02)
+    assert cost_of(answer(0.1), is_priced=True) == pytest.approx(0.02)
+    assert cost_of(answer(0.1, rate=0.0), is_priced=True) == math.inf
     unpriced = answer(0.1)
     unpriced.expenses = SimpleNamespace(price_per_million=None)
-    assert _cost(unpriced) == pytest.approx(0.02)
+    assert cost_of(unpriced, is_priced=True) == pytest.approx(0.02)
 
 
 def test_reports_hold_limits_and_make_a_front() -> None:

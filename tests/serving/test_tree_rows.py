@@ -13,13 +13,14 @@ import pytest
 pytest.importorskip("xgboost")
 np = pytest.importorskip("numpy")
 
+from perfc.expenses import region_named  # noqa: E402
+from perfc.expenses.regions import J_PER_KWH  # noqa: E402
 from perfc.frontend.config import read_config  # noqa: E402
 from perfc.frontend.config.facts import parameters  # noqa: E402
 from perfc.serving.evidence import Quantity, ServedRow  # noqa: E402
 from perfc.serving.evidence.replay import Sample, Unanswered  # noqa: E402
 from perfc.serving.evidence.tables import AIC, ML_ENERGY  # noqa: E402
 from perfc.serving.host import HostLaw  # noqa: E402
-from perfc.serving.power import J_PER_KWH, grid_named  # noqa: E402
 from perfc.serving.trees import experiment, kernel_sum, rows  # noqa: E402
 from perfc.serving.trees.boosted import NUMBERS, best_of, grown  # noqa: E402
 from perfc.serving.trees.folds import LeftOut  # noqa: E402
@@ -45,7 +46,7 @@ STEP = (0.5, 0.25, 0.125, 2.0, 1.0, 8.0, 8.0)
 
 
 def sample(quantity: Quantity, value: float = 1.0, amounts: tuple[float, ...] = STEP) -> Sample:
-    return Sample(SERVED, quantity, amounts, value)
+    return Sample(SERVED, quantity, amounts, value, 0)
 
 
 def named(row: TreeRow) -> dict[str, float]:
@@ -147,8 +148,8 @@ def test_rows_without_a_configuration_are_left_out_and_those_without_steps_are_k
 
 def energetic(kernels_j: float, kernels_s: float, token_s: float, value: float) -> TreeRow:
     served = replace(SERVED, source=ML_ENERGY, measured={Quantity.TOKENS_PER_S: 1 / token_s})
-    timed = Sample(served, Quantity.TOKENS_PER_S, (token_s, *(0.0,) * 6), token_s)
-    drawn = Sample(served, Quantity.ENERGY_J, (kernels_j, kernels_s), value)
+    timed = Sample(served, Quantity.TOKENS_PER_S, (token_s, *(0.0,) * 6), token_s, 0)
+    drawn = Sample(served, Quantity.ENERGY_J, (kernels_j, 0.0, 0.0, kernels_s, 0.0, 0.0), value, 0)
     return TreeRow(
         ML_ENERGY, served.model, served.target, Target.ENERGY, value, features_of(served), served,
         ((1.0, drawn), (1.0, timed)),
@@ -248,7 +249,7 @@ def test_carbon_is_the_mean_energy_of_a_model_by_the_worlds_grid(
     monkeypatch.setattr(experiment, "left_out", lambda own, make, kind: (np.array([3.0, 5.0]), 0.0))
     own = [energetic(1.0, 0.01, 0.01, v) for v in (1.0, 2.0)]
     (found,) = experiment.carbon(own)
-    grams = grid_named("world").carbon_g_per_kwh * 1e6 / J_PER_KWH
+    grams = region_named("world").carbon_g_per_kwh * 1e6 / J_PER_KWH
     assert (found.model, found.count) == ("llama-3.1-8b", 2)
     assert found.measured_g == pytest.approx(1.5 * grams)
     assert found.predicted_g == pytest.approx(4.0 * grams)

@@ -1,0 +1,117 @@
+"""What `perfc analyze --train` says of published training steps, as a user gets it.
+
+    python benchmarks/step_totals.py DATA --rows 60 [--seed 0] [--table whole_models]
+
+`timm` has steps of one RTX 3090 under autocast, forward, backward and SGD. `whole_models` has
+NVIDIA's training examples on an A100 and a V100, data loading included. Their batches are unstated:
+256 is assumed, 128 in f32. Lines: measured over expected by precision, and the share in range.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import median
+
+import perfc
+from perfc.analyzers.tables.timm import graph_folder, measured
+from perfc.errors import PerfcError
+from perfc.ir.record import record
+from perfc.report import Verdict
+
+TARGETS = {"A100": "a100-sxm4-80gb", "V100": "v100-sxm2-16gb"}
+PRECISIONS = {"amp_fp16": "amp-f16", "fp32": "", "tf32": ""}
+IMAGES = {"amp_fp16": 256, "tf32": 256, "fp32": 128}
+
+
+@record
+class Step:
+    """A published step.
+
+    Args:
+        model: file of its graph.
+        target: machine.
+        dtype: what-if precision.
+        tf32: whether f32 products use TF32.
+        layout: of feature maps.
+        batch: images.
+        time_s: measured.
+    """
+
+    model: Path
+    target: str
+    dtype: str
+    tf32: bool
+    layout: str
+    batch: int
+    time_s: float
+
+
+def timm_steps(folder: Path) -> Iterator[Step]:
+    """Training steps of timm's benchmark."""
+    for row in measured(folder):
+        path = graph_folder(folder) / f"{row.file}.onnx.gz"
+        if row.setting.training and path.is_file():
+            layout = "channels-last" if row.setting.channels_last else "channels-first"
+            dtype = row.setting.precision.value
+            yield Step(path, row.target, dtype, True, layout, row.batch, row.time_s)
+
+
+def published_steps(folder: Path) -> Iterator[Step]:
+    """Training throughput of models with a graph, on one GPU under eager PyTorch."""
+    from perfc.analyzers.tables import read_parquet
+
+    frame = read_parquet(folder / "whole_models.parquet")
+    frame = frame[(frame["mode"] == "training") & (frame["n_gpus"] == 1)]
+    frame = frame[(frame["runtime"] == "eager") & frame["graph"].str.endswith(".gz").fillna(False)]
+    for row in frame.to_dict("records"):
+        batch = IMAGES[row["precision"]]
+        yield Step(
+            graph_folder(folder) / row["graph"], TARGETS[row["gpu"]], PRECISIONS[row["precision"]],
+            row["precision"] != "fp32", "channels-first", batch, batch / row["throughput_per_s"],
+        )  # fmt: skip
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--table", choices=("timm", "whole_models"), default="timm")
+    parser.add_argument("--rows", type=int, default=60)
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+    steps = list((timm_steps if options.table == "timm" else published_steps)(options.data))
+    chosen = random.Random(options.seed).sample(steps, min(options.rows, len(steps)))
+    found: dict[str, list[tuple[float, bool, bool]]] = defaultdict(list)
+    for step in chosen:
+        try:
+            report = perfc.analyze(
+                str(step.model), target=step.target, train="sgd", runtime="eager",
+                dtype=step.dtype, tf32=step.tf32, layout=step.layout, batch=step.batch,
+            )  # fmt: skip
+            verdict = Verdict.of(report)
+        except PerfcError as error:
+            print(f"{step.model.name}: {error}")
+            continue
+        expected = verdict.expected
+        assert expected is not None
+        ratio = step.time_s / expected.mid
+        is_held = expected.low <= step.time_s <= expected.high
+        key = f"{step.target} {step.dtype or ('tf32' if step.tf32 else 'f32')}"
+        found[key].append((ratio, is_held, verdict.floor_s <= step.time_s))
+        print(f"{step.model.name:52s} {key:24s} {step.batch:5d} {ratio:6.2f} {is_held}")
+    for key, rows in found.items():
+        ratios = [r for r, _, _ in rows]
+        error = sum(abs(1 / r - 1) for r in ratios) / len(ratios)
+        held, above = (sum(row[i] for row in rows) / len(rows) for i in (1, 2))
+        print(
+            f"{key}: {len(rows)} rows, measured over expected {median(ratios):.2f} "
+            f"({min(ratios):.2f} to {max(ratios):.2f}), MAPE {error:.1%}, "
+            f"in range {held:.0%}, above the floor {above:.0%}"
+        )
+
+
+if __name__ == "__main__":
+    main()
