@@ -185,3 +185,13 @@ def test_a_predictor_that_was_not_asked_for_says_so(resnet: Report) -> None:
     text = render_text(explain(resnet, "/conv1/Conv"))
     assert "by runs, learned from" in text
     assert "kernels one by one, summed:" in text
+
+
+def test_nodes_of_a_backward_pass_are_explained_too() -> None:
+    report = analyze(RESNET, "a100", dims={"batch": 8}, train="sgd", runtime="eager")
+    named = [n for n in walk(report.module.graph) if n.name.endswith("/conv1/Conv.grad")]
+    asked = next(v.name for n in named for v in n.results)
+    e = explain(report, asked)
+    assert e.name.endswith("/conv1/Conv.grad")
+    assert e.kernel is not None
+    assert e.total == sum(1 for _ in walk(report.module.graph))

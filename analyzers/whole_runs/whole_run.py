@@ -114,6 +114,9 @@ def under_runtime(
     the sum of the kernels. No run with recurrent layers was measured, and no column tells that
     their steps wait for one another: those are left to their kernels.
     """
+    if deployment.train:
+        # the runs are of forward passes
+        return None
     batch = leading_extent(source, execution.bounds.env)
     run = runtime_runs.estimate(
         execution, table, deployment, stored_element(source), batch,

@@ -108,7 +108,9 @@ def explain(report: Report, wanted: str) -> Explanation:
     Raises:
         NodeError: no such node.
     """
-    index, asked = find_node(report.source.graph, wanted)
+    # the nodes of a backward pass are in no file
+    graph = (report.module if report.deployment.train else report.source).graph
+    index, asked = find_node(graph, wanted)
     node = executed(report, asked)
     cost = report.cost.nodes.get(node) if node is not None else None
     shown = node or asked
@@ -122,7 +124,7 @@ def explain(report: Report, wanted: str) -> Explanation:
         runtime=report.kernels.runtime.name,
         name=asked.name,
         index=index,
-        total=sum(1 for _ in walk(report.source.graph)),
+        total=sum(1 for _ in walk(graph)),
         op_type=asked.loc.op_type or asked.op.mnemonic,
         mnemonic=asked.op.mnemonic,
         defined_in=module_file(type(asked.op)),
