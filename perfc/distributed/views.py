@@ -124,8 +124,6 @@ def scale_document(found: ScaleView) -> Document:
         if c is None:
             notes.append(Note(f"{p.gpus} GPUs: {p.why}", is_warning=True))
             continue
-        if not c.fits:
-            notes.append(Note(f"{p.gpus} GPUs: memory does not hold it", is_warning=True))
         ends = f"{quantity(c.low_s, Unit.SECOND)} to {quantity(c.high_s, Unit.SECOND)}"
         rows.append(
             (
@@ -135,5 +133,10 @@ def scale_document(found: ScaleView) -> Document:
                 Amount(c.memory.total, Unit.BYTE), c.bottleneck,
             )
         )  # fmt: skip
+    full = [p.gpus for p in found.points if p.cost is not None and not p.cost.fits]
+    if full:
+        some = ", ".join(map(str, full))
+        what = f"memory does not hold it on {some} GPUs: `perfc plan` looks for ways that fit"
+        notes.append(Note(what, is_warning=True))
     title = f"{found.model} on {found.target} · {how}"
-    return Document(title, (Section("scale", "devices", (Table(columns, tuple(rows)), *notes)),))
+    return Document(title, (Section("sizes", "devices", (Table(columns, tuple(rows)), *notes)),))

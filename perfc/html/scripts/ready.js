@@ -4,7 +4,8 @@ addEventListener("keydown", (e) => {
   if (e.key === "t" && !e.ctrlKey && !e.metaKey && !e.altKey) nextTheme();
 });
 requestAnimationFrame(() => {
-  draw(charts.keys().next().value);
+  // a page of tables alone has no charts
+  if (typeof draw === "function") draw(charts.keys().next().value);
   performance.mark("perfc-interactive");
   root.dataset.ready = "true";
 });
