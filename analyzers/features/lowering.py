@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from perfc.ir.evaluate import Numbers, evaluate
 from perfc.ir.op import Kind
+from perfc.ir.ops.rotary import GemmaRotaryEmbedding, RotaryEmbedding
 from perfc.ir.problem import (
     Attention,
     Collective,
@@ -39,8 +40,8 @@ ABSORBED = ((512.0, 128.0), (128.0, 512.0))
 TWIN = {"f16": "bf16"}
 """Types that the same kernels of attention and experts are built for, at the same rates; rows are
 of the second."""
-ROTARY = "rotary"
-"""In mnemonics of operators that rotate queries and keys by their position."""
+ROTARY = (RotaryEmbedding, GemmaRotaryEmbedding)
+"""Operators that rotate queries and keys by their position."""
 MEASURED_STATES = frozenset({"bf16", "f16"})
 """Types of tokens whose states, and convolutions before them, are classes."""
 MAPPING = {
@@ -345,7 +346,7 @@ def _tokens(bound: KernelBound, tokens: float) -> dict[str, float]:
             operation = TokenOperation.NORMALIZATION
         case Kind.GATHER:
             operation = TokenOperation.LOOKUP
-        case _ if ROTARY in anchor.op.mnemonic:
+        case _ if isinstance(anchor.op, ROTARY):
             operation = TokenOperation.ROTATION
         case Kind.ELEMENTWISE if n.sfu > 0:
             operation = TokenOperation.ACTIVATION

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..graph import Value
-from ..ops.activation import Gelu
+from ..ops.activation import BiasSplitGelu, Gelu
 from ..ops.elementwise_grad import ElementwiseGrad
 from .adjoint import Adjoint, Gradients
 
@@ -18,7 +18,7 @@ def gelu(at: Adjoint) -> Gradients | None:
     """From the operand; a bias was added to it before."""
     op = at.op
     assert isinstance(op, Gelu)
-    if op.mnemonic == "bias_split_gelu":
+    if isinstance(op, BiasSplitGelu):
         return None
     text = BY_TANH if op.approximate == "tanh" else BY_ERF
     x: Value = at.operand(0)

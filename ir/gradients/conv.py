@@ -11,9 +11,8 @@ from .tape import shape_of
 def conv(at: Adjoint) -> Gradients:
     """A transposed convolution for the maps, a correlation for the filters, sums for the bias."""
     op, tape, dy = at.op, at.tape, at.dy
-    if type(op).mnemonic != "conv":
+    if type(op) is not Conv:
         raise at.error("another convolution than Conv")
-    assert isinstance(op, Conv)
     settings = {
         name: getattr(op, name)
         for name in ("auto_pad", "dilations", "group", "kernel_shape", "pads", "strides")

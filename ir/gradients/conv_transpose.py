@@ -13,8 +13,7 @@ from .tape import shape_of
 def conv_transpose(at: Adjoint) -> Gradients:
     """A convolution of the gradient for the maps, a correlation with it for the filters."""
     op, tape, dy = at.op, at.tape, at.dy
-    assert isinstance(op, ConvTranspose)
-    if type(op).mnemonic != "conv_transpose" or op.auto_pad != "NOTSET" or op.output_shape:
+    if type(op) is not ConvTranspose or op.auto_pad != "NOTSET" or op.output_shape:
         raise at.error("its pads are not stated")
     settings = {
         n: getattr(op, n) for n in ("dilations", "group", "kernel_shape", "pads", "strides")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..ops.global_pool import GlobalAveragePool, GlobalMaxPool
 from ..ops.logic import Equal
 from ..types import element_count
 from .adjoint import Adjoint, Gradients
@@ -10,7 +11,7 @@ from .tape import dtype_of
 
 def global_average_pool(at: Adjoint) -> Gradients | None:
     """Divided among the positions."""
-    if at.op.mnemonic != "global_average_pool":
+    if type(at.op) is not GlobalAveragePool:
         return None
     total = element_count(at.shape()[2:])
     if isinstance(total, int):
@@ -22,7 +23,7 @@ def global_average_pool(at: Adjoint) -> Gradients | None:
 
 def global_max_pool(at: Adjoint) -> Gradients | None:
     """Shared among the largest."""
-    if at.op.mnemonic != "global_max_pool":
+    if type(at.op) is not GlobalMaxPool:
         return None
     dtype = dtype_of(at.dy)
     is_largest = at.tape.apply(Equal(), at.operand(0), at.result())

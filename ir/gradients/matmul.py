@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..graph import Value
-from ..ops.matmul import FusedMatMul, Gemm
+from ..ops.matmul import FusedMatMul, Gemm, MatMul
 from ..types import element_count
 from .adjoint import Adjoint, Gradients
 from .tape import shape_of
@@ -11,7 +11,7 @@ from .tape import shape_of
 
 def matmul(at: Adjoint) -> Gradients:
     """``dY @ B^T`` and ``A^T @ dY``; a matrix that is shared sums over the batch in the product."""
-    if at.op.mnemonic not in ("matmul", "fused_matmul"):
+    if type(at.op) not in (MatMul, FusedMatMul):
         raise at.error("what is fused to the product has no rule")
     tape, a, b = at.tape, at.operand(0), at.operand(1)
     left, right = (bool(getattr(at.op, f"trans{side}", 0)) for side in "AB")
@@ -68,8 +68,7 @@ def _of_shared(at: Adjoint, a: Value, dy: Value, *, transposed: bool) -> Value:
 def gemm(at: Adjoint) -> Gradients:
     """Two products, and sums for what is added."""
     op, tape = at.op, at.tape
-    assert isinstance(op, Gemm)
-    if op.mnemonic != "gemm":
+    if type(op) is not Gemm:
         raise at.error("what is fused to the product has no rule")
     dy, a, b = at.dy, at.operand(0), at.operand(1)
     found: dict[int, Value | None] = {}

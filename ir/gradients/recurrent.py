@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..graph import Value
-from ..ops.recurrent import Recurrent
+from ..ops.recurrent import GRU, LSTM, RNN, Recurrent
 from ..ops.recurrent_grad import RecurrentGrad
 from .adjoint import Adjoint, Gradients
 
@@ -11,7 +11,7 @@ from .adjoint import Adjoint, Gradients
 def lstm(at: Adjoint) -> Gradients | None:
     """From the operands and the result, in one operator for all steps."""
     op = at.op
-    if not isinstance(op, Recurrent) or op.mnemonic not in ("lstm", "gru", "rnn"):
+    if not isinstance(op, Recurrent) or type(op) not in (LSTM, GRU, RNN):
         return None
     incoming = (*at.of_results, None, None, None)[:3]
     ins = (*incoming, at.result(), *at.node.inputs)

@@ -17,6 +17,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from perfc.analyzers.features.lowering import Lowered, lower
 from perfc.ir.op import Kind
+from perfc.ir.ops.elementwise import Add
+from perfc.ir.ops.moe import MoE
 from perfc.ir.record import record
 from perfc.passes.fuse import Kernel
 from perfc.passes.roofline import KernelBound
@@ -74,9 +76,9 @@ def products(bound: KernelBound, env: Mapping[str, int]) -> tuple[Lowered, Lower
 def by_factor(kernel: Kernel, forward_s: float) -> Split:
     """Of a kernel that is no product."""
     kind = kernel.kind
-    if kernel.anchor.op.mnemonic in ("moe", "qmoe"):
+    if isinstance(kernel.anchor.op, MoE):
         return Split(EXPERTS / 2 * forward_s, EXPERTS / 2 * forward_s)
-    if kernel.anchor.op.mnemonic == "add":
+    if isinstance(kernel.anchor.op, Add):
         return Split(ADDITION * forward_s, 0.0)
     return Split(FACTORS.get(kind, USUAL) * forward_s, 0.0)
 

@@ -21,6 +21,8 @@ from perfc.analyzers.runs.prediction import in_run
 from perfc.ir.evaluate import evaluate
 from perfc.ir.graph import Module, Value
 from perfc.ir.op import Kind
+from perfc.ir.ops.elementwise import Add
+from perfc.ir.ops.moe import MoE
 from perfc.ir.problem import Collective, Exchange
 from perfc.ir.record import record
 from perfc.ir.types import TensorType
@@ -62,7 +64,7 @@ class Doing(Enum):
     @classmethod
     def of(cls, kernel: Kernel) -> Doing:
         """Of a kernel."""
-        if kernel.anchor.op.mnemonic in ("moe", "qmoe"):
+        if isinstance(kernel.anchor.op, MoE):
             return cls.EXPERTS
         match kernel.kind:
             case Kind.MATMUL | Kind.CONV:
@@ -329,7 +331,7 @@ def saved_bytes(kernels: Sequence[Kernel], env: Env) -> tuple[float, float]:
     written = {v: k for k in kernels for v in k.writes}
     needed: dict[Value, Kernel | None] = {}
     for kernel in kernels:
-        if kernel.anchor.op.mnemonic == "add" or kernel.kind in (Kind.VIEW, Kind.COLLECTIVE):
+        if isinstance(kernel.anchor.op, Add) or kernel.kind in (Kind.VIEW, Kind.COLLECTIVE):
             continue
         for v in kernel.reads:
             # cached tokens of other ranks have four axes, and nothing here wrote them
