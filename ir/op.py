@@ -115,7 +115,7 @@ class Op:
         if "operands" in cls.__dict__:
             cls.signature = Operands.of(cls.operands)
             cls.operands = cls.signature.names
-        if "onnx" in cls.__dict__:
+        if cls.__dict__.get("onnx"):
             cls.is_closed = any(not name.startswith("com.") for name in cls.onnx)
         if "mnemonic" in cls.__dict__:
             known = REGISTRY.setdefault(cls.mnemonic, cls)

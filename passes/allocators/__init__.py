@@ -91,11 +91,13 @@ def replay(
         for step, key, nbytes in every:
             if key in kept:
                 continue
+            at = max(step, 0)
+            # what is given back lived while the kernel ran
+            allocated[at] = max(allocated[at], allocator.allocated_bytes)
             if nbytes < 0:
                 allocator.free(key)
             elif nbytes > 0:
                 allocator.allocate(key, nbytes)
-            at = max(step, 0)
             reserved[at] = max(reserved[at], allocator.reserved_bytes)
             allocated[at] = max(allocated[at], allocator.allocated_bytes)
         freed = {key for _, key, nbytes in every if nbytes < 0}

@@ -122,6 +122,8 @@ RANK: Mapping[Kind, int] = {
 
 STRIDED = frozenset({"transpose", "slice", "split", "expand", "identity"})
 """Movements that frameworks with strides express as a view of the operand."""
+TRAINING_DEFAULT = "cudagraph"
+"""Of a step on many devices: PyTorch's kernels, whose launches hide behind them."""
 
 
 @record

@@ -9,6 +9,7 @@ import click
 
 from perfc.errors import ParseError
 from perfc.ir.record import record
+from perfc.passes.runtimes import TRAINING_DEFAULT
 
 from ._deployment import DeploymentOptions
 from ._document import show_document
@@ -18,7 +19,7 @@ from ._output import emit
 if TYPE_CHECKING:
     from perfc.report.document import Document
 
-TARGET, RUNTIME, TRAIN, SEQ = "dgx-h100", "cudagraph", "adamw", 2048
+TARGET, TRAIN, SEQ = "dgx-h100", "adamw", 2048
 """Where nobody says."""
 
 
@@ -70,7 +71,7 @@ def stated(options: DeploymentOptions) -> StatedStep:
         raise ParseError(f"{seq[:32]!r} is no number of tokens", where="--seq")
     return StatedStep(
         target,
-        text("runtime", RUNTIME),
+        text("runtime", TRAINING_DEFAULT),
         text("dtype", ""),
         text("train", TRAIN),
         text("checkpointing", ""),

@@ -28,7 +28,6 @@ CALLS: Mapping[str, str] = {
     "diff": "model.onnx model.onnx --to-dim n=8",
     "eval graph": "--graphs .",
     "eval op": "--data .",
-    "eval papers": "--checklist",
     "eval serving": "--data .",
     "eval training": "--data .",
     "eval trees": "--data .",

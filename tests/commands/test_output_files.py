@@ -26,7 +26,7 @@ from perfc.serving.trees.experiment import Comparison
 
 from .invocations import CALLS, commands, prepare
 
-FOLDERS = {"data build", "data fetch", "train graph", "train trees"}
+FOLDERS = {"data build", "data export", "data fetch", "eval papers", "train graph", "train trees"}
 """Commands whose ``-o`` is a folder."""
 STRANGE = (".pdf", ".png", ".parquet", ".yaml", ".sh")
 EVERY = [*sorted({s for suffixes in SUFFIXES.values() for s in suffixes}), ".HTML", *STRANGE]

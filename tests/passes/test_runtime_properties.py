@@ -33,6 +33,7 @@ NOT_OF_RUNTIMES = {
     "analyzers/tables/aic_moe.py": "names of a data set",
     "analyzers/tables/aic_state_space.py": "names of a data set",
     "analyzers/tables/llmservingsim.py": "names of a data set",
+    "perfc/distributed/evidence/rows.py": "names of a data set",
     "perfc/serving/evidence/checks.py": "who made a data set",
     "perfc/serving/evidence/learn.py": "names of a data set",
     "perfc/serving/evidence/scores.py": "names of a data set",

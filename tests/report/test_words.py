@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import pytest
 
+from perfc.deployment import Deployment
 from perfc.ir.dim import Dim, symbol
 from perfc.ir.facts import Origin
 from perfc.ir.graph import Value
@@ -295,7 +296,9 @@ def test_throughput_is_of_the_first_input_that_tells() -> None:
     inputs = [value("mask", DType.BOOL, 2, 2),
               value("x", DType.F32, 8, 3, 4, 4), value("ids", DType.I64, 4, 4)]  # fmt: skip
     source = SimpleNamespace(graph=SimpleNamespace(inputs=inputs))
-    report: Any = SimpleNamespace(source=source, env={}, kernels=SimpleNamespace(kernels=()))
+    report: Any = SimpleNamespace(
+        source=source, env={}, kernels=SimpleNamespace(kernels=()), deployment=Deployment()
+    )
     found = throughput(report, 2.0)
     assert (found.item, found.per_run, found.per_s) == (Item.IMAGE, 8, 4.0)
     assert throughput(report, 0.0).per_s == 0.0

@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 
 from perfc.frontend.config import Parallel, WeightFormat
+from perfc.serving.drafts import Speculation
 from perfc.serving.evidence import Quantity, ServedRow, replay, scoreboard, scores, tables
 from perfc.serving.evidence.checks import Check, card_of, llama_cpp, replays
 from perfc.serving.evidence.learn import is_warm, left_out, model_fold, random_fold
@@ -26,6 +27,9 @@ ROW = ServedRow(
     False, (), False, {Quantity.TPOT_S: 0.02},
 )  # fmt: skip
 
+LAUNCHES = 30
+"""Kernels of a step with prompts."""
+
 
 def row(**changed: Any) -> ServedRow:
     return replace(ROW, **changed)
@@ -33,7 +37,7 @@ def row(**changed: Any) -> ServedRow:
 
 def sample(value: float = 1.0, quantity: Quantity = Quantity.TPOT_S, **changed: Any) -> Sample:
     amounts = changed.pop("amounts", (1.0, 0.0, 0.0, 1.0, 0.0, 1.0, 1.0))
-    return Sample(row(**changed), quantity, amounts, value)
+    return Sample(row(**changed), quantity, amounts, value, LAUNCHES)
 
 
 class Bare:
@@ -42,6 +46,8 @@ class Bare:
     kind = SimpleNamespace(token_budget=64)
     parallel = Parallel(2)
     ranks = 2
+    launches = LAUNCHES
+    speculation = Speculation()
 
     def __init__(self, tokens: int = 4000) -> None:
         self.cost = self
@@ -390,10 +396,10 @@ def test_laws_are_told_apart_by_how_engines_were_driven(
 
 
 def test_ends_of_intervals_are_ranks_of_one_row_more() -> None:
-    assert scores._edges([float(n) for n in range(1, 100)]) == (5.0, 95.0)
-    assert scores._edges([float(n) for n in range(1, 20)]) == (1.0, 19.0)
-    assert scores._edges([3.0, 1.0]) == (1.0, 3.0)
-    assert scores._edges([float(n) for n in range(1, 40)]) == (2.0, 38.0)
+    assert scores.edges([float(n) for n in range(1, 100)]) == (5.0, 95.0)
+    assert scores.edges([float(n) for n in range(1, 20)]) == (1.0, 19.0)
+    assert scores.edges([3.0, 1.0]) == (1.0, 3.0)
+    assert scores.edges([float(n) for n in range(1, 40)]) == (2.0, 38.0)
 
 
 def test_bands_hold_what_is_expected_and_are_of_each_latency() -> None:
