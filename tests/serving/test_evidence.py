@@ -13,10 +13,11 @@ import pandas as pd
 import pytest
 
 from perfc.frontend.config import Parallel, WeightFormat
+from perfc.passes.runtimes import Batching
 from perfc.serving.drafts import Speculation
 from perfc.serving.evidence import Quantity, ServedRow, replay, scoreboard, scores, tables
 from perfc.serving.evidence.checks import Check, card_of, llama_cpp, replays
-from perfc.serving.evidence.learn import is_warm, left_out, model_fold, random_fold
+from perfc.serving.evidence.learn import is_warm, left_out, model_fold, of_kernels, random_fold
 from perfc.serving.evidence.replay import Sample, Unanswered, samples, spread_of
 from perfc.serving.evidence.scores import Evidence, Score, law_name, scored, trained
 from perfc.serving.host import LEARNED, HostLaw, as_toml
@@ -43,7 +44,7 @@ def sample(value: float = 1.0, quantity: Quantity = Quantity.TPOT_S, **changed: 
 class Bare:
     """An engine: a microsecond a token, a millisecond a sequence, a tenth of that exchanged."""
 
-    kind = SimpleNamespace(token_budget=64)
+    kind = SimpleNamespace(token_budget=64, batching=Batching.MIXED)
     parallel = Parallel(2)
     ranks = 2
     launches = LAUNCHES
@@ -89,7 +90,7 @@ def test_gpus_are_those_of_decodes_and_of_prompts() -> None:
 
 def test_a_static_batch_is_its_prompts_and_then_its_tokens(bare: list[tuple[Any, ...]]) -> None:
     (found,) = answered(row(is_static=True, measured={Quantity.TOKENS_PER_S: 50.0}))
-    assert bare == [("llama-3.1-8b", ROW.target, "bf16", "", Parallel(2, 1, 1, 1), "vllm")]
+    assert bare == [("llama-3.1-8b", ROW.target, "bf16", "", Parallel(2, 1, 1, 1), "vllm", 0)]
     amounts = dict(zip(LEARNED, found.amounts, strict=True))
     # one step of four prompts of 100 tokens, then ten steps of four sequences
     assert amounts["prompts"] == pytest.approx(4e-4)
@@ -98,6 +99,7 @@ def test_a_static_batch_is_its_prompts_and_then_its_tokens(bare: list[tuple[Any,
     assert amounts["step_s"] == pytest.approx(11)
     assert amounts["prompt_s"] == pytest.approx(4)
     assert amounts["sequence_s"] == amounts["few_s"] == pytest.approx(4 + 40)
+    assert found.launches == LAUNCHES
     assert found.value == pytest.approx(4 * 11 / 50)
     (first,) = answered(row(is_static=True, measured={Quantity.TTFT_S: 0.5}))
     assert first.value == 0.5
@@ -156,9 +158,13 @@ def test_rates_are_of_the_middle_of_a_run_and_of_all_engines(bare: list[tuple[An
     assert twice.value == pytest.approx(2 * rate.value)
     # steps of four sequences take 4.4 ms, and little else happens: 1.1 ms a token
     assert sum(rate.amounts[:3]) / (100 * rate.value) == pytest.approx(1.1e-3, rel=0.02)
-    drawn_j, kernels_s = one[Quantity.ENERGY_J].amounts
-    assert drawn_j == pytest.approx(300 * kernels_s)
-    assert kernels_s == pytest.approx(2 * 1.1e-3, rel=0.02)
+    # of two ranks: joules of kernels, of prompts and of exchanges, then seconds of the same
+    amounts = one[Quantity.ENERGY_J].amounts
+    drawn_j, (kernels_s, prompts_s, exchanges_s) = amounts[:3], amounts[3:]
+    assert drawn_j == pytest.approx((300 * kernels_s, 300 * prompts_s, 300 * exchanges_s))
+    assert exchanges_s == pytest.approx(0.1 * (kernels_s + prompts_s))
+    assert 0 < prompts_s < kernels_s
+    assert kernels_s + prompts_s + exchanges_s == pytest.approx(2 * 1.1e-3, rel=0.02)
 
 
 def test_without_users_there_are_as_many_as_the_memory_holds(
@@ -241,7 +247,7 @@ def test_weights_are_those_that_were_published(model: str, weights: str, expecte
 AIC = {
     "row_id": "a", "mode": "agg", "model_path": "Qwen/Qwen3-8B", "system": "h200_sxm",
     "backend": "trtllm", "backend_version": "1.0.0", "gemm_quant_mode": "fp8", "isl": 1024,
-    "osl": 512, "concurrency": 16, "batch_size": 4, "ttft_ms": 250.0, "tpot_ms": 8.0,
+    "precision": "fp8", "osl": 512, "concurrency": 16, "batch_size": 4, "ttft_ms": 250.0, "tpot_ms": 8.0,
     "tp_size": 2, "moe_tp_size": 1, "moe_ep_size": 1, "attention_dp_size": 1,
     "decode_tp_size": 4, "decode_moe_tp_size": 1, "decode_moe_ep_size": 1,
     "decode_attention_dp_size": 1, "prefill_tp_size": 2, "prefill_moe_tp_size": 1,
@@ -277,6 +283,13 @@ def test_engines_of_aiconfigurator_are_read(tmp_path: Path) -> None:
     lone = {**apart, "batch_size": None}
     (found,) = tables.aic_serving(written(tmp_path, tables.AIC, lone))
     assert found.concurrency == 10, "five of each of two workers"
+    kept = {**unstated, "system": "b200_sxm", "precision": "fp4", "gemm_quant_mode": "nvfp4",
+            "backend_version": "0.8.1.post1", "isl": 1024, "osl": 1024, "concurrency": 1214,
+            "decode_tp_size": 8}  # fmt: skip
+    (found,) = tables.aic_serving(written(tmp_path, tables.AIC, kept))
+    # inferencex.toml: one worker of prompts, two of tokens whose 8 ranks have own sequences
+    assert (found.tensor, found.attention_data, found.engines) == (1, 8, 2)
+    assert (found.prefill, found.dataset, found.drafted) == ((2, 1, 1), tables.STATED, 2)
     newer = {**AIC, "backend": "sglang"}
     (found,) = tables.aic_serving(written(tmp_path, tables.AIC, newer))
     assert found.weights == "f8", "its newer products in blocks take what those with one scale do"
@@ -453,11 +466,12 @@ def test_a_score_has_the_middle_of_an_even_number_of_rows() -> None:
 
 def test_energy_is_of_kernels_and_of_boards_that_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scores, "_idle_w", lambda target: 50.0)
-    law = HostLaw(kernels=2.0, power=1.5, waiting=3.0)
-    given = sample(1.0, Quantity.ENERGY_J, amounts=(7.0, 0.1))
-    # two ranks for 0.3 s, of which 0.2 s in kernels
-    assert scores.joules(law, given, 0.3) == pytest.approx(1.5 * 2 * 7 + 3 * 50 * (0.6 - 0.2))
-    assert scores.joules(law, given, 0.05) == pytest.approx(21.0), "nothing waits"
+    law = HostLaw(kernels=2.0, prompts=3.0, exchanges=0.5, power=1.5, waiting=3.0)
+    given = sample(1.0, Quantity.ENERGY_J, amounts=(7.0, 1.0, 2.0, 0.1, 0.01, 0.02))
+    # 2 · 7 + 3 · 1 + 0.5 · 2 joules in 2 · 0.1 + 3 · 0.01 + 0.5 · 0.02 s, of two ranks for 0.3 s
+    assert of_kernels(law, given) == (pytest.approx(18.0), pytest.approx(0.24))
+    assert scores.joules(law, given, 0.3) == pytest.approx(1.5 * 18 + 3 * 50 * (0.6 - 0.24))
+    assert scores.joules(law, given, 0.05) == pytest.approx(27.0), "nothing waits"
     rate = sample(
         4.0, Quantity.TOKENS_PER_S, measured={Quantity.TOKENS_PER_S: 10.0},
         amounts=(8.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0),
@@ -465,7 +479,7 @@ def test_energy_is_of_kernels_and_of_boards_that_wait(monkeypatch: pytest.Monkey
     assert scores._times_of_tokens(law, [rate, given]) == {"one": 16 / 4 / 10}
     found = scores._energy_numbers(
         HostLaw(),
-        [sample(0.8 * 7 + 2.5 * 50 * 0.5, Quantity.ENERGY_J, amounts=(7.0, 0.1))],
+        [replace(given, value=0.8 * 10 + 2.5 * 50 * (0.6 - 0.13))],
         [replace(rate, amounts=(12.0, *(0.0,) * 6))],
     )  # 0.3 s a token, 0.6 s of two ranks
     assert found == {"power": 0.8, "waiting": 2.5}

@@ -267,6 +267,7 @@ def test_folds_that_leave_nothing_to_learn_from_are_none() -> None:
 
 
 def test_a_graph_network_is_given_times_memory_or_energy_of_each_row() -> None:
+    pytest.importorskip("torch_geometric")
     own = [
         replace(qwen_row("BF16", 8.0), features=tuple(map(float, range(len(COLUMNS))))),
         replace(energetic(1.0, 0.01, 0.01, 0.5), served=replace(SERVED, concurrency=0)),
