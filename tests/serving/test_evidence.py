@@ -247,7 +247,8 @@ def test_weights_are_those_that_were_published(model: str, weights: str, expecte
 AIC = {
     "row_id": "a", "mode": "agg", "model_path": "Qwen/Qwen3-8B", "system": "h200_sxm",
     "backend": "trtllm", "backend_version": "1.0.0", "gemm_quant_mode": "fp8", "isl": 1024,
-    "precision": "fp8", "osl": 512, "concurrency": 16, "batch_size": 4, "ttft_ms": 250.0, "tpot_ms": 8.0,
+    "precision": "fp8",
+    "osl": 512, "concurrency": 16, "batch_size": 4, "ttft_ms": 250.0, "tpot_ms": 8.0,
     "tp_size": 2, "moe_tp_size": 1, "moe_ep_size": 1, "attention_dp_size": 1,
     "decode_tp_size": 4, "decode_moe_tp_size": 1, "decode_moe_ep_size": 1,
     "decode_attention_dp_size": 1, "prefill_tp_size": 2, "prefill_moe_tp_size": 1,
