@@ -135,7 +135,8 @@ class StorageTable:
         dead: list[list[int]] = [[] for _ in range(count + 1)]
         sizes = self.sizes(env)
         for i, b in enumerate(self.buffers):
-            born[b.born + 1].append(i)
+            # what no step makes, as sequences of tensors on the host, is there at the end
+            born[min(b.born + 1, count)].append(i)
             if b.dies < count:
                 dead[b.dies + 1].append(i)
         for step in range(count + 1):

@@ -11,6 +11,7 @@ from perfc.passes.liveness import LivenessTable
 from perfc.passes.manager import Analyses
 from perfc.passes.roofline import RooflineTable
 from perfc.passes.runtimes import runtimes
+from perfc.passes.saved import SavedTable
 from perfc.passes.streams import Timeline
 from perfc.passes.strides import StrideTable
 
@@ -61,6 +62,12 @@ def table(result: object) -> Iterator[str]:
         case StoredTypes():
             yield from (f"%{value.name}: {dtype.code}" for value, dtype in result.types.items())
             yield from (f"{results([n])}: {p.value}" for n, p in result.policies.items())
+        case SavedTable():
+            for value, storage in result.values.items():
+                shared = "" if storage is value else f", in the storage of %{storage.name}"
+                reader = results([result.readers[value]])
+                yield f"%{value.name}: {value.type}, read by {reader}{shared}"
+            yield f"kept: {result.nbytes} bytes"
         case _:
             raise TypeError(f"no text for {type(result).__name__}: tests/golden_tables.py")
 

@@ -394,8 +394,7 @@ def deployment_options(
         return function(DeploymentOptions(**taken), *args, **kwargs)  # type: ignore[arg-type]
 
     decorated: Callable[P, R] = wrapped
-    sizes = [*_axis_options(), dim_option]
-    rest = [_value_option, config_option, _isolated_option]
-    for option in reversed([*_field_options(), *sizes, *rest]):
+    rest = [*_axis_options(), dim_option, _value_option, config_option, _isolated_option]
+    for option in reversed([*_field_options(), *rest]):
         decorated = option(decorated)
     return decorated

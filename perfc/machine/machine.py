@@ -23,23 +23,10 @@ if TYPE_CHECKING:
 
 HOST = "host"
 """Name of the target that is this machine."""
-__all__ = [
-    "HOST",
-    "Listing",
-    "Machine",
-    "MemoryLevel",
-    "Peak",
-    "Rate",
-    "Source",
-    "Spread",
-    "Unit",
-    "add",
-    "list_clusters",
-    "list_machines",
-    "load_machine",
-    "render_markdown",
-    "validate",
-]
+__all__ = (
+    "HOST", "Listing", "Machine", "MemoryLevel", "Peak", "Rate", "Source", "Spread", "Unit",
+    "add", "list_clusters", "list_machines", "load_machine", "render_markdown", "validate",
+)  # fmt: skip
 
 
 class Unit(Enum):
