@@ -143,6 +143,10 @@ class Op:
         """
         raise NotImplementedError(f"{type(self).__name__}.infer")
 
+    def is_exactly(self, *classes: type[Op]) -> bool:
+        """Whether it is of one of these very classes, retyped or not, and of none of theirs."""
+        return REGISTRY.get(self.mnemonic) in classes
+
     def result_dtype(self, ins: Inputs) -> DType:
         """Element type of the result, by default as ``result`` and ``typed_by`` say."""
         return self.result or first_dtype(ins, *self.typed_by)

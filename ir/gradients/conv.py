@@ -11,7 +11,7 @@ from .tape import shape_of
 def conv(at: Adjoint) -> Gradients:
     """A transposed convolution for the maps, a correlation for the filters, sums for the bias."""
     op, tape, dy = at.op, at.tape, at.dy
-    if type(op) is not Conv:
+    if not isinstance(op, Conv) or not op.is_exactly(Conv):
         raise at.error("another convolution than Conv")
     settings = {
         name: getattr(op, name)

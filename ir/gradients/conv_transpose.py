@@ -13,7 +13,12 @@ from .tape import shape_of
 def conv_transpose(at: Adjoint) -> Gradients:
     """A convolution of the gradient for the maps, a correlation with it for the filters."""
     op, tape, dy = at.op, at.tape, at.dy
-    if type(op) is not ConvTranspose or op.auto_pad != "NOTSET" or op.output_shape:
+    if (
+        not isinstance(op, ConvTranspose)
+        or not op.is_exactly(ConvTranspose)
+        or op.auto_pad != "NOTSET"
+        or op.output_shape
+    ):
         raise at.error("its pads are not stated")
     settings = {
         n: getattr(op, n) for n in ("dilations", "group", "kernel_shape", "pads", "strides")

@@ -8,7 +8,7 @@ from .adjoint import Adjoint, Gradients
 
 def cumsum(at: Adjoint) -> Gradients | None:
     """The running sum in the other direction."""
-    if type(at.op) is not CumSum:
+    if not isinstance(at.op, CumSum) or not at.op.is_exactly(CumSum):
         return None
     op = CumSum(exclusive=at.op.exclusive, reverse=1 - at.op.reverse)
     return {0: at.tape.apply(op, at.dy, at.operand(1))}

@@ -11,7 +11,7 @@ from .tape import dtype_of
 
 def global_average_pool(at: Adjoint) -> Gradients | None:
     """Divided among the positions."""
-    if type(at.op) is not GlobalAveragePool:
+    if not isinstance(at.op, GlobalAveragePool) or not at.op.is_exactly(GlobalAveragePool):
         return None
     total = element_count(at.shape()[2:])
     if isinstance(total, int):
@@ -23,7 +23,7 @@ def global_average_pool(at: Adjoint) -> Gradients | None:
 
 def global_max_pool(at: Adjoint) -> Gradients | None:
     """Shared among the largest."""
-    if type(at.op) is not GlobalMaxPool:
+    if not isinstance(at.op, GlobalMaxPool) or not at.op.is_exactly(GlobalMaxPool):
         return None
     dtype = dtype_of(at.dy)
     is_largest = at.tape.apply(Equal(), at.operand(0), at.result())

@@ -11,7 +11,7 @@ from .tape import shape_of
 
 def matmul(at: Adjoint) -> Gradients:
     """``dY @ B^T`` and ``A^T @ dY``; a matrix that is shared sums over the batch in the product."""
-    if type(at.op) not in (MatMul, FusedMatMul):
+    if not at.op.is_exactly(MatMul, FusedMatMul):
         raise at.error("what is fused to the product has no rule")
     tape, a, b = at.tape, at.operand(0), at.operand(1)
     left, right = (bool(getattr(at.op, f"trans{side}", 0)) for side in "AB")
@@ -68,7 +68,7 @@ def _of_shared(at: Adjoint, a: Value, dy: Value, *, transposed: bool) -> Value:
 def gemm(at: Adjoint) -> Gradients:
     """Two products, and sums for what is added."""
     op, tape = at.op, at.tape
-    if type(op) is not Gemm:
+    if not isinstance(op, Gemm) or not op.is_exactly(Gemm):
         raise at.error("what is fused to the product has no rule")
     dy, a, b = at.dy, at.operand(0), at.operand(1)
     found: dict[int, Value | None] = {}

@@ -9,7 +9,7 @@ from .adjoint import Adjoint, Gradients
 
 def max_pool(at: Adjoint) -> Gradients | None:
     """By the indices, which are kept."""
-    if type(at.op) is not MaxPool:
+    if not isinstance(at.op, MaxPool) or not at.op.is_exactly(MaxPool):
         return None
     extents = at.tape.ints(at.shape())
     return {0: at.tape.apply(MaxPoolGrad(), at.dy, at.result(1), extents)}
@@ -18,7 +18,7 @@ def max_pool(at: Adjoint) -> Gradients | None:
 def average_pool(at: Adjoint) -> Gradients | None:
     """By the shape alone."""
     op = at.op
-    if type(op) is not AveragePool:
+    if not isinstance(op, AveragePool) or not op.is_exactly(AveragePool):
         return None
     settings = {
         name: getattr(op, name)

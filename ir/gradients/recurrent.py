@@ -11,7 +11,7 @@ from .adjoint import Adjoint, Gradients
 def lstm(at: Adjoint) -> Gradients | None:
     """From the operands and the result, in one operator for all steps."""
     op = at.op
-    if not isinstance(op, Recurrent) or type(op) not in (LSTM, GRU, RNN):
+    if not isinstance(op, Recurrent) or not op.is_exactly(LSTM, GRU, RNN):
         return None
     incoming = (*at.of_results, None, None, None)[:3]
     ins = (*incoming, at.result(), *at.node.inputs)

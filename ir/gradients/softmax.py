@@ -15,7 +15,7 @@ from .adjoint import Adjoint, Gradients
 def softmax(at: Adjoint) -> Gradients | None:
     """From the result, which is kept."""
     op = at.op
-    if not isinstance(op, Softmax) or type(op) not in (Softmax, LogSoftmax):
+    if not isinstance(op, Softmax) or not op.is_exactly(Softmax, LogSoftmax):
         return None
     made = LogSoftmaxGrad if isinstance(op, LogSoftmax) else SoftmaxGrad
     return {0: at.tape.apply(made(op.axis, op.flatten), at.dy, at.result())}

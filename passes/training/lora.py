@@ -59,7 +59,7 @@ def adapted(nodes: Sequence[Node], rank: int, patterns: Sequence[str], tape: Tap
 
 def matrix_of(node: Node, makers: dict[Value, Node]) -> Value | None:
     """The stored matrix that a node multiplies its first operand by."""
-    if type(node.op) not in (MatMul, Gemm) or len(node.inputs) < 2:
+    if not node.op.is_exactly(MatMul, Gemm) or len(node.inputs) < 2:
         return None
     w = node.inputs[1]
     maker = makers.get(w) if w is not None else None
