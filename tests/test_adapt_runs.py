@@ -117,7 +117,7 @@ def test_a_machine_is_adapted_by_a_table_of_runs(
     for more in ([], ["--weights", str(card)]):
         assert cli.run(["predict", *args, *more, "--output-format", "json"]) == 0
         times.append(json.loads(capsys.readouterr().out)["value"])
-    assert abs(times[1] / 0.020 - 1) < 0.35 < abs(times[0] / 0.020 - 1)
+    assert abs(times[1] / 0.020 - 1) < 0.2 < abs(times[0] / 0.020 - 1)
 
 
 def test_a_run_says_how_its_feature_maps_lie(place: Path) -> None:
