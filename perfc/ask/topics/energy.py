@@ -1,0 +1,50 @@
+"""Energy and power of the board."""
+
+from __future__ import annotations
+
+from perfc.report.units import Unit, span
+from perfc.report.views import Views
+
+from ..fact import Fact, Topic, cite, fact, shown
+
+UNKNOWN = "nobody fitted the power of such a machine"
+
+
+def energy(views: Views) -> Fact | None:
+    """Joules of a run."""
+    found = views.verdict.energy
+    if found is None:
+        return None
+    mid, low, high = (
+        cite(views, f"verdict.energy.{n}", Unit.JOULE) for n in ("mid", "low", "high")
+    )
+    ends = span(found.low, found.high, Unit.JOULE)
+    text = f"one run takes {shown(mid)} of the board; nine in ten take {ends}"
+    return fact("energy", text, mid, low, high)
+
+
+def power(views: Views) -> Fact | None:
+    """Mean power of a run."""
+    if views.prediction is None:
+        return None
+    mean = cite(views, "prediction.power_w")
+    return fact("power", f"the board draws {shown(mean)} on average during a run", mean)
+
+
+TOPICS = (
+    Topic(
+        "energy",
+        ("energy", "joule", "how much energy", "energy per run", "energy consumption",
+         "energy use", "energy usage", "consume"),
+        energy,
+        absent=UNKNOWN,
+    ),
+    Topic(
+        "power",
+        ("power", "watt", "power draw", "draw", "power consumption", "power usage", "power use",
+         "electricity"),
+        power,
+        under=("energy",),
+        absent=UNKNOWN,
+    ),
+)  # fmt: skip
