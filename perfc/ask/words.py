@@ -12,8 +12,7 @@ from perfc.ir.record import record
 TOKEN = re.compile(r"[a-z0-9]+(?:\.[0-9]+)?|[%$€£]|/s\b", re.IGNORECASE)
 MOST_CHARACTERS = 1_000
 """Of a question that is read."""
-NOISE = frozenset(
-    """
+NOISE = """
     a an the of in on for to at by with from into onto over under during within between and or
     if so then as per is are am be been being was were will would could can should shall may
     might must do does did done it its this that these those there here i me my mine we us our you
@@ -25,16 +24,16 @@ NOISE = frozenset(
     second sec us microsecond nanosecond minute gb gib mb mib kb kib value number figure amount
     total overall whole entire average mean typical usual current given single together
     actually really currently make going go happen come find see look most best way
-    still estimate estimated now ok okay hi hello thanks thank even kind type sort part share percent percentage
+    still estimate estimated now ok okay hi hello thanks thank even kind type sort part share
+    percent percentage
     fraction % proportion lot main exactly available level unit cache core tensor matrix vector
     launched assumed known data stated said reported computed l1 l2 dram hbm sm wave full special
-    function integer pass forward size count reach achieve deliver hit let doing per layer's
-    """.split()
-)
+    function integer pass forward size count reach achieve deliver hit let doing
+    """
 """They ask for nothing by themselves. Phrases that hold one are matched before.
 
-Words that turn a question round, *not*, *without*, *least*, *first*, are none of them: a question with
-one is refused unless a phrase has it.
+Words that turn a question round, *not*, *without*, *least*, *first*, are none of them: a question
+with one is refused unless a phrase has it.
 """
 NOISE_PHRASES = (
     "how big|large|high|low|small|good|well|bad|heavy|wide|far|deep",
@@ -79,7 +78,7 @@ def stem(word: str) -> str:
     return low
 
 
-_NOISE_STEMS = frozenset(stem(part) for word in NOISE for part in TOKEN.findall(word))
+_NOISE_STEMS = frozenset(stem(word) for word in TOKEN.findall(NOISE))
 
 
 def words_of(question: str) -> tuple[Word, ...]:

@@ -122,7 +122,8 @@ TOPICS = (
     ),
     Topic(
         "kernel count",
-        ("how many kernel", "number of kernel", "kind of kernel", "kernel count", "kernel are there"),
+        ("how many kernel", "number of kernel", "kind of kernel", "kernel count",
+         "kernel are there"),
         count,
         weak=("kernel",),
         absent="nothing is launched",
