@@ -13,7 +13,7 @@ from ...training.scoreboard import table
 from ..networks.network_predictor import NetworkPredictor
 from ..networks.train import device
 from .published import Line, PaperTable, Rows
-from .runs import Job, chosen_rows
+from .runs import PRESETS, Job, chosen_rows
 
 NETWORKS = (
     "pmgns", "trappm:without-embedding", "nnlqp", "static-mlp", "seernet", "seernet-multi",
@@ -52,7 +52,7 @@ class EpochCost:
 def costs(graphs: Path, say: Say, names: Sequence[str] = NETWORKS) -> Iterator[EpochCost]:
     """One epoch of each network at the paper's width, on the rows of PerfSeer's tables."""
     rows = PaperTable("", "", "", "", Rows.BOTH, (), ())
-    data = chosen_rows(Job(rows, Line("", ""), 0, graphs, "paper", is_faithful=True))
+    data = chosen_rows(Job(rows, Line("", ""), 0, graphs, PRESETS["paper"], is_faithful=True))
     fold = next(folds(data, Protocol.RANDOM, (0,)))
     for name in names:
         model = predictor(name)
