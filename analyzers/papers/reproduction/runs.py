@@ -7,7 +7,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import cache
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -213,9 +213,15 @@ def points(scores: Sequence[Scored]) -> list[tuple[float, float]]:
     return pairs[:: max(len(pairs) // MOST_POINTS, 1)][:MOST_POINTS]
 
 
-@lru_cache(4)
+@cache
+def _whole(graphs: Path, dataset: str) -> Measurements:
+    # its graphs are held once, whatever rows of it a table has
+    return load(graphs, dataset)
+
+
+@cache
 def _rows(graphs: Path, rows: Rows) -> Measurements:
-    return load(graphs, rows.dataset).where(rows.keeps)
+    return _whole(graphs, rows.dataset).where(rows.keeps)
 
 
 def chosen_rows(job: Job) -> Measurements:
