@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from math import isfinite
+from math import inf, isfinite
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from ...graph.datasets import load
 from ...graph.predictor import Budget, GraphPredictor, Say, predictor
 from ...graph.rows import Measurements, Quantity
 from ...graph.store import write_file
-from ...training.graphs.bench import Scored, adapted, figures, scored
+from ...training.graphs.bench import Scored, adapted, by_family, figures, scored
 from ...training.graphs.protocols import Fold, folds, thinned
 from ..networks.train import clock_s
 from .neighbours import places
@@ -28,6 +28,8 @@ from .published import Line, PaperTable, Rows
 
 MOST_POINTS = 400
 """Of measured and predicted numbers that a run keeps for its chart."""
+LEAST_OF_FAMILY = 5
+"""Tested rows that a family needs for an error of its own."""
 
 
 @record
@@ -85,12 +87,13 @@ class Job:
         return f"{x.predictor.replace(':', '-')}-{t.rows.name.lower()}-{self.seed}-{digest}"
 
     def budget(self) -> Budget:
-        """Time and epochs of the preset, never more epochs than the line has."""
+        """Time and epochs of the preset; a line that states its epochs is given time for all."""
         chosen = self.preset
+        limit_s = chosen.limit_s if self.line.epochs is None else inf
         epochs = [e for e in (chosen.epochs, self.line.epochs) if e is not None]
         pool = self.graphs / "graphs" / "processed" / "graphs"
         return Budget(
-            self.seed, chosen.limit_s, None, chosen.scale, None, self.is_faithful,
+            self.seed, limit_s, None, chosen.scale, None, self.is_faithful,
             pool if pool.is_dir() else None, min(epochs, default=None),
         )  # fmt: skip
 
@@ -154,6 +157,10 @@ def run(job: Job, folder: Path, say: Say) -> Mapping[str, Any]:
         "digest": data.digest,
         "rows": len(data),
         "slices": {name: dataclasses.asdict(figure) for name, figure in every.items()},
+        "families": {
+            f.slice: {"rows": f.rows, "mape": f.mape, "rmse": f.rmse}
+            for f in by_family(name, asked, LEAST_OF_FAMILY)
+        },
         "curve": curve(models[0]) if models else [],
         "places": places(models[0], last.test) if last else [],
         "points": points(asked),
