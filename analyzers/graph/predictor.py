@@ -228,6 +228,19 @@ def predictor(name: str, quantity: Quantity = Quantity.TIME) -> GraphPredictor:
     return made
 
 
+def usable(say: Say) -> tuple[str, ...]:
+    """Names of the predictors whose packages and weights are here; ``say`` is told of the others."""
+    found = []
+    for name in predictors():
+        try:
+            predictor(name)
+        except MissingExtraError as error:
+            say(f"{name} is left out: {error}")
+        else:
+            found.append(name)
+    return tuple(found)
+
+
 def bounded(budget: Budget, share: float) -> Budget:
     """A part of a budget's time."""
     return replace(budget, limit_s=budget.limit_s * share)

@@ -201,7 +201,7 @@ def graph(
 ) -> None:
     """Predictors of whole models from their graphs, on one data set."""
     from perfc.analyzers.graph.datasets import load
-    from perfc.analyzers.graph.predictor import Budget, predictors
+    from perfc.analyzers.graph.predictor import Budget, usable
     from perfc.analyzers.tables.architectures import SEEDS
     from perfc.analyzers.training.graphs.bench import evaluated
     from perfc.analyzers.training.graphs.scoreboard import write_plots, written
@@ -229,7 +229,7 @@ def graph(
             )  # fmt: skip
         else:
             found = evaluated(
-                names or predictors(), data, protocols,
+                names or usable(to.say), data, protocols,
                 quantity=wanted, seeds=seeds or SEEDS, budget=budget, shares=shares or (1.0,),
                 families=families, samples=samples, say=to.say,
             )  # fmt: skip

@@ -98,7 +98,7 @@ class GraphSummary:
             f"The graph contains {count_text(self.nodes)} nodes and {count_text(self.edges)} "
             f"edges. The batch size is {self.batch}. The graph has {flop_text(self.flop)}, "
             f"{count_text(self.parameters)} parameters, and {count_text(self.mac)} MACs.",
-            "Layer Stats Summary:",
+            *(["Layer Stats Summary:"] if self.layers else []),
         ]
         lines += [
             f"Layer: {layer.kind}, Implemented: {count_text(layer.count)} times, "

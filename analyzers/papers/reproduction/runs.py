@@ -21,8 +21,9 @@ from ...graph.predictor import Budget, GraphPredictor, Say, predictor
 from ...graph.rows import Measurements, Quantity
 from ...graph.store import write_file
 from ...training.graphs.bench import Scored, adapted, by_family, figures, scored
-from ...training.graphs.protocols import Fold, folds, thinned
+from ...training.graphs.protocols import Fold, thinned
 from ..networks.train import clock_s
+from .few_rows import FewRows, tested_folds
 from .neighbours import places
 from .published import Line, PaperTable, Rows
 
@@ -40,11 +41,15 @@ class Preset:
         scale: of the papers' hidden size.
         limit_s: processor time of one training.
         epochs: most of one; None for the recipe's.
+        pretrained: folder of what was learned beforehand; None for none.
+        learned: digest of that folder.
     """
 
     scale: float
     limit_s: float
     epochs: int | None = None
+    pretrained: Path | None = None
+    learned: str = ""
 
 
 PRESETS: Mapping[str, Preset] = {
@@ -83,6 +88,8 @@ class Job:
             x.predictor, t.rows.name, t.protocol.value, t.quantity.value, t.samples, x.share,
             x.epochs, self.seed, p.scale, p.limit_s, p.epochs, self.is_faithful,
         ]  # fmt: skip
+        further = [t.curve, t.machines, t.most_tested, p.learned]
+        parts += further if any(further) else []
         digest = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:12]
         return f"{x.predictor.replace(':', '-')}-{t.rows.name.lower()}-{self.seed}-{digest}"
 
@@ -94,7 +101,7 @@ class Job:
         pool = self.graphs / "graphs" / "processed" / "graphs"
         return Budget(
             self.seed, limit_s, None, chosen.scale, None, self.is_faithful,
-            pool if pool.is_dir() else None, min(epochs, default=None),
+            pool if pool.is_dir() else None, min(epochs, default=None), chosen.pretrained,
         )  # fmt: skip
 
 
@@ -140,19 +147,20 @@ def run(job: Job, folder: Path, say: Say) -> Mapping[str, Any]:
     data = chosen_rows(job)
     start = clock_s()
     scores: dict[Quantity, list[Scored]] = {job.table.quantity: []}
-    models, last = [], None
-    for fold in folds(data, job.table.protocol, (job.seed,), job.table.samples):
-        if len(fold.train) and len(fold.test):
-            model = adapted(learned(job, thinned(fold, job.line.share), say), fold)
-            tested = scored(model, fold, fit_s=0.0)
-            scores[job.table.quantity].append(tested)
-            for quantity, other in scored_besides(model, tested).items():
-                scores.setdefault(quantity, []).append(other)
-            models.append(model)
-            last = last or fold
+    models, last, few = [], None, FewRows(job.table.curve)
+    for fold in tested_folds(job.table, data, job.seed):
+        model = learned(job, thinned(fold, job.line.share), say)
+        few.score(model, fold)
+        model = adapted(model, fold)
+        tested = scored(model, fold, fit_s=0.0)
+        scores[job.table.quantity].append(tested)
+        for quantity, other in scored_besides(model, tested).items():
+            scores.setdefault(quantity, []).append(other)
+        models.append(model)
+        last = last or fold
     name, asked = job.line.predictor, scores.pop(job.table.quantity)
     besides = {q.value: figures(name, found)[0] for q, found in scores.items()}
-    every = {**{f.slice: f for f in figures(name, asked)}, **besides}
+    every = {**{f.slice: f for f in figures(name, asked)}, **besides, **few.slices(name)}
     content = {
         "digest": data.digest,
         "rows": len(data),
@@ -166,6 +174,7 @@ def run(job: Job, folder: Path, say: Say) -> Mapping[str, Any]:
         "points": points(asked),
         "points_besides": {q.value: points(found) for q, found in scores.items()},
         "parameters": parameters(models[0]) if models else 0,
+        "failures": getattr(models[0], "failure_rate", None) if models else None,
         "processor_s": clock_s() - start,
     }
     write_file(result_path(folder, job), (json.dumps(content) + "\n").encode())
@@ -204,9 +213,11 @@ def curve(model: GraphPredictor) -> list[tuple[float, float]]:
 
 
 def parameters(model: GraphPredictor) -> int:
-    """Weights that a network has; 0 of others."""
+    """Weights of a network that learn; 0 of others."""
     made = getattr(model, "made", None)
-    return 0 if made is None else sum(p.numel() for p in made.parameters())
+    if made is None:
+        return 0
+    return sum(p.numel() for p in made.parameters() if p.requires_grad)
 
 
 def points(scores: Sequence[Scored]) -> list[tuple[float, float]]:
