@@ -46,6 +46,8 @@ class Budget:
             less time.
         unlabelled: folder of graphs that nobody measured, as `perfc data build graphs` writes it;
             None for none.
+        pretrained: folder of what was learned beforehand, as `perfc train gnn-llm` writes it; None
+            for none.
         progress: is told after every epoch which share of the training is over, and what it does.
     """
 
@@ -57,6 +59,7 @@ class Budget:
     is_faithful: bool = False
     unlabelled: Path | None = None
     epochs: int | None = None
+    pretrained: Path | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,6 +180,8 @@ class GraphPredictor(ABC):
 
 ROOMS = ("papers", "whole_runs")
 """Where files with a ``PREDICTOR`` lie, beside this room."""
+PREDICTOR_FILE = "predictor.py"
+"""Of a paper that is a folder, whose name is the predictor's."""
 
 
 @cache
@@ -188,6 +193,8 @@ def files() -> Mapping[str, str]:
         for path in (beside / room).glob("*.py"):
             if re.search(r"^PREDICTOR\b", path.read_text(encoding="utf-8"), re.MULTILINE):
                 found[path.stem] = f"{package}.{room}.{path.stem}"
+        for path in (beside / room).glob(f"*/{PREDICTOR_FILE}"):
+            found[path.parent.name] = f"{package}.{room}.{path.parent.name}.{path.stem}"
     return found
 
 

@@ -5,6 +5,7 @@ Group: predictors.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -256,6 +257,9 @@ def graph(
     "--preset", type=click.Choice(["cpu", "paper", "smoke"]), default="cpu", show_default=True,
     help="Width and time of the networks: cpu ends within six hours on two cores.",
 )  # fmt: skip
+@click.option(
+    "--limit-s", type=click.FloatRange(0.1), help="Longest training, in place of the preset's."
+)
 @click.option("--ours", is_flag=True, help="Train by our recipes in place of the papers'.")
 @click.option("--seed", "seeds", multiple=True, type=int, help="Three by default.")
 @click.option(
@@ -275,6 +279,7 @@ def papers_command(
     cost: bool,
     papers: tuple[str, ...],
     preset: str,
+    limit_s: float | None,
     ours: bool,
     seeds: tuple[int, ...],
     processes: int,
@@ -308,6 +313,7 @@ def papers_command(
         return
     from perfc.analyzers.papers.reproduction.command import every_job, reproduce, written
     from perfc.analyzers.papers.reproduction.published import tables
+    from perfc.analyzers.papers.reproduction.runs import PRESETS
     from perfc.analyzers.tables.architectures import SEEDS
     from perfc.vegalite import converter
 
@@ -315,10 +321,11 @@ def papers_command(
         # said before hours of training, not after
         converter("SVG")
     chosen, draws = list(tables(papers)), seeds or SEEDS
-    wanted = every_job(chosen, draws, graphs, preset, is_faithful=not ours)
+    size = PRESETS[preset] if limit_s is None else replace(PRESETS[preset], limit_s=limit_s)
+    wanted = every_job(chosen, draws, graphs, size, is_faithful=not ours)
     reproduce(chosen, wanted, output, processes, lambda line: say(line, is_error=True))
     path = written(
-        chosen, draws, graphs, output, preset, written_by(ctx),
+        chosen, draws, graphs, output, size, written_by(ctx),
         is_faithful=not ours, has_charts=not no_plots,
     )  # fmt: skip
     say(str(path))

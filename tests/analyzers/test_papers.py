@@ -87,14 +87,15 @@ def test_a_result_is_trained_once_and_shown_beside_the_paper(
     monkeypatch.setattr(runs, "chosen_rows", lambda job: replace(measurements(), digest="rows"))
     table = next(t for t in every_table() if t.key == "dippm-table-4-4")
     table = replace(table, lines=table.lines[3:])
-    wanted = command.every_job([table], (0,), tmp_path, "smoke", is_faithful=True)
+    wanted = command.every_job([table], (0,), tmp_path, runs.PRESETS["smoke"], is_faithful=True)
     assert [job.line.predictor for job in wanted] == ["pmgns:mlp", "pmgns"]
     for _ in range(2):
         command.reproduce([table], wanted, tmp_path, 1, lambda line: None)
     assert len(list((tmp_path / "results").glob("*.json"))) == 2
     path = command.written(
-        [table], (0,), tmp_path, tmp_path, "smoke", "", is_faithful=True, has_charts=False
-    )
+        [table], (0,), tmp_path, tmp_path, runs.PRESETS["smoke"], "",
+        is_faithful=True, has_charts=False,
+    )  # fmt: skip
     text = path.read_text(encoding="utf-8")
     stored = runs.stored(tmp_path, wanted[1])
     assert stored is not None

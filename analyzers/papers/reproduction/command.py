@@ -12,7 +12,7 @@ from ...graph.predictor import Say
 from ...graph.store import write_file
 from .page import INTRODUCTION, Done, page, write_charts
 from .published import PaperTable
-from .runs import PRESETS, Job, chosen_rows, jobs, run, stored
+from .runs import Job, Preset, chosen_rows, jobs, run, stored
 
 
 def reproduce(
@@ -58,7 +58,7 @@ def written(
     seeds: Sequence[int],
     graphs: Path,
     folder: Path,
-    preset: str,
+    preset: Preset,
     origin: str,
     *,
     is_faithful: bool,
@@ -77,8 +77,7 @@ def written(
             done.append(Done(line, tuple(r for r in results if r is not None)))
         found.append((table, done))
         charts[table.key] = write_charts(table, done, folder) if has_charts else []
-    chosen = PRESETS[preset]
-    introduction = INTRODUCTION.format(scale=chosen.scale, limit_s=chosen.limit_s)
+    introduction = INTRODUCTION.format(scale=preset.scale, limit_s=preset.limit_s)
     path = folder / "papers.md"
     write_file(path, page(found, introduction, origin, charts).encode())
     return path
@@ -88,7 +87,7 @@ def every_job(
     tables: Sequence[PaperTable],
     seeds: Sequence[int],
     graphs: Path,
-    preset: str,
+    preset: Preset,
     *,
     is_faithful: bool,
 ) -> list[Job]:

@@ -89,6 +89,9 @@ def cells(published: PaperTable, done: Done) -> tuple[str, ...]:
 
 def number(result: Result, column: Column) -> float | None:
     """A column of a result; None where no row was of its slice."""
+    if column.metric.is_of_training:
+        of_training = result.get(column.metric.value)
+        return None if of_training is None else float(of_training)
     row = result["slices"].get(column.slice)
     return None if row is None else float(row[column.metric.value])
 
@@ -104,12 +107,14 @@ def spread(numbers: Sequence[float], metric: Metric) -> str:
 def shown(value: float, metric: Metric) -> str:
     """A number as its metric is written."""
     match metric:
-        case Metric.MAPE | Metric.WITHIN_10:
+        case Metric.MAPE | Metric.WITHIN_10 | Metric.FAILURES:
             return f"{value:.1%}"
         case Metric.RMSE:
             return f"{value * 1e3:.1f} ms"
         case Metric.TAU:
             return f"{value:.3f}"
+        case Metric.PROCESSOR:
+            return f"{value:.0f} s"
 
 
 def write_charts(published: PaperTable, done: Sequence[Done], folder: Path) -> list[str]:

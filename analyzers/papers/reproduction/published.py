@@ -12,6 +12,7 @@ from perfc.ir.record import record
 
 from ...graph.rows import GraphRow, Quantity
 from ...steps.setting import Mode
+from ...tables.architectures import family
 from ...training.graphs.protocols import Protocol
 
 
@@ -22,6 +23,15 @@ class Metric(Enum):
     WITHIN_10 = "within_10"
     RMSE = "rmse"
     TAU = "tau"
+    FAILURES = "failures"
+    """Answers of a language model that are no number."""
+    PROCESSOR = "processor_s"
+    """Time of a training and its test."""
+
+    @property
+    def is_of_training(self) -> bool:
+        """Whether it is of a whole training, whichever rows are tested."""
+        return self in (Metric.FAILURES, Metric.PROCESSOR)
 
 
 class Rows(Enum):
@@ -32,6 +42,9 @@ class Rows(Enum):
     BOTH = "inference and training steps on the RTX 3090"
     MACHINES = "inference on two machines"
     ENERGY = "training steps of EC-NAS with time, energy and power"
+    PLATFORMS = "every machine and way of running"
+    ANSWERS = "inference on every machine"
+    SHORT = "networks of few operators, every machine and way of running"
 
     @property
     def dataset(self) -> str:
@@ -46,12 +59,19 @@ class Rows(Enum):
 
 EAGER = (Mode.EAGER,)
 MACHINE = "rtx3090"
+FEW_OPERATORS = frozenset(
+    {"vgg", "darknet", "byobnet", "lcnet", "sedarknet", "starnet", "vovnet", "gernet"}
+)
+"""Families of timm whose JSON is short, as that of AlexNet is (thesis, Section 7.5.1)."""
 KEPT: Mapping[Rows, Callable[[GraphRow], bool]] = {
     Rows.STEPS: lambda r: r.target == MACHINE and r.setting.mode is Mode.TRAINING,
     Rows.RUNS: lambda r: r.target == MACHINE and r.setting.mode in EAGER,
     Rows.BOTH: lambda r: r.target == MACHINE and r.setting.mode in (*EAGER, Mode.TRAINING),
     Rows.MACHINES: lambda r: r.target in (MACHINE, "rtx4090") and r.setting.mode in EAGER,
     Rows.ENERGY: lambda r: True,
+    Rows.PLATFORMS: lambda r: True,
+    Rows.ANSWERS: lambda r: r.setting.mode is not Mode.TRAINING,
+    Rows.SHORT: lambda r: family(r.architecture) in FEW_OPERATORS,
 }
 
 
@@ -105,6 +125,10 @@ class PaperTable:
         quantity: that is predicted.
         samples: rows of a new machine that are seen, where the protocol has any.
         note: how it differs from the paper's.
+        curve: rows of what is new that are seen, in turn, by copies of one training; none for
+            ``samples`` alone. Columns are of slices named ``32 rows``.
+        machines: new ones that are tested; all by default.
+        most_tested: rows, drawn; 0 for all.
     """
 
     key: str
@@ -118,6 +142,9 @@ class PaperTable:
     quantity: Quantity = Quantity.TIME
     samples: int = 32
     note: str = ""
+    curve: tuple[int, ...] = ()
+    machines: tuple[str, ...] = ()
+    most_tested: int = 0
 
 
 def tables(papers: tuple[str, ...] = ()) -> Iterator[PaperTable]:

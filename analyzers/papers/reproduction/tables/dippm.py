@@ -38,7 +38,7 @@ TABLES = (
         "Figure 4.4, page 49",
         "latency and energy learned at once",
         Rows.ENERGY,
-        (Column("latency"),),
+        (Column("latency"), Column("energy", "energy_j")),
         (Line("three outputs", "pmgns"), Line("one output", "pmgns:single")),
         note="EC-NAS has time and energy of training steps, no memory.",
     ),

@@ -87,7 +87,7 @@ TABLES = (
         "Figure 6",
         "time, energy and power at once",
         Rows.ENERGY,
-        (Column("training time"),),
+        (Column("training time"), Column("energy", "energy_j"), Column("power", "power_w")),
         (
             Line("SeerNet", "seernet"),
             Line("SeerNet-Multi", "seernet-multi"),

@@ -1,0 +1,97 @@
+"""What `perfc train gnn-llm` does: the stages that are asked for, in turn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from perfc.ir.record import record
+
+from ...graph.datasets import load
+from ...graph.predictor import Budget, Say
+from ...graph.rows import Quantity
+from ...graph.store import StoredGraphs
+from ...graph.weights import card_of, save
+from ...training.graphs.bench import trained
+from ...training.graphs.protocols import Protocol, folds
+from .checkpoints import Stages
+from .language_model import need_transformers
+from .projection import Readout
+from .stages import Course
+
+
+@record
+class Wanted:
+    """What is trained, and on what.
+
+    Args:
+        graphs: folder of the data sets.
+        pool: folder of graphs that nobody measured.
+        folder: of the stages.
+        preset: name of one of `PRESETS`.
+        language_model: its folder; None for the small decoder.
+        readout: what of a graph becomes a token.
+        limit_s: processor time of each stage; None for the preset's.
+        seed: of everything random.
+        dataset: rows of stage 3.
+        protocol: what stage 3 leaves to test.
+        mode: rows of one way of running; empty for all.
+    """
+
+    graphs: Path
+    pool: Path
+    folder: Path
+    preset: str
+    language_model: Path | None
+    readout: str
+    limit_s: float | None
+    seed: int
+    dataset: str
+    protocol: Protocol
+    mode: str
+
+
+def train(wanted: Wanted, stages: Sequence[int], say: Say) -> Iterator[str]:
+    """Learn stages in turn; a line for each when it ends.
+
+    Raises:
+        MissingExtraError: transformers or peft is not installed.
+        DataError: a data set is not built.
+        PerfcError: a stage before is not there.
+    """
+    need_transformers()
+    readout = Readout(wanted.readout)
+    place = Stages.start(wanted.folder, wanted.preset, wanted.language_model, wanted.seed)
+    if any(stage < 3 for stage in stages):
+        course = Course(place, StoredGraphs(wanted.pool), say, wanted.limit_s)
+        for stage in sorted(set(stages) - {3}):
+            say(f"stage {stage}")
+            match stage:
+                case 0:
+                    course.learn_text()
+                case 1:
+                    course.learn_graphs()
+                case _:
+                    course.learn_pairs(readout)
+            yield f"stage {stage}: {wanted.folder}"
+    if 3 in stages:
+        yield from _tuned(wanted, say)
+
+
+def _tuned(wanted: Wanted, say: Say) -> Iterator[str]:
+    from perfc.errors import ParseError
+    from .predictor import variant_of
+
+    data = load(wanted.graphs, wanted.dataset)
+    if wanted.mode:
+        data = data.where(lambda r: r.part == wanted.mode)
+    fold = next(folds(data.measured(Quantity.TIME), wanted.protocol, (wanted.seed,)), None)
+    if fold is None or not len(fold.train) or not len(fold.test):
+        raise ParseError("nothing is left to train on or to test", where="--split")
+    limit_s = Budget().limit_s if wanted.limit_s is None else wanted.limit_s
+    budget = Budget(wanted.seed, limit_s, wanted.folder / "tuned", pretrained=wanted.folder)
+    name = variant_of(Readout(wanted.readout))
+    found, metrics = trained(name, fold, Quantity.TIME, budget, say)
+    words = f"{wanted.protocol.value}, {fold.name}"
+    yield str(save(found, card_of(found, fold.train, words, metrics), wanted.folder))
+    yield ", ".join(f"{k} {v:.4g}" for k, v in metrics.items())
