@@ -7,6 +7,7 @@ from enum import Enum
 
 from perfc.ir.record import record
 from perfc.report.amounts import title
+from perfc.report.kernels import groups
 from perfc.report.units import Unit, plural, quantity, share
 from perfc.report.views import Views
 
@@ -15,7 +16,7 @@ from .fact import Citation, Fact, Selection, Topic, cite, cite_row, listed, show
 from .reading import Absent, Change, Reading, reading
 from .settings import Difference
 from .topics import topics
-from .topics.kernels import cite_group, groups, words_of
+from .topics.kernels import cite_group, words_of
 from .topics.limits import remedy
 
 SCHEMA = "perfc-ask/1"
@@ -254,19 +255,19 @@ def slowest_of(one: Selection, views: Views) -> Fact:
 
 def limits_of(one: Selection) -> Fact:
     """What most of their time goes to."""
-    held = Counter[str]()
+    held: dict[str, float] = {}
     for row in one.rows:
-        held[row.held_by] += row.predicted.time_s if row.predicted else row.time_s
+        time_s = row.predicted.time_s if row.predicted else row.time_s
+        held[row.held_by] = held.get(row.held_by, 0.0) + time_s
     whole = sum(held.values())
+    ordered = sorted(held.items(), key=lambda one: -one[1])
     field = "predicted.bound" if one.rows[0].predicted else "bound"
     cited = [
         Selection("", f"({one.where}) && {field}=='{bound}'",
                   tuple(r for r in one.rows if r.held_by == bound)).count()
-        for bound, _ in held.most_common()
+        for bound, _ in ordered
     ]  # fmt: skip
-    words = [
-        f"{title(bound)} {share(s / whole if whole else 0.0)}" for bound, s in held.most_common()
-    ]
+    words = [f"{title(bound)} {share(s / whole if whole else 0.0)}" for bound, s in ordered]
     return Fact("limits", f"{one.noun}: limited by {listed(words)} of their time", tuple(cited))
 
 

@@ -85,7 +85,8 @@ def cite(views: Views, path: str, unit: Unit = Unit.NONE) -> Citation:
     for name, index in _PART.findall(path):
         value = getattr(value, name) if name else value[int(index)]  # type: ignore[index]
     if isinstance(value, Amount):
-        path, value, unit = f"{path}.value", value.value, value.unit
+        path, unit = f"{path}.value", value.unit
+        value = value.value
     if isinstance(value, Enum):
         value = value.value
     assert value is None or isinstance(value, float | int | str | bool)
@@ -119,7 +120,7 @@ class Selection:
         """The sum of a field of them, ``predicted.time_s``, ``flop``; counted as in the report."""
         values = [cite_row(row, field) for row in self.rows]
         is_counted = any(isinstance(v, Amount) for v in values)
-        numbers = [v.value if isinstance(v, Amount) else v for v in values]
+        numbers = [counted.value if isinstance(counted, Amount) else counted for counted in values]
         known = [n for n in numbers if isinstance(n, float | int)]
         path = f"sum({self.path}.{field}{'.value' if is_counted else ''})"
         return Citation(path, sum(known) if len(known) == len(values) else None, unit)

@@ -105,7 +105,7 @@ class Reading:
     unknown: tuple[str, ...]
     numbers: tuple[str, ...]
 
-    def of(self, kind: type[Meaning]) -> list[Meaning]:  # type: ignore[valid-type]
+    def of(self, kind: type[Meaning]) -> list[Meaning]:
         """Meanings of a kind, each once."""
         found: list[Meaning] = []
         for claim in self.claims:
@@ -181,8 +181,8 @@ def changes(one: Remedy) -> tuple[str, ...]:
                  f"batch size of {number}", f"{axis} {number}",
                  f"{number} image|sample|sequence")  # fmt: skip
         return (one.name, *LARGER_BATCH, *sizes)
-    if not value:
-        return (one.name, *RECORDED_LAUNCHES)
+    if "CUDA graph" in one.name:
+        return (one.name, value, *RECORDED_LAUNCHES)
     product = one.name.partition(" (")[0]
     return (one.name, product, value, *PRECISIONS.get(value, ()))
 

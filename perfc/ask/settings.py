@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
+from functools import cache
 from typing import TypeAlias
 
+from perfc.ir.graph import Basis
 from perfc.ir.record import record
 from perfc.machine import list_machines
 from perfc.passes.runtimes import tables
+from perfc.report.verdict import Item
 from perfc.report.views import Views
 
 from .fact import Topic
@@ -33,7 +37,7 @@ FOREIGN = re.compile(
 """Machines by name, those that perfc has no target of included."""
 SIZES = ("batch", "image", "sample", "size", "sequence", "seq", "token", "length")
 """Beside a number of a symbol."""
-TOKENS = ("sequence", "seq", "token", "length")
+TOKENS = frozenset(("sequence", "seq", "token", "length"))
 """Those of the sequence."""
 NEAR = 4
 """Words before a number that may name it."""
@@ -67,15 +71,20 @@ def differences(words: tuple[Word, ...], views: Views) -> Iterator[tuple[int, in
             yield i, i + 1, None
 
 
+@cache
+def named_machines() -> tuple[tuple[str, str], ...]:
+    """Machines by every name that they have."""
+    return tuple((m.name, name) for m in list_machines() for name in (m.name, *m.aliases))
+
+
 def machines(words: tuple[Word, ...], views: Views) -> Iterator[tuple[int, int, Agreement]]:
     """Names of machines."""
     own = views.verdict.target.partition("/")[0]
     title = views.verdict.machine
-    for listing in list_machines():
-        for name in (listing.name, *listing.aliases):
-            for start, stop in places(words, (name.replace("-", " "),)):
-                is_same = listing.name == own
-                yield start, stop, topic("machine") if is_same else other(title, name, f"-t {name}")
+    for machine, name in named_machines():
+        for start, stop in places(words, (name.replace("-", " "),)):
+            asked = other(title, name, f"-t {name}")
+            yield start, stop, topic("machine") if machine == own else asked
     mine = {stem(t) for t in TOKEN.findall(f"{title} {own}")}
     for i, word in enumerate(words):
         if word.stem in mine and not word.is_noise:
@@ -94,13 +103,9 @@ def precisions(words: tuple[Word, ...], views: Views) -> Iterator[tuple[int, int
         own.add("tf32")
     for name, phrases in PRECISIONS.items():
         for start, stop in places(words, phrases):
-            is_same = name in own
             stated = "/".join(sorted(filter(None, own)))
-            yield (
-                start,
-                stop,
-                topic("precision") if is_same else other(stated, name, f"--dtype {name}"),
-            )
+            asked = other(stated, name, f"--dtype {name}")
+            yield start, stop, topic("precision") if name in own else asked
 
 
 def runtimes(words: tuple[Word, ...], views: Views) -> Iterator[tuple[int, int, Agreement]]:
@@ -121,7 +126,6 @@ def runtimes(words: tuple[Word, ...], views: Views) -> Iterator[tuple[int, int, 
 
 def sizes(words: tuple[Word, ...], views: Views) -> Iterator[tuple[int, int, Agreement]]:
     """Numbers with the words for sizes beside them, ``batch size of 8``, ``512 tokens``."""
-    known = {s.value for s in views.assumptions.symbols} | {views.verdict.throughput.per_run}
     for i, word in enumerate(words):
         if not word.text.isdecimal() or len(word.text) > 9:
             continue
@@ -134,12 +138,22 @@ def sizes(words: tuple[Word, ...], views: Views) -> Iterator[tuple[int, int, Agr
         if not named:
             continue
         start, stop = min(i, *named), stop + 1
-        if int(word.text) in known:
+        stems = {words[j].stem for j in named}
+        axis = "seq" if stems & TOKENS else "batch"
+        if int(word.text) in known_sizes(stems, views):
             yield start, stop, None
         else:
             stated = ", ".join(f"{s.label} = {s.value}" for s in views.assumptions.symbols)
-            axis = "seq" if any(words[j].stem in TOKENS for j in named) else "batch"
             yield start, stop, other(stated or "fixed sizes", word.text, f"--{axis} {word.text}")
+
+
+def known_sizes(stems: AbstractSet[str], views: Views) -> set[int]:
+    """The report's numbers of what is named: of the batch, of the sequence, of a run."""
+    basis = Basis.SEQUENCE if stems & TOKENS else Basis.BATCH
+    sizes = {s.value for s in views.assumptions.symbols if s.basis == basis.value}
+    done = views.verdict.throughput
+    is_of_run = bool({stem(done.item.value)} & stems) or (done.item is Item.IMAGE and not sizes)
+    return sizes | {done.per_run} if is_of_run else sizes
 
 
 def is_beside(word: Word) -> bool:

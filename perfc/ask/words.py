@@ -28,7 +28,7 @@ NOISE = """
     percent percentage
     fraction % proportion lot main exactly available level unit cache core tensor matrix vector
     launched assumed known data stated said reported computed l1 l2 dram hbm sm wave full special
-    function integer pass forward size count reach achieve deliver hit let doing
+    function integer pass forward size count reach achieve deliver hit let doing s ll re ve m
     """
 """They ask for nothing by themselves. Phrases that hold one are matched before.
 

@@ -81,7 +81,26 @@ def achieved(views: Views) -> Fact | None:
     return fact("achieved rate", f"{rate}: {shown(work)} in {shown(mid)}", work, mid)
 
 
+def summary(views: Views) -> Fact | None:
+    """Size and work of the model at its batch."""
+    run = cite(views, "coverage.nodes_executed", Unit.COUNT)
+    totals = [cite(views, f"summary.{name}") for name in ("flop", "mac", "parameters")]
+    symbols = views.assumptions.symbols
+    cited = [
+        cite(views, f"assumptions.symbols[{i}].value", Unit.COUNT) for i in range(len(symbols))
+    ]
+    sizes = [f"{s.label} = {s.value}" for s in symbols]
+    words = [f"{shown(c)}{name}" for c, name in zip(totals, ("", "", " parameters"), strict=True)]
+    text = f"{shown(run)} nodes are executed; {', '.join([*sizes, *words])}"
+    return fact("summary", text, run, *cited, *totals)
+
+
 TOPICS = (
+    Topic(
+        "summary",
+        ("summarise", "summarize", "summary", "overview", "describe", "description"),
+        summary,
+    ),
     Topic(
         "flop",
         ("flop", "gflop", "tflop", "operation", "floating point operation", "how much work",
