@@ -102,6 +102,10 @@ ELSEWHERE = (
         "a report says nothing of who made the model",
     ),
     Elsewhere(
+        ("when was", "how old", "what year", "what date", "which year", "which date"),
+        "a report does not say when anything was made",
+    ),
+    Elsewhere(
         ("number of epoch", "epoch", "whole training", "train it from scratch", "finetune",
          "fine tune", "days to train", "train the model", "take to train", "to train it",
          "train this"),

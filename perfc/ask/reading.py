@@ -22,7 +22,8 @@ from .words import NOISE_PHRASES, Word, places, words_of
 KINDS: dict[str, tuple[str, ...]] = {
     "conv": ("convolution", "conv", "convolutional"),
     "matmul": ("matmul", "gemm", "matrix product", "matrix multiplication", "linear",
-               "linear layer", "dense", "dense layer", "fully connected", "matrix multiply"),
+               "linear layer", "dense", "dense layer", "fully connected", "fc", "fc layer",
+        "fully connected layer", "matrix multiply"),
     "attention": ("attention", "self attention", "sdpa", "flash attention", "attention layer"),
     "normalization": ("normalization", "normalisation", "layernorm", "layer norm", "norm",
                       "layer normalization", "layer normalisation"),
@@ -41,6 +42,7 @@ LARGER_BATCH = (
 )  # fmt: skip
 RECORDED_LAUNCHES = ("cuda graph", "cudagraph", "record the launches", "graph capture")
 _MORE = re.compile(r"… \d+ more")
+_SIZED = re.compile(r"([A-Za-z]+) (\d+x\d+)\b")
 _NODE = re.compile(r"\S*[/_.]\S*")
 
 
@@ -201,6 +203,16 @@ def kernels(views: Views) -> Iterator[tuple[tuple[str, ...], Meaning]]:
     for row in views.kernels:
         for operator in dict.fromkeys(_MORE.sub("", row.label).split(" + ")):
             having.setdefault(operator, []).append(row)
+    sized: dict[tuple[str, str], list[KernelRow]] = {}
+    for row in views.kernels:
+        found = _SIZED.match(row.title)
+        if found:
+            sized.setdefault((found[1], found[2]), []).append(row)
+    for (operator, extents), of_size in sized.items():
+        title = f"{operator} {extents}"
+        others = (f"{extents} convolution",) if operator == "Conv" else ()
+        chosen = Selection(f"{title} kernels", f"starts_with(title, '{title}')", tuple(of_size))
+        yield (title, f"{extents} {operator}", *others), chosen
     for operator, rows in having.items():
         if operator.isalnum() and operator.lower() not in named:
             where = f"contains(split(label, ' + '), '{operator}')"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from perfc.report.units import Unit, span
+from perfc.report.units import Unit, quantity, span
 from perfc.report.views import Views
 
 from ..fact import Fact, Topic, cite, fact, shown
@@ -23,6 +23,18 @@ def energy(views: Views) -> Fact | None:
     return fact("energy", text, mid, low, high)
 
 
+def each(views: Views) -> Fact | None:
+    """Joules of one image, token or run."""
+    found, done = views.verdict.energy, views.verdict.throughput
+    if found is None or not done.per_run:
+        return None
+    mid = cite(views, "verdict.energy.mid", Unit.JOULE)
+    per_run = cite(views, "verdict.throughput.per_run", Unit.COUNT)
+    one = quantity(found.mid / done.per_run, Unit.JOULE)
+    text = f"{one} for each of the {done.per_run:,} {done.item.value} of a run of {shown(mid)}"
+    return fact("energy of each", text, mid, per_run)
+
+
 def power(views: Views) -> Fact | None:
     """Mean power of a run."""
     if views.prediction is None:
@@ -32,6 +44,17 @@ def power(views: Views) -> Fact | None:
 
 
 TOPICS = (
+    Topic(
+        "energy of each",
+        (
+            "energy per image|token|sample|item", "joule per image|token|sample|item",
+            "energy of an image", "energy of one image|token", "energy for one image|token",
+            "energy of each image|token", "energy does one image|token",
+        ),
+        each,
+        under=("energy", "time of each"),
+        absent=UNKNOWN,
+    ),
     Topic(
         "energy",
         ("energy", "joule", "how much energy", "energy per run", "energy consumption",

@@ -100,7 +100,9 @@ TOPICS = (
         (
             "fit", "fit in", "fit on", "fit into", "out of memory", "oom", "enough memory",
             "run out of memory", "fit in memory", "fit into memory", "fit in the memory",
-            "large enough",
+            "large enough", "left over", "memory left", "memory is left", "vram left",
+            "vram is left",
+            "free memory", "memory is free",
         ),
         room,
         under=("memory", "capacity"),

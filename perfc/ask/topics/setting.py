@@ -112,7 +112,8 @@ TOPICS = (
     ),
     Topic(
         "runtime",
-        ("runtime", "which framework", "what framework", "framework", "engine", "backend",
+        ("runtime is assumed|used", "runtime assumed|used", "which framework", "what framework",
+         "framework", "engine", "backend",
          "which runtime", "what runtime", "which backend", "whose kernel"),
         runtime,
         under=("kernel count",),
@@ -154,7 +155,7 @@ TOPICS = (
     Topic(
         "file",
         ("opset", "producer", "ir version", "which model", "which file", "exported", "exporter",
-         "what model", "which exporter", "what file"),
+         "what model", "which exporter", "which tool", "what tool", "what file"),
         file,
         absent="the model was given in memory",
     ),

@@ -138,6 +138,7 @@ TOPICS = (
     Topic(
         "expected time",
         (
+            "expected runtime", "total runtime", "inference runtime",
             "how long", "latency", "inference time", "run time", "execution time", "expected time",
             "expected latency", "predicted time", "forward pass time", "time per run",
             "duration", "total time", "time of a run", "time of one run", "time for a run",
@@ -145,7 +146,7 @@ TOPICS = (
         ),
         expected,
         weak=("time", "fast", "slow", "speed", "quick", "take", "expected", "predict",
-              "prediction", "predicted", "performance", "perform"),
+              "prediction", "predicted", "performance", "perform", "runtime"),
     ),
     Topic(
         "range",
@@ -174,7 +175,8 @@ TOPICS = (
         (
             "at best", "floor", "lower bound", "lower limit", "fastest possible", "minimum time",
             "theoretical", "ideal", "speed of light", "best possible", "physical limit",
-            "roofline time", "minimum latency", "lowest possible", "fastest it can",
+            "roofline time", "roofline", "roofline bound|limit|model|floor|minimum",
+            "minimum latency", "lowest possible", "fastest it can",
             "fastest", "no run is faster", "as fast as it gets", "ideal time",
         ),
         floor,

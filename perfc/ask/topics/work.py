@@ -106,6 +106,7 @@ TOPICS = (
         ("flop", "gflop", "tflop", "operation", "floating point operation", "how much work",
          "compute cost", "computation", "arithmetic work", "work"),
         flop,
+        weak=("compute",),
     ),
     Topic(
         "mac",
@@ -149,7 +150,7 @@ TOPICS = (
         ("node", "how many node", "number of node", "onnx node", "how many operator",
          "graph size", "how many layer", "layer", "number of layer", "number of operator"),
         nodes,
-        weak=("operator",),
+        weak=("operator", "ops", "op"),
         under=("kernel count",),
     ),
     Topic(
