@@ -97,6 +97,11 @@ ELSEWHERE = (
         "a report has no temperatures",
     ),
     Elsewhere(
+        ("at idle", "idle power", "power at idle", "per joule|watt", "efficiency per watt",
+         "power limit", "clock", "frequency"),
+        "a report has the energy of a run and its mean power, no more of the board",
+    ),
+    Elsewhere(
         ("author", "license", "licence", "who wrote", "who made", "who trained", "copyright",
          "who created", "who built", "published", "paper", "inventor"),
         "a report says nothing of who made the model",

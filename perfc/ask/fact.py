@@ -39,7 +39,7 @@ class Citation:
     def text(self) -> str:
         """``verdict.expected.mid = 0.00206456 s``."""
         value = f"{self.value:.6g}" if isinstance(self.value, float) else str(self.value)
-        suffix = "" if self.unit in (Unit.NONE, Unit.COUNT) else f" {self.unit.value}"
+        suffix = "" if self.unit in (Unit.NONE, Unit.COUNT, Unit.SHARE) else f" {self.unit.value}"
         return f"{self.path} = {value}{suffix}"
 
 
@@ -146,7 +146,9 @@ def shown(citation: Citation) -> str:
 
 def fact(topic: str, text: str, *citations: Citation) -> Fact | None:
     """A fact, where its first number is known."""
-    return Fact(topic, text, citations) if citations and citations[0].value is not None else None
+    if not citations or citations[0].value is None:
+        return None
+    return Fact(topic, text, tuple(dict.fromkeys(citations)))
 
 
 def listed(words: Sequence[str]) -> str:

@@ -26,7 +26,7 @@ def every_line(found: Answers) -> Iterator[str]:
 def lines(answer: Answer) -> Iterator[str]:
     """One line for a fact, one indented for a field."""
     if not answer.is_answered:
-        yield f"the report does not say: {answer.reason}"
+        yield f"no answer: {answer.reason}"
         if answer.hint:
             yield f"  try: {answer.hint}"
         return

@@ -44,6 +44,8 @@ NOISE_PHRASES = (
     "at most",
     "in the worst",
     "at least",
+    "relative to the total|whole",
+    "everything",
 )
 """Several words that ask for nothing by themselves."""
 KEPT = frozenset(("bus", "plus", "focus", "status", "versus", "thus", "minus", "bonus", "radius"))
@@ -72,7 +74,7 @@ def stem(word: str) -> str:
     ('kernel', 'batch', 'bus', 'loss')
     """
     low = word.lower()
-    if low.endswith(("ches", "shes", "sses")):
+    if low.endswith(("ches", "shes", "sses", "xes")):
         return low[:-2]
     if len(low) > 3 and low.endswith("s") and not low.endswith(("ss", "is")) and low not in KEPT:
         return low[:-1]

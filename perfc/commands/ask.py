@@ -29,7 +29,7 @@ DOCUMENT = ("ask", "perfc.ask.answer:Answers")
 @click.argument("model", type=click.Path(dir_okay=False))
 @click.argument("questions", metavar="[QUESTION]...", nargs=-1)
 @click.option(
-    "--adapter", type=click.Path(path_type=Path, file_okay=False, exists=True), metavar="FOLDER",
+    "--adapter", type=click.Path(path_type=Path, file_okay=False), metavar="FOLDER",
     help="Of a trained graph and language model, as `perfc train gnn-llm` writes it; it words the "
     "answer.",
 )  # fmt: skip
@@ -48,8 +48,9 @@ def command(
     Without a QUESTION every fact is listed. What the report does not hold is refused, with a word
     on where it is: then, of any question, the exit code is 1. No language model is needed.
     """
-    from perfc.ask.answer import Answers, ask, every_fact
+    from perfc.ask.answer import Answers, Source, ask, every_fact
     from perfc.ask.text import render_json, render_text
+    from perfc.plain_text import say
     from perfc.report.views import collect
 
     report = options.report(model)
@@ -60,6 +61,9 @@ def command(
 
         writer = opened(adapter, report)
         said = [worded(one, views, writer) for one in said]
+        if not any(one.source is Source.ADAPTER for one in said):
+            note = "the adapter wrote no number that the report holds; the report answers"
+            say(f"note: {note}", is_error=True)
     found = Answers(views.verdict.model, views.verdict.target, tuple(said))
     emit(render_json(found) if form == "json" else render_text(found), output)
     return 0 if found.is_answered else FINDINGS

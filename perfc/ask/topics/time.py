@@ -97,8 +97,12 @@ def launching(views: Views) -> Fact | None:
     if each_s.value is not None:
         origin = views.assumptions.launch_origin
         parts[0] += f" of {shown(each_s)} each on the device ({origin})"
-    text = f"{parts[0]}; the kernels wait {shown(wait)} for them, the host adds {shown(host)}"
-    return fact("launches", text, launches, wait, host, each_s)
+    parts.append(f"the kernels wait {shown(wait)} for them, the host adds {shown(host)}")
+    held = [i for i, one in enumerate(views.verdict.limits) if one.key in ("launch", "host")]
+    shares = [cite(views, f"verdict.limits[{i}].share", Unit.SHARE) for i in held]
+    for i, part in zip(held, shares, strict=True):
+        parts.append(f"{views.verdict.limits[i].title}: {shown(part)} of the time")
+    return fact("launches", "; ".join(parts), launches, wait, host, each_s, *shares)
 
 
 def basis(views: Views) -> Fact | None:
@@ -138,7 +142,8 @@ TOPICS = (
     Topic(
         "expected time",
         (
-            "expected runtime", "total runtime", "inference runtime",
+            "expected runtime", "per batch", "a batch take", "latency should i expect",
+            "total runtime", "inference runtime",
             "how long", "latency", "inference time", "run time", "execution time", "expected time",
             "expected latency", "predicted time", "forward pass time", "time per run",
             "duration", "total time", "time of a run", "time of one run", "time for a run",
@@ -146,7 +151,7 @@ TOPICS = (
         ),
         expected,
         weak=("time", "fast", "slow", "speed", "quick", "take", "expected", "predict",
-              "prediction", "predicted", "performance", "perform", "runtime"),
+              "prediction", "predicted", "performance", "perform", "runtime", "expect"),
     ),
     Topic(
         "range",
@@ -185,7 +190,9 @@ TOPICS = (
     Topic(
         "headroom",
         (
-            "headroom", "how far from", "gap to", "how close to", "room for improvement",
+            "headroom", "how far from", "gap to", "how close to",
+            "close to the hardware limit|floor|limit", "how close are we to",
+            "how close is it to", "room for improvement",
             "how much faster could", "times the floor", "away from the floor",
             "how efficient", "efficiency", "how much faster can",
         ),
@@ -225,7 +232,8 @@ TOPICS = (
         (
             "launch", "launch overhead", "host", "cpu overhead", "host overhead", "launch gap",
             "how many launch", "number of launch", "cuda launch", "kernel launch", "overhead",
-            "host time", "driver overhead", "launching",
+            "host time", "driver overhead", "launching", "wait for their launch",
+            "cpu slow it down", "slow it down",
         ),
         launching,
         under=("expected time", "kernel count"),
