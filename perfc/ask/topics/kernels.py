@@ -94,7 +94,8 @@ TOPICS = (
         (
             "which kernel|layer is|are memory|compute|bandwidth|launch|latency bound|limited",
             "how many kernel is|are memory|compute|bandwidth|launch|latency bound|limited",
-            "kernel is|are memory|compute|bandwidth|launch bound", "kernel by limit", "which kernel wait",
+            "kernel is|are memory|compute|bandwidth|launch bound", "kernel by limit",
+            "which kernel wait",
             "memory|compute|bandwidth|launch bound kernel|layer",
         ),
         held,
