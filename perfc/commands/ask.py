@@ -23,7 +23,6 @@ DOCUMENT = ("ask", "perfc.ask.answer:Answers")
     epilog=examples(
         'ask model.onnx "how long does it take?" -t a100',
         'ask model.onnx "what limits it?" "does it fit?" -t l4 --batch 8',
-        "ask model.onnx -t h100",
     ),
 )
 @click.argument("model", type=click.Path(dir_okay=False))
