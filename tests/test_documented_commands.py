@@ -37,7 +37,7 @@ SCRIPT = re.compile(
 )
 FOLLOWED = DOCS / "contributing"
 FINDINGS = {"ask": (0, 1), "lint": (0, 1)}
-"""Commands that may find something here, or be asked what no report holds; the others end with 0."""
+"""Commands that may find something, or be asked what no report holds; the others end with 0."""
 SILENT = {"--model-explorer", "comment"}
 """What writes a file of another option, or has nothing to say where nothing changed."""
 

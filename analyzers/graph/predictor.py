@@ -229,7 +229,7 @@ def predictor(name: str, quantity: Quantity = Quantity.TIME) -> GraphPredictor:
 
 
 def usable(say: Say) -> tuple[str, ...]:
-    """Names of the predictors whose packages and weights are here; ``say`` is told of the others."""
+    """Names of the predictors whose packages and weights are here; ``say`` hears of the others."""
     found = []
     for name in predictors():
         try:
