@@ -46,7 +46,7 @@ def need_transformers() -> None:
         import transformers
     except ImportError as error:
         raise MissingExtraError(
-            f"graphs with language models need {error.name}", hint=install("gnn", "gnn-llm")
+            f"graphs with language models need {error.name}", hint=install("gnn-llm")
         ) from None
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
@@ -69,7 +69,7 @@ class LanguageModel:
     @property
     def width(self) -> int:
         """Of an embedding."""
-        return int(self.embedding.weight.shape[1])
+        return int(self.network.config.hidden_size)  # type: ignore[union-attr,arg-type]
 
     @property
     def embedding(self) -> nn.Module:

@@ -100,7 +100,7 @@ class GraphLanguageNetwork(nn.Module):
         learning = [([p for p in part if p.requires_grad], rate) for part, rate in parts]
         return [(part, rate) for part, rate in learning if part]
 
-    def state_dict(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
+    def state_dict(self, *args: Any, **kwargs: Any) -> Any:
         """Everything but the frozen weights of the language model."""
         frozen = {
             f"language.{n}" for n, p in self.language.named_parameters() if not p.requires_grad
@@ -127,7 +127,9 @@ class GraphLanguageNetwork(nn.Module):
         """
         known = self.state_dict()
         other = known.keys() ^ state_dict.keys()
-        other |= {n for n in known.keys() & state_dict.keys() if known[n].shape != state_dict[n].shape}
+        other |= {
+            n for n in known.keys() & state_dict.keys() if known[n].shape != state_dict[n].shape
+        }
         if strict and other:
             raise PerfcError(
                 f"weights of another network: {sorted(other)[0]} is not the same",
@@ -173,7 +175,10 @@ class GraphLanguageNetwork(nn.Module):
             return words, mask.to(place)
         sides = [embedding(torch.tensor(s, device=place)) for s in (self.before, self.after)]
         before, after = (side.expand(rows, *side.shape) for side in sides)
-        ones = [torch.ones(rows, side.shape[1], dtype=torch.long, device=place) for side in (before, after)]
+        ones = [
+            torch.ones(rows, side.shape[1], dtype=torch.long, device=place)
+            for side in (before, after)
+        ]
         return (
             torch.cat([before, tokens.to(words.dtype), after, words], dim=1),
             torch.cat([ones[0], is_there, ones[1], mask.to(place)], dim=1),

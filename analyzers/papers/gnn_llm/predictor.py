@@ -20,7 +20,7 @@ from ...graph.rows import GraphRow, Measurements, Quantity
 from ..networks.batches import GraphAtBatch, GraphTensors
 from ..networks.network_predictor import NODE, WHOLE, NetworkPredictor
 from ..networks.train import Loss, TrainRecipe, device, one_thread
-from .checkpoints import Stages
+from .checkpoints import ENCODER, Stages, adapted_file
 from .counts import KINDS
 from .descriptions import as_json, as_text, latency_question
 from .features import ENCODING, HIDDEN, NODES
@@ -38,31 +38,30 @@ RANKS = (16, 32, 64, 128)
 """Of Table 7.3, besides 8."""
 GNN_ONLY, LLM_ONLY, NEITHER = "gnn-pretrained", "llm-pretrained", "neither-pretrained"
 TEXT, JSON, WITHOUT = "text", "json", "without-llm"
-MEAN, KINDS_TOKENS = "mean", "kinds"
+MEAN, NUMBERS = "mean", "numbers"
 ROWS_PER_STEP, LONG_ROWS_PER_STEP = 48, 4
 VALIDATION_ROWS = 192
 """Drawn, that choose an epoch; all say how wide intervals are."""
 CALIBRATION_ROWS = 512
-FEW_ROWS_SEEN = 3072
-"""Rows of a new machine or family that fine-tuning passes over at most, repeats included."""
 
 
 class GnnLlm(NetworkPredictor):
     """A graph encoder, a projection and a language model that writes the latency.
 
-    Stages 1 and 2 are read from the budget's folder; ``fit`` is stage 3. Variants: ``mean`` projects
-    the readout alone, as the thesis does, ``kinds`` a token for each kind of layer;
-    ``rank-16`` … are of LoRA; ``gnn-pretrained``, ``llm-pretrained`` and ``neither-pretrained``
-    leave stages out; ``text`` and ``json`` write the graph into the question; ``without-llm`` is
+    Stages 1 and 2 are read from the budget's folder; ``fit`` is stage 3. Variants: ``mean``
+    projects the readout alone, as the thesis does, ``numbers`` a token for each number of a
+    summary; ``rank-16`` … are of LoRA; ``gnn-pretrained``, ``llm-pretrained`` and
+    ``neither-pretrained`` leave stages out; ``text`` and ``json`` write the graph into the question; ``without-llm`` is
     the encoder with a head of its own.
     """
 
     name: ClassVar[str] = "gnn-llm"
     title: ClassVar[str] = "GNN-LLM (Panner Selvam et al., WANT workshop at ICML 2024)"
     variants: ClassVar[tuple[str, ...]] = (
-        MEAN, KINDS_TOKENS, *(f"rank-{rank}" for rank in RANKS), GNN_ONLY, LLM_ONLY, NEITHER,
+        MEAN, NUMBERS, *(f"rank-{rank}" for rank in RANKS), GNN_ONLY, LLM_ONLY, NEITHER,
         TEXT, JSON, WITHOUT,
     )  # fmt: skip
+    begins_from: ClassVar[str] = "perfc train gnn-llm"
     hidden: ClassVar[int] = HIDDEN
     recipe: ClassVar[TrainRecipe] = TrainRecipe(epochs=10, learning_rate=1e-3, rows=ROWS_PER_STEP)
     ours: ClassVar[TrainRecipe] = recipe
@@ -83,7 +82,18 @@ class GnnLlm(NetworkPredictor):
     @property
     def readout(self) -> Readout:
         """What is projected."""
-        return {MEAN: Readout.MEAN, KINDS_TOKENS: Readout.KINDS}.get(self.variant, Readout.SUMS)
+        return {MEAN: Readout.MEAN, NUMBERS: Readout.NUMBERS}.get(self.variant, Readout.SUMS)
+
+    def needs(self, stages: Stages) -> None:
+        """Look whether the stages that the variant begins from are there.
+
+        Raises:
+            PerfcError: one is not.
+        """
+        if self.variant not in (TEXT, JSON, WITHOUT, LLM_ONLY, NEITHER):
+            stages.need(ENCODER, "1")
+        if self.variant not in (TEXT, JSON, WITHOUT, GNN_ONLY, NEITHER):
+            stages.need(adapted_file(self.readout), f"2 --readout {self.readout.value}")
 
     @property
     def rank(self) -> int:
@@ -142,10 +152,8 @@ class GnnLlm(NetworkPredictor):
             len(NODES), stages.width, self.readout, model, self.scale,
             (own.graph_rate, own.language_rate), has_graph=has_graph,
         )  # fmt: skip
-        if self.variant in (LLM_ONLY, NEITHER) or not has_graph:
-            encoder = None
-        else:
-            encoder = stages.encoder()
+        is_plain = self.variant in (LLM_ONLY, NEITHER) or not has_graph
+        encoder = None if is_plain else stages.encoder()
         if self.variant in (GNN_ONLY, NEITHER) or not has_graph:
             made.with_lora(self.rank, has_every_layer=own.has_every_layer)
         else:
@@ -209,7 +217,8 @@ class GnnLlm(NetworkPredictor):
         if self.made is None or not len(few):
             return
         own, recipe = self.there.preset, self.chosen_recipe(Budget())
-        passes = min(own.few_passes, max(FEW_ROWS_SEEN // len(few), 3))
+        most = own.few_rows // len(few) if own.few_rows else own.few_passes
+        passes = max(min(own.few_passes, most), 1)
         batches = self.batches(few, {}, min(recipe.rows, 16))
         network = self.made.to(device())
         rate = recipe.learning_rate / (2 if own.is_annealed else 1)
@@ -246,7 +255,10 @@ class GnnLlm(NetworkPredictor):
         """And where the stages before are, without which the weights are nothing."""
         found = {**super().meta(), "variant": self.variant}
         if self.stages is not None:
-            found |= {"stages": os.fspath(self.stages.folder.resolve()), "of": self.stages.digest}
+            found |= {
+                "stages": os.fspath(self.stages.folder.resolve()),
+                "of": self.stages.digest(self.readout),
+            }
         return found
 
     def restore(self, arrays: Mapping[str, Array], meta: Mapping[str, Any]) -> None:
@@ -256,7 +268,7 @@ class GnnLlm(NetworkPredictor):
             PerfcError: the stages are gone or others.
         """
         self.stages = Stages.open(Path(str(meta["stages"])))
-        if self.stages.digest != meta["of"]:
+        if self.stages.digest(self.readout) != meta["of"]:
             raise PerfcError(
                 "these weights stand on other stages", where=os.fspath(self.stages.folder),
                 hint="train stage 3 anew",
@@ -274,7 +286,7 @@ def drawn(data: Measurements, most: int, seed: int) -> Measurements:
 
 def variant_of(readout: Readout) -> str:
     """The predictor with a readout."""
-    names = {Readout.MEAN: f":{MEAN}", Readout.KINDS: f":{KINDS_TOKENS}", Readout.SUMS: ""}
+    names = {Readout.MEAN: f":{MEAN}", Readout.NUMBERS: f":{NUMBERS}", Readout.SUMS: ""}
     return f"gnn-llm{names[readout]}"
 
 

@@ -1,4 +1,4 @@
-"""How large the parts are and how long the stages learn: the thesis's values, and ours for a core."""
+"""How large the parts are and how long stages learn: the thesis's values, and ours for a core."""
 
 from __future__ import annotations
 
@@ -46,7 +46,8 @@ class Preset:
         alignment_s: processor time of stage 2.
         alignment_epochs: of stage 2 at most; the thesis states none.
         tuning_epochs: of stage 3 at most.
-        few_passes: over the few rows of a new machine or family.
+        few_passes: over the few rows of a new machine or family at most.
+        few_rows: rows that these passes see at most, repeats included; 0 for no limit.
         graph_rate: learning rate of the encoder and the projection.
         language_rate: learning rate of the language model.
         has_whole_decoder: whether stage 2 moves every weight of the language model, not LoRA alone.
@@ -67,6 +68,7 @@ class Preset:
     alignment_epochs: int
     tuning_epochs: int
     few_passes: int
+    few_rows: int
     graph_rate: float
     language_rate: float
     has_whole_decoder: bool
@@ -81,22 +83,22 @@ HOUR_S = 3600.0
 PRESETS: Mapping[str, Preset] = {
     PAPER: Preset(
         1.0, DecoderShape(hidden=512, inner=1408, layers=6, heads=8), 4 * HOUR_S, 20_000,
-        48 * HOUR_S, EPOCHS, GRAPHS_PER_STEP, 24 * HOUR_S, 3, 10, 3, 1e-3, 1e-4,
+        48 * HOUR_S, EPOCHS, GRAPHS_PER_STEP, 24 * HOUR_S, 3, 10, 3, 0, 1e-3, 1e-4,
         has_whole_decoder=False, has_every_layer=False, is_annealed=False,
         rows_per_epoch=0, json_tokens=2048,
     ),
     CPU: Preset(
-        0.25, DecoderShape(), 300.0, 2500, 240.0, EPOCHS, 32, 480.0, 100, 100, 20, 1e-3, 2e-3,
+        0.25, DecoderShape(), 300.0, 2500, 240.0, EPOCHS, 32, 480.0, 100, 100, 20, 512, 1e-3, 2e-3,
         has_whole_decoder=True, has_every_layer=True, is_annealed=True,
         rows_per_epoch=1024, json_tokens=1024,
     ),
     SMOKE: Preset(
-        1 / 32, DecoderShape(384, 32, 64, 2, 2, 1280), 2.0, 12, 1.0, 2, 8, 2.0, 2, 1, 1, 1e-3, 2e-3,
+        1 / 32, DecoderShape(384, 32, 64, 2, 2, 1280), 2.0, 12, 1.0, 2, 8, 2.0, 2, 1, 1, 0, 1e-3, 2e-3,
         has_whole_decoder=True, has_every_layer=True, is_annealed=True,
         rows_per_epoch=32, json_tokens=256,
     ),
 }  # fmt: skip
-"""``cpu`` learns the stages in half an hour of a core; ``smoke`` only shows that everything runs."""
+"""``cpu`` learns the stages in half an hour of a core; ``smoke`` shows that everything runs."""
 
 
 def preset(name: str) -> Preset:

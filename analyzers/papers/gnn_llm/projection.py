@@ -18,8 +18,8 @@ class Readout(Enum):
     """The mean of the operators' embeddings, as the thesis has it: one token."""
     SUMS = "sums"
     """The same beside the sums of what operators count: one token."""
-    KINDS = "kinds"
-    """A token for the graph and one for each kind of layer, each with its sums."""
+    NUMBERS = "numbers"
+    """A token for the graph and one for each number that a summary of it states."""
 
 
 class Projection(nn.Module):
@@ -40,9 +40,10 @@ class Projection(nn.Module):
                 self.whole = projector(graph, language)
             case Readout.SUMS:
                 self.whole = projector(graph + len(SUMS), language)
-            case Readout.KINDS:
-                self.whole = projector(graph + OF_TOTALS * numbers, language)
-                self.kind = projector(graph + len(VOCABULARY) + OF_KIND * numbers + KINDS, language)
+            case Readout.NUMBERS:
+                self.whole = projector(graph, language)
+                named = LAYOUT.numbers + len(VOCABULARY) + OF_KIND + KINDS
+                self.number = projector(numbers + named, language)
 
     def forward(self, g: Tensor, sums: Tensor) -> tuple[Tensor, Tensor]:
         """Tokens, ``[graphs, tokens, language]``, and which of them there are.
@@ -56,23 +57,33 @@ class Projection(nn.Module):
                 tokens = self.whole(g)[:, None]
             case Readout.SUMS:
                 tokens = self.whole(torch.cat([g, sums], dim=1))[:, None]
-            case Readout.KINDS:
-                return self._kinds(g, sums)
+            case Readout.NUMBERS:
+                return self._numbers(g, sums)
         return tokens, torch.ones(tokens.shape[:2], dtype=torch.long, device=g.device)
 
-    def _kinds(self, g: Tensor, sums: Tensor) -> tuple[Tensor, Tensor]:
-        graphs = len(g)
-        logs = sums[:, : LAYOUT.numbers]
-        digits = sums[:, LAYOUT.digits : LAYOUT.kinds].reshape(graphs, LAYOUT.numbers, DIGITS)
-        shown = torch.cat([logs[:, :, None], digits], dim=2)
+    def _numbers(self, g: Tensor, sums: Tensor) -> tuple[Tensor, Tensor]:
+        graphs, count = len(g), LAYOUT.numbers
+        logs = sums[:, :count]
+        digits = sums[:, LAYOUT.digits : LAYOUT.kinds].reshape(graphs, count, DIGITS)
         ops = sums[:, LAYOUT.kinds :].reshape(graphs, KINDS, len(VOCABULARY))
-        totals = self.whole(torch.cat([g, shown[:, :OF_TOTALS].reshape(graphs, -1)], dim=1))
-        place = torch.eye(KINDS, device=g.device).expand(graphs, KINDS, KINDS)
-        of_kind = shown[:, OF_TOTALS:].reshape(graphs, KINDS, -1)
-        each = torch.cat([g[:, None].expand(-1, KINDS, -1), ops, of_kind, place], dim=2)
-        tokens = torch.cat([totals[:, None], self.kind(each)], dim=1)
-        is_there = (digits[:, OF_TOTALS::OF_KIND].sum(2) > 0).long()
+        of_totals = torch.zeros(graphs, OF_TOTALS, len(VOCABULARY), device=g.device)
+        ops = torch.cat([of_totals, ops.repeat_interleave(OF_KIND, dim=1)], dim=1)
+        names = places(g.device).expand(graphs, count, -1)
+        each = torch.cat([logs[:, :, None], digits, ops, names], dim=2)
+        tokens = torch.cat([self.whole(g)[:, None], self.number(each)], dim=1)
+        is_there = (digits.sum(2) > 0).long()
         return tokens, torch.cat([torch.ones_like(is_there[:, :1]), is_there], dim=1)
+
+
+def places(device: torch.device) -> Tensor:
+    """Which number of a summary each is: by itself, by its field and by its kind of layer."""
+    count = LAYOUT.numbers
+    field = torch.zeros(count, OF_KIND, device=device)
+    kind = torch.zeros(count, KINDS, device=device)
+    for i in range(OF_TOTALS, count):
+        k, f = divmod(i - OF_TOTALS, OF_KIND)
+        field[i, f] = kind[i, k] = 1.0
+    return torch.cat([torch.eye(count, device=device), field, kind], dim=1)
 
 
 def projector(width_in: int, width_out: int) -> nn.Sequential:
