@@ -372,6 +372,9 @@ def gnn_llm(
     Sizes are those of the preset that the stages were trained with. An interrupted run goes on with
     what is not in the folder yet.
     """
+    from perfc.analyzers.papers.gnn_llm.extra import need_extra
+
+    need_extra()
     from perfc.analyzers.papers.gnn_llm.command import chosen_tables, evaluate, opened
     from perfc.analyzers.tables.architectures import SEEDS
 

@@ -170,6 +170,9 @@ def gnn_llm(
     An interrupted stage goes on from its checkpoint. Stage 3 writes weights and a card, which
     `perfc predict --weights` reads beside the folder of the stages.
     """
+    from perfc.analyzers.papers.gnn_llm.extra import need_extra
+
+    need_extra()
     from perfc.analyzers.papers.gnn_llm.command import Wanted, train
 
     from ._graph import chosen_protocols, unlabelled_graphs

@@ -120,6 +120,11 @@ class Stages:
         return preset(self.card.preset)
 
     @property
+    def moves_every_weight(self) -> bool:
+        """Whether stage 2 moves every weight: of the small decoder, never of a given model."""
+        return self.preset.has_whole_decoder and not self.card.language_model
+
+    @property
     def width(self) -> int:
         """Hidden units of the encoder."""
         from .features import HIDDEN

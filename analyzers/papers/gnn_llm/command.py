@@ -21,7 +21,7 @@ from ..reproduction.published import PaperTable
 from ..reproduction.runs import Preset
 from .board import Board, write_page
 from .checkpoints import Stages
-from .language_model import need_transformers
+from .extra import need_extra
 from .predictor import GnnLlm, variant_of
 from .projection import Readout
 from .stages import Course
@@ -70,7 +70,7 @@ def train(wanted: Wanted, stages: Sequence[int], say: Say) -> Iterator[str]:
         DataError: a data set is not built.
         PerfcError: a stage before is not there.
     """
-    need_transformers()
+    need_extra()
     readout = Readout(wanted.readout)
     place = Stages.start(wanted.folder, wanted.preset, wanted.language_model, wanted.seed)
     if any(stage < 3 for stage in stages):
@@ -112,7 +112,7 @@ def evaluate(board: Board, processes: int, origin: str, pool: Path, say: Say) ->
         MissingExtraError: transformers or peft is not installed.
         DataError: a data set is not built.
     """
-    need_transformers()
+    need_extra()
     if processes:
         tables = [can_train(table, board.stages, say) for table in board.tables]
         wanted = every_job(tables, board.seeds, board.graphs, board.size, is_faithful=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -70,7 +71,10 @@ class GraphLanguageNetwork(nn.Module):
             r=rank, lora_alpha=2 * rank, lora_dropout=LORA_DROPOUT, target_modules=targets,
             task_type="CAUSAL_LM",
         )  # fmt: skip
-        self.language = get_peft_model(self.language, adapter)
+        with warnings.catch_warnings():
+            # peft asks for what the newest transformers call otherwise
+            warnings.simplefilter("ignore", FutureWarning)
+            self.language = get_peft_model(self.language, adapter)
 
     def merge_lora(self) -> None:
         """Add the low-rank updates to the weights they lie over."""
@@ -127,8 +131,11 @@ class GraphLanguageNetwork(nn.Module):
         """
         known = self.state_dict()
         other = known.keys() ^ state_dict.keys()
+        # a number by itself is read back as a list of one
         other |= {
-            n for n in known.keys() & state_dict.keys() if known[n].shape != state_dict[n].shape
+            n
+            for n in known.keys() & state_dict.keys()
+            if (known[n].shape or (1,)) != (state_dict[n].shape or (1,))
         }
         if strict and other:
             raise PerfcError(

@@ -23,9 +23,10 @@ from ..networks.train import Loss, TrainRecipe, device, one_thread
 from .checkpoints import ENCODER, Stages, adapted_file
 from .counts import KINDS
 from .descriptions import as_json, as_text, latency_question
+from .extra import need_extra
 from .features import ENCODING, HIDDEN, NODES
 from .graph_mae import LAYERS
-from .language_model import LanguageModel, need_transformers
+from .language_model import LanguageModel
 from .network import LORA_RANK
 from .projection import Readout
 from .rows import DrawnRows
@@ -51,8 +52,8 @@ class GnnLlm(NetworkPredictor):
     Stages 1 and 2 are read from the budget's folder; ``fit`` is stage 3. Variants: ``mean``
     projects the readout alone, as the thesis does, ``numbers`` a token for each number of a
     summary; ``rank-16`` … are of LoRA; ``gnn-pretrained``, ``llm-pretrained`` and
-    ``neither-pretrained`` leave stages out; ``text`` and ``json`` write the graph into the question; ``without-llm`` is
-    the encoder with a head of its own.
+    ``neither-pretrained`` leave stages out; ``text`` and ``json`` write the graph into the
+    question; ``without-llm`` is the encoder with a head of its own.
     """
 
     name: ClassVar[str] = "gnn-llm"
@@ -73,7 +74,7 @@ class GnnLlm(NetworkPredictor):
         if quantity is not Quantity.TIME:
             raise PerfcError("gnn-llm says latencies alone", hint="leave --quantity out")
         super().__init__(variant, quantity)
-        need_transformers()
+        need_extra()
         self.stages: Stages | None = None
         self._model: LanguageModel | None = None
         self._prompts: dict[GraphAtBatch, list[int]] = {}
@@ -165,12 +166,13 @@ class GnnLlm(NetworkPredictor):
     def _adapted(self, made: LatencyNetwork) -> None:
         """Begin from stage 2; LoRA of another rank begins anew on the weights that it left."""
         own, learned = self.there.preset, self.there.adapted(self.readout)
-        if not own.has_whole_decoder:
+        has_lora = not self.there.moves_every_weight
+        if has_lora:
             made.with_lora(LORA_RANK, has_every_layer=own.has_every_layer)
         known = {n: t for n, t in made.state_dict().items() if n.startswith("encoder.")}
         made.load_state_dict(known | learned)
-        if own.has_whole_decoder or self.rank != LORA_RANK:
-            if not own.has_whole_decoder:
+        if not has_lora or self.rank != LORA_RANK:
+            if has_lora:
                 made.merge_lora()
             made.with_lora(self.rank, has_every_layer=own.has_every_layer)
 

@@ -50,7 +50,7 @@ class Preset:
         few_rows: rows that these passes see at most, repeats included; 0 for no limit.
         graph_rate: learning rate of the encoder and the projection.
         language_rate: learning rate of the language model.
-        has_whole_decoder: whether stage 2 moves every weight of the language model, not LoRA alone.
+        has_whole_decoder: whether stage 2 moves every weight of the small decoder, not LoRA alone.
         has_every_layer: whether LoRA is on all linear layers, not on queries and values alone.
         is_annealed: whether rates fall along half a cosine.
         rows_per_epoch: rows between two validations of stage 3; 0 for all.
@@ -88,12 +88,13 @@ PRESETS: Mapping[str, Preset] = {
         rows_per_epoch=0, json_tokens=2048,
     ),
     CPU: Preset(
-        0.25, DecoderShape(), 300.0, 2500, 240.0, EPOCHS, 32, 480.0, 100, 100, 20, 512, 1e-3, 2e-3,
+        0.25, DecoderShape(), 300.0, 2500, 240.0, EPOCHS, 32, 480.0, 100, 100, 20, 256, 1e-3, 2e-3,
         has_whole_decoder=True, has_every_layer=True, is_annealed=True,
         rows_per_epoch=1024, json_tokens=1024,
     ),
     SMOKE: Preset(
-        1 / 32, DecoderShape(384, 32, 64, 2, 2, 1280), 2.0, 12, 1.0, 2, 8, 2.0, 2, 1, 1, 0, 1e-3, 2e-3,
+        1 / 32, DecoderShape(384, 32, 64, 2, 2, 1280), 2.0, 12, 1.0, 2, 8, 2.0, 2, 1, 1, 0,
+        1e-3, 2e-3,
         has_whole_decoder=True, has_every_layer=True, is_annealed=True,
         rows_per_epoch=32, json_tokens=256,
     ),

@@ -160,7 +160,7 @@ def adaptable(stages: Stages, readout: Readout, *, rank: int = LORA_RANK) -> Gra
     """A network as stage 2 begins with it, its encoder as initialised."""
     torch.manual_seed(stages.card.seed)
     network = GraphLanguageNetwork(len(NODES), stages.width, readout, stages.language_model())
-    if not stages.preset.has_whole_decoder:
+    if not stages.moves_every_weight:
         network.with_lora(rank, has_every_layer=stages.preset.has_every_layer)
     return network
 
