@@ -194,6 +194,38 @@ def test_every_stage_runs_by_the_command(
         assert "another preset, seed or language model" in capsys.readouterr().err
 
 
+@pytest.mark.long
+def test_one_step_of_each_stage_at_full_width(tmp_path: Path, graphs: Path) -> None:
+    """Table 7.7's encoder, a language model of Llama-3-8B's width with one of its 32 layers."""
+    pytest.importorskip("peft")
+    transformers = pytest.importorskip("transformers")
+    from perfc.analyzers.papers.gnn_llm.checkpoints import Stages
+    from perfc.analyzers.papers.gnn_llm.corpus import corpus
+    from perfc.analyzers.papers.gnn_llm.language_model import make_tokenizer
+    from perfc.analyzers.papers.gnn_llm.presets import DecoderShape
+
+    model, data = tmp_path / "model", measurements()
+    texts = corpus(data.graphs, list(data.graphs), 0)
+    make_tokenizer(texts, DecoderShape(600)).save_pretrained(model)
+    config = transformers.LlamaConfig(
+        vocab_size=600, hidden_size=4096, intermediate_size=14336, num_hidden_layers=1,
+        num_attention_heads=32, num_key_value_heads=8, eos_token_id=1, pad_token_id=0,
+        bos_token_id=None, rope_theta=500000.0, max_position_embeddings=8192,
+    )  # fmt: skip
+    transformers.LlamaForCausalLM(config).save_pretrained(model)
+    few = tmp_path / "graphs"
+    pool = few / POOL / "processed" / GRAPHS
+    for name in list(data.graphs)[:11]:
+        save_graph(data.graphs[name], pool / f"cell.{name}.npz")
+    stages = tmp_path / "stages"
+    call = ["train", "gnn-llm", "--preset", "paper", "--limit-s", "0.1", "-o", str(stages)]
+    call += ["--language-model", str(model)]
+    assert cli.run([*call, "--graphs", str(few), "--stage", "1", "--stage", "2"]) == 0
+    assert Stages.open(stages).width == 1024
+    rows = ["--stage", "3", "--graphs", str(graphs), "--dataset", DATASET]
+    assert cli.run([*call, *rows]) == 0
+
+
 def tiny_network(tmp_path: Path, readout: Any) -> Any:
     from perfc.analyzers.papers.gnn_llm.features import NODES
     from perfc.analyzers.papers.gnn_llm.language_model import load_language_model
@@ -261,8 +293,11 @@ def test_a_part_of_the_rows_is_an_epoch() -> None:
         encoded.append(graph.name)
         return GraphTensors(torch.zeros(1, 1), torch.zeros(2, 0, dtype=torch.long))
 
+    def question(data: Any, row: Any) -> list[float]:
+        return [1.0] * (1 if row.batch == 1 else 3)
+
     rows = DrawnRows(
-        measurements(), Quantity.TIME, encode, lambda data, row: [1.0] * (1 if row.batch == 1 else 3),
+        measurements(), Quantity.TIME, encode, question,
         LogScale(0.0, 1.0), rows=8, filler=-1.0,
     )  # fmt: skip
     rows.rows_per_epoch = 16

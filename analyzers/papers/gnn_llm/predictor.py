@@ -17,8 +17,15 @@ from perfc.errors import PerfcError
 from ...graph.model_graph import ModelGraph
 from ...graph.predictor import Budget, Say
 from ...graph.rows import GraphRow, Measurements, Quantity
-from ..networks.batches import GraphAtBatch, GraphTensors
-from ..networks.network_predictor import NODE, WHOLE, NetworkPredictor
+from ..networks.batches import GraphAtBatch, GraphTensors, Standard
+from ..networks.network_predictor import (
+    NODE,
+    ROWS,
+    WHOLE,
+    NetworkPredictor,
+    plain_indicators,
+)
+from ..networks.row_features import ROW, row_features
 from ..networks.train import Loss, TrainRecipe, device, one_thread
 from .checkpoints import ENCODER, Stages, adapted_file
 from .counts import KINDS
@@ -40,10 +47,11 @@ RANKS = (16, 32, 64, 128)
 GNN_ONLY, LLM_ONLY, NEITHER = "gnn-pretrained", "llm-pretrained", "neither-pretrained"
 TEXT, JSON, WITHOUT = "text", "json", "without-llm"
 MEAN, NUMBERS = "mean", "numbers"
-ROWS_PER_STEP, LONG_ROWS_PER_STEP = 48, 4
-VALIDATION_ROWS = 192
+ROWS_AT_ONCE, LONG_ROWS = 192, 4
+"""Rows whose answers are written together; of questions with a whole graph in them."""
+VALIDATION_ROWS = 96
 """Drawn, that choose an epoch; all say how wide intervals are."""
-CALIBRATION_ROWS = 512
+CALIBRATION_ROWS = 160
 
 
 class GnnLlm(NetworkPredictor):
@@ -64,7 +72,7 @@ class GnnLlm(NetworkPredictor):
     )  # fmt: skip
     begins_from: ClassVar[str] = "perfc train gnn-llm"
     hidden: ClassVar[int] = HIDDEN
-    recipe: ClassVar[TrainRecipe] = TrainRecipe(epochs=10, learning_rate=1e-3, rows=ROWS_PER_STEP)
+    recipe: ClassVar[TrainRecipe] = TrainRecipe(epochs=10, learning_rate=1e-3)
     ours: ClassVar[TrainRecipe] = recipe
     loss: ClassVar[Loss] = staticmethod(written_loss)
     encoding = ENCODING
@@ -78,6 +86,7 @@ class GnnLlm(NetworkPredictor):
         self.stages: Stages | None = None
         self._model: LanguageModel | None = None
         self._prompts: dict[GraphAtBatch, list[int]] = {}
+        self._questions: dict[str, list[int]] = {}
         self._cache: dict[GraphAtBatch, GraphTensors] = {}
 
     @property
@@ -135,7 +144,7 @@ class GnnLlm(NetworkPredictor):
     def chosen_recipe(self, budget: Budget) -> TrainRecipe:
         """The rates of Section 7.5.2, or the preset's."""
         own = self.there.preset
-        rows = LONG_ROWS_PER_STEP if self.variant in (TEXT, JSON) else ROWS_PER_STEP
+        rows = LONG_ROWS if self.variant in (TEXT, JSON) else own.rows_per_step
         epochs = own.tuning_epochs if budget.epochs is None else budget.epochs
         return TrainRecipe(
             epochs=epochs, learning_rate=own.graph_rate, rows=rows, is_annealed=own.is_annealed,
@@ -183,7 +192,7 @@ class GnnLlm(NetworkPredictor):
         long = self.variant in (TEXT, JSON)
         found = DrawnRows(
             data, self.quantity, self.passed, self._row, self.scale,
-            rows=rows or (LONG_ROWS_PER_STEP if long else 4 * ROWS_PER_STEP), cache=self._cache,
+            rows=rows or (LONG_ROWS if long else ROWS_AT_ONCE), cache=self._cache,
             filler=PADDING,
         )  # fmt: skip
         found.rows_per_epoch = self.there.preset.rows_per_epoch if rows else 0
@@ -192,13 +201,19 @@ class GnnLlm(NetworkPredictor):
     def _row(self, data: Measurements, row: GraphRow) -> list[float]:
         if self.variant == WITHOUT:
             return super()._row(data, row)
-        question = self.model.ids(f" {latency_question(row)}\n")
+        question = self._ids(f" {latency_question(row)}\n")
         if self.variant not in (TEXT, JSON):
             return [float(i) for i in question]
         key = row.graph, row.batch
         if key not in self._prompts:
             self._prompts[key] = self._prompt(data.graph(row), row.batch)
         return [float(i) for i in (*self._prompts[key], *question)]
+
+    def _ids(self, question: str) -> list[int]:
+        """Tokens of a question; many rows ask the same."""
+        if question not in self._questions:
+            self._questions[question] = self.model.ids(question)
+        return self._questions[question]
 
     def _prompt(self, graph: ModelGraph, batch: int) -> list[int]:
         """The graph in words or in JSON; what is too long is cut off."""
@@ -207,9 +222,11 @@ class GnnLlm(NetworkPredictor):
         return self.model.ids(as_text(graph, batch, kinds=KINDS))
 
     def _standardise(self, train: Measurements) -> None:
-        super()._standardise(train)
         nodes, sums = self.there.standards()
-        self.standards |= {NODE: nodes, WHOLE: sums}
+        rows = torch.tensor([row_features(train, r) for r in train.rows], dtype=torch.float32)
+        self.standards = {
+            NODE: nodes, WHOLE: sums, ROWS: plain_indicators(Standard.of([rows]), ROW)
+        }  # fmt: skip
 
     def adapt(self, few: Measurements) -> None:
         """Fine-tune everything on rows of a new machine or family, then the median of what is left.
@@ -221,7 +238,7 @@ class GnnLlm(NetworkPredictor):
         own, recipe = self.there.preset, self.chosen_recipe(Budget())
         most = own.few_rows // len(few) if own.few_rows else own.few_passes
         passes = max(min(own.few_passes, most), 1)
-        batches = self.batches(few, {}, min(recipe.rows, 16))
+        batches = self.batches(few, {}, recipe.rows)
         network = self.made.to(device())
         rate = recipe.learning_rate / (2 if own.is_annealed else 1)
         groups = (

@@ -53,6 +53,7 @@ class Preset:
         has_whole_decoder: whether stage 2 moves every weight of the small decoder, not LoRA alone.
         has_every_layer: whether LoRA is on all linear layers, not on queries and values alone.
         is_annealed: whether rates fall along half a cosine.
+        rows_per_step: of stage 3, about.
         rows_per_epoch: rows between two validations of stage 3; 0 for all.
         json_tokens: longest JSON of a graph.
     """
@@ -74,6 +75,7 @@ class Preset:
     has_whole_decoder: bool
     has_every_layer: bool
     is_annealed: bool
+    rows_per_step: int
     rows_per_epoch: int
     json_tokens: int
 
@@ -85,18 +87,18 @@ PRESETS: Mapping[str, Preset] = {
         1.0, DecoderShape(hidden=512, inner=1408, layers=6, heads=8), 4 * HOUR_S, 20_000,
         48 * HOUR_S, EPOCHS, GRAPHS_PER_STEP, 24 * HOUR_S, 3, 10, 3, 0, 1e-3, 1e-4,
         has_whole_decoder=False, has_every_layer=False, is_annealed=False,
-        rows_per_epoch=0, json_tokens=2048,
+        rows_per_step=16, rows_per_epoch=0, json_tokens=2048,
     ),
     CPU: Preset(
         0.25, DecoderShape(), 300.0, 2500, 240.0, EPOCHS, 32, 480.0, 100, 100, 20, 256, 1e-3, 2e-3,
         has_whole_decoder=True, has_every_layer=True, is_annealed=True,
-        rows_per_epoch=1024, json_tokens=1024,
+        rows_per_step=16, rows_per_epoch=512, json_tokens=1024,
     ),
     SMOKE: Preset(
         1 / 32, DecoderShape(384, 32, 64, 2, 2, 1280), 2.0, 12, 1.0, 2, 8, 2.0, 2, 1, 1, 0,
         1e-3, 2e-3,
         has_whole_decoder=True, has_every_layer=True, is_annealed=True,
-        rows_per_epoch=32, json_tokens=256,
+        rows_per_step=16, rows_per_epoch=32, json_tokens=256,
     ),
 }  # fmt: skip
 """``cpu`` learns the stages in half an hour of a core; ``smoke`` shows that everything runs."""
