@@ -25,6 +25,7 @@ from .alignment import alone
 from .checkpoints import Stages
 from .corpus import drawn_batch
 from .features import GraphFeatures
+from .presets import PAPER
 from .projection import Readout
 from .stages import adaptable
 from .tables import GIN, NEITHER, OURS, PHYSICS, TABLES
@@ -67,12 +68,20 @@ class Board:
     size: Preset
     stages: Stages
 
+    @property
+    def is_faithful(self) -> bool:
+        """Whether baselines are trained by their papers' recipes too."""
+        return self.stages.card.preset == PAPER
+
     def results(self, table: PaperTable, name: str) -> list[Mapping[str, Any]]:
         """Of a predictor, a seed each that is there."""
         found = []
         for line in table.lines:
             if line.predictor == name:
-                jobs = [Job(table, line, s, self.graphs, self.size, False) for s in self.seeds]
+                jobs = [
+                    Job(table, line, s, self.graphs, self.size, self.is_faithful)
+                    for s in self.seeds
+                ]
                 found += [r for r in (stored(self.folder, job) for job in jobs) if r is not None]
         return found
 
@@ -103,7 +112,7 @@ def write_page(board: Board, origin: str, pool: Mapping[str, ModelGraph], say: S
         "learned from text on graphs alone; the thesis has Llama-3-8B and Mistral-7B."
     )
     jobs = {
-        Job(t, line, s, board.graphs, board.size, False).key
+        Job(t, line, s, board.graphs, board.size, board.is_faithful).key
         for t in board.tables for line in t.lines for s in board.seeds
     }  # fmt: skip
     kept = {k for k in jobs if (board.folder / "results" / f"{k}.json").is_file()}

@@ -27,9 +27,6 @@ from .projection import Readout
 from .stages import Course
 from .tables import PREFIX, TABLES
 
-LIMIT_S = 240.0
-"""Of a training, where nothing is said."""
-
 
 @record
 class Wanted:
@@ -96,7 +93,8 @@ def _tuned(wanted: Wanted, say: Say) -> Iterator[str]:
     fold = next(folds(data.measured(Quantity.TIME), wanted.protocol, (wanted.seed,)), None)
     if fold is None or not len(fold.train) or not len(fold.test):
         raise ParseError("nothing is left to train on or to test", where="--split")
-    limit_s = Budget().limit_s if wanted.limit_s is None else wanted.limit_s
+    own = Stages.open(wanted.folder).preset
+    limit_s = own.tuning_s if wanted.limit_s is None else wanted.limit_s
     budget = Budget(wanted.seed, limit_s, wanted.folder / "tuned", pretrained=wanted.folder)
     name = variant_of(Readout(wanted.readout))
     found, metrics = trained(name, fold, Quantity.TIME, budget, say)
@@ -115,7 +113,9 @@ def evaluate(board: Board, processes: int, origin: str, pool: Path, say: Say) ->
     need_extra()
     if processes:
         tables = [can_train(table, board.stages, say) for table in board.tables]
-        wanted = every_job(tables, board.seeds, board.graphs, board.size, is_faithful=False)
+        wanted = every_job(
+            tables, board.seeds, board.graphs, board.size, is_faithful=board.is_faithful
+        )
         reproduce(tables, wanted, board.folder, processes, say)
     return write_page(board, origin, StoredGraphs(pool), say)
 
@@ -164,7 +164,7 @@ def opened(
     """
     there = Stages.open(stages)
     size = Preset(
-        there.preset.scale, LIMIT_S if limit_s is None else limit_s,
+        there.preset.scale, there.preset.tuning_s if limit_s is None else limit_s,
         pretrained=stages, learned=there.digest(),
     )  # fmt: skip
     return Board(tables, seeds, graphs, folder, size, there)
