@@ -308,3 +308,22 @@ def test_a_part_of_the_rows_is_an_epoch() -> None:
     assert set(first) != set(other)
     assert sorted(i for b in rows.epoch() for i in b.index.tolist()) == list(range(len(rows)))
     assert set(rows.row.unique().tolist()) == {-1.0, 1.0}
+
+
+def test_a_settled_projection_says_how_graphs_differ() -> None:
+    from perfc.analyzers.papers.gnn_llm.projection import Projection, Readout
+
+    torch.manual_seed(0)
+    network = Projection(16, 8, Readout.MEAN)
+    g, sums = 10.0 + 0.1 * torch.randn(32, 16), torch.zeros(32, len(SUMS))
+
+    def differing() -> float:
+        tokens = network(g, sums)[0][:, 0]
+        return float(tokens.std(0).mean() / tokens.abs().mean())
+
+    before = differing()
+    network.settle(g, sums)
+    assert before < 0.2 < differing()
+    # one that is far from usual stays in bounds
+    assert torch.isfinite(network(g + 1e9, sums)[0]).all()
+    assert set(network.state_dict()) >= {"graph_centre", "sums_spread"}

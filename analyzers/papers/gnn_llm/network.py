@@ -21,7 +21,6 @@ from .projection import Projection, Readout
 BEFORE, AFTER = "<graph>", "</graph>"
 """Ordinary text on both sides of the graph's tokens (Eq. 7.7)."""
 LORA_RANK = 8
-LORA_DROPOUT = 0.05
 
 
 class GraphLanguageNetwork(nn.Module):
@@ -68,7 +67,7 @@ class GraphLanguageNetwork(nn.Module):
 
         targets = "all-linear" if has_every_layer else None
         adapter = LoraConfig(
-            r=rank, lora_alpha=2 * rank, lora_dropout=LORA_DROPOUT, target_modules=targets,
+            r=rank, lora_alpha=2 * rank, target_modules=targets,
             task_type="CAUSAL_LM",
         )  # fmt: skip
         with warnings.catch_warnings():

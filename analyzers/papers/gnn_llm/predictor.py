@@ -27,6 +27,7 @@ from ..networks.network_predictor import (
 )
 from ..networks.row_features import ROW, row_features
 from ..networks.train import Loss, TrainRecipe, device, one_thread
+from .alignment import alone
 from .checkpoints import ENCODER, Stages, adapted_file
 from .counts import KINDS
 from .descriptions import as_json, as_text, latency_question
@@ -52,6 +53,8 @@ ROWS_AT_ONCE, LONG_ROWS = 192, 4
 VALIDATION_ROWS = 96
 """Drawn, that choose an epoch; all say how wide intervals are."""
 CALIBRATION_ROWS = 160
+USUAL_GRAPHS = 64
+"""That say what is usual where stage 2 did not."""
 
 
 class GnnLlm(NetworkPredictor):
@@ -86,6 +89,7 @@ class GnnLlm(NetworkPredictor):
         self.stages: Stages | None = None
         self._model: LanguageModel | None = None
         self._prompts: dict[GraphAtBatch, list[int]] = {}
+        self._usual: list[tuple[ModelGraph, float]] = []
         self._questions: dict[str, list[int]] = {}
         self._cache: dict[GraphAtBatch, GraphTensors] = {}
 
@@ -136,6 +140,8 @@ class GnnLlm(NetworkPredictor):
         if budget.pretrained is not None:
             self.stages = Stages.open(budget.pretrained)
         few = drawn(validation, VALIDATION_ROWS, budget.seed)
+        usual = drawn(train, USUAL_GRAPHS, budget.seed)
+        self._usual = [(usual.graph(r), float(r.batch)) for r in usual.rows]
         super().fit(train, few, replace(budget, scale=self.there.preset.scale), say)
 
     def calibrate(self, validation: Measurements) -> None:
@@ -170,7 +176,22 @@ class GnnLlm(NetworkPredictor):
             self._adapted(made)
         if encoder is not None:
             made.encoder.load_state_dict(encoder)
+        if has_graph and self.variant in (GNN_ONLY, LLM_ONLY, NEITHER):
+            self._settle(made)
         return made
+
+    def _settle(self, made: LatencyNetwork) -> None:
+        """Tell a projection that stage 2 did not see with its encoder what is usual."""
+        readouts, sums = [], []
+        made.eval()
+        with torch.no_grad():
+            for graph, batch in self._usual:
+                tensors = self.tensors(graph, batch)
+                assert tensors.u is not None
+                readouts.append(made.readout(alone(tensors)).squeeze(0))
+                sums.append(tensors.u)
+        if readouts:
+            made.projection.settle(torch.stack(readouts), torch.stack(sums))
 
     def _adapted(self, made: LatencyNetwork) -> None:
         """Begin from stage 2; LoRA of another rank begins anew on the weights that it left."""

@@ -10,6 +10,10 @@ from torch import Tensor, nn
 from ..operators import VOCABULARY
 from .counts import DIGITS, KINDS, LAYOUT, OF_KIND, OF_TOTALS, SUMS
 
+LEAST_SPREAD = 0.1
+"""Of the mean deviation: columns that hardly differ are not made large."""
+MOST_SPREADS = 5.0
+
 
 class Readout(Enum):
     """What of a graph becomes a token."""
@@ -35,6 +39,9 @@ class Projection(nn.Module):
         super().__init__()
         self.readout = readout
         numbers = 1 + DIGITS
+        for name, columns in (("graph", graph), ("sums", len(SUMS))):
+            self.register_buffer(f"{name}_centre", torch.zeros(columns))
+            self.register_buffer(f"{name}_spread", torch.ones(columns))
         match readout:
             case Readout.MEAN:
                 self.whole = projector(graph, language)
@@ -45,6 +52,25 @@ class Projection(nn.Module):
                 named = LAYOUT.numbers + len(VOCABULARY) + OF_KIND + KINDS
                 self.number = projector(numbers + named, language)
 
+    def settle(self, g: Tensor, sums: Tensor) -> None:
+        """Take from some graphs what is usual, so that tokens say how one graph differs.
+
+        Means over operators of ReLU-like units have much in common; one-hot columns too.
+
+        Args:
+            g: ``[graphs, width]``, of graphs that are trained on.
+            sums: ``[graphs, len(SUMS)]`` of the same.
+        """
+        for name, table in (("graph", g), ("sums", sums)):
+            self.get_buffer(f"{name}_centre").copy_(table.mean(0))
+            spread = table.std(0, unbiased=False)
+            least = max(LEAST_SPREAD * float(spread.mean()), 1e-6)
+            self.get_buffer(f"{name}_spread").copy_(spread.clamp_min(least))
+
+    def _settled(self, name: str, table: Tensor) -> Tensor:
+        centre, spread = (self.get_buffer(f"{name}_{what}") for what in ("centre", "spread"))
+        return ((table - centre) / spread).clamp(-MOST_SPREADS, MOST_SPREADS)
+
     def forward(self, g: Tensor, sums: Tensor) -> tuple[Tensor, Tensor]:
         """Tokens, ``[graphs, tokens, language]``, and which of them there are.
 
@@ -52,11 +78,12 @@ class Projection(nn.Module):
             g: ``[graphs, width]``.
             sums: columns of `SUMS`, logarithms standardised, ``[graphs, len(SUMS)]``.
         """
+        g = self._settled("graph", g)
         match self.readout:
             case Readout.MEAN:
                 tokens = self.whole(g)[:, None]
             case Readout.SUMS:
-                tokens = self.whole(torch.cat([g, sums], dim=1))[:, None]
+                tokens = self.whole(torch.cat([g, self._settled("sums", sums)], dim=1))[:, None]
             case Readout.NUMBERS:
                 return self._numbers(g, sums)
         return tokens, torch.ones(tokens.shape[:2], dtype=torch.long, device=g.device)
