@@ -103,6 +103,8 @@ class GraphPredictor(ABC):
     variants: ClassVar[tuple[str, ...]] = ()
     reaches_machines: ClassVar[bool] = False
     """Whether its intervals of machines that nobody measured are wider already."""
+    begins_from: ClassVar[str] = ""
+    """The command that writes what it begins from; empty where it begins from nothing."""
     reads_launches: ClassVar[bool] = False
     """Whether it sees elementwise operators and views by what they launch, not by name."""
 
@@ -229,13 +231,16 @@ def predictor(name: str, quantity: Quantity = Quantity.TIME) -> GraphPredictor:
 
 
 def usable(say: Say) -> tuple[str, ...]:
-    """Names of the predictors whose packages and weights are here; ``say`` hears of the others."""
+    """Names of predictors whose packages and weights are here; ``say`` is told of the others."""
     found = []
     for name in predictors():
         try:
-            predictor(name)
+            made = predictor(name)
         except MissingExtraError as error:
             say(f"{name} is left out: {error}")
+            continue
+        if made.begins_from:
+            say(f"{name} is left out: it begins from what `{made.begins_from}` writes")
         else:
             found.append(name)
     return tuple(found)

@@ -329,3 +329,64 @@ def papers_command(
         is_faithful=not ours, has_charts=not no_plots,
     )  # fmt: skip
     say(str(path))
+
+
+@command.command(
+    "gnn-llm",
+    epilog=examples(
+        "eval gnn-llm --graphs graphs --stages stages -o gnn_llm",
+        "eval gnn-llm --graphs graphs --stages stages --seed 0 --limit-s 60",
+    ),
+)
+@graphs_option
+@click.option(
+    "--stages", type=click.Path(path_type=Path, file_okay=False, exists=True), required=True,
+    help="Folder of stages 0 to 2, as `perfc train gnn-llm` writes it.",
+)  # fmt: skip
+@click.option("--limit-s", type=click.FloatRange(0.1), help="Longest of each training.")
+@click.option("--seed", "seeds", multiple=True, type=int, help="Three by default.")
+@click.option("--table", "keys", multiple=True, help="One of the tables; repeated for several.")
+@click.option(
+    "--processes", type=click.IntRange(1, 256), default=1, show_default=True,
+    help="Trainings at once, a core each.",
+)  # fmt: skip
+@click.option("--only-page", is_flag=True, help="Train nothing; write the page of what is there.")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path, file_okay=False), default=Path("gnn_llm"),
+    show_default=True, help="Folder of the page and the results.",
+)  # fmt: skip
+@click.pass_context
+def gnn_llm(
+    ctx: click.Context,
+    graphs: Path,
+    stages: Path,
+    limit_s: float | None,
+    seeds: tuple[int, ...],
+    keys: tuple[str, ...],
+    processes: int,
+    only_page: bool,
+    output: Path,
+) -> None:
+    """Tables of the thesis's Chapter 7, graphs with language models, beside its own numbers.
+
+    Sizes are those of the preset that the stages were trained with. An interrupted run goes on with
+    what is not in the folder yet.
+    """
+    from perfc.analyzers.papers.gnn_llm.extra import need_extra
+
+    need_extra()
+    from perfc.analyzers.papers.gnn_llm.command import chosen_tables, evaluate, opened
+    from perfc.analyzers.tables.architectures import SEEDS
+
+    from ._graph import unlabelled_graphs
+
+    pool = unlabelled_graphs(graphs)
+    if pool is None:
+        hint = "perfc data build graphs --unlabelled 20000"
+        raise ParseError("no graphs that nobody measured", where="--graphs", hint=hint)
+    board = opened(chosen_tables(keys), seeds or SEEDS, graphs, output, stages, limit_s)
+    path = evaluate(
+        board, 0 if only_page else processes, written_by(ctx), pool,
+        lambda line: say(line, is_error=True),
+    )  # fmt: skip
+    say(str(path))

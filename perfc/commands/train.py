@@ -140,8 +140,8 @@ def trees(data: Path, output: Path) -> None:
     help="Folder of a causal language model, as transformers saves it; else stage 0 makes one.",
 )  # fmt: skip
 @click.option(
-    "--readout", type=click.Choice(["mean", "sums", "kinds"]), default="sums", show_default=True,
-    help="What of a graph becomes a token: its mean, its sums too, or a token for each kind.",
+    "--readout", type=click.Choice(["mean", "sums", "numbers"]), default="sums", show_default=True,
+    help="What of a graph becomes a token: its mean, its sums too, or a token for each number.",
 )  # fmt: skip
 @click.option("--limit-s", type=click.FloatRange(0.1), help="Longest of each stage.")
 @click.option("--seed", default=0, show_default=True)
@@ -170,6 +170,9 @@ def gnn_llm(
     An interrupted stage goes on from its checkpoint. Stage 3 writes weights and a card, which
     `perfc predict --weights` reads beside the folder of the stages.
     """
+    from perfc.analyzers.papers.gnn_llm.extra import need_extra
+
+    need_extra()
     from perfc.analyzers.papers.gnn_llm.command import Wanted, train
 
     from ._graph import chosen_protocols, unlabelled_graphs

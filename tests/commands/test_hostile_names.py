@@ -110,11 +110,11 @@ CALLS: dict[str, tuple[str, ...]] = {
 """Arguments of the commands that show names out of files."""
 NAMELESS = {
     "adapt", "calibrate", "completion", "data build", "data export", "data fetch",
-    "data list", "data sets", "data stats", "eval graph", "eval op", "eval papers",
+    "data list", "data sets", "data stats", "eval gnn-llm", "eval graph", "eval op", "eval papers",
     "eval serving", "eval training", "eval trees",
     "help", "init", "ops", *(f"op {kind}" for kind in KERNELS),
     "op collective", "passes", "rule", "schema", "targets add", "targets list",
-    "targets show", "targets validate", "train graph", "train op", "train serving",
+    "targets show", "targets validate", "train gnn-llm", "train graph", "train op", "train serving",
     "train training", "train trees",
     "baseline update", "baseline write",
 }  # fmt: skip

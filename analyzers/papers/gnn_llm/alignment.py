@@ -138,6 +138,7 @@ def align(
 ) -> Progress:
     """Learn the projection and the language model from pairs; the encoder stays."""
     network.freeze_encoder()
+    settle(network, pairs)
     network.train()
 
     def loss(batch: Sequence[Pair]) -> Tensor:
@@ -150,6 +151,12 @@ def align(
         network, network.groups(*rates), pairs.batches, loss, recipe,
         seed=seed, folder=folder, say=say,
     )  # fmt: skip
+
+
+def settle(network: GraphLanguageNetwork, pairs: Pairs) -> None:
+    """Tell the projection what is usual; a checkpoint that is gone on from has the same."""
+    g = torch.stack([p.g for p in pairs.pairs])
+    network.projection.settle(g, torch.stack([p.sums for p in pairs.pairs]))
 
 
 def _tokens(network: GraphLanguageNetwork, batch: Sequence[Pair]) -> tuple[Tensor, Tensor]:

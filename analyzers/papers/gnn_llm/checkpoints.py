@@ -1,4 +1,4 @@
-"""What the stages leave: a folder with a card, standards of the features, weights in safetensors."""
+"""What the stages leave: a folder with a card, standards of features, weights in safetensors."""
 
 from __future__ import annotations
 
@@ -90,7 +90,9 @@ class Stages:
         return cls(folder, card)
 
     @classmethod
-    def start(cls, folder: Path, preset_name: str, language_model: Path | None, seed: int) -> Stages:
+    def start(
+        cls, folder: Path, preset_name: str, language_model: Path | None, seed: int
+    ) -> Stages:
         """A folder to learn in; one that is there must be of the same settings.
 
         Raises:
@@ -118,18 +120,23 @@ class Stages:
         return preset(self.card.preset)
 
     @property
+    def moves_every_weight(self) -> bool:
+        """Whether stage 2 moves every weight: of the small decoder, never of a given model."""
+        return self.preset.has_whole_decoder and not self.card.language_model
+
+    @property
     def width(self) -> int:
         """Hidden units of the encoder."""
         from .features import HIDDEN
 
         return max(round(HIDDEN * self.preset.scale), 1)
 
-    @property
-    def digest(self) -> str:
-        """Of the card and of all weights that are there."""
+    def digest(self, readout: Readout = Readout.SUMS) -> str:
+        """Of the card, the small decoder, stage 1, and stage 2 with a readout."""
         found = hashlib.sha256(json.dumps(asdict(self.card)).encode())
-        for path in sorted(self.folder.glob("*.safetensors")):
-            found.update(path.name.encode() + hashlib.sha256(path.read_bytes()).digest())
+        files = (STANDARDS, ENCODER, adapted_file(readout), f"{DECODER}/model.safetensors")
+        for path in (self.folder / name for name in files):
+            found.update(path.read_bytes() if path.is_file() else b"none")
         return found.hexdigest()[:16]
 
     def language_model(self) -> LanguageModel:
@@ -149,16 +156,24 @@ class Stages:
         """The command that learns a stage."""
         return TRAIN.format(folder=self.folder, stage=stage)
 
+    def need(self, name: str, stage: str) -> None:
+        """Look whether a stage was learned.
+
+        Raises:
+            PerfcError: it was not.
+        """
+        if not (self.folder / name).is_file():
+            raise PerfcError(
+                f"stage {stage} is not there", where=os.fspath(self.folder), hint=self.how(stage)
+            )
+
     def tensors(self, name: str, stage: str) -> dict[str, Tensor]:
         """Weights of a file of the folder.
 
         Raises:
             PerfcError: the stage was not learned.
         """
-        if not (self.folder / name).is_file():
-            raise PerfcError(
-                f"stage {stage} is not there", where=os.fspath(self.folder), hint=self.how(stage)
-            )
+        self.need(name, stage)
         place = device()
         return {n: t.to(place) for n, t in read_tensors(self.folder / name).items()}
 
@@ -186,10 +201,16 @@ class Stages:
         named = {"nodes": nodes, "sums": sums}
         self.keep(
             STANDARDS,
-            {f"{n}.{part}": getattr(s, part) for n, s in named.items() for part in ("mean", "deviation")},
+            {
+                f"{n}.{part}": getattr(s, part)
+                for n, s in named.items()
+                for part in ("mean", "deviation")
+            },
         )
 
-    def keep_summaries(self, name: str, figures: dict[str, SummaryFigure], answers: list[str]) -> None:
+    def keep_summaries(
+        self, name: str, figures: dict[str, SummaryFigure], answers: list[str]
+    ) -> None:
         """Write how exact summaries are, with a few of them."""
         content: dict[str, Any] = {n: asdict(f) for n, f in figures.items()}
         content["examples"] = answers[:3]

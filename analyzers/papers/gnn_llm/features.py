@@ -23,7 +23,7 @@ NODES = nnlqp.NODES
 ENCODING = Encoding(NODES, nnlqp.node_table, SUMS, graph_vector)
 FILES = "file"
 """Kind of the unlabelled graphs that come from model files, which rows may be measured on."""
-UNSEEN = 64
+UNSEEN = 32
 """Graphs of the pool that stages 1 and 2 never see."""
 
 

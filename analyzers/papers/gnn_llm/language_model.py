@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor, nn
 
-from perfc.errors import MissingExtraError, PerfcError
-from perfc.extras import install
+from perfc.errors import PerfcError
 
 from ...graph.predictor import Say
+from .extra import need_extra
 from .loop import Recipe, learn
 from .presets import DecoderShape
 
@@ -33,23 +33,6 @@ TOKENS_PER_STEP = 4096
 TEXT_RATE = 2e-3
 IGNORED = -100
 """Label of a token that no loss is taken of, as `transformers` has it."""
-
-
-def need_transformers() -> None:
-    """Fail at once where the extra is not installed.
-
-    Raises:
-        MissingExtraError: with the line that installs it.
-    """
-    try:
-        import peft  # noqa: F401
-        import transformers
-    except ImportError as error:
-        raise MissingExtraError(
-            f"graphs with language models need {error.name}", hint=install("gnn", "gnn-llm")
-        ) from None
-    transformers.logging.set_verbosity_error()
-    transformers.logging.disable_progress_bar()
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +52,7 @@ class LanguageModel:
     @property
     def width(self) -> int:
         """Of an embedding."""
-        return int(self.embedding.weight.shape[1])
+        return int(self.network.config.hidden_size)  # type: ignore[union-attr,arg-type]
 
     @property
     def embedding(self) -> nn.Module:
@@ -104,7 +87,7 @@ def load_language_model(folder: Path) -> LanguageModel:
         MissingExtraError: without transformers and peft.
         PerfcError: the folder has no such model.
     """
-    need_transformers()
+    need_extra()
     from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 
     where = os.fspath(folder)
@@ -200,7 +183,7 @@ def train_decoder(
     Raises:
         MissingExtraError: without transformers.
     """
-    need_transformers()
+    need_extra()
     folder.mkdir(parents=True, exist_ok=True)
     tokenizer = make_tokenizer(texts, shape)
     tokenizer.save_pretrained(folder)

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from itertools import islice
 from math import cos, pi
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -159,11 +159,11 @@ def _resumed(
     """Where an interrupted training was; nowhere if its fingerprint is another."""
     if folder is None or not (folder / STATE).is_file():
         return Progress()
-    content: Mapping[str, float] = json.loads((folder / STATE).read_text(encoding="utf-8"))
+    content: Mapping[str, Any] = json.loads((folder / STATE).read_text(encoding="utf-8"))
     rest = {n: v for n, v in content.items() if n != "fingerprint"}
     if content.get("fingerprint") != print_ or set(rest) != set(asdict(Progress())):
         return Progress()
     tensors = read_tensors(folder / CHECKPOINT)
     network.load_state_dict(under(tensors, "now."))
     restore_optimiser(optimiser, tensors)
-    return Progress(**rest)  # type: ignore[arg-type]
+    return Progress(**rest)

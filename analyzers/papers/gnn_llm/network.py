@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -20,7 +21,6 @@ from .projection import Projection, Readout
 BEFORE, AFTER = "<graph>", "</graph>"
 """Ordinary text on both sides of the graph's tokens (Eq. 7.7)."""
 LORA_RANK = 8
-LORA_DROPOUT = 0.05
 
 
 class GraphLanguageNetwork(nn.Module):
@@ -67,10 +67,13 @@ class GraphLanguageNetwork(nn.Module):
 
         targets = "all-linear" if has_every_layer else None
         adapter = LoraConfig(
-            r=rank, lora_alpha=2 * rank, lora_dropout=LORA_DROPOUT, target_modules=targets,
+            r=rank, lora_alpha=2 * rank, target_modules=targets,
             task_type="CAUSAL_LM",
         )  # fmt: skip
-        self.language = get_peft_model(self.language, adapter)
+        with warnings.catch_warnings():
+            # peft asks for what the newest transformers call otherwise
+            warnings.simplefilter("ignore", FutureWarning)
+            self.language = get_peft_model(self.language, adapter)
 
     def merge_lora(self) -> None:
         """Add the low-rank updates to the weights they lie over."""
@@ -100,7 +103,7 @@ class GraphLanguageNetwork(nn.Module):
         learning = [([p for p in part if p.requires_grad], rate) for part, rate in parts]
         return [(part, rate) for part, rate in learning if part]
 
-    def state_dict(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
+    def state_dict(self, *args: Any, **kwargs: Any) -> Any:
         """Everything but the frozen weights of the language model."""
         frozen = {
             f"language.{n}" for n, p in self.language.named_parameters() if not p.requires_grad
@@ -127,7 +130,12 @@ class GraphLanguageNetwork(nn.Module):
         """
         known = self.state_dict()
         other = known.keys() ^ state_dict.keys()
-        other |= {n for n in known.keys() & state_dict.keys() if known[n].shape != state_dict[n].shape}
+        # a number by itself is read back as a list of one
+        other |= {
+            n
+            for n in known.keys() & state_dict.keys()
+            if (known[n].shape or (1,)) != (state_dict[n].shape or (1,))
+        }
         if strict and other:
             raise PerfcError(
                 f"weights of another network: {sorted(other)[0]} is not the same",
@@ -173,7 +181,10 @@ class GraphLanguageNetwork(nn.Module):
             return words, mask.to(place)
         sides = [embedding(torch.tensor(s, device=place)) for s in (self.before, self.after)]
         before, after = (side.expand(rows, *side.shape) for side in sides)
-        ones = [torch.ones(rows, side.shape[1], dtype=torch.long, device=place) for side in (before, after)]
+        ones = [
+            torch.ones(rows, side.shape[1], dtype=torch.long, device=place)
+            for side in (before, after)
+        ]
         return (
             torch.cat([before, tokens.to(words.dtype), after, words], dim=1),
             torch.cat([ones[0], is_there, ones[1], mask.to(place)], dim=1),

@@ -17,15 +17,24 @@ from perfc.errors import PerfcError
 from ...graph.model_graph import ModelGraph
 from ...graph.predictor import Budget, Say
 from ...graph.rows import GraphRow, Measurements, Quantity
-from ..networks.batches import GraphAtBatch, GraphTensors
-from ..networks.network_predictor import NODE, WHOLE, NetworkPredictor
+from ..networks.batches import GraphAtBatch, GraphTensors, Standard
+from ..networks.network_predictor import (
+    NODE,
+    ROWS,
+    WHOLE,
+    NetworkPredictor,
+    plain_indicators,
+)
+from ..networks.row_features import ROW, row_features
 from ..networks.train import Loss, TrainRecipe, device, one_thread
-from .checkpoints import Stages
+from .alignment import alone
+from .checkpoints import ENCODER, Stages, adapted_file
 from .counts import KINDS
 from .descriptions import as_json, as_text, latency_question
+from .extra import need_extra
 from .features import ENCODING, HIDDEN, NODES
 from .graph_mae import LAYERS
-from .language_model import LanguageModel, need_transformers
+from .language_model import LanguageModel
 from .network import LORA_RANK
 from .projection import Readout
 from .rows import DrawnRows
@@ -38,33 +47,35 @@ RANKS = (16, 32, 64, 128)
 """Of Table 7.3, besides 8."""
 GNN_ONLY, LLM_ONLY, NEITHER = "gnn-pretrained", "llm-pretrained", "neither-pretrained"
 TEXT, JSON, WITHOUT = "text", "json", "without-llm"
-MEAN, KINDS_TOKENS = "mean", "kinds"
-ROWS_PER_STEP, LONG_ROWS_PER_STEP = 48, 4
-VALIDATION_ROWS = 192
+MEAN, NUMBERS = "mean", "numbers"
+ROWS_AT_ONCE, LONG_ROWS = 192, 4
+"""Rows whose answers are written together; of questions with a whole graph in them."""
+VALIDATION_ROWS = 96
 """Drawn, that choose an epoch; all say how wide intervals are."""
-CALIBRATION_ROWS = 512
-FEW_ROWS_SEEN = 3072
-"""Rows of a new machine or family that fine-tuning passes over at most, repeats included."""
+CALIBRATION_ROWS = 160
+USUAL_GRAPHS = 64
+"""That say what is usual where stage 2 did not."""
 
 
 class GnnLlm(NetworkPredictor):
     """A graph encoder, a projection and a language model that writes the latency.
 
-    Stages 1 and 2 are read from the budget's folder; ``fit`` is stage 3. Variants: ``mean`` projects
-    the readout alone, as the thesis does, ``kinds`` a token for each kind of layer;
-    ``rank-16`` … are of LoRA; ``gnn-pretrained``, ``llm-pretrained`` and ``neither-pretrained``
-    leave stages out; ``text`` and ``json`` write the graph into the question; ``without-llm`` is
-    the encoder with a head of its own.
+    Stages 1 and 2 are read from the budget's folder; ``fit`` is stage 3. Variants: ``mean``
+    projects the readout alone, as the thesis does, ``numbers`` a token for each number of a
+    summary; ``rank-16`` … are of LoRA; ``gnn-pretrained``, ``llm-pretrained`` and
+    ``neither-pretrained`` leave stages out; ``text`` and ``json`` write the graph into the
+    question; ``without-llm`` is the encoder with a head of its own.
     """
 
     name: ClassVar[str] = "gnn-llm"
     title: ClassVar[str] = "GNN-LLM (Panner Selvam et al., WANT workshop at ICML 2024)"
     variants: ClassVar[tuple[str, ...]] = (
-        MEAN, KINDS_TOKENS, *(f"rank-{rank}" for rank in RANKS), GNN_ONLY, LLM_ONLY, NEITHER,
+        MEAN, NUMBERS, *(f"rank-{rank}" for rank in RANKS), GNN_ONLY, LLM_ONLY, NEITHER,
         TEXT, JSON, WITHOUT,
     )  # fmt: skip
+    begins_from: ClassVar[str] = "perfc train gnn-llm"
     hidden: ClassVar[int] = HIDDEN
-    recipe: ClassVar[TrainRecipe] = TrainRecipe(epochs=10, learning_rate=1e-3, rows=ROWS_PER_STEP)
+    recipe: ClassVar[TrainRecipe] = TrainRecipe(epochs=10, learning_rate=1e-3)
     ours: ClassVar[TrainRecipe] = recipe
     loss: ClassVar[Loss] = staticmethod(written_loss)
     encoding = ENCODING
@@ -74,16 +85,29 @@ class GnnLlm(NetworkPredictor):
         if quantity is not Quantity.TIME:
             raise PerfcError("gnn-llm says latencies alone", hint="leave --quantity out")
         super().__init__(variant, quantity)
-        need_transformers()
+        need_extra()
         self.stages: Stages | None = None
         self._model: LanguageModel | None = None
         self._prompts: dict[GraphAtBatch, list[int]] = {}
+        self._usual: list[tuple[ModelGraph, float]] = []
+        self._questions: dict[str, list[int]] = {}
         self._cache: dict[GraphAtBatch, GraphTensors] = {}
 
     @property
     def readout(self) -> Readout:
         """What is projected."""
-        return {MEAN: Readout.MEAN, KINDS_TOKENS: Readout.KINDS}.get(self.variant, Readout.SUMS)
+        return {MEAN: Readout.MEAN, NUMBERS: Readout.NUMBERS}.get(self.variant, Readout.SUMS)
+
+    def needs(self, stages: Stages) -> None:
+        """Look whether the stages that the variant begins from are there.
+
+        Raises:
+            PerfcError: one is not.
+        """
+        if self.variant not in (TEXT, JSON, WITHOUT, LLM_ONLY, NEITHER):
+            stages.need(ENCODER, "1")
+        if self.variant not in (TEXT, JSON, WITHOUT, GNN_ONLY, NEITHER):
+            stages.need(adapted_file(self.readout), f"2 --readout {self.readout.value}")
 
     @property
     def rank(self) -> int:
@@ -116,6 +140,8 @@ class GnnLlm(NetworkPredictor):
         if budget.pretrained is not None:
             self.stages = Stages.open(budget.pretrained)
         few = drawn(validation, VALIDATION_ROWS, budget.seed)
+        usual = drawn(train, USUAL_GRAPHS, budget.seed)
+        self._usual = [(usual.graph(r), float(r.batch)) for r in usual.rows]
         super().fit(train, few, replace(budget, scale=self.there.preset.scale), say)
 
     def calibrate(self, validation: Measurements) -> None:
@@ -124,7 +150,7 @@ class GnnLlm(NetworkPredictor):
     def chosen_recipe(self, budget: Budget) -> TrainRecipe:
         """The rates of Section 7.5.2, or the preset's."""
         own = self.there.preset
-        rows = LONG_ROWS_PER_STEP if self.variant in (TEXT, JSON) else ROWS_PER_STEP
+        rows = LONG_ROWS if self.variant in (TEXT, JSON) else own.rows_per_step
         epochs = own.tuning_epochs if budget.epochs is None else budget.epochs
         return TrainRecipe(
             epochs=epochs, learning_rate=own.graph_rate, rows=rows, is_annealed=own.is_annealed,
@@ -142,27 +168,41 @@ class GnnLlm(NetworkPredictor):
             len(NODES), stages.width, self.readout, model, self.scale,
             (own.graph_rate, own.language_rate), has_graph=has_graph,
         )  # fmt: skip
-        if self.variant in (LLM_ONLY, NEITHER) or not has_graph:
-            encoder = None
-        else:
-            encoder = stages.encoder()
+        is_plain = self.variant in (LLM_ONLY, NEITHER) or not has_graph
+        encoder = None if is_plain else stages.encoder()
         if self.variant in (GNN_ONLY, NEITHER) or not has_graph:
             made.with_lora(self.rank, has_every_layer=own.has_every_layer)
         else:
             self._adapted(made)
         if encoder is not None:
             made.encoder.load_state_dict(encoder)
+        if has_graph and self.variant in (GNN_ONLY, LLM_ONLY, NEITHER):
+            self._settle(made)
         return made
+
+    def _settle(self, made: LatencyNetwork) -> None:
+        """Tell a projection that stage 2 did not see with its encoder what is usual."""
+        readouts, sums = [], []
+        made.eval()
+        with torch.no_grad():
+            for graph, batch in self._usual:
+                tensors = self.tensors(graph, batch)
+                assert tensors.u is not None
+                readouts.append(made.readout(alone(tensors)).squeeze(0))
+                sums.append(tensors.u)
+        if readouts:
+            made.projection.settle(torch.stack(readouts), torch.stack(sums))
 
     def _adapted(self, made: LatencyNetwork) -> None:
         """Begin from stage 2; LoRA of another rank begins anew on the weights that it left."""
         own, learned = self.there.preset, self.there.adapted(self.readout)
-        if not own.has_whole_decoder:
+        has_lora = not self.there.moves_every_weight
+        if has_lora:
             made.with_lora(LORA_RANK, has_every_layer=own.has_every_layer)
         known = {n: t for n, t in made.state_dict().items() if n.startswith("encoder.")}
         made.load_state_dict(known | learned)
-        if own.has_whole_decoder or self.rank != LORA_RANK:
-            if not own.has_whole_decoder:
+        if not has_lora or self.rank != LORA_RANK:
+            if has_lora:
                 made.merge_lora()
             made.with_lora(self.rank, has_every_layer=own.has_every_layer)
 
@@ -173,7 +213,7 @@ class GnnLlm(NetworkPredictor):
         long = self.variant in (TEXT, JSON)
         found = DrawnRows(
             data, self.quantity, self.passed, self._row, self.scale,
-            rows=rows or (LONG_ROWS_PER_STEP if long else 4 * ROWS_PER_STEP), cache=self._cache,
+            rows=rows or (LONG_ROWS if long else ROWS_AT_ONCE), cache=self._cache,
             filler=PADDING,
         )  # fmt: skip
         found.rows_per_epoch = self.there.preset.rows_per_epoch if rows else 0
@@ -182,13 +222,19 @@ class GnnLlm(NetworkPredictor):
     def _row(self, data: Measurements, row: GraphRow) -> list[float]:
         if self.variant == WITHOUT:
             return super()._row(data, row)
-        question = self.model.ids(f" {latency_question(row)}\n")
+        question = self._ids(f" {latency_question(row)}\n")
         if self.variant not in (TEXT, JSON):
             return [float(i) for i in question]
         key = row.graph, row.batch
         if key not in self._prompts:
             self._prompts[key] = self._prompt(data.graph(row), row.batch)
         return [float(i) for i in (*self._prompts[key], *question)]
+
+    def _ids(self, question: str) -> list[int]:
+        """Tokens of a question; many rows ask the same."""
+        if question not in self._questions:
+            self._questions[question] = self.model.ids(question)
+        return self._questions[question]
 
     def _prompt(self, graph: ModelGraph, batch: int) -> list[int]:
         """The graph in words or in JSON; what is too long is cut off."""
@@ -197,9 +243,11 @@ class GnnLlm(NetworkPredictor):
         return self.model.ids(as_text(graph, batch, kinds=KINDS))
 
     def _standardise(self, train: Measurements) -> None:
-        super()._standardise(train)
         nodes, sums = self.there.standards()
-        self.standards |= {NODE: nodes, WHOLE: sums}
+        rows = torch.tensor([row_features(train, r) for r in train.rows], dtype=torch.float32)
+        self.standards = {
+            NODE: nodes, WHOLE: sums, ROWS: plain_indicators(Standard.of([rows]), ROW)
+        }  # fmt: skip
 
     def adapt(self, few: Measurements) -> None:
         """Fine-tune everything on rows of a new machine or family, then the median of what is left.
@@ -209,8 +257,9 @@ class GnnLlm(NetworkPredictor):
         if self.made is None or not len(few):
             return
         own, recipe = self.there.preset, self.chosen_recipe(Budget())
-        passes = min(own.few_passes, max(FEW_ROWS_SEEN // len(few), 3))
-        batches = self.batches(few, {}, min(recipe.rows, 16))
+        most = own.few_rows // len(few) if own.few_rows else own.few_passes
+        passes = max(min(own.few_passes, most), 1)
+        batches = self.batches(few, {}, recipe.rows)
         network = self.made.to(device())
         rate = recipe.learning_rate / (2 if own.is_annealed else 1)
         groups = (
@@ -246,7 +295,10 @@ class GnnLlm(NetworkPredictor):
         """And where the stages before are, without which the weights are nothing."""
         found = {**super().meta(), "variant": self.variant}
         if self.stages is not None:
-            found |= {"stages": os.fspath(self.stages.folder.resolve()), "of": self.stages.digest}
+            found |= {
+                "stages": os.fspath(self.stages.folder.resolve()),
+                "of": self.stages.digest(self.readout),
+            }
         return found
 
     def restore(self, arrays: Mapping[str, Array], meta: Mapping[str, Any]) -> None:
@@ -256,7 +308,7 @@ class GnnLlm(NetworkPredictor):
             PerfcError: the stages are gone or others.
         """
         self.stages = Stages.open(Path(str(meta["stages"])))
-        if self.stages.digest != meta["of"]:
+        if self.stages.digest(self.readout) != meta["of"]:
             raise PerfcError(
                 "these weights stand on other stages", where=os.fspath(self.stages.folder),
                 hint="train stage 3 anew",
@@ -274,7 +326,7 @@ def drawn(data: Measurements, most: int, seed: int) -> Measurements:
 
 def variant_of(readout: Readout) -> str:
     """The predictor with a readout."""
-    names = {Readout.MEAN: f":{MEAN}", Readout.KINDS: f":{KINDS_TOKENS}", Readout.SUMS: ""}
+    names = {Readout.MEAN: f":{MEAN}", Readout.NUMBERS: f":{NUMBERS}", Readout.SUMS: ""}
     return f"gnn-llm{names[readout]}"
 
 

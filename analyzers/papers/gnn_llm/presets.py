@@ -1,4 +1,4 @@
-"""How large the parts are and how long the stages learn: the thesis's values, and ours for a core."""
+"""How large the parts are and how long stages learn: the thesis's values, and ours for a core."""
 
 from __future__ import annotations
 
@@ -45,13 +45,16 @@ class Preset:
         graphs_per_step: of stage 1.
         alignment_s: processor time of stage 2.
         alignment_epochs: of stage 2 at most; the thesis states none.
+        tuning_s: processor time of stage 3.
         tuning_epochs: of stage 3 at most.
-        few_passes: over the few rows of a new machine or family.
+        few_passes: over the few rows of a new machine or family at most.
+        few_rows: rows that these passes see at most, repeats included; 0 for no limit.
         graph_rate: learning rate of the encoder and the projection.
         language_rate: learning rate of the language model.
-        has_whole_decoder: whether stage 2 moves every weight of the language model, not LoRA alone.
+        has_whole_decoder: whether stage 2 moves every weight of the small decoder, not LoRA alone.
         has_every_layer: whether LoRA is on all linear layers, not on queries and values alone.
         is_annealed: whether rates fall along half a cosine.
+        rows_per_step: of stage 3, about.
         rows_per_epoch: rows between two validations of stage 3; 0 for all.
         json_tokens: longest JSON of a graph.
     """
@@ -65,13 +68,16 @@ class Preset:
     graphs_per_step: int
     alignment_s: float
     alignment_epochs: int
+    tuning_s: float
     tuning_epochs: int
     few_passes: int
+    few_rows: int
     graph_rate: float
     language_rate: float
     has_whole_decoder: bool
     has_every_layer: bool
     is_annealed: bool
+    rows_per_step: int
     rows_per_epoch: int
     json_tokens: int
 
@@ -80,23 +86,35 @@ PAPER, CPU, SMOKE = "paper", "cpu", "smoke"
 HOUR_S = 3600.0
 PRESETS: Mapping[str, Preset] = {
     PAPER: Preset(
-        1.0, DecoderShape(hidden=512, inner=1408, layers=6, heads=8), 4 * HOUR_S, 20_000,
-        48 * HOUR_S, EPOCHS, GRAPHS_PER_STEP, 24 * HOUR_S, 3, 10, 3, 1e-3, 1e-4,
+        scale=1.0, decoder=DecoderShape(hidden=512, inner=1408, layers=6, heads=8),
+        text_s=4 * HOUR_S, graphs=20_000,
+        encoder_s=48 * HOUR_S, encoder_epochs=EPOCHS, graphs_per_step=GRAPHS_PER_STEP,
+        alignment_s=24 * HOUR_S, alignment_epochs=3,
+        tuning_s=24 * HOUR_S, tuning_epochs=10, few_passes=3, few_rows=0,
+        graph_rate=1e-3, language_rate=1e-4,
         has_whole_decoder=False, has_every_layer=False, is_annealed=False,
-        rows_per_epoch=0, json_tokens=2048,
+        rows_per_step=16, rows_per_epoch=0, json_tokens=2048,
     ),
     CPU: Preset(
-        0.25, DecoderShape(), 300.0, 2500, 240.0, EPOCHS, 32, 480.0, 100, 100, 20, 1e-3, 2e-3,
+        scale=0.25, decoder=DecoderShape(), text_s=300.0, graphs=2500,
+        encoder_s=240.0, encoder_epochs=EPOCHS, graphs_per_step=32,
+        alignment_s=480.0, alignment_epochs=100,
+        tuning_s=240.0, tuning_epochs=100, few_passes=20, few_rows=256,
+        graph_rate=1e-3, language_rate=2e-3,
         has_whole_decoder=True, has_every_layer=True, is_annealed=True,
-        rows_per_epoch=1024, json_tokens=1024,
+        rows_per_step=16, rows_per_epoch=512, json_tokens=1024,
     ),
     SMOKE: Preset(
-        1 / 32, DecoderShape(384, 32, 64, 2, 2, 1280), 2.0, 12, 1.0, 2, 8, 2.0, 2, 1, 1, 1e-3, 2e-3,
+        scale=1 / 32, decoder=DecoderShape(384, 32, 64, 2, 2, 1280), text_s=2.0, graphs=12,
+        encoder_s=1.0, encoder_epochs=2, graphs_per_step=8,
+        alignment_s=2.0, alignment_epochs=2,
+        tuning_s=2.0, tuning_epochs=1, few_passes=1, few_rows=0,
+        graph_rate=1e-3, language_rate=2e-3,
         has_whole_decoder=True, has_every_layer=True, is_annealed=True,
-        rows_per_epoch=32, json_tokens=256,
+        rows_per_step=16, rows_per_epoch=32, json_tokens=256,
     ),
 }  # fmt: skip
-"""``cpu`` learns the stages in half an hour of a core; ``smoke`` only shows that everything runs."""
+"""``cpu`` learns the stages in half an hour of a core; ``smoke`` shows that everything runs."""
 
 
 def preset(name: str) -> Preset:

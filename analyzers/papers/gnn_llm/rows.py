@@ -1,4 +1,4 @@
-"""Mini-batches of rows for short trainings: graphs are encoded when drawn, an epoch may be a part."""
+"""Mini-batches of rows for short trainings: graphs are encoded when drawn, epochs may be parts."""
 
 from __future__ import annotations
 

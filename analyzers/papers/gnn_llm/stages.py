@@ -53,9 +53,7 @@ class Course:
         limit_s: float | None = None,
     ) -> None:
         self.stages, self.graphs, self.say, self.limit_s = stages, graphs, say, limit_s
-        self.names, self.unseen = chosen_names(
-            list(graphs), stages.preset.graphs, stages.card.seed
-        )
+        self.names, self.unseen = chosen_names(list(graphs), stages.preset.graphs, stages.card.seed)
         if len(self.names) < LEAST_GRAPHS:
             raise ParseError(
                 f"{len(self.names)} graphs that nobody measured are too few",
@@ -142,11 +140,16 @@ class Course:
     def _write_summaries(self, network: GraphLanguageNetwork, readout: Readout) -> None:
         files = sorted(n for n in self.graphs if n.split(".")[0] == FILES)
         draw = random.Random(self.stages.card.seed)
-        sets = {"drawn graphs": self.unseen, "model files": draw.sample(files, min(UNSEEN, len(files)))}
+        sets = {
+            "drawn graphs": self.unseen,
+            "model files": draw.sample(files, min(UNSEEN, len(files))),
+        }
         figures, answers = {}, []
         for name, names in sets.items():
             if names:
-                figure, written = summaries(network, Pairs(network, self.graphs, names, self.encoded))
+                figure, written = summaries(
+                    network, Pairs(network, self.graphs, names, self.encoded)
+                )
                 figures[name] = figure
                 answers += written[:2]
                 self.say(f"{name}: {figure.exact:.1%} of {figure.fields} fields exact")
@@ -156,10 +159,8 @@ class Course:
 def adaptable(stages: Stages, readout: Readout, *, rank: int = LORA_RANK) -> GraphLanguageNetwork:
     """A network as stage 2 begins with it, its encoder as initialised."""
     torch.manual_seed(stages.card.seed)
-    network = GraphLanguageNetwork(
-        len(NODES), stages.width, readout, stages.language_model()
-    )
-    if not stages.preset.has_whole_decoder:
+    network = GraphLanguageNetwork(len(NODES), stages.width, readout, stages.language_model())
+    if not stages.moves_every_weight:
         network.with_lora(rank, has_every_layer=stages.preset.has_every_layer)
     return network
 

@@ -41,11 +41,20 @@ class FewRows:
     def __init__(self, counts: tuple[int, ...]) -> None:
         self.scores: dict[int, list[Scored]] = {count: [] for count in counts}
 
-    def score(self, model: GraphPredictor, fold: Fold) -> None:
-        """Adapt and test at every count."""
+    def score(self, model: GraphPredictor, fold: Fold) -> tuple[GraphPredictor, Scored]:
+        """Adapt and test at every count, or at all rows that the fold shows where there is none.
+
+        Returns:
+            The model of the most rows, and how it was scored.
+        """
+        if not self.scores:
+            known = adapted(model, fold)
+            return known, scored(known, fold, fit_s=0.0)
         for count, scores in self.scores.items():
             seen = replace(fold, few=fold.few.of(fold.few.rows[:count]))
-            scores.append(scored(adapted(model, seen), seen, fit_s=0.0))
+            known = adapted(model, seen)
+            scores.append(scored(known, seen, fit_s=0.0))
+        return known, scores[-1]
 
     def slices(self, name: str) -> dict[str, GraphFigure]:
         """Figures of all tested rows, under ``32 rows``."""

@@ -38,6 +38,7 @@ def page(
     introduction: str,
     origin: str,
     charts: Mapping[str, Sequence[str]],
+    title: str = "Papers on the same rows",
 ) -> str:
     """Every table under its paper.
 
@@ -46,8 +47,9 @@ def page(
         introduction: a paragraph.
         origin: what wrote the page and when, in a sentence.
         charts: names of files by the keys of tables.
+        title: of the page.
     """
-    parts = ["# Papers on the same rows", introduction, origin]
+    parts = [f"# {title}", introduction, origin]
     paper = ""
     for published, done in tables:
         if published.paper != paper:
@@ -65,8 +67,8 @@ def page(
 def head(published: PaperTable) -> tuple[str, ...]:
     """Names of the columns."""
     names: list[str] = [published.paper]
-    for column in published.columns:
-        names += [column.label, "paper"]
+    for i, column in enumerate(published.columns):
+        names += [column.label, "paper"] if published.states(i) else [column.label]
     return (*names, "weights", "epochs")
 
 
@@ -76,6 +78,8 @@ def cells(published: PaperTable, done: Done) -> tuple[str, ...]:
     for i, column in enumerate(published.columns):
         numbers = [n for r in done.results if (n := number(r, column)) is not None]
         found.append(spread(numbers, column.metric))
+        if not published.states(i):
+            continue
         stated = done.line.published[i] if i < len(done.line.published) else None
         # the papers state root mean squares in milliseconds
         scale = 1e-3 if column.metric is Metric.RMSE else 1.0

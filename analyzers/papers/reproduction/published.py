@@ -146,6 +146,10 @@ class PaperTable:
     machines: tuple[str, ...] = ()
     most_tested: int = 0
 
+    def states(self, column: int) -> bool:
+        """Whether the paper has a number of a column."""
+        return any(x is not None for line in self.lines for x in line.published[column:][:1])
+
 
 def tables(papers: tuple[str, ...] = ()) -> Iterator[PaperTable]:
     """All tables, or those of some papers.

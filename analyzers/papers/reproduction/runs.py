@@ -20,7 +20,7 @@ from ...graph.datasets import load
 from ...graph.predictor import Budget, GraphPredictor, Say, predictor
 from ...graph.rows import Measurements, Quantity
 from ...graph.store import write_file
-from ...training.graphs.bench import Scored, adapted, by_family, figures, scored
+from ...training.graphs.bench import Scored, by_family, figures
 from ...training.graphs.protocols import Fold, thinned
 from ..networks.train import clock_s
 from .few_rows import FewRows, tested_folds
@@ -84,11 +84,11 @@ class Job:
     def key(self) -> str:
         """Name of its result, the same for all tables that share the training."""
         t, x, p = self.table, self.line, self.preset
-        parts = [
+        parts: list[object] = [
             x.predictor, t.rows.name, t.protocol.value, t.quantity.value, t.samples, x.share,
             x.epochs, self.seed, p.scale, p.limit_s, p.epochs, self.is_faithful,
         ]  # fmt: skip
-        further = [t.curve, t.machines, t.most_tested, p.learned]
+        further: list[object] = [t.curve, t.machines, t.most_tested, p.learned]
         parts += further if any(further) else []
         digest = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:12]
         return f"{x.predictor.replace(':', '-')}-{t.rows.name.lower()}-{self.seed}-{digest}"
@@ -150,16 +150,14 @@ def run(job: Job, folder: Path, say: Say) -> Mapping[str, Any]:
     models, last, few = [], None, FewRows(job.table.curve)
     for fold in tested_folds(job.table, data, job.seed):
         model = learned(job, thinned(fold, job.line.share), say)
-        few.score(model, fold)
-        model = adapted(model, fold)
-        tested = scored(model, fold, fit_s=0.0)
+        model, tested = few.score(model, fold)
         scores[job.table.quantity].append(tested)
         for quantity, other in scored_besides(model, tested).items():
             scores.setdefault(quantity, []).append(other)
         models.append(model)
         last = last or fold
     name, asked = job.line.predictor, scores.pop(job.table.quantity)
-    besides = {q.value: figures(name, found)[0] for q, found in scores.items()}
+    besides = {q.value: next(iter(figures(name, found))) for q, found in scores.items()}
     every = {**{f.slice: f for f in figures(name, asked)}, **besides, **few.slices(name)}
     content = {
         "digest": data.digest,
