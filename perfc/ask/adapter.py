@@ -8,8 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from perfc.errors import MissingExtraError, ModelError
-from perfc.extras import install
+from perfc.errors import ModelError
 from perfc.ir.graph import Basis
 from perfc.report.units import Unit
 
@@ -41,7 +40,11 @@ def opened(folder: Path, report: Report) -> Writer:
         MissingExtraError: without PyTorch, transformers or peft.
     """
     from perfc.analyzers.graph.encode import encode_module
+    from perfc.analyzers.papers.gnn_llm.extra import need_extra
     from perfc.analyzers.whole_runs.whole_run import batch_symbol
+
+    need_extra()
+    from perfc.analyzers.papers.gnn_llm.writer import GraphWriter
 
     symbol = batch_symbol(report.source)
     if symbol is None:
@@ -49,10 +52,6 @@ def opened(folder: Path, report: Report) -> Writer:
             "the adapter describes models whose batch is a symbol", where=report.path,
             hint="export it with a dynamic batch, or leave --adapter out",
         )  # fmt: skip
-    try:
-        from perfc.analyzers.papers.gnn_llm.writer import GraphWriter
-    except ImportError as error:
-        raise MissingExtraError(f"adapters need {error.name}", hint=install("gnn-llm")) from None
     writer = GraphWriter(folder)
     fixed = {name: value for name, value in report.env.items() if name != symbol}
     graph = encode_module(report.source.name, report.source, (), fixed)
