@@ -176,6 +176,9 @@ def of_topics(asked: list[Topic], read: Reading, views: Views) -> tuple[Fact, ..
     if "slowest kernels" in names and names & OF_RUN:
         reason = "a report ranks kernels by the time they take"
         return _Refusal(f"{reason}, not by: {listed(sorted(names & OF_RUN))}", TOP_ALL)
+    if "time of each" in names and names & OF_RUN:
+        reason = f"the report has {listed(sorted(names & OF_RUN))} of a run, not of each"
+        return _Refusal(reason, "ask for the run; how many it has is its throughput")
     found: list[Fact] = []
     for topic in asked:
         if topic.name == "slowest kernels" and read.numbers:

@@ -38,7 +38,8 @@ KINDS: dict[str, tuple[str, ...]] = {
 LARGER_BATCH = (
     "larger batch", "bigger batch", "increase the batch", "double the batch", "raise the batch",
     "larger batch size", "bigger batch size", "increase the batch size", "double the batch size",
-    "raise the batch size", "higher batch size", "twice the batch",
+    "raise the batch size", "higher batch size", "twice the batch", "batch too small",
+    "batch is too small",
 )  # fmt: skip
 RECORDED_LAUNCHES = ("cuda graph", "cudagraph", "record the launches", "graph capture")
 _MORE = re.compile(r"… \d+ more")

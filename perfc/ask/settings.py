@@ -79,13 +79,13 @@ def named_machines() -> tuple[tuple[str, str], ...]:
 
 def machines(words: tuple[Word, ...], views: Views) -> Iterator[tuple[int, int, Agreement]]:
     """Names of machines."""
-    own = views.verdict.target.partition("/")[0]
-    title = views.verdict.machine
+    own, title = views.verdict.target, views.verdict.machine
     for machine, name in named_machines():
         for start, stop in places(words, (name.replace("-", " "),)):
             asked = other(title, name, f"-t {name}")
             yield start, stop, topic("machine") if machine == own else asked
-    mine = {stem(t) for t in TOKEN.findall(f"{title} {own}")}
+    # the name of a machine is not that of a slice of it
+    mine = {stem(t) for t in TOKEN.findall(own.partition("/")[2] or f"{title} {own}")}
     for i, word in enumerate(words):
         if word.stem in mine and not word.is_noise:
             yield i, i + 1, topic("machine")

@@ -29,7 +29,7 @@ NOISE = """
     fraction % proportion lot main exactly available level unit cache core tensor matrix vector
     launched assumed known data stated said reported computed l1 l2 dram hbm sm wave full special
     function integer pass forward size count reach achieve deliver hit let doing s ll re ve m
-    ever assume sit goes spent gigabyte megabyte kilobyte
+    ever assume sit goes slice usage analysed analyzed allowed spent gigabyte megabyte kilobyte
     """
 """They ask for nothing by themselves. Phrases that hold one are matched before.
 
@@ -42,7 +42,6 @@ NOISE_PHRASES = (
     "at all",
     "or not",
     "at most",
-    "in the worst",
     "at least",
     "relative to the total|whole",
     "everything",

@@ -58,7 +58,7 @@ TOPICS = (
     Topic(
         "energy",
         ("energy", "joule", "how much energy", "energy per run", "energy consumption",
-         "energy use", "energy usage", "consume"),
+         "energy use", "cost in energy", "energy cost", "energy usage", "consume"),
         energy,
         absent=UNKNOWN,
     ),

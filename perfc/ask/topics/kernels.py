@@ -104,7 +104,8 @@ TOPICS = (
     Topic(
         "slowest kernels",
         (
-            "slowest kernel", "slowest layer", "slowest", "most expensive", "hottest", "hotspot",
+            "slowest kernel", "which operator|kernel|layer|node is the bottleneck|limit",
+            "slowest layer", "slowest", "most expensive", "hottest", "hotspot",
             "hot spot", "most time", "top kernel", "longest", "dominate", "heaviest",
             "which kernel take most", "kernel take most", "which layer", "which kernel",
             "most of the time", "heaviest kernel", "slowest operator", "costliest", "top",

@@ -89,7 +89,8 @@ TOPICS = (
     Topic(
         "memory",
         (
-            "memory", "vram", "ram", "how much memory", "memory use", "memory usage", "peak memory",
+            "memory", "vram", "ram", "how much memory", "memory use", "memory usage",
+            "peak memory use|usage|consumption|need", "peak memory",
             "memory consumption", "memory need", "memory requirement", "hbm", "gpu memory",
             "device memory", "memory does it need",
         ),

@@ -157,7 +157,7 @@ TOPICS = (
         "range",
         (
             "range", "interval", "worst case", "best case", "error bar", "how wide", "spread",
-            "nine in ten", "90 %", "between what", "uncertain", "uncertainty", "at worst",
+            "nine in ten", "90 %", "between what", "uncertainty", "at worst",
             "slow end", "fast end", "upper end", "lower end", "vary", "variation",
         ),
         spread,
@@ -166,7 +166,8 @@ TOPICS = (
     Topic(
         "confidence",
         (
-            "confidence", "confident", "trust", "reliable", "how sure", "sure", "certain",
+            "confidence", "confident", "trust", "uncertain", "reliable", "how sure", "sure",
+            "certain",
             "grade", "confidence low|high|medium", "confidence so low|high", "grade low|high",
             "how accurate is the prediction|estimate|time", "believe", "rely on",
             "accurate is the prediction|estimate|time", "trustworthy", "how good is the estimate",
@@ -178,7 +179,8 @@ TOPICS = (
     Topic(
         "at best",
         (
-            "at best", "floor", "lower bound", "lower limit", "fastest possible", "minimum time",
+            "at best", "floor", "lower bound", "lower limit", "fastest possible", "be beaten",
+            "beat the floor", "minimum time",
             "theoretical", "ideal", "speed of light", "best possible", "physical limit",
             "roofline time", "roofline", "roofline bound|limit|model|floor|minimum",
             "minimum latency", "lowest possible", "fastest it can",
