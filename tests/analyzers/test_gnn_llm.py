@@ -219,7 +219,7 @@ def page_of(
         capsys.readouterr()
         assert cli.run(call) == 0
         assert f"4 trainings, {there} there already" in capsys.readouterr().err
-    text = (tmp_path / "page" / "gnn_llm.md").read_text(encoding="utf-8")
+    text = (tmp_path / "page" / "gnn_llm_tables.md").read_text(encoding="utf-8")
     assert "4 of 4 trainings are there" in text
     (line,) = (x for x in text.splitlines() if x.startswith("| LLM_PRE + GNN_PRE |"))
     assert "12.5%" in line
