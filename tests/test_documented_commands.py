@@ -50,7 +50,7 @@ ONLY_PARSED: Mapping[str, str] = {
     r"data (export|fetch|build|stats)": "needs the network, or what it brought",
     r"train": "needs tables that are not shipped, and minutes to hours",
     r"eval": "needs tables that are not shipped",
-    r"predict .*--weights weights/": "needs weights that perfc train graph wrote",
+    r"predict .*--weights (weights|stages)/": "needs weights that perfc train wrote",
     r"roofline .*--measured measured\.json": "needs what perfc measure wrote",
 }
 """Beginnings of the lines that do not run, behind ``perfc``, with the reason."""

@@ -154,7 +154,11 @@ def graphs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("kind", ["llama", "mistral", ""])
 def test_every_stage_runs_by_the_command(
-    tmp_path: Path, graphs: Path, kind: str, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    graphs: Path,
+    kind: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     pytest.importorskip("peft")
     from perfc.analyzers.graph.weights import load
@@ -187,11 +191,44 @@ def test_every_stage_runs_by_the_command(
     assert np.isfinite(predicted).all()
     assert (predicted > 0).all()
     assert model.failure_rate is not None
+    if not kind:
+        page_of(tmp_path, graphs, place, monkeypatch, capsys)
     if kind == "llama":
         capsys.readouterr()
         other = [*call[:-2], "--language-model", str(tmp_path)]
         assert cli.run([*other, "--stage", "2"]) == 2
         assert "another preset, seed or language model" in capsys.readouterr().err
+
+
+def page_of(
+    tmp_path: Path,
+    graphs: Path,
+    stages: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The tables begin from the stages, say what was trained, and train nothing twice."""
+    from perfc.analyzers.papers.reproduction import command, runs
+
+    rows = replace(measurements(), digest="rows")
+    monkeypatch.setattr(command, "chosen_rows", lambda job: rows)
+    monkeypatch.setattr(runs, "chosen_rows", lambda job: rows)
+    call = ["eval", "gnn-llm", "--graphs", str(graphs), "--stages", str(stages), "--seed", "0"]
+    call += ["--limit-s", "1", "--table", "pretraining", "-o", str(tmp_path / "page")]
+    for there in (0, 4):
+        capsys.readouterr()
+        assert cli.run(call) == 0
+        assert f"4 trainings, {there} there already" in capsys.readouterr().err
+    text = (tmp_path / "page" / "gnn_llm_tables.md").read_text(encoding="utf-8")
+    assert "4 of 4 trainings are there" in text
+    (line,) = (x for x in text.splitlines() if x.startswith("| LLM_PRE + GNN_PRE |"))
+    assert "12.5%" in line
+    assert "–" not in line
+    assert "Pre-training both parts gains 3 points of Acc(10), all platforms: **" in text
+    assert "32 rows of new hardware: not trained yet" in text
+    assert "| sums | drawn graphs |" in text
+    assert cli.run([*call[:-4], "--table", "none"]) == 2
+    assert "there are representations" in capsys.readouterr().err
 
 
 @pytest.mark.long
@@ -318,7 +355,7 @@ def test_a_settled_projection_says_how_graphs_differ() -> None:
     g, sums = 10.0 + 0.1 * torch.randn(32, 16), torch.zeros(32, len(SUMS))
 
     def differing() -> float:
-        tokens = network(g, sums)[0][:, 0]
+        tokens = network(g, sums)[0][:, 0].detach()
         return float(tokens.std(0).mean() / tokens.abs().mean())
 
     before = differing()

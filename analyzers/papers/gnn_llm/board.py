@@ -31,6 +31,7 @@ from .stages import adaptable
 from .tables import GIN, NEITHER, OURS, PHYSICS, TABLES
 from .tuning import LONGEST_LATENCY
 
+PAGE = "gnn_llm_tables.md"
 TIMED_GRAPHS = 16
 LARGE = ("llama-3-8b", "mistral-7b-v0.1")
 LARGE_TARGETS = ("rtx4090", "a100-sxm4-40gb")
@@ -128,7 +129,7 @@ def write_page(board: Board, origin: str, pool: Mapping[str, ModelGraph], say: S
         "## Summaries of unseen graphs\n\n" + summaries(board.stages),
         "## Inference\n\n" + "\n".join(f"- {line}" for line in inference(board, pool, say)),
     ]
-    path = board.folder / "gnn_llm.md"
+    path = board.folder / PAGE
     write_file(path, ("\n\n".join(parts) + "\n").encode())
     return path
 
