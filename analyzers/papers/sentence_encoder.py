@@ -82,8 +82,8 @@ class SentenceEncoderNetwork(nnlqp.Nnlqp):
 
     def vector(self, text: str) -> list[float]:
         """Numbers near 1, where those of a vector of norm 1 are far below."""
-        found = encoder(ENCODERS[self.variant])([text])[0] * sqrt(self.text_width)
-        numbers: list[float] = found.tolist()
+        embedding = encoder(ENCODERS[self.variant])([text])[0] * sqrt(self.text_width)
+        numbers: list[float] = embedding.tolist()
         return numbers
 
     def network(self) -> nn.Module:

@@ -86,9 +86,9 @@ def statements(written: str, views: Views) -> Iterator[tuple[str, Citation]]:
     from perfc.analyzers.papers.gnn_llm.numbers import count_of, flop_of, latency_text, significant
 
     known = {name: citation for name, citation in fields(views) if citation.value is not None}
-    for found in STATED.finditer(written):
-        name = next(n for n in NAMES if found[n] is not None)
-        number = found[f"{name}_n"]
+    for statement in STATED.finditer(written):
+        name = next(n for n in NAMES if statement[n] is not None)
+        number = statement[f"{name}_n"]
         if name not in known:
             continue
         value = known[name].value
@@ -103,7 +103,7 @@ def statements(written: str, views: Views) -> Iterator[tuple[str, Citation]]:
             case _:
                 is_held = count_of(number) == significant(round(value))
         if is_held:
-            yield found[name], known[name]
+            yield statement[name], known[name]
 
 
 NAMES = ("batch", "nodes", "flop", "mac", "parameters", "time")

@@ -79,7 +79,7 @@ class Answers:
     @property
     def is_answered(self) -> bool:
         """Whether the report holds all that was asked."""
-        return all(one.is_answered for one in self.answers)
+        return all(answer.is_answered for answer in self.answers)
 
 
 def ask(views: Views, question: str) -> Answer:
@@ -96,21 +96,21 @@ def ask(views: Views, question: str) -> Answer:
     why = refusal(read)
     if why is not None:
         return refused(question, *why)
-    found = facts_of(read, views)
-    if isinstance(found, tuple):
-        return answered(question, found)
-    return refused(question, found.reason, found.hint)
+    outcome = facts_of(read, views)
+    if isinstance(outcome, tuple):
+        return answered(question, outcome)
+    return refused(question, outcome.reason, outcome.hint)
 
 
 def every_fact(views: Views) -> Answer:
     """All that a report holds and a question may ask for."""
-    found = (topic.fact(views) for topic in topics())
-    return answered("", tuple(one for one in found if one is not None))
+    known = (topic.fact(views) for topic in topics())
+    return answered("", tuple(fact for fact in known if fact is not None))
 
 
 def answered(question: str, facts: tuple[Fact, ...]) -> Answer:
     """An answer from facts."""
-    words = "; ".join(one.text for one in facts)
+    words = "; ".join(fact.text for fact in facts)
     return Answer(question, True, Source.REPORT, words, facts, "", "")
 
 
@@ -159,7 +159,7 @@ def facts_of(read: Reading, views: Views) -> tuple[Fact, ...] | _Refusal:
     if changed and not chosen:
         rest = names - OF_TIME
         if not rest:
-            return tuple(remedy(views, one.index) for one in changed)
+            return tuple(remedy(views, change.index) for change in changed)
         option = views.bottlenecks.remedies[changed[0].index].option
         reason = "of a change that was analysed a report holds the time alone"
         return _Refusal(f"{reason}, not: {listed(sorted(rest))}", option or LIST)
@@ -179,18 +179,18 @@ def of_topics(asked: list[Topic], read: Reading, views: Views) -> tuple[Fact, ..
     if "time of each" in names and names & OF_RUN:
         reason = f"the report has {listed(sorted(names & OF_RUN))} of a run, not of each"
         return _Refusal(reason, "ask for the run; how many it has is its throughput")
-    found: list[Fact] = []
+    facts: list[Fact] = []
     for topic in asked:
         if topic.name == "slowest kernels" and read.numbers:
             from .topics.kernels import slowest
 
-            one = slowest(views, int(float(read.numbers[0])) or 1)
+            fact = slowest(views, int(float(read.numbers[0])) or 1)
         else:
-            one = topic.fact(views)
-        if one is None:
+            fact = topic.fact(views)
+        if fact is None:
             return _Refusal(f"no {topic.name} in the report: {topic.absent or 'not known'}", LIST)
-        found.append(one)
-    return tuple(found)
+        facts.append(fact)
+    return tuple(facts)
 
 
 SUMS = {
@@ -215,68 +215,68 @@ def of_kernels(
     if rest:
         reason = f"of single kernels the report does not hold: {listed(sorted(rest))}"
         return _Refusal(reason, "ask of the run, or perfc explain MODEL NODE")
-    found: list[Fact] = []
-    for one in chosen:
+    facts: list[Fact] = []
+    for kernels in chosen:
         if not names or names & {"expected time", "kernel count", "nodes", "critical kernels"}:
-            found.append(time_of(one, views))
+            facts.append(time_of(kernels, views))
         if "slowest kernels" in names:
-            found.append(slowest_of(one, views))
+            facts.append(slowest_of(kernels, views))
         if "limits" in names:
-            found.append(limits_of(one))
+            facts.append(limits_of(kernels))
         if "range" in names:
-            found.append(range_of(one))
+            facts.append(range_of(kernels))
         if "precision" in names:
-            found.append(types_of(one))
+            facts.append(types_of(kernels))
         for name in sorted(names & SUMS.keys()):
             field, unit, words = SUMS[name]
-            total = one.total(field, unit)
+            total = kernels.total(field, unit)
             if total.value is None:
-                return _Refusal(f"no {name} of {one.noun} in the report", LIST)
-            found.append(Fact(name, f"{one.noun}: {words.format(shown(total))}", (total,)))
-    return tuple(found)
+                return _Refusal(f"no {name} of {kernels.noun} in the report", LIST)
+            facts.append(Fact(name, f"{kernels.noun}: {words.format(shown(total))}", (total,)))
+    return tuple(facts)
 
 
-def time_of(one: Selection, views: Views) -> Fact:
+def time_of(kernels: Selection, views: Views) -> Fact:
     """How many they are, and what of the expected time is theirs."""
-    count, mid = one.count(), cite(views, "verdict.expected.mid", Unit.SECOND)
-    is_predicted = all(row.predicted is not None for row in one.rows)
-    part = one.total("predicted.share" if is_predicted else "share", Unit.SHARE)
+    count, mid = kernels.count(), cite(views, "verdict.expected.mid", Unit.SECOND)
+    is_predicted = all(row.predicted is not None for row in kernels.rows)
+    part = kernels.total("predicted.share" if is_predicted else "share", Unit.SHARE)
     theirs = float(part.value or 0.0) * views.verdict.time_s
     of = plural(len(views.kernels), "kernel")
-    text = f"{one.noun}: {shown(count)} of {of}, {shown(part)} of the time"
+    text = f"{kernels.noun}: {shown(count)} of {of}, {shown(part)} of the time"
     return Fact("kernels", f"{text}, {quantity(theirs, Unit.SECOND)} of {shown(mid)}",
                 (count, part, mid))  # fmt: skip
 
 
-def slowest_of(one: Selection, views: Views) -> Fact:
+def slowest_of(kernels: Selection, views: Views) -> Fact:
     """The group among them that takes most."""
-    first = max(groups(one.rows), key=lambda g: (g.predicted_s, -g.first.index))
+    first = max(groups(kernels.rows), key=lambda g: (g.predicted_s, -g.first.index))
     return Fact(
-        "slowest kernels", f"{one.noun}: {words_of(first, views)}", cite_group(first, views)
+        "slowest kernels", f"{kernels.noun}: {words_of(first, views)}", cite_group(first, views)
     )
 
 
-def limits_of(one: Selection) -> Fact:
+def limits_of(kernels: Selection) -> Fact:
     """What most of their time goes to."""
     held: dict[str, float] = {}
-    for row in one.rows:
+    for row in kernels.rows:
         time_s = row.predicted.time_s if row.predicted else row.time_s
         held[row.held_by] = held.get(row.held_by, 0.0) + time_s
     whole = sum(held.values())
-    ordered = sorted(held.items(), key=lambda one: -one[1])
-    field = "predicted.bound" if one.rows[0].predicted else "bound"
+    ordered = sorted(held.items(), key=lambda item: -item[1])
+    field = "predicted.bound" if kernels.rows[0].predicted else "bound"
     cited = [
-        Selection("", f"({one.where}) && {field}=='{bound}'",
-                  tuple(r for r in one.rows if r.held_by == bound)).count()
+        Selection("", f"({kernels.where}) && {field}=='{bound}'",
+                  tuple(r for r in kernels.rows if r.held_by == bound)).count()
         for bound, _ in ordered
     ]  # fmt: skip
     words = [f"{title(bound)} {share(s / whole if whole else 0.0)}" for bound, s in ordered]
-    return Fact("limits", f"{one.noun}: limited by {listed(words)} of their time", tuple(cited))
+    return Fact("limits", f"{kernels.noun}: limited by {listed(words)} of their time", tuple(cited))
 
 
-def range_of(one: Selection) -> Fact:
+def range_of(kernels: Selection) -> Fact:
     """The range of the one that runs first."""
-    row = one.rows[0]
+    row = kernels.rows[0]
     values = [cite_row(row, f"predicted.{name}_s") for name in ("low", "high")]
     cited = tuple(
         Citation(f"kernels[{row.index}].predicted.{name}_s", v if isinstance(v, float) else None,
@@ -287,9 +287,9 @@ def range_of(one: Selection) -> Fact:
     return Fact("range", f"kernel {row.index}, {row.title}: nine in ten take {ends}", cited)
 
 
-def types_of(one: Selection) -> Fact:
+def types_of(kernels: Selection) -> Fact:
     """Element types of their products."""
-    types = sorted({row.dtype for row in one.rows})
-    first = one.rows[0].index
-    cited = (Citation(f"kernels[{first}].dtype", one.rows[0].dtype, Unit.NONE),)
-    return Fact("precision", f"{one.noun}: {listed(types)}", cited)
+    types = sorted({row.dtype for row in kernels.rows})
+    first = kernels.rows[0].index
+    cited = (Citation(f"kernels[{first}].dtype", kernels.rows[0].dtype, Unit.NONE),)
+    return Fact("precision", f"{kernels.noun}: {listed(types)}", cited)

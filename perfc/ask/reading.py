@@ -110,12 +110,12 @@ class Reading:
 
     def of(self, kind: type[Meaning]) -> list[Meaning]:
         """Meanings of a kind, each once."""
-        found: list[Meaning] = []
+        meanings: list[Meaning] = []
         for claim in self.claims:
             # kernels hold tables, which have no hash
-            if isinstance(claim.meaning, kind) and claim.meaning not in found:
-                found.append(claim.meaning)
-        return found
+            if isinstance(claim.meaning, kind) and claim.meaning not in meanings:
+                meanings.append(claim.meaning)
+        return meanings
 
     @property
     def topics(self) -> list[Topic]:
@@ -135,8 +135,10 @@ def reading(question: str, views: Views) -> Reading:
     words = words_of(question)
     taken = [False] * len(words)
     claims: list[Claim] = []
-    found = sorted(every(question, words, views), key=lambda c: (c.start - c.stop, c.rank, c.start))
-    for claim in found:
+    ordered = sorted(
+        every(question, words, views), key=lambda c: (c.start - c.stop, c.rank, c.start)
+    )
+    for claim in ordered:
         if not any(taken[claim.start : claim.stop]):
             taken[claim.start : claim.stop] = [True] * (claim.stop - claim.start)
             claims.append(claim)
@@ -151,15 +153,15 @@ def reading(question: str, views: Views) -> Reading:
 def every(question: str, words: tuple[Word, ...], views: Views) -> Iterator[Claim]:
     """Every claim that anything makes, overlapping."""
     yield from of_nodes(question, words, views)
-    for start, stop, found in differences(words, views):
+    for start, stop, agreement in differences(words, views):
         # what agrees is asked for where nothing else is
-        rank = Rank.AGREED if isinstance(found, Topic) else Rank.DIFFERENCE
-        yield Claim(start, stop, rank, found)
+        rank = Rank.AGREED if isinstance(agreement, Topic) else Rank.DIFFERENCE
+        yield Claim(start, stop, rank, agreement)
     yield from claims_of(words, NOISE_PHRASES, Rank.WEAK, None)
     for phrases, meaning in kernels(views):
         yield from claims_of(words, phrases, Rank.KERNELS, meaning)
-    for i, one in enumerate(views.bottlenecks.remedies):
-        yield from claims_of(words, changes(one), Rank.REMEDY, Change(i))
+    for i, change in enumerate(views.bottlenecks.remedies):
+        yield from claims_of(words, changes(change), Rank.REMEDY, Change(i))
     for elsewhere in ELSEWHERE:
         yield from claims_of(words, elsewhere.phrases, Rank.ELSEWHERE, elsewhere)
     for topic in topics():
@@ -175,19 +177,19 @@ def claims_of(
         yield Claim(start, stop, rank, meaning)
 
 
-def changes(one: Remedy) -> tuple[str, ...]:
+def changes(change: Remedy) -> tuple[str, ...]:
     """What a change that was analysed is called."""
-    _, _, value = one.option.rpartition(" ")
+    _, _, value = change.option.rpartition(" ")
     axis, _, number = value.rpartition("=")
     if axis:
         sizes = (f"batch {number}", f"batch size {number}", f"batch of {number}",
                  f"batch size of {number}", f"{axis} {number}",
                  f"{number} image|sample|sequence")  # fmt: skip
-        return (one.name, *LARGER_BATCH, *sizes)
-    if "CUDA graph" in one.name:
-        return (one.name, value, *RECORDED_LAUNCHES)
-    product = one.name.partition(" (")[0]
-    return (one.name, product, value, *PRECISIONS.get(value, ()))
+        return (change.name, *LARGER_BATCH, *sizes)
+    if "CUDA graph" in change.name:
+        return (change.name, value, *RECORDED_LAUNCHES)
+    product = change.name.partition(" (")[0]
+    return (change.name, product, value, *PRECISIONS.get(value, ()))
 
 
 def kernels(views: Views) -> Iterator[tuple[tuple[str, ...], Meaning]]:
@@ -206,9 +208,9 @@ def kernels(views: Views) -> Iterator[tuple[tuple[str, ...], Meaning]]:
             having.setdefault(operator, []).append(row)
     sized: dict[tuple[str, str], list[KernelRow]] = {}
     for row in views.kernels:
-        found = _SIZED.match(row.title)
-        if found:
-            sized.setdefault((found[1], found[2]), []).append(row)
+        title_parts = _SIZED.match(row.title)
+        if title_parts:
+            sized.setdefault((title_parts[1], title_parts[2]), []).append(row)
     for (operator, extents), of_size in sized.items():
         title = f"{operator} {extents}"
         others = (f"{extents} convolution",) if operator == "Conv" else ()

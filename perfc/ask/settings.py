@@ -79,13 +79,13 @@ def named_machines() -> tuple[tuple[str, str], ...]:
 
 def machines(words: tuple[Word, ...], views: Views) -> Iterator[tuple[int, int, Agreement]]:
     """Names of machines."""
-    own, title = views.verdict.target, views.verdict.machine
+    target, title = views.verdict.target, views.verdict.machine
     for machine, name in named_machines():
         for start, stop in places(words, (name.replace("-", " "),)):
             asked = other(title, name, f"-t {name}")
-            yield start, stop, topic("machine") if machine == own else asked
+            yield start, stop, topic("machine") if machine == target else asked
     # the name of a machine is not that of a slice of it
-    mine = {stem(t) for t in TOKEN.findall(own.partition("/")[2] or f"{title} {own}")}
+    mine = {stem(t) for t in TOKEN.findall(target.partition("/")[2] or f"{title} {target}")}
     for i, word in enumerate(words):
         if word.stem in mine and not word.is_noise:
             yield i, i + 1, topic("machine")
@@ -98,24 +98,24 @@ def machines(words: tuple[Word, ...], views: Views) -> Iterator[tuple[int, int, 
 
 def precisions(words: tuple[Word, ...], views: Views) -> Iterator[tuple[int, int, Agreement]]:
     """Names of element types."""
-    own = {row.dtype for row in views.kernels if row.mac.value} | {views.assumptions.dtype}
-    if views.assumptions.tf32 and "f32" in own:
-        own.add("tf32")
+    types = {row.dtype for row in views.kernels if row.mac.value} | {views.assumptions.dtype}
+    if views.assumptions.tf32 and "f32" in types:
+        types.add("tf32")
     for name, phrases in PRECISIONS.items():
         for start, stop in places(words, phrases):
-            stated = "/".join(sorted(filter(None, own)))
+            stated = "/".join(sorted(filter(None, types)))
             asked = other(stated, name, f"--dtype {name}")
-            yield start, stop, topic("precision") if name in own else asked
+            yield start, stop, topic("precision") if name in types else asked
 
 
 def runtimes(words: tuple[Word, ...], views: Views) -> Iterator[tuple[int, int, Agreement]]:
     """Names of runtimes and of their products."""
-    own = views.assumptions.runtime
+    runtime = views.assumptions.runtime
     title = views.verdict.runtime
-    mine = {stem(t) for t in TOKEN.findall(f"{own} {title}")}
+    mine = {stem(t) for t in TOKEN.findall(f"{runtime} {title}")}
     for table in tables():
         product = table.title.partition(",")[0].partition(" (")[0]
-        is_same = table.name == own
+        is_same = table.name == runtime
         for name in dict.fromkeys((table.name, *table.aliases, product)):
             for start, stop in places(words, (name.replace("_", " "),)):
                 if {w.stem for w in words[start:stop]} <= mine or is_same:

@@ -9,15 +9,15 @@ from perfc.report.json_form import enveloped, strict
 from .answer import SCHEMA, Answer, Answers, Source
 
 
-def render_text(found: Answers) -> str:
+def render_text(said: Answers) -> str:
     """The answers, each fact with the fields of the report that its numbers are from."""
-    return "".join(f"{line}\n" for line in every_line(found))
+    return "".join(f"{line}\n" for line in every_line(said))
 
 
-def every_line(found: Answers) -> Iterator[str]:
+def every_line(said: Answers) -> Iterator[str]:
     """Answers one below the other; several have their questions above."""
-    for i, answer in enumerate(found.answers):
-        if len(found.answers) > 1:
+    for i, answer in enumerate(said.answers):
+        if len(said.answers) > 1:
             yield from ([""] if i else [])
             yield f"> {answer.question}"
         yield from lines(answer)
@@ -38,6 +38,6 @@ def lines(answer: Answer) -> Iterator[str]:
         yield from (f"  {citation.text}" for citation in fact.citations)
 
 
-def render_json(found: Answers) -> str:
+def render_json(said: Answers) -> str:
     """The answers as a document."""
-    return strict(enveloped(SCHEMA, found), indent=2) + "\n"
+    return strict(enveloped(SCHEMA, said), indent=2) + "\n"

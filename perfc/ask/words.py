@@ -47,6 +47,8 @@ NOISE_PHRASES = (
     "everything",
 )
 """Several words that ask for nothing by themselves."""
+PERIODS = frozenset(("daily", "weekly", "monthly", "yearly", "nightly", "family", "supply"))
+"""They end as adverbs do, and ask for something."""
 KEPT = frozenset(("bus", "plus", "focus", "status", "versus", "thus", "minus", "bonus", "radius"))
 """They end in an s that is of no plural."""
 
@@ -85,12 +87,13 @@ _NOISE_STEMS = frozenset(stem(word) for word in TOKEN.findall(NOISE))
 
 def words_of(question: str) -> tuple[Word, ...]:
     """The words of a question; adverbs ask for nothing by themselves."""
-    found = []
+    words = []
     for text in TOKEN.findall(question[:MOST_CHARACTERS]):
         low = stem(text)
-        is_noise = low in _NOISE_STEMS or (len(low) > 4 and low.endswith("ly"))
-        found.append(Word(text, low, is_noise))
-    return tuple(found)
+        is_adverb = len(low) > 4 and low.endswith("ly") and low not in PERIODS
+        is_noise = low in _NOISE_STEMS or is_adverb
+        words.append(Word(text, low, is_noise))
+    return tuple(words)
 
 
 @lru_cache(8_192)
@@ -102,10 +105,11 @@ def ways(phrase: str) -> tuple[tuple[str, ...], ...]:
 def spelled(phrase: str) -> Iterator[tuple[str, ...]]:
     """Every way to write a phrase, as stems: bars part alternatives of a word."""
     parts = [
-        [tuple(map(stem, TOKEN.findall(one))) for one in word.split("|")] for word in phrase.split()
+        [tuple(map(stem, TOKEN.findall(part))) for part in word.split("|")]
+        for word in phrase.split()
     ]
     for several in product(*parts):
-        yield tuple(s for one in several for s in one)
+        yield tuple(s for part in several for s in part)
 
 
 def places(words: tuple[Word, ...], phrases: Iterable[str]) -> Iterator[tuple[int, int]]:

@@ -59,10 +59,10 @@ def command(
         from perfc.ask.adapter import opened, worded
 
         writer = opened(adapter, report)
-        said = [worded(one, views, writer) for one in said]
-        if not any(one.source is Source.ADAPTER for one in said):
+        said = [worded(answer, views, writer) for answer in said]
+        if not any(answer.source is Source.ADAPTER for answer in said):
             note = "the adapter wrote no number that the report holds; the report answers"
             say(f"note: {note}", is_error=True)
-    found = Answers(views.verdict.model, views.verdict.target, tuple(said))
-    emit(render_json(found) if form == "json" else render_text(found), output)
-    return 0 if found.is_answered else FINDINGS
+    answers = Answers(views.verdict.model, views.verdict.target, tuple(said))
+    emit(render_json(answers) if form == "json" else render_text(answers), output)
+    return 0 if answers.is_answered else FINDINGS

@@ -26,16 +26,16 @@ def stages(folder: Path) -> Path:
     from perfc.analyzers.papers.gnn_llm.stages import adaptable, adapted_state
     from tests.analyzers.graph_rows import measurements
 
-    made = Stages.start(folder, SMOKE, None, 0)
-    shape = made.preset.decoder
+    learned = Stages.start(folder, SMOKE, None, 0)
+    shape = learned.preset.decoder
     make_tokenizer(["The graph contains 1 nodes"], shape).save_pretrained(folder / DECODER)
     fresh_decoder(shape, 0).save_pretrained(folder / DECODER)
     graphs = measurements().graphs
     features = GraphFeatures.of(graphs, sorted(graphs)[:4])
-    made.keep_standards(features.nodes, features.sums)
-    network = adaptable(made, Readout.SUMS)
-    made.keep(ENCODER, network.encoder.state_dict())
-    made.keep(adapted_file(Readout.SUMS), adapted_state(network))
+    learned.keep_standards(features.nodes, features.sums)
+    network = adaptable(learned, Readout.SUMS)
+    learned.keep(ENCODER, network.encoder.state_dict())
+    learned.keep(adapted_file(Readout.SUMS), adapted_state(network))
     return folder
 
 

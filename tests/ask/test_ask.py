@@ -46,8 +46,8 @@ def views(model: str) -> Views:
 
 @cache
 def report(model: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(json.dumps(tree(views(model))))
-    return found
+    document: dict[str, Any] = json.loads(json.dumps(tree(views(model))))
+    return document
 
 
 def resolved(path: str, document: dict[str, Any]) -> Any:
@@ -171,12 +171,12 @@ def test_json_holds_values_and_paths(capsys: pytest.CaptureFixture[str]) -> None
 
 
 def test_an_adapter_prints_no_number_that_the_report_does_not_hold() -> None:
-    found = ask(views("resnet50"), "Summarise the graph")
+    told = ask(views("resnet50"), "Summarise the graph")
     written = (
         "The graph contains 175 nodes and 190 edges. The batch size is 8. The graph has "
         "65.7 GFLOPs, 26.5 million parameters, and 32.7 billion MACs. It takes 99 ms."
     )
-    answer = worded(found, views("resnet50"), lambda _: written)
+    answer = worded(told, views("resnet50"), lambda _: written)
     assert answer.source is Source.ADAPTER
     assert answer.text == "175 nodes; batch size is 8; 65.7 GFLOPs; 32.7 billion MACs"
     paths = [c.path for c in answer.facts[0].citations]
@@ -185,7 +185,7 @@ def test_an_adapter_prints_no_number_that_the_report_does_not_hold() -> None:
         "summary.mac.value",
     ]  # fmt: skip
     for wrong in ("", "The batch size is 9, 65.8 GFLOPs", "1e9 parameters", "8"):
-        assert worded(found, views("resnet50"), lambda _, w=wrong: w) == found  # type: ignore[misc]
+        assert worded(told, views("resnet50"), lambda _, w=wrong: w) == told  # type: ignore[misc]
 
 
 def test_an_adapter_states_no_more_than_was_asked_and_no_refusal() -> None:

@@ -72,14 +72,14 @@ def count_of(text: str) -> int | None:
     >>> count_of("336 thousand"), count_of("3.5"), count_of("many")
     (336000, None, None)
     """
-    found = _COUNT.fullmatch(text)
-    return None if found is None else _whole(found[1], WORDS.index(found[2] or ""))
+    read = _COUNT.fullmatch(text)
+    return None if read is None else _whole(read[1], WORDS.index(read[2] or ""))
 
 
 def flop_of(text: str) -> int | None:
     """The number that `flop_text` wrote; None where it is none, or is not whole."""
-    found = _PREFIXED.fullmatch(text)
-    return None if found is None else _whole(found[1], PREFIXES.index(found[2]))
+    read = _PREFIXED.fullmatch(text)
+    return None if read is None else _whole(read[1], PREFIXES.index(read[2]))
 
 
 def _whole(digits: str, step: int) -> int | None:
@@ -112,8 +112,8 @@ def latency_of(text: str) -> float | None:
     >>> latency_of("12.35 ms"), latency_of("12.35"), latency_of("12.3.5 ms"), latency_of("0 ms")
     (0.01235, None, None, None)
     """
-    found = _LATENCY.fullmatch(text.strip())
-    milliseconds = float(found[1]) if found else 0.0
+    read = _LATENCY.fullmatch(text.strip())
+    milliseconds = float(read[1]) if read else 0.0
     return milliseconds / MS_PER_S if milliseconds > 0 else None
 
 

@@ -112,8 +112,8 @@ class SentenceEncoder:
             hidden = self._model(**given).last_hidden_state
             mask = given["attention_mask"].unsqueeze(-1).to(hidden.dtype)
             mean = (hidden * mask).sum(1) / mask.sum(1)
-            found: Array = torch.nn.functional.normalize(mean, dim=1).double().numpy()
-        return found
+            vectors: Array = torch.nn.functional.normalize(mean, dim=1).double().numpy()
+        return vectors
 
 
 @cache

@@ -17,4 +17,4 @@ def topics() -> tuple[Topic, ...]:
 
 def topic(name: str) -> Topic:
     """The one of that name."""
-    return next(one for one in topics() if one.name == name)
+    return next(known for known in topics() if known.name == name)

@@ -12,26 +12,28 @@ UNKNOWN = "nobody fitted the power of such a machine"
 
 def energy(views: Views) -> Fact | None:
     """Joules of a run."""
-    found = views.verdict.energy
-    if found is None:
+    joules = views.verdict.energy
+    if joules is None:
         return None
     mid, low, high = (
         cite(views, f"verdict.energy.{n}", Unit.JOULE) for n in ("mid", "low", "high")
     )
-    ends = span(found.low, found.high, Unit.JOULE)
+    ends = span(joules.low, joules.high, Unit.JOULE)
     text = f"one run takes {shown(mid)} of the board; nine in ten take {ends}"
     return fact("energy", text, mid, low, high)
 
 
 def each(views: Views) -> Fact | None:
     """Joules of one image, token or run."""
-    found, done = views.verdict.energy, views.verdict.throughput
-    if found is None or not done.per_run:
+    joules, done = views.verdict.energy, views.verdict.throughput
+    if joules is None or not done.per_run:
         return None
     mid = cite(views, "verdict.energy.mid", Unit.JOULE)
     per_run = cite(views, "verdict.throughput.per_run", Unit.COUNT)
-    one = quantity(found.mid / done.per_run, Unit.JOULE)
-    text = f"{one} for each of the {done.per_run:,} {done.item.value} of a run of {shown(mid)}"
+    joules_each = quantity(joules.mid / done.per_run, Unit.JOULE)
+    text = (
+        f"{joules_each} for each of the {done.per_run:,} {done.item.value} of a run of {shown(mid)}"
+    )
     return fact("energy of each", text, mid, per_run)
 
 

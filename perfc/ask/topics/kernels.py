@@ -82,9 +82,9 @@ def of_kind(views: Views, kind: str) -> Selection:
 
 def held(views: Views) -> Fact | None:
     """How many kernels each ceiling holds up."""
-    found = [i for i, one in enumerate(views.pressure) if one.bound_kernels]
-    cited = [cite(views, f"pressure[{i}].bound_kernels", Unit.COUNT) for i in found]
-    words = [f"{views.pressure[i].title} {views.pressure[i].bound_kernels}" for i in found]
+    binding = [i for i, ceiling in enumerate(views.pressure) if ceiling.bound_kernels]
+    cited = [cite(views, f"pressure[{i}].bound_kernels", Unit.COUNT) for i in binding]
+    words = [f"{views.pressure[i].title} {views.pressure[i].bound_kernels}" for i in binding]
     return fact("kernels by limit", f"kernels limited by: {', '.join(words)}", *cited)
 
 

@@ -14,62 +14,63 @@ MOST_REMEDIES = 4
 
 def limits(views: Views) -> Fact | None:
     """Shares of the time by what holds the run up."""
-    found = views.verdict.limits
+    shares = views.verdict.limits
     cited = [
         cite(views, f"verdict.limits[{i}].{name}", unit)
-        for i in range(len(found))
+        for i in range(len(shares))
         for name, unit in (("share", Unit.SHARE), ("title", Unit.NONE))
     ]
-    words = [f"{one.title} {share(one.share)}" for one in found]
+    words = [f"{limit.title} {share(limit.share)}" for limit in shares]
     return fact("limits", f"the time goes to {listed(words)}", *cited)
 
 
 def busy(views: Views) -> Fact | None:
     """How busy each unit and memory level is."""
-    found = views.pressure
-    cited = [cite(views, f"pressure[{i}].share", Unit.SHARE) for i in range(len(found))]
-    words = [f"{one.title} {share(one.share)}" for one in found]
+    ceilings = views.pressure
+    cited = [cite(views, f"pressure[{i}].share", Unit.SHARE) for i in range(len(ceilings))]
+    words = [f"{ceiling.title} {share(ceiling.share)}" for ceiling in ceilings]
     text = f"busy during the run, at measured rates: {listed(words)}"
     return fact("utilisation", text, *cited)
 
 
 def remedies(views: Views) -> Fact | None:
     """Changes that were analysed, those that save most first."""
-    found = views.bottlenecks.remedies[:MOST_REMEDIES]
-    facts = [remedy(views, i) for i in range(len(found))]
-    cited = [c for one in facts for c in one.citations]
-    return fact("remedies", "; ".join(one.text for one in facts), *cited)
+    useful = views.bottlenecks.remedies[:MOST_REMEDIES]
+    facts = [remedy(views, i) for i in range(len(useful))]
+    cited = [c for f in facts for c in f.citations]
+    return fact("remedies", "; ".join(f.text for f in facts), *cited)
 
 
 def remedy(views: Views, index: int) -> Fact:
     """One change, and the run with it."""
-    one = views.bottlenecks.remedies[index]
+    change = views.bottlenecks.remedies[index]
     path = f"bottlenecks.remedies[{index}]"
     time = cite(views, f"{path}.time_s", Unit.SECOND)
     saved = cite(views, f"{path}.saving_s", Unit.SECOND)
     items = cite(views, f"{path}.items", Unit.COUNT)
-    return Fact("remedies", words(views, one), (time, saved, items))
+    return Fact("remedies", words(views, change), (time, saved, items))
 
 
-def words(views: Views, one: Remedy) -> str:
+def words(views: Views, change: Remedy) -> str:
     """``half precision (--dtype f16): 1.43 ms, 31 % less``."""
-    how = f" ({one.option})" if one.option else ""
-    text = f"{one.name}{how}: {quantity(one.time_s, Unit.SECOND)}"
-    less = one.saving_s / views.verdict.time_s if views.verdict.time_s else 0.0
-    more = f" for {one.items} times the work" if one.items > 1 else ""
+    how = f" ({change.option})" if change.option else ""
+    text = f"{change.name}{how}: {quantity(change.time_s, Unit.SECOND)}"
+    less = change.saving_s / views.verdict.time_s if views.verdict.time_s else 0.0
+    more = f" for {change.items} times the work" if change.items > 1 else ""
     return f"{text}{more}, {share(less)} less for the same work"
 
 
 def lifted(views: Views) -> Fact | None:
     """What a machine twice as fast in one respect would save."""
-    found = views.bottlenecks.ceilings
+    ceilings = views.bottlenecks.ceilings
     cited = [
         cite(views, f"bottlenecks.ceilings[{i}].saving_doubled_s", Unit.SECOND)
-        for i in range(len(found))
+        for i in range(len(ceilings))
     ]
     parts = [
-        f"{title(one.ceiling)} twice as fast saves {quantity(one.saving_doubled_s, Unit.SECOND)}"
-        for one in found
+        f"{title(ceiling.ceiling)} twice as fast saves "
+        f"{quantity(ceiling.saving_doubled_s, Unit.SECOND)}"
+        for ceiling in ceilings
     ]
     return fact("ceilings", "; ".join(parts), *cited)
 

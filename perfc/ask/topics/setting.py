@@ -46,9 +46,9 @@ def sizes(views: Views) -> Fact | None:
 
 def rates(views: Views) -> Fact | None:
     """Rates of the machine that times are computed from."""
-    found = views.assumptions.rates
+    used = views.assumptions.rates
     cited, words = [], []
-    for i, rate in enumerate(found):
+    for i, rate in enumerate(used):
         unit = Unit.FLOP_PER_S if rate.dtype else Unit.BYTE_PER_S
         cited.append(cite(views, f"assumptions.rates[{i}].sustained_per_s", unit))
         kind = f" {rate.dtype}" if rate.dtype else ""
@@ -75,9 +75,9 @@ def bandwidth(views: Views) -> Fact | None:
 
 def sources(views: Views) -> Fact | None:
     """Documents behind the target's numbers."""
-    found = views.assumptions.target_sources
-    cited = [cite(views, f"assumptions.target_sources[{i}].title") for i in range(len(found))]
-    words = [f"{s.title} ({s.origin}, {s.date})" for s in found]
+    documents = views.assumptions.target_sources
+    cited = [cite(views, f"assumptions.target_sources[{i}].title") for i in range(len(documents))]
+    words = [f"{s.title} ({s.origin}, {s.date})" for s in documents]
     return fact("sources", f"the machine's numbers are from {'; '.join(words)}", *cited)
 
 

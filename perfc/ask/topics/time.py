@@ -98,7 +98,7 @@ def launching(views: Views) -> Fact | None:
         origin = views.assumptions.launch_origin
         parts[0] += f" of {shown(each_s)} each on the device ({origin})"
     parts.append(f"the kernels wait {shown(wait)} for them, the host adds {shown(host)}")
-    held = [i for i, one in enumerate(views.verdict.limits) if one.key in ("launch", "host")]
+    held = [i for i, limit in enumerate(views.verdict.limits) if limit.key in ("launch", "host")]
     shares = [cite(views, f"verdict.limits[{i}].share", Unit.SHARE) for i in held]
     for i, part in zip(held, shares, strict=True):
         parts.append(f"{views.verdict.limits[i].title}: {shown(part)} of the time")
@@ -112,10 +112,10 @@ def basis(views: Views) -> Fact | None:
     cited: list[Citation] = []
     if views.prediction.whole:
         cited.append(cite(views, "prediction.whole"))
-    for i, one in enumerate(views.prediction.predictors):
+    for i, share in enumerate(views.prediction.predictors):
         cited.append(cite(views, f"prediction.predictors[{i}].predictor"))
         cited.append(cite(views, f"prediction.predictors[{i}].kernels", Unit.COUNT))
-        if one.classes:
+        if share.classes:
             cited.append(cite(views, f"prediction.predictors[{i}].classes[0]"))
     notes = views.prediction.notes
     cited += [cite(views, f"prediction.notes[{i}]") for i in range(len(notes))]
