@@ -151,7 +151,7 @@ def run(job: Job, folder: Path, say: Say) -> Mapping[str, Any]:
             models.append(model)
             last = last or fold
     name, asked = job.line.predictor, scores.pop(job.table.quantity)
-    besides = {q.value: figures(name, found)[0] for q, found in scores.items()}
+    besides = {q.value: next(iter(figures(name, found))) for q, found in scores.items()}
     every = {**{f.slice: f for f in figures(name, asked)}, **besides}
     content = {
         "digest": data.digest,
