@@ -76,6 +76,22 @@ def test_a_family_is_drawn_at_several_sizes(name: str) -> None:
     assert len(sizes) > 2
 
 
+def test_every_table_has_a_seed_before_any_has_two_and_short_tables_come_first(
+    tmp_path: Path,
+) -> None:
+    from perfc.analyzers.papers.reproduction import command, runs
+
+    chosen = list(tables())
+    wanted = command.every_job(chosen, (0, 1), tmp_path, runs.PRESETS["cpu"], is_faithful=True)
+    assert [job.seed for job in wanted] == sorted(job.seed for job in wanted)
+    assert len({job.key for job in wanted}) == len(wanted)
+    first = [len(job.table.lines) for job in wanted if job.seed == 0]
+    assert first == sorted(first)
+    longer = replace(runs.PRESETS["cpu"], limit_s=1.0)
+    again = command.every_job(chosen, (0,), tmp_path, longer, is_faithful=True)
+    assert not {job.key for job in again} & {job.key for job in wanted}
+
+
 def test_a_result_is_trained_once_and_shown_beside_the_paper(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
