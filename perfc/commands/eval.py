@@ -266,10 +266,15 @@ def graph(
     "--processes", type=click.IntRange(1, 256), default=2, show_default=True,
     help="Trainings at once, a core each.",
 )  # fmt: skip
+@click.option("--page-only", is_flag=True, help="Train nothing: write the page of what is there.")
 @click.option("--no-plots", is_flag=True, help="Write no charts, which need vl-convert-python.")
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path, file_okay=False), default=Path("papers"),
-    show_default=True, help="Folder of the page, its charts and the results.",
+    show_default=True, help="Folder of the page and its charts.",
+)  # fmt: skip
+@click.option(
+    "--results", type=click.Path(path_type=Path, file_okay=False),
+    help="Folder of the results; `results` in that of the page by default.",
 )  # fmt: skip
 @click.pass_context
 def papers_command(
@@ -283,8 +288,10 @@ def papers_command(
     ours: bool,
     seeds: tuple[int, ...],
     processes: int,
+    page_only: bool,
     no_plots: bool,
     output: Path,
+    results: Path | None,
 ) -> None:
     """Tables and ablations of DIPPM, TraPPM and PerfSeer beside the papers' own numbers.
 
@@ -323,9 +330,11 @@ def papers_command(
     chosen, draws = list(tables(papers)), seeds or SEEDS
     size = PRESETS[preset] if limit_s is None else replace(PRESETS[preset], limit_s=limit_s)
     wanted = every_job(chosen, draws, graphs, size, is_faithful=not ours)
-    reproduce(chosen, wanted, output, processes, lambda line: say(line, is_error=True))
+    place = results or output / "results"
+    if not page_only:
+        reproduce(chosen, wanted, place, processes, lambda line: say(line, is_error=True))
     path = written(
-        chosen, draws, graphs, output, size, written_by(ctx),
+        chosen, draws, graphs, place, output, size, written_by(ctx),
         is_faithful=not ours, has_charts=not no_plots,
     )  # fmt: skip
     say(str(path))

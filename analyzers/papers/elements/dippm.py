@@ -86,7 +86,7 @@ SEED = Seed(
             "Figure 4.4",
             "predicted against measured latency, energy and memory",
             "latency and energy of training steps; no fetched table has memory of inference",
-            "analyzers/papers/reproduction/page.py",
+            "analyzers/papers/reproduction/charts.py",
             TABLES,
         ),
         faithful("Figure 4.5", "one call gives memory, energy, latency and slice", PMGNS),

@@ -79,9 +79,9 @@ SEED = Seed(
             "t-SNE of the summed embeddings",
             "analyzers/papers/reproduction/neighbours.py",
         ),
-        faithful("Figures 5.5 and 5.7", "loss by epoch", "analyzers/papers/reproduction/page.py"),
+        faithful("Figures 5.5 and 5.7", "loss by epoch", "analyzers/papers/reproduction/charts.py"),
         faithful(
-            "Figure 5.6", "predicted against measured", "analyzers/papers/reproduction/page.py"
+            "Figure 5.6", "predicted against measured", "analyzers/papers/reproduction/charts.py"
         ),
         faithful("Section 5.5.9", "auto-encoder as it was initialised", TRAPPM, TABLES),
         ours(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import field
 from enum import Enum
 from functools import cache
 
@@ -105,6 +106,8 @@ class PaperTable:
         quantity: that is predicted.
         samples: rows of a new machine that are seen, where the protocol has any.
         note: how it differs from the paper's.
+        families: mean errors that the paper states of each line by family; the table then has a
+            line a family.
     """
 
     key: str
@@ -118,6 +121,10 @@ class PaperTable:
     quantity: Quantity = Quantity.TIME
     samples: int = 32
     note: str = ""
+    has_embeddings: bool = False
+    families: Mapping[str, tuple[float, ...]] = field(
+        default_factory=dict[str, "tuple[float, ...]"]
+    )
 
 
 def tables(papers: tuple[str, ...] = ()) -> Iterator[PaperTable]:

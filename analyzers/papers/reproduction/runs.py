@@ -91,11 +91,16 @@ class Job:
         chosen = self.preset
         limit_s = chosen.limit_s if self.line.epochs is None else inf
         epochs = [e for e in (chosen.epochs, self.line.epochs) if e is not None]
-        pool = self.graphs / "graphs" / "processed" / "graphs"
         return Budget(
             self.seed, limit_s, None, chosen.scale, None, self.is_faithful,
-            pool if pool.is_dir() else None, min(epochs, default=None),
+            pool_of(self.graphs), min(epochs, default=None),
         )  # fmt: skip
+
+
+def pool_of(graphs: Path) -> Path | None:
+    """Folder of the graphs that nobody measured; None where there are none."""
+    pool = graphs / "graphs" / "processed" / "graphs"
+    return pool if pool.is_dir() else None
 
 
 def jobs(
@@ -118,7 +123,7 @@ def jobs(
 
 def result_path(folder: Path, job: Job) -> Path:
     """Where the result of a training is kept."""
-    return folder / "results" / f"{job.key}.json"
+    return folder / f"{job.key}.json"
 
 
 def stored(folder: Path, job: Job) -> Mapping[str, Any] | None:
