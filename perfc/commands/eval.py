@@ -319,7 +319,7 @@ def papers_command(
         emit(cost_page(measured, written_by(ctx)), output / "cost.md")
         return
     from perfc.analyzers.papers.reproduction.command import every_job, reproduce, written
-    from perfc.analyzers.papers.reproduction.published import tables
+    from perfc.analyzers.papers.reproduction.published import built, tables
     from perfc.analyzers.papers.reproduction.runs import PRESETS
     from perfc.analyzers.tables.architectures import SEEDS
     from perfc.vegalite import converter
@@ -327,7 +327,7 @@ def papers_command(
     if not no_plots:
         # said before hours of training, not after
         converter("SVG")
-    chosen, draws = list(tables(papers)), seeds or SEEDS
+    chosen, draws = built(tables(papers), graphs), seeds or SEEDS
     size = PRESETS[preset] if limit_s is None else replace(PRESETS[preset], limit_s=limit_s)
     wanted = every_job(chosen, draws, graphs, size, is_faithful=not ours)
     place = results or output / "results"

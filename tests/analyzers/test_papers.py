@@ -148,3 +148,13 @@ def test_a_table_by_family_has_a_line_a_family() -> None:
     text = by_family(table, done)
     assert "| vit | 50.0% | 7.1% | – | 9.2% | – | 105.8% | – | 16.6% |" in text
     assert len(text.splitlines()) == 2 + len(table.families)
+
+
+def test_rows_that_cannot_be_fetched_are_left_out_where_they_are_not(tmp_path: Path) -> None:
+    from perfc.analyzers.papers.reproduction.published import Rows, built
+
+    every = list(tables())
+    assert [t for t in every if t.rows is Rows.MEMORY]
+    assert not [t for t in built(every, tmp_path) if t.rows is Rows.MEMORY]
+    (tmp_path / Rows.MEMORY.dataset).mkdir()
+    assert built(every, tmp_path) == every

@@ -7,10 +7,20 @@ from pathlib import Path
 
 from perfc.vegalite import svg
 
+from ...graph.rows import Quantity
 from ...graph.store import write_file
 from .neighbours import chart as plane_chart
 from .page import Done
 from .published import PaperTable
+
+UNITS: Mapping[str, tuple[str, float]] = {
+    Quantity.TIME.value: ("ms", 1e3),
+    Quantity.MEMORY.value: ("MB", 1e-6),
+    Quantity.ENERGY.value: ("J", 1.0),
+    Quantity.POWER.value: ("W", 1.0),
+    Quantity.SM_ACTIVE.value: ("%", 100.0),
+}
+"""Of axes, and how many of them one of ours is."""
 
 
 def write_charts(published: PaperTable, done: Sequence[Done], folder: Path) -> list[str]:
@@ -70,12 +80,11 @@ def loss_chart(published: PaperTable, done: Sequence[Done]) -> Mapping[str, obje
 
 
 def scatter_chart(published: PaperTable, done: Sequence[Done]) -> Mapping[str, object] | None:
-    """Predicted against measured times of the first line (Figures 4.4 and 5.6)."""
+    """Predicted against measured numbers of the first line (Figures 4.4 and 5.6)."""
     if not done or not done[0].results:
         return None
-    return scatter(
-        f"{done[0].line.label}: {published.title}", "ms", 1e3, done[0].results[0]["points"]
-    )
+    title = f"{done[0].line.label}: {published.title}"
+    return scatter(title, published.quantity.value, done[0].results[0]["points"])
 
 
 def besides_charts(
@@ -88,21 +97,19 @@ def besides_charts(
         points = done[0].results[0]["points_besides"].get(column.slice)
         if points:
             title = f"{done[0].line.label}: {published.title}, {column.label}"
-            unit = column.slice.rpartition("_")[2].upper()
-            yield f"scatter-{column.slice}", scatter(title, unit, 1.0, points)
+            yield f"scatter-{column.slice}", scatter(title, column.slice, points)
 
 
-def scatter(
-    title: str, unit: str, scale: float, points: Sequence[Sequence[float]]
-) -> Mapping[str, object]:
-    """Predicted against measured numbers."""
+def scatter(title: str, quantity: str, points: Sequence[Sequence[float]]) -> Mapping[str, object]:
+    """Predicted against measured numbers of a quantity."""
+    unit, scale = UNITS[quantity]
     values = [{"measured": scale * m, "predicted": scale * p} for m, p in points]
     axes = {
         name: {
             "field": name,
             "type": "quantitative",
             "scale": {"type": "log"},
-            "title": f"{name} {unit}",
+            "title": f"{name}, {unit}",
         }
         for name in ("measured", "predicted")
     }

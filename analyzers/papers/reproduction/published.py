@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import field
 from enum import Enum
 from functools import cache
+from pathlib import Path
 
 from perfc.declared import modules
 from perfc.errors import PerfcError
@@ -33,11 +34,23 @@ class Rows(Enum):
     BOTH = "inference and training steps on the RTX 3090"
     MACHINES = "inference on two machines"
     ENERGY = "training steps of EC-NAS with time, energy and power"
+    MEMORY = "training of MLPs of GPUMemNet with memory and active multiprocessors"
 
     @property
     def dataset(self) -> str:
         """The data set that has them."""
-        return "ecnas" if self is Rows.ENERGY else "timm"
+        match self:
+            case Rows.ENERGY:
+                return "ecnas"
+            case Rows.MEMORY:
+                return "gpumemnet"
+            case _:
+                return "timm"
+
+    @property
+    def is_needed(self) -> bool:
+        """Whether their tables can be fetched; others are left out where they are not there."""
+        return self is not Rows.MEMORY
 
     @property
     def keeps(self) -> Callable[[GraphRow], bool]:
@@ -53,6 +66,7 @@ KEPT: Mapping[Rows, Callable[[GraphRow], bool]] = {
     Rows.BOTH: lambda r: r.target == MACHINE and r.setting.mode in (*EAGER, Mode.TRAINING),
     Rows.MACHINES: lambda r: r.target in (MACHINE, "rtx4090") and r.setting.mode in EAGER,
     Rows.ENERGY: lambda r: True,
+    Rows.MEMORY: lambda r: True,
 }
 
 
@@ -139,6 +153,11 @@ def tables(papers: tuple[str, ...] = ()) -> Iterator[PaperTable]:
         if paper not in names:
             raise PerfcError(f"no paper {paper!r}", hint=f"there are {', '.join(names)}")
     yield from (t for t in known if not papers or t.paper in papers)
+
+
+def built(tables: Iterable[PaperTable], graphs: Path) -> list[PaperTable]:
+    """Tables without those of rows that need not be there and are not."""
+    return [t for t in tables if t.rows.is_needed or (graphs / t.rows.dataset).is_dir()]
 
 
 @cache
