@@ -298,11 +298,7 @@ def papers_command(
     An interrupted run goes on with what is not in the folder yet.
     """
     if checklist:
-        from perfc.analyzers.papers.elements import page
-
-        path = output / "elements.md"
-        output.mkdir(parents=True, exist_ok=True)
-        emit(page(), path)
+        write_checklist(output)
         return
     if graphs is None:
         raise ParseError(
@@ -311,12 +307,7 @@ def papers_command(
             hint="`perfc data build timm ecnas graphs` writes them",
         )
     if cost:
-        from perfc.analyzers.papers.reproduction.cost import costs
-        from perfc.analyzers.papers.reproduction.cost import page as cost_page
-
-        output.mkdir(parents=True, exist_ok=True)
-        measured = list(costs(graphs, lambda line: say(line, is_error=True)))
-        emit(cost_page(measured, written_by(ctx)), output / "cost.md")
+        write_cost(graphs, output, written_by(ctx))
         return
     from perfc.analyzers.papers.reproduction.command import every_job, reproduce, written
     from perfc.analyzers.papers.reproduction.published import built, tables
@@ -338,3 +329,20 @@ def papers_command(
         is_faithful=not ours, has_charts=not no_plots,
     )  # fmt: skip
     say(str(path))
+
+
+def write_checklist(folder: Path) -> None:
+    """Which elements of the papers stand, as a page of a folder."""
+    from perfc.analyzers.papers.elements import page
+
+    folder.mkdir(parents=True, exist_ok=True)
+    emit(page(), folder / "elements.md")
+
+
+def write_cost(graphs: Path, folder: Path, origin: str) -> None:
+    """Time of an epoch of each network, as a page of a folder."""
+    from perfc.analyzers.papers.reproduction.cost import costs, page
+
+    folder.mkdir(parents=True, exist_ok=True)
+    measured = list(costs(graphs, lambda line: say(line, is_error=True)))
+    emit(page(measured, origin), folder / "cost.md")

@@ -13,6 +13,8 @@ from .neighbours import chart as plane_chart
 from .page import Done
 from .published import PaperTable
 
+MOST_MARKS = 200
+"""Of a chart, about, which is a file of the documentation."""
 UNITS: Mapping[str, tuple[str, float]] = {
     Quantity.TIME.value: ("ms", 1e3),
     Quantity.MEMORY.value: ("MB", 1e-6),
@@ -103,7 +105,10 @@ def besides_charts(
 def scatter(title: str, quantity: str, points: Sequence[Sequence[float]]) -> Mapping[str, object]:
     """Predicted against measured numbers of a quantity."""
     unit, scale = UNITS[quantity]
-    values = [{"measured": scale * m, "predicted": scale * p} for m, p in points]
+    values = [
+        {"measured": scale * m, "predicted": scale * p}
+        for m, p in points[:: max(len(points) // MOST_MARKS, 1)]
+    ]
     axes = {
         name: {
             "field": name,
@@ -119,6 +124,6 @@ def scatter(title: str, quantity: str, points: Sequence[Sequence[float]]) -> Map
         "width": 320,
         "height": 320,
         "data": {"values": values},
-        "mark": {"type": "point", "size": 12},
+        "mark": {"type": "square", "size": 9, "aria": False},
         "encoding": {"x": axes["measured"], "y": axes["predicted"]},
     }

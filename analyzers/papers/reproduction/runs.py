@@ -48,7 +48,7 @@ class Preset:
 
 
 PRESETS: Mapping[str, Preset] = {
-    "cpu": Preset(0.25, 240.0),
+    "cpu": Preset(0.25, 200.0),
     "paper": Preset(1.0, 3 * 3600.0),
     "smoke": Preset(1 / 16, 2.0, 2),
 }
