@@ -201,6 +201,7 @@ def graph(
 ) -> None:
     """Predictors of whole models from their graphs, on one data set."""
     from perfc.analyzers.graph.datasets import load
+    from perfc.analyzers.graph.datasets.unlabelled import unlabelled_graphs
     from perfc.analyzers.graph.predictor import Budget, predictors
     from perfc.analyzers.tables.architectures import SEEDS
     from perfc.analyzers.training.graphs.bench import evaluated
@@ -209,7 +210,7 @@ def graph(
     from perfc.analyzers.whole_runs.as_shipped import figures_as_shipped
     from perfc.vegalite import converter
 
-    from ._graph import chosen_protocols, chosen_quantity, of_mode, unlabelled_graphs
+    from ._graph import chosen_protocols, chosen_quantity, of_mode
     from ._training import telling
 
     if plot is not None:

@@ -172,12 +172,13 @@ def graph(
     An interrupted training goes on from the checkpoints in --folder.
     """
     from perfc.analyzers.graph.datasets import load
+    from perfc.analyzers.graph.datasets.unlabelled import unlabelled_graphs
     from perfc.analyzers.graph.predictor import Budget
     from perfc.analyzers.graph.weights import card_of, save
     from perfc.analyzers.training.graphs.bench import trained
     from perfc.analyzers.training.graphs.protocols import folds
 
-    from ._graph import chosen_protocols, chosen_quantity, of_mode, unlabelled_graphs
+    from ._graph import chosen_protocols, chosen_quantity, of_mode
     from ._training import telling
 
     wanted = chosen_quantity(quantity)

@@ -9,12 +9,13 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
+from ...graph.datasets.unlabelled import unlabelled_graphs
 from ...graph.predictor import Say
 from ...graph.store import StoredGraphs, write_file
 from .charts import write_charts
 from .page import INTRODUCTION, Done, page, standing
 from .published import PaperTable
-from .runs import Job, Preset, chosen_rows, jobs, pool_of, run, stored
+from .runs import Job, Preset, chosen_rows, jobs, run, stored
 
 
 def reproduce(
@@ -85,7 +86,7 @@ def written(
             done.append(Done(line, tuple(results[key] for key in keys if key in results)))
         found.append((table, done))
         charts[table.key] = write_charts(table, done, folder) if has_charts else []
-    pool = pool_of(graphs)
+    pool = unlabelled_graphs(graphs)
     introduction = INTRODUCTION.format(
         scale=preset.scale, limit_s=preset.limit_s, standing=standing(results, len(wanted), counts),
         pool=0 if pool is None else len(StoredGraphs(pool)),

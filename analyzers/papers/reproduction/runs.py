@@ -17,6 +17,7 @@ import numpy as np
 from perfc.ir.record import record
 
 from ...graph.datasets import load
+from ...graph.datasets.unlabelled import unlabelled_graphs
 from ...graph.predictor import Budget, GraphPredictor, Say, predictor
 from ...graph.rows import Measurements, Quantity
 from ...graph.store import write_file
@@ -93,14 +94,8 @@ class Job:
         epochs = [e for e in (chosen.epochs, self.line.epochs) if e is not None]
         return Budget(
             self.seed, limit_s, None, chosen.scale, None, self.is_faithful,
-            pool_of(self.graphs), min(epochs, default=None),
+            unlabelled_graphs(self.graphs), min(epochs, default=None),
         )  # fmt: skip
-
-
-def pool_of(graphs: Path) -> Path | None:
-    """Folder of the graphs that nobody measured; None where there are none."""
-    pool = graphs / "graphs" / "processed" / "graphs"
-    return pool if pool.is_dir() else None
 
 
 def jobs(
