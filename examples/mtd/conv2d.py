@@ -79,9 +79,12 @@ def runs(device: str, case: sweep.Case, precision: str) -> dict[str, Callable[[]
     import torch
 
     dtype = torch.float32 if precision == "single" else torch.float16
-    how = {"device": device, "dtype": dtype}
-    x = torch.randn(case.batch, sweep.CHANNELS, sweep.HEIGHT, sweep.WIDTH, **how)
-    w = torch.randn(case.filters, sweep.CHANNELS, case.kernel, case.kernel, **how)
+
+    def drawn(*shape: int) -> torch.Tensor:
+        return torch.randn(shape, device=device, dtype=dtype)
+
+    x = drawn(case.batch, sweep.CHANNELS, sweep.HEIGHT, sweep.WIDTH)
+    w = drawn(case.filters, sweep.CHANNELS, case.kernel, case.kernel)
     stride = [case.stride] * 2
     dy = torch.randn_like(torch.conv2d(x, w, stride=stride))
 
@@ -108,11 +111,11 @@ def marked(name: str) -> Iterator[None]:
     import torch
 
     torch.cuda.synchronize()
-    torch.cuda.profiler.start()
-    torch.cuda.nvtx.range_push(name)
+    torch.cuda.profiler.start()  # type: ignore[no-untyped-call]
+    torch.cuda.nvtx.range_push(name)  # type: ignore[no-untyped-call]
     yield
-    torch.cuda.nvtx.range_pop()
-    torch.cuda.profiler.stop()
+    torch.cuda.nvtx.range_pop()  # type: ignore[no-untyped-call]
+    torch.cuda.profiler.stop()  # type: ignore[no-untyped-call]
 
 
 def timed(run: Callable[[], None], least_s: float) -> float:

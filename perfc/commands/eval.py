@@ -15,6 +15,7 @@ from perfc.errors import ParseError
 from perfc.plain_text import say
 
 from ._examples import examples
+from ._gnn_llm import eval_command
 from ._options import graphs_option, tables_option
 from ._output import OutputFile, emit, format_options, written_by
 
@@ -201,6 +202,7 @@ def graph(
 ) -> None:
     """Predictors of whole models from their graphs, on one data set."""
     from perfc.analyzers.graph.datasets import load
+    from perfc.analyzers.graph.datasets.unlabelled import unlabelled_graphs
     from perfc.analyzers.graph.predictor import Budget, usable
     from perfc.analyzers.tables.architectures import SEEDS
     from perfc.analyzers.training.graphs.bench import evaluated
@@ -209,7 +211,7 @@ def graph(
     from perfc.analyzers.whole_runs.as_shipped import figures_as_shipped
     from perfc.vegalite import converter
 
-    from ._graph import chosen_protocols, chosen_quantity, of_mode, unlabelled_graphs
+    from ._graph import chosen_protocols, chosen_quantity, of_mode
     from ._training import telling
 
     if plot is not None:
@@ -266,10 +268,15 @@ def graph(
     "--processes", type=click.IntRange(1, 256), default=2, show_default=True,
     help="Trainings at once, a core each.",
 )  # fmt: skip
+@click.option("--page-only", is_flag=True, help="Train nothing: write the page of what is there.")
 @click.option("--no-plots", is_flag=True, help="Write no charts, which need vl-convert-python.")
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path, file_okay=False), default=Path("papers"),
-    show_default=True, help="Folder of the page, its charts and the results.",
+    show_default=True, help="Folder of the page and its charts.",
+)  # fmt: skip
+@click.option(
+    "--results", type=click.Path(path_type=Path, file_okay=False),
+    help="Folder of the results; `results` in that of the page by default.",
 )  # fmt: skip
 @click.pass_context
 def papers_command(
@@ -283,19 +290,17 @@ def papers_command(
     ours: bool,
     seeds: tuple[int, ...],
     processes: int,
+    page_only: bool,
     no_plots: bool,
     output: Path,
+    results: Path | None,
 ) -> None:
     """Tables and ablations of DIPPM, TraPPM and PerfSeer beside the papers' own numbers.
 
     An interrupted run goes on with what is not in the folder yet.
     """
     if checklist:
-        from perfc.analyzers.papers.elements import page
-
-        path = output / "elements.md"
-        output.mkdir(parents=True, exist_ok=True)
-        emit(page(), path)
+        write_checklist(output)
         return
     if graphs is None:
         raise ParseError(
@@ -304,15 +309,10 @@ def papers_command(
             hint="`perfc data build timm ecnas graphs` writes them",
         )
     if cost:
-        from perfc.analyzers.papers.reproduction.cost import costs
-        from perfc.analyzers.papers.reproduction.cost import page as cost_page
-
-        output.mkdir(parents=True, exist_ok=True)
-        measured = list(costs(graphs, lambda line: say(line, is_error=True)))
-        emit(cost_page(measured, written_by(ctx)), output / "cost.md")
+        write_cost(graphs, output, written_by(ctx))
         return
     from perfc.analyzers.papers.reproduction.command import every_job, reproduce, written
-    from perfc.analyzers.papers.reproduction.published import tables
+    from perfc.analyzers.papers.reproduction.published import built, tables
     from perfc.analyzers.papers.reproduction.runs import PRESETS
     from perfc.analyzers.tables.architectures import SEEDS
     from perfc.vegalite import converter
@@ -320,73 +320,34 @@ def papers_command(
     if not no_plots:
         # said before hours of training, not after
         converter("SVG")
-    chosen, draws = list(tables(papers)), seeds or SEEDS
+    chosen, draws = built(tables(papers), graphs), seeds or SEEDS
     size = PRESETS[preset] if limit_s is None else replace(PRESETS[preset], limit_s=limit_s)
     wanted = every_job(chosen, draws, graphs, size, is_faithful=not ours)
-    reproduce(chosen, wanted, output, processes, lambda line: say(line, is_error=True))
+    place = results or output / "results"
+    if not page_only:
+        reproduce(chosen, wanted, place, processes, lambda line: say(line, is_error=True))
     path = written(
-        chosen, draws, graphs, output, size, written_by(ctx),
+        chosen, draws, graphs, place, output, size, written_by(ctx),
         is_faithful=not ours, has_charts=not no_plots,
     )  # fmt: skip
     say(str(path))
 
 
-@command.command(
-    "gnn-llm",
-    epilog=examples(
-        "eval gnn-llm --graphs graphs --stages stages -o gnn_llm",
-        "eval gnn-llm --graphs graphs --stages stages --seed 0 --limit-s 60",
-    ),
-)
-@graphs_option
-@click.option(
-    "--stages", type=click.Path(path_type=Path, file_okay=False, exists=True), required=True,
-    help="Folder of stages 0 to 2, as `perfc train gnn-llm` writes it.",
-)  # fmt: skip
-@click.option("--limit-s", type=click.FloatRange(0.1), help="Longest of each training.")
-@click.option("--seed", "seeds", multiple=True, type=int, help="Three by default.")
-@click.option("--table", "keys", multiple=True, help="One of the tables; repeated for several.")
-@click.option(
-    "--processes", type=click.IntRange(1, 256), default=1, show_default=True,
-    help="Trainings at once, a core each.",
-)  # fmt: skip
-@click.option("--only-page", is_flag=True, help="Train nothing; write the page of what is there.")
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path, file_okay=False), default=Path("gnn_llm"),
-    show_default=True, help="Folder of the page and the results.",
-)  # fmt: skip
-@click.pass_context
-def gnn_llm(
-    ctx: click.Context,
-    graphs: Path,
-    stages: Path,
-    limit_s: float | None,
-    seeds: tuple[int, ...],
-    keys: tuple[str, ...],
-    processes: int,
-    only_page: bool,
-    output: Path,
-) -> None:
-    """Tables of the thesis's Chapter 7, graphs with language models, beside its own numbers.
+def write_checklist(folder: Path) -> None:
+    """Which elements of the papers stand, as a page of a folder."""
+    from perfc.analyzers.papers.elements import page
 
-    Sizes are those of the preset that the stages were trained with. An interrupted run goes on with
-    what is not in the folder yet.
-    """
-    from perfc.analyzers.papers.gnn_llm.extra import need_extra
+    folder.mkdir(parents=True, exist_ok=True)
+    emit(page(), folder / "elements.md")
 
-    need_extra()
-    from perfc.analyzers.papers.gnn_llm.command import chosen_tables, evaluate, opened
-    from perfc.analyzers.tables.architectures import SEEDS
 
-    from ._graph import unlabelled_graphs
+def write_cost(graphs: Path, folder: Path, origin: str) -> None:
+    """Time of an epoch of each network, as a page of a folder."""
+    from perfc.analyzers.papers.reproduction.cost import costs, page
 
-    pool = unlabelled_graphs(graphs)
-    if pool is None:
-        hint = "perfc data build graphs --unlabelled 20000"
-        raise ParseError("no graphs that nobody measured", where="--graphs", hint=hint)
-    board = opened(chosen_tables(keys), seeds or SEEDS, graphs, output, stages, limit_s)
-    path = evaluate(
-        board, 0 if only_page else processes, written_by(ctx), pool,
-        lambda line: say(line, is_error=True),
-    )  # fmt: skip
-    say(str(path))
+    folder.mkdir(parents=True, exist_ok=True)
+    measured = list(costs(graphs, lambda line: say(line, is_error=True)))
+    emit(page(measured, origin), folder / "cost.md")
+
+
+command.add_command(eval_command)

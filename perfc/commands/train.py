@@ -13,6 +13,7 @@ from perfc.errors import ParseError
 from perfc.plain_text import say
 
 from ._examples import examples
+from ._gnn_llm import train_command
 from ._options import graphs_option, tables_option
 
 
@@ -120,79 +121,6 @@ def trees(data: Path, output: Path) -> None:
 
 
 @command.command(
-    "gnn-llm",
-    epilog=examples(
-        "train gnn-llm --graphs graphs --stage 0 --stage 1 --stage 2 -o stages",
-        "train gnn-llm --graphs graphs --stage 3 --dataset timm -o stages",
-    ),
-)
-@graphs_option
-@click.option(
-    "--stage", "stages", multiple=True, type=click.IntRange(0, 3),
-    help="0 a small decoder from text, 1 graphs, 2 graphs and text, 3 latency; all by default.",
-)  # fmt: skip
-@click.option(
-    "--preset", type=click.Choice(["paper", "cpu", "smoke"]), default="cpu", show_default=True,
-    help="Sizes and lengths: the thesis's, or those of half an hour of a core.",
-)  # fmt: skip
-@click.option(
-    "--language-model", type=click.Path(path_type=Path, file_okay=False, exists=True),
-    help="Folder of a causal language model, as transformers saves it; else stage 0 makes one.",
-)  # fmt: skip
-@click.option(
-    "--readout", type=click.Choice(["mean", "sums", "numbers"]), default="sums", show_default=True,
-    help="What of a graph becomes a token: its mean, its sums too, or a token for each number.",
-)  # fmt: skip
-@click.option("--limit-s", type=click.FloatRange(0.1), help="Longest of each stage.")
-@click.option("--seed", default=0, show_default=True)
-@click.option("--dataset", default="timm", show_default=True, help="Rows of stage 3.")
-@click.option("--split", default="random", show_default=True, help="What stage 3 leaves to test.")
-@click.option("--mode", default="", help="Rows of one way of running: eager, compiled, training …")
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path, file_okay=False), default=Path("stages"),
-    show_default=True, help="Folder of the stages.",
-)  # fmt: skip
-def gnn_llm(
-    graphs: Path,
-    stages: tuple[int, ...],
-    preset: str,
-    language_model: Path | None,
-    readout: str,
-    limit_s: float | None,
-    seed: int,
-    dataset: str,
-    split: str,
-    mode: str,
-    output: Path,
-) -> None:
-    """Train a graph encoder and a language model together, after Chapter 7 of the thesis.
-
-    An interrupted stage goes on from its checkpoint. Stage 3 writes weights and a card, which
-    `perfc predict --weights` reads beside the folder of the stages.
-    """
-    from perfc.analyzers.papers.gnn_llm.extra import need_extra
-
-    need_extra()
-    from perfc.analyzers.papers.gnn_llm.command import Wanted, train
-
-    from ._graph import chosen_protocols, unlabelled_graphs
-    from ._training import telling
-
-    pool = unlabelled_graphs(graphs)
-    if pool is None:
-        hint = "perfc data build graphs --unlabelled 20000"
-        raise ParseError("no graphs that nobody measured", where="--graphs", hint=hint)
-    protocol = chosen_protocols([split])[0]
-    with telling() as to:
-        wanted = Wanted(
-            graphs, pool, output, preset, language_model, readout, limit_s, seed, dataset,
-            protocol, mode,
-        )  # fmt: skip
-        for line in train(wanted, stages or (0, 1, 2, 3), to.say):
-            say(line)
-
-
-@command.command(
     "graph",
     epilog=examples(
         "train graph --predictor formula --graphs graphs",
@@ -245,12 +173,13 @@ def graph(
     An interrupted training goes on from the checkpoints in --folder.
     """
     from perfc.analyzers.graph.datasets import load
+    from perfc.analyzers.graph.datasets.unlabelled import unlabelled_graphs
     from perfc.analyzers.graph.predictor import Budget
     from perfc.analyzers.graph.weights import card_of, save
     from perfc.analyzers.training.graphs.bench import trained
     from perfc.analyzers.training.graphs.protocols import folds
 
-    from ._graph import chosen_protocols, chosen_quantity, of_mode, unlabelled_graphs
+    from ._graph import chosen_protocols, chosen_quantity, of_mode
     from ._training import telling
 
     wanted = chosen_quantity(quantity)
@@ -271,3 +200,6 @@ def graph(
     card = card_of(found, seen, words, metrics)
     say(str(save(found, card, output)))
     say(", ".join(f"{k} {v:.4g}" for k, v in metrics.items()))
+
+
+command.add_command(train_command)

@@ -85,8 +85,9 @@ SEED = Seed(
         ours(
             "Figure 4.4",
             "predicted against measured latency, energy and memory",
-            "latency and energy of training steps; no fetched table has memory of inference",
-            "analyzers/papers/reproduction/page.py",
+            "time and energy of EC-NAS's steps, memory of GPUMemNet's MLPs: no fetched table has "
+            "all three, or memory of inference",
+            "analyzers/papers/reproduction/charts.py",
             TABLES,
         ),
         faithful("Figure 4.5", "one call gives memory, energy, latency and slice", PMGNS),

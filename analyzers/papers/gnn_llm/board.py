@@ -57,7 +57,7 @@ class Board:
         tables: of the thesis.
         seeds: asked for.
         graphs: folder of the data sets.
-        folder: of the results and the page.
+        folder: of the results.
         size: of the trainings.
         stages: that they begin from.
     """
@@ -101,8 +101,10 @@ class Board:
         return mean(numbers) if numbers else None
 
 
-def write_page(board: Board, origin: str, pool: Mapping[str, ModelGraph], say: Say) -> Path:
-    """Write the page beside the results."""
+def write_page(
+    board: Board, output: Path, origin: str, pool: Mapping[str, ModelGraph], say: Say
+) -> Path:
+    """Write the page into a folder."""
     own = board.stages.preset
     given = board.stages.card.language_model
     shape = own.decoder
@@ -116,7 +118,7 @@ def write_page(board: Board, origin: str, pool: Mapping[str, ModelGraph], say: S
         Job(t, line, s, board.graphs, board.size, board.is_faithful).key
         for t in board.tables for line in t.lines for s in board.seeds
     }  # fmt: skip
-    kept = {k for k in jobs if (board.folder / "results" / f"{k}.json").is_file()}
+    kept = {k for k in jobs if (board.folder / f"{k}.json").is_file()}
     introduction = INTRODUCTION.format(
         model=model, limit_s=board.size.limit_s, seeds=", ".join(map(str, board.seeds)),
         done=len(kept), all=len(jobs), rows=own.rows_per_epoch,
@@ -129,7 +131,7 @@ def write_page(board: Board, origin: str, pool: Mapping[str, ModelGraph], say: S
         "## Summaries of unseen graphs\n\n" + summaries(board.stages),
         "## Inference\n\n" + "\n".join(f"- {line}" for line in inference(board, pool, say)),
     ]
-    path = board.folder / PAGE
+    path = output / PAGE
     write_file(path, ("\n\n".join(parts) + "\n").encode())
     return path
 

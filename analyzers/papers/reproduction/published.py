@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import field
 from enum import Enum
 from functools import cache
+from pathlib import Path
 
 from perfc.declared import modules
 from perfc.errors import PerfcError
@@ -45,11 +47,23 @@ class Rows(Enum):
     PLATFORMS = "every machine and way of running"
     ANSWERS = "inference on every machine"
     SHORT = "networks of few operators, every machine and way of running"
+    MEMORY = "training of MLPs of GPUMemNet with memory and active multiprocessors"
 
     @property
     def dataset(self) -> str:
         """The data set that has them."""
-        return "ecnas" if self is Rows.ENERGY else "timm"
+        match self:
+            case Rows.ENERGY:
+                return "ecnas"
+            case Rows.MEMORY:
+                return "gpumemnet"
+            case _:
+                return "timm"
+
+    @property
+    def is_needed(self) -> bool:
+        """Whether their tables can be fetched; others are left out where they are not there."""
+        return self is not Rows.MEMORY
 
     @property
     def keeps(self) -> Callable[[GraphRow], bool]:
@@ -72,6 +86,7 @@ KEPT: Mapping[Rows, Callable[[GraphRow], bool]] = {
     Rows.PLATFORMS: lambda r: True,
     Rows.ANSWERS: lambda r: r.setting.mode is not Mode.TRAINING,
     Rows.SHORT: lambda r: family(r.architecture) in FEW_OPERATORS,
+    Rows.MEMORY: lambda r: True,
 }
 
 
@@ -129,6 +144,8 @@ class PaperTable:
             ``samples`` alone. Columns are of slices named ``32 rows``.
         machines: new ones that are tested; all by default.
         most_tested: rows, drawn; 0 for all.
+        families: mean errors that the paper states of each line by family; the table then has a
+            line a family.
     """
 
     key: str
@@ -145,6 +162,10 @@ class PaperTable:
     curve: tuple[int, ...] = ()
     machines: tuple[str, ...] = ()
     most_tested: int = 0
+    has_embeddings: bool = False
+    families: Mapping[str, tuple[float, ...]] = field(
+        default_factory=dict[str, "tuple[float, ...]"]
+    )
 
     def states(self, column: int) -> bool:
         """Whether the paper has a number of a column."""
@@ -163,6 +184,11 @@ def tables(papers: tuple[str, ...] = ()) -> Iterator[PaperTable]:
         if paper not in names:
             raise PerfcError(f"no paper {paper!r}", hint=f"there are {', '.join(names)}")
     yield from (t for t in known if not papers or t.paper in papers)
+
+
+def built(tables: Iterable[PaperTable], graphs: Path) -> list[PaperTable]:
+    """Tables without those of rows that need not be there and are not."""
+    return [t for t in tables if t.rows.is_needed or (graphs / t.rows.dataset).is_dir()]
 
 
 @cache

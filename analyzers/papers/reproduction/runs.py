@@ -17,6 +17,7 @@ import numpy as np
 from perfc.ir.record import record
 
 from ...graph.datasets import load
+from ...graph.datasets.unlabelled import unlabelled_graphs
 from ...graph.predictor import Budget, GraphPredictor, Say, predictor
 from ...graph.rows import Measurements, Quantity
 from ...graph.store import write_file
@@ -53,7 +54,7 @@ class Preset:
 
 
 PRESETS: Mapping[str, Preset] = {
-    "cpu": Preset(0.25, 240.0),
+    "cpu": Preset(0.25, 200.0),
     "paper": Preset(1.0, 3 * 3600.0),
     "smoke": Preset(1 / 16, 2.0, 2),
 }
@@ -98,10 +99,9 @@ class Job:
         chosen = self.preset
         limit_s = chosen.limit_s if self.line.epochs is None else inf
         epochs = [e for e in (chosen.epochs, self.line.epochs) if e is not None]
-        pool = self.graphs / "graphs" / "processed" / "graphs"
         return Budget(
             self.seed, limit_s, None, chosen.scale, None, self.is_faithful,
-            pool if pool.is_dir() else None, min(epochs, default=None), chosen.pretrained,
+            unlabelled_graphs(self.graphs), min(epochs, default=None), chosen.pretrained,
         )  # fmt: skip
 
 
@@ -125,7 +125,7 @@ def jobs(
 
 def result_path(folder: Path, job: Job) -> Path:
     """Where the result of a training is kept."""
-    return folder / "results" / f"{job.key}.json"
+    return folder / f"{job.key}.json"
 
 
 def stored(folder: Path, job: Job) -> Mapping[str, Any] | None:
