@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,9 +24,10 @@ Writer = Callable[[str], str]
 """What a language model writes to a question on the model of the report."""
 COUNT = r"[0-9]{1,9}(?:\.[0-9]{1,9})?(?: (?:thousand|million|billion|trillion|quadrillion))?"
 STATED = re.compile(
+    r"(?<![\w.-])(?:"
     rf"(?P<batch>batch size is (?P<batch_n>{COUNT}))\b|(?P<nodes>(?P<nodes_n>{COUNT}) nodes)"
     rf"|(?P<flop>(?P<flop_n>{COUNT} [kMGTP]?FLOPs))|(?P<mac>(?P<mac_n>{COUNT}) MACs)"
-    rf"|(?P<parameters>(?P<parameters_n>{COUNT}) parameters)|(?P<time>(?P<time_n>{COUNT} ms))"
+    rf"|(?P<parameters>(?P<parameters_n>{COUNT}) parameters)|(?P<time>(?P<time_n>{COUNT} ms)))"
 )
 """Statements whose numbers a report holds; a model's other words are not facts."""
 MOST_CHARACTERS = 20_000
@@ -56,21 +58,24 @@ def opened(folder: Path, report: Report) -> Writer:
     fixed = {name: value for name, value in report.env.items() if name != symbol}
     graph = encode_module(report.source.name, report.source, (), fixed)
     batch = report.env[symbol]
-    return lambda question: writer.write(graph, batch, question)
+    # the same for every question: it is asked once
+    return lru_cache(1)(lambda question: writer.write(graph, batch, question))
 
 
 def worded(answer: Answer, views: Views, writer: Writer) -> Answer:
     """The answer in the writer's words, where those state numbers that the report's answer has.
 
-    Every statement is compared with the report to the digits that it has; one that the report does
+    It is asked for the summary that stage 2 taught it. Every statement is compared with the report to the digits that it has; one that the report does
     not hold is not printed. Where none is left the answer stays the report's.
     """
+    from perfc.analyzers.papers.gnn_llm.descriptions import SUMMARISE
+
     if not answer.is_answered:
         return answer
     cited = {c.path for fact in answer.facts for c in fact.citations}
     held = [
         (text, citation)
-        for text, citation in statements(writer(answer.question)[:MOST_CHARACTERS], views)
+        for text, citation in statements(writer(SUMMARISE)[:MOST_CHARACTERS], views)
         if citation.path in cited
     ]
     if not held:

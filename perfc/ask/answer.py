@@ -156,13 +156,13 @@ def facts_of(read: Reading, views: Views) -> tuple[Fact, ...] | _Refusal:
             f"the report is of {stated or 'fixed sizes'} and does not say what {read.numbers[0]}"
         )
         return _Refusal(f"{reason} is", "ask without the number, or give it as an option")
-    if changed and not chosen:
-        rest = names - OF_TIME
+    if changed:
+        rest = [kernels.noun for kernels in chosen] or sorted(names - OF_TIME)
         if not rest:
             return tuple(remedy(views, change.index) for change in changed)
         option = views.bottlenecks.remedies[changed[0].index].option
-        reason = "of a change that was analysed a report holds the time alone"
-        return _Refusal(f"{reason}, not: {listed(sorted(rest))}", option or LIST)
+        reason = "of a change that was analysed a report holds the time alone, of the run"
+        return _Refusal(f"{reason}, not: {listed(rest)}", option or LIST)
     if chosen:
         return of_kernels(chosen, names, views)
     return of_topics(read.topics, read, views)

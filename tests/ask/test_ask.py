@@ -184,7 +184,14 @@ def test_an_adapter_prints_no_number_that_the_report_does_not_hold() -> None:
         "coverage.nodes_executed", "assumptions.symbols[0].value", "summary.flop.value",
         "summary.mac.value",
     ]  # fmt: skip
-    for wrong in ("", "The batch size is 9, 65.8 GFLOPs", "1e9 parameters", "8"):
+    for wrong in (
+        "",
+        "The batch size is 9, 65.8 GFLOPs",
+        "1e9 parameters",
+        "8",
+        "x175 nodes",
+        "-175 nodes",
+    ):
         assert worded(told, views("resnet50"), lambda _, w=wrong: w) == told  # type: ignore[misc]
 
 
