@@ -65,8 +65,9 @@ def opened(folder: Path, report: Report) -> Writer:
 def worded(answer: Answer, views: Views, writer: Writer) -> Answer:
     """The answer in the writer's words, where those state numbers that the report's answer has.
 
-    It is asked for the summary that stage 2 taught it. Every statement is compared with the report to the digits that it has; one that the report does
-    not hold is not printed. Where none is left the answer stays the report's.
+    It is asked for the summary that stage 2 taught it. Every statement is compared with the report
+    to the digits that it has; one that the report does not hold is not printed. Where none is left
+    the answer stays the report's.
     """
     from perfc.analyzers.papers.gnn_llm.descriptions import SUMMARISE
 
