@@ -97,7 +97,7 @@ def train_command(
 )
 @graphs_option
 @click.option(
-    "--stages", type=click.Path(path_type=Path, file_okay=False, exists=True), required=True,
+    "--stages", type=click.Path(path_type=Path, file_okay=False), required=True,
     help="Folder of stages 0 to 2, as `perfc train gnn-llm` writes it.",
 )  # fmt: skip
 @click.option("--limit-s", type=click.FloatRange(0.1), help="Longest of each training.")
