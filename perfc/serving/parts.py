@@ -34,6 +34,8 @@ class Share(Enum):
     """Normalisations, rotations, activations, copies, conversions."""
     HEAD = "head"
     """The product that gives the vocabulary."""
+    ADAPTERS = "adapters"
+    """What low-rank adapters add to linear layers."""
     DRAFTS = "drafts"
     """All that the model which drafts tokens does."""
     EXCHANGES = "exchanges"
@@ -144,6 +146,8 @@ def share_of(kernel: Kernel) -> Share:
     mnemonics = {node.op.mnemonic for node in kernel.nodes}
     if mnemonics & {"moe", "qmoe"}:
         return Share.EXPERTS
+    if "grouped_gemm" in mnemonics:
+        return Share.ADAPTERS
     if kernel.kind is Kind.MATMUL and ".head" in anchor.results[0].name:
         return Share.HEAD
     return SHARES.get(kernel.kind, Share.BETWEEN)

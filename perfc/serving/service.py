@@ -11,15 +11,15 @@ from typing import ClassVar
 
 from perfc.errors import ModelError, ParseError
 from perfc.expenses import Prices, Region
-from perfc.frontend.config import LanguageModel, precision_of, read_config
+from perfc.frontend.config import Adapters, LanguageModel, adapted, precision_of, read_config
 from perfc.ir.record import record
 from perfc.machine import load_machine
 from perfc.parallel import ALONE, Parallel
-from perfc.passes.runtimes import SERVING_DEFAULT, Batching
+from perfc.passes.runtimes import SERVING_DEFAULT, Batching, tables
 
 from .apart import Prefill, served_apart
 from .drafts import DraftsView, Speculation
-from .engine import Engine
+from .engine import Engine, kind_of
 from .load import Load
 from .memory import MemoryPlan
 from .metrics import Latencies, Throughput, latencies, throughput
@@ -88,6 +88,7 @@ class ServingReport:
         gpus: of all engines.
         load: what is asked.
         drafts: of speculative decoding; None without it.
+        adapters: that requests ask for in turn; None without them.
         memory: of one GPU.
         fits: whether one request of the load can be served at all.
         latencies: what users meet; None where it does not fit.
@@ -112,6 +113,7 @@ class ServingReport:
     gpus: int
     load: Load
     drafts: DraftsView | None
+    adapters: Adapters | None
     memory: MemoryView
     fits: bool
     latencies: Latencies | None = None
@@ -139,7 +141,7 @@ def llm(
     runtime_version: str = "", max_num_seqs: int | None = None,
     token_budget: int | None = None, utilization: float | None = None, prefill_gpus: int = 0,
     draft_tokens: int = 0, acceptance: float = 0.0,
-    draft: str | os.PathLike[str] | LanguageModel = "",
+    draft: str | os.PathLike[str] | LanguageModel = "", lora_rank: int = 0, loras: int = 0,
     prices: Prices | None = None, grid: Region | None = None, has_parts: bool = False,
 ) -> ServingReport:  # fmt: skip
     """What it costs to serve a language model; the load is that of `Load`.
@@ -169,6 +171,8 @@ def llm(
         draft_tokens: drafted for each sequence before a step verifies them; 0 for none.
         acceptance: probability that a drafted token is kept where those before it were.
         draft: configuration of the model that drafts; "" for the model's own layer.
+        lora_rank: of the adapters that requests ask for in turn; 0 for none.
+        loras: adapters in memory, which one batch may mix.
         prices: of machines; those of target files, and the dated table, by default.
         grid: carbon of electricity; the world's average by default.
         has_parts: whether steps say what their time goes to, which takes a little longer.
@@ -181,7 +185,7 @@ def llm(
     divided = parallel if isinstance(parallel, Parallel) else ALONE.stated(parallel)
     engines = divided.require_serving().data
     engine = _engine(
-        decoder_of(config), str(load_machine(target).path), dtype, kv_dtype,
+        with_adapters(decoder_of(config), lora_rank, loras, runtime), str(load_machine(target).path), dtype, kv_dtype,
         replace(divided, data=1), runtime, runtime_version, max_num_seqs, token_budget,
         utilization, Speculation(draft_tokens, acceptance, decoder_of(draft) if draft else None),
     )  # fmt: skip
@@ -200,6 +204,31 @@ def decoder_of(config: str | os.PathLike[str] | LanguageModel) -> LanguageModel:
         hint = "`perfc analyze` reads encoders"
         raise ModelError("it generates no tokens", where=model.name, hint=hint)
     return model
+
+
+def with_adapters(model: LanguageModel, rank: int, count: int, runtime: str) -> LanguageModel:
+    """The model with so many adapters resident.
+
+    Raises:
+        PerfcError: a number that is none, or a runtime that mixes no adapters in a batch.
+    """
+    if bool(rank) is not bool(count):
+        raise ParseError(
+            "adapters need a rank and how many there are", where="--loras",
+            hint="as in --lora-rank 16 --loras 8",
+        )  # fmt: skip
+    if not 0 <= rank <= MOST_RANK or not 0 <= count <= MOST_ADAPTERS:
+        hint = f"ranks to {MOST_RANK}, {MOST_ADAPTERS} adapters at most"
+        raise ParseError(f"{count} adapters of rank {rank}", where="--loras", hint=hint)
+    if count and not kind_of(runtime).adapters:
+        raise ParseError(
+            f"{runtime} mixes no adapters in a batch", where="--loras",
+            hint=f"{', '.join(t.name for t in tables() if t.engine and t.engine.adapters)} do",
+        )  # fmt: skip
+    return adapted(model, rank, count)
+
+
+MOST_RANK, MOST_ADAPTERS = 1024, 4096
 
 
 @lru_cache(maxsize=256)
@@ -238,7 +267,7 @@ def report_of(
     base = ServingReport(
         engine.model.name, engine.machine.name, engine.runtime, engine.version,
         engine.precision.weights.value, engine.precision.cached.code, engine.parallel, engines,
-        gpus, load, DraftsView.of(engine.speculation, engine.model),
+        gpus, load, DraftsView.of(engine.speculation, engine.model), engine.model.adapters,
         MemoryView.of(plan, isl + osl, parts), plan.fits(isl + osl),
     )  # fmt: skip
     if not base.fits:
@@ -297,6 +326,8 @@ def _notes(engine: Engine) -> tuple[str, ...]:
     """What a reader must know."""
     law = engine.law
     found = [f"{part} is not counted" for part in engine.model.left_out]
+    if engine.model.adapters is not None:
+        found.append("nobody measured adapters: their kernels are told as products of few rows")
     if law.rows:
         found.append(
             f"host of {engine.runtime} fitted to {law.rows} published runs of "

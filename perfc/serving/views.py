@@ -105,6 +105,9 @@ def _delivered(r: ServingReport) -> Iterator[Fact]:
         d = r.drafts
         kept = f"{d.tokens_per_step:.2f} tokens a step, each kept with {d.acceptance:.0%}"
         yield Fact("drafts", None, f"{d.tokens} by {d.drafter}: {kept}")
+    if r.adapters is not None:
+        a = r.adapters
+        yield Fact("adapters", None, f"{a.count} of rank {a.rank}, asked for in turn")
     for step in r.steps:
         words = f"{step.what}; at best {quantity(step.floor_s, Unit.SECOND)}"
         host = f", {quantity(step.host_s, Unit.SECOND)} of the host" if step.host_s > 0 else ""

@@ -8,10 +8,12 @@ from dataclasses import replace
 from perfc.ir.graph import ModelOrigin, Module
 from perfc.parallel import Parallel as Parallel
 
+from .adapters import adapted as adapted
 from .drafting import token_predictor as token_predictor
 from .drafting import verifying as verifying
 from .lowering import lower as lower
 from .lowering.step import Step as Step
+from .model import Adapters as Adapters
 from .model import LanguageModel as LanguageModel
 from .precision import Precision as Precision
 from .precision import WeightFormat as WeightFormat

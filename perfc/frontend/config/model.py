@@ -23,6 +23,7 @@ from .mixers import (
 
 __all__ = [
     "Activation",
+    "Adapters",
     "Attention",
     "Branch",
     "DeltaNet",
@@ -200,6 +201,19 @@ class Stack:
 
 
 @record
+class Adapters:
+    """Low-rank adapters of linear layers, arXiv:2106.09685, that a batch reads at once.
+
+    Args:
+        rank: of each; engines keep room for the largest.
+        count: resident, over which the tokens of a step are spread evenly.
+    """
+
+    rank: int
+    count: int
+
+
+@record
 class LanguageModel:
     """A model as its configuration describes it, family-independent.
 
@@ -215,6 +229,7 @@ class LanguageModel:
         left_out: parts of the configuration that are not part of this description, in words.
         predictors: layers of its own that predict tokens beyond the next; not part of ``stacks``.
         drafted: tokens that a step of decoding verifies for each sequence, beside the next one.
+        adapters: that its decoder is served with; None for none.
     """
 
     name: str
@@ -227,6 +242,7 @@ class LanguageModel:
     left_out: tuple[str, ...] = ()
     predictors: int = 0
     drafted: int = 0
+    adapters: Adapters | None = None
 
     @property
     def decoder(self) -> Stack | None:

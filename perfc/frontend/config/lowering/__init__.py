@@ -84,6 +84,9 @@ def _decoder(
     stages = b.parallel.pipeline
     if not 0 <= stage < stages or len(stack.layers) < stages > 1:
         b.refuse(f"no stage {stage} of {stages} over {len(stack.layers)} layers")
+    if model.adapters is not None:
+        b.adapters = model.adapters
+        b.adapter_of = b.input("adapters", DType.I64, (tokens.rows,))
     table: Value | None = None
     if stage == 0:
         x, table = embedded(b, stack, run)
