@@ -13,6 +13,7 @@ from perfc.passes.fuse import Kernel
 
 from .drafts import DraftedCost
 from .engine import Engine
+from .images import ImagedCost
 from .load import Load
 from .program import QUANTITIES, Env, Program, each_alone
 from .scheduler import Chunk
@@ -36,6 +37,7 @@ class Share(Enum):
     """The product that gives the vocabulary."""
     ADAPTERS = "adapters"
     """What low-rank adapters add to linear layers."""
+    TOWER = "tower of images"
     DRAFTS = "drafts"
     """All that the model which drafts tokens does."""
     EXCHANGES = "exchanges"
@@ -167,6 +169,11 @@ def parts_of(
     """
     sums: dict[Share, float] = {}
     cost = engine.cost
+    if isinstance(cost, ImagedCost):
+        if not is_decode and not env["past"]:
+            tower = cost.tower.at("time_s", cost.images)
+            sums[Share.TOWER] = tower.kernels + tower.exchanges
+        cost = cost.language
     stages: list[tuple[StageCost, int, Share | None]] = [(s, n, None) for s, n in cost.stages]
     if isinstance(cost, DraftedCost):
         passes = cost.tokens if is_decode else 1

@@ -11,7 +11,15 @@ from typing import ClassVar
 
 from perfc.errors import ModelError, ParseError
 from perfc.expenses import Prices, Region
-from perfc.frontend.config import Adapters, LanguageModel, adapted, precision_of, read_config
+from perfc.frontend.config import (
+    OF_IMAGES,
+    Adapters,
+    LanguageModel,
+    adapted,
+    precision_of,
+    read_config,
+    with_images,
+)
 from perfc.ir.record import record
 from perfc.machine import load_machine
 from perfc.parallel import ALONE, Parallel
@@ -20,6 +28,7 @@ from perfc.passes.runtimes import SERVING_DEFAULT, Batching, tables
 from .apart import Prefill, served_apart
 from .drafts import DraftsView, Speculation
 from .engine import Engine, kind_of
+from .images import ImagesView, checked
 from .load import Load
 from .memory import MemoryPlan
 from .metrics import Latencies, Throughput, latencies, throughput
@@ -89,6 +98,7 @@ class ServingReport:
         load: what is asked.
         drafts: of speculative decoding; None without it.
         adapters: that requests ask for in turn; None without them.
+        images: of each prompt, counted in the load's tokens; None without them.
         memory: of one GPU.
         fits: whether one request of the load can be served at all.
         latencies: what users meet; None where it does not fit.
@@ -114,6 +124,7 @@ class ServingReport:
     load: Load
     drafts: DraftsView | None
     adapters: Adapters | None
+    images: ImagesView | None
     memory: MemoryView
     fits: bool
     latencies: Latencies | None = None
@@ -142,6 +153,7 @@ def llm(
     token_budget: int | None = None, utilization: float | None = None, prefill_gpus: int = 0,
     draft_tokens: int = 0, acceptance: float = 0.0,
     draft: str | os.PathLike[str] | LanguageModel = "", lora_rank: int = 0, loras: int = 0,
+    images: int = 0, image_size: int = 0,
     prices: Prices | None = None, grid: Region | None = None, has_parts: bool = False,
 ) -> ServingReport:  # fmt: skip
     """What it costs to serve a language model; the load is that of `Load`.
@@ -173,6 +185,8 @@ def llm(
         draft: configuration of the model that drafts; "" for the model's own layer.
         lora_rank: of the adapters that requests ask for in turn; 0 for none.
         loras: adapters in memory, which one batch may mix.
+        images: of each prompt, whose tokens come beside the ``isl`` of text.
+        image_size: pixels along an edge of these; 0 for the size of the model's tower.
         prices: of machines; those of target files, and the dated table, by default.
         grid: carbon of electricity; the world's average by default.
         has_parts: whether steps say what their time goes to, which takes a little longer.
@@ -181,13 +195,19 @@ def llm(
         PerfcError: the configuration, the target or a number is none, or nothing divides so.
     """
     users = 0 if rate or trace else concurrency
+    model = with_adapters(decoder_of(config), lora_rank, loras, runtime)
+    if checked(images, image_size, bool(trace)):
+        model = with_images(model, image_size)
+        assert model.tower is not None
+        isl += images * model.tower.tokens
     load = Load(isl, osl, users, rate, os.fspath(trace), spread, cached_tokens, requests, seed)
     divided = parallel if isinstance(parallel, Parallel) else ALONE.stated(parallel)
     engines = divided.require_serving().data
     engine = _engine(
-        with_adapters(decoder_of(config), lora_rank, loras, runtime), str(load_machine(target).path), dtype, kv_dtype,
+        model, str(load_machine(target).path), dtype, kv_dtype,
         replace(divided, data=1), runtime, runtime_version, max_num_seqs, token_budget,
         utilization, Speculation(draft_tokens, acceptance, decoder_of(draft) if draft else None),
+        images,
     )  # fmt: skip
     found = report_of(engine, load.checked(), engines, prefill_gpus, prices or Prices(), grid)
     return replace(found, steps=with_parts(engine, found.steps, load)) if has_parts else found
@@ -235,11 +255,12 @@ MOST_RANK, MOST_ADAPTERS = 1024, 4096
 def _engine(
     model: LanguageModel, target: str, dtype: str, cache: str, parallel: Parallel,
     runtime: str, version: str, seqs: int | None, budget: int | None, utilization: float | None,
-    drafts: Speculation,
+    drafts: Speculation, images: int,
 ) -> Engine:  # fmt: skip
     precision = precision_of(model.dtype, model.quantization, dtype, cache)
     return Engine.of(
         model, load_machine(target), precision, parallel, runtime, version, speculation=drafts,
+        images=images,
         max_num_seqs=seqs, token_budget=budget, utilization=utilization,
     )  # fmt: skip
 
@@ -268,6 +289,7 @@ def report_of(
         engine.model.name, engine.machine.name, engine.runtime, engine.version,
         engine.precision.weights.value, engine.precision.cached.code, engine.parallel, engines,
         gpus, load, DraftsView.of(engine.speculation, engine.model), engine.model.adapters,
+        ImagesView.of(engine.model, engine.images),
         MemoryView.of(plan, isl + osl, parts), plan.fits(isl + osl),
     )  # fmt: skip
     if not base.fits:
@@ -325,7 +347,9 @@ NEAR_BELOW, NEAR_ABOVE = 0.15, 0.25
 def _notes(engine: Engine) -> tuple[str, ...]:
     """What a reader must know."""
     law = engine.law
-    found = [f"{part} is not counted" for part in engine.model.left_out]
+    read = {OF_IMAGES} if engine.images else set()
+    left_out = [part for part in engine.model.left_out if part not in read]
+    found = [f"{part} is not counted" for part in left_out]
     if engine.model.adapters is not None:
         found.append("nobody measured adapters: their kernels are told as products of few rows")
     if law.rows:

@@ -14,7 +14,7 @@ from perfc.ir.types import DType
 from perfc.parallel import ALONE, Parallel
 
 from ..model import LanguageModel, Stack, TokenEmbedding
-from ..precision import Precision, precision_of
+from ..precision import Precision, WeightFormat, precision_of
 from .builder import GATHER, Builder
 from .stack import embedded, head, layers, running, tokens_of
 from .step import (
@@ -68,6 +68,23 @@ def lower(
             return _pair(b, model, model.decoder, step)
         return _encoders(b, model, step)
     return _decoder(b, model, model.decoder, step, new_tokens or 1 + model.drafted, stage)
+
+
+def lower_images(
+    model: LanguageModel, precision: Precision | None = None, parallel: Parallel = ALONE
+) -> Module:
+    """The pass of a tower over ``batch`` images, as the share of one machine.
+
+    Engines keep the weights of towers in 16 bits, and pass images through the first stage.
+
+    Raises:
+        ModelError: the model reads no images, or does not divide so.
+    """
+    from .tower import lower_tower
+
+    halves = replace(precision or published(model), weights=WeightFormat.HALF)
+    alone = replace(parallel.checked(), pipeline=1, attention_data=1, expert=1)
+    return lower_tower(Builder(model.name, halves, alone), model)
 
 
 def published(model: LanguageModel) -> Precision:
