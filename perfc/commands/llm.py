@@ -103,6 +103,8 @@ _ENGINE: tuple[tuple[str, dict[str, Any]], ...] = (
                   "help": "Of each prompt, whose tokens come beside --isl."}),
     ("--image-size", {"type": click.IntRange(0), "default": 0,
                       "help": "Pixels along an edge; the size of the tower by default."}),
+    ("--sampling", {"type": click.Choice(["greedy", "random", "top-p"]), "default": None,
+                    "help": "Count the kernels that choose the next token so."}),
     ("--loras", {"type": click.IntRange(0), "default": 0,
                  "help": "Adapters of --lora-rank in memory, which one batch may mix."}),
     ("--max-num-seqs", {"type": click.IntRange(1), "help": "Under way; the runtime's default."}),
@@ -147,6 +149,7 @@ def serve(
     /,
     model: str,
     grid: str,
+    sampling: str | None,
     form: str,
     output: Path | None,
     **load: Any,
@@ -165,7 +168,7 @@ def serve(
         model, target, runtime=runtime, dtype=stated(options, "dtype", ""),
         runtime_version=stated(options, "runtime_version", ""), prices=prices(options),
         grid=region_named(grid, "--grid"), parallel=parallel, has_parts=True,
-        lora_rank=rank_of(options), **load,
+        lora_rank=rank_of(options), sampling=sampling or "", **load,
     )  # fmt: skip
     if form == "html":
         from perfc.html.serving_page import serving_page

@@ -35,6 +35,8 @@ class Share(Enum):
     """Normalisations, rotations, activations, copies, conversions."""
     HEAD = "head"
     """The product that gives the vocabulary."""
+    SAMPLING = "sampling"
+    """Of the next token, from scores of the vocabulary."""
     ADAPTERS = "adapters"
     """What low-rank adapters add to linear layers."""
     TOWER = "tower of images"
@@ -150,6 +152,8 @@ def share_of(kernel: Kernel) -> Share:
         return Share.EXPERTS
     if "grouped_gemm" in mnemonics:
         return Share.ADAPTERS
+    if anchor.results[0].name.startswith("sampling."):
+        return Share.SAMPLING
     if kernel.kind is Kind.MATMUL and ".head" in anchor.results[0].name:
         return Share.HEAD
     return SHARES.get(kernel.kind, Share.BETWEEN)

@@ -9,12 +9,14 @@ from dataclasses import field, replace
 from functools import lru_cache
 from typing import ClassVar
 
+from perfc.choice import member
 from perfc.errors import ModelError, ParseError
 from perfc.expenses import Prices, Region
 from perfc.frontend.config import (
     OF_IMAGES,
     Adapters,
     LanguageModel,
+    Sampling,
     adapted,
     precision_of,
     read_config,
@@ -153,7 +155,7 @@ def llm(
     token_budget: int | None = None, utilization: float | None = None, prefill_gpus: int = 0,
     draft_tokens: int = 0, acceptance: float = 0.0,
     draft: str | os.PathLike[str] | LanguageModel = "", lora_rank: int = 0, loras: int = 0,
-    images: int = 0, image_size: int = 0,
+    images: int = 0, image_size: int = 0, sampling: str | Sampling = "",
     prices: Prices | None = None, grid: Region | None = None, has_parts: bool = False,
 ) -> ServingReport:  # fmt: skip
     """What it costs to serve a language model; the load is that of `Load`.
@@ -187,6 +189,7 @@ def llm(
         loras: adapters in memory, which one batch may mix.
         images: of each prompt, whose tokens come beside the ``isl`` of text.
         image_size: pixels along an edge of these; 0 for the size of the model's tower.
+        sampling: kernels that choose the next token, "greedy", "random" or "top-p"; "" counts none.
         prices: of machines; those of target files, and the dated table, by default.
         grid: carbon of electricity; the world's average by default.
         has_parts: whether steps say what their time goes to, which takes a little longer.
@@ -196,6 +199,9 @@ def llm(
     """
     users = 0 if rate or trace else concurrency
     model = with_adapters(decoder_of(config), lora_rank, loras, runtime)
+    if sampling:
+        known = sampling if isinstance(sampling, Sampling) else None
+        model = replace(model, sampling=known or member(Sampling, str(sampling), "--sampling"))
     if checked(images, image_size, bool(trace)):
         model = with_images(model, image_size)
         assert model.tower is not None

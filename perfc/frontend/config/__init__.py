@@ -18,6 +18,7 @@ from .lowering.step import Step as Step
 from .model import OF_IMAGES as OF_IMAGES
 from .model import Adapters as Adapters
 from .model import LanguageModel as LanguageModel
+from .model import Sampling as Sampling
 from .precision import Precision as Precision
 from .precision import WeightFormat as WeightFormat
 from .precision import precision_of as precision_of

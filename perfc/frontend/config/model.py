@@ -47,6 +47,7 @@ __all__ = [
     "Projector",
     "QueryKeyNorm",
     "Residual",
+    "Sampling",
     "SoundEmbedding",
     "Stack",
     "TokenEmbedding",
@@ -279,6 +280,19 @@ class Tower:
         return self.tiles * edge * edge
 
 
+class Sampling(Enum):
+    """How the next token is chosen from scores."""
+
+    GREEDY = "greedy"
+    """The largest."""
+    RANDOM = "random"
+    """Drawn, with a temperature."""
+    TOP_P = "top-p"
+    """Drawn from the likeliest, whose number or share is limited."""
+
+    __hash__ = object.__hash__
+
+
 @record
 class Adapters:
     """Low-rank adapters of linear layers, arXiv:2106.09685, that a batch reads at once.
@@ -310,6 +324,7 @@ class LanguageModel:
         drafted: tokens that a step of decoding verifies for each sequence, beside the next one.
         adapters: that its decoder is served with; None for none.
         tower: that reads images; None for none, or for one that is not read.
+        sampling: that ends its steps of tokens; None where they end with scores.
     """
 
     name: str
@@ -324,6 +339,7 @@ class LanguageModel:
     drafted: int = 0
     adapters: Adapters | None = None
     tower: Tower | None = None
+    sampling: Sampling | None = None
 
     @property
     def decoder(self) -> Stack | None:

@@ -16,7 +16,8 @@ from perfc.parallel import ALONE, Parallel
 from ..model import LanguageModel, Stack, TokenEmbedding
 from ..precision import Precision, WeightFormat, precision_of
 from .builder import GATHER, Builder
-from .stack import embedded, head, layers, running, tokens_of
+from .sampling import sampled
+from .stack import embedded, head, layers, padded, running, tokens_of
 from .step import (
     BATCH,
     CONTEXT,
@@ -113,7 +114,12 @@ def _decoder(
     x = layers(b, x, stack, run, b.parallel.of_stage(tuple(enumerate(stack.layers)), stage))
     if stage < stages - 1:
         return b.module([x], _declared(model, names))
-    return b.module(_heads(b, x, stack, run, table), _declared(model, names))
+    outputs = _heads(b, x, stack, run, table)
+    if model.sampling is not None and len(stack.heads) == 1:
+        rows = tokens.prompts + tokens.decodes * tokens.new_tokens
+        vocab = padded(stack.heads[0].width, b)
+        outputs = [sampled(b, outputs[0], model.sampling, rows, vocab)]
+    return b.module(outputs, _declared(model, names))
 
 
 def _heads(b: Builder, x: Value, stack: Stack, run: Running, table: Value | None) -> list[Value]:

@@ -170,9 +170,10 @@ class Builder:
         """The sum over the ranks that share each product; ``x`` on one rank."""
         if self.parallel.tensor == 1:
             return x
-        return self.node(AllReduce(self.parallel.tensor, self._nodes()), (x,), name)
+        return self.node(AllReduce(self.parallel.tensor, self.group_nodes), (x,), name)
 
-    def _nodes(self) -> int:
+    @property
+    def group_nodes(self) -> int:
         """Over how many nodes the ranks of one tensor group spread."""
         here = -(-self.parallel.tensor * self.parallel.attention_data // self.parallel.nodes)
         return max(1, -(-self.parallel.tensor // here))
