@@ -130,6 +130,14 @@ def test_towers_that_nobody_describes_are_left_out_and_said_to_be(tmp_path: Path
         lower_images(model)
 
 
+@pytest.mark.parametrize("name", ["Gemma3", "Qwen2_5_VL", "Llama4"])
+def test_what_names_no_family_of_its_text_is_one_line(name: str, tmp_path: Path) -> None:
+    text = {k: v for k, v in PIXTRAL["text_config"].items() if k != "model_type"}  # type: ignore[attr-defined]
+    tree = {"architectures": [f"{name}ForConditionalGeneration"], "text_config": text}
+    with pytest.raises(ModelError, match="model_type"):
+        of(tree, tmp_path)
+
+
 @pytest.mark.parametrize("edge", [-1, 1 << 20])
 def test_sizes_that_are_none_are_one_line(edge: int) -> None:
     with pytest.raises(ParseError, match="images of"):

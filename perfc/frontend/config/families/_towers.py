@@ -18,7 +18,9 @@ NATIVE_EDGE = 448
 
 
 def tower_of(keys: Keys, vision: Keys, text: Keys) -> Tower | None:
-    """The tower of a configuration; None where nobody describes its family here."""
+    """The tower of a configuration; None where it says nothing, or its family is not known."""
+    if not vision.stated:
+        return None
     family = vision.text("model_type") or DEFAULTS.get(keys.text("model_type"), "")
     reader = TOWERS.get(family)
     return None if reader is None else reader(keys, vision, text.whole("hidden_size"))

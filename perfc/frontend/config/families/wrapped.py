@@ -30,7 +30,9 @@ def _with_tower(
 ) -> tuple[tuple[Stack, ...], Tower | None, tuple[str, ...]]:
     from ..reader import check_unread, file_of
 
-    family = inner.text("model_type") or DEFAULTS[keys.text("model_type")]
+    family = inner.text("model_type") or DEFAULTS.get(keys.text("model_type"), "")
+    if not family:
+        raise keys.unsupported("no 'model_type' says what the language model is")
     family = TEXTS.get(family, family)
     if family in READERS:
         raise keys.unsupported(f"'text_config' is of the family {family} that wraps others")
