@@ -74,7 +74,7 @@ def inputs_of(stated: dict[str, Any], tokens: int, target: int) -> dict[str, Any
         return {"input_features": sound, "decoder_input_ids": ids(target)}
     if family in ("vit", "deit", "clip"):
         edge = stated.get("image_size") or stated["vision_config"]["image_size"]
-        image = {"pixel_values": torch.zeros((1, 3, edge, edge), device=device)}
+        image = {"pixel_values": torch.empty((1, 3, edge, edge), device="meta")}
         return {**image, "input_ids": ids(77)} if family == "clip" else image
     found = {"input_ids": ids(tokens)}
     if family in ("t5", "mt5", "bart"):
@@ -249,7 +249,8 @@ def ours(name: str) -> dict[str, int | None]:
         return sum(int(evaluate(mac, sizes)) for mac in parts)
 
     found: dict[str, int | None] = {
-        "parameters": parameters(model).resident, "prefill_macs": macs(lower(model, Step.PREFILL, Precision())),
+        "parameters": parameters(model).resident,
+        "prefill_macs": macs(lower(model, Step.PREFILL, Precision())),
     }  # fmt: skip
     if model.decoder is not None:
         length = TARGET if len(model.stacks) == 2 else TOKENS

@@ -28,7 +28,7 @@ TABLE = replace(
         2048,
         0.9,
         True,
-        "TensorRT-LLM 1.0, LlmArgs: max_num_tokens, max_batch_size, GUARANTEED_NO_EVICT; LoraConfig",
+        "TensorRT-LLM 1.0, LlmArgs: max_num_tokens, max_batch_size, GUARANTEED_NO_EVICT",
         adapters="max_loras",
     ),
     source="TensorRT-LLM, cpp/tensorrt_llm/kernels: customAllReduceKernels (all-reduce, residual, "

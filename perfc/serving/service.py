@@ -7,30 +7,27 @@ import os
 from collections.abc import Mapping
 from dataclasses import field, replace
 from functools import lru_cache
-from typing import ClassVar
+from typing import ClassVar, Unpack
 
-from perfc.choice import member
 from perfc.errors import ModelError, ParseError
 from perfc.expenses import Prices, Region
 from perfc.frontend.config import (
     OF_IMAGES,
     Adapters,
     LanguageModel,
-    Sampling,
-    adapted,
     precision_of,
     read_config,
-    with_images,
 )
 from perfc.ir.record import record
 from perfc.machine import load_machine
 from perfc.parallel import ALONE, Parallel
-from perfc.passes.runtimes import SERVING_DEFAULT, Batching, tables
+from perfc.passes.runtimes import SERVING_DEFAULT, Batching
 
+from .additions import Additions, with_additions
 from .apart import Prefill, served_apart
 from .drafts import DraftsView, Speculation
-from .engine import Engine, kind_of
-from .images import ImagesView, checked
+from .engine import Engine
+from .images import ImagesView
 from .load import Load
 from .memory import MemoryPlan
 from .metrics import Latencies, Throughput, latencies, throughput
@@ -151,12 +148,11 @@ def llm(
     trace: str | os.PathLike[str] = "", spread: float = 0.0, cached_tokens: int = 0,
     requests: int = 0, seed: int = 0, dtype: str = "", kv_dtype: str = "",
     parallel: Parallel | Mapping[str, object] = ALONE, runtime: str = SERVING_DEFAULT,
-    runtime_version: str = "", max_num_seqs: int | None = None,
-    token_budget: int | None = None, utilization: float | None = None, prefill_gpus: int = 0,
-    draft_tokens: int = 0, acceptance: float = 0.0,
-    draft: str | os.PathLike[str] | LanguageModel = "", lora_rank: int = 0, loras: int = 0,
-    images: int = 0, image_size: int = 0, sampling: str | Sampling = "",
+    runtime_version: str = "", max_num_seqs: int | None = None, token_budget: int | None = None,
+    utilization: float | None = None, prefill_gpus: int = 0, draft_tokens: int = 0,
+    acceptance: float = 0.0, draft: str | os.PathLike[str] | LanguageModel = "",
     prices: Prices | None = None, grid: Region | None = None, has_parts: bool = False,
+    **added: Unpack[Additions],
 ) -> ServingReport:  # fmt: skip
     """What it costs to serve a language model; the load is that of `Load`.
 
@@ -185,35 +181,24 @@ def llm(
         draft_tokens: drafted for each sequence before a step verifies them; 0 for none.
         acceptance: probability that a drafted token is kept where those before it were.
         draft: configuration of the model that drafts; "" for the model's own layer.
-        lora_rank: of the adapters that requests ask for in turn; 0 for none.
-        loras: adapters in memory, which one batch may mix.
-        images: of each prompt, whose tokens come beside the ``isl`` of text.
-        image_size: pixels along an edge of these; 0 for the size of the model's tower.
-        sampling: kernels that choose the next token, "greedy", "random" or "top-p"; "" counts none.
         prices: of machines; those of target files, and the dated table, by default.
         grid: carbon of electricity; the world's average by default.
         has_parts: whether steps say what their time goes to, which takes a little longer.
+        added: adapters, images and sampling, as `Additions` has them.
 
     Raises:
         PerfcError: the configuration, the target or a number is none, or nothing divides so.
     """
     users = 0 if rate or trace else concurrency
-    model = with_adapters(decoder_of(config), lora_rank, loras, runtime)
-    if sampling:
-        known = sampling if isinstance(sampling, Sampling) else None
-        model = replace(model, sampling=known or member(Sampling, str(sampling), "--sampling"))
-    if checked(images, image_size, bool(trace)):
-        model = with_images(model, image_size)
-        assert model.tower is not None
-        isl += images * model.tower.tokens
+    model = with_additions(decoder_of(config), runtime, added, has_trace=bool(trace))
+    isl += (images := added.get("images", 0)) * (model.tower.tokens if model.tower else 0)
     load = Load(isl, osl, users, rate, os.fspath(trace), spread, cached_tokens, requests, seed)
     divided = parallel if isinstance(parallel, Parallel) else ALONE.stated(parallel)
     engines = divided.require_serving().data
+    drafts = Speculation(draft_tokens, acceptance, decoder_of(draft) if draft else None)
     engine = _engine(
-        model, str(load_machine(target).path), dtype, kv_dtype,
-        replace(divided, data=1), runtime, runtime_version, max_num_seqs, token_budget,
-        utilization, Speculation(draft_tokens, acceptance, decoder_of(draft) if draft else None),
-        images,
+        model, str(load_machine(target).path), dtype, kv_dtype, replace(divided, data=1), runtime,
+        runtime_version, max_num_seqs, token_budget, utilization, drafts, images,
     )  # fmt: skip
     found = report_of(engine, load.checked(), engines, prefill_gpus, prices or Prices(), grid)
     return replace(found, steps=with_parts(engine, found.steps, load)) if has_parts else found
@@ -230,31 +215,6 @@ def decoder_of(config: str | os.PathLike[str] | LanguageModel) -> LanguageModel:
         hint = "`perfc analyze` reads encoders"
         raise ModelError("it generates no tokens", where=model.name, hint=hint)
     return model
-
-
-def with_adapters(model: LanguageModel, rank: int, count: int, runtime: str) -> LanguageModel:
-    """The model with so many adapters resident.
-
-    Raises:
-        PerfcError: a number that is none, or a runtime that mixes no adapters in a batch.
-    """
-    if bool(rank) is not bool(count):
-        raise ParseError(
-            "adapters need a rank and how many there are", where="--loras",
-            hint="as in --lora-rank 16 --loras 8",
-        )  # fmt: skip
-    if not 0 <= rank <= MOST_RANK or not 0 <= count <= MOST_ADAPTERS:
-        hint = f"ranks to {MOST_RANK}, {MOST_ADAPTERS} adapters at most"
-        raise ParseError(f"{count} adapters of rank {rank}", where="--loras", hint=hint)
-    if count and not kind_of(runtime).adapters:
-        raise ParseError(
-            f"{runtime} mixes no adapters in a batch", where="--loras",
-            hint=f"{', '.join(t.name for t in tables() if t.engine and t.engine.adapters)} do",
-        )  # fmt: skip
-    return adapted(model, rank, count)
-
-
-MOST_RANK, MOST_ADAPTERS = 1024, 4096
 
 
 @lru_cache(maxsize=256)

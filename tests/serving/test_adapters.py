@@ -105,6 +105,11 @@ def test_numbers_that_are_none_are_one_line(rank: int, count: int, runtime: str,
         llm(NAME, "h100", lora_rank=rank, loras=count, runtime=runtime)
 
 
+def test_a_keyword_that_is_none_is_one_line() -> None:
+    with pytest.raises(ParseError, match="no 'lora'"):
+        llm(NAME, "h100", lora=8)  # type: ignore[call-arg]
+
+
 def test_what_cannot_have_adapters_says_so() -> None:
     with pytest.raises(ModelError, match="a decoder alone"):
         adapted(read_config("t5-small"), 16, 8)

@@ -165,7 +165,9 @@ def test_answers_that_are_cut_short_at_first_are_no_requests_of_a_benchmark(
         def limits(self, isl: int, osl: int) -> Limits:
             return replace(super().limits(isl, osl), batching=Batching.PROMPTS_FIRST)
 
-        def parts(self, quantity: str, chunks: Sequence[Chunk], decodes: int, context: float) -> Any:
+        def parts(
+            self, quantity: str, chunks: Sequence[Chunk], decodes: int, context: float
+        ) -> Any:
             spent = 1e-3 * sum(c.tokens for c in chunks) + 1e-3 * decodes
             return SimpleNamespace(kernels=spent, exchanges=0.0)
 
@@ -561,8 +563,9 @@ def test_what_rows_of_a_host_do_not_tell_other_hosts_do() -> None:
     many = lawful(law, ("x", "y"), runtime="vllm")
     few = [s for s in lawful(law, ("a", "b"), runtime="sglang") if s.amounts[5] <= 4]
     tested = lawful(law, ("c",), runtime="sglang")
-    alone, told = left_out([*few, *tested], law_name, model_fold), left_out(
-        [*few, *tested, *many], law_name, model_fold
+    alone, told = (
+        left_out([*few, *tested], law_name, model_fold),
+        left_out([*few, *tested, *many], law_name, model_fold),
     )
     last = len(few) + len(tested) - 1
     value = tested[-1].value

@@ -23,6 +23,7 @@ from .mixers import (
 )
 
 __all__ = [
+    "OF_IMAGES",
     "Activation",
     "Adapters",
     "Attention",
@@ -41,7 +42,6 @@ __all__ = [
     "Mlp",
     "Norm",
     "NormKind",
-    "OF_IMAGES",
     "PatchEmbedding",
     "Projection",
     "Projector",

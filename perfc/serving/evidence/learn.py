@@ -68,7 +68,7 @@ def is_warm(sample: Sample) -> bool:
 def of_other_hosts(
     samples: Sequence[Sample], law_name: Callable[[Sample], str], name: str
 ) -> HostLaw | None:
-    """What hosts of other servers take, as rows that a server was run for tell too little of its own.
+    """What hosts of other servers take, where rows of a server tell too little of its own.
 
     Those of SGLang with a hundred sequences and more are all of one model: without them nothing
     says that a sequence costs its host anything. Other engines say so.

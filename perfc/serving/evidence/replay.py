@@ -248,8 +248,8 @@ def _loop(
     if is_steady:
         made, spent = _steady(run, history)
         return {Quantity.TOKENS_PER_S: (made, *spent), Quantity.ENERGY_J: _energy(run, engine)}
-    # answers that users are in the middle of at first are cut short, all of them behind one queue of
-    # prompts: benchmarks have none such
+    # answers that users are in the middle of at first are cut short, and all wait behind one queue
+    # of prompts: benchmarks have none such
     cut = users if is_first else 0
     return {
         Quantity.TPOT_S: _mean_tpot(run, history, cut), Quantity.TTFT_S: _mean_ttft(run, history),

@@ -89,7 +89,9 @@ def test_a_tower_divides_but_for_its_patches_and_its_projector(name: str) -> Non
 
 def test_windows_see_no_more_than_themselves() -> None:
     """Of 32 layers 4 attend to all 1,024 patches, 28 to windows of 64."""
-    module = Analyses().apply(Shapes(), lower_images(with_images(read_config("qwen2.5-vl-7b"), 448)))
+    module = Analyses().apply(
+        Shapes(), lower_images(with_images(read_config("qwen2.5-vl-7b"), 448))
+    )
     found = [
         evaluate(cost.mac, {"batch": 2})
         for node in module.graph.nodes

@@ -8,6 +8,7 @@ from ..keys import Keys
 from ..model import OF_IMAGES, Stack, Tower
 from ._towers import tower_of
 
+
 def wrapped(keys: Keys) -> tuple[tuple[Stack, ...], Tower | None, tuple[str, ...]]:
     """The language model inside, and its tower of images where that is known."""
     inner = keys.inner("text_config")
@@ -25,9 +26,7 @@ def beside(keys: Keys) -> tuple[tuple[Stack, ...], Tower | None, tuple[str, ...]
     return _with_tower(keys, Keys(apart, keys.where))
 
 
-def _with_tower(
-    keys: Keys, inner: Keys
-) -> tuple[tuple[Stack, ...], Tower | None, tuple[str, ...]]:
+def _with_tower(keys: Keys, inner: Keys) -> tuple[tuple[Stack, ...], Tower | None, tuple[str, ...]]:
     from ..reader import check_unread, file_of
 
     family = inner.text("model_type") or DEFAULTS.get(keys.text("model_type"), "")

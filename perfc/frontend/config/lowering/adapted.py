@@ -25,11 +25,10 @@ def adapted_product(
         slices: layers whose columns lie side by side, each with an A of its own.
     """
     adapters, of_token = b.adapters, b.adapter_of
-    assert adapters is not None and of_token is not None
+    assert adapters is not None
+    assert of_token is not None
     k, n = extents
     narrow = b.scales(f"{name}.lora_a", (adapters.count, slices * adapters.rank, k), b.half)
     wide = b.scales(f"{name}.lora_b", (adapters.count, n, adapters.rank), b.half)
     shrunk = b.node(GroupedGemm(), (x, narrow, of_token), f"{name}.shrunk")
-    return b.node(
-        GroupedGemm(slices=slices), (shrunk, wide, of_token, whole), f"{name}.adapted"
-    )
+    return b.node(GroupedGemm(slices=slices), (shrunk, wide, of_token, whole), f"{name}.adapted")
