@@ -15,6 +15,7 @@ from perfc.frontend.config import (
     OF_IMAGES,
     Adapters,
     LanguageModel,
+    Sampling,
     precision_of,
     read_config,
 )
@@ -318,6 +319,8 @@ def _notes(engine: Engine) -> tuple[str, ...]:
     found = [f"{part} is not counted" for part in left_out]
     if engine.model.adapters is not None:
         found.append("nobody measured adapters: their kernels are told as products of few rows")
+    if engine.model.sampling is Sampling.TOP_P:
+        found.append("nobody measured sorts of a vocabulary: one takes a pass over it at least")
     if law.rows:
         found.append(
             f"host of {engine.runtime} fitted to {law.rows} published runs of "
