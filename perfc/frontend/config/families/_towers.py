@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from ..keys import Keys
 from ..mixers import Activation, Attention, Mlp
@@ -102,8 +103,6 @@ def qwen(_: Keys, vision: Keys, width: int) -> Tower:
 
 
 def _windowed(full: Attention, along: int) -> Attention:
-    from dataclasses import replace
-
     return replace(full, chunk=along * along)
 
 
