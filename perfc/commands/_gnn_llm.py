@@ -13,6 +13,11 @@ from ._examples import examples
 from ._options import graphs_option
 from ._output import written_by
 
+LARGE = ("llama-3-8b", "mistral-7b-v0.1")
+LARGE_TARGETS = ("rtx4090", "a100-sxm4-40gb")
+PROMPT_TOKENS, ANSWER_TOKENS = 32, 8
+"""Of a question with a graph's token, and of a latency, in a vocabulary as Llama's."""
+
 
 @click.command(
     "gnn-llm",
@@ -148,7 +153,26 @@ def eval_command(
     place = results or output / "results"
     board = opened(chosen_tables(keys), seeds or SEEDS, graphs, place, stages, limit_s)
     path = evaluate(
-        board, 0 if page_only else processes, output, written_by(ctx), pool,
+        board, 0 if page_only else processes, output, written_by(ctx), pool, large_models(),
         lambda line: say(line, is_error=True),
     )  # fmt: skip
     say(str(path))
+
+
+def large_models() -> list[str]:
+    """How long the thesis's language models take for an answer, from their operations."""
+    from perfc.serving import llm
+
+    found = []
+    for name in LARGE:
+        for target in LARGE_TARGETS:
+            report = llm(
+                name, target, isl=PROMPT_TOKENS, osl=ANSWER_TOKENS, concurrency=1, dtype="bf16"
+            )
+            if report.latencies is not None:
+                asked = f"--isl {PROMPT_TOKENS} --osl {ANSWER_TOKENS} --dtype bf16"
+                found.append(
+                    f"`perfc llm {name} -t {target} {asked}` predicts "
+                    f"{report.latencies.end_to_end.mean:.3f} s an answer; nobody measured it."
+                )
+    return found

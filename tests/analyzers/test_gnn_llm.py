@@ -364,3 +364,21 @@ def test_a_settled_projection_says_how_graphs_differ() -> None:
     # one that is far from usual stays in bounds
     assert torch.isfinite(network(g + 1e9, sums)[0]).all()
     assert set(network.state_dict()) >= {"graph_centre", "sums_spread"}
+
+
+def test_a_copy_that_adapts_shares_what_never_changes(tmp_path: Path) -> None:
+    import copy
+
+    pytest.importorskip("peft")
+    from perfc.analyzers.papers.gnn_llm.predictor import GnnLlm
+    from perfc.analyzers.papers.gnn_llm.projection import Readout
+
+    model = GnnLlm()
+    model.made = tiny_network(tmp_path, Readout.SUMS)
+    model.made.with_lora(8, has_every_layer=True)
+    model.made.freeze_encoder()
+    other = copy.deepcopy(model)
+    assert other.made is not None
+    assert other._cache is model._cache
+    pairs = zip(model.made.parameters(), other.made.parameters(), strict=True)
+    assert {p.requires_grad is (p is not q) for p, q in pairs} == {True}

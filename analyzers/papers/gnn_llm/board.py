@@ -33,10 +33,6 @@ from .tuning import LONGEST_LATENCY
 
 PAGE = "gnn_llm_tables.md"
 TIMED_GRAPHS = 16
-LARGE = ("llama-3-8b", "mistral-7b-v0.1")
-LARGE_TARGETS = ("rtx4090", "a100-sxm4-40gb")
-PROMPT_TOKENS, ANSWER_TOKENS = 32, 8
-"""Of a question with a graph's token, and of a latency, in a vocabulary as Llama's."""
 LONGEST_S = 0.5
 POINTS = 0.03
 INTRODUCTION = (
@@ -102,9 +98,23 @@ class Board:
 
 
 def write_page(
-    board: Board, output: Path, origin: str, pool: Mapping[str, ModelGraph], say: Say
+    board: Board,
+    output: Path,
+    origin: str,
+    pool: Mapping[str, ModelGraph],
+    large: Sequence[str],
+    say: Say,
 ) -> Path:
-    """Write the page into a folder."""
+    """Write the page into a folder.
+
+    Args:
+        board: of the tables.
+        output: folder.
+        origin: what wrote the page and when, in a sentence.
+        pool: graphs that inference is timed on.
+        large: what is known of language models that do not run here.
+        say: is told what is measured.
+    """
     own = board.stages.preset
     given = board.stages.card.language_model
     shape = own.decoder
@@ -129,7 +139,7 @@ def write_page(
         text.strip(),
         "## Verdicts\n\n" + "\n".join(f"- {line}" for line in verdicts(board)),
         "## Summaries of unseen graphs\n\n" + summaries(board.stages),
-        "## Inference\n\n" + "\n".join(f"- {line}" for line in inference(board, pool, say)),
+        "## Inference\n\n" + "\n".join(f"- {x}" for x in (*inference(board, pool, say), *large)),
     ]
     path = output / PAGE
     write_file(path, ("\n\n".join(parts) + "\n").encode())
@@ -200,7 +210,7 @@ def summaries(stages: Stages) -> str:
 
 
 def inference(board: Board, pool: Mapping[str, ModelGraph], say: Say) -> Iterator[str]:
-    """Time of one graph: of the small decoder measured once, of large ones from operations."""
+    """Time of one graph with the language model of the stages, measured once."""
     path = board.folder / "inference.json"
     if path.is_file():
         seconds = float(json.loads(path.read_text(encoding="utf-8"))["processor_s"])
@@ -213,20 +223,6 @@ def inference(board: Board, pool: Mapping[str, ModelGraph], say: Say) -> Iterato
         f"From a graph's arrays to the words, one graph at a time: {seconds:.3f} s of processor "
         f"time (mean of {TIMED_GRAPHS}); at most {LONGEST_S} s: **{answer}**."
     )
-    from perfc.serving import llm
-
-    for name in LARGE:
-        for target in LARGE_TARGETS:
-            report = llm(
-                name, target, isl=PROMPT_TOKENS, osl=ANSWER_TOKENS, concurrency=1, dtype="bf16"
-            )
-            if report.latencies is None:
-                continue
-            asked = f"--isl {PROMPT_TOKENS} --osl {ANSWER_TOKENS} --dtype bf16"
-            yield (
-                f"`perfc llm {name} -t {target} {asked}` predicts "
-                f"{report.latencies.end_to_end.mean:.3f} s an answer; nobody measured it."
-            )
 
 
 def inference_s(stages: Stages, pool: Mapping[str, ModelGraph]) -> float:

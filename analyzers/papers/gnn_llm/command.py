@@ -103,7 +103,15 @@ def _tuned(wanted: Wanted, say: Say) -> Iterator[str]:
     yield ", ".join(f"{k} {v:.4g}" for k, v in metrics.items())
 
 
-def evaluate(board: Board, processes: int, output: Path, origin: str, pool: Path, say: Say) -> Path:
+def evaluate(
+    board: Board,
+    processes: int,
+    output: Path,
+    origin: str,
+    pool: Path,
+    large: Sequence[str],
+    say: Say,
+) -> Path:
     """Train what is not there yet, seeds in turn, and write the page; no process trains nothing.
 
     Raises:
@@ -120,7 +128,7 @@ def evaluate(board: Board, processes: int, output: Path, origin: str, pool: Path
         first = {OURS: 0, GIN: 1, NEITHER: 2, PHYSICS: 3}
         wanted.sort(key=lambda job: (board.seeds.index(job.seed), first.get(job.line.predictor, 4)))
         reproduce(tables, wanted, board.folder, processes, say)
-    return write_page(board, output, origin, StoredGraphs(pool), say)
+    return write_page(board, output, origin, StoredGraphs(pool), large, say)
 
 
 def can_train(table: PaperTable, stages: Stages, say: Say) -> PaperTable:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import random
 from collections.abc import Mapping
@@ -277,6 +278,17 @@ class GnnLlm(NetworkPredictor):
                     optimiser.step()
         network.eval()
         super().adapt(few)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> GnnLlm:
+        """A copy that learns by itself; what never changes is shared, frozen weights above all."""
+        shared: list[Any] = [self._cache, self._prompts, self._questions, self._usual, self.stages]
+        if self.made is not None:
+            shared += [p for p in self.made.parameters() if not p.requires_grad]
+        memo |= {id(one): one for one in shared}
+        copied = type(self).__new__(type(self))
+        memo[id(self)] = copied
+        vars(copied).update(copy.deepcopy(vars(self), memo))
+        return copied
 
     @property
     def failure_rate(self) -> float | None:
