@@ -14,8 +14,6 @@ CHECKPOINTINGS = (Policy.NONE, Policy.SELECTIVE, Policy.BLOCK)
 """What a step on many devices may compute again: nothing, what costs little, every layer."""
 MASTER_BYTES = 4.0
 """Of each parameter's copy in 32 bits, as mixed precision keeps it."""
-STATE_BYTES = 4.0
-"""Of each state of a parameter."""
 
 
 @cache
@@ -25,7 +23,7 @@ def state_bytes(name: str) -> float:
     Raises:
         PassError: no such optimiser.
     """
-    return MASTER_BYTES + STATE_BYTES * len(optimizer(name).states)
+    return MASTER_BYTES + optimizer(name).state_bytes
 
 
 @cache

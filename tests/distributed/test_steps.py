@@ -9,12 +9,22 @@ import pytest
 from perfc.distributed.law import RunLaw
 from perfc.distributed.schedules import Stage, schedule_named, schedules
 from perfc.distributed.step import BUBBLE, COMPUTATION, RECOMPUTATION, step_cost
-from perfc.distributed.training import CHECKPOINTINGS, Training, state_bytes
+from perfc.distributed.training import (
+    CHECKPOINTINGS,
+    MASTER_BYTES,
+    Training,
+    state_bytes,
+    traffic_bytes,
+)
 from perfc.distributed.work import LanguageWork
 from perfc.errors import ModelError, ParseError, PerfcError
 from perfc.frontend.config import precision_of, read_config
+from perfc.ir.parse import parse_module
 from perfc.machine import load_machine
 from perfc.parallel import Parallel
+from perfc.passes.manager import Analyses
+from perfc.passes.train import Train
+from perfc.passes.training.optimizer import names
 
 LAW = RunLaw(1.0, 1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
 SMALL = Training(seq=1024, batch=64)
@@ -177,3 +187,22 @@ def test_what_does_not_go_together_is_said(
 def test_ranks_of_experts_go_with_those_of_products() -> None:
     with pytest.raises(ParseError, match="cannot be divided among 3"):
         step_cost(MOE, Parallel(data=4, expert=3), SMALL, law=LAW)
+
+
+@pytest.mark.parametrize("name", names())
+def test_states_weigh_as_much_as_those_of_a_step(name: str) -> None:
+    size = 512
+    text = f"""\
+perfir 1
+module @m
+graph @main(%x: f32[4, {size}]) {{
+  %w = weight : f32[{size}, {size}]
+  %y = matmul(%x, %w) : f32[4, {size}]
+  return %y
+}}
+"""
+    step = Analyses().apply(Train(name, loss="mean"), parse_module(text))
+    kept = [w.type.nbytes for w in step.graph.weights if w.weight.is_state]  # type: ignore[union-attr]
+    each = sum(kept) / size**2
+    assert state_bytes(name) - MASTER_BYTES == pytest.approx(each, abs=0.02)
+    assert traffic_bytes(name) == 4.0 + 2.0 + 2 * state_bytes(name)
