@@ -1,14 +1,19 @@
-"""What every command takes, for a golden file: each option once, with the commands that have it."""
+"""What every command takes, for a golden file, and what commands say of wrong input."""
 
 from __future__ import annotations
 
+import contextlib
 import enum
 import inspect
+import io
+import shlex
 from collections.abc import Iterator
-from pathlib import PurePath
+from pathlib import Path, PurePath
 
 import click
+import pytest
 
+from perfc import cli
 from tests.commands.invocations import commands
 
 TYPE = (
@@ -74,3 +79,15 @@ def plain(value: object) -> str:
             return "computed"
         case _:
             return repr(value)
+
+
+def refused(command: str, folder: Path) -> Iterator[str]:
+    """What a command says of wrong input, with its exit code; it prints nothing else."""
+    out, err = io.StringIO(), io.StringIO()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.setenv("COLUMNS", "98")
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            code = cli.run(shlex.split(command))
+    assert not out.getvalue(), command
+    yield from (f"[{code}] {err.getvalue().rstrip()}").splitlines()

@@ -89,5 +89,5 @@ class Training:
         each = copies * self.micro_batch
         if self.batch % each:
             message = f"{self.batch} samples do not divide into micro-batches of {self.micro_batch}"
-            raise ParseError(f"{message} on {copies} copies", where="--batch")
+            raise ParseError(f"{message} on {copies} copies", where="--global-batch")
         return self.batch // each
