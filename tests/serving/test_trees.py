@@ -26,7 +26,12 @@ from perfc.serving.trees.folds import LeftOut, folds_of  # noqa: E402
 from perfc.serving.trees.graph_network import GraphNetwork  # noqa: E402
 from perfc.serving.trees.hardware import HARDWARE, hardware_of  # noqa: E402
 from perfc.serving.trees.kernel_sum import KernelSum  # noqa: E402
-from perfc.serving.trees.model_features import MODEL, model_features  # noqa: E402
+from perfc.serving.trees.model_features import (  # noqa: E402
+    METHODS,
+    MODEL,
+    QUANTISATIONS,
+    model_features,
+)
 from perfc.serving.trees.rows import (  # noqa: E402
     COLUMNS,
     Target,
@@ -75,6 +80,23 @@ def test_table_6_3_has_14_features_of_a_model_from_its_configuration() -> None:
     assert found["TM_mem"] < twice["TM_mem"] < 2 * found["TM_mem"], "weights are stored once"
     assert twice["TN"] == found["TN"] > 0
     assert found["TE"] > found["TN"]
+
+
+def test_formats_of_weights_and_what_nobody_says_are_features_of_a_model() -> None:
+    def said(name: str, batch: float = 8, weights: str = "") -> dict[str, float]:
+        values = model_features(read_config(name), batch, 32, weights)
+        return dict(zip(MODEL, values, strict=True))
+
+    column = MODEL[2]
+    for method in METHODS:
+        assert said("opt-125m", weights=method)[column] == QUANTISATIONS.index(method)
+    published = said("opt-125m")[column]
+    assert published == QUANTISATIONS.index("half")
+    assert said("opt-125m", weights="f8")[column] != published
+    alone, unknown = said("opt-125m", 1), said("opt-125m", math.nan)
+    assert math.isnan(unknown["BS"])
+    assert unknown["TM"] == alone["TM"], "counts are those of one prompt"
+    assert said("mamba-130m")["NAH"] == 0
 
 
 def test_table_6_3_has_20_features_of_a_machine_and_no_zero_for_what_nobody_states() -> None:
