@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from perfc.frontend.attributes import build
 from perfc.ir.cost import Work
 from perfc.ir.dim import Dim, symbol
