@@ -54,7 +54,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         patch.setattr("perfc.serving.search.USERS", (8, 64))
         patch.setattr("perfc.serving.search.BUDGETS", (2048,))
         patch.setattr("perfc.serving.search.MOST_CHECKED", 1)
-        patch.setitem(search.__kwdefaults__, "ranks", (1, 8))
+        patch.setitem(search.__kwdefaults__, "ranks", (1,))
         patch.setattr("perfc.distributed.service.MICRO_BATCHES", (1,))
         patch.setattr("perfc.distributed.service.CHECKPOINTINGS", (Policy.SELECTIVE,))
         prepare(path)
