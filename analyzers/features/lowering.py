@@ -106,6 +106,9 @@ def _product(problem: Product, bound: KernelBound, env: Mapping[str, int]) -> Lo
     batch, m, n, k = (
         float(at(d)) for d in (problem.products, problem.rows, problem.n, problem.k)
     )  # fmt: skip
+    if problem.is_grouped:
+        # groups of unlike sizes count with their mean
+        m = float(at(problem.m)) / max(batch, 1.0)
     mac, anchor = bound.counts.mac, bound.kernel.anchor
     if mac <= 0 or abs(batch * m * n * k - mac) > TOLERANCE * mac:
         return None
