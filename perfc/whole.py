@@ -159,7 +159,10 @@ class WholeRun(Estimate):
     @property
     def unit(self) -> Unit:
         """Of the quantity."""
-        units = {Quantity.MEMORY: Unit.BYTE, Quantity.ENERGY: Unit.JOULE, Quantity.POWER: Unit.WATT}
+        units = {
+            Quantity.MEMORY: Unit.BYTE, Quantity.ENERGY: Unit.JOULE, Quantity.POWER: Unit.WATT,
+            Quantity.SM_ACTIVE: Unit.SHARE,
+        }  # fmt: skip
         return units.get(self.quantity, Unit.SECOND)
 
     @property

@@ -15,8 +15,8 @@ from .commands.invocations import CALLS, prepare
 
 ROOT = Path(__file__).resolve().parents[1]
 RUNNING = (
-    *("adapt", "analyze", "annotate", "baseline show", "check", "compare", "diff", "explain"),
-    *("lint", "op matmul", "predict", "roofline", "sweep", "targets show"),
+    *("adapt", "analyze", "annotate", "ask", "baseline show", "check", "compare", "diff"),
+    *("explain", "lint", "op matmul", "predict", "roofline", "sweep", "targets show"),
 )
 BLOCKED = """
 import contextlib, io, json, sys

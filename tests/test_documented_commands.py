@@ -36,8 +36,8 @@ SCRIPT = re.compile(
     r"\bpython (?:-m ((?:benchmarks|tests)[\w.]*)|((?:benchmarks|examples)/[\w/]+\.py))"
 )
 FOLLOWED = DOCS / "contributing"
-FINDINGS = {"lint": (0, 1)}
-"""Commands that may find something in the models here; the others end with 0."""
+FINDINGS = {"ask": (0, 1), "lint": (0, 1)}
+"""Commands that may find something, or be asked what no report holds; the others end with 0."""
 SILENT = {"--model-explorer", "comment"}
 """What writes a file of another option, or has nothing to say where nothing changed."""
 
@@ -45,11 +45,12 @@ ONLY_PARSED: Mapping[str, str] = {
     r"calibrate (?!--device fake|--fit-from)": "measures a machine for minutes",
     r"calibrate --fit-from": "needs the rows of three models, each measured for ten seconds",
     r"measure": "runs a model for ten seconds, after a probe of the machine",
+    r"ask .*--adapter": "needs stages that perfc train gnn-llm learned",
     r"adapt": "needs rows that were measured on the machine",
     r"data (export|fetch|build|stats)": "needs the network, or what it brought",
     r"train": "needs tables that are not shipped, and minutes to hours",
     r"eval": "needs tables that are not shipped",
-    r"predict .*--weights weights/": "needs weights that perfc train graph wrote",
+    r"predict .*--weights (weights|stages)/": "needs weights that perfc train wrote",
     r"roofline .*--measured measured\.json": "needs what perfc measure wrote",
 }
 """Beginnings of the lines that do not run, behind ``perfc``, with the reason."""

@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[1]
 CODE = ("perfc", "ir", "passes", "analyzers", "kernels")
 OPTIONAL = (
     *("cupy", "onnxruntime", "onnxscript", "openpyxl", "pandas", "plotext", "pyarrow", "torch"),
-    *("scipy", "torch_geometric", "transformers", "tvm", "vl_convert", "xgboost", "yaml"),
+    *("peft", "scipy", "torch_geometric", "transformers", "tvm", "vl_convert", "xgboost", "yaml"),
 )
 MORE = {
     "baseline write": "",
@@ -35,6 +35,8 @@ MORE = {
     "passes": "",
     "targets add": "a100.toml",
     "targets validate": "a100.toml",
+    "eval gnn-llm": "--graphs . --stages .",
+    "train gnn-llm": "--graphs .",
     "train graph": "--predictor pmgns --graphs .",
     "train op": "matmul --data .",
 }

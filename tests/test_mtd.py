@@ -20,21 +20,34 @@ import perfc
 ROOT = Path(__file__).parent.parent
 FOLDER = ROOT / "examples" / "mtd"
 MODEL = FOLDER / "unet.onnx.gz"
-MODULES = {"tables", "thesis"}
+MODULES = {"tables", "thesis", "conclusions"}
+MEASURED = {"conv2d"}
+"""Scripts that measure where they run, and take a minute."""
 EXPECTED = {
     "network": [r"3,525,650 trainable and 3,360 other parameters"],
     "operators": [
-        r"A100 tensor cores +292,200\.0 +292,200\.0",
         r"half b32 s3 k3 f56 +4\.86",
-        r"half precision outperforms single \(A100, backward\) +fig\. 3\.5 .* yes",
-        r"\d+ of 16 follow from counts",
+        r"half precision outperforms single \(A100, backward\) +batch, fig\. 3\.5 .* yes",
+        r"grows with the kernel \(A100, backward, single\) .* yes",
+        r"poor L1 locality \(A100 backward, single\) +kernel, fig\. 3\.6b",
+        r"\d+ of 24 follow from counts",
+    ],
+    "machines": [
+        r"V100 tensor cores, Tflop/s +125\.0 +125\.0",
+        r"A100 memory, GiB +40\.0 +40\.0",
+        r"A100 tensor cores +292,200\.0 +292,200\.0",
     ],
     "training": [
         r"parameters: 3,525,650 trainable, 3,360 others",
         r"V100 single 32 +[\d.]+ +[\d.]+ +40\.07 +[\d.]+ % +90\.5 %",
-        r"A100 mixed 64 .* 16\.98 .* 22\.0 %",
+        r"A100 mixed 64 .* 16\.98 .* 22\.0 % .* 10\.7 % .* 31\.7 %",
     ],
-    "distributed": [r"4 x V100 .* 22\.30", r"4 x A100 .* 18\.94", r"2 x A100 .* 19\.30"],
+    "distributed": [
+        r"26\.9\s+% measured on four",
+        r"4 x V100 .* 22\.30",
+        r"4 x A100 .* 18\.94",
+        r"2 x A100 .* 19\.30",
+    ],
     "slices": [
         r"1g\.5gb +14 +7 .* yes",
         r"thesis, 3\.4\.4 +7_5GB",
@@ -42,7 +55,11 @@ EXPECTED = {
         r"convnext_base 128 +7g\.40gb +26439 +7g\.40gb",
     ],
     "energy": [r"V100 single 32 .* 259", r"A100 mixed 64 .* 108", r"CO2"],
-    "inference": [r"V100 single .* 8\.1 %", r"A100 mixed .* 7_5GB +7_5GB"],
+    "inference": [
+        r"V100 single .* 8\.1 %",
+        r"A100 mixed .* 6\.4 % +7_5GB +7_5GB",
+        r"0\.30\s+\(A100\s+single\)",
+    ],
     "cloud_cost": [
         r"AWS p3\.2xlarge +1 x V100 +3\.06 +6\.38 +19\.52 +19\.52",
         r"c5\.4xlarge, measured +5\.15 s +9\.724 +9\.7278",
@@ -71,7 +88,7 @@ def computed(code: str) -> object:
 
 
 def test_every_script_is_run_here() -> None:
-    assert {p.stem for p in FOLDER.glob("*.py")} == set(EXPECTED) | MODULES
+    assert {p.stem for p in FOLDER.glob("*.py")} == set(EXPECTED) | MODULES | MEASURED
 
 
 @pytest.mark.parametrize("name", [n for n in EXPECTED if n != "network"])
@@ -150,6 +167,47 @@ def test_the_sweep_counts_every_window(direction: str) -> None:
         assert flop == once * (2 if direction == "backward" else 1)
 
 
+SMALL = "import operators as o; o.HEIGHT, o.WIDTH, o.CHANNELS = 32, 24, 4\n"
+
+
+def test_the_sweep_is_measured_where_it_runs() -> None:
+    pytest.importorskip("torch")
+    out = ran(
+        "-c",
+        f"import sys\n{SMALL}import conv2d\n"
+        "sys.argv[1:] = ['--factor', 'kernel', '--least', '0.001']\nconv2d.main()",
+    )
+    assert re.search(r"backward single b32 s3 k7 f56 +\d+\.\d+ +\d+\.\d+", out)
+    assert re.search(r"\d of 2 hold on this machine", out)
+
+
+def test_a_measured_backward_pass_gives_both_gradients() -> None:
+    pytest.importorskip("torch")
+    shapes = computed(
+        f"{SMALL}import conv2d, torch\n"
+        "kept = []\n"
+        "whole = torch.ops.aten.convolution_backward\n"
+        "def noted(*a):\n    kept.extend(whole(*a)[:2])\n    return kept\n"
+        "torch.ops.aten.convolution_backward = noted\n"
+        "conv2d.runs('cpu', o.BASE, 'single')['backward']()\n"
+        "found = [list(t.shape) for t in kept]"
+    )
+    assert shapes == [[32, 4, 32, 24], [56, 4, 3, 3]]
+
+
+def test_charts_are_refused_before_the_sweep_where_nothing_draws() -> None:
+    code = "import sys; sys.modules['vl_convert'] = None; sys.argv[1:] = ['--svg', 'x']"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{code}\nimport operators; operators.main()"],
+        env={**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{FOLDER}"},
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert "pip install" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
 def test_the_floor_is_below_every_measured_epoch() -> None:
     rows = computed(
         "import tables, thesis\n"
@@ -174,5 +232,5 @@ def test_a_profile_is_chosen_by_utilisation() -> None:
 
 def test_the_readme_names_every_script() -> None:
     text = (FOLDER / "README.md").read_text(encoding="utf-8")
-    for name in EXPECTED:
+    for name in {*EXPECTED, *MEASURED, *MODULES}:
         assert f"`{name}.py`" in text

@@ -46,6 +46,8 @@ class Budget:
             less time.
         unlabelled: folder of graphs that nobody measured, as `perfc data build graphs` writes it;
             None for none.
+        pretrained: folder of what was learned beforehand, as `perfc train gnn-llm` writes it; None
+            for none.
         progress: is told after every epoch which share of the training is over, and what it does.
     """
 
@@ -57,6 +59,7 @@ class Budget:
     is_faithful: bool = False
     unlabelled: Path | None = None
     epochs: int | None = None
+    pretrained: Path | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,6 +103,8 @@ class GraphPredictor(ABC):
     variants: ClassVar[tuple[str, ...]] = ()
     reaches_machines: ClassVar[bool] = False
     """Whether its intervals of machines that nobody measured are wider already."""
+    begins_from: ClassVar[str] = ""
+    """The command that writes what it begins from; empty where it begins from nothing."""
     reads_launches: ClassVar[bool] = False
     """Whether it sees elementwise operators and views by what they launch, not by name."""
 
@@ -177,6 +182,8 @@ class GraphPredictor(ABC):
 
 ROOMS = ("papers", "whole_runs")
 """Where files with a ``PREDICTOR`` lie, beside this room."""
+PREDICTOR_FILE = "predictor.py"
+"""Of a paper that is a folder, whose name is the predictor's."""
 
 
 @cache
@@ -188,6 +195,8 @@ def files() -> Mapping[str, str]:
         for path in (beside / room).glob("*.py"):
             if re.search(r"^PREDICTOR\b", path.read_text(encoding="utf-8"), re.MULTILINE):
                 found[path.stem] = f"{package}.{room}.{path.stem}"
+        for path in (beside / room).glob(f"*/{PREDICTOR_FILE}"):
+            found[path.parent.name] = f"{package}.{room}.{path.parent.name}.{path.stem}"
     return found
 
 
@@ -219,6 +228,22 @@ def predictor(name: str, quantity: Quantity = Quantity.TIME) -> GraphPredictor:
     made = module.PREDICTOR(variant, quantity)
     assert isinstance(made, GraphPredictor)
     return made
+
+
+def usable(say: Say) -> tuple[str, ...]:
+    """Names of predictors whose packages and weights are here; ``say`` is told of the others."""
+    found = []
+    for name in predictors():
+        try:
+            made = predictor(name)
+        except MissingExtraError as error:
+            say(f"{name} is left out: {error}")
+            continue
+        if made.begins_from:
+            say(f"{name} is left out: it begins from what `{made.begins_from}` writes")
+        else:
+            found.append(name)
+    return tuple(found)
 
 
 def bounded(budget: Budget, share: float) -> Budget:

@@ -27,6 +27,7 @@ class Quantity(Enum):
     MEMORY = "memory_bytes"
     ENERGY = "energy_j"
     POWER = "power_w"
+    SM_ACTIVE = "sm_active"
 
 
 @record
@@ -44,6 +45,7 @@ class GraphRow:
         energy_j: of one step.
         power_w: mean board power.
         floor_s: what no launch of it beats, together; 0 where nobody counted.
+        sm_active: mean share of multiprocessors that have work; NaN where not measured.
     """
 
     graph: str
@@ -56,6 +58,7 @@ class GraphRow:
     energy_j: float = nan
     power_w: float = nan
     floor_s: float = 0.0
+    sm_active: float = nan
 
     def value(self, quantity: Quantity) -> float:
         """What was measured of it; NaN where it was not."""
@@ -68,6 +71,8 @@ class GraphRow:
                 return self.energy_j
             case Quantity.POWER:
                 return self.power_w
+            case Quantity.SM_ACTIVE:
+                return self.sm_active
 
     @property
     def part(self) -> str:

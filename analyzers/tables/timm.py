@@ -128,7 +128,7 @@ def graph_folder(folder: Path) -> Path:
             return place
     raise DataError(
         f"no graphs: neither {GRAPHS}/ in it nor beside it", where=os.fspath(folder),
-        hint="export them as timm__NAME__SIZE.onnx.gz",
+        hint=f"`perfc data export timm --data {folder}` writes them",
     )  # fmt: skip
 
 

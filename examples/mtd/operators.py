@@ -7,7 +7,7 @@ batch 32, 56 filters of 3 x 3, stride 3, no padding. One factor changes at a tim
 stride 2 to 5; kernel 3, 5, 7; filters 56, 112, 224; single and half precision; forward, and
 backward as two more convolutions. Prints the hierarchical roofline of each, then what the
 dissertation concluded from its figures beside what counts and ceilings alone say. The figures
-print no numbers. ``--svg`` draws them.
+print no numbers. ``--svg`` draws them, a chart a factor.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +25,10 @@ import thesis
 from onnx import TensorProto, helper
 
 import perfc
+from perfc.errors import MissingExtraError
 from perfc.machine import load_machine
 from perfc.passes.roofline import KernelBound
+from perfc.vegalite import converter
 
 HEIGHT, WIDTH, CHANNELS = 128, 96, 112
 PRECISIONS = {"single": TensorProto.FLOAT, "half": TensorProto.FLOAT16}
@@ -162,101 +163,14 @@ def rows(gpu: str, direction: str) -> Iterator[tuple[object, ...]]:
 
 
 def rates(gpu: str, direction: str, precision: str, factor: str) -> list[float]:
-    """Tflop/s along one factor."""
+    """Tflop/s along one factor; from single to half where it is the precision."""
+    if factor == "precision":
+        return [result(gpu, BASE, direction, p).flop_per_s / 1e12 for p in PRECISIONS]
     return [result(gpu, c, direction, precision).flop_per_s / 1e12 for c in SWEEP[factor]]
 
 
-def words(values: list[float]) -> str:
-    """Rates in order."""
-    return " ".join(f"{v:.1f}" for v in values)
-
-
-def grows(values: list[float]) -> bool:
-    """Whether each is at least as high as the one before, and the last higher than the first."""
-    return all(b >= 0.99 * a for a, b in pairwise(values)) and (values[-1] > 1.02 * values[0])
-
-
-def claims() -> Iterator[tuple[str, str, str, bool]]:
-    """Section 3.4.1: what it says, where, our numbers, whether they say so too."""
-    for gpu in thesis.TARGETS:
-        for direction in ("forward", "backward"):
-            half = result(gpu, BASE, direction, "half").flop_per_s
-            single = result(gpu, BASE, direction, "single").flop_per_s
-            text = f"{half / 1e12:.1f} against {single / 1e12:.1f}"
-            yield (
-                f"half precision outperforms single ({gpu}, {direction})",
-                "fig. 3.5",
-                text,
-                half > single,
-            )
-    for gpu in thesis.TARGETS:
-        found = rates(gpu, "forward", "half", "batch")
-        claim = f"batch 64 above 16 and 32, half precision ({gpu}, forward)"
-        yield claim, "fig. 3.5", words(found), found[2] > 1.02 * max(found[:2])
-    found = rates("V100", "backward", "half", "stride")
-    yield (
-        "stride 2 is fastest (V100, backward, half)",
-        "3.4.1",
-        words(found),
-        max(found) == found[0],
-    )
-    found = rates("V100", "backward", "single", "stride")
-    yield (
-        "stride 2 is fastest (V100, backward, single)",
-        "3.4.1",
-        words(found),
-        max(found) == found[0],
-    )
-    found = rates("A100", "backward", "half", "stride")
-    agrees = min(found[2:]) > max(found[:2])
-    yield "strides 4, 5 above 2, 3 (A100, backward, half)", "3.4.1", words(found), agrees
-    for precision in PRECISIONS:
-        found = rates("V100", "backward", precision, "kernel")
-        yield (
-            f"grows with the kernel (V100, backward, {precision})",
-            "fig. 3.6a",
-            words(found),
-            grows(found),
-        )
-    found = rates("A100", "backward", "half", "kernel")
-    yield "5x5 above 7x7 (A100, backward, half)", "fig. 3.6b", words(found), found[1] > found[2]
-    for precision in PRECISIONS:
-        found = rates("V100", "backward", precision, "filters")
-        yield (
-            f"grows with the filters (V100, backward, {precision})",
-            "3.4.1",
-            words(found),
-            grows(found),
-        )
-    found = rates("A100", "backward", "half", "filters")
-    yield "grows with the filters (A100, backward, half)", "3.4.1", words(found), grows(found)
-    found = rates("A100", "backward", "single", "filters")
-    yield (
-        "112 filters above 224 (A100, backward, single)",
-        "3.4.1",
-        words(found),
-        found[1] > found[2],
-    )
-
-
-def ceilings() -> Iterator[tuple[object, ...]]:
-    """The ceilings of figures 3.3 to 3.5 beside those of the shipped targets."""
-    for gpu, name in thesis.TARGETS.items():
-        machine, measured = load_machine(name), thesis.CEILINGS[gpu]
-        shipped = {
-            "FP32": ("compute.vector.f32.sustained_flop_per_s", measured.f32),
-            "FP16": ("compute.vector.f16.sustained_flop_per_s", measured.f16),
-            "tensor cores": ("compute.matrix.f16.sustained_flop_per_s", measured.tensor),
-            "HBM": ("memory.device.sustained_bandwidth_bytes_per_s", measured.device),
-            "L2": ("memory.l2.sustained_bandwidth_bytes_per_s", measured.l2),
-            "L1": ("memory.l1.sustained_bandwidth_bytes_per_s", measured.l1),
-        }
-        for title, (key, value) in shipped.items():
-            yield f"{gpu} {title}", f"{value / 1e9:,.1f}", f"{machine.facts[key].value / 1e9:,.1f}"
-
-
 def draw(folder: Path) -> None:
-    """Figure 3.5 and the rest of the sweep as SVG, one file a GPU and direction."""
+    """Rooflines as SVG: one a GPU, a direction and a factor, marks named by their cases."""
     from perfc.chart import chart, marks_of, roofs_of
     from perfc.chart.drawing import svg
     from perfc.passes.roofline import RooflineTable
@@ -265,41 +179,44 @@ def draw(folder: Path) -> None:
     for gpu, name in thesis.TARGETS.items():
         machine = load_machine(name)
         for direction in ("forward", "backward"):
-            kernels = [
-                k
-                for precision in PRECISIONS
-                for cases in SWEEP.values()
-                for c in cases
-                for k in result(gpu, c, direction, precision).kernels
-            ]
-            found = marks_of(RooflineTable(machine, tuple(kernels), 0.0))
-            title = f"MTD Conv2D sweep, {direction} pass, {gpu}"
-            path = folder / f"conv2d-{gpu.lower()}-{direction}.svg"
-            path.write_text(svg(chart(title, roofs_of(machine), found.marks)), encoding="utf-8")
-            print(f"written: {path}")
+            for factor, cases in SWEEP.items():
+                kernels = [
+                    k
+                    for precision in PRECISIONS
+                    for c in cases
+                    for k in result(gpu, c, direction, precision).kernels
+                ]
+                found = marks_of(RooflineTable(machine, tuple(kernels), 0.0))
+                title = f"MTD Conv2D by {factor}, {direction} pass, {gpu}"
+                path = folder / f"conv2d-{gpu.lower()}-{direction}-{factor}.svg"
+                drawn = svg(chart(title, roofs_of(machine), found.marks))
+                path.write_text(drawn, encoding="utf-8")
+                print(f"written: {path}")
 
 
 def main() -> None:
-    """Print ceilings, the sweep and the claims."""
-    header = ["ceiling, Gflop/s or GB/s", "thesis", "target"]
-    tables.show("Measured ceilings (3.3.2.1, figures 3.3 and 3.4)", header, ceilings())
+    """Print the sweep and the conclusions."""
+    folder = Path(sys.argv[2]) if len(sys.argv) == 3 and sys.argv[1] == "--svg" else None
+    if folder is not None:
+        try:
+            # said before the sweep, not after
+            converter("SVG")
+        except MissingExtraError as error:
+            sys.exit(f"error: {error}")
     header = ["precision, case", "Gflop", "L1=L2", "device", "floor us", "us", "Tflop/s", "bound"]
     for gpu in thesis.TARGETS:
         for direction in ("forward", "backward"):
             title = f"{gpu} {direction} pass; L1=L2, device: flop a byte (figures 3.5, 3.6)"
             tables.show(title, header, rows(gpu, direction))
-    found = [(c, where, text, "yes" if agrees else "no") for c, where, text, agrees in claims()]
-    header = ["section 3.4.1 concludes", "where", "ours, Tflop/s in order", "agrees"]
-    tables.show("Conclusions", header, found)
-    agreed = sum(row[3] == "yes" for row in found)
+    agreed, every = tables.conclude("ours, Tflop/s in order", rates)
     tables.say(
-        f"{agreed} of {len(found)} follow from counts and ceilings alone. The others are choices "
+        f"{agreed} of {every} follow from counts and ceilings alone. The others are choices "
         "of cuDNN (algorithm, tile, split) and its cache misses: a static analysis has L1 and L2 "
         "pass the compulsory bytes, so their points coincide. `perfc ncu` reads the counters that "
         "tell them apart."
     )
-    if len(sys.argv) == 3 and sys.argv[1] == "--svg":
-        draw(Path(sys.argv[2]))
+    if folder is not None:
+        draw(folder)
 
 
 if __name__ == "__main__":

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cache
 from textwrap import fill
 
+import conclusions
 import network
 import thesis
 
 import perfc
 from perfc.api import Report
+from perfc.machine import Unit
+from perfc.passes.ceilings import Ceiling, KernelBound
 
 DTYPES = {"single": "", "mixed": "f16"}
 """Of inference: mixed precision is taken for f16 everywhere."""
@@ -35,6 +38,30 @@ def show(title: str, header: Sequence[str], rows: Iterable[Sequence[object]]) ->
 def say(text: str) -> None:
     """Print a paragraph."""
     print(f"\n{fill(text, 96)}")
+
+
+def conclude(
+    header: str,
+    rates: conclusions.Rates,
+    factors: Collection[str] = (),
+    precisions: Collection[str] = (),
+) -> tuple[int, int]:
+    """Print section 3.4.1's conclusions beside rates; how many these say too, and of how many.
+
+    Where factors and precisions are given, those alone have rates.
+    """
+    rows = []
+    for conclusion in conclusions.conclusions():
+        if factors and conclusion.factor not in factors:
+            continue
+        if precisions and conclusion.precision and conclusion.precision not in precisions:
+            continue
+        text, agrees = conclusion.told(rates)
+        rows.append((str(conclusion), conclusion.where, text, "yes" if agrees else "no"))
+    show("Conclusions", ["section 3.4.1 concludes", "where", header, "agrees"], rows)
+    needing = [(f"{what} ({points})", where) for what, where, points in conclusions.LOCALITY]
+    show("Conclusions that need counters", ["section 3.4.1 concludes", "where"], needing)
+    return sum(row[3] == "yes" for row in rows), len(rows)
 
 
 def percent(share: float | None) -> str:
@@ -68,6 +95,28 @@ def matrix_share(report: Report) -> float:
     """Share of the kernel time in kernels that multiply matrices or convolve."""
     table = report.roofline
     return math.fsum(k.time_s for k in table.kernels if k.counts.mac) / table.time_s
+
+
+def tensor_share(report: Report) -> float | None:
+    """Share of the kernel time in products on tensor cores; None where there are none.
+
+    A product is taken to run there if the target has a higher rate for matrices of its type than
+    for vectors.
+    """
+    table = report.roofline
+
+    def is_on_tensor_cores(k: KernelBound) -> bool:
+        rates = [table.machine.entry(u, k.dtype.code).nominal for u in (Unit.MATRIX, Unit.VECTOR)]
+        return k.counts.mac > 0 and rates[0].value > rates[1].value
+
+    found = [k.time_s for k in table.kernels if is_on_tensor_cores(k)]
+    return math.fsum(found) / table.time_s if found else None
+
+
+def memory_share(report: Report, whole_s: float) -> float:
+    """Share of a time in which device memory is read or written, at its measured rate."""
+    busy = [k.sustained.get(Ceiling.DEVICE, 0.0) for k in report.roofline.kernels]
+    return math.fsum(busy) / whole_s
 
 
 def pairs() -> Iterator[tuple[str, int, str]]:

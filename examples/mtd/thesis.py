@@ -23,6 +23,22 @@ EPOCHS = 70
 
 
 @dataclass(frozen=True)
+class Sheet:
+    """One column of table 3.1: flop/s and bytes."""
+
+    f64: float
+    f32: float
+    tensor: float
+    memory_bytes: float
+
+
+SHEETS = {
+    "V100": Sheet(7.8e12, 15.7e12, 125e12, 16 << 30),
+    "A100": Sheet(9.7e12, 19.5e12, 312e12, 40 << 30),
+}
+
+
+@dataclass(frozen=True)
 class Ceilings:
     """Section 3.3.2.1 and figures 3.3 to 3.5: measured ceilings in flop/s and bytes/s."""
 
@@ -61,8 +77,8 @@ TRAINING = {
     ("A100", 64, "mixed"): Training(16.98, 0.2202, 0.1072, 107.51),
 }
 """Table 3.2, by GPU, batch size and precision."""
-TENSOR_UTILISATION = {"V100": 0.895, "A100": 0.317}
-"""Section 3.4.2, mixed precision, batch size 64."""
+TENSOR_UTILISATION = {("V100", 64, "mixed"): 0.895, ("A100", 64, "mixed"): 0.317}
+"""Section 3.4.2, by GPU, batch size and precision; it states no others."""
 
 DISTRIBUTED_EPOCH_S = {("V100", 1): 32.8, ("V100", 4): 22.3, ("A100", 1): 22.88, ("A100", 4): 18.94}
 """Section 3.4.5, by GPU and number of GPUs; for two A100 section 3.4.3 states 19.3 s."""

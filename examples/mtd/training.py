@@ -38,17 +38,21 @@ def main() -> None:
             )
         )
         measured = thesis.TRAINING[gpu, batch, precision]
-        busy_s = total * thesis.TIME_STEPS / batch
+        steps = thesis.TIME_STEPS / batch
+        busy_s = total * steps
         epochs.append(
             (
                 f"{gpu} {precision} {batch}",
-                f"{report.roofline.floor_s * thesis.TIME_STEPS / batch:.1f}",
+                f"{report.roofline.floor_s * steps:.1f}",
                 f"{busy_s:.1f}",
                 f"{measured.epoch_s:.2f}",
                 tables.percent(busy_s / measured.epoch_s),
                 tables.percent(measured.gpu_usage),
                 f"{measured.gpu_usage * measured.epoch_s:.1f}",
-                f"{measured.power_w:.0f}",
+                tables.percent(tables.memory_share(report, measured.epoch_s / steps)),
+                tables.percent(measured.memory_usage),
+                tables.percent(tables.tensor_share(report)),
+                tables.percent(thesis.TENSOR_UTILISATION.get((gpu, batch, precision))),
             )
         )
     header = ["GPU, precision, batch", *tables.PHASES, "step ms", "floor ms", "in products"]
@@ -61,10 +65,13 @@ def main() -> None:
         "busy",
         "usage",
         "usage s",
-        "W",
+        "memory",
+        "usage",
+        "tensor",
+        "thesis",
     ]
     title = f"One epoch of {thesis.TIME_STEPS:,} samples: floor and busy time are ours"
-    tables.show(f"{title}; epoch, usage, power: table 3.2", header, epochs)
+    tables.show(f"{title}; epoch, usages: table 3.2", header, epochs)
     forward = perfc.analyze(network.PATH, thesis.TARGETS["V100"]).cost.work.mac
     whole = tables.step("V100", 32, "single").cost.work.mac
     print(f"\nmultiply-accumulates: forward {forward}, a step {whole}")
@@ -74,7 +81,9 @@ def main() -> None:
         "convolution directly and cuDNN may use minimal filtering, as the floor allows. The A100's "
         "epoch is bound by its host: kernels fill a fifth to two fifths of it, by our roofline as "
         "by the measured usage. Left out: data loading; layout changes; TensorFlow's bias "
-        "kernels; workspace."
+        "kernels; workspace. Memory is our time of device memory in an epoch, tensor the share of "
+        "kernel time in products on tensor cores, which the dissertation has of mixed precision "
+        "at batch 64 alone (3.4.2). `energy.py` has the powers."
     )
 
 

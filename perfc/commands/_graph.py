@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perfc.choice import member
@@ -25,15 +24,6 @@ def chosen_quantity(name: str) -> Quantity:
     from perfc.analyzers.graph.rows import Quantity
 
     return member(Quantity, name, "--quantity")
-
-
-def unlabelled_graphs(folder: Path) -> Path | None:
-    """Graphs that nobody measured, in a folder of data sets; None where they were not built."""
-    from perfc.analyzers.graph.datasets import GRAPHS
-    from perfc.analyzers.graph.datasets.unlabelled import Unlabelled
-
-    place = folder / Unlabelled.name / "processed" / GRAPHS
-    return place if place.is_dir() else None
 
 
 def of_mode(data: Measurements, name: str) -> Measurements:

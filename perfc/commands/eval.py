@@ -5,6 +5,7 @@ Group: predictors.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -14,6 +15,7 @@ from perfc.errors import ParseError
 from perfc.plain_text import say
 
 from ._examples import examples
+from ._gnn_llm import eval_command
 from ._options import graphs_option, tables_option
 from ._output import OutputFile, emit, format_options, written_by
 
@@ -200,7 +202,8 @@ def graph(
 ) -> None:
     """Predictors of whole models from their graphs, on one data set."""
     from perfc.analyzers.graph.datasets import load
-    from perfc.analyzers.graph.predictor import Budget, predictors
+    from perfc.analyzers.graph.datasets.unlabelled import unlabelled_graphs
+    from perfc.analyzers.graph.predictor import Budget, usable
     from perfc.analyzers.tables.architectures import SEEDS
     from perfc.analyzers.training.graphs.bench import evaluated
     from perfc.analyzers.training.graphs.scoreboard import write_plots, written
@@ -208,7 +211,7 @@ def graph(
     from perfc.analyzers.whole_runs.as_shipped import figures_as_shipped
     from perfc.vegalite import converter
 
-    from ._graph import chosen_protocols, chosen_quantity, of_mode, unlabelled_graphs
+    from ._graph import chosen_protocols, chosen_quantity, of_mode
     from ._training import telling
 
     if plot is not None:
@@ -228,7 +231,7 @@ def graph(
             )  # fmt: skip
         else:
             found = evaluated(
-                names or predictors(), data, protocols,
+                names or usable(to.say), data, protocols,
                 quantity=wanted, seeds=seeds or SEEDS, budget=budget, shares=shares or (1.0,),
                 families=families, samples=samples, say=to.say,
             )  # fmt: skip
@@ -256,16 +259,24 @@ def graph(
     "--preset", type=click.Choice(["cpu", "paper", "smoke"]), default="cpu", show_default=True,
     help="Width and time of the networks: cpu ends within six hours on two cores.",
 )  # fmt: skip
+@click.option(
+    "--limit-s", type=click.FloatRange(0.1), help="Longest training, in place of the preset's."
+)
 @click.option("--ours", is_flag=True, help="Train by our recipes in place of the papers'.")
 @click.option("--seed", "seeds", multiple=True, type=int, help="Three by default.")
 @click.option(
     "--processes", type=click.IntRange(1, 256), default=2, show_default=True,
     help="Trainings at once, a core each.",
 )  # fmt: skip
+@click.option("--page-only", is_flag=True, help="Train nothing: write the page of what is there.")
 @click.option("--no-plots", is_flag=True, help="Write no charts, which need vl-convert-python.")
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path, file_okay=False), default=Path("papers"),
-    show_default=True, help="Folder of the page, its charts and the results.",
+    show_default=True, help="Folder of the page and its charts.",
+)  # fmt: skip
+@click.option(
+    "--results", type=click.Path(path_type=Path, file_okay=False),
+    help="Folder of the results; `results` in that of the page by default.",
 )  # fmt: skip
 @click.pass_context
 def papers_command(
@@ -275,22 +286,21 @@ def papers_command(
     cost: bool,
     papers: tuple[str, ...],
     preset: str,
+    limit_s: float | None,
     ours: bool,
     seeds: tuple[int, ...],
     processes: int,
+    page_only: bool,
     no_plots: bool,
     output: Path,
+    results: Path | None,
 ) -> None:
     """Tables and ablations of DIPPM, TraPPM and PerfSeer beside the papers' own numbers.
 
     An interrupted run goes on with what is not in the folder yet.
     """
     if checklist:
-        from perfc.analyzers.papers.elements import page
-
-        path = output / "elements.md"
-        output.mkdir(parents=True, exist_ok=True)
-        emit(page(), path)
+        write_checklist(output)
         return
     if graphs is None:
         raise ParseError(
@@ -299,26 +309,45 @@ def papers_command(
             hint="`perfc data build timm ecnas graphs` writes them",
         )
     if cost:
-        from perfc.analyzers.papers.reproduction.cost import costs
-        from perfc.analyzers.papers.reproduction.cost import page as cost_page
-
-        output.mkdir(parents=True, exist_ok=True)
-        measured = list(costs(graphs, lambda line: say(line, is_error=True)))
-        emit(cost_page(measured, written_by(ctx)), output / "cost.md")
+        write_cost(graphs, output, written_by(ctx))
         return
     from perfc.analyzers.papers.reproduction.command import every_job, reproduce, written
-    from perfc.analyzers.papers.reproduction.published import tables
+    from perfc.analyzers.papers.reproduction.published import built, tables
+    from perfc.analyzers.papers.reproduction.runs import PRESETS
     from perfc.analyzers.tables.architectures import SEEDS
     from perfc.vegalite import converter
 
     if not no_plots:
         # said before hours of training, not after
         converter("SVG")
-    chosen, draws = list(tables(papers)), seeds or SEEDS
-    wanted = every_job(chosen, draws, graphs, preset, is_faithful=not ours)
-    reproduce(chosen, wanted, output, processes, lambda line: say(line, is_error=True))
+    chosen, draws = built(tables(papers), graphs), seeds or SEEDS
+    size = PRESETS[preset] if limit_s is None else replace(PRESETS[preset], limit_s=limit_s)
+    wanted = every_job(chosen, draws, graphs, size, is_faithful=not ours)
+    place = results or output / "results"
+    if not page_only:
+        reproduce(chosen, wanted, place, processes, lambda line: say(line, is_error=True))
     path = written(
-        chosen, draws, graphs, output, preset, written_by(ctx),
+        chosen, draws, graphs, place, output, size, written_by(ctx),
         is_faithful=not ours, has_charts=not no_plots,
     )  # fmt: skip
     say(str(path))
+
+
+def write_checklist(folder: Path) -> None:
+    """Which elements of the papers stand, as a page of a folder."""
+    from perfc.analyzers.papers.elements import page
+
+    folder.mkdir(parents=True, exist_ok=True)
+    emit(page(), folder / "elements.md")
+
+
+def write_cost(graphs: Path, folder: Path, origin: str) -> None:
+    """Time of an epoch of each network, as a page of a folder."""
+    from perfc.analyzers.papers.reproduction.cost import costs, page
+
+    folder.mkdir(parents=True, exist_ok=True)
+    measured = list(costs(graphs, lambda line: say(line, is_error=True)))
+    emit(page(measured, origin), folder / "cost.md")
+
+
+command.add_command(eval_command)

@@ -35,9 +35,9 @@ def documents() -> dict[str, str]:
 def command(name: str, output: Path | None) -> None:
     """Print the schema of the JSON document NAME (JSON Schema, draft 2020-12).
 
-    NAME is `report`, which `perfc analyze` writes, by default, or a command: `compare`, `op`,
-    `sweep`, `explain`, `diff`, `check`, `baseline`, `lint`, `rule`, `roofline`, `measure`, `ncu`,
-    `predict`, `llm`, `llm-search`; `collective` is of `perfc op`, `target`, `targets` and
+    NAME is `report`, which `perfc analyze` writes, by default, or a command: `ask`, `compare`,
+    `op`, `sweep`, `explain`, `diff`, `check`, `baseline`, `lint`, `rule`, `roofline`, `measure`,
+    `ncu`, `predict`, `llm`, `llm-search`; `collective` is of `perfc op`, `target`, `targets` and
     `target-list` of `perfc targets`. Documents name their schema: perfc-compare/1.
     """
     import json

@@ -13,6 +13,7 @@ from perfc.errors import ParseError
 from perfc.plain_text import say
 
 from ._examples import examples
+from ._gnn_llm import train_command
 from ._options import graphs_option, tables_option
 
 
@@ -172,12 +173,13 @@ def graph(
     An interrupted training goes on from the checkpoints in --folder.
     """
     from perfc.analyzers.graph.datasets import load
+    from perfc.analyzers.graph.datasets.unlabelled import unlabelled_graphs
     from perfc.analyzers.graph.predictor import Budget
     from perfc.analyzers.graph.weights import card_of, save
     from perfc.analyzers.training.graphs.bench import trained
     from perfc.analyzers.training.graphs.protocols import folds
 
-    from ._graph import chosen_protocols, chosen_quantity, of_mode, unlabelled_graphs
+    from ._graph import chosen_protocols, chosen_quantity, of_mode
     from ._training import telling
 
     wanted = chosen_quantity(quantity)
@@ -198,3 +200,6 @@ def graph(
     card = card_of(found, seen, words, metrics)
     say(str(save(found, card, output)))
     say(", ".join(f"{k} {v:.4g}" for k, v in metrics.items()))
+
+
+command.add_command(train_command)

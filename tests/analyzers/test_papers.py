@@ -76,6 +76,22 @@ def test_a_family_is_drawn_at_several_sizes(name: str) -> None:
     assert len(sizes) > 2
 
 
+def test_every_table_has_a_seed_before_any_has_two_and_short_tables_come_first(
+    tmp_path: Path,
+) -> None:
+    from perfc.analyzers.papers.reproduction import command, runs
+
+    chosen = list(tables())
+    wanted = command.every_job(chosen, (0, 1), tmp_path, runs.PRESETS["cpu"], is_faithful=True)
+    assert [job.seed for job in wanted] == sorted(job.seed for job in wanted)
+    assert len({job.key for job in wanted}) == len(wanted)
+    first = [len(job.table.lines) for job in wanted if job.seed == 0]
+    assert first == sorted(first)
+    longer = replace(runs.PRESETS["cpu"], limit_s=1.0)
+    again = command.every_job(chosen, (0,), tmp_path, longer, is_faithful=True)
+    assert not {job.key for job in again} & {job.key for job in wanted}
+
+
 def test_a_result_is_trained_once_and_shown_beside_the_paper(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -87,16 +103,58 @@ def test_a_result_is_trained_once_and_shown_beside_the_paper(
     monkeypatch.setattr(runs, "chosen_rows", lambda job: replace(measurements(), digest="rows"))
     table = next(t for t in every_table() if t.key == "dippm-table-4-4")
     table = replace(table, lines=table.lines[3:])
-    wanted = command.every_job([table], (0,), tmp_path, "smoke", is_faithful=True)
+    wanted = command.every_job([table], (0,), tmp_path, runs.PRESETS["smoke"], is_faithful=True)
     assert [job.line.predictor for job in wanted] == ["pmgns:mlp", "pmgns"]
     for _ in range(2):
         command.reproduce([table], wanted, tmp_path, 1, lambda line: None)
-    assert len(list((tmp_path / "results").glob("*.json"))) == 2
+    assert len(list(tmp_path.glob("*.json"))) == 2
     path = command.written(
-        [table], (0,), tmp_path, tmp_path, "smoke", "", is_faithful=True, has_charts=False
-    )
+        [table], (0,), tmp_path, tmp_path, tmp_path, runs.PRESETS["smoke"], "",
+        is_faithful=True, has_charts=False,
+    )  # fmt: skip
     text = path.read_text(encoding="utf-8")
     stored = runs.stored(tmp_path, wanted[1])
     assert stored is not None
     mape = stored["slices"]["all rows"]["mape"]
     assert f"| GraphSAGE | {shown(mape, Metric.MAPE)} | 16.0% |" in text
+    assert "2 of 2 trainings stand (2 of seed 0)" in text
+
+
+def test_quantities_learned_beside_the_time_are_tested_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("torch_geometric")
+    from perfc.analyzers.papers.reproduction import runs
+
+    rows = measurements()
+    rows = rows.of([replace(r, energy_j=100 * r.time_s) for r in rows.rows])
+    monkeypatch.setattr(runs, "chosen_rows", lambda job: rows)
+    table = next(t for t in every_table() if t.key == "dippm-energy")
+    wanted = runs.jobs([table], (0,), tmp_path, runs.PRESETS["smoke"], True)
+    found = runs.run(next(wanted), tmp_path, lambda line: None)
+    assert found["slices"]["energy_j"]["rows"] == found["slices"]["all rows"]["rows"] > 0
+    assert found["slices"]["energy_j"]["mape"] != found["slices"]["all rows"]["mape"]
+    assert "power_w" not in found["slices"]
+    assert len(found["points_besides"]["energy_j"]) == len(found["points"])
+    assert found["processor_s"] > 0
+
+
+def test_a_table_by_family_has_a_line_a_family() -> None:
+    from perfc.analyzers.papers.reproduction.page import Done, by_family
+
+    table = next(t for t in every_table() if t.families)
+    result = {"families": {"vit": {"mape": 0.5}}}
+    done = [Done(line, (result,) if line.predictor == "trappm" else ()) for line in table.lines]
+    text = by_family(table, done)
+    assert "| vit | 50.0% | 7.1% | – | 9.2% | – | 105.8% | – | 16.6% |" in text
+    assert len(text.splitlines()) == 2 + len(table.families)
+
+
+def test_rows_that_cannot_be_fetched_are_left_out_where_they_are_not(tmp_path: Path) -> None:
+    from perfc.analyzers.papers.reproduction.published import Rows, built
+
+    every = list(tables())
+    assert [t for t in every if t.rows is Rows.MEMORY]
+    assert not [t for t in built(every, tmp_path) if t.rows is Rows.MEMORY]
+    (tmp_path / Rows.MEMORY.dataset).mkdir()
+    assert built(every, tmp_path) == every

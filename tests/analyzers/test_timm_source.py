@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from perfc.analyzers.features.rows import DataError
-from perfc.analyzers.tables.timm import TABLE, measured, step_rows
+from perfc.analyzers.tables.timm import TABLE, graph_folder, measured, step_rows
 from perfc.analyzers.tables.timm_variants import forms, parameters, variants
 from perfc.frontend import load
 from perfc.passes.canonicalize import Canonicalize
@@ -31,6 +31,12 @@ LINE = {
     "torch_version": "2.4.0",
     "step_time_ms": 40.0,
 }
+
+
+def test_tables_without_graphs_name_the_command_that_exports_them(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="no graphs") as found:
+        graph_folder(tmp_path)
+    assert f"perfc data export timm --data {tmp_path}" in str(found.value)
 
 
 @pytest.fixture

@@ -20,6 +20,7 @@ CALLS: Mapping[str, str] = {
     "adapt": "--target a100 --from rows.csv",
     "analyze": "model.onnx",
     "annotate": "model.onnx",
+    "ask": "model.onnx latency",
     "baseline show": "",
     "calibrate": "--device fake --quick",
     "check": "",

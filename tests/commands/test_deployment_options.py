@@ -22,7 +22,7 @@ from perfc.report import collect, document, text
 RESNET = Path(__file__).parents[2] / "examples/models/resnet50.onnx.gz"
 COMMANDS = (
     "analyze", "predict", "sweep", "explain", "diff", "lint", "check", "roofline", "annotate",
-    "measure", "reduce",
+    "measure", "reduce", "ask",
 )  # fmt: skip
 OPTIONS = {
     "--target", "--runtime", "--framework", "--runtime-version", "--dtype", "--tf32", "--layout",

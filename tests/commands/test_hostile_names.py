@@ -87,6 +87,7 @@ CALLS: dict[str, tuple[str, ...]] = {
     "check": ("--why",),
     "compare": (MODEL, "changed.onnx", "-t", "a100,t4"),
     "cost": (MODEL, "changed.onnx", "-t", "a100,t4", "--items", "1e6"),
+    "ask": (MODEL, "how long does kernel 0 take?", "slowest kernel", named("what")),
     "mig": (MODEL, "-t", "a100"),
     "comment": ("check.json", "--policy", "always"),
     "diff": (MODEL, "changed.onnx"),
@@ -109,11 +110,11 @@ CALLS: dict[str, tuple[str, ...]] = {
 """Arguments of the commands that show names out of files."""
 NAMELESS = {
     "adapt", "calibrate", "completion", "data build", "data export", "data fetch",
-    "data list", "data sets", "data stats", "eval graph", "eval op", "eval papers",
+    "data list", "data sets", "data stats", "eval gnn-llm", "eval graph", "eval op", "eval papers",
     "eval serving", "eval training", "eval trees",
     "help", "init", "ops", *(f"op {kind}" for kind in KERNELS),
     "op collective", "passes", "rule", "schema", "targets add", "targets list",
-    "targets show", "targets validate", "train graph", "train op", "train serving",
+    "targets show", "targets validate", "train gnn-llm", "train graph", "train op", "train serving",
     "train training", "train trees",
     "baseline update", "baseline write",
 }  # fmt: skip

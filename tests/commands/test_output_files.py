@@ -26,7 +26,10 @@ from perfc.serving.trees.experiment import Comparison
 
 from .invocations import CALLS, commands, prepare
 
-FOLDERS = {"data build", "data export", "data fetch", "eval papers", "train graph", "train trees"}
+FOLDERS = {
+    "data build", "data export", "data fetch", "eval gnn-llm", "eval papers", "train gnn-llm",
+    "train graph", "train trees",
+}  # fmt: skip
 """Commands whose ``-o`` is a folder."""
 STRANGE = (".pdf", ".png", ".parquet", ".yaml", ".sh")
 EVERY = [*sorted({s for suffixes in SUFFIXES.values() for s in suffixes}), ".HTML", *STRANGE]

@@ -18,7 +18,7 @@ from ...tables.timm import graph_folder
 from ..encode import encode_module
 from ..model_graph import ModelGraph
 from ..rows import GraphRow
-from . import GraphDataset
+from . import GRAPHS, GraphDataset
 from .spaces import families, nas_bench_101, nas_bench_201
 from .spaces.builder import ArchitectureError
 from .timm import encoded_file
@@ -76,6 +76,12 @@ class Unlabelled(GraphDataset):
         if kind == FILE:
             return encoded_file(graph, graph_folder(folder) / f"{rest}.onnx.gz", settings)
         return encode_module(graph, drawn(kind, int(rest)), settings)
+
+
+def unlabelled_graphs(folder: Path) -> Path | None:
+    """Graphs that nobody measured, in a folder of data sets; None where they were not built."""
+    place = folder / Unlabelled.name / "processed" / GRAPHS
+    return place if place.is_dir() else None
 
 
 def file_stems(folder: Path) -> list[str]:

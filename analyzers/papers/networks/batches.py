@@ -155,6 +155,7 @@ class RowBatches:
         nodes: of a mini-batch, about; equal ones count as often as they occur.
         rows: of a mini-batch, about, in place of nodes; 0 for by nodes.
         cache: encoded graphs, shared between training and validation.
+        filler: what fills rows of features to the length of the longest.
     """
 
     def __init__(
@@ -168,27 +169,38 @@ class RowBatches:
         nodes: int = NODES_PER_BATCH,
         rows: int = 0,
         cache: dict[GraphAtBatch, GraphTensors] | None = None,
+        filler: float = 0.0,
     ) -> None:
+        self.encode = graph_encoder
         self.data, self.quantity, self.scale = data, quantity, scale
         self.graphs = {} if cache is None else cache
         self.members: dict[GraphAtBatch, list[int]] = {}
         for i, row in enumerate(data.rows):
             key = row.graph, row.batch
             self.members.setdefault(key, []).append(i)
-            if key not in self.graphs:
-                self.graphs[key] = graph_encoder(data.graph(row), float(row.batch))
-        self.sizes = {key: self.graphs[key].operators for key in self.members}
+        self.sizes = {key: self.size(key) for key in self.members}
         self.most = rows or nodes
         self.weights = {k: len(m) for k, m in self.members.items()} if rows else self.sizes
         encoded = [list(map(float, row_encoder(data, row))) for row in data.rows]
-        width = len(encoded[0]) if encoded else 0
-        self.row = torch.tensor(encoded, dtype=torch.float32).reshape(len(encoded), width)
+        width = max(map(len, encoded), default=0)
+        filled = [[*row, *[filler] * (width - len(row))] for row in encoded]
+        self.row = torch.tensor(filled, dtype=torch.float32).reshape(len(encoded), width)
         values = [row.value(quantity) for row in data.rows]
         known = [scale.scaled(v) if v == v and v > 0 else float("nan") for v in values]
         self.y = torch.tensor(known, dtype=torch.float32)
 
     def __len__(self) -> int:
         return len(self.data.rows)
+
+    def size(self, key: GraphAtBatch) -> int:
+        """Operators of a graph."""
+        return self.tensors(key).operators
+
+    def tensors(self, key: GraphAtBatch) -> GraphTensors:
+        """A graph at a batch, encoded once."""
+        if key not in self.graphs:
+            self.graphs[key] = self.encode(self.data.graphs[key[0]], float(key[1]))
+        return self.graphs[key]
 
     def epoch(self, generator: random.Random | None = None) -> Iterator[Batch]:
         """Every row once; shuffled, graphs of about a size together, if a generator is given."""
@@ -212,7 +224,7 @@ class RowBatches:
 
     def collated(self, keys: Sequence[GraphAtBatch]) -> Batch:
         """Graphs and all their rows as one batch."""
-        graphs = [self.graphs[k] for k in keys]
+        graphs = [self.tensors(k) for k in keys]
         sizes = torch.tensor([len(g.x) for g in graphs])
         starts = torch.cumsum(sizes, 0) - sizes
         index = [i for k in keys for i in self.members[k]]

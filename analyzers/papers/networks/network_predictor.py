@@ -96,9 +96,7 @@ class NetworkPredictor(GraphPredictor):
         cache: dict[GraphAtBatch, GraphTensors] = {}
         self._standardise(train)
         used = {r.graph for r in (*train.rows, *validation.rows)}
-        recipe = self.recipe if budget.is_faithful else self.ours
-        if budget.epochs is not None:
-            recipe = replace(recipe, epochs=budget.epochs)
+        recipe = self.chosen_recipe(budget)
         with one_thread():
             rest = self.prepare({n: train.graphs[n] for n in sorted(used)}, budget, say)
             self.made = self.network()
@@ -109,6 +107,11 @@ class NetworkPredictor(GraphPredictor):
                 recipe, rest, say,
                 loss=type(self).loss, step=self.step(train, recipe, budget.seed),
             )  # fmt: skip
+
+    def chosen_recipe(self, budget: Budget) -> TrainRecipe:
+        """The paper's or ours, with the budget's epochs where it states any."""
+        recipe = self.recipe if budget.is_faithful else self.ours
+        return recipe if budget.epochs is None else replace(recipe, epochs=budget.epochs)
 
     def step(self, train: Measurements, recipe: TrainRecipe, seed: int) -> Step | None:
         """One update of the supervised training; None for that by ``loss``."""

@@ -8,11 +8,11 @@ import io
 import json
 import random
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 import torch
@@ -205,8 +205,9 @@ def fit_network(
     place = device()
     network.to(place)
     optimiser = torch.optim.AdamW(
-        network.parameters(), lr=recipe.learning_rate, weight_decay=recipe.weight_decay
-    )
+        [{"params": p, "share": share} for p, share in _rated(network)],
+        lr=recipe.learning_rate, weight_decay=recipe.weight_decay,
+    )  # fmt: skip
     print_ = fingerprint(network, recipe, budget, train)
     state, best = _resumed(network, optimiser, budget.folder, print_)
     best = best or _copied(network)
@@ -215,7 +216,7 @@ def fit_network(
         share = max((clock_s() - start) / budget.limit_s, state.epoch / recipe.epochs)
         rate = recipe.rate(state, share)
         for group in optimiser.param_groups:
-            group["lr"] = rate
+            group["lr"] = rate * group["share"]
         network.train()
         losses = [
             step(network, optimiser, batch.to(place))
@@ -238,6 +239,20 @@ def fit_network(
     network.eval()
     say(f"best validation {state.best:.1%} at epoch {state.best_epoch} of {state.epoch}")
     return Trained(state.epoch, state.seconds, state.best, state.history)
+
+
+@runtime_checkable
+class Rated(Protocol):
+    """A network of which some parts learn at another rate, or not at all."""
+
+    def rated_groups(self) -> list[tuple[list[nn.Parameter], float]]:
+        """Parameters with their share of the recipe's rate."""
+
+
+def _rated(network: nn.Module) -> list[tuple[list[nn.Parameter], float]]:
+    if isinstance(network, Rated):
+        return network.rated_groups()
+    return [(list(network.parameters()), 1.0)]
 
 
 def _tell(
@@ -309,9 +324,7 @@ def _save(
         return
     tensors = {f"now.{n}": t for n, t in network.state_dict().items()}
     tensors |= {f"best.{n}": t for n, t in best.items()}
-    for i, slots in optimiser.state_dict()["state"].items():
-        tensors |= {f"optimiser.{i}.{n}": torch.as_tensor(t) for n, t in slots.items()}
-    write_tensors(folder / CHECKPOINT, tensors)
+    write_tensors(folder / CHECKPOINT, tensors | optimiser_tensors(optimiser))
     content = {"fingerprint": print_, **asdict(replace(state, history=()))}
     write_file(folder / STATE, (json.dumps(content) + "\n").encode())
     text = io.StringIO()
@@ -331,19 +344,33 @@ def _resumed(
     if content.pop("fingerprint", "") != print_:
         return _Progress(), {}
     tensors = read_tensors(folder / CHECKPOINT)
-    network.load_state_dict(_under(tensors, "now."))
-    kept = optimiser.state_dict()
-    slots: dict[int, dict[str, Tensor]] = {}
-    for name, tensor in _under(tensors, "optimiser.").items():
-        number, _, slot = name.partition(".")
-        slots.setdefault(int(number), {})[slot] = tensor
-    optimiser.load_state_dict({**kept, "state": slots})
+    network.load_state_dict(under(tensors, "now."))
+    restore_optimiser(optimiser, tensors)
     history = _history((folder / LOG).read_text(encoding="utf-8"))
     content["history"] = history
-    return _Progress(**content), _under(tensors, "best.")
+    return _Progress(**content), under(tensors, "best.")
 
 
-def _under(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
+def optimiser_tensors(optimiser: torch.optim.Optimizer) -> dict[str, Tensor]:
+    """What an optimiser remembers of each parameter, for a checkpoint."""
+    return {
+        f"optimiser.{i}.{name}": torch.as_tensor(slot)
+        for i, slots in optimiser.state_dict()["state"].items()
+        for name, slot in slots.items()
+    }
+
+
+def restore_optimiser(optimiser: torch.optim.Optimizer, tensors: Mapping[str, Tensor]) -> None:
+    """Take what `optimiser_tensors` gave."""
+    slots: dict[int, dict[str, Tensor]] = {}
+    for name, tensor in under(tensors, "optimiser.").items():
+        number, _, slot = name.partition(".")
+        slots.setdefault(int(number), {})[slot] = tensor
+    optimiser.load_state_dict({**optimiser.state_dict(), "state": slots})
+
+
+def under(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
+    """Tensors whose names begin so, by the rest of their names."""
     return {n.removeprefix(prefix): t for n, t in tensors.items() if n.startswith(prefix)}
 
 

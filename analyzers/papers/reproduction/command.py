@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
+from ...graph.datasets.unlabelled import unlabelled_graphs
 from ...graph.predictor import Say
-from ...graph.store import write_file
-from .page import INTRODUCTION, Done, page, write_charts
+from ...graph.store import StoredGraphs, write_file
+from .charts import write_charts
+from .page import INTRODUCTION, Done, page, standing
 from .published import PaperTable
-from .runs import PRESETS, Job, chosen_rows, jobs, run, stored
+from .runs import Job, Preset, chosen_rows, jobs, run, stored
 
 
 def reproduce(
@@ -57,8 +60,9 @@ def written(
     tables: Sequence[PaperTable],
     seeds: Sequence[int],
     graphs: Path,
+    results_folder: Path,
     folder: Path,
-    preset: str,
+    preset: Preset,
     origin: str,
     *,
     is_faithful: bool,
@@ -67,18 +71,26 @@ def written(
     """The page of what was trained, with its charts beside it; lines without a result are bare."""
     found = []
     charts = {}
+    results: dict[str, Mapping[str, Any]] = {}
+    counts = dict.fromkeys(seeds, 0)
+    wanted = every_job(tables, seeds, graphs, preset, is_faithful=is_faithful)
+    for job in wanted:
+        result = stored(results_folder, job)
+        if result is not None:
+            results[job.key] = result
+            counts[job.seed] += 1
     for table in tables:
         done = []
         for line in table.lines:
-            results = [
-                stored(folder, Job(table, line, seed, graphs, preset, is_faithful))
-                for seed in seeds
-            ]
-            done.append(Done(line, tuple(r for r in results if r is not None)))
+            keys = [Job(table, line, s, graphs, preset, is_faithful).key for s in seeds]
+            done.append(Done(line, tuple(results[key] for key in keys if key in results)))
         found.append((table, done))
         charts[table.key] = write_charts(table, done, folder) if has_charts else []
-    chosen = PRESETS[preset]
-    introduction = INTRODUCTION.format(scale=chosen.scale, limit_s=chosen.limit_s)
+    pool = unlabelled_graphs(graphs)
+    introduction = INTRODUCTION.format(
+        scale=preset.scale, limit_s=preset.limit_s, standing=standing(results, len(wanted), counts),
+        pool=0 if pool is None else len(StoredGraphs(pool)),
+    )  # fmt: skip
     path = folder / "papers.md"
     write_file(path, page(found, introduction, origin, charts).encode())
     return path
@@ -88,10 +100,14 @@ def every_job(
     tables: Sequence[PaperTable],
     seeds: Sequence[int],
     graphs: Path,
-    preset: str,
+    preset: Preset,
     *,
     is_faithful: bool,
 ) -> list[Job]:
-    """Trainings of all tables; seeds in turn, so that an early end has one of each."""
-    chosen = [list(jobs(tables, (seed,), graphs, preset, is_faithful)) for seed in seeds]
+    """Trainings of all tables, in the order that leaves the most of them whole at an early end.
+
+    All tables have one seed before any has two, and short tables come before long ones.
+    """
+    short = sorted(tables, key=lambda table: len(table.lines))
+    chosen = [list(jobs(short, (seed,), graphs, preset, is_faithful)) for seed in seeds]
     return [job for of_seed in chosen for job in of_seed]

@@ -54,7 +54,7 @@ def chart(title: str, found: list[Place]) -> Mapping[str, object]:
         "width": 420,
         "height": 420,
         "data": {"values": [{"x": x, "y": y, "family": name} for x, y, name in found]},
-        "mark": {"type": "point", "filled": True},
+        "mark": {"type": "circle", "aria": False},
         "encoding": {
             "x": {"field": "x", **axis},
             "y": {"field": "y", **axis},

@@ -1,18 +1,14 @@
-"""The papers' tables beside ours, as a page of Markdown with charts."""
+"""The papers' tables beside ours, as a page of Markdown."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from statistics import mean, pstdev
 from typing import Any
 
 from perfc.ir.record import record
-from perfc.vegalite import svg
 
-from ...graph.store import write_file
 from ...training.scoreboard import table as markdown_table
-from .neighbours import chart as plane_chart
 from .published import Column, Line, Metric, PaperTable
 
 Result = Mapping[str, Any]
@@ -20,8 +16,9 @@ INTRODUCTION = (
     "Predictors as their papers have them, trained on the rows that perfc can fetch. Each cell is "
     "the mean of the seeds with the deviation between them; *paper* is the paper's own number, of "
     "its own rows and machine, so that lines are compared and not numbers. Networks are "
-    "{scale:.0%} of the papers' width and train for at most {limit_s:,.0f} s of one core; *epochs* "
-    "says how far they came."
+    "{scale:.0%} of the papers' width and train for at most {limit_s:,.0f} s of one core, but for "
+    "lines of stated epochs; *epochs* says how far they came. {standing} TraPPM's encoder learns "
+    "from {pool:,} graphs that nobody measured."
 )
 
 
@@ -38,6 +35,7 @@ def page(
     introduction: str,
     origin: str,
     charts: Mapping[str, Sequence[str]],
+    title: str = "Papers on the same rows",
 ) -> str:
     """Every table under its paper.
 
@@ -46,8 +44,9 @@ def page(
         introduction: a paragraph.
         origin: what wrote the page and when, in a sentence.
         charts: names of files by the keys of tables.
+        title: of the page.
     """
-    parts = ["# Papers on the same rows", introduction, origin]
+    parts = [f"# {title}", introduction, origin]
     paper = ""
     for published, done in tables:
         if published.paper != paper:
@@ -56,17 +55,53 @@ def page(
         parts += [
             f"### {published.name}: {published.title}",
             f"Rows: {published.rows.value}, held out: {published.protocol.value}. {published.note}",
-            markdown_table(head(published), [cells(published, d) for d in done], range(1)),
+            by_family(published, done) if published.families else lines(published, done),
             *(f"![{published.title}]({name})" for name in charts.get(published.key, ())),
         ]
     return "\n\n".join(part.strip() for part in parts if part) + "\n"
 
 
+def standing(found: Mapping[str, Result], wanted: int, seeds: Mapping[int, int]) -> str:
+    """How much of the whole was trained and what it took, in sentences.
+
+    Args:
+        found: results by the key of their training.
+        wanted: trainings of all seeds.
+        seeds: results of each seed.
+    """
+    hours = sum(r["processor_s"] for r in found.values()) / 3600
+    mean_s = 3600 * hours / max(len(found), 1)
+    counts = ", ".join(f"{count} of seed {seed}" for seed, count in seeds.items())
+    return (
+        f"{len(found)} of {wanted} trainings stand ({counts}). They took {hours:.2f} h of one "
+        f"core, {mean_s:.0f} s each, graphs encoded and rows tested included. A cell without ± is "
+        "of one seed, a dash of none."
+    )
+
+
+def lines(published: PaperTable, done: Sequence[Done]) -> str:
+    """A line a predictor."""
+    return markdown_table(head(published), [cells(published, d) for d in done], range(1))
+
+
+def by_family(published: PaperTable, done: Sequence[Done]) -> str:
+    """A line a family, predictors side by side."""
+    names = [name for d in done for name in (d.line.label, "paper")]
+    rows = []
+    for family, stated in published.families.items():
+        row = [family]
+        for d, number in zip(done, stated, strict=True):
+            known = [r["families"][family]["mape"] for r in d.results if family in r["families"]]
+            row += [spread(known, Metric.MAPE), shown(number, Metric.MAPE)]
+        rows.append(tuple(row))
+    return markdown_table(("family", *names), rows, range(1))
+
+
 def head(published: PaperTable) -> tuple[str, ...]:
     """Names of the columns."""
     names: list[str] = [published.paper]
-    for column in published.columns:
-        names += [column.label, "paper"]
+    for i, column in enumerate(published.columns):
+        names += [column.label, "paper"] if published.states(i) else [column.label]
     return (*names, "weights", "epochs")
 
 
@@ -76,6 +111,8 @@ def cells(published: PaperTable, done: Done) -> tuple[str, ...]:
     for i, column in enumerate(published.columns):
         numbers = [n for r in done.results if (n := number(r, column)) is not None]
         found.append(spread(numbers, column.metric))
+        if not published.states(i):
+            continue
         stated = done.line.published[i] if i < len(done.line.published) else None
         # the papers state root mean squares in milliseconds
         scale = 1e-3 if column.metric is Metric.RMSE else 1.0
@@ -89,6 +126,9 @@ def cells(published: PaperTable, done: Done) -> tuple[str, ...]:
 
 def number(result: Result, column: Column) -> float | None:
     """A column of a result; None where no row was of its slice."""
+    if column.metric.is_of_training:
+        of_training = result.get(column.metric.value)
+        return None if of_training is None else float(of_training)
     row = result["slices"].get(column.slice)
     return None if row is None else float(row[column.metric.value])
 
@@ -104,87 +144,11 @@ def spread(numbers: Sequence[float], metric: Metric) -> str:
 def shown(value: float, metric: Metric) -> str:
     """A number as its metric is written."""
     match metric:
-        case Metric.MAPE | Metric.WITHIN_10:
+        case Metric.MAPE | Metric.WITHIN_10 | Metric.FAILURES:
             return f"{value:.1%}"
         case Metric.RMSE:
             return f"{value * 1e3:.1f} ms"
         case Metric.TAU:
             return f"{value:.3f}"
-
-
-def write_charts(published: PaperTable, done: Sequence[Done], folder: Path) -> list[str]:
-    """Loss by epoch and predictions against measurements, as files; their names.
-
-    Raises:
-        MissingExtraError: vl-convert is not installed.
-    """
-    names = []
-    for ending, chart in (
-        ("loss", loss_chart(published, done)),
-        ("scatter", scatter_chart(published, done)),
-        ("embeddings", embeddings_chart(done)),
-    ):
-        if chart is not None:
-            name = f"{published.key}-{ending}.svg"
-            write_file(folder / name, svg(chart).encode())
-            names.append(name)
-    return names
-
-
-def embeddings_chart(done: Sequence[Done]) -> Mapping[str, object] | None:
-    """Places of the first line that has embeddings."""
-    for line in done:
-        for result in line.results:
-            if result.get("places"):
-                return plane_chart(f"Embeddings of {line.line.label}, by t-SNE", result["places"])
-    return None
-
-
-def loss_chart(published: PaperTable, done: Sequence[Done]) -> Mapping[str, object] | None:
-    """Loss of every line's first seed by epoch (TraPPM's Figures 5.5 and 5.7)."""
-    values = [
-        {"predictor": d.line.label, "epoch": epoch, "loss": loss}
-        for d in done
-        for epoch, loss in (d.results[0]["curve"] if d.results else ())
-        if loss > 0
-    ]
-    if not values:
-        return None
-    y = {"field": "loss", "type": "quantitative", "scale": {"type": "log"}, "title": "loss"}
-    return {
-        "title": published.title,
-        "background": "white",
-        "width": 420,
-        "data": {"values": values},
-        "mark": "line",
-        "encoding": {
-            "x": {"field": "epoch", "type": "quantitative"},
-            "y": y,
-            "color": {"field": "predictor", "type": "nominal"},
-        },
-    }
-
-
-def scatter_chart(published: PaperTable, done: Sequence[Done]) -> Mapping[str, object] | None:
-    """Predicted against measured times of the first line (Figures 4.4 and 5.6)."""
-    if not done or not done[0].results:
-        return None
-    values = [{"measured": 1e3 * m, "predicted": 1e3 * p} for m, p in done[0].results[0]["points"]]
-    axes = {
-        name: {
-            "field": name,
-            "type": "quantitative",
-            "scale": {"type": "log"},
-            "title": f"{name} ms",
-        }
-        for name in ("measured", "predicted")
-    }
-    return {
-        "title": f"{done[0].line.label}: {published.title}",
-        "background": "white",
-        "width": 320,
-        "height": 320,
-        "data": {"values": values},
-        "mark": {"type": "point", "size": 12},
-        "encoding": {"x": axes["measured"], "y": axes["predicted"]},
-    }
+        case Metric.PROCESSOR:
+            return f"{value:.0f} s"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import field
 from enum import Enum
 from functools import cache
+from pathlib import Path
 
 from perfc.declared import modules
 from perfc.errors import PerfcError
@@ -12,6 +14,7 @@ from perfc.ir.record import record
 
 from ...graph.rows import GraphRow, Quantity
 from ...steps.setting import Mode
+from ...tables.architectures import family
 from ...training.graphs.protocols import Protocol
 
 
@@ -22,6 +25,15 @@ class Metric(Enum):
     WITHIN_10 = "within_10"
     RMSE = "rmse"
     TAU = "tau"
+    FAILURES = "failures"
+    """Answers of a language model that are no number."""
+    PROCESSOR = "processor_s"
+    """Time of a training and its test."""
+
+    @property
+    def is_of_training(self) -> bool:
+        """Whether it is of a whole training, whichever rows are tested."""
+        return self in (Metric.FAILURES, Metric.PROCESSOR)
 
 
 class Rows(Enum):
@@ -32,11 +44,26 @@ class Rows(Enum):
     BOTH = "inference and training steps on the RTX 3090"
     MACHINES = "inference on two machines"
     ENERGY = "training steps of EC-NAS with time, energy and power"
+    PLATFORMS = "every machine and way of running"
+    ANSWERS = "inference on every machine"
+    SHORT = "networks of few operators, every machine and way of running"
+    MEMORY = "training of MLPs of GPUMemNet with memory and active multiprocessors"
 
     @property
     def dataset(self) -> str:
         """The data set that has them."""
-        return "ecnas" if self is Rows.ENERGY else "timm"
+        match self:
+            case Rows.ENERGY:
+                return "ecnas"
+            case Rows.MEMORY:
+                return "gpumemnet"
+            case _:
+                return "timm"
+
+    @property
+    def is_needed(self) -> bool:
+        """Whether their tables can be fetched; others are left out where they are not there."""
+        return self is not Rows.MEMORY
 
     @property
     def keeps(self) -> Callable[[GraphRow], bool]:
@@ -46,12 +73,20 @@ class Rows(Enum):
 
 EAGER = (Mode.EAGER,)
 MACHINE = "rtx3090"
+FEW_OPERATORS = frozenset(
+    {"vgg", "darknet", "byobnet", "lcnet", "sedarknet", "starnet", "vovnet", "gernet"}
+)
+"""Families of timm whose JSON is short, as that of AlexNet is (thesis, Section 7.5.1)."""
 KEPT: Mapping[Rows, Callable[[GraphRow], bool]] = {
     Rows.STEPS: lambda r: r.target == MACHINE and r.setting.mode is Mode.TRAINING,
     Rows.RUNS: lambda r: r.target == MACHINE and r.setting.mode in EAGER,
     Rows.BOTH: lambda r: r.target == MACHINE and r.setting.mode in (*EAGER, Mode.TRAINING),
     Rows.MACHINES: lambda r: r.target in (MACHINE, "rtx4090") and r.setting.mode in EAGER,
     Rows.ENERGY: lambda r: True,
+    Rows.PLATFORMS: lambda r: True,
+    Rows.ANSWERS: lambda r: r.setting.mode is not Mode.TRAINING,
+    Rows.SHORT: lambda r: family(r.architecture) in FEW_OPERATORS,
+    Rows.MEMORY: lambda r: True,
 }
 
 
@@ -105,6 +140,12 @@ class PaperTable:
         quantity: that is predicted.
         samples: rows of a new machine that are seen, where the protocol has any.
         note: how it differs from the paper's.
+        curve: rows of what is new that are seen, in turn, by copies of one training; none for
+            ``samples`` alone. Columns are of slices named ``32 rows``.
+        machines: new ones that are tested; all by default.
+        most_tested: rows, drawn; 0 for all.
+        families: mean errors that the paper states of each line by family; the table then has a
+            line a family.
     """
 
     key: str
@@ -118,6 +159,17 @@ class PaperTable:
     quantity: Quantity = Quantity.TIME
     samples: int = 32
     note: str = ""
+    curve: tuple[int, ...] = ()
+    machines: tuple[str, ...] = ()
+    most_tested: int = 0
+    has_embeddings: bool = False
+    families: Mapping[str, tuple[float, ...]] = field(
+        default_factory=dict[str, "tuple[float, ...]"]
+    )
+
+    def states(self, column: int) -> bool:
+        """Whether the paper has a number of a column."""
+        return any(x is not None for line in self.lines for x in line.published[column:][:1])
 
 
 def tables(papers: tuple[str, ...] = ()) -> Iterator[PaperTable]:
@@ -132,6 +184,11 @@ def tables(papers: tuple[str, ...] = ()) -> Iterator[PaperTable]:
         if paper not in names:
             raise PerfcError(f"no paper {paper!r}", hint=f"there are {', '.join(names)}")
     yield from (t for t in known if not papers or t.paper in papers)
+
+
+def built(tables: Iterable[PaperTable], graphs: Path) -> list[PaperTable]:
+    """Tables without those of rows that need not be there and are not."""
+    return [t for t in tables if t.rows.is_needed or (graphs / t.rows.dataset).is_dir()]
 
 
 @cache

@@ -6,29 +6,32 @@ import dataclasses
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
+from dataclasses import replace
+from functools import cache
+from math import inf, isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
 
 from perfc.ir.record import record
 
 from ...graph.datasets import load
+from ...graph.datasets.unlabelled import unlabelled_graphs
 from ...graph.predictor import Budget, GraphPredictor, Say, predictor
-from ...graph.rows import Measurements
+from ...graph.rows import Measurements, Quantity
 from ...graph.store import write_file
-from ...training.graphs.bench import adapted, figures, scored
-from ...training.graphs.protocols import Fold, folds, thinned
+from ...training.graphs.bench import Scored, by_family, figures
+from ...training.graphs.protocols import Fold, thinned
+from ..networks.train import clock_s
+from .few_rows import FewRows, tested_folds
 from .neighbours import places
 from .published import Line, PaperTable, Rows
 
-if TYPE_CHECKING:
-    pass
-
-if TYPE_CHECKING:
-    from ...features.classes import Array
-
 MOST_POINTS = 400
 """Of measured and predicted numbers that a run keeps for its chart."""
+LEAST_OF_FAMILY = 5
+"""Tested rows that a family needs for an error of its own."""
 
 
 @record
@@ -39,15 +42,19 @@ class Preset:
         scale: of the papers' hidden size.
         limit_s: processor time of one training.
         epochs: most of one; None for the recipe's.
+        pretrained: folder of what was learned beforehand; None for none.
+        learned: digest of that folder.
     """
 
     scale: float
     limit_s: float
     epochs: int | None = None
+    pretrained: Path | None = None
+    learned: str = ""
 
 
 PRESETS: Mapping[str, Preset] = {
-    "cpu": Preset(0.25, 240.0),
+    "cpu": Preset(0.25, 200.0),
     "paper": Preset(1.0, 3 * 3600.0),
     "smoke": Preset(1 / 16, 2.0, 2),
 }
@@ -63,7 +70,7 @@ class Job:
         line: of the table.
         seed: of the split and of the training.
         graphs: folder of the data sets.
-        preset: name of one of `PRESETS`.
+        preset: width and time.
         is_faithful: whether by the paper's recipe.
     """
 
@@ -71,33 +78,39 @@ class Job:
     line: Line
     seed: int
     graphs: Path
-    preset: str
+    preset: Preset
     is_faithful: bool
 
     @property
     def key(self) -> str:
         """Name of its result, the same for all tables that share the training."""
-        t, x = self.table, self.line
-        parts = [
+        t, x, p = self.table, self.line, self.preset
+        parts: list[object] = [
             x.predictor, t.rows.name, t.protocol.value, t.quantity.value, t.samples, x.share,
-            x.epochs, self.seed, self.preset, self.is_faithful,
+            x.epochs, self.seed, p.scale, p.limit_s, p.epochs, self.is_faithful,
         ]  # fmt: skip
+        further: list[object] = [t.curve, t.machines, t.most_tested, p.learned]
+        parts += further if any(further) else []
         digest = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:12]
         return f"{x.predictor.replace(':', '-')}-{t.rows.name.lower()}-{self.seed}-{digest}"
 
     def budget(self) -> Budget:
-        """Time and epochs of the preset, never more epochs than the line has."""
-        chosen = PRESETS[self.preset]
+        """Time and epochs of the preset; a line that states its epochs is given time for all."""
+        chosen = self.preset
+        limit_s = chosen.limit_s if self.line.epochs is None else inf
         epochs = [e for e in (chosen.epochs, self.line.epochs) if e is not None]
-        pool = self.graphs / "graphs" / "processed" / "graphs"
         return Budget(
-            self.seed, chosen.limit_s, None, chosen.scale, None, self.is_faithful,
-            pool if pool.is_dir() else None, min(epochs, default=None),
+            self.seed, limit_s, None, chosen.scale, None, self.is_faithful,
+            unlabelled_graphs(self.graphs), min(epochs, default=None), chosen.pretrained,
         )  # fmt: skip
 
 
 def jobs(
-    tables: Sequence[PaperTable], seeds: Sequence[int], graphs: Path, preset: str, is_faithful: bool
+    tables: Sequence[PaperTable],
+    seeds: Sequence[int],
+    graphs: Path,
+    preset: Preset,
+    is_faithful: bool,
 ) -> Iterator[Job]:
     """Every training that the tables need, those that several need once."""
     seen: set[str] = set()
@@ -112,7 +125,7 @@ def jobs(
 
 def result_path(folder: Path, job: Job) -> Path:
     """Where the result of a training is kept."""
-    return folder / "results" / f"{job.key}.json"
+    return folder / f"{job.key}.json"
 
 
 def stored(folder: Path, job: Job) -> Mapping[str, Any] | None:
@@ -132,25 +145,55 @@ def run(job: Job, folder: Path, say: Say) -> Mapping[str, Any]:
     if known is not None:
         return known
     data = chosen_rows(job)
-    scores, models = [], []
-    last: Fold | None = None
-    for fold in folds(data, job.table.protocol, (job.seed,), job.table.samples):
-        if len(fold.train) and len(fold.test):
-            model = learned(job, thinned(fold, job.line.share), say)
-            scores.append(scored(adapted(model, fold), fold, fit_s=0.0))
-            models.append(model)
-            last = last or fold
+    start = clock_s()
+    scores: dict[Quantity, list[Scored]] = {job.table.quantity: []}
+    models, last, few = [], None, FewRows(job.table.curve)
+    for fold in tested_folds(job.table, data, job.seed):
+        model = learned(job, thinned(fold, job.line.share), say)
+        model, tested = few.score(model, fold)
+        scores[job.table.quantity].append(tested)
+        for quantity, other in scored_besides(model, tested).items():
+            scores.setdefault(quantity, []).append(other)
+        models.append(model)
+        last = last or fold
+    name, asked = job.line.predictor, scores.pop(job.table.quantity)
+    besides = {q.value: next(iter(figures(name, found))) for q, found in scores.items()}
+    every = {**{f.slice: f for f in figures(name, asked)}, **besides, **few.slices(name)}
     content = {
         "digest": data.digest,
         "rows": len(data),
-        "slices": {f.slice: dataclasses.asdict(f) for f in figures(job.line.predictor, scores)},
+        "slices": {name: dataclasses.asdict(figure) for name, figure in every.items()},
+        "families": {
+            f.slice: {"rows": f.rows, "mape": f.mape, "rmse": f.rmse}
+            for f in by_family(name, asked, LEAST_OF_FAMILY)
+        },
         "curve": curve(models[0]) if models else [],
         "places": places(models[0], last.test) if last else [],
-        "points": [p for s in scores for p in points(s.measured, s.value)][:MOST_POINTS],
+        "points": points(asked),
+        "points_besides": {q.value: points(found) for q, found in scores.items()},
         "parameters": parameters(models[0]) if models else 0,
+        "failures": getattr(models[0], "failure_rate", None) if models else None,
+        "processor_s": clock_s() - start,
     }
     write_file(result_path(folder, job), (json.dumps(content) + "\n").encode())
     return content
+
+
+def scored_besides(model: GraphPredictor, tested: Scored) -> Mapping[Quantity, Scored]:
+    """What a network of several quantities says of the others, where they were measured."""
+    from ..networks.several import SeveralQuantities
+
+    if not isinstance(model, SeveralQuantities):
+        return {}
+    found = {}
+    for quantity, value in model.every(tested.fold.test).items():
+        measured = tested.fold.test.values(quantity)
+        is_known = np.isfinite(measured) & (measured > 0)
+        if quantity is not model.quantity and is_known.any():
+            none = np.full(len(value), np.nan)
+            whole = replace(tested, measured=measured, value=value, low=none, high=none)
+            found[quantity] = whole.where(is_known)
+    return found
 
 
 def learned(job: Job, fold: Fold, say: Say) -> GraphPredictor:
@@ -168,20 +211,33 @@ def curve(model: GraphPredictor) -> list[tuple[float, float]]:
 
 
 def parameters(model: GraphPredictor) -> int:
-    """Weights that a network has; 0 of others."""
+    """Weights of a network that learn; 0 of others."""
     made = getattr(model, "made", None)
-    return 0 if made is None else sum(p.numel() for p in made.parameters())
+    if made is None:
+        return 0
+    return sum(p.numel() for p in made.parameters() if p.requires_grad)
 
 
-def points(measured: Array, value: Array) -> list[tuple[float, float]]:
+def points(scores: Sequence[Scored]) -> list[tuple[float, float]]:
     """Measured and predicted numbers, every so many of them."""
-    step = max(len(measured) // MOST_POINTS, 1)
-    return [(float(m), float(v)) for m, v in zip(measured[::step], value[::step], strict=True)]
+    pairs = [
+        (float(m), float(v))
+        for s in scores
+        for m, v in zip(s.measured, s.value, strict=True)
+        if isfinite(m) and isfinite(v)
+    ]
+    return pairs[:: max(len(pairs) // MOST_POINTS, 1)][:MOST_POINTS]
 
 
-@lru_cache(4)
+@cache
+def _whole(graphs: Path, dataset: str) -> Measurements:
+    # its graphs are held once, whatever rows of it a table has
+    return load(graphs, dataset)
+
+
+@cache
 def _rows(graphs: Path, rows: Rows) -> Measurements:
-    return load(graphs, rows.dataset).where(rows.keeps)
+    return _whole(graphs, rows.dataset).where(rows.keeps)
 
 
 def chosen_rows(job: Job) -> Measurements:

@@ -14,6 +14,7 @@ from ...graph.rows import GraphRow, Measurements
 from ...tables.architectures import (
     SEEDS,
     Part,
+    family,
     random_architectures,
     unseen_families,
     within_families,
@@ -39,11 +40,25 @@ class Protocol(Enum):
     TRANSFER_AT_BATCH = "transfer-at-batch"
     """As ``TRANSFER``, each machine at each batch by itself, as HELP has it; the machine's rows at
     other batches are not seen."""
+    NEW_FAMILY = "new-family"
+    """Vision transformers, of which 32 rows are seen, of a half that is not tested; nothing built
+    like them is trained on (thesis, Table 7.1)."""
     DEVICE_AND_ARCHITECTURE = "device-and-architecture"
     """Both the machine and the architecture."""
 
     __hash__ = object.__hash__
 
+
+NEW = "vit"
+"""Family of `Protocol.NEW_FAMILY`."""
+KIN = frozenset(
+    {
+        NEW, "beit", "beitv", "cait", "coat", "convit", "crossvit", "davit", "deit", "eva",
+        "flexivit", "gcvit", "hiera", "hieradet", "levit", "mvitv", "naflexvit", "nest", "pit",
+        "pvt", "sam", "samvit", "swin", "swinv", "tnt", "twins", "vitamin", "volo", "xcit",
+    }
+)  # fmt: skip
+"""Families of transformers, which are left out with it; hybrids with convolutions stay."""
 
 SPLITS: Mapping[Protocol, Callable[[Iterable[str], int], Mapping[str, Part]]] = {
     Protocol.RANDOM: random_architectures,
@@ -90,6 +105,9 @@ def folds(
             yield Fold(protocol, f"seed {seed}", seed, *divided(data, part), data.of(()))
             continue
         part = random_architectures(data.architectures, seed)
+        if protocol is Protocol.NEW_FAMILY:
+            yield _new_family(data, part, seed, samples)
+            continue
         for target in data.targets if len(data.targets) > 1 else ():
             fold = _without(data, protocol, target, part, seed, samples)
             if protocol is Protocol.TRANSFER_AT_BATCH:
@@ -133,6 +151,20 @@ def _without(
             pass
     name = f"seed {seed} without {target}"
     return Fold(protocol, name, seed, train, validation, mine, few)
+
+
+def _new_family(data: Measurements, part: Mapping[str, Part], seed: int, samples: int) -> Fold:
+    others = data.where(lambda r: family(r.architecture) not in KIN)
+    validation = others.where(lambda r: part[r.architecture] is Part.VALIDATION)
+    train = others.where(lambda r: part[r.architecture] is not Part.VALIDATION)
+    mine = data.where(lambda r: family(r.architecture) == NEW)
+    generator = random.Random(seed)
+    shown = set(generator.sample(mine.architectures, len(mine.architectures) // 2))
+    seen = mine.where(lambda r: r.architecture in shown).rows
+    few = mine.of(generator.sample(seen, min(samples, len(seen))))
+    test = mine.where(lambda r: r.architecture not in shown)
+    name = f"seed {seed} without transformers"
+    return Fold(Protocol.NEW_FAMILY, name, seed, train, validation, test, few)
 
 
 def _at_each_batch(fold: Fold, samples: int) -> Iterator[Fold]:

@@ -39,10 +39,10 @@ class Builder:
 
     Args:
         name: of the graph.
-        image: channels, height and width of its input.
+        image: channels, height and width of its input, or the features of a vector.
     """
 
-    def __init__(self, name: str, image: tuple[int, int, int]) -> None:
+    def __init__(self, name: str, image: tuple[int, ...]) -> None:
         shape: tuple[Dim, ...] = (symbol(BATCH), *image)
         self.name = name
         self.x = Value("x", TensorType(ELEMENT, shape))

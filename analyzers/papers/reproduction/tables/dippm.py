@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ....graph.rows import Quantity
 from ..published import Column, Line, PaperTable, Rows
 
 NAME = "dippm"
@@ -38,8 +39,19 @@ TABLES = (
         "Figure 4.4, page 49",
         "latency and energy learned at once",
         Rows.ENERGY,
-        (Column("latency"),),
+        (Column("latency"), Column("energy", "energy_j")),
         (Line("three outputs", "pmgns"), Line("one output", "pmgns:single")),
         note="EC-NAS has time and energy of training steps, no memory.",
+    ),
+    PaperTable(
+        "dippm-memory",
+        NAME,
+        "Figure 4.4 c, page 49",
+        "memory",
+        Rows.MEMORY,
+        (Column("memory"),),
+        (Line("GraphSAGE", "pmgns"),),
+        quantity=Quantity.MEMORY,
+        note="MLPs of GPUMemNet in training, for research alone.",
     ),
 )

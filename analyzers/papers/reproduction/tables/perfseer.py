@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ....graph.rows import Quantity
 from ..published import Column, Line, PaperTable, Rows
 
 NAME = "perfseer"
@@ -87,12 +88,39 @@ TABLES = (
         "Figure 6",
         "time, energy and power at once",
         Rows.ENERGY,
-        (Column("training time"),),
+        (Column("training time"), Column("energy", "energy_j"), Column("power", "power_w")),
         (
             Line("SeerNet", "seernet"),
             Line("SeerNet-Multi", "seernet-multi"),
             Line("SeerNet-Multi without PCGrad", "seernet-multi:without-pcgrad"),
         ),
+    ),
+    PaperTable(
+        "perfseer-figure-6-memory",
+        NAME,
+        "Figure 6",
+        "memory and active multiprocessors at once",
+        Rows.MEMORY,
+        (Column("memory"), Column("SM utilisation", "sm_active")),
+        (
+            Line("SeerNet-Multi", "seernet-multi"),
+            Line("SeerNet-Multi without PCGrad", "seernet-multi:without-pcgrad"),
+            Line("PMGNS-Multi", "pmgns"),
+            Line("SeerNet", "seernet"),
+        ),
+        quantity=Quantity.MEMORY,
+        note="3,000 MLPs, for research alone: no weights of them ship. PMGNS has no output for "
+        "multiprocessors.",
+    ),
+    PaperTable(
+        "perfseer-figure-6-multiprocessors",
+        NAME,
+        "Figure 6",
+        "active multiprocessors alone",
+        Rows.MEMORY,
+        (Column("SM utilisation"),),
+        (Line("SeerNet", "seernet"),),
+        quantity=Quantity.SM_ACTIVE,
     ),
     PaperTable(
         "perfseer-table-3",

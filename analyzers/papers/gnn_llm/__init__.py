@@ -1,0 +1,1 @@
+"""Graphs and language models together (Panner Selvam, thesis, Chapter 7)."""

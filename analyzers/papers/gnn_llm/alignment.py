@@ -1,0 +1,187 @@
+"""Stage 2, graph-text adaptation: the encoder is frozen, the language model says what it reads.
+
+Pairs are ``(G, "Summarise the graph", A)``; the loss is the cross entropy of the answer's tokens.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from perfc.ir.record import record
+
+from ...graph.model_graph import ModelGraph
+from ...graph.predictor import Say
+from ..networks.batches import Batch, GraphTensors
+from .corpus import drawn_batch
+from .counts import KINDS
+from .descriptions import exact_fields, question_and_answer, summary_fields
+from .loop import Progress, Recipe, learn
+from .network import GraphLanguageNetwork, parts
+
+Encoded = Callable[[ModelGraph, float], GraphTensors]
+GRAPHS_PER_STEP = 16
+LONGEST_ANSWER = 480
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """One example of stage 2.
+
+    Args:
+        g: readout of the frozen encoder, ``[width]``.
+        sums: columns of `SUMS`, ``[len(SUMS)]``.
+        question: ids.
+        answer: ids.
+        fields: numbers of the answer by name.
+    """
+
+    g: Tensor
+    sums: Tensor
+    question: tuple[int, ...]
+    answer: tuple[int, ...]
+    fields: Mapping[str, int]
+
+
+@record
+class SummaryFigure:
+    """How well summaries of unseen graphs are written.
+
+    Args:
+        graphs: unseen.
+        fields: numbers that they state.
+        exact: share of them that are the digits expected.
+        whole: share of the summaries with every field exact.
+    """
+
+    graphs: int
+    fields: int
+    exact: float
+    whole: float
+
+
+class Pairs:
+    """Pairs of some graphs, each read and passed through the frozen encoder once.
+
+    Args:
+        network: whose encoder and tokeniser are used.
+        graphs: by name.
+        names: of those that are described.
+        encoded: features of a graph at a batch.
+    """
+
+    def __init__(
+        self,
+        network: GraphLanguageNetwork,
+        graphs: Mapping[str, ModelGraph],
+        names: Sequence[str],
+        encoded: Encoded,
+    ) -> None:
+        self.pairs = [self._pair(network, graphs[n], drawn_batch(n), encoded) for n in names]
+
+    @staticmethod
+    @torch.no_grad()
+    def _pair(
+        network: GraphLanguageNetwork, graph: ModelGraph, batch: int, encoded: Encoded
+    ) -> Pair:
+        tensors = encoded(graph, float(batch))
+        assert tensors.u is not None
+        told = question_and_answer(graph, batch, kinds=KINDS)
+        ids = network.model.ids
+        return Pair(
+            network.readout(alone(tensors)).squeeze(0),
+            tensors.u,
+            tuple(ids(f"{told.question}\n")),
+            tuple(ids(told.answer)),
+            summary_fields(graph, batch, kinds=KINDS),
+        )
+
+    def batches(self, order: random.Random) -> Iterator[Sequence[Pair]]:
+        """Pairs whose answers are about as long, some at a time."""
+        chosen = sorted(
+            range(len(self.pairs)),
+            key=lambda i: len(self.pairs[i].answer) * order.uniform(0.8, 1.25),
+        )
+        several = list(parts(chosen, GRAPHS_PER_STEP))
+        order.shuffle(several)
+        for part in several:
+            yield [self.pairs[i] for i in part]
+
+
+def alone(tensors: GraphTensors) -> Batch:
+    """One graph as a batch without rows."""
+    assert tensors.u is not None
+    place = tensors.x.device
+    nothing = torch.zeros(0, device=place)
+    none = torch.zeros(0, dtype=torch.long, device=place)
+    of_node = torch.zeros(len(tensors.x), dtype=torch.long, device=place)
+    return Batch(
+        tensors.x, tensors.edge_index, None, tensors.u[None], of_node, none, nothing, nothing,
+        none, 1, tensors.count,
+    )  # fmt: skip
+
+
+def align(
+    network: GraphLanguageNetwork,
+    pairs: Pairs,
+    recipe: Recipe,
+    rates: tuple[float, float],
+    *,
+    seed: int,
+    folder: Path | None,
+    say: Say,
+) -> Progress:
+    """Learn the projection and the language model from pairs; the encoder stays."""
+    network.freeze_encoder()
+    settle(network, pairs)
+    network.train()
+
+    def loss(batch: Sequence[Pair]) -> Tensor:
+        tokens, is_there = _tokens(network, batch)
+        return network.answer_loss(
+            tokens, is_there, [p.question for p in batch], [p.answer for p in batch]
+        )
+
+    return learn(
+        network, network.groups(*rates), pairs.batches, loss, recipe,
+        seed=seed, folder=folder, say=say,
+    )  # fmt: skip
+
+
+def settle(network: GraphLanguageNetwork, pairs: Pairs) -> None:
+    """Tell the projection what is usual; a checkpoint that is gone on from has the same."""
+    g = torch.stack([p.g for p in pairs.pairs])
+    network.projection.settle(g, torch.stack([p.sums for p in pairs.pairs]))
+
+
+def _tokens(network: GraphLanguageNetwork, batch: Sequence[Pair]) -> tuple[Tensor, Tensor]:
+    place = next(network.projection.parameters()).device
+    g = torch.stack([p.g for p in batch]).to(place)
+    sums = torch.stack([p.sums for p in batch]).to(place)
+    found: tuple[Tensor, Tensor] = network.projection(g, sums)
+    return found
+
+
+def summaries(network: GraphLanguageNetwork, pairs: Pairs) -> tuple[SummaryFigure, list[str]]:
+    """Write the summary of every graph and compare its numbers; the answers too."""
+    network.eval()
+    exact, whole, answers = [], [], []
+    for part in parts(range(len(pairs.pairs)), GRAPHS_PER_STEP):
+        batch = [pairs.pairs[i] for i in part]
+        with torch.no_grad():
+            tokens, is_there = _tokens(network, batch)
+        questions = [p.question for p in batch]
+        written = network.answers(tokens, is_there, questions, LONGEST_ANSWER)
+        for pair, answer in zip(batch, written, strict=True):
+            hits = exact_fields(pair.fields, answer)
+            exact += list(hits.values())
+            whole.append(all(hits.values()))
+        answers += written
+    graphs = max(len(whole), 1)
+    share = sum(exact) / max(len(exact), 1)
+    return SummaryFigure(len(whole), len(exact), share, sum(whole) / graphs), answers

@@ -1,0 +1,70 @@
+"""Text that a small decoder learns from: graphs in words, in JSON, and questions with answers."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from functools import cache
+
+from perfc.machine import list_machines
+
+from ...graph.model_graph import ModelGraph
+from ...graph.rows import GraphRow
+from ...steps.setting import Precision, Setting
+from .counts import KINDS
+from .descriptions import as_json, as_text, latency_question, question_and_answer
+from .numbers import latency_text
+
+BATCHES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
+JSON_NODES = 16
+"""Of a graph, a run of which is shown."""
+LEAST_S, MOST_S = 1e-4, 10.0
+LATENCIES = 24
+
+
+def drawn_batch(name: str, seed: int = 0) -> int:
+    """The batch that a graph is described at."""
+    return random.Random(f"{seed} {name}").choice(BATCHES)
+
+
+def text_of(graph: ModelGraph, seed: int) -> str:
+    """One document on a graph: its summary, its first operators as JSON, or numbers.
+
+    Latencies are drawn, not measured: what is learned is how numbers are written.
+    """
+    draw = random.Random(f"{seed} {graph.name} text")
+    batch = draw.choice(BATCHES)
+    match draw.randrange(4):
+        case 0:
+            return as_json(graph, batch, nodes=draw.randint(2, JSON_NODES))
+        case 1:
+            return "\n".join(_latency(draw) for _ in range(LATENCIES))
+        case 2:
+            pair = question_and_answer(graph, batch, kinds=KINDS)
+            return f"{pair.question}\n{pair.answer}"
+        case _:
+            # the same summary twice: numbers are copied from what stands before
+            told = as_text(graph, batch, kinds=KINDS)
+            pair = question_and_answer(graph, batch, kinds=KINDS)
+            return f"{told}\n{pair.question}\n{pair.answer}"
+
+
+@cache
+def machines() -> tuple[str, ...]:
+    """Names that questions are about."""
+    return tuple(listing.name for listing in list_machines())
+
+
+def _latency(draw: random.Random) -> str:
+    setting = Setting(
+        draw.choice(list(Precision)), draw.random() < 0.3, draw.random() < 0.3, (2, 9),
+        draw.random() < 0.2,
+    )  # fmt: skip
+    time_s = LEAST_S * (MOST_S / LEAST_S) ** draw.random()
+    row = GraphRow("", "", setting, draw.choice(machines()), draw.choice(BATCHES), time_s)
+    return f" {latency_question(row)}\n{latency_text(time_s)}"
+
+
+def corpus(graphs: Mapping[str, ModelGraph], names: list[str], seed: int) -> list[str]:
+    """Two documents on every graph."""
+    return [text_of(graphs[name], 2 * seed + i) for name in names for i in range(2)]

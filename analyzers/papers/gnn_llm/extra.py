@@ -1,0 +1,29 @@
+"""What graphs with language models need installed."""
+
+from __future__ import annotations
+
+import importlib
+
+from perfc.errors import MissingExtraError
+from perfc.extras import install
+
+NEEDED = ("torch", "torch_geometric", "safetensors", "transformers", "peft")
+
+
+def need_extra() -> None:
+    """Fail at once where the extra is not installed.
+
+    Raises:
+        MissingExtraError: with the line that installs it.
+    """
+    for name in NEEDED:
+        try:
+            importlib.import_module(name)
+        except ImportError:
+            raise MissingExtraError(
+                f"graphs with language models need {name}", hint=install("gnn-llm")
+            ) from None
+    from transformers.utils import logging
+
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()

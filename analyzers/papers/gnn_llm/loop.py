@@ -1,0 +1,169 @@
+"""The loop of the stages that learn from graphs and text alone: steps, a time limit, resuming."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import islice
+from math import cos, pi
+from pathlib import Path
+from typing import Any, TypeVar
+
+import torch
+from torch import Tensor, nn
+
+from perfc.ir.record import record
+
+from ...graph.predictor import Say
+from ...graph.store import write_file
+from ..networks.tensors import read_tensors, write_tensors
+from ..networks.train import clock_s, optimiser_tensors, restore_optimiser, short_products, under
+
+T = TypeVar("T")
+CHECKPOINT, STATE = "checkpoint.safetensors", "state.json"
+CHECKPOINT_EVERY_S = 60.0
+LARGEST_GRADIENT = 1.0
+
+
+@record
+class Recipe:
+    """How a stage learns.
+
+    Args:
+        epochs: at most.
+        limit_s: of processor time.
+        is_annealed: whether rates fall along half a cosine; the thesis has no schedule.
+        has_short_products: whether layers multiply in bfloat16 where that is faster.
+    """
+
+    epochs: int
+    limit_s: float
+    is_annealed: bool = False
+    has_short_products: bool = False
+
+
+@dataclass
+class Progress:
+    """How far a stage is.
+
+    Args:
+        epoch: that is going on.
+        step: of the epoch.
+        steps: of all epochs.
+        seconds: of processor time.
+        loss: mean of the last steps, exponentially weighted.
+    """
+
+    epoch: int = 0
+    step: int = 0
+    steps: int = 0
+    seconds: float = 0.0
+    loss: float = float("nan")
+
+
+def learn(
+    network: nn.Module,
+    groups: Sequence[tuple[Iterable[nn.Parameter], float]],
+    batches: Callable[[random.Random], Iterable[T]],
+    loss: Callable[[T], Tensor],
+    recipe: Recipe,
+    *,
+    seed: int,
+    folder: Path | None,
+    say: Say,
+) -> Progress:
+    """Train in place with Adam; an interrupted training goes on from its checkpoint.
+
+    Args:
+        network: whose ``state_dict`` is kept.
+        groups: parameters, each with its rate.
+        batches: of an epoch, in an order that the generator draws.
+        loss: of a batch.
+        recipe: how long.
+        seed: of the order.
+        folder: of the checkpoint; None for none.
+        say: is told now and then.
+    """
+    listed = [{"params": list(p), "lr": r, "rate": r} for p, r in groups]
+    optimiser = torch.optim.Adam(listed)
+    print_ = fingerprint(network, recipe, seed)
+    state = _resumed(network, optimiser, folder, print_)
+    start = saved = clock_s() - state.seconds
+    place = next(network.parameters()).device
+    while state.epoch < recipe.epochs and state.seconds < recipe.limit_s:
+        order = random.Random(f"{seed} {state.epoch}")
+        for batch in islice(batches(order), state.step, None):
+            share = max(state.seconds / recipe.limit_s, state.epoch / recipe.epochs)
+            for group in optimiser.param_groups:
+                group["lr"] = group["rate"] * (_cosine(share) if recipe.is_annealed else 1.0)
+            optimiser.zero_grad(set_to_none=True)
+            with short_products(place, recipe.has_short_products):
+                value = loss(batch)
+            value.backward()  # type: ignore[no-untyped-call]
+            nn.utils.clip_grad_norm_(
+                [p for g in optimiser.param_groups for p in g["params"]], LARGEST_GRADIENT
+            )
+            optimiser.step()
+            _count(state, float(value.detach()), clock_s() - start, say)
+            if state.seconds >= recipe.limit_s:
+                break
+            if clock_s() - saved > CHECKPOINT_EVERY_S:
+                saved = clock_s()
+                _save(network, optimiser, state, folder, print_)
+        else:
+            state.epoch, state.step = state.epoch + 1, 0
+    _save(network, optimiser, state, folder, print_)
+    say(f"{state.steps} steps, epoch {state.epoch}, {state.seconds:.0f} s, loss {state.loss:.4f}")
+    return state
+
+
+def _count(state: Progress, loss: float, seconds: float, say: Say) -> None:
+    state.step, state.steps, state.seconds = state.step + 1, state.steps + 1, seconds
+    state.loss = loss if state.loss != state.loss else 0.95 * state.loss + 0.05 * loss
+    if state.steps % 50 == 0:
+        say(f"step {state.steps}: epoch {state.epoch}, {seconds:.0f} s, loss {state.loss:.4f}")
+
+
+def _cosine(share: float) -> float:
+    return 0.5 * (1 + cos(pi * min(share, 1.0))) + 0.02
+
+
+def fingerprint(network: nn.Module, recipe: Recipe, seed: int) -> str:
+    """Of what a checkpoint must agree on to be gone on from; the limit may grow."""
+    shapes = {n: list(t.shape) for n, t in network.state_dict().items()}
+    rest = {n: v for n, v in asdict(recipe).items() if n not in ("limit_s", "epochs")}
+    return hashlib.sha256(json.dumps([shapes, rest, seed]).encode()).hexdigest()[:16]
+
+
+def _save(
+    network: nn.Module,
+    optimiser: torch.optim.Optimizer,
+    state: Progress,
+    folder: Path | None,
+    print_: str,
+) -> None:
+    if folder is None:
+        return
+    tensors = {f"now.{n}": t for n, t in network.state_dict().items()}
+    write_tensors(folder / CHECKPOINT, tensors | optimiser_tensors(optimiser))
+    content = {"fingerprint": print_, **asdict(state)}
+    write_file(folder / STATE, (json.dumps(content) + "\n").encode())
+
+
+def _resumed(
+    network: nn.Module, optimiser: torch.optim.Optimizer, folder: Path | None, print_: str
+) -> Progress:
+    """Where an interrupted training was; nowhere if its fingerprint is another."""
+    if folder is None or not (folder / STATE).is_file():
+        return Progress()
+    content: Mapping[str, Any] = json.loads((folder / STATE).read_text(encoding="utf-8"))
+    rest = {n: v for n, v in content.items() if n != "fingerprint"}
+    if content.get("fingerprint") != print_ or set(rest) != set(asdict(Progress())):
+        return Progress()
+    tensors = read_tensors(folder / CHECKPOINT)
+    network.load_state_dict(under(tensors, "now."))
+    restore_optimiser(optimiser, tensors)
+    return Progress(**rest)

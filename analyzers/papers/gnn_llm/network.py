@@ -1,0 +1,262 @@
+"""A graph, a question and an answer through one network: encoder, projection, language model."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from perfc.errors import PerfcError
+
+from ..networks.batches import Batch
+from ..networks.message_passing import pooled
+from .counts import SUMS
+from .graph_mae import GinEncoder
+from .language_model import IGNORED, LanguageModel
+from .projection import Projection, Readout
+
+BEFORE, AFTER = "<graph>", "</graph>"
+"""Ordinary text on both sides of the graph's tokens (Eq. 7.7)."""
+LORA_RANK = 8
+
+
+class GraphLanguageNetwork(nn.Module):
+    """``[<graph>, GraphToken, </graph>, Q]`` to an answer (Figure 7.1).
+
+    Its state is what learns: weights of the language model that are frozen are left out.
+
+    Args:
+        features: of an operator.
+        width: of the encoder.
+        readout: what is projected.
+        model: language model; its network becomes a part.
+        has_graph: whether the graph's tokens are read; questions alone are, else.
+    """
+
+    def __init__(
+        self,
+        features: int,
+        width: int,
+        readout: Readout,
+        model: LanguageModel,
+        *,
+        has_graph: bool = True,
+    ) -> None:
+        super().__init__()
+        self.model = model
+        self.has_graph = has_graph
+        self.encoder = GinEncoder(features, width)
+        self.projection = Projection(width, model.width, readout)
+        self.language = model.network
+        self.has_frozen_encoder = False
+        self.before, self.after = model.ids(BEFORE), model.ids(AFTER)
+        if not has_graph:
+            self.encoder.requires_grad_(False)
+            self.projection.requires_grad_(False)
+
+    def with_lora(self, rank: int, *, has_every_layer: bool) -> None:
+        """Freeze the language model and lay low-rank updates over its linear layers.
+
+        By default those that peft has for the family, queries and values of Llama and Mistral:
+        Table 7.3 grows by 0.42 million weights a rank, as these do in Llama-3-8B.
+        """
+        from peft import LoraConfig, get_peft_model
+
+        targets = "all-linear" if has_every_layer else None
+        adapter = LoraConfig(
+            r=rank, lora_alpha=2 * rank, target_modules=targets,
+            task_type="CAUSAL_LM",
+        )  # fmt: skip
+        with warnings.catch_warnings():
+            # peft asks for what the newest transformers call otherwise
+            warnings.simplefilter("ignore", FutureWarning)
+            self.language = get_peft_model(self.language, adapter)
+
+    def merge_lora(self) -> None:
+        """Add the low-rank updates to the weights they lie over."""
+        self.language = self.language.merge_and_unload()  # type: ignore[operator]
+
+    def freeze_encoder(self) -> None:
+        """Stage 2 leaves the encoder as it is (Section 7.4.3)."""
+        self.has_frozen_encoder = True
+        self.encoder.requires_grad_(False)
+        self.encoder.eval()
+
+    def train(self, mode: bool = True) -> GraphLanguageNetwork:
+        super().train(mode)
+        if self.has_frozen_encoder:
+            self.encoder.eval()
+        return self
+
+    def groups(
+        self, graph_rate: float, language_rate: float
+    ) -> list[tuple[list[nn.Parameter], float]]:
+        """What learns, with its rate."""
+        parts: tuple[tuple[Iterable[nn.Parameter], float], ...] = (
+            (self.encoder.parameters(), graph_rate),
+            (self.projection.parameters(), graph_rate),
+            (self.language.parameters(), language_rate),
+        )
+        learning = [([p for p in part if p.requires_grad], rate) for part, rate in parts]
+        return [(part, rate) for part, rate in learning if part]
+
+    def state_dict(self, *args: Any, **kwargs: Any) -> Any:
+        """Everything but the frozen weights of the language model."""
+        frozen = {
+            f"language.{n}" for n, p in self.language.named_parameters() if not p.requires_grad
+        }
+        buffers = {f"language.{n}" for n, _ in self.language.named_buffers()}
+        left_out = frozen | buffers
+        full: dict[str, Any] = super().state_dict(*args, **kwargs)
+        # tied weights have two names
+        tied = {"language.lm_head.weight"} if self.is_tied else set()
+        return {n: t for n, t in full.items() if n not in left_out | tied}
+
+    @property
+    def is_tied(self) -> bool:
+        """Whether the last layer is the embedding."""
+        return bool(getattr(self.language.config, "tie_word_embeddings", False))
+
+    def load_state_dict(
+        self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
+    ) -> Any:
+        """Take what `state_dict` gave.
+
+        Raises:
+            PerfcError: of another network.
+        """
+        known = self.state_dict()
+        other = known.keys() ^ state_dict.keys()
+        # a number by itself is read back as a list of one
+        other |= {
+            n
+            for n in known.keys() & state_dict.keys()
+            if (known[n].shape or (1,)) != (state_dict[n].shape or (1,))
+        }
+        if strict and other:
+            raise PerfcError(
+                f"weights of another network: {sorted(other)[0]} is not the same",
+                hint="learn the stages anew",
+            )
+        return super().load_state_dict(state_dict, strict=False, assign=assign)
+
+    def readout(self, batch: Batch) -> Tensor:
+        """Eq. 7.5: the mean over operators, ``[graphs, width]``."""
+        h = self.encoder(batch.x, batch.edge_index)
+        return pooled(h, batch.graph_of_node, batch.graphs, "mean", batch.count)
+
+    def graph_tokens(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        """Tokens of the graphs of a batch, and which of them there are."""
+        assert batch.u is not None
+        if not self.has_graph:
+            width = self.model.width
+            nothing = torch.zeros(batch.graphs, 0, width, device=batch.x.device)
+            return nothing, torch.zeros(batch.graphs, 0, dtype=torch.long, device=batch.x.device)
+        assert batch.u.shape[1] == len(SUMS)
+        return self.projection(self.readout(batch), batch.u)  # type: ignore[no-any-return]
+
+    def inputs(
+        self, tokens: Tensor, is_there: Tensor, texts: Sequence[Sequence[int]]
+    ) -> tuple[Tensor, Tensor]:
+        """Embeddings ``[rows, length, width]`` and their mask; texts end in padding.
+
+        Args:
+            tokens: of the graph of each row, ``[rows, tokens, width]``.
+            is_there: ``[rows, tokens]``.
+            texts: ids of the tokens behind them.
+        """
+        place, rows = tokens.device, len(texts)
+        longest = max(len(text) for text in texts)
+        ids = torch.zeros(rows, longest, dtype=torch.long)
+        mask = torch.zeros(rows, longest, dtype=torch.long)
+        for i, text in enumerate(texts):
+            ids[i, : len(text)] = torch.tensor(text)
+            mask[i, : len(text)] = 1
+        embedding = self.language.get_input_embeddings()  # type: ignore[operator]
+        words = embedding(ids.to(place))
+        if not self.has_graph:
+            return words, mask.to(place)
+        sides = [embedding(torch.tensor(s, device=place)) for s in (self.before, self.after)]
+        before, after = (side.expand(rows, *side.shape) for side in sides)
+        ones = [
+            torch.ones(rows, side.shape[1], dtype=torch.long, device=place)
+            for side in (before, after)
+        ]
+        return (
+            torch.cat([before, tokens.to(words.dtype), after, words], dim=1),
+            torch.cat([ones[0], is_there, ones[1], mask.to(place)], dim=1),
+        )
+
+    def answer_loss(
+        self,
+        tokens: Tensor,
+        is_there: Tensor,
+        questions: Sequence[Sequence[int]],
+        answers: Sequence[Sequence[int]],
+    ) -> Tensor:
+        """Cross entropy of the answers' tokens, of each the end too."""
+        ended = [[*answer, self.model.end] for answer in answers]
+        texts = [[*q, *a] for q, a in zip(questions, ended, strict=True)]
+        embeddings, mask = self.inputs(tokens, is_there, texts)
+        labels = torch.full(mask.shape, IGNORED)
+        start = mask.shape[1] - max(len(text) for text in texts)
+        for i, (question, answer) in enumerate(zip(questions, ended, strict=True)):
+            begin = start + len(question)
+            labels[i, begin : begin + len(answer)] = torch.tensor(answer)
+        loss: Tensor = self.language(
+            inputs_embeds=embeddings, attention_mask=mask, position_ids=positions(mask),
+            labels=labels.to(mask.device), use_cache=False,
+        ).loss  # fmt: skip
+        return loss
+
+    @torch.no_grad()
+    def answers(
+        self, tokens: Tensor, is_there: Tensor, questions: Sequence[Sequence[int]], most: int
+    ) -> list[str]:
+        """What the language model writes, the likeliest token each time.
+
+        Args:
+            tokens: of the graph of each row.
+            is_there: which of them there are.
+            questions: ids.
+            most: tokens of an answer.
+        """
+        embeddings, mask = self.inputs(tokens, is_there, questions)
+        written: list[Tensor] = []
+        has_ended = torch.zeros(len(questions), dtype=torch.bool, device=mask.device)
+        # the last token of each question, not the padding behind it
+        last = mask.shape[1] - 1 - mask.flip(1).argmax(1)
+        given: dict[str, Any] = {"inputs_embeds": embeddings, "position_ids": positions(mask)}
+        for _ in range(most):
+            out = self.language(attention_mask=mask, use_cache=True, **given)
+            each = torch.arange(len(mask), device=mask.device)
+            ids = out.logits[each, last].argmax(1)
+            ids = torch.where(has_ended, torch.full_like(ids, self.model.end), ids)
+            written.append(ids)
+            has_ended |= ids == self.model.end
+            if bool(has_ended.all()):
+                break
+            mask = torch.cat([mask, torch.ones_like(mask[:, :1])], dim=1)
+            given = {
+                "input_ids": ids[:, None],
+                "position_ids": positions(mask)[:, -1:],
+                "past_key_values": out.past_key_values,
+            }
+            last = torch.zeros_like(last)
+        if not written:
+            return [""] * len(questions)
+        return [self.model.text(line) for line in torch.stack(written, dim=1).tolist()]
+
+
+def positions(mask: Tensor) -> Tensor:
+    """Places of the tokens that are there, ``[rows, length]``."""
+    return (mask.cumsum(1) - 1).clamp_min(0)
+
+
+def parts(rows: Sequence[int], most: int) -> Iterator[Sequence[int]]:
+    """Rows, so many at a time."""
+    for start in range(0, len(rows), most):
+        yield rows[start : start + most]

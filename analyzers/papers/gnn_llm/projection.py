@@ -1,0 +1,119 @@
+"""From a graph's embedding to tokens of a language model (Eqs. 7.5 to 7.7, Section 7.7.5)."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+import torch
+from torch import Tensor, nn
+
+from ..operators import VOCABULARY
+from .counts import DIGITS, KINDS, LAYOUT, OF_KIND, OF_TOTALS, SUMS
+
+LEAST_SPREAD = 0.1
+"""Of the mean deviation: columns that hardly differ are not made large."""
+MOST_SPREADS = 5.0
+
+
+class Readout(Enum):
+    """What of a graph becomes a token."""
+
+    MEAN = "mean"
+    """The mean of the operators' embeddings, as the thesis has it: one token."""
+    SUMS = "sums"
+    """The same beside the sums of what operators count: one token."""
+    NUMBERS = "numbers"
+    """A token for the graph and one for each number that a summary of it states."""
+
+
+class Projection(nn.Module):
+    """``GraphToken = MLP_proj(g)``, Eq. 7.6.
+
+    Args:
+        graph: width of the encoder.
+        language: width of a token.
+        readout: what is projected.
+    """
+
+    def __init__(self, graph: int, language: int, readout: Readout) -> None:
+        super().__init__()
+        self.readout = readout
+        numbers = 1 + DIGITS
+        for name, columns in (("graph", graph), ("sums", len(SUMS))):
+            self.register_buffer(f"{name}_centre", torch.zeros(columns))
+            self.register_buffer(f"{name}_spread", torch.ones(columns))
+        match readout:
+            case Readout.MEAN:
+                self.whole = projector(graph, language)
+            case Readout.SUMS:
+                self.whole = projector(graph + len(SUMS), language)
+            case Readout.NUMBERS:
+                self.whole = projector(graph, language)
+                named = LAYOUT.numbers + len(VOCABULARY) + OF_KIND + KINDS
+                self.number = projector(numbers + named, language)
+
+    def settle(self, g: Tensor, sums: Tensor) -> None:
+        """Take from some graphs what is usual, so that tokens say how one graph differs.
+
+        Means over operators of ReLU-like units have much in common; one-hot columns too.
+
+        Args:
+            g: ``[graphs, width]``, of graphs that are trained on.
+            sums: ``[graphs, len(SUMS)]`` of the same.
+        """
+        for name, table in (("graph", g), ("sums", sums)):
+            self.get_buffer(f"{name}_centre").copy_(table.mean(0))
+            spread = table.std(0, unbiased=False)
+            least = max(LEAST_SPREAD * float(spread.mean()), 1e-6)
+            self.get_buffer(f"{name}_spread").copy_(spread.clamp_min(least))
+
+    def _settled(self, name: str, table: Tensor) -> Tensor:
+        centre, spread = (self.get_buffer(f"{name}_{what}") for what in ("centre", "spread"))
+        return ((table - centre) / spread).clamp(-MOST_SPREADS, MOST_SPREADS)
+
+    def forward(self, g: Tensor, sums: Tensor) -> tuple[Tensor, Tensor]:
+        """Tokens, ``[graphs, tokens, language]``, and which of them there are.
+
+        Args:
+            g: ``[graphs, width]``.
+            sums: columns of `SUMS`, logarithms standardised, ``[graphs, len(SUMS)]``.
+        """
+        g = self._settled("graph", g)
+        match self.readout:
+            case Readout.MEAN:
+                tokens = self.whole(g)[:, None]
+            case Readout.SUMS:
+                tokens = self.whole(torch.cat([g, self._settled("sums", sums)], dim=1))[:, None]
+            case Readout.NUMBERS:
+                return self._numbers(g, sums)
+        return tokens, torch.ones(tokens.shape[:2], dtype=torch.long, device=g.device)
+
+    def _numbers(self, g: Tensor, sums: Tensor) -> tuple[Tensor, Tensor]:
+        graphs, count = len(g), LAYOUT.numbers
+        logs = sums[:, :count]
+        digits = sums[:, LAYOUT.digits : LAYOUT.kinds].reshape(graphs, count, DIGITS)
+        ops = sums[:, LAYOUT.kinds :].reshape(graphs, KINDS, len(VOCABULARY))
+        of_totals = torch.zeros(graphs, OF_TOTALS, len(VOCABULARY), device=g.device)
+        ops = torch.cat([of_totals, ops.repeat_interleave(OF_KIND, dim=1)], dim=1)
+        names = places(g.device).expand(graphs, count, -1)
+        each = torch.cat([logs[:, :, None], digits, ops, names], dim=2)
+        tokens = torch.cat([self.whole(g)[:, None], self.number(each)], dim=1)
+        is_there = (digits.sum(2) > 0).long()
+        return tokens, torch.cat([torch.ones_like(is_there[:, :1]), is_there], dim=1)
+
+
+def places(device: torch.device) -> Tensor:
+    """Which number of a summary each is: by itself, by its field and by its kind of layer."""
+    count = LAYOUT.numbers
+    field = torch.zeros(count, OF_KIND, device=device)
+    kind = torch.zeros(count, KINDS, device=device)
+    for i in range(OF_TOTALS, count):
+        k, f = divmod(i - OF_TOTALS, OF_KIND)
+        field[i, f] = kind[i, k] = 1.0
+    return torch.cat([torch.eye(count, device=device), field, kind], dim=1)
+
+
+def projector(width_in: int, width_out: int) -> nn.Sequential:
+    """Two linear layers, the inner one twice as wide as a token, as ``|GraphToken| > |g|`` asks."""
+    inner = 2 * width_out
+    return nn.Sequential(nn.Linear(width_in, inner), nn.GELU(), nn.Linear(inner, width_out))

@@ -1,0 +1,116 @@
+"""Stage 3: encoder, projection and language model learn latency as text (Sections 7.4.3, 7.5.2)."""
+
+from __future__ import annotations
+
+from math import exp
+
+import torch
+from torch import Tensor, nn
+
+from ..networks.batches import Batch, LogScale
+from ..networks.message_passing import pooled
+from ..networks.network_predictor import head
+from ..networks.row_features import ROW
+from .counts import SUMS
+from .graph_mae import GinEncoder
+from .language_model import LanguageModel
+from .network import GraphLanguageNetwork
+from .numbers import latencies, latency_text
+from .projection import Readout
+
+LONGEST_LATENCY = 14
+"""Tokens of an answer."""
+PADDING = -1.0
+"""Fills a row's question to the length of the longest."""
+
+
+class LatencyNetwork(GraphLanguageNetwork):
+    """Gives the latency of rows that it is asked for in words.
+
+    Args:
+        features: of an operator.
+        width: of the encoder.
+        readout: what is projected.
+        model: language model.
+        scale: of latencies in a batch.
+        rates: of graph and language model.
+        has_graph: whether the graph's tokens are read.
+    """
+
+    def __init__(
+        self,
+        features: int,
+        width: int,
+        readout: Readout,
+        model: LanguageModel,
+        scale: LogScale,
+        rates: tuple[float, float],
+        *,
+        has_graph: bool = True,
+    ) -> None:
+        super().__init__(features, width, readout, model, has_graph=has_graph)
+        self.scale = scale
+        self.rates = rates
+        self.asked, self.failed = 0, 0
+
+    def rated_groups(self) -> list[tuple[list[nn.Parameter], float]]:
+        """What learns, with its share of the recipe's rate, which is the graph's."""
+        graph, language = self.rates
+        return self.groups(1.0, language / graph)
+
+    def row_loss(self, batch: Batch) -> Tensor:
+        """Cross entropy of the measured latencies of a batch, as text."""
+        tokens, is_there = self.graph_tokens(batch)
+        times = [self.scale.value(y) for y in batch.y.tolist()]
+        answers = [self.model.ids(latency_text(time_s)) for time_s in times]
+        of_row = batch.graph_of_row
+        return self.answer_loss(tokens[of_row], is_there[of_row], questions(batch), answers)
+
+    def forward(self, batch: Batch) -> Tensor:
+        """Latencies of the rows, ``[rows]``, scaled; an answer that is none counts as the mean."""
+        tokens, is_there = self.graph_tokens(batch)
+        of_row = batch.graph_of_row
+        with torch.no_grad():
+            written = self.answers(
+                tokens[of_row], is_there[of_row], questions(batch), LONGEST_LATENCY
+            )
+        read = latencies(written)
+        self.asked += len(written)
+        self.failed += read.failures
+        usual = exp(self.scale.mean)
+        scaled = [self.scale.scaled(t if t == t else usual) for t in read.time_s.tolist()]
+        return torch.tensor(scaled, dtype=torch.float32, device=batch.x.device)
+
+
+def questions(batch: Batch) -> list[list[int]]:
+    """The tokens that each row's question was written in."""
+    return [[int(i) for i in row if i != PADDING] for row in batch.row.tolist()]
+
+
+def written_loss(network: nn.Module, batch: Batch) -> Tensor:
+    """Loss of either network of this paper."""
+    if isinstance(network, LatencyNetwork):
+        return network.row_loss(batch)
+    return nn.functional.huber_loss(network(batch), batch.y)
+
+
+class GinLatency(nn.Module):
+    """The encoder alone: mean and sums of a graph, the row, two fully connected layers.
+
+    Args:
+        features: of an operator.
+        width: of every layer.
+    """
+
+    def __init__(self, features: int, width: int) -> None:
+        super().__init__()
+        self.encoder = GinEncoder(features, width)
+        self.head = head(width + len(SUMS) + len(ROW), width)
+
+    def forward(self, batch: Batch) -> Tensor:
+        assert batch.u is not None
+        h = self.encoder(batch.x, batch.edge_index)
+        mean = pooled(h, batch.graph_of_node, batch.graphs, "mean", batch.count)
+        of_graph = torch.cat([mean, batch.u], dim=1)[batch.graph_of_row]
+        out: Tensor = self.head(torch.cat([of_graph, batch.row], dim=1))
+        return out.squeeze(1)

@@ -1,0 +1,130 @@
+"""What no report holds, and which command does."""
+
+from __future__ import annotations
+
+from perfc.ir.record import record
+
+
+@record
+class Elsewhere:
+    """Something asked for that reports do not hold.
+
+    Args:
+        phrases: that ask for it.
+        reason: why it is not there.
+        hint: what to do; empty where nothing helps.
+    """
+
+    phrases: tuple[str, ...]
+    reason: str
+    hint: str = ""
+
+
+ELSEWHERE = (
+    Elsewhere(
+        ("fastest kernel|layer|operator|node|convolution", "cheapest kernel|layer|operator",
+         "smallest kernel|layer|operator", "shortest kernel|layer|operator", "least expensive",
+         "with the most", "with most", "has|have|use|need|read|write|move|draw the most",
+         "most flop|memory|energy|power|mac|parameter|byte|traffic|weight|activation"),
+        "a report ranks kernels by the time they take, the most first",
+        "perfc analyze MODEL --view kernels --top all",
+    ),
+    Elsewhere(
+        ("first|second|third|fourth|last|next|final layer|kernel|node|operator|block",
+         "layer 1|2|3|4|5|6|7|8|9|10|11|12", "block 1|2|3|4|5|6|7|8|9|10|11|12"),
+        "a report knows layers by the names of their nodes, kernels by their numbers from 0",
+        "ask how long a NODE takes, or what limits kernel 3",
+    ),
+    Elsewhere(
+        (
+            "accuracy", "top 1", "top 5 accuracy", "top1", "bleu", "perplexity", "f1",
+            "quality", "loss", "precision and recall", "recall", "converge", "convergence",
+            "map", "auc", "imagenet", "benchmark score", "model accurate", "network accurate",
+            "accurate is the model|network", "how accurate is it", "correct", "hallucinate",
+            "error rate", "classification", "predict correctly",
+        ),
+        "perfc judges no quality of results",
+    ),
+    Elsewhere(
+        ("training data", "training set", "dataset", "data set", "trained on", "trained with",
+         "learn from which data", "corpus"),
+        "a model file does not say what it was trained on",
+    ),
+    Elsewhere(
+        ("price", "cost per", "dollar", "euro", "$", "€", "£", "money", "cheap", "cheaper",
+         "cheapest", "bill", "rent", "pay", "hourly", "cost to run", "cost me",
+         "how much does it cost", "how much would it cost", "cost", "budget", "usd", "eur",
+         "does a million", "spend"),
+        "a report has no prices",
+        "perfc cost MODEL -t TARGET",
+    ),
+    Elsewhere(
+        ("carbon", "co2", "emission", "climate", "greenhouse", "carbon footprint", "co2e"),
+        "a report has no electricity of a region",
+        "perfc cost MODEL --region NAME",
+    ),
+    Elsewhere(
+        ("p99", "p95", "p50", "percentile", "tail latency", "tail", "ttft", "tpot",
+         "time to first token", "concurrent", "concurrency", "user", "queue", "queueing",
+         "request", "arrival", "99 %", "95 %", "99.9 %", "serving", "serve", "slo"),
+        "a report is of one run alone, without a queue",
+        "perfc llm serve NAME",
+    ),
+    Elsewhere(
+        ("measured time", "measured latency", "actual time", "measured on", "real time",
+         "in reality", "actual latency", "measured", "real latency", "benchmarked", "profile",
+         "measure", "wall clock"),
+        "a report is of a prediction, not of a measured run",
+        "perfc measure MODEL",
+    ),
+    Elsewhere(
+        ("two gpu|gpus", "multi gpu|gpus", "multiple gpu|gpus", "several gpu|gpus", "nvlink",
+         "8 gpu|gpus", "4 gpu|gpus", "2 gpu|gpus", "tensor parallel", "pipeline parallel",
+         "data parallel", "cluster", "distributed", "infiniband", "allreduce", "all reduce",
+         "number of gpus", "how many gpu|gpus"),
+        "a report is of one device",
+        "perfc scale MODEL or perfc plan MODEL",
+    ),
+    Elsewhere(
+        ("compile time", "startup", "start up", "cold start", "warm up", "warmup", "load time",
+         "loading time", "load the model", "loading", "build time", "download", "disk",
+         "file size", "size on disk", "compilation"),
+        "a report is of a run once everything is loaded",
+    ),
+    Elsewhere(
+        ("temperature", "heat", "cooling", "fan", "noise", "thermal", "throttle", "throttling",
+         "hot does"),
+        "a report has no temperatures",
+    ),
+    Elsewhere(
+        ("at idle", "idle power", "power at idle", "per joule|watt", "efficiency per watt",
+         "power limit", "clock", "frequency"),
+        "a report has the energy of a run and its mean power, no more of the board",
+    ),
+    Elsewhere(
+        ("author", "license", "licence", "who wrote", "who made", "who trained", "copyright",
+         "who created", "who built", "published", "paper", "inventor"),
+        "a report says nothing of who made the model",
+    ),
+    Elsewhere(
+        ("when was", "how old", "what year", "what date", "which year", "which date"),
+        "a report does not say when anything was made",
+    ),
+    Elsewhere(
+        ("number of epoch", "epoch", "whole training", "train it from scratch", "finetune",
+         "fine tune", "days to train", "train the model", "take to train", "to train it",
+         "train this"),
+        "a report is of one run or one step, not of a training",
+        "perfc predict MODEL --mode training --steps N",
+    ),
+    Elsewhere(
+        ("faster than", "slower than", "better than", "worse than", "more than", "less than",
+         "compare", "compared to", "compared with", "versus", "vs", "another gpu", "other gpu",
+         "other gpus", "better gpu", "best gpu", "which gpu should i", "better machine",
+         "gpu is best", "gpu is fastest", "which gpu is fastest", "cpu instead", "on a cpu",
+         "on cpu", "on a phone", "mobile", "other model", "another model", "than the previous",
+         "yesterday", "last week", "last version", "previous version", "fastest gpu"),
+        "a report is of one model on one machine",
+        "perfc compare MODEL -t NAME,NAME or perfc diff OLD NEW",
+    ),
+)  # fmt: skip

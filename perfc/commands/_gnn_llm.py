@@ -1,0 +1,154 @@
+"""``perfc train gnn-llm`` and ``perfc eval gnn-llm``: graphs and language models together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from perfc.errors import ParseError
+from perfc.plain_text import say
+
+from ._examples import examples
+from ._options import graphs_option
+from ._output import written_by
+
+
+@click.command(
+    "gnn-llm",
+    epilog=examples(
+        "train gnn-llm --graphs graphs --stage 0 --stage 1 --stage 2 -o stages",
+        "train gnn-llm --graphs graphs --stage 3 --dataset timm -o stages",
+    ),
+)
+@graphs_option
+@click.option(
+    "--stage", "stages", multiple=True, type=click.IntRange(0, 3),
+    help="0 a small decoder from text, 1 graphs, 2 graphs and text, 3 latency; all by default.",
+)  # fmt: skip
+@click.option(
+    "--preset", type=click.Choice(["paper", "cpu", "smoke"]), default="cpu", show_default=True,
+    help="Sizes and lengths: the thesis's, or those of half an hour of a core.",
+)  # fmt: skip
+@click.option(
+    "--language-model", type=click.Path(path_type=Path, file_okay=False, exists=True),
+    help="Folder of a causal language model, as transformers saves it; else stage 0 makes one.",
+)  # fmt: skip
+@click.option(
+    "--readout", type=click.Choice(["mean", "sums", "numbers"]), default="sums", show_default=True,
+    help="What of a graph becomes a token: its mean, its sums too, or a token for each number.",
+)  # fmt: skip
+@click.option("--limit-s", type=click.FloatRange(0.1), help="Longest of each stage.")
+@click.option("--seed", default=0, show_default=True)
+@click.option("--dataset", default="timm", show_default=True, help="Rows of stage 3.")
+@click.option("--split", default="random", show_default=True, help="What stage 3 leaves to test.")
+@click.option("--mode", default="", help="Rows of one way of running: eager, compiled, training …")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path, file_okay=False), default=Path("stages"),
+    show_default=True, help="Folder of the stages.",
+)  # fmt: skip
+def train_command(
+    graphs: Path,
+    stages: tuple[int, ...],
+    preset: str,
+    language_model: Path | None,
+    readout: str,
+    limit_s: float | None,
+    seed: int,
+    dataset: str,
+    split: str,
+    mode: str,
+    output: Path,
+) -> None:
+    """Train a graph encoder and a language model together, after Chapter 7 of the thesis.
+
+    An interrupted stage goes on from its checkpoint. Stage 3 writes weights and a card, which
+    `perfc predict --weights` reads beside the folder of the stages.
+    """
+    from perfc.analyzers.papers.gnn_llm.extra import need_extra
+
+    need_extra()
+    from perfc.analyzers.graph.datasets.unlabelled import unlabelled_graphs
+    from perfc.analyzers.papers.gnn_llm.command import Wanted, train
+
+    from ._graph import chosen_protocols
+    from ._training import telling
+
+    pool = unlabelled_graphs(graphs)
+    if pool is None:
+        hint = "perfc data build graphs --unlabelled 20000"
+        raise ParseError("no graphs that nobody measured", where="--graphs", hint=hint)
+    protocol = chosen_protocols([split])[0]
+    with telling() as to:
+        wanted = Wanted(
+            graphs, pool, output, preset, language_model, readout, limit_s, seed, dataset,
+            protocol, mode,
+        )  # fmt: skip
+        for line in train(wanted, stages or (0, 1, 2, 3), to.say):
+            say(line)
+
+
+@click.command(
+    "gnn-llm",
+    epilog=examples(
+        "eval gnn-llm --graphs graphs --stages stages -o gnn_llm",
+        "eval gnn-llm --graphs graphs --stages stages --seed 0 --limit-s 60",
+    ),
+)
+@graphs_option
+@click.option(
+    "--stages", type=click.Path(path_type=Path, file_okay=False), required=True,
+    help="Folder of stages 0 to 2, as `perfc train gnn-llm` writes it.",
+)  # fmt: skip
+@click.option("--limit-s", type=click.FloatRange(0.1), help="Longest of each training.")
+@click.option("--seed", "seeds", multiple=True, type=int, help="Three by default.")
+@click.option("--table", "keys", multiple=True, help="One of the tables; repeated for several.")
+@click.option(
+    "--processes", type=click.IntRange(1, 256), default=1, show_default=True,
+    help="Trainings at once, a core each.",
+)  # fmt: skip
+@click.option("--page-only", is_flag=True, help="Train nothing: write the page of what is there.")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path, file_okay=False), default=Path("gnn_llm"),
+    show_default=True, help="Folder of the page.",
+)  # fmt: skip
+@click.option(
+    "--results", type=click.Path(path_type=Path, file_okay=False),
+    help="Folder of the results; `results` in that of the page by default.",
+)  # fmt: skip
+@click.pass_context
+def eval_command(
+    ctx: click.Context,
+    graphs: Path,
+    stages: Path,
+    limit_s: float | None,
+    seeds: tuple[int, ...],
+    keys: tuple[str, ...],
+    processes: int,
+    page_only: bool,
+    output: Path,
+    results: Path | None,
+) -> None:
+    """Tables of the thesis's Chapter 7, graphs with language models, beside its own numbers.
+
+    Sizes are those of the preset that the stages were trained with. An interrupted run goes on with
+    what is not in the folder yet.
+    """
+    from perfc.analyzers.papers.gnn_llm.extra import need_extra
+
+    need_extra()
+    from perfc.analyzers.graph.datasets.unlabelled import unlabelled_graphs
+    from perfc.analyzers.papers.gnn_llm.command import chosen_tables, evaluate, opened
+    from perfc.analyzers.tables.architectures import SEEDS
+
+    pool = unlabelled_graphs(graphs)
+    if pool is None:
+        hint = "perfc data build graphs --unlabelled 20000"
+        raise ParseError("no graphs that nobody measured", where="--graphs", hint=hint)
+    place = results or output / "results"
+    board = opened(chosen_tables(keys), seeds or SEEDS, graphs, place, stages, limit_s)
+    path = evaluate(
+        board, 0 if page_only else processes, output, written_by(ctx), pool,
+        lambda line: say(line, is_error=True),
+    )  # fmt: skip
+    say(str(path))

@@ -1,0 +1,68 @@
+"""``perfc ask``: questions on a model, answered from the facts of its report alone.
+
+Group: look.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ._deployment import DeploymentOptions, deployment_options
+from ._examples import examples
+from ._output import emit, format_options
+
+FINDINGS = 1
+DOCUMENT = ("ask", "perfc.ask.answer:Answers")
+"""Name of the JSON that the command writes, and the type that its schema is read off."""
+
+
+@click.command(
+    "ask",
+    epilog=examples(
+        'ask model.onnx "how long does it take?" -t a100',
+        'ask model.onnx "what limits it?" "does it fit?" -t l4 --batch 8',
+    ),
+)
+@click.argument("model", type=click.Path(dir_okay=False))
+@click.argument("questions", metavar="[QUESTION]...", nargs=-1)
+@click.option(
+    "--adapter", type=click.Path(path_type=Path, file_okay=False), metavar="FOLDER",
+    help="Of a trained graph and language model, as `perfc train gnn-llm` writes it; it words the "
+    "answer.",
+)  # fmt: skip
+@format_options("text", "json")
+@deployment_options
+def command(
+    options: DeploymentOptions,
+    model: str,
+    questions: tuple[str, ...],
+    adapter: Path | None,
+    form: str,
+    output: Path | None,
+) -> int:
+    """Answer QUESTIONs on MODEL from the facts of its report, each number with its field.
+
+    Without a QUESTION every fact is listed. What the report does not hold is refused, with a word
+    on where it is: then, of any question, the exit code is 1. No language model is needed.
+    """
+    from perfc.ask.answer import Answers, Source, ask, every_fact
+    from perfc.ask.text import render_json, render_text
+    from perfc.plain_text import say
+    from perfc.report.views import collect
+
+    report = options.report(model)
+    views = collect(report)
+    said = [ask(views, q) for q in questions] or [every_fact(views)]
+    if adapter is not None:
+        from perfc.ask.adapter import opened, worded
+
+        writer = opened(adapter, report)
+        said = [worded(answer, views, writer) for answer in said]
+        if not any(answer.source is Source.ADAPTER for answer in said):
+            note = "the adapter wrote no number that the report holds; the report answers"
+            say(f"note: {note}", is_error=True)
+    answers = Answers(views.verdict.model, views.verdict.target, tuple(said))
+    emit(render_json(answers) if form == "json" else render_text(answers), output)
+    return 0 if answers.is_answered else FINDINGS

@@ -1,0 +1,366 @@
+"""Graphs with language models: every stage on checkpoints that are made here, and its parts."""
+
+from __future__ import annotations
+
+import random
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from perfc import cli
+from perfc.analyzers.graph.datasets import GRAPHS, ROWS, card_digest
+from perfc.analyzers.graph.store import rows_text, save_graph, write_file
+from perfc.analyzers.papers.gnn_llm.counts import LAYOUT, SUMS, graph_vector
+from perfc.analyzers.papers.gnn_llm.descriptions import TOTALS
+from perfc.analyzers.tables.architectures import family
+from perfc.analyzers.training.graphs.protocols import KIN, NEW, Protocol, folds
+
+from .graph_rows import measurements
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("torch_geometric")
+
+POOL, DATASET = "graphs", "nb201"
+
+
+def test_the_line_that_mends_a_missing_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "peft", None)
+    pytest.importorskip("transformers")
+    assert cli.run(["train", "gnn-llm", "--graphs", str(tmp_path)]) == 2
+    said = capsys.readouterr().err
+    assert "need peft" in said
+    assert "pip install 'peft" in said
+    assert "Traceback" not in said
+
+
+def test_sums_are_the_numbers_of_a_summary() -> None:
+    graph = next(iter(measurements().graphs.values()))
+    found = np.array(graph_vector(graph, 8.0))
+    assert len(found) == len(SUMS)
+    assert found[TOTALS.index("nodes")] == pytest.approx(np.log2(1 + len(graph.ops)))
+    digits = found[LAYOUT.digits : LAYOUT.kinds].reshape(LAYOUT.numbers, -1)
+    batch = digits[TOTALS.index("batch")]
+    assert np.flatnonzero(batch).tolist() == [8, 10, 20, 30]
+    # a sum that no layer has is no digit at all, which is not the digit 0
+    assert set(digits.sum(1)) <= {0.0, 4.0}
+
+
+def test_a_new_family_is_unlike_what_is_trained_on() -> None:
+    data = measurements()
+    names = ["vit_small", "vit_base", "vit_large", "vit_huge", "deit_small", "swin_tiny"]
+    names += [f"resnet{i}" for i in range(18)]
+    of = dict(zip(data.architectures, names, strict=True))
+    data = data.of([replace(row, architecture=of[row.architecture]) for row in data.rows])
+    (fold,) = folds(data, Protocol.NEW_FAMILY, (0,), samples=3)
+    known = {family(r.architecture) for r in (*fold.train.rows, *fold.validation.rows)}
+    assert known == {"resnet"}
+    assert {family(r.architecture) for r in fold.test.rows} == {NEW}
+    assert len(fold.few) == 3
+    assert not set(fold.few.architectures) & set(fold.test.architectures)
+    assert "deit" in KIN
+
+
+def test_what_is_restored_is_what_was_hidden() -> None:
+    from perfc.analyzers.papers.gnn_llm.graph_mae import GraphMae, scaled_cosine_error
+
+    x = torch.tensor([[1.0, 0.0], [0.0, 2.0]])
+    assert scaled_cosine_error(3 * x, x).item() == pytest.approx(0.0, abs=1e-6)
+    assert scaled_cosine_error(-x, x).item() == pytest.approx(4.0)
+    assert scaled_cosine_error(x.flip(0), x).item() == pytest.approx(1.0)
+    torch.manual_seed(0)
+    network = GraphMae(2, 8)
+    edges = torch.tensor([[0], [1]])
+    first, second = (
+        network.eval().loss(x, edges, torch.Generator().manual_seed(s)).item() for s in (0, 0)
+    )
+    assert first == second
+    network.loss(x, edges, torch.Generator().manual_seed(0)).backward()
+    assert network.mask.grad is not None
+    assert network.decoder.second.weight.grad is not None
+
+
+def test_an_interrupted_stage_ends_as_one_that_was_not(tmp_path: Path) -> None:
+    from perfc.analyzers.papers.gnn_llm.loop import Recipe, learn
+
+    def part(network: Any, epochs: int, folder: Path) -> None:
+        x = torch.arange(12.0).reshape(4, 3) / 12
+        learn(
+            network, [(network.parameters(), 0.1)], lambda order: order.sample([0, 1, 2, 3], 4),
+            lambda i: (network(x[i]) - i).square().sum(), Recipe(epochs, 1e9),
+            seed=0, folder=folder, say=lambda _: None,
+        )  # fmt: skip
+
+    def trained(folder: Path, epochs: tuple[int, ...]) -> dict[str, Any]:
+        torch.manual_seed(0)
+        for count in epochs:
+            # as a new process has it, but for the first
+            network = torch.nn.Linear(3, 1)
+            part(network, count, folder)
+        return dict(network.state_dict())
+
+    whole, parts = trained(tmp_path / "a", (6,)), trained(tmp_path / "b", (2, 6))
+    assert all(torch.equal(whole[name], parts[name]) for name in whole)
+
+
+def checkpoint(folder: Path, kind: str) -> Path:
+    """A language model with random weights, as transformers saves one."""
+    transformers = pytest.importorskip("transformers")
+    from perfc.analyzers.papers.gnn_llm.language_model import make_tokenizer
+    from perfc.analyzers.papers.gnn_llm.presets import DecoderShape
+
+    shape = DecoderShape(300, 32, 64, 2, 2, 1024)
+    make_tokenizer(["The graph contains 12 nodes"], shape).save_pretrained(folder)
+    config, network = {
+        "llama": (transformers.LlamaConfig, transformers.LlamaForCausalLM),
+        "mistral": (transformers.MistralConfig, transformers.MistralForCausalLM),
+    }[kind]
+    torch.manual_seed(0)
+    network(
+        config(
+            vocab_size=shape.vocabulary, hidden_size=shape.hidden, intermediate_size=shape.inner,
+            num_hidden_layers=2, num_attention_heads=2, num_key_value_heads=1, eos_token_id=1,
+            bos_token_id=None, pad_token_id=0, max_position_embeddings=shape.context,
+        )
+    ).save_pretrained(folder)  # fmt: skip
+    return folder
+
+
+@pytest.fixture(scope="module")
+def graphs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A pool that nobody measured, and measured rows."""
+    import hashlib
+    import json
+
+    from perfc.analyzers.graph.datasets import CARD
+    from perfc.analyzers.graph.store import ENCODING
+
+    folder, data = tmp_path_factory.mktemp("graphs"), measurements()
+    for name, graph in data.graphs.items():
+        save_graph(graph, folder / POOL / "processed" / GRAPHS / f"cell.{name}.npz")
+        save_graph(graph, folder / DATASET / "processed" / GRAPHS / f"{name}.npz")
+    text = rows_text(data.rows)
+    card = {"encoding": ENCODING.digest, "rows_sha256": hashlib.sha256(text.encode()).hexdigest()}
+    assert card_digest(card)
+    write_file(folder / DATASET / "processed" / ROWS, text.encode())
+    write_file(folder / DATASET / "processed" / CARD, json.dumps(card).encode())
+    return folder
+
+
+@pytest.mark.parametrize("kind", ["llama", "mistral", ""])
+def test_every_stage_runs_by_the_command(
+    tmp_path: Path,
+    graphs: Path,
+    kind: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pytest.importorskip("peft")
+    from perfc.analyzers.graph.weights import load
+    from perfc.analyzers.papers.gnn_llm.checkpoints import Stages
+    from perfc.analyzers.papers.gnn_llm.predictor import GnnLlm
+    from perfc.analyzers.papers.gnn_llm.tuning import LatencyNetwork
+
+    given = ["--language-model", str(checkpoint(tmp_path / "model", kind))] if kind else []
+    place = tmp_path / "stages"
+    call = ["train", "gnn-llm", "--graphs", str(graphs), "--preset", "smoke", "-o", str(place)]
+    call += ["--dataset", DATASET, "--limit-s", "2", *given]
+    readout = ["--readout", "numbers"] if kind == "mistral" else []
+    assert cli.run([*call, *readout]) == 0, capsys.readouterr().err
+    assert (place / "encoder.safetensors").is_file()
+    stages = Stages.open(place)
+    assert stages.moves_every_weight is not bool(kind)
+    (card,) = place.glob("gnn_llm*.json")
+    model, _ = load(card)
+    assert isinstance(model, GnnLlm)
+    network = model.made
+    assert isinstance(network, LatencyNetwork)
+    learning = {n for n, p in network.named_parameters() if p.requires_grad and "language" in n}
+    assert learning
+    assert all("lora_" in name for name in learning)
+    if kind:
+        # by default those of queries and values alone, in the preset all
+        assert any("down_proj" in name for name in learning)
+    rows = measurements().of(measurements().rows[:3])
+    predicted = model.predict(rows)
+    assert np.isfinite(predicted).all()
+    assert (predicted > 0).all()
+    assert model.failure_rate is not None
+    if not kind:
+        page_of(tmp_path, graphs, place, monkeypatch, capsys)
+    if kind == "llama":
+        capsys.readouterr()
+        other = [*call[:-2], "--language-model", str(tmp_path)]
+        assert cli.run([*other, "--stage", "2"]) == 2
+        assert "another preset, seed or language model" in capsys.readouterr().err
+
+
+def page_of(
+    tmp_path: Path,
+    graphs: Path,
+    stages: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The tables begin from the stages, say what was trained, and train nothing twice."""
+    from perfc.analyzers.papers.reproduction import command, runs
+
+    rows = replace(measurements(), digest="rows")
+    monkeypatch.setattr(command, "chosen_rows", lambda job: rows)
+    monkeypatch.setattr(runs, "chosen_rows", lambda job: rows)
+    call = ["eval", "gnn-llm", "--graphs", str(graphs), "--stages", str(stages), "--seed", "0"]
+    call += ["--limit-s", "1", "--table", "pretraining", "-o", str(tmp_path / "page")]
+    for there in (0, 4):
+        capsys.readouterr()
+        assert cli.run(call) == 0
+        assert f"4 trainings, {there} there already" in capsys.readouterr().err
+    text = (tmp_path / "page" / "gnn_llm_tables.md").read_text(encoding="utf-8")
+    assert "4 of 4 trainings are there" in text
+    (line,) = (x for x in text.splitlines() if x.startswith("| LLM_PRE + GNN_PRE |"))
+    assert "12.5%" in line
+    assert "–" not in line
+    assert "Pre-training both parts gains 3 points of Acc(10), all platforms: **" in text
+    assert "32 rows of new hardware: not trained yet" in text
+    assert "| sums | drawn graphs |" in text
+    assert cli.run([*call[:-4], "--table", "none"]) == 2
+    assert "there are representations" in capsys.readouterr().err
+
+
+@pytest.mark.long
+def test_one_step_of_each_stage_at_full_width(tmp_path: Path, graphs: Path) -> None:
+    """Table 7.7's encoder, a language model of Llama-3-8B's width with one of its 32 layers."""
+    pytest.importorskip("peft")
+    transformers = pytest.importorskip("transformers")
+    from perfc.analyzers.papers.gnn_llm.checkpoints import Stages
+    from perfc.analyzers.papers.gnn_llm.corpus import corpus
+    from perfc.analyzers.papers.gnn_llm.language_model import make_tokenizer
+    from perfc.analyzers.papers.gnn_llm.presets import DecoderShape
+
+    model, data = tmp_path / "model", measurements()
+    texts = corpus(data.graphs, list(data.graphs), 0)
+    make_tokenizer(texts, DecoderShape(600)).save_pretrained(model)
+    config = transformers.LlamaConfig(
+        vocab_size=600, hidden_size=4096, intermediate_size=14336, num_hidden_layers=1,
+        num_attention_heads=32, num_key_value_heads=8, eos_token_id=1, pad_token_id=0,
+        bos_token_id=None, rope_theta=500000.0, max_position_embeddings=8192,
+    )  # fmt: skip
+    transformers.LlamaForCausalLM(config).save_pretrained(model)
+    few = tmp_path / "graphs"
+    pool = few / POOL / "processed" / GRAPHS
+    for name in list(data.graphs)[:11]:
+        save_graph(data.graphs[name], pool / f"cell.{name}.npz")
+    stages = tmp_path / "stages"
+    call = ["train", "gnn-llm", "--preset", "paper", "--limit-s", "0.1", "-o", str(stages)]
+    call += ["--language-model", str(model)]
+    assert cli.run([*call, "--graphs", str(few), "--stage", "1", "--stage", "2"]) == 0
+    assert Stages.open(stages).width == 1024
+    rows = ["--stage", "3", "--graphs", str(graphs), "--dataset", DATASET]
+    assert cli.run([*call, *rows]) == 0
+
+
+def tiny_network(tmp_path: Path, readout: Any) -> Any:
+    from perfc.analyzers.papers.gnn_llm.features import NODES
+    from perfc.analyzers.papers.gnn_llm.language_model import load_language_model
+    from perfc.analyzers.papers.gnn_llm.network import GraphLanguageNetwork
+
+    model = load_language_model(checkpoint(tmp_path, "llama"))
+    return GraphLanguageNetwork(len(NODES), 16, readout, model)
+
+
+def test_an_answer_does_not_depend_on_what_is_asked_beside_it(tmp_path: Path) -> None:
+    pytest.importorskip("peft")
+    from perfc.analyzers.papers.gnn_llm.projection import Readout
+
+    network = tiny_network(tmp_path, Readout.NUMBERS).eval()
+    torch.manual_seed(1)
+    sums = torch.zeros(2, len(SUMS))
+    data = measurements()
+    for i, graph in enumerate(list(data.graphs.values())[:2]):
+        sums[i] = torch.tensor(graph_vector(graph, 4.0 ** (i + 1)))
+    # the second has fewer numbers than the first
+    sums[1, LAYOUT.digits + 20 * 49 : LAYOUT.kinds] = 0.0
+    tokens, is_there = network.projection(torch.randn(2, 16), sums)
+    assert is_there[0].sum() > is_there[1].sum()
+    questions = [network.model.ids("The graph"), network.model.ids("contains 12 nodes, nodes")]
+    both = network.answers(tokens, is_there, questions, 6)
+    each = [
+        network.answers(tokens[i : i + 1], is_there[i : i + 1], questions[i : i + 1], 6)[0]
+        for i in range(2)
+    ]
+    assert both == each
+
+
+def test_stage_2_leaves_the_encoder_and_lora_the_language_model(tmp_path: Path) -> None:
+    pytest.importorskip("peft")
+    from perfc.analyzers.papers.gnn_llm.projection import Readout
+
+    network = tiny_network(tmp_path, Readout.SUMS)
+    base = sum(p.numel() for p in network.language.parameters())
+    network.with_lora(8, has_every_layer=False)
+    network.freeze_encoder()
+    network.train()
+    assert not network.encoder.training
+    groups = network.groups(1e-3, 1e-4)
+    assert [rate for _, rate in groups] == [1e-3, 1e-4]
+    learned = sum(p.numel() for p in groups[1][0])
+    # queries and values of two layers: 8 × (32 + 32) and 8 × (32 + 16) each
+    assert learned == 2 * 8 * ((32 + 32) + (32 + 16)) < base
+    state = network.state_dict()
+    assert not any(n.startswith("language.") and "lora_" not in n for n in state)
+    other = tiny_network(tmp_path / "other", Readout.SUMS)
+    other.with_lora(8, has_every_layer=False)
+    other.load_state_dict(state)
+    with pytest.raises(Exception, match="weights of another network"):
+        tiny_network(tmp_path / "third", Readout.SUMS).load_state_dict(state)
+
+
+def test_a_part_of_the_rows_is_an_epoch() -> None:
+    from perfc.analyzers.graph.rows import Quantity
+    from perfc.analyzers.papers.gnn_llm.rows import DrawnRows
+    from perfc.analyzers.papers.networks.batches import GraphTensors, LogScale
+
+    encoded: list[str] = []
+
+    def encode(graph: Any, batch: float) -> GraphTensors:
+        encoded.append(graph.name)
+        return GraphTensors(torch.zeros(1, 1), torch.zeros(2, 0, dtype=torch.long))
+
+    def question(data: Any, row: Any) -> list[float]:
+        return [1.0] * (1 if row.batch == 1 else 3)
+
+    rows = DrawnRows(
+        measurements(), Quantity.TIME, encode, question,
+        LogScale(0.0, 1.0), rows=8, filler=-1.0,
+    )  # fmt: skip
+    rows.rows_per_epoch = 16
+    assert not encoded
+    first = [i for batch in rows.epoch(random.Random(0)) for i in batch.index.tolist()]
+    assert 16 <= len(first) < 32
+    other = [i for batch in rows.epoch(random.Random(1)) for i in batch.index.tolist()]
+    assert set(first) != set(other)
+    assert sorted(i for b in rows.epoch() for i in b.index.tolist()) == list(range(len(rows)))
+    assert set(rows.row.unique().tolist()) == {-1.0, 1.0}
+
+
+def test_a_settled_projection_says_how_graphs_differ() -> None:
+    from perfc.analyzers.papers.gnn_llm.projection import Projection, Readout
+
+    torch.manual_seed(0)
+    network = Projection(16, 8, Readout.MEAN)
+    g, sums = 10.0 + 0.1 * torch.randn(32, 16), torch.zeros(32, len(SUMS))
+
+    def differing() -> float:
+        tokens = network(g, sums)[0][:, 0].detach()
+        return float(tokens.std(0).mean() / tokens.abs().mean())
+
+    before = differing()
+    network.settle(g, sums)
+    assert before < 0.2 < differing()
+    # one that is far from usual stays in bounds
+    assert torch.isfinite(network(g + 1e9, sums)[0]).all()
+    assert set(network.state_dict()) >= {"graph_centre", "sums_spread"}
