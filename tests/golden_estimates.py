@@ -104,6 +104,14 @@ def answer(question: str, folder: Path) -> Iterator[str]:
             from tests.golden_passes import answer as tables
 
             yield from tables(folder / words[0], words[1:])
+        case "interface":
+            from tests.golden_interface import interface
+
+            yield from interface()
+        case "refused":
+            from tests.golden_interface import refused
+
+            yield from refused(question.removeprefix("> refused "), folder)
         case "variants":
             from tests.golden_variants import answer as variants
 

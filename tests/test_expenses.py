@@ -242,3 +242,47 @@ def test_a_limit_draws_less_and_takes_longer(capsys: pytest.CaptureFixture[str])
     for key, is_more in (("time_s", True), ("board_j", False)):
         before, after = free[key]["mid"], capped[key]["mid"]  # type: ignore[index]
         assert (after > before) is is_more
+
+
+def test_grams_end_at_a_hundred_kilograms() -> None:
+    assert region_named("100000").carbon_g_per_kwh == 1e5
+    assert region_named("0").name == "0 g/kWh"
+    assert (region_named("12.5").source, region_named("12.5").date) == ("as stated", "now")
+    with pytest.raises(ParseError, match=r"--region: 100001 g a kWh \(0 to 100000\)"):
+        region_named("100001")
+
+
+@pytest.mark.parametrize(
+    ("amount", "is_price"), [(1e-4, True), (9e-5, False), (1e6, True), (1_000_001, False)]
+)
+def test_a_price_lies_between_bounds(alone: Path, amount: float, is_price: bool) -> None:
+    from perfc.expenses import offers
+
+    (alone / "prices" / "ours.toml").write_text(TABLE.replace("= 2.0", f"= {amount}"))
+    offers._in.cache_clear()
+    if is_price:
+        found = Prices(cloud="ours").of(load_machine("t4"))
+        assert found is not None
+        assert found.per_hour == pytest.approx(amount / 4)
+    else:
+        with pytest.raises(ParseError, match=r"a number from 0\.0001 to 1e\+06"):
+            Prices(cloud="ours").of(load_machine("t4"))
+
+
+def test_six_offers_of_a_machine_are_shown_and_all_are_written(
+    alone: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from perfc.expenses import offers
+
+    head, _, one = TABLE.partition("[[offer]]")
+    each = "".join(
+        "[[offer]]" + one.replace("2.0", f"{2 + i}").replace("spot_per_hour = 1.0", "")
+        for i in range(8)
+    )
+    (alone / "prices" / "ours.toml").write_text(head + each)
+    offers._in.cache_clear()
+    assert len(billed(capsys, "-t", "t4")["t4"]["offers"]) == 8  # type: ignore[arg-type]
+    assert cli.run(["cost", RESNET, "-t", "t4"]) == 0
+    text = capsys.readouterr().out.partition("what each offer asks")[2]
+    rows = [line for line in text.splitlines() if " ours " in line]
+    assert [row.split()[4] for row in rows] == ["0.5", "0.75", "1", "1.25", "1.5", "1.75"]

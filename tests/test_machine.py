@@ -85,48 +85,49 @@ def test_a_rate_cites_its_document(tmp_path: Path) -> None:
     assert machine.cite(rate) == "Toy sheet, 2020-01-01 (vendor)"
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "problem"),
-    [
-        (
-            'peak_flop_per_s = { value = 100e12, from = "sheet" }',
-            "peak_flop_per_s = 100e12",
-            "compute.matrix.f16.peak_flop_per_s has no `from`",
-        ),
-        ('{ value = 10e12, from = "sheet" }', "{ value = 10e12 }", "has no `from`"),
-        ("100e12, from = ", "100, from = ", "100 is in another unit? 225e12 is 225 T a second"),
-        ("value = 1e12, from", "value = 1e3, from", "1000 is in another unit? 960e9 is 960 GB/s"),
-        ("value = 1e9, from", "value = 1e3, from", "clock_boost_hz: 1000 is in another unit?"),
-        ("1_000_000, from", "16, from", "17_179_869_184 is 16 GiB"),
-        ("100e12, from = ", "-1.0, from = ", "finite number above zero"),
-        ("100e12, from = ", "nan, from = ", "finite number above zero"),
-        ("100e12, from = ", "inf, from = ", "finite number above zero"),
-        ("100e12, from = ", "true, from = ", "finite number above zero"),
-        ("100e12, from = ", "0, from = ", "finite number above zero"),
-        ("100e12, from = ", "1" + "0" * 400 + ", from = ", "finite number above zero"),
-        ('1e12, from = "sheet"', '1e12, from = "rumour"', "no [source.rumour]"),
-        ("bandwidth_bytes_per_s", "bandwidth_gb_per_s", "unknown unit suffix"),
-        ("clock_boost_hz", "clock_boost_mhz", "unknown unit suffix"),
-        ("peak_flop_per_s", "peak_tflops", "unknown unit suffix"),
-        ("clock_boost_hz", "clock_of_day_hz", "unknown key"),
-        ("compute.vector.f32", "compute.vector.f33", "unknown table"),
-        ("[compute.vector.f32]", "[compute.tensor.f32]", "unknown table"),
-        ("110e12", "121e12", "above the peak"),
-        ('origin = "measured"', 'origin = "remembered"', "source.lab.origin"),
-        ('title = "Toy sheet"\n', "", "source.sheet has no title"),
-        ("sm_count = { value = 10,", "sm_count = { value = 1.5,", "whole number"),
-        ('sm_count = { value = 10, from = "sheet" }\n', "", "device.sm_count is missing"),
-        ("schema = 1", "schema = 2", "this perfc reads 1"),
-        ('"toy"', '"../toy"', "name and aliases"),
-        ('"plaything"', "7", "name and aliases"),
-        ('kind = "cuda"', 'kind = "abacus"', "kind is"),
-        ('note = "systolic"', 'note = "a\\u001b[31m"', "note"),
-        ('note = "systolic"', 'because = "systolic"', "unknown field"),
-        ('vendor = "nobody"', "vendor = 3", "vendor must be"),
-        ("schema = 1", 'schema = 1\ncolour = "red"', "colour: unknown key"),
-        ("schema = 1", "schema = ", "not TOML"),
-    ],
-)
+WRONG = [
+    (
+        'peak_flop_per_s = { value = 100e12, from = "sheet" }',
+        "peak_flop_per_s = 100e12",
+        "compute.matrix.f16.peak_flop_per_s has no `from`",
+    ),
+    ('{ value = 10e12, from = "sheet" }', "{ value = 10e12 }", "has no `from`"),
+    ("100e12, from = ", "100, from = ", "100 is in another unit? 225e12 is 225 T a second"),
+    ("value = 1e12, from", "value = 1e3, from", "1000 is in another unit? 960e9 is 960 GB/s"),
+    ("value = 1e9, from", "value = 1e3, from", "clock_boost_hz: 1000 is in another unit?"),
+    ("1_000_000, from", "16, from", "17_179_869_184 is 16 GiB"),
+    ("100e12, from = ", "-1.0, from = ", "finite number above zero"),
+    ("100e12, from = ", "nan, from = ", "finite number above zero"),
+    ("100e12, from = ", "inf, from = ", "finite number above zero"),
+    ("100e12, from = ", "true, from = ", "finite number above zero"),
+    ("100e12, from = ", "0, from = ", "finite number above zero"),
+    ("100e12, from = ", "1" + "0" * 400 + ", from = ", "finite number above zero"),
+    ('1e12, from = "sheet"', '1e12, from = "rumour"', "no [source.rumour]"),
+    ("bandwidth_bytes_per_s", "bandwidth_gb_per_s", "unknown unit suffix"),
+    ("clock_boost_hz", "clock_boost_mhz", "unknown unit suffix"),
+    ("peak_flop_per_s", "peak_tflops", "unknown unit suffix"),
+    ("clock_boost_hz", "clock_of_day_hz", "unknown key"),
+    ("compute.vector.f32", "compute.vector.f33", "unknown table"),
+    ("[compute.vector.f32]", "[compute.tensor.f32]", "unknown table"),
+    ("110e12", "121e12", "above the peak"),
+    ('origin = "measured"', 'origin = "remembered"', "source.lab.origin"),
+    ('title = "Toy sheet"\n', "", "source.sheet has no title"),
+    ("sm_count = { value = 10,", "sm_count = { value = 1.5,", "whole number"),
+    ('sm_count = { value = 10, from = "sheet" }\n', "", "device.sm_count is missing"),
+    ("schema = 1", "schema = 2", "this perfc reads 1"),
+    ('"toy"', '"../toy"', "name and aliases"),
+    ('"plaything"', "7", "name and aliases"),
+    ('kind = "cuda"', 'kind = "abacus"', "kind is"),
+    ('note = "systolic"', 'note = "a\\u001b[31m"', "note"),
+    ('note = "systolic"', 'because = "systolic"', "unknown field"),
+    ('vendor = "nobody"', "vendor = 3", "vendor must be"),
+    ("schema = 1", 'schema = 1\ncolour = "red"', "colour: unknown key"),
+    ("schema = 1", "schema = ", "not TOML"),
+]
+"""Replacements in `GOOD`, each with what is told of it."""
+
+
+@pytest.mark.parametrize(("old", "new", "problem"), WRONG)
 def test_a_wrong_file_is_refused_with_its_key(
     tmp_path: Path, old: str, new: str, problem: str
 ) -> None:
@@ -137,6 +138,34 @@ def test_a_wrong_file_is_refused_with_its_key(
     assert all(re.match(r"toy\.toml(:\d+)?: ", p) for p in found)
     with pytest.raises(TargetError):
         load_machine(path)
+
+
+FURTHER = (
+    ("[compute.vector.f32]", "[memory.l9]"), ("[device]", "[devices]"),
+    ("[memory.device]", "[memory.l1]"), ("[compute.matrix.f16]", "[efficiency.conv]"),
+    ("[compute.matrix.f16]", "[efficiency.'a b']"), ("[source.lab]", "[source.'a b']"),
+    ("[source.lab]", "[sources.lab]"), ('origin = "vendor"', "origin = 3"),
+    ("date = 2020-01-01", 'day = "1"'), ('arch = "sm_00"', 'arch = ""'),
+    ("[memory.device]", "[memory.device.more]"), ("[device]", "device = 3\n[link.nvlink]"),
+    ("capacity_bytes = { value = 1_000_000, from = \"sheet\" }\n", ""),
+    ("1_000_000", "1_000_000.5"),
+    ('from = "lab"', 'from = "lab", rounds = 1000, best = 1, worst = 1'),
+)  # fmt: skip
+TOLD = Path(__file__).parent / "fixtures" / "target-problems.txt"
+
+
+def test_every_problem_is_told_as_the_list_has_it(
+    tmp_path: Path, pytestconfig: pytest.Config
+) -> None:
+    lines = []
+    for old, new in (*[(old, new) for old, new, _ in WRONG], *FURTHER):
+        assert old in GOOD
+        lines.append(f"{old!r:.60} -> {new!r:.60}")
+        lines += [f"  {p}" for p in validate(write(tmp_path, GOOD.replace(old, new)))]
+    actual = "\n".join([*lines, ""])
+    if pytestconfig.getoption("--update-goldens"):
+        TOLD.write_text(actual, encoding="utf-8")
+    assert actual == TOLD.read_text(encoding="utf-8"), "--update-goldens writes it"
 
 
 SUSTAINED = 'sustained_flop_per_s = { value = 110e12, from = "lab" }'

@@ -105,7 +105,7 @@ def test_a_map_of_the_repository_is_read_in_a_copy_of_it(tmp_path: Path, tree: P
     data.set_context("tests/passes/test_gone.py::test_that_was_deleted|run")
     data.add_lines({str(tmp_path / "elsewhere" / PATH): [9]})
     data.write()
-    (tree / "tests/test_other.py").write_text("", encoding="utf-8")
+    (tree / "tests/test_other.py").write_text("def test_that_imported_it_first():\n    pass\n")
     known = "tests/passes/test_bound.py::test_large_values_are_bounded"
     other = "tests/test_other.py::test_that_imported_it_first"
     assert stages(tree, PATH, 9) == [[known]]
@@ -116,6 +116,18 @@ def test_a_map_of_the_repository_is_read_in_a_copy_of_it(tmp_path: Path, tree: P
     assert stages(tree, PATH, 1) == [[known], [str(lister.relative_to(tree))], [other]]
     assert stages(tree, PATH, 9) == [[known]]
     assert stages(tree, Path("perfc/passes/__init__.py"), 1) != [[known]]
+
+
+def test_a_fixture_of_a_file_is_that_of_all_its_tests(tmp_path: Path) -> None:
+    one, other = "tests/a.py::test_one", "tests/a.py::test_other[x|y]"
+    assert tests_of.asked_for([f"{one}|run", f"{other}|run", "|"]) == {one, other}
+    assert tests_of.asked_for([f"{one}|setup"]) == {one, "tests/a.py"}
+    each = [f"{one}|setup", f"{other}|setup"]
+    assert tests_of.asked_for(each) == {one, other}, "every test sets it up for itself"
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests/a.py").write_text("def test_one():\n    pass\n")
+    there = ("tests/a.py", one, other, "tests/b.py::test_one")
+    assert [tests_of.is_there(tmp_path, name) for name in there] == [True, True, False, False]
 
 
 @pytest.mark.parametrize(
@@ -150,6 +162,15 @@ def test_a_file_that_cannot_be_imported_kills(tree: Path, tmp_path: Path) -> Non
     mutant = Mutant(PATH, 1, Fault.STATEMENT, 0, len(old), old, "import nothing_of_that_name")
     fate, how = fate_of(mutant, tree, clean, 60)
     assert (fate, how.partition(":")[0]) == (Fate.KILLED, "not collected")
+
+
+def test_a_test_whose_parameters_changed_is_asked_for_without_them(
+    tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = "tests/passes/test_bound.py::test_large_values_are_bounded[before]"
+    monkeypatch.setattr("tests.mutation.__main__.stages", lambda *_: [[name]])
+    (mutant,) = (m for m in mutants(tree, PATH) if m.fault is Fault.EXTREMUM)
+    assert fate_of(mutant, tree, tree, 60)[0] is Fate.KILLED
 
 
 def test_a_test_that_fails_without_the_fault_kills_nothing(tree: Path) -> None:

@@ -7,7 +7,7 @@ other layers of the block.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +15,7 @@ import numpy as np
 from perfc.ir.record import record
 
 from ..features.classes.tokenwise import TokenOperation
+from ..features.rows import Protocol, Rows
 from . import MODEL
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from ..features.classes import Array
 
 HALF_BYTES = 2
+COMPUTED = "bf16"
+"""What f16 stands for: one unit multiplies both at one rate, and nearly all other rows are bf16."""
 SHARDS, IN_BLOCK = "shards", "in_block"
 """Columns that are no parameters of a class."""
 LLAMA_3_8B, LLAMA_3_70B = "Llama 3 8B", "Llama 3 70B"
@@ -99,40 +102,61 @@ def moved(layer: str, e: TokenExtents) -> tuple[TokenOperation, float, float] | 
             return None
 
 
-def token_columns(
-    block: pd.DataFrame,
-    keys: list[str],
+def token_rows(
+    frame: pd.DataFrame,
+    framework: str,
     layer: str,
     tokens: str,
-    extents: Callable[..., TokenExtents | None],
-) -> tuple[dict[str, Array], Array] | None:
-    """Columns of `tokenwise` rows and microseconds of a block's rows that are such layers.
+    extents: Callable[[str, float, pd.DataFrame], TokenExtents | None],
+    target: Callable[[str], str],
+) -> Iterator[Rows]:
+    """Norms, activations, rotations, sums and look-ups of a profile, by device.
 
     Args:
-        block: of one device, with a column ``latency_us``.
-        keys: columns of the model and of how many machines share it.
+        frame: with columns ``device``, ``model``, ``tensor_parallel`` and ``latency_us``.
+        framework: whose kernels they are.
         layer: column of the layer's name.
         tokens: column of their number.
-        extents: from values of ``keys`` and the rows that share them.
+        extents: of a model on one of so many machines, from the rows that share both.
+        target: name of the target of a device.
     """
+    for device, block in frame.groupby("device", observed=True, sort=True):
+        found = _token_columns(block, layer, tokens, extents)
+        if found is not None:
+            columns, latency_us = found
+            yield Rows(
+                "tokenwise", target(str(device)), COMPUTED, Protocol.KERNELS, framework, columns,
+                latency_us * 1e-6,
+            )  # fmt: skip
+
+
+def _token_columns(
+    block: pd.DataFrame,
+    layer: str,
+    tokens: str,
+    extents: Callable[[str, float, pd.DataFrame], TokenExtents | None],
+) -> tuple[dict[str, Array], Array] | None:
+    """Columns of `tokenwise` rows and microseconds of a device's rows that are such layers."""
     parts: list[pd.DataFrame] = []
-    for values, part in block.groupby([*keys, layer], observed=True, sort=True):
-        named: tuple[Hashable, ...] = values if isinstance(values, tuple) else (values,)
-        own = extents(*named[:-1], part)
-        found = None if own is None else moved(str(named[-1]), own)
+    keys = ["model", "tensor_parallel", layer]
+    for values, part in block.groupby(keys, observed=True, sort=True):
+        assert isinstance(values, tuple)
+        model, shards, name = str(values[0]), float(str(values[1])), str(values[2])
+        own = extents(model, shards, part)
+        found = None if own is None else moved(name, own)
         if own is None or found is None:
             continue
         operation, read, written = found
         count = part[tokens].to_numpy(np.float64)
         columns: dict[str, Any] = {
             # a norm of heads takes each for a token
-            "tokens": count * (own.heads if named[-1] == OF_HEADS else 1.0),
+            "tokens": count * (own.heads if name == OF_HEADS else 1.0),
             "read_bytes": HALF_BYTES * read * count,
             "write_bytes": HALF_BYTES * written * count,
             "operation": float(operation),
-            MODEL: number(str(named[0])),
-            SHARDS: float(str(named[1])),
-            IN_BLOCK: in_block(str(named[-1])),
+            MODEL: number(model),
+            SHARDS: shards,
+            IN_BLOCK: in_block(name),
         }
         parts.append(part[["latency_us"]].assign(**columns))
     if not parts:

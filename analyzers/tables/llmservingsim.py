@@ -13,8 +13,15 @@ from perfc.ir.record import frozen
 from ..features.classes.attention import AttentionKernel
 from ..features.rows import Protocol, Rows
 from . import MODEL, Source, read_parquet, target_of
-from .language_models import IN_BLOCK, SHARDS, TokenExtents, in_block, number, token_columns
-from .vidur_mlp import COMPUTED
+from .language_models import (
+    COMPUTED,
+    IN_BLOCK,
+    SHARDS,
+    TokenExtents,
+    in_block,
+    number,
+    token_rows,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -96,7 +103,7 @@ class LlmServingSimAttention(Source):
                 constant[SHARDS] = np.full(len(part), float(str(shards)))
                 yield Rows(
                     name,
-                    target_of(TARGETS.get(str(device), str(device))),
+                    target(str(device)),
                     "bf16",
                     Protocol.KERNELS,
                     "vllm",
@@ -137,7 +144,8 @@ class LlmServingSimLayers(Source):
         import pandas as pd
 
         frame = read_parquet(folder / self.files[0])
-        yield from token_rows(frame[frame["profiler"] != OLD])
+        newer = frame[frame["profiler"] != OLD]
+        yield from token_rows(newer, "vllm", "layer", "x", token_extents, target)
         frame = frame[(frame["x"] <= DENSE) | (frame["x"] % STEP <= 1)]
         keys = ["model", "tensor_parallel", "layer"]
         for device, block in frame.groupby("device", observed=True, sort=True):
@@ -156,7 +164,7 @@ class LlmServingSimLayers(Source):
             columns = {"m" if name == "x" else name: whole[name] for name in names}
             yield Rows(
                 "matmul",
-                target_of(TARGETS.get(str(device), str(device))),
+                target(str(device)),
                 COMPUTED,
                 Protocol.KERNELS,
                 "vllm",
@@ -171,19 +179,12 @@ def times_in_block(part: pd.DataFrame, model: str, layer: str) -> Array:
     return np.where(is_whole, in_block(layer), 0.0)
 
 
-def token_rows(frame: pd.DataFrame) -> Iterator[Rows]:
-    """Norms, activations, rotations and look-ups, by device."""
-    for device, block in frame.groupby("device", observed=True, sort=True):
-        found = token_columns(block, ["model", "tensor_parallel"], "layer", "x", token_extents)
-        if found is not None:
-            target = target_of(TARGETS.get(str(device), str(device)))
-            columns, latency_us = found
-            yield Rows(
-                "tokenwise", target, COMPUTED, Protocol.KERNELS, "vllm", columns, latency_us * 1e-6
-            )
+def target(device: str) -> str:
+    """Name of the target of a device."""
+    return target_of(TARGETS.get(device, device))
 
 
-def token_extents(model: str, shards: int, rows: pd.DataFrame) -> TokenExtents | None:
+def token_extents(model: str, shards: float, rows: pd.DataFrame) -> TokenExtents | None:
     """What a layer of a model has of a token on one of its shards."""
     own = MODELS.get(str(model))
     if own is None:

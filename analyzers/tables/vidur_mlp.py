@@ -8,15 +8,21 @@ from typing import TYPE_CHECKING, ClassVar
 
 from ..features.rows import Protocol, Rows
 from . import MODEL, Source, read_parquet, target_of
-from .language_models import IN_BLOCK, SHARDS, TokenExtents, in_block, number, token_columns
+from .language_models import (
+    COMPUTED,
+    IN_BLOCK,
+    SHARDS,
+    TokenExtents,
+    in_block,
+    number,
+    token_rows,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
 
 TARGETS: Mapping[str, str] = {"a100": "a100-sxm4-80gb", "h100": "h100-sxm5-80gb"}
 """Devices whose names are no target's, or of several."""
-COMPUTED = "bf16"
-"""What f16 stands for: one unit multiplies both at one rate, and nearly all other rows are bf16."""
 
 
 class VidurMlp(Source):
@@ -33,7 +39,10 @@ class VidurMlp(Source):
         """Blocks by device."""
         frame = read_parquet(folder / self.files[0])
         frame = frame[frame["latency_median_us"] > 0]
-        yield from token_rows(frame.assign(latency_us=frame["latency_median_us"]))
+        yield from token_rows(
+            frame.assign(latency_us=frame["latency_median_us"]),
+            "torch", "op", "num_tokens", extents, target,
+        )  # fmt: skip
         frame = frame[frame["gemm_m"].notna()]
         for device, block in frame.groupby("device", observed=True, sort=True):
             shape = {name: block[f"gemm_{name}"].to_numpy(float) for name in ("m", "n", "k")}
@@ -44,7 +53,7 @@ class VidurMlp(Source):
             }
             yield Rows(
                 "matmul",
-                target_of(TARGETS.get(str(device), str(device))),
+                target(str(device)),
                 COMPUTED,
                 Protocol.KERNELS,
                 "torch",
@@ -53,19 +62,12 @@ class VidurMlp(Source):
             )
 
 
-def token_rows(frame: pd.DataFrame) -> Iterator[Rows]:
-    """Norms, activations, rotations, sums and look-ups, by device."""
-    for device, block in frame.groupby("device", observed=True, sort=True):
-        found = token_columns(block, ["model", "tensor_parallel"], "op", "num_tokens", extents)
-        if found is not None:
-            target = target_of(TARGETS.get(str(device), str(device)))
-            columns, latency_us = found
-            yield Rows(
-                "tokenwise", target, COMPUTED, Protocol.KERNELS, "torch", columns, latency_us * 1e-6
-            )
+def target(device: str) -> str:
+    """Name of the target of a device."""
+    return target_of(TARGETS.get(device, device))
 
 
-def extents(model: str, shards: int, rows: pd.DataFrame) -> TokenExtents:
+def extents(model: str, shards: float, rows: pd.DataFrame) -> TokenExtents:
     """What a layer of a model has of a token on one of its shards; the table states it."""
     of_model = rows.iloc[0]
     hidden, queries = float(of_model["n_embd"]), float(of_model["n_head"])

@@ -58,6 +58,11 @@ class Optimizer:
     fused: Step | None = None
     source: str = ""
 
+    @property
+    def state_bytes(self) -> float:
+        """Of the states of one element of a large matrix in 32 bits."""
+        return 4.0 * len(self.states)
+
     def update(
         self, tape: Tape, trained: Sequence[tuple[Value, Value]], how: Implementation
     ) -> tuple[list[Value], list[Value]]:

@@ -11,10 +11,12 @@ from perfc.errors import ParseError
 from perfc.ir.record import record
 from perfc.passes.runtimes import TRAINING_DEFAULT
 
-from ._deployment import DeploymentOptions
+from ._deployment import DeploymentOptions, deployment_options
 from ._document import show_document
 from ._options import names_in
-from ._output import emit
+from ._output import emit, format_options
+from ._parallel import parallel_options
+from ._report import color_option
 
 if TYPE_CHECKING:
     from perfc.report.document import Document
@@ -36,7 +38,12 @@ class StatedStep:
 
 
 def step_options(function: Any) -> Any:
-    """Add what is said of micro-batches, and of whose runs correct the time."""
+    """Add what commands take that tell of training steps on many devices.
+
+    ``function`` gets the options of its deployment and the degrees of parallelism first.
+    """
+    function = format_options("text", "json", "markdown", "html")(color_option(function))
+    function = deployment_options(parallel_options(function))
     function = click.option(
         "--trained-by", default="any", show_default=True, metavar="NAME",
         help="Framework whose published runs correct the time: llm-foundry, megatron, torchtitan …",

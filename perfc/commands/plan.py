@@ -10,11 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ._deployment import DeploymentOptions, deployment_options
+from ._deployment import DeploymentOptions
 from ._examples import examples
-from ._output import format_options
-from ._parallel import parallel_options
-from ._report import color_option
 from ._step import show, stated, step_options
 
 if TYPE_CHECKING:
@@ -39,10 +36,6 @@ FINDINGS = 1
     help="Samples of a step, of all devices.",
 )  # fmt: skip
 @step_options
-@deployment_options
-@parallel_options
-@format_options("text", "json", "markdown", "html")
-@color_option
 def command(
     options: DeploymentOptions, parallel: Parallel, /, model: str, gpus: int, global_batch: int,
     micro_batch: int, trained_by: str, form: str, output: Path | None,

@@ -12,11 +12,8 @@ import click
 
 from perfc.errors import ParseError
 
-from ._deployment import DeploymentOptions, deployment_options
+from ._deployment import DeploymentOptions
 from ._examples import examples
-from ._output import format_options
-from ._parallel import parallel_options
-from ._report import color_option
 from ._step import show, stated, step_options
 
 if TYPE_CHECKING:
@@ -41,10 +38,6 @@ DOCUMENT = ("scale", "perfc.distributed.scale:ScaleView")
 )  # fmt: skip
 @click.option("--strong", is_flag=True, help="As many samples of a step on all numbers of devices.")
 @step_options
-@deployment_options
-@parallel_options
-@format_options("text", "json", "markdown", "html")
-@color_option
 def command(
     options: DeploymentOptions, parallel: Parallel, /, model: str, gpus: str, global_batch: int,
     strong: bool, micro_batch: int, trained_by: str, form: str,

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from perfc.expenses import Offer
 from perfc.expenses.regions import J_PER_KWH
 from perfc.report.document import Cell, Column, Document, Note, Section, Table
-from perfc.report.units import DASH, Unit, plural
+from perfc.report.units import DASH, Unit
+from perfc.report.verdict import Item
 
 from .amounts import figure, mass, span
 from .bills import Costs, Priced
@@ -20,18 +21,22 @@ MOST_OFFERS = 6
 def document(found: Costs) -> Document:
     """The bills, the offers, and what is to be said of both."""
     first = found.rows[0]
-    item, runs = first.row.verdict.throughput, first.bill.runs
     models = dict.fromkeys(r.row.verdict.model for r in found.rows)
-    count = (
-        plural(round(runs), "run")
-        if found.amounts.runs is not None
-        else f"{runs * item.per_run:,.0f} {item.item.value}"
-    )
-    title = f"{', '.join(models)} · {count} · {way(first.row)} · {first.bill.region.name}"
+    title = f"{', '.join(models)} · {amount(found)} · {way(first.row)} · {first.bill.region.name}"
     bills = Section("cost", "what it comes to", (bills_table(found), *notes(found)))
     offers = offers_table(found)
     more = Section("offers", "what each offer asks", (offers,))
     return Document(title, (bills, more) if offers.rows else (bills,))
+
+
+def amount(found: Costs) -> str:
+    """How much is run: ``450,000 steps``, ``1,000 runs`` or ``8,000,000 images``."""
+    first = found.rows[0]
+    each, runs = first.row.verdict.throughput, first.bill.runs
+    if found.amounts.runs is None and each.item is not Item.RUN:
+        return f"{runs * each.per_run:,.0f} {each.item.value}"
+    count, noun = f"{runs:,.0f}", "run" if first.row.verdict.step is None else "step"
+    return f"{count} {noun}" if count == "1" else f"{count} {noun}s"
 
 
 def bills_table(found: Costs) -> Table:

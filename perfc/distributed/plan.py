@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import product
+from itertools import islice, product
 from typing import ClassVar
 
 from perfc.errors import ModelError, ParseError, PerfcError
@@ -14,7 +14,7 @@ from perfc.parallel import ALONE, Parallel
 from perfc.passes.training.implementation import Policy
 
 from .law import RunLaw
-from .schedules import schedules
+from .schedules import schedule_named, schedules
 from .step import StepCost, cluster_of, step_cost
 from .training import CHECKPOINTINGS, Training
 from .work import Work
@@ -80,22 +80,21 @@ def plan(
         law: what runs take beside kernels and links.
 
     Raises:
-        ParseError: no number of devices.
+        ParseError: no number of devices, or no such schedule.
         ModelError: nothing divides so; says what the first setting met.
     """
     if not 1 <= gpus <= 1 << 16:
         raise ParseError(f"{gpus} devices", where="--gpus", hint="1 to 65536")
+    schedule_named(fixed.schedule)
     found: list[StepCost] = []
     failed: PerfcError | None = None
-    for parallel in divisions(work, gpus, training.seq, fixed):
-        for samples, again in product(micro_batches, checkpointings):
-            setting = replace(training, micro_batch=samples, checkpointing=again)
-            try:
-                found.append(step_cost(work, parallel, setting, law=law))
-            except PerfcError as error:
-                failed = failed or error
-            if len(found) >= MOST_SETTINGS:
-                break
+    settings = product(divisions(work, gpus, training.seq, fixed), micro_batches, checkpointings)
+    for parallel, samples, again in islice(settings, MOST_SETTINGS):
+        setting = replace(training, micro_batch=samples, checkpointing=again)
+        try:
+            found.append(step_cost(work, parallel, setting, law=law))
+        except PerfcError as error:
+            failed = failed or error
     if not found:
         raise failed or ModelError("nothing divides so", where=work.name)
     held = [c for c in found if c.fits]

@@ -14,8 +14,6 @@ CHECKPOINTINGS = (Policy.NONE, Policy.SELECTIVE, Policy.BLOCK)
 """What a step on many devices may compute again: nothing, what costs little, every layer."""
 MASTER_BYTES = 4.0
 """Of each parameter's copy in 32 bits, as mixed precision keeps it."""
-STATE_BYTES = 4.0
-"""Of each state of a parameter."""
 
 
 @cache
@@ -25,7 +23,7 @@ def state_bytes(name: str) -> float:
     Raises:
         PassError: no such optimiser.
     """
-    return MASTER_BYTES + STATE_BYTES * len(optimizer(name).states)
+    return MASTER_BYTES + optimizer(name).state_bytes
 
 
 @cache
@@ -91,5 +89,5 @@ class Training:
         each = copies * self.micro_batch
         if self.batch % each:
             message = f"{self.batch} samples do not divide into micro-batches of {self.micro_batch}"
-            raise ParseError(f"{message} on {copies} copies", where="--batch")
+            raise ParseError(f"{message} on {copies} copies", where="--global-batch")
         return self.batch // each

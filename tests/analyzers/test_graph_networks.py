@@ -176,7 +176,7 @@ def test_no_slice_follows_from_time() -> None:
 
 
 def test_fine_tuning_takes_a_machine_that_is_twice_as_slow() -> None:
-    made, data = trained("trappm", Budget(0, 120.0, None, 1 / 8)), fold()
+    made, data = trained("trappm:random", Budget(0, 120.0, None, 1 / 8)), fold()
     slow = data.train.of([replace(r, time_s=2 * r.time_s) for r in data.train.rows[:32]])
     before = np.abs(made.predict(slow) / slow.values(Quantity.TIME) - 1).mean()
     made.adapt(slow)

@@ -13,7 +13,7 @@ import pytest
 
 from .projects import BUDGETS, models, put, said
 
-TARGETS = ("a100", "t4", "h100")
+TARGETS = ("a100", "t4")
 STEPS = ("baseline update models/a.onnx", "baseline update", "baseline write")
 
 

@@ -43,7 +43,7 @@ CALLS: Mapping[str, str] = {
     "ncu": "report.csv",
     "ops": "",
     "opt": "model.onnx --passes shapes",
-    "plan": "gpt2 --gpus 8 -t dgx-a100 --seq 256 --global-batch 16",
+    "plan": "gpt2 --gpus 2 -t dgx-a100 --seq 64 --global-batch 2 --micro-batch 1",
     "predict": "model.onnx --target a100",
     "reduce": "model.onnx --node relu",
     "roofline": "a100 --model model.onnx",

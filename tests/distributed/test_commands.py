@@ -45,6 +45,12 @@ def test_five_hundred_settings_of_64_gpus_take_less_than_five_seconds() -> None:
     assert time.process_time() - began < 5.0
 
 
+def test_a_search_ends_after_so_many_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("perfc.distributed.plan.MOST_SETTINGS", 5)
+    found = plan("gpt2", 2, "dgx-a100", batch=4, seq=64)
+    assert 1 <= found.settings <= 5
+
+
 def test_degrees_that_are_given_stay() -> None:
     found = plan(
         "llama-3.1-8b", 16, "dgx-h100", batch=64, seq=4096, parallel={"tp": 4, "zero": 1},

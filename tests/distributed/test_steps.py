@@ -3,18 +3,34 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from perfc.distributed.backward import Split, by_factor
 from perfc.distributed.law import RunLaw
+from perfc.distributed.plan import divisions, pareto
 from perfc.distributed.schedules import Stage, schedule_named, schedules
 from perfc.distributed.step import BUBBLE, COMPUTATION, RECOMPUTATION, step_cost
-from perfc.distributed.training import CHECKPOINTINGS, Training, state_bytes
+from perfc.distributed.training import (
+    CHECKPOINTINGS,
+    MASTER_BYTES,
+    Training,
+    state_bytes,
+    traffic_bytes,
+)
 from perfc.distributed.work import LanguageWork
 from perfc.errors import ModelError, ParseError, PerfcError
 from perfc.frontend.config import precision_of, read_config
+from perfc.ir.op import Kind
+from perfc.ir.ops.elementwise import Add
+from perfc.ir.parse import parse_module
 from perfc.machine import load_machine
 from perfc.parallel import Parallel
+from perfc.passes.manager import Analyses
+from perfc.passes.train import Train
+from perfc.passes.training.optimizer import names
 
 LAW = RunLaw(1.0, 1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
 SMALL = Training(seq=1024, batch=64)
@@ -177,3 +193,81 @@ def test_what_does_not_go_together_is_said(
 def test_ranks_of_experts_go_with_those_of_products() -> None:
     with pytest.raises(ParseError, match="cannot be divided among 3"):
         step_cost(MOE, Parallel(data=4, expert=3), SMALL, law=LAW)
+
+
+@pytest.mark.parametrize("name", names())
+def test_states_weigh_as_much_as_those_of_a_step(name: str) -> None:
+    size = 512
+    text = f"""\
+perfir 1
+module @m
+graph @main(%x: f32[4, {size}]) {{
+  %w = weight : f32[{size}, {size}]
+  %y = matmul(%x, %w) : f32[4, {size}]
+  return %y
+}}
+"""
+    step = Analyses().apply(Train(name, loss="mean"), parse_module(text))
+    kept = [w.type.nbytes for w in step.graph.weights if w.weight.is_state]  # type: ignore[union-attr]
+    each = sum(kept) / size**2
+    assert state_bytes(name) - MASTER_BYTES == pytest.approx(each, abs=0.02)
+    assert traffic_bytes(name) == 4.0 + 2.0 + 2 * state_bytes(name)
+
+
+def test_a_search_divides_by_powers_of_two_up_to_its_bounds() -> None:
+    found = list(divisions(LLAMA, 64, 16384, Parallel()))
+    assert {p.tensor for p in found} == {1, 2, 4, 8}
+    assert {p.context for p in found} == {1, 2, 4, 8, 16}
+    assert {p.pipeline for p in found} == {1, 2, 4, 8, 16}
+    assert all(p.devices == 64 for p in found)
+    assert all(p.sequence == (p.tensor > 1) for p in found)
+    assert {p.zero for p in found if p.data * p.context > 1 and p.pipeline == 1} == {0, 1, 2, 3}
+    assert {p.zero for p in found if p.pipeline > 1} == {0, 1}
+    assert {p.virtual_stages for p in found if p.schedule == "interleaved"} == {2, 4}
+    assert all(p.virtual_stages * p.pipeline <= 16 for p in found)
+    assert {p.schedule for p in found} == {"1f1b", "interleaved", "zero-bubble"}
+    assert {p.context for p in divisions(LLAMA, 64, 16383, Parallel())} == {1}
+    experts = {(p.tensor, p.expert) for p in divisions(MOE, 8, 1024, Parallel(zero=1))}
+    assert experts == {
+        (1, 1), (1, 2), (1, 4), (1, 8), (2, 1), (2, 2), (2, 4), (2, 8), (4, 1), (4, 4), (4, 8),
+        (8, 1), (8, 8),
+    }  # fmt: skip
+    kept = list(divisions(LLAMA, 8, 1024, Parallel(2, 2, zero=1, schedule="zero-bubble")))
+    assert {(p.tensor, p.pipeline, p.data, p.zero) for p in kept} == {(2, 2, 2, 1)}
+    assert {p.schedule for p in kept} == {"zero-bubble"}
+
+
+def test_the_front_has_only_settings_that_no_other_beats() -> None:
+    def cost(time_s: float, nbytes: float) -> Any:
+        return SimpleNamespace(time_s=time_s, memory=SimpleNamespace(total=nbytes))
+
+    found = pareto([cost(*at) for at in ((3, 1), (1, 5), (2, 5), (2, 4), (2, 3), (1, 6), (4, 1))])
+    assert [(c.time_s, c.memory.total) for c in found] == [(1, 5), (2, 3), (3, 1)]
+
+
+def test_memory_of_a_step_by_hand() -> None:
+    cost = step_cost(LLAMA, Parallel(), replace(SMALL, micro_batch=2), law=LAW)
+    m = cost.memory
+    count = m.parameters / 2
+    assert (m.gradients, m.optimizer) == (4 * count, 12 * count)
+    held = m.parameters + m.gradients + m.optimizer + m.activations + m.working
+    assert m.overhead == pytest.approx(1.5 * (1 << 30) + 0.03 * held)
+    assert m.total == pytest.approx(held + m.overhead)
+    # of each of 128,256 scores of 2,048 tokens a gradient in 32 bits, and a layer's input twice
+    assert m.working == pytest.approx(2048 * (128256 * 4 + 2 * 2 * 2048), rel=0.02)
+    assert cost.model_flop == pytest.approx(6 * count * 64 * 1024, rel=0.15)
+    assert cost.mfu == pytest.approx(cost.model_flop / cost.time_s / 989.4e12, rel=1e-3)
+    assert cost.tokens_per_s == pytest.approx(64 * 1024 / cost.time_s)
+
+
+def test_the_backward_pass_of_each_kind_has_its_factor() -> None:
+    def kernel(kind: Kind, op: object = None) -> Any:
+        return SimpleNamespace(kind=kind, anchor=SimpleNamespace(op=op))
+
+    said = {kind: by_factor(kernel(kind), 1.0).input_s for kind in Kind}
+    assert said[Kind.ATTENTION] == pytest.approx(2.5 / 0.87)
+    twice = (Kind.NORMALIZATION, Kind.GATHER, Kind.RECURRENT, Kind.CONV, Kind.MATMUL)
+    assert {said[kind] for kind in twice} == {2.0}
+    assert (said[Kind.SOFTMAX], said[Kind.ELEMENTWISE], said[Kind.POOL]) == (1.5, 1.5, 1.0)
+    assert said[Kind.COLLECTIVE] == 0.0
+    assert by_factor(kernel(Kind.ELEMENTWISE, Add()), 3.0) == Split(3.0, 0.0)

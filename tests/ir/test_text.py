@@ -19,7 +19,7 @@ from perfc.ir.text import print_module
 from perfc.ir.verify import verify
 from tests.strategies import N, fields_of, modules, shuffled
 
-SLOW = settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+SLOW = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 HEAD = "perfir 1\nmodule @m\ndim N in 1..256 = 8\n\n"
 
 EXAMPLE = """\
@@ -214,7 +214,7 @@ def test_a_bad_escape_in_a_symbol_is_an_error_with_its_position() -> None:
         parse_module(HEAD + "dim `\\a b` in 0.. = 1\n" + "graph @main() {\n  return\n}\n")
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(st.data())
 def test_damaged_text_gives_a_module_or_nothing_but_a_parse_error(data: st.DataObject) -> None:
     text = list(EXAMPLE)

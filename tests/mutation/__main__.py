@@ -108,6 +108,10 @@ def fate_of(mutant: Mutant, tree: Path, clean: Path, limit_s: float) -> tuple[Fa
         for stage in stages(clean, mutant.path, mutant.line):
             left_s = deadline_s - spent_s()
             code, out = run_tests(tree, stage, left_s) if left_s > 1 else (None, "")
+            if code == NOT_FOUND:
+                # parameters may read otherwise than when the map was written
+                bare = list(dict.fromkeys(name.partition("[")[0] for name in stage))
+                code, out = run_tests(tree, bare, max(deadline_s - spent_s(), 1.0))
             if code is None:
                 return Fate.LATE, ""
             if code in (PASSED, NOTHING_COLLECTED):

@@ -70,13 +70,39 @@ def mapped(root: Path, path: Path, line: int) -> list[str] | None:
         # the map was written in the repository, of which ``root`` may be a copy
         if Path(name).parts[-len(path.parts) :] == path.parts:
             for number, contexts in data.contexts_by_lineno(name).items():
-                # a test's name, which may have bars of its own, and a bar before its phase
-                tests = {bare(context.rpartition("|")[0]) for context in contexts} - {""}
-                by_line.setdefault(number, set()).update(tests)
+                by_line.setdefault(number, set()).update(asked_for(contexts))
     lines = statement_of(root / path, line) or by_line
     found = {test for number in lines for test in by_line.get(number, ())}
-    known = [name for name in found if (root / name.partition("::")[0]).is_file()]
-    return sorted(known) if by_line else None
+    return sorted(name for name in found if is_there(root, name)) if by_line else None
+
+
+def asked_for(contexts: list[str]) -> set[str]:
+    """Tests of the contexts of a line, which are a test's name, a bar and its phase.
+
+    Where one test of a file alone sets it up, the fixture may be that of them all, so that the
+    whole file is asked for.
+    """
+    # a test's name may have bars of its own
+    pairs = [(bare(name), phase) for name, _, phase in (c.rpartition("|") for c in contexts)]
+    found = {name for name, _ in pairs} - {""}
+    setting = Counter(name.partition("::")[0] for name, phase in pairs if phase == "setup")
+    return found | {file for file, count in setting.items() if count == 1 and file}
+
+
+def is_there(root: Path, name: str) -> bool:
+    """Whether a test that was mapped is still there, or its file where no test is named."""
+    file, _, test = name.partition("::")
+    path = root / file
+    if not path.is_file():
+        return False
+    function = test.partition("[")[0].rpartition("::")[2]
+    return path.suffix != ".py" or not test or f"def {function}(" in text_of(path)
+
+
+@cache
+def text_of(path: Path) -> str:
+    """What a file holds."""
+    return path.read_text(encoding="utf-8")
 
 
 def bare(name: str) -> str:

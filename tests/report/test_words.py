@@ -29,6 +29,7 @@ from perfc.report.document import Amount, Note
 from perfc.report.kernels import CeilingTime
 from perfc.report.memory import bucketed
 from perfc.report.pressure import busy
+from perfc.report.screen import throughput_words
 from perfc.report.summary import fits, total
 from perfc.report.uncertainty import (
     LEAST_SHARE,
@@ -39,7 +40,7 @@ from perfc.report.uncertainty import (
 )
 from perfc.report.uncertainty import unit_of as unit_of_key
 from perfc.report.units import Unit
-from perfc.report.verdict import Item, MemoryNeed, items, throughput
+from perfc.report.verdict import Item, MemoryNeed, Throughput, items, throughput
 
 BYTES = Unit.BYTE
 
@@ -305,3 +306,17 @@ def test_throughput_is_of_the_first_input_that_tells() -> None:
     source.graph.inputs = []
     alone = throughput(report, 2.0)
     assert (alone.item, alone.per_run, alone.per_s) == (Item.RUN, 1, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("per_s", "words"),
+    [
+        (0.126, "0.13"), (5.0, "5.00"), (9.994, "9.99"), (9.996, "10.0"), (99.94, "99.9"),
+        (99.96, "100"), (123.4, "123"), (999.0, "999"), (1234.0, "1,230"), (1236.0, "1,240"),
+        (45678.0, "45,700"), (123456.0, "123,000"), (999_400.0, "999,000"), (1.2e6, "1.20 M"),
+        (1.5e6, "1.50 M"), (2.5e9, "2.50 G"),
+    ],
+)  # fmt: skip
+def test_a_throughput_has_three_digits(per_s: float, words: str) -> None:
+    verdict: Any = SimpleNamespace(throughput=Throughput(Item.IMAGE, 8, per_s))
+    assert throughput_words(verdict) == f"{words} images/s"

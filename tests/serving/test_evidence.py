@@ -12,6 +12,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from perfc.errors import PerfcError
 from perfc.frontend.config import Parallel, WeightFormat
 from perfc.passes.runtimes import Batching
 from perfc.serving.drafts import Speculation
@@ -198,6 +199,33 @@ def test_rates_are_of_the_middle_of_a_run_and_of_all_engines(bare: list[tuple[An
     assert exchanges_s == pytest.approx(0.1 * (kernels_s + prompts_s))
     assert 0 < prompts_s < kernels_s
     assert kernels_s + prompts_s + exchanges_s == pytest.approx(2 * 1.1e-3, rel=0.02)
+
+
+def test_requests_of_a_steady_state_vary_about_the_mean_that_was_stated(
+    bare: list[tuple[Any, ...]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[Any, ...]] = []
+
+    def closed_loop(*sizes: int, **how: Any) -> None:
+        asked.append((*sizes, how["count"], how["spread"], how["is_staggered"]))
+        raise PerfcError("asked")
+
+    monkeypatch.setattr(replay, "closed_loop", closed_loop)
+    rates = {Quantity.TOKENS_PER_S: 1.0}
+    samples(row(source=tables.ML_ENERGY, measured=rates))
+    samples(row(concurrency=300, measured=rates))
+    samples(row(concurrency=301))
+    # lengths from 40 % of the longest on: 143 and 16 tokens have means of 100 and 11
+    assert asked == [
+        (4, 143, 16, 16, 0.6, True), (300, 100, 11, 1200, 0.0, True),
+        (301, 100, 11, 903, 0.0, False),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 4, 8, 16, 32, 64])
+def test_powers_of_two_share_heads(ranks: int, bare: list[tuple[Any, ...]]) -> None:
+    answered(row(prefill=(ranks, 1, 1), measured={Quantity.TTFT_S: 0.4}))
+    assert bare[-1][4] == Parallel(ranks, 1, 1, 1)
 
 
 def test_without_users_there_are_as_many_as_the_memory_holds(

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,7 +26,12 @@ from perfc.serving.trees.folds import LeftOut, folds_of  # noqa: E402
 from perfc.serving.trees.graph_network import GraphNetwork  # noqa: E402
 from perfc.serving.trees.hardware import HARDWARE, hardware_of  # noqa: E402
 from perfc.serving.trees.kernel_sum import KernelSum  # noqa: E402
-from perfc.serving.trees.model_features import MODEL, model_features  # noqa: E402
+from perfc.serving.trees.model_features import (  # noqa: E402
+    METHODS,
+    MODEL,
+    QUANTISATIONS,
+    model_features,
+)
 from perfc.serving.trees.rows import (  # noqa: E402
     COLUMNS,
     Target,
@@ -32,7 +39,7 @@ from perfc.serving.trees.rows import (  # noqa: E402
     features_of,
     version_number,
 )
-from perfc.serving.trees.scores import score  # noqa: E402
+from perfc.serving.trees.scores import left_out, score, scores_of  # noqa: E402
 
 FEW = Settings(0.3, 3, 1.0, 20)
 LAW = HostLaw(kernels=1.3, step_s=0.004, sequence_s=5e-5)
@@ -73,6 +80,23 @@ def test_table_6_3_has_14_features_of_a_model_from_its_configuration() -> None:
     assert found["TM_mem"] < twice["TM_mem"] < 2 * found["TM_mem"], "weights are stored once"
     assert twice["TN"] == found["TN"] > 0
     assert found["TE"] > found["TN"]
+
+
+def test_formats_of_weights_and_what_nobody_says_are_features_of_a_model() -> None:
+    def said(name: str, batch: float = 8, weights: str = "") -> dict[str, float]:
+        values = model_features(read_config(name), batch, 32, weights)
+        return dict(zip(MODEL, values, strict=True))
+
+    column = MODEL[2]
+    for method in METHODS:
+        assert said("opt-125m", weights=method)[column] == QUANTISATIONS.index(method)
+    published = said("opt-125m")[column]
+    assert published == QUANTISATIONS.index("half")
+    assert said("opt-125m", weights="f8")[column] != published
+    alone, unknown = said("opt-125m", 1), said("opt-125m", math.nan)
+    assert math.isnan(unknown["BS"])
+    assert unknown["TM"] == alone["TM"], "counts are those of one prompt"
+    assert said("mamba-130m")["NAH"] == 0
 
 
 def test_table_6_3_has_20_features_of_a_machine_and_no_zero_for_what_nobody_states() -> None:
@@ -147,6 +171,35 @@ def test_a_score_counts_what_has_no_answer(rows: list[TreeRow]) -> None:
     assert (found.count, found.unanswered) == (len(rows) - 1, 1)
     assert found.mape == pytest.approx(0.1)
     assert found.tau == pytest.approx(1.0)
+
+
+class Taught:
+    """Predicts the number of rows that it was taught."""
+
+    def fit(self, rows: list[TreeRow], kind: LeftOut) -> None:
+        assert kind is LeftOut.MODEL
+        self.models = {row.model for row in rows}
+        self.count = len(rows)
+
+    def predict(self, rows: list[TreeRow]) -> np.ndarray:
+        assert not self.models & {row.model for row in rows}
+        return np.full(len(rows), float(self.count))
+
+
+def test_each_row_is_predicted_by_a_training_without_its_fold(rows: list[TreeRow]) -> None:
+    told: list[str] = []
+    made: Any = Taught
+    found, seconds = left_out(rows, made, LeftOut.MODEL, told.append)
+    assert found.tolist() == [24.0] * len(rows)
+    assert told == [f"{rows[0].target.value}, unseen model: {seconds:.0f} s"]
+    mixed = [replace(r, source="other") if i % 2 else r for i, r in enumerate(rows)]
+    scores = list(scores_of(mixed, "x", made, LeftOut.MODEL))
+    assert [(s.source, s.count) for s in scores] == [
+        ("aic_serving", 16), ("other", 16), ("all tables", 32)
+    ]  # fmt: skip
+    assert [s.source for s in scores_of(rows, "x", made, LeftOut.MODEL)] == ["aic_serving"]
+    one_model = [r for r in rows if r.model == MODELS[0]]
+    assert np.isnan(left_out(one_model, made, LeftOut.MODEL)[0]).all(), "nothing to learn from"
 
 
 def test_trees_are_written_and_read_back_alike(rows: list[TreeRow], tmp_path: Path) -> None:

@@ -26,6 +26,11 @@ WHOLE = (Step("_foreach_lerp_", "vg", "v", alu=4), Step("_foreach_addcdiv_", "pg
 class Factored(Optimizer):
     """Matrices with means of rows and columns, vectors with every element's."""
 
+    @property
+    def state_bytes(self) -> float:
+        """Nothing: means of rows and columns are few."""
+        return 0.0
+
     def update(
         self, tape: Tape, trained: Sequence[tuple[Value, Value]], how: Implementation
     ) -> tuple[list[Value], list[Value]]:

@@ -23,6 +23,11 @@ LEAST_ELEMENTS = 4096
 class Blockwise(Optimizer):
     """One kernel a tensor, with quantised states."""
 
+    @property
+    def state_bytes(self) -> float:
+        """Of both means, and of the scales of their blocks."""
+        return 2 * (1 + 4 / BLOCK)
+
     def update(
         self, tape: Tape, trained: Sequence[tuple[Value, Value]], how: Implementation
     ) -> tuple[list[Value], list[Value]]:

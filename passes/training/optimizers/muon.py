@@ -26,6 +26,11 @@ STEP = (Step("_foreach_mul_", "p", "p"), Step("_foreach_add_", "pu", "p", alu=2)
 class Orthogonal(Optimizer):
     """Matrices with one state, the rest with those of AdamW."""
 
+    @property
+    def state_bytes(self) -> float:
+        """Of the momentum."""
+        return 4.0
+
     def update(
         self, tape: Tape, trained: Sequence[tuple[Value, Value]], how: Implementation
     ) -> tuple[list[Value], list[Value]]:

@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
+from perfc.expenses.regions import J_PER_KWH
+
 from ..source import FetchError, PublicSource, entry, files_in, number, pandas, read_json
 
 if TYPE_CHECKING:
@@ -18,7 +20,6 @@ if TYPE_CHECKING:
 
 FOLDER = "ecnas/vendors/ec_nasbench/nasbench/data"
 SPACES = ("4V9E", "5V9E")
-J_PER_KWH = 3.6e6
 
 
 class EcNas(PublicSource):

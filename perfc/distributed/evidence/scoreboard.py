@@ -77,7 +77,8 @@ def _scaling(found: Scoreboard) -> Section:
         for s in found.scaling
     )  # fmt: skip
     points = [abs(s.predicted - s.measured) * 100 for s in found.scaling]
-    near = sum(p <= 4 for p in points)
+    # as the table rounds them
+    near = sum(round(p, 1) <= 4 for p in points)
     words = f"{near} of {len(points)} within 4 points" if points else "no rows"
     average = f", {sum(points) / len(points):.1f} on average" if points else ""
     note = Note(f"Tokens a second of each GPU over those of eight: {words}{average}.")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from perfc.frontend.attributes import build
 from perfc.ir.cost import Work
 from perfc.ir.dim import Dim, symbol
@@ -108,3 +110,21 @@ def test_a_gradient_has_the_shape_of_what_it_is_for_and_no_known_work() -> None:
     ins = (of(DType.F32, 3), of(DType.F32, N), of(DType.F32, 5))
     assert op.infer(ins) == (TensorType(DType.F32, (3,)), TensorType(DType.F32, (N,)))
     assert op.work(ins, ()) is None
+
+
+@pytest.mark.parametrize(
+    ("children", "least"),
+    [
+        ([()], 0),
+        ([(1, 2), (), ()], 1),
+        ([(1, 2), (3, 4), (5, 6), (), (), (), ()], 2),
+        ([(1, 2), (), (3, 4), (), (), (6, 7), (), ()], 2),
+        # a leaf below two nodes is as near as the nearer of them
+        ([(1, 2), (2,), ()], 1),
+        # a circle, and a child that is no node, end nowhere
+        ([(1,), (2,), (1,)], 0),
+        ([(9,)], 0),
+    ],
+)
+def test_the_shortest_way_down_every_tree(children: list[tuple[int, ...]], least: int) -> None:
+    assert fewest_comparisons(children) == least
