@@ -53,7 +53,8 @@ MAPPING = {
 """Classes of kernels that write an element for each that they read; a gather is a look-up."""
 ROWWISE = {Kind.SOFTMAX: "softmax", Kind.NORMALIZATION: "normalization"}
 STREAMING = frozenset({Kind.REDUCTION, Kind.POOL})
-"""Kernels of which no rows are published; they stream their operands once, as pointwise ones do."""
+"""Kernels of which no rows are published; they stream their operands once, as pointwise ones do.
+So do gradients of normalisations and softmax, which read more than the forward kernels do."""
 
 
 class Lowered(NamedTuple):
@@ -91,6 +92,8 @@ def lower(bound: KernelBound, env: Mapping[str, int]) -> Lowered | None:
             return _mixed_attention(problem, bound, env)
         case Experts() as problem:
             return _experts(problem, bound, env)
+        case Rows() if bound.is_gradient:
+            return _streaming(bound, env)
         case Rows() as problem if kind in ROWWISE:
             return _rowwise(problem, bound, env)
         case Collective() as problem:
@@ -366,7 +369,10 @@ def _streaming(bound: KernelBound, env: Mapping[str, int]) -> Lowered | None:
     extents = shape(kernel.anchor.inputs[0] if kernel.anchor.inputs else None, env)
     if extents is None or not math.prod(extents):
         return None
-    parameters = {"operands": 1.0, "tensor_operands": 1.0, **_stream(bound, math.prod(extents))}
+    numel = math.prod(extents)
+    whole = [v for v in kernel.reads if math.prod(shape(v, env) or (0,)) >= numel]
+    operands = float(len(whole)) if bound.is_gradient else 1.0
+    parameters = {"operands": operands, "tensor_operands": operands, **_stream(bound, numel)}
     return Lowered("elementwise", stored_type(kernel.writes[0]), parameters)
 
 

@@ -177,21 +177,22 @@ def parts(node: Node, users: Users, tape: Tape) -> dict[Node, list[Node]]:
     places = [known(reader.inputs, 1) for reader in readers]
     at = [p.item for p in places if p is not None]
     type_ = sequence.type
-    if x is None or not isinstance(type_, SequenceType) or not type_.items:
+    if x is None or not isinstance(type_, SequenceType) or not isinstance(type_.length, int):
         return {}
+    items = type_.items or (type_.elem,) * type_.length
     is_plain = all(isinstance(r.op, SequenceAt) for r in readers) and len(at) == len(readers)
-    if not is_plain or len(type_.items) != type_.length or not isinstance(node.op, SplitToSequence):
+    if not is_plain or len(items) != type_.length or not isinstance(node.op, SplitToSequence):
         return {}
     axis = normal_axis(node.op.axis, len(shape_of(x)))
-    keeps = len(shape_of(x)) == len(_shape(type_.items[0]))
-    sizes = tuple(_shape(t)[axis] if keeps else 1 for t in type_.items)
+    keeps = len(shape_of(x)) == len(_shape(items[0]))
+    sizes = tuple(_shape(t)[axis] if keeps else 1 for t in items)
     own = shape_of(x)
     made = [
         Value(
             tape.fresh(f"{sequence.name}.{i}"),
             TensorType(_dtype(t), (*own[:axis], size, *own[axis + 1 :])),
         )
-        for i, (t, size) in enumerate(zip(type_.items, sizes, strict=True))
+        for i, (t, size) in enumerate(zip(items, sizes, strict=True))
     ]
     loc = Loc(node.name, "Split")
     split = Node(Split(axis=axis), (x, tape.ints(sizes)), tuple(made), (), loc)

@@ -223,3 +223,23 @@ def test_gelu_whose_cube_is_factored_out_keeps_its_operand_alone() -> None:
     compared(gelu("%x"), "tanh")
     other = step(gelu("%b"))
     assert "tanh" in [n.op.mnemonic for n in other.graph.nodes]
+
+
+def test_equal_parts_of_a_sequence_are_parts() -> None:
+    text = graph(
+        "%w = weight : f32[4, 6]",
+        "%size = weight {constant=true} : i64[] = 2",
+        "%first = weight {constant=true} : i64[] = 0",
+        "%last = weight {constant=true} : i64[] = 2",
+        "%c = matmul(%x, %w) : f32[3, 6]",
+        "%s = split_to_sequence(%c, %size) {axis=1} : seq<f32[3, 2]; 3>",
+        "%a = sequence_at(%s, %first) : f32[3, 2]",
+        "%b = sequence_at(%s, %last) : f32[3, 2]",
+        "%y = mul(%a, %b) : f32[3, 2]",
+        "return %y",
+        ins="%x: f32[3, 4]",
+    )
+    found = step(text)
+    assert "split" in [n.op.mnemonic for n in found.graph.nodes]
+    assert not any("sequence" in n.op.mnemonic for n in found.graph.nodes)
+    assert len(numbers(found)) == 2

@@ -77,6 +77,27 @@ def test_a_step_holds_what_pytorch_would(mlp: str) -> None:
     assert found.allocator == CudaCaching.title
 
 
+def test_gradients_of_transposed_matrices_stay_too(tmp_path: Path) -> None:
+    weight = numpy_helper.from_array(np.ones((Y, A), np.float32), "w")
+    graph = helper.make_graph(
+        [
+            helper.make_node("Transpose", ["w"], ["t"], perm=[1, 0]),
+            helper.make_node("MatMul", ["x", "t"], ["y"]),
+        ],
+        "linear",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["batch", A])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["batch", Y])],
+        [weight],
+    )
+    path = tmp_path / "linear.onnx"
+    opsets = [helper.make_opsetid("", 20)]
+    save(helper.make_model(graph, opset_imports=opsets, ir_version=10), path)
+    report = trained(str(path))
+    table = table_of(report)
+    last = max(i for i, p in enumerate(table.phases) if p is Phase.OPTIMIZER)
+    assert table.live(report.env)[last][Role.GRADIENT] == 4 * A * Y
+
+
 def test_a_fused_update_has_no_temporaries(mlp: str) -> None:
     usual, fused = footprint(trained(mlp)), footprint(trained(mlp, update="fused"))
     assert fused.live_bytes < usual.live_bytes
