@@ -53,8 +53,7 @@ MAPPING = {
 """Classes of kernels that write an element for each that they read; a gather is a look-up."""
 ROWWISE = {Kind.SOFTMAX: "softmax", Kind.NORMALIZATION: "normalization"}
 STREAMING = frozenset({Kind.REDUCTION, Kind.POOL})
-"""Kernels of which no rows are published; they stream their operands once, as pointwise ones do.
-So do gradients of normalisations and softmax, which read more than the forward kernels do."""
+"""Kernels without published rows; like gradients of rows, they stream their operands once."""
 
 
 class Lowered(NamedTuple):
@@ -114,9 +113,10 @@ def _product(problem: Product, bound: KernelBound, env: Mapping[str, int]) -> Lo
         return None
     parameters = {"m": m, "n": n, "k": k, "batch": batch}
     right = anchor.inputs[1] if len(anchor.inputs) > 1 else None
-    if right is not None and right.weight is not None:
-        # frameworks store the weights of linear layers with the reduced axis last
-        parameters["transposed"] = 1.0
+    shown = [n.inputs[0] for n in bound.kernel.nodes if right in n.results and n is not anchor]
+    right = shown[0] if shown else right
+    if right is not None and right.weight is not None and not bound.is_gradient:
+        parameters["transposed"] = 1.0  # frameworks store linear layers' weights so
     if problem.weight_bits or problem.scale_block:
         parameters["weight_bits"] = float(problem.weight_bits)
         parameters["scale_block"] = float(problem.scale_block)
