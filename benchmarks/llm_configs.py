@@ -22,9 +22,13 @@ from pathlib import Path
 from typing import Any
 
 TOKENS, TARGET = 160, 8
+EDGE = 448
+"""Pixels along an edge of an image where a tower reads any size."""
+NATIVE = ("qwen2_5_vl",)
 TIES_ALWAYS = ("t5", "mt5")
 """transformers 5 shares the head of T5 1.1 with its embedding, though the published weights have
 both: model cards and configurations count them apart."""
+DECODERS = ("CausalLM", "LMHead")
 NARROW = "model.decoder.project_out"
 SCANS = ("MambaMixer", "Mamba2Mixer", "BambaMixer", "FalconH1Mixer", "GatedDeltaNet", "MambaLayer",
          "MambaMixer2", "JambaMambaMixer")  # fmt: skip
@@ -111,7 +115,8 @@ def counted(model: Any, run: Callable[[], Any], rows: int = 1, tokens: int = 1) 
             flop -= total(f"{root}.{name}") - sum(map(total, children))
         if type(module).__name__ == "Llama4TextExperts":
             # it runs every expert on every token, with zeros where it was not chosen
-            spent, chosen = total(f"{root}.{name}"), model.config.num_experts_per_tok
+            config = getattr(model.config, "text_config", model.config)
+            spent, chosen = total(f"{root}.{name}"), config.num_experts_per_tok
             flop -= spent - spent * chosen // module.num_experts
     return flop // 2, result
 
@@ -131,8 +136,11 @@ def theirs(name: str) -> dict[str, int | None]:
     stated = json.loads((FOLDER / f"{name}.json").read_text())
     model = built(stated)
     found: dict[str, int | None] = {"parameters": sum(p.numel() for p in model.parameters())}
-    is_decoder = "CausalLM" in stated["architectures"][0] or "LMHead" in stated["architectures"][0]
-    is_pair = "ConditionalGeneration" in stated["architectures"][0]
+    has_images = "vision_config" in stated and stated["model_type"] != "clip"
+    is_decoder = has_images or any(part in stated["architectures"][0] for part in DECODERS)
+    is_pair = "ConditionalGeneration" in stated["architectures"][0] and not has_images
+    if has_images:
+        found["image_macs"] = image_macs(model, stated)
     feed = inputs_of(stated, TOKENS, TARGET)
     rows = TARGET if is_pair else TOKENS if is_decoder else 1
     if stated["model_type"] in TIES_ALWAYS and stated.get("tie_word_embeddings") is False:
@@ -155,6 +163,41 @@ def theirs(name: str) -> dict[str, int | None]:
     return found
 
 
+def image_macs(model: Any, stated: dict[str, Any]) -> int:
+    """Of one image of the size that the tower has, or of `EDGE` pixels: tower and projector.
+
+    Towers that read any size compute with positions, so that theirs are run, on weights that hold
+    nothing.
+    """
+    import torch
+
+    vision = stated["vision_config"]
+    edge = EDGE if stated["model_type"] in NATIVE else vision["image_size"]
+    along = edge // vision["patch_size"]
+    is_native = stated["model_type"] in NATIVE
+    device = "cpu" if is_native else "meta"
+    if is_native:
+        model.model.visual.to_empty(device=device)
+    if "spatial_patch_size" in vision:
+        # patches come flat; only their grid has numbers
+        width = 3 * vision["temporal_patch_size"] * vision["patch_size"] ** 2
+        feed: dict[str, Any] = {
+            "pixel_values": torch.zeros((along * along, width), device=device),
+            "image_grid_thw": torch.tensor([[1, along, along]]),
+        }
+    else:
+        feed = {"pixel_values": torch.empty((1, 3, edge, edge), device="meta")}
+    reader = getattr(model, "model", model)
+    found = counted(model, lambda: reader.get_image_features(**feed))[0]
+    if stated["model_type"] == "llama4":
+        # its last product is no part of what gives the features
+        tokens = (along * vision["pixel_shuffle_ratio"]) ** 2
+        weight = model.multi_modal_projector.linear_1.weight
+        found += int(tokens) * weight.numel()
+    model.to(device="meta")
+    return found
+
+
 def decode_macs(model: Any, stated: dict[str, Any], result: Any, cache: Any) -> int:
     """Of one further token."""
     import torch
@@ -172,10 +215,11 @@ def decode_macs(model: Any, stated: dict[str, Any], result: Any, cache: Any) -> 
 
 def ours(name: str) -> dict[str, int | None]:
     """The same of perfc's module."""
-    from perfc.frontend.config import Precision, Step, lower, read_config
+    from perfc.frontend.config import Precision, Step, lower, lower_images, read_config
     from perfc.frontend.config.facts import cache_bytes as held
     from perfc.frontend.config.facts import parameters
     from perfc.ir.evaluate import evaluate
+    from perfc.ir.graph import Module
     from perfc.ir.ops.causal_conv import VarlenCausalConvWithState
     from perfc.ir.ops.linear_attention import GatedDeltaNet
     from perfc.ir.ops.state_space import StateSpaceScan
@@ -193,9 +237,9 @@ def ours(name: str) -> dict[str, int | None]:
     if model.decoder is not None and len(model.stacks) == 2:
         sizes["context"] = TARGET
 
-    def macs(step: Step) -> int:
+    def macs(lowered: Module) -> int:
         am = Analyses()
-        module = am.apply(Shapes(), lower(model, step, Precision()))
+        module = am.apply(Shapes(), lowered)
         costs = am.get(Cost(), module).nodes
         inside = (GatedDeltaNet, StateSpaceScan, VarlenCausalConvWithState)
         parts = [
@@ -205,12 +249,15 @@ def ours(name: str) -> dict[str, int | None]:
         return sum(int(evaluate(mac, sizes)) for mac in parts)
 
     found: dict[str, int | None] = {
-        "parameters": parameters(model).resident, "prefill_macs": macs(Step.PREFILL),
+        "parameters": parameters(model).resident,
+        "prefill_macs": macs(lower(model, Step.PREFILL, Precision())),
     }  # fmt: skip
     if model.decoder is not None:
         length = TARGET if len(model.stacks) == 2 else TOKENS
         found["cache_bytes"] = held(model, length, Precision())
-        found["decode_macs"] = macs(Step.DECODE)
+        found["decode_macs"] = macs(lower(model, Step.DECODE, Precision()))
+    if model.tower is not None:
+        found["image_macs"] = macs(lower_images(model, Precision()))
     return found
 
 

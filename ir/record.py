@@ -13,8 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
+from functools import cache
 from operator import attrgetter
-from types import FunctionType
+from types import CodeType, FunctionType
 from typing import Any, TypeVar, cast, dataclass_transform
 
 T = TypeVar("T")
@@ -131,6 +132,42 @@ class _Initializer:
 
 def _initializer(cls: Any) -> FunctionType:
     """``__init__`` of a class, as a dataclass writes it."""
+    init = _plain(cls) or _written(cls)
+    init.__qualname__ = f"{cls.__qualname__}.__init__"
+    init.__annotations__ = {f.name: f.type for f in fields(cls) if f.init}
+    return init
+
+
+def _plain(cls: Any) -> FunctionType | None:
+    """That of a class whose fields are given or have a default, which most classes are.
+
+    What was compiled for another class of as many fields serves with other names: to compile a line
+    anew takes twenty times as long. None for classes with more to do.
+    """
+    declared = fields(cls)
+    is_plain = all(f.init and f.default_factory is MISSING for f in declared)
+    if not is_plain or hasattr(cls, "__post_init__"):
+        return None
+    names = tuple(f.name for f in declared)
+    defaults = tuple(f.default for f in declared if f.default is not MISSING)
+    if any(f.default is MISSING for f in declared[len(declared) - len(defaults) :]):
+        raise TypeError(f"{cls.__name__}: a field without a default follows one that has it")
+    code = _setting(len(names)).replace(co_varnames=("self", *names), co_names=names)
+    return FunctionType(code, {}, "__init__", defaults)
+
+
+@cache
+def _setting(count: int) -> CodeType:
+    """The code of an ``__init__`` that sets so many attributes to as many parameters."""
+    names = [f"_{i}" for i in range(count)]
+    scope: dict[str, Any] = {}
+    body = "; ".join(["pass", *(f"self.{name} = {name}" for name in names)])
+    exec(f"def __init__({', '.join(['self', *names])}): {body}", scope)
+    return cast("FunctionType", scope["__init__"]).__code__
+
+
+def _written(cls: Any) -> FunctionType:
+    """That of any class."""
     names: dict[str, Any] = {"_unset": object()}
     parameters, body = ["self"], ["pass"]
     for f in fields(cls):
@@ -149,10 +186,7 @@ def _initializer(cls: Any) -> FunctionType:
             body.append(f"self.{f.name} = {value}")
     body += ["self.__post_init__()"] if hasattr(cls, "__post_init__") else []
     exec(f"def __init__({', '.join(parameters)}): {'; '.join(body)}", names)
-    init = cast("FunctionType", names["__init__"])
-    init.__qualname__ = f"{cls.__qualname__}.__init__"
-    init.__annotations__ = {f.name: f.type for f in fields(cls) if f.init}
-    return init
+    return cast("FunctionType", names["__init__"])
 
 
 def _nothing(self: object) -> tuple[()]:

@@ -21,6 +21,11 @@ def modules(package: str) -> Iterator[ModuleType]:
 def instances(package: str, of: type[T]) -> Iterator[T]:
     """One of every kind of ``of`` that a module of ``package`` defines, if it is not abstract."""
     for module in modules(package):
-        here = (t for t in vars(module).values() if getattr(t, "__module__", "") == module.__name__)
-        kinds = (t for t in here if isinstance(t, type) and issubclass(t, of))
-        yield from (t() for t in kinds if not getattr(t, "__abstractmethods__", None))
+        yield from instances_in(module, of)
+
+
+def instances_in(module: ModuleType, of: type[T]) -> Iterator[T]:
+    """Those that one module defines."""
+    here = (t for t in vars(module).values() if getattr(t, "__module__", "") == module.__name__)
+    kinds = (t for t in here if isinstance(t, type) and issubclass(t, of))
+    yield from (t() for t in kinds if not getattr(t, "__abstractmethods__", None))

@@ -124,7 +124,7 @@ def check_replaceable(name: str, schema: str, folder: Path, *, overwrite: bool) 
     Raises:
         WeightsError: weights of another schema are there and ``overwrite`` is off.
     """
-    target = folder / f"{name}.toml"
+    target = folder / f"{name}.json"
     if target.exists() and not overwrite:
         present = read_card(target)
         if present.schema != schema:
@@ -135,20 +135,16 @@ def check_replaceable(name: str, schema: str, folder: Path, *, overwrite: bool) 
     return target
 
 
-def read_card(path: Path, *, metrics: bool = True) -> Card:
+def read_card(path: Path) -> Card:
     """The card of a file.
-
-    Args:
-        path: of the card.
-        metrics: whether they are read too, which takes longest.
 
     Raises:
         WeightsError: it cannot be read, or is no card.
     """
     content = bounded_content(path, MAX_CARD_BYTES)
     try:
-        return parse_card(content.decode(), metrics=metrics)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        return parse_card(content.decode())
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise WeightsError(f"no model card: {error}", where=str(path)) from None
 
 
@@ -169,7 +165,7 @@ def class_of(path: Path) -> str:
         WeightsError: it cannot be read, or is no card.
     """
     start = bounded_content(path, MAX_CARD_BYTES)[:HEAD_BYTES].decode(errors="replace")
-    found = re.search(r'^class = "(\w+)"$', start, re.MULTILINE)
+    found = re.search(r'^  "class": "(\w+)",$', start, re.MULTILINE)
     return found[1] if found else read_card(path).class_name
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Any
 
@@ -70,7 +69,7 @@ class Card:
 
 
 def card_text(card: Card, arrays_sha256: str) -> str:
-    """The card as TOML."""
+    """The card as JSON, a value a line."""
     content: dict[str, object] = {
         "name": card.name,
         "class": card.class_name,
@@ -96,22 +95,17 @@ def card_text(card: Card, arrays_sha256: str) -> str:
         "places": card.places,
         "metrics": card.metrics,
     }
-    return "\n".join(_lines(content, ""))
+    return _value(content) + "\n"
 
 
-def parse_card(text: str, *, metrics: bool = True) -> Card:
+def parse_card(text: str) -> Card:
     """Read a card back.
 
-    Args:
-        text: of the file.
-        metrics: whether they are wanted, which are last and the most of it; empty else.
-
     Raises:
-        ValueError: it is no TOML, or says what no card says.
+        ValueError: it is no JSON, or says what no card says.
         KeyError: something is missing.
     """
-    head = text if metrics else text.partition("\n[metrics")[0] + "\n[metrics]\n"
-    tree: dict[str, Any] = tomllib.loads(head)
+    tree: dict[str, Any] = json.loads(text)
     calibration = tree["calibration"]
     kin = tuple((str(a), str(b), str(c)) for a, b, c in tree["kin"])
     names = {
@@ -195,35 +189,15 @@ def _parsed(listed: Sequence[Any], kin: Sequence[tuple[str, str, str]]) -> Imple
     )  # fmt: skip
 
 
-def _lines(table: Mapping[str, object], prefix: str) -> Iterator[str]:
-    """TOML of a table: its values first, then its tables."""
-    for key, value in table.items():
-        if not isinstance(value, Mapping):
-            yield f"{_key(key)} = {_value(value)}"
-    for key, value in table.items():
-        if isinstance(value, Mapping):
-            name = f"{prefix}.{_key(key)}" if prefix else _key(key)
-            yield ""
-            yield f"[{name}]"
-            yield from _lines(value, name)
-
-
-def _key(key: str) -> str:
-    plain = key.replace("_", "").replace("-", "")
-    return key if plain.isascii() and plain.isalnum() else json.dumps(key)
-
-
-def _value(value: object) -> str:
+def _value(value: object, indent: str = "") -> str:
     match value:
-        case bool():
-            return str(value).lower()
-        case str():
-            return json.dumps(value, ensure_ascii=False)
-        case int():
-            return str(value)
-        case float():
+        case Mapping() if value:
+            inner = f"{indent}  "
+            lines = (f"{inner}{json.dumps(k)}: {_value(v, inner)}" for k, v in value.items())
+            return "{\n" + ",\n".join(lines) + f"\n{indent}}}"
+        case float() if math.isfinite(value):
             return f"{value:.9g}"
         case list() | tuple():
             return f"[{', '.join(_value(item) for item in value)}]"
         case _:
-            raise TypeError(f"no TOML for {type(value).__name__}")
+            return json.dumps(value, ensure_ascii=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +21,9 @@ LEAF_STEP = 2.0**-16
 thousand of a time, and whole numbers of two bytes are half of what single precision takes."""
 ROWS = 512
 """Walked at a time: all trees of a forest beside them fit into a cache."""
+NODES = 32_768
+"""Read back at a time, in whole trees: fresh memory for arrays of all nodes takes longer than what
+is computed in it."""
 
 
 @entity
@@ -131,24 +135,21 @@ class Forest:
             raise ValueError("arrays that are no forest")
         if counts.shape != (len(names),) or (counts < 0).any() or int(counts.sum()) != len(cuts):
             raise ValueError("cuts of another number of features")
-        if ((cut < 0) | (cut >= counts[feature[inner]])).any():
+        if (cut < 0).any() or not np.isfinite(cuts).all():
             raise ValueError("a cut that is none")
-        first = np.cumsum(counts) - counts
-        threshold = np.empty(len(feature), np.float32)
-        threshold[~inner] = leaf * LEAF_STEP
-        threshold[inner] = cuts[first[feature[inner]] + cut]
         roots = np.concatenate(([0], np.cumsum(sizes)[:-1])).astype(np.int32)
-        before = np.cumsum(inner, dtype=np.int32) - inner
-        # breadth first, brothers side by side: the n-th inner node's children lie at 2n + 1
-        left = np.repeat(roots + 1 - 2 * before[roots], sizes) + 2 * before
-        inside = np.add.reduceat(inner, roots, dtype=np.int32)
-        behind = left > np.arange(len(feature), dtype=np.int32)
-        if (
-            not bool(np.isfinite(threshold).all())
-            or (2 * inside + 1 != sizes).any()
-            or not bool((behind | ~inner).all())
-        ):
-            raise ValueError("arrays that are no forest")
+        of_feature = np.cumsum(counts) - counts, counts
+        threshold, left = np.empty(len(feature), np.float32), np.empty(len(feature), np.int32)
+        edges = [*dict.fromkeys(np.searchsorted(roots, range(0, len(feature), NODES))), len(sizes)]
+        inner_before = 0
+        for first, last in pairwise(map(int, edges)):
+            start = int(roots[first])
+            part = slice(start, int(roots[last]) if last < len(roots) else len(feature))
+            threshold[part] = _thresholds(
+                feature[part], cut[inner_before:], cuts, leaf[start - inner_before :], of_feature
+            )
+            left[part] = start + _lefts(inner[part], sizes[first:last])
+            inner_before += int(inner[part].sum())
         return cls(names, feature.astype(np.int16), threshold, left, roots, float(base))
 
     @classmethod
@@ -178,6 +179,54 @@ class Forest:
             np.array(roots, np.int32),
             base,
         )
+
+
+def _thresholds(
+    feature: NDArray[Any],
+    cut: NDArray[Any],
+    cuts: NDArray[np.float32],
+    leaf: NDArray[Any],
+    of_feature: tuple[NDArray[Any], NDArray[Any]],
+) -> NDArray[np.float32]:
+    """Of the nodes of some trees: cuts of inner ones, values of leaves.
+
+    Args:
+        feature: of each node; -1 at a leaf.
+        cut: numbers of the cuts of inner nodes, of these and of those behind.
+        cuts: of all features, one after the other.
+        leaf: steps of leaves, of these and of those behind.
+        of_feature: where the cuts of each feature begin, and how many there are.
+
+    Raises:
+        ValueError: a cut that its feature does not have.
+    """
+    inner, ends = np.flatnonzero(feature >= 0), np.flatnonzero(feature < 0)
+    begin, counts = of_feature
+    which, cut = feature.take(inner), cut[: len(inner)]
+    if (cut >= counts.take(which)).any():
+        raise ValueError("a cut that is none")
+    threshold = np.empty(len(feature), np.float32)
+    threshold[inner] = cuts.take(begin.take(which) + cut)
+    threshold[ends] = leaf[: len(ends)] * LEAF_STEP
+    return threshold
+
+
+def _lefts(inner: NDArray[np.bool_], sizes: NDArray[Any]) -> NDArray[np.int32]:
+    """Left child of each node of some trees, the first node counted as 0.
+
+    Breadth first, brothers side by side: the n-th inner node's children lie at 2n + 1.
+
+    Raises:
+        ValueError: trees whose nodes do not hang together.
+    """
+    roots = (np.cumsum(sizes) - sizes).astype(np.int32)
+    before = np.cumsum(inner, dtype=np.int32) - inner
+    left: NDArray[np.int32] = np.repeat(roots + 1 - 2 * before[roots], sizes) + 2 * before
+    inside = np.add.reduceat(inner, roots, dtype=np.int32)
+    behind = left > np.arange(len(inner), dtype=np.int32)
+    if (2 * inside + 1 != sizes).any() or not bool((behind | ~inner).all()):
+        raise ValueError("arrays that are no forest")
+    return left
 
 
 def _steps(leaf: NDArray[np.float32]) -> NDArray[np.signedinteger[Any]]:

@@ -355,12 +355,12 @@ def _stamp(path: Path) -> int:
 
 @cache
 def _listed(folder: Path, stamp: int) -> tuple[Path, ...]:
-    return tuple(sorted(folder.glob("*.toml")))
+    return tuple(sorted(folder.glob("*.json")))
 
 
 @cache
 def _card(path: Path, stamp: int) -> Card:
-    return artefact.read_card(path, metrics=False)
+    return artefact.read_card(path)
 
 
 @cache

@@ -108,6 +108,9 @@ def _product(problem: Product, bound: KernelBound, env: Mapping[str, int]) -> Lo
     batch, m, n, k = (
         float(at(d)) for d in (problem.products, problem.rows, problem.n, problem.k)
     )  # fmt: skip
+    if problem.is_grouped:
+        # groups of unlike sizes count with their mean
+        m = float(at(problem.m)) / max(batch, 1.0)
     mac, anchor = bound.counts.mac, bound.kernel.anchor
     if mac <= 0 or abs(batch * m * n * k - mac) > TOLERANCE * mac:
         return None
@@ -313,8 +316,8 @@ def _rowwise(problem: Rows, bound: KernelBound, env: Mapping[str, int]) -> Lower
     if not rows or not elements:
         return None
     dtype = stored_type(kernel.writes[0]) if kernel.writes else bound.dtype.code
-    parameters = {"rows": rows, "cols": elements / rows, **_tokens(bound, rows)}
-    return Lowered(ROWWISE[kernel.kind], dtype, parameters)
+    row = {"rows": rows, "cols": elements / rows, **_tokens(bound, rows)}
+    return Lowered(ROWWISE[kernel.kind], dtype, row)
 
 
 def _mapping(bound: KernelBound, env: Mapping[str, int]) -> Lowered | None:
@@ -323,19 +326,16 @@ def _mapping(bound: KernelBound, env: Mapping[str, int]) -> Lowered | None:
     extents = shape(kernel.writes[0] if kernel.writes else None, env)
     if extents is None or not math.prod(extents):
         return None
-    numel = math.prod(extents)
-    columns = float(extents[-1]) if extents else 1.0
-    read = [shape(v, env) for v in kernel.reads]
-    whole = [each for each in read if each is not None and math.prod(each) >= numel]
+    numel, columns = math.prod(extents), float(extents[-1]) if extents else 1.0
+    whole = [v for v in kernel.reads if math.prod(shape(v, env) or (0,)) >= numel]
     parameters = {
         "rows": numel / columns,
         "cols": columns,
         "operands": float(len(kernel.reads)),
         "tensor_operands": float(len(whole)),
     }
-    name = MAPPING[kernel.kind]
     parameters |= _stream(bound, numel) | _tokens(bound, numel / columns)
-    return Lowered(name, stored_type(kernel.writes[0]), parameters)
+    return Lowered(MAPPING[kernel.kind], stored_type(kernel.writes[0]), parameters)
 
 
 def _tokens(bound: KernelBound, tokens: float) -> dict[str, float]:
@@ -370,10 +370,10 @@ def _streaming(bound: KernelBound, env: Mapping[str, int]) -> Lowered | None:
     if extents is None or not math.prod(extents):
         return None
     numel = math.prod(extents)
-    whole = [v for v in kernel.reads if math.prod(shape(v, env) or (0,)) >= numel]
-    operands = float(len(whole)) if bound.is_gradient else 1.0
-    parameters = {"operands": operands, "tensor_operands": operands, **_stream(bound, numel)}
-    return Lowered("elementwise", stored_type(kernel.writes[0]), parameters)
+    full = sum(math.prod(shape(v, env) or (0,)) >= numel for v in kernel.reads)
+    operands = dict.fromkeys(("operands", "tensor_operands"), full if bound.is_gradient else 1.0)
+    row = {**operands, **_stream(bound, numel)}
+    return Lowered("elementwise", stored_type(kernel.writes[0]), row)
 
 
 def _stream(bound: KernelBound, numel: int) -> dict[str, float]:

@@ -10,7 +10,7 @@ import numpy as np
 from perfc.errors import PerfcError
 from perfc.ir.record import entity
 
-from .classes import KernelClass, classes
+from .classes import KernelClass, classes, named
 from .rows import Protocol
 from .sheet import Sheet
 
@@ -67,7 +67,7 @@ def class_of(name: str) -> KernelClass:
     Raises:
         KernelError: there is none.
     """
-    found = classes().get(name)
+    found = named(name)
     if found is None:
         raise KernelError(f"no class of kernels {name!r}", hint=f"there are {', '.join(classes())}")
     return found

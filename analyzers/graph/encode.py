@@ -36,13 +36,6 @@ UNREAD = (TensorType(DType.F32, ()),)
 """Stands for the tensors of a graph whose operators read none of each other."""
 
 
-def launch_key(setting: Setting) -> str:
-    """What of a setting changes the launches."""
-    precision = setting.precision
-    stored = "mixed" if precision.is_mixed else "narrow" if precision.bits == 16 else "wide"
-    return f"{setting.runtime}, {stored}"
-
-
 def encode(
     name: str,
     module: Module,
@@ -62,7 +55,7 @@ def encode(
     envs = environments(module, fixed)
     kernels: dict[str, KernelGraph] = {}
     for setting in settings:
-        key = launch_key(setting)
+        key = setting.launch_key
         if key not in kernels:
             kernels[key] = kernel_graph(*launches(module, am, setting, envs))
     return ModelGraph(name, op_graph(module, am, envs), kernels)

@@ -116,7 +116,7 @@ class ModelGraph:
     Args:
         name: unique among the graphs of a data set.
         ops: its operators.
-        kernels: its launches, by `launch_key` of the setting.
+        kernels: its launches, by `Setting.launch_key`.
     """
 
     name: str

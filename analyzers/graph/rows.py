@@ -13,7 +13,6 @@ import numpy as np
 from perfc.ir.record import record
 
 from ..steps.setting import Setting
-from .encode import launch_key
 from .model_graph import KernelGraph, ModelGraph
 
 if TYPE_CHECKING:
@@ -129,7 +128,7 @@ class Measurements:
 
     def kernels(self, row: GraphRow) -> KernelGraph:
         """What the framework launches for a row, and in which order."""
-        return self.graphs[row.graph].kernels[launch_key(row.setting)]
+        return self.graphs[row.graph].kernels[row.setting.launch_key]
 
     def launches(self, row: GraphRow) -> Columns:
         """The launches of a row at its batch."""

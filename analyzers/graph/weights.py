@@ -193,7 +193,7 @@ def read_card(path: Path) -> GraphCard:
         card = GraphCard(**found)
         for *_, framework in card.runs:
             version_of(framework)
-    except (ValueError, TypeError, KeyError) as error:
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
         reason = str(error).removeprefix("GraphCard.__init__() ")
         raise WeightsError(f"no card of a graph predictor: {reason}", where=str(path)) from None
     if card.format != FORMAT:

@@ -103,7 +103,7 @@ def estimate(
     Raises:
         WeightsError: weights that are damaged or of another schema.
     """
-    path = folder / f"{NAME}.toml"
+    path = folder / f"{NAME}.json"
     if execution.machine.kind == "cpu":
         return on_processor(execution, table, deployment, element)
     if execution.module is None or not path.is_file():

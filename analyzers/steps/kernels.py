@@ -172,7 +172,7 @@ def asked(
     """The kernels ``wanted`` that steps know, by element type; nothing without weights."""
     steps = kernels.runtime.known_steps
     mode = MODES[steps] if steps is not None else None
-    path = folder / f"{weights_name(mode)}.toml" if mode is not None else None
+    path = folder / f"{weights_name(mode)}.json" if mode is not None else None
     if path is None or bounds.machine.kind == "cpu" or not wanted or not path.is_file():
         return []
     artefact = _load(path)

@@ -83,7 +83,7 @@ def predict_step(
     Raises:
         WeightsError: no weights of that way of running, or damaged ones.
     """
-    return estimate(_load(folder / f"{weights_name(setting.mode)}.toml"), columns, setting, machine)
+    return estimate(_load(folder / f"{weights_name(setting.mode)}.json"), columns, setting, machine)
 
 
 def predict_module(

@@ -114,6 +114,13 @@ class Setting:
     engine: str = ""
     host_launch_s: float | None = field(default=None, compare=False, repr=False)
 
+    @property
+    def launch_key(self) -> str:
+        """What of it changes the launches."""
+        precision = self.precision
+        stored = "mixed" if precision.is_mixed else "narrow" if precision.bits == 16 else "wide"
+        return f"{self.runtime}, {stored}"
+
     @classmethod
     def of(cls, deployment: Deployment, own: str = "") -> Setting:
         """The way of running whole models that a deployment is, the version aside.

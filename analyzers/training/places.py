@@ -47,7 +47,7 @@ def places_of(card: Card) -> Places:
 def main(arguments: Sequence[str]) -> None:
     """Every card of a folder, by default of those that ship."""
     folder = Path(arguments[0]) if arguments else artefact.SHIPPED
-    for path in sorted(folder.glob("*.toml")):
+    for path in sorted(folder.glob("*.json")):
         card = artefact.read_card(path)
         text = card_text(replace(card, places=places_of(card)), card.arrays_sha256)
         if text != path.read_text(encoding="utf-8"):

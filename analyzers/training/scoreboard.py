@@ -102,7 +102,7 @@ def _text(board: Board) -> Iterator[str]:
 def into_cards(board: Board, folder: Path = SHIPPED) -> None:
     """Write the figures into the cards of the weights they speak of."""
     for experiment, figures in board.items():
-        path = folder / f"{experiment.name}.toml"
+        path = folder / f"{experiment.name}.json"
         if path.exists():
             record(
                 path,

@@ -12,7 +12,6 @@ from perfc.errors import PerfcError
 
 from ..artefacts.forest import Forest
 from ..graph.datasets import sheet
-from ..graph.encode import launch_key
 from ..graph.model_graph import ModelGraph
 from ..graph.predictor import Budget, GraphPredictor, Say
 from ..graph.rows import GraphRow, Measurements, Quantity
@@ -120,7 +119,7 @@ class BoostedTotals(GraphPredictor):
 def totals(graph: ModelGraph, row: GraphRow) -> dict[str, float]:
     """Every total of a row, and the scales ``scale`` and ``mac_scale`` in seconds."""
     setting, machine = row.setting, sheet(row.target)
-    columns = graph.kernels[launch_key(setting)].columns.at(row.batch)
+    columns = graph.kernels[setting.launch_key].columns.at(row.batch)
     whole = graph.ops.whole_at(row.batch)
     amounts, times = columns.amounts, columns.times
     nbytes = amounts["read_bytes"] + amounts["write_bytes"]

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perfc.errors import ModelError
 from perfc.extents import described
-from perfc.ir.op import Kind
-from perfc.ir.ops import mnemonics, operator
 from perfc.ir.record import record
 from perfc.ir.rewrite import with_defaults
 from perfc.ir.types import TensorType
@@ -23,33 +21,24 @@ from perfc.passes.sizes import Sizes
 from ..artefacts.artefact import WeightsError
 from ..estimate.interval import Interval
 from ..graph.datasets import with_floors
-from ..graph.encode import encode_module, launch_key
+from ..graph.encode import encode_module
 from ..graph.rows import GraphRow, Measurements, Quantity
 from ..graph.weights import GraphCard
 from ..runs.host import host_gap
 from ..steps.launch_kind import LaunchKind
 from . import shipped
+from .reach import Extent, reasons
 
 if TYPE_CHECKING:
     from perfc.ir.graph import Module
 
-    from ..graph.model_graph import ModelGraph, OpGraph
+    from ..graph.model_graph import ModelGraph
     from ..graph.predictor import GraphEstimates
     from ..steps.setting import Setting
 
 WIDENING = 2.0
 """Times the half-width (of the logarithm) of what lies outside of what was trained on."""
-FAR_BELOW = 8.0
-"""Times that a run is smaller than the small ones trained on where it is far below them.
-
-A launch of timm's small runs, those of the shortest twentieth, takes 9 to 15 times what its host
-is taken to need (`perfc.analyzers.runs.host`), so that of so many times smaller ones nothing is
-known: hosts limit them, whom no row shows.
-"""
-PLAIN = frozenset({Kind.ELEMENTWISE, Kind.VIEW, Kind.SHAPE})
 KINLESS = "no graph trained on is built like it"
-MOST_NAMED = 5
-"""Operators outside of the vocabulary that are named."""
 
 
 @record
@@ -128,7 +117,7 @@ def estimate(
     numbers = made.estimates(data)
     end = time.perf_counter()
     is_strange = row.target not in found.targets
-    inner = tuple(reasons(found, row, graph.ops, by_launch=made.reads_launches))
+    inner = tuple(reasons(found, row, Extent.of(graph, size), by_launch=made.reads_launches))
     if not inner and bool(numbers.far[0]):
         inner = ("features lie outside of those trained on",)
     outside = (f"nothing was measured on {row.target}", *inner) if is_strange else inner
@@ -156,7 +145,7 @@ def unlike(numbers: GraphEstimates) -> tuple[str, ...]:
 
 def launches_of(graph: ModelGraph, row: GraphRow) -> float:
     """How often a run launches, each cast of a weight counted."""
-    columns = graph.kernels[launch_key(row.setting)].columns.at(row.batch)
+    columns = graph.kernels[row.setting.launch_key].columns.at(row.batch)
     casts = columns.traits["operands"][columns.kind == LaunchKind.WEIGHT_CAST.number]
     return float(columns.times.sum()) + float(casts.sum())
 
@@ -186,17 +175,6 @@ def batch_size(module: Module, batch: int | None, dims: Mapping[str, int]) -> in
     return own
 
 
-def small_batch(card: GraphCard, row: GraphRow, graph: OpGraph) -> int:
-    """The batch of a graph that makes its run as large as the small ones a card was trained on.
-
-    Large images are run in smaller batches, so that what is compared is not the number of examples
-    but the bytes that are alive at once.
-    """
-    alive_bytes = graph.whole_at(row.batch)["peak_bytes"] / row.batch
-    small_bytes = card.small_peak_bytes(row.target, row.setting)
-    return round(small_bytes / alive_bytes) if alive_bytes > 0 else 0
-
-
 def at_sizes(module: Module, batch: int | None, dims: Mapping[str, int]) -> Module:
     """The module typed and checked at the sizes of one run; its batch stays a symbol.
 
@@ -213,34 +191,3 @@ def at_sizes(module: Module, batch: int | None, dims: Mapping[str, int]) -> Modu
     free = tuple(s.name for s in module.symbols if s.name not in dims)
     sized = with_defaults(module, {**dims, **dict.fromkeys(free, size)})
     return Analyses().apply(Sizes(tuple(s.name for s in module.symbols), free), sized)
-
-
-def is_plain(mnemonic: str) -> bool:
-    """Whether operators differ from others of their kind by name alone, as activations do."""
-    return mnemonic in mnemonics() and operator(mnemonic).kind in PLAIN
-
-
-def reasons(card: GraphCard, row: GraphRow, graph: OpGraph, *, by_launch: bool) -> Iterator[str]:
-    """Why a row lies outside of what a card was trained on, its machine apart.
-
-    Args:
-        card: of the weights.
-        row: of the run.
-        graph: that it runs.
-        by_launch: whether operators that differ by name alone are all alike.
-    """
-    operators = graph.ops
-    if row.part not in card.modes:
-        yield f"nothing was measured {row.part}"
-    elif card.runs and row.target in card.targets and not card.covers(row.target, row.setting):
-        yield f"nothing was measured {row.part} in {row.setting.precision.value} on {row.target}"
-    small = small_batch(card, row, graph)
-    if row.batch * FAR_BELOW < small:
-        yield f"batch {row.batch:,} is far below what was measured, batch {small:,} and more"
-    if len(operators) > card.most_operators:
-        yield f"{len(operators):,} operators, the largest trained on has {card.most_operators:,}"
-    strange = sorted(set(operators) - set(card.operators)) if card.operators else []
-    strange = [op for op in strange if not (by_launch and is_plain(op))]
-    if strange:
-        more = ", …" if len(strange) > MOST_NAMED else ""
-        yield f"operators of no graph trained on: {', '.join(strange[:MOST_NAMED])}{more}"

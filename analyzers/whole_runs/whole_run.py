@@ -140,20 +140,30 @@ def under_runtime(
 
 
 def by_graph(
-    table: PredictionTable, source: Module, execution: Execution, deployment: Deployment
+    table: PredictionTable,
+    source: Module,
+    execution: Execution,
+    deployment: Deployment,
+    *,
+    is_bound: bool = False,
 ) -> CandidateRun | None:
     """What a predictor of graphs says whose rows are of such a way of running.
 
     It is not heard where neither the machine nor a run of that kind was measured: both
-    extrapolations together are wider than the sum of the kernels.
+    extrapolations together are wider than the sum of the kernels. Where it is to bound another
+    alone, nobody asks it then: to read its weights takes longer than to predict by them.
     """
     machine = execution.machine
     chosen = by_default(machine, deployment, source)
     if chosen is None:
         return None
+    card, setting, is_own = chosen
+    from .reach import is_surely_far
+
+    if is_bound and not is_own and is_surely_far(execution, card, setting):
+        return None
     from .estimate import KINLESS
 
-    card, setting, is_own = chosen
     run = run_of(source, card, machine, setting, execution.bounds.env)
     is_far = not is_own and len([reason for reason in run.outside if reason != KINLESS]) > 1
     return withheld(replace(whole_run(run), is_own=is_own), FAR if is_far else "")
@@ -309,7 +319,7 @@ def unmerged(
         return None
     how = replace(deployment, runtime=launching, runtime_version="", layout=Layout.CHANNELS_FIRST)
     try:
-        found = by_graph(table, source, execution, how)
+        found = by_graph(table, source, execution, how, is_bound=True)
     except WeightsError:
         raise
     except PerfcError:

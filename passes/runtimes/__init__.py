@@ -67,6 +67,8 @@ class EngineKind:
         reserves_output: whether a request starts only when its whole answer has room.
         source: whose defaults these are.
         attends_jointly: whether prompts and decodes of a step attend in one kernel.
+        adapters: what it calls the number of adapters that a batch may have; "" where it serves no
+            more than one at once.
     """
 
     batching: Batching
@@ -76,6 +78,7 @@ class EngineKind:
     reserves_output: bool
     source: str
     attends_jointly: bool = False
+    adapters: str = ""
 
 
 class Steps(Enum):

@@ -20,6 +20,7 @@ TABLE = replace(
         0.88,
         True,
         "SGLang 0.5, ServerArgs: chunked_prefill_size and mem_fraction_static of large GPUs",
+        adapters="max_loras_per_batch",
     ),
     source="SGLang, sgl-kernel/csrc/elementwise: fused_add_rmsnorm, silu_and_mul; "
     "per_token_quant_fp8 is a kernel of its own; CUDA graphs of decoding steps",

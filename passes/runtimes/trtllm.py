@@ -29,6 +29,7 @@ TABLE = replace(
         0.9,
         True,
         "TensorRT-LLM 1.0, LlmArgs: max_num_tokens, max_batch_size, GUARANTEED_NO_EVICT",
+        adapters="max_loras",
     ),
     source="TensorRT-LLM, cpp/tensorrt_llm/kernels: customAllReduceKernels (all-reduce, residual, "
     "RMS norm and quantisation as one), fusedQKNormRopeKernel; CUDA graphs of decoding steps",

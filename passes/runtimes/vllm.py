@@ -25,6 +25,7 @@ TABLE = Runtime(
         "vLLM 0.19, EngineArgs: OpenAI server on a GPU of 70 GiB and more; flash_attn.py: one call "
         "of flash_attn_varlen_func for all tokens of a step",
         attends_jointly=True,
+        adapters="max_loras",
     ),
     source="vLLM, csrc/layernorm_kernels.cu and activation_kernels.cu: fused_add_rms_norm, "
     "silu_and_mul; compilation/passes/fusion: both with the quantisation behind them; one merged "

@@ -27,7 +27,7 @@ STEP: Mapping[str, tuple[tuple[str, ...], dict[str, Any]]] = {
         "words": "Parameters that are not trained, by patterns of their names; repeatable.",
     }),
     "lora_rank": (("--lora-rank",), {
-        "metavar": "R", "words": "Train factors of this rank beside frozen matrices.",
+        "metavar": "R", "words": "Rank of factors beside frozen matrices, as they are trained.",
     }),
     "lora": (("--lora",), {
         "metavar": "GLOB", "multiple": True, "callback": joined,

@@ -128,7 +128,7 @@ def answered_by_steps(target: str) -> str:
 
     name = load_machine(target).name
     cards = {
-        t.name: SHIPPED / f"{weights_name(MODES[t.known_steps])}.toml"
+        t.name: SHIPPED / f"{weights_name(MODES[t.known_steps])}.json"
         for t in tables()
         if t.known_steps is not None
     }

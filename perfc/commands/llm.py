@@ -14,7 +14,7 @@ import click
 from perfc.errors import ParseError
 from perfc.passes.runtimes import SERVING_DEFAULT
 
-from ._deployment import DeploymentOptions, deployment_options
+from ._deployment import DeploymentOptions, deployment_options, flag_of
 from ._document import show_document
 from ._examples import examples
 from ._options import names_in
@@ -99,6 +99,14 @@ _ENGINE: tuple[tuple[str, dict[str, Any]], ...] = (
                       "help": "Probability that a drafted token is kept, as 0.7."}),
     ("--draft", {"default": "", "metavar": "CONFIG",
                  "help": "Model that drafts; by default the model's own layer, as DeepSeek's."}),
+    ("--images", {"type": click.IntRange(0), "default": 0,
+                  "help": "Of each prompt, whose tokens come beside --isl."}),
+    ("--image-size", {"type": click.IntRange(0), "default": 0,
+                      "help": "Pixels along an edge; the size of the tower by default."}),
+    ("--sampling", {"type": click.Choice(["greedy", "random", "top-p"]), "default": None,
+                    "help": "Count the kernels that choose the next token so."}),
+    ("--loras", {"type": click.IntRange(0), "default": 0,
+                 "help": "Adapters of --lora-rank in memory, which one batch may mix."}),
     ("--max-num-seqs", {"type": click.IntRange(1), "help": "Under way; the runtime's default."}),
     ("--token-budget", {"type": click.IntRange(1), "help": "Of a step; the runtime's default."}),
     ("--utilization", {"type": click.FloatRange(0.05, 1.0),
@@ -141,6 +149,7 @@ def serve(
     /,
     model: str,
     grid: str,
+    sampling: str | None,
     form: str,
     output: Path | None,
     **load: Any,
@@ -158,7 +167,8 @@ def serve(
     report = llm(
         model, target, runtime=runtime, dtype=stated(options, "dtype", ""),
         runtime_version=stated(options, "runtime_version", ""), prices=prices(options),
-        grid=region_named(grid, "--grid"), parallel=parallel, has_parts=True, **load,
+        grid=region_named(grid, "--grid"), parallel=parallel, has_parts=True,
+        lora_rank=rank_of(options), sampling=sampling or "", **load,
     )  # fmt: skip
     if form == "html":
         from perfc.html.serving_page import serving_page
@@ -224,6 +234,19 @@ def stated(options: DeploymentOptions, field: str, default: str) -> str:
     if found is None:
         found = options.of_file.values.get(field)
     return found if isinstance(found, str) and found else default
+
+
+def rank_of(options: DeploymentOptions) -> int:
+    """Of the adapters that the command line says; a file's is of training.
+
+    Raises:
+        ParseError: it is none.
+    """
+    from perfc.deployment import Deployment
+
+    if options.lora_rank is None:
+        return 0
+    return Deployment().stated({"lora_rank": options.lora_rank}, flag_of).lora_rank
 
 
 def prices(options: DeploymentOptions) -> Prices:

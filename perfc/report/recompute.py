@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from perfc.ir.graph import Phase
@@ -63,12 +62,9 @@ def curve_of(report: Report) -> tuple[CurvePoint, ...]:
 
 def parts(report: Report) -> tuple[list[Node], list[Node], list[Value]]:
     """Forward and backward nodes of the step that keeps everything, and what it trains."""
-    from perfc.api import prepared
-
     recipe = report.deployment.recipe
     assert recipe is not None
-    how = replace(report.deployment, checkpointing=type(report.deployment.checkpointing)("none"))
-    graph = prepared(report.source, how, report.analyses).graph
+    graph = report.keeping_all().graph
     forward = [n for n in graph.nodes if n.loc.phase in FORWARD]
     backward = [n for n in graph.nodes if n.loc.phase is Phase.BACKWARD]
     return forward, backward, [w for w in graph.weights if recipe.is_trained(w)]

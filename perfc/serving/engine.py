@@ -14,6 +14,7 @@ from perfc.passes.runtimes import runtime as table_of
 
 from .drafts import DraftedCost, Speculation
 from .host import HostLaw, law_of
+from .images import ImagedCost, tower_cost
 from .memory import BLOCK_TOKENS, MemoryPlan
 from .scheduler import Limits
 from .step import StepCost
@@ -47,6 +48,7 @@ class Engine:
         law: what its host takes.
         extra_bytes: of memory that others take, or that is taken beyond what perfc knows.
         speculation: how tokens are drafted.
+        images: of each prompt.
     """
 
     model: LanguageModel
@@ -59,6 +61,7 @@ class Engine:
     law: HostLaw
     extra_bytes: float = 0.0
     speculation: Speculation = Speculation()
+    images: int = 0
 
     # an engine is itself alone: its machine's tables have no hash
     __eq__ = object.__eq__
@@ -76,6 +79,7 @@ class Engine:
         *,
         law: HostLaw | None = None,
         speculation: Speculation | None = None,
+        images: int = 0,
         **stated: object,
     ) -> Engine:
         """An engine with the defaults of its runtime, but for what is stated of its kind."""
@@ -84,7 +88,7 @@ class Engine:
         drafts = (speculation or Speculation()).checked()
         return cls(
             model, machine, precision, parallel.checked(), runtime, version, kind, known,
-            speculation=drafts,
+            speculation=drafts, images=images,
         )  # fmt: skip
 
     @cached_property
@@ -94,6 +98,17 @@ class Engine:
         Raises:
             ModelError: the model does not divide so.
         """
+        if not self.images:
+            return self._of_tokens
+        serving = table_of(self.runtime).serving.value
+        tower = tower_cost(
+            self.model, self.precision, self.parallel, self.runtime, str(self.machine.path), serving
+        )
+        return ImagedCost(self._of_tokens, tower, self.images)
+
+    @property
+    def _of_tokens(self) -> StepCost:
+        """Of the language model's part of its steps."""
         drafts = self.speculation
         if not drafts.tokens:
             return self._cost_of(self.model, self.parallel)
@@ -113,8 +128,10 @@ class Engine:
 
     @property
     def launches(self) -> int:
-        """Kernels of a step with prompts, through all stages."""
-        return sum([n * sum(stage.passes.prefill.counts) for stage, n in self.cost.stages])
+        """Kernels of a step with prompts, through all stages, and of the tower before them."""
+        tower = len(self.cost.tower.program.whole) if isinstance(self.cost, ImagedCost) else 0
+        stages = self.cost.stages
+        return tower + sum([n * sum(stage.passes.prefill.counts) for stage, n in stages])
 
     @property
     def ranks(self) -> int:

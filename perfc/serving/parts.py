@@ -13,6 +13,7 @@ from perfc.passes.fuse import Kernel
 
 from .drafts import DraftedCost
 from .engine import Engine
+from .images import ImagedCost
 from .load import Load
 from .program import QUANTITIES, Env, Program, each_alone
 from .scheduler import Chunk
@@ -34,6 +35,11 @@ class Share(Enum):
     """Normalisations, rotations, activations, copies, conversions."""
     HEAD = "head"
     """The product that gives the vocabulary."""
+    SAMPLING = "sampling"
+    """Of the next token, from scores of the vocabulary."""
+    ADAPTERS = "adapters"
+    """What low-rank adapters add to linear layers."""
+    TOWER = "tower of images"
     DRAFTS = "drafts"
     """All that the model which drafts tokens does."""
     EXCHANGES = "exchanges"
@@ -144,6 +150,10 @@ def share_of(kernel: Kernel) -> Share:
     mnemonics = {node.op.mnemonic for node in kernel.nodes}
     if mnemonics & {"moe", "qmoe"}:
         return Share.EXPERTS
+    if "grouped_gemm" in mnemonics:
+        return Share.ADAPTERS
+    if anchor.results[0].name.startswith("sampling."):
+        return Share.SAMPLING
     if kernel.kind is Kind.MATMUL and ".head" in anchor.results[0].name:
         return Share.HEAD
     return SHARES.get(kernel.kind, Share.BETWEEN)
@@ -163,6 +173,11 @@ def parts_of(
     """
     sums: dict[Share, float] = {}
     cost = engine.cost
+    if isinstance(cost, ImagedCost):
+        if not is_decode and not env["past"]:
+            tower = cost.tower.at("time_s", cost.images)
+            sums[Share.TOWER] = tower.kernels + tower.exchanges
+        cost = cost.language
     stages: list[tuple[StageCost, int, Share | None]] = [(s, n, None) for s, n in cost.stages]
     if isinstance(cost, DraftedCost):
         passes = cost.tokens if is_decode else 1

@@ -7,19 +7,28 @@ import os
 from collections.abc import Mapping
 from dataclasses import field, replace
 from functools import lru_cache
-from typing import ClassVar
+from typing import ClassVar, Unpack
 
 from perfc.errors import ModelError, ParseError
 from perfc.expenses import Prices, Region
-from perfc.frontend.config import LanguageModel, precision_of, read_config
+from perfc.frontend.config import (
+    OF_IMAGES,
+    Adapters,
+    LanguageModel,
+    Sampling,
+    precision_of,
+    read_config,
+)
 from perfc.ir.record import record
 from perfc.machine import load_machine
 from perfc.parallel import ALONE, Parallel
 from perfc.passes.runtimes import SERVING_DEFAULT, Batching
 
+from .additions import Additions, with_additions
 from .apart import Prefill, served_apart
 from .drafts import DraftsView, Speculation
 from .engine import Engine
+from .images import ImagesView
 from .load import Load
 from .memory import MemoryPlan
 from .metrics import Latencies, Throughput, latencies, throughput
@@ -88,6 +97,8 @@ class ServingReport:
         gpus: of all engines.
         load: what is asked.
         drafts: of speculative decoding; None without it.
+        adapters: that requests ask for in turn; None without them.
+        images: of each prompt, counted in the load's tokens; None without them.
         memory: of one GPU.
         fits: whether one request of the load can be served at all.
         latencies: what users meet; None where it does not fit.
@@ -112,6 +123,8 @@ class ServingReport:
     gpus: int
     load: Load
     drafts: DraftsView | None
+    adapters: Adapters | None
+    images: ImagesView | None
     memory: MemoryView
     fits: bool
     latencies: Latencies | None = None
@@ -136,11 +149,11 @@ def llm(
     trace: str | os.PathLike[str] = "", spread: float = 0.0, cached_tokens: int = 0,
     requests: int = 0, seed: int = 0, dtype: str = "", kv_dtype: str = "",
     parallel: Parallel | Mapping[str, object] = ALONE, runtime: str = SERVING_DEFAULT,
-    runtime_version: str = "", max_num_seqs: int | None = None,
-    token_budget: int | None = None, utilization: float | None = None, prefill_gpus: int = 0,
-    draft_tokens: int = 0, acceptance: float = 0.0,
-    draft: str | os.PathLike[str] | LanguageModel = "",
+    runtime_version: str = "", max_num_seqs: int | None = None, token_budget: int | None = None,
+    utilization: float | None = None, prefill_gpus: int = 0, draft_tokens: int = 0,
+    acceptance: float = 0.0, draft: str | os.PathLike[str] | LanguageModel = "",
     prices: Prices | None = None, grid: Region | None = None, has_parts: bool = False,
+    **added: Unpack[Additions],
 ) -> ServingReport:  # fmt: skip
     """What it costs to serve a language model; the load is that of `Load`.
 
@@ -172,18 +185,21 @@ def llm(
         prices: of machines; those of target files, and the dated table, by default.
         grid: carbon of electricity; the world's average by default.
         has_parts: whether steps say what their time goes to, which takes a little longer.
+        added: adapters, images and sampling, as `Additions` has them.
 
     Raises:
         PerfcError: the configuration, the target or a number is none, or nothing divides so.
     """
     users = 0 if rate or trace else concurrency
+    model = with_additions(decoder_of(config), runtime, added, has_trace=bool(trace))
+    isl += (images := added.get("images", 0)) * (model.tower.tokens if model.tower else 0)
     load = Load(isl, osl, users, rate, os.fspath(trace), spread, cached_tokens, requests, seed)
     divided = parallel if isinstance(parallel, Parallel) else ALONE.stated(parallel)
     engines = divided.require_serving().data
+    drafts = Speculation(draft_tokens, acceptance, decoder_of(draft) if draft else None)
     engine = _engine(
-        decoder_of(config), str(load_machine(target).path), dtype, kv_dtype,
-        replace(divided, data=1), runtime, runtime_version, max_num_seqs, token_budget,
-        utilization, Speculation(draft_tokens, acceptance, decoder_of(draft) if draft else None),
+        model, str(load_machine(target).path), dtype, kv_dtype, replace(divided, data=1), runtime,
+        runtime_version, max_num_seqs, token_budget, utilization, drafts, images,
     )  # fmt: skip
     found = report_of(engine, load.checked(), engines, prefill_gpus, prices or Prices(), grid)
     return replace(found, steps=with_parts(engine, found.steps, load)) if has_parts else found
@@ -206,11 +222,12 @@ def decoder_of(config: str | os.PathLike[str] | LanguageModel) -> LanguageModel:
 def _engine(
     model: LanguageModel, target: str, dtype: str, cache: str, parallel: Parallel,
     runtime: str, version: str, seqs: int | None, budget: int | None, utilization: float | None,
-    drafts: Speculation,
+    drafts: Speculation, images: int,
 ) -> Engine:  # fmt: skip
     precision = precision_of(model.dtype, model.quantization, dtype, cache)
     return Engine.of(
         model, load_machine(target), precision, parallel, runtime, version, speculation=drafts,
+        images=images,
         max_num_seqs=seqs, token_budget=budget, utilization=utilization,
     )  # fmt: skip
 
@@ -238,7 +255,8 @@ def report_of(
     base = ServingReport(
         engine.model.name, engine.machine.name, engine.runtime, engine.version,
         engine.precision.weights.value, engine.precision.cached.code, engine.parallel, engines,
-        gpus, load, DraftsView.of(engine.speculation, engine.model),
+        gpus, load, DraftsView.of(engine.speculation, engine.model), engine.model.adapters,
+        ImagesView.of(engine.model, engine.images),
         MemoryView.of(plan, isl + osl, parts), plan.fits(isl + osl),
     )  # fmt: skip
     if not base.fits:
@@ -296,7 +314,13 @@ NEAR_BELOW, NEAR_ABOVE = 0.15, 0.25
 def _notes(engine: Engine) -> tuple[str, ...]:
     """What a reader must know."""
     law = engine.law
-    found = [f"{part} is not counted" for part in engine.model.left_out]
+    read = {OF_IMAGES} if engine.images else set()
+    left_out = [part for part in engine.model.left_out if part not in read]
+    found = [f"{part} is not counted" for part in left_out]
+    if engine.model.adapters is not None:
+        found.append("nobody measured adapters: their kernels are told as products of few rows")
+    if engine.model.sampling is Sampling.TOP_P:
+        found.append("nobody measured sorts of a vocabulary: one takes a pass over it at least")
     if law.rows:
         found.append(
             f"host of {engine.runtime} fitted to {law.rows} published runs of "

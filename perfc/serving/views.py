@@ -105,6 +105,14 @@ def _delivered(r: ServingReport) -> Iterator[Fact]:
         d = r.drafts
         kept = f"{d.tokens_per_step:.2f} tokens a step, each kept with {d.acceptance:.0%}"
         yield Fact("drafts", None, f"{d.tokens} by {d.drafter}: {kept}")
+    if r.images is not None:
+        i = r.images
+        tiles = f", {i.tiles} tiles" if i.tiles > 1 else ""
+        size = f"{plural(i.count, 'image')} of {i.edge} × {i.edge} pixels{tiles}"
+        yield Fact("images", None, f"{size}: {i.count * i.tokens} of the tokens in")
+    if r.adapters is not None:
+        a = r.adapters
+        yield Fact("adapters", None, f"{a.count} of rank {a.rank}, asked for in turn")
     for step in r.steps:
         words = f"{step.what}; at best {quantity(step.floor_s, Unit.SECOND)}"
         host = f", {quantity(step.host_s, Unit.SECOND)} of the host" if step.host_s > 0 else ""

@@ -161,6 +161,6 @@ def test_a_sheet_that_is_twice_as_fast_everywhere_is_read_so() -> None:
 
 
 def test_every_shipped_forest_of_kernels_is_asked() -> None:
-    cards = [artefact.read_card(path) for path in artefact.SHIPPED.glob("*.toml")]
+    cards = [artefact.read_card(path) for path in artefact.SHIPPED.glob("*.json")]
     kernels = {card.name for card in cards if card.class_name in classes()}
     assert kernels - {"collective"} == set(EXTENTS)

@@ -121,7 +121,7 @@ def test_blocks_are_thinned_to_so_many_rows_each_once() -> None:
 def test_scores_are_residuals_over_the_spread_of_rows_in_other_turns(tmp_path: Path) -> None:
     """A forest of one leaf expects an error of 0.1, so that a residual of 0.2 scores two."""
     flat_weights.write(tmp_path, "matmul", ("bf16",))
-    spread = artefact.load(tmp_path / "matmul.toml").spread
+    spread = artefact.load(tmp_path / "matmul.json").spread
     count = len(spread.names)
     # categories 0 and 3 of a class of seven
     table = SimpleNamespace(
@@ -206,10 +206,10 @@ def test_figures_are_written_into_the_cards_that_are_there(tmp_path: Path) -> No
     assert one is not None
     board = {experiments()["matmul"]: [one], experiments()["softmax"]: [one]}
     scoreboard.into_cards(board, tmp_path)
-    metrics = artefact.load(tmp_path / "matmul.toml").card.metrics
+    metrics = artefact.load(tmp_path / "matmul.json").card.metrics
     assert metrics == {"fold 0: all": {"rows": 2.0, "mape": 0.3, "median": 0.3, "coverage": 0.5,
                                        "floor_holds": 1.0}}  # fmt: skip
-    assert not (tmp_path / "softmax.toml").exists()
+    assert not (tmp_path / "softmax.json").exists()
     scoreboard.write_plot(board, tmp_path / "errors.svg")
     assert "<svg" in (tmp_path / "errors.svg").read_text()
 

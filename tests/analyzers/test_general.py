@@ -60,4 +60,4 @@ def test_more_trees_than_there_are_is_damage(general: Artefact, tmp_path: Path) 
     card = replace(general.card, general=len(general.factor.roots) + 1)
     artefact.save(replace(general, card=card), tmp_path)
     with pytest.raises(WeightsError, match="more trees"):
-        artefact.load(tmp_path / "matmul.toml")
+        artefact.load(tmp_path / "matmul.json")

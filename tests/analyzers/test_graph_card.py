@@ -12,22 +12,15 @@ import pytest
 
 from perfc.analyzers.artefacts.artefact import WeightsError
 from perfc.analyzers.graph import weights
-from perfc.analyzers.graph.encode import encode_module, launch_key
+from perfc.analyzers.graph.encode import encode_module
 from perfc.analyzers.graph.predictor import predictor
 from perfc.analyzers.graph.rows import GraphRow, Quantity
 from perfc.analyzers.graph.weights import GraphCard, load, read_card, version_of
 from perfc.analyzers.steps.setting import Precision, Setting
 from perfc.analyzers.whole_runs import shipped
 from perfc.analyzers.whole_runs.boosted_totals import totals
-from perfc.analyzers.whole_runs.estimate import (
-    FAR_BELOW,
-    at_sizes,
-    batch_size,
-    is_plain,
-    launches_of,
-    reasons,
-    small_batch,
-)
+from perfc.analyzers.whole_runs.estimate import at_sizes, batch_size, launches_of
+from perfc.analyzers.whole_runs.reach import FAR_BELOW, Extent, is_plain, reasons, small_batch
 from perfc.errors import ModelError, PerfcError
 from perfc.frontend import load as load_model
 
@@ -69,22 +62,9 @@ def test_small_runs_are_those_of_the_machine_else_of_any() -> None:
     assert card(small_peaks=(64e6, 48e6)).small_peak_bytes("rtx3090", AMP) == 0
 
 
-class Ops:
-    """Operators of which so many bytes an image are alive at once."""
-
-    def __init__(self, ops: tuple[str, ...], bytes_of_one: float) -> None:
-        self.ops, self.bytes_of_one = ops, bytes_of_one
-
-    def __len__(self) -> int:
-        return len(self.ops)
-
-    def whole_at(self, batch: float) -> dict[str, float]:
-        return {"peak_bytes": self.bytes_of_one * batch}
-
-
 def said(row: GraphRow, *ops: str, bytes_of_one: float = 1e6, by_launch: bool = False) -> list[str]:
-    graph = cast("Any", Ops(ops, bytes_of_one))
-    return list(reasons(card(), row, graph, by_launch=by_launch))
+    extent = Extent(ops, bytes_of_one * row.batch)
+    return list(reasons(card(), row, extent, by_launch=by_launch))
 
 
 def run(batch: int = 48, target: str = "rtx3090", setting: Setting = AMP) -> GraphRow:
@@ -98,11 +78,10 @@ def test_a_run_like_those_measured_lies_inside() -> None:
 def test_a_batch_is_far_below_where_it_is_eight_times_smaller_than_small_ones() -> None:
     """Small runs hold 48 MB: 48 images of 1 MB; six are an eighth."""
     assert FAR_BELOW == 8.0
-    graph = cast("Any", Ops(("conv",), 1e6))
-    assert small_batch(card(), run(6), graph) == 48
+    assert small_batch(card(), run(6), Extent(("conv",), 6e6)) == 48
     assert said(run(6), "conv") == []
     assert said(run(5), "conv") == ["batch 5 is far below what was measured, batch 48 and more"]
-    assert small_batch(card(), run(6), cast("Any", Ops(("conv",), 0.0))) == 0
+    assert small_batch(card(), run(6), Extent(("conv",), 0.0)) == 0
 
 
 def test_what_was_not_trained_on_is_named() -> None:
@@ -178,7 +157,7 @@ def test_every_cast_of_a_weight_is_a_launch() -> None:
     })()  # fmt: skip
     linear = type("Linear", (), {"at": lambda self, batch: columns})()
     kernels = type("Kernels", (), {"columns": linear})()
-    graph = type("Graph", (), {"kernels": {launch_key(AMP): kernels}})()
+    graph = type("Graph", (), {"kernels": {AMP.launch_key: kernels}})()
     assert launches_of(cast("Any", graph), run()) == 6 + 40
 
 

@@ -12,7 +12,7 @@ from perfc.analyzers.graph.datasets import graph_path, load
 from perfc.analyzers.graph.datasets.spaces import fbnet, nas_bench_101, nas_bench_201
 from perfc.analyzers.graph.datasets.spaces.builder import ArchitectureError
 from perfc.analyzers.graph.datasets.timm import encoded_file
-from perfc.analyzers.graph.encode import encode_module, launch_key
+from perfc.analyzers.graph.encode import encode_module
 from perfc.analyzers.graph.model_graph import ModelGraph
 from perfc.analyzers.graph.schema import Schema
 from perfc.analyzers.graph.store import load_graph, parse_rows, rows_text, save_graph
@@ -63,7 +63,7 @@ def test_edges_go_forward_and_join_all_but_the_first(resnet: ModelGraph) -> None
 
 
 def test_settings_with_other_kernels_have_their_own(resnet: ModelGraph) -> None:
-    eager, compiled = (resnet.kernels[launch_key(Setting(compiled=c))] for c in (False, True))
+    eager, compiled = (resnet.kernels[Setting(compiled=c).launch_key] for c in (False, True))
     assert len(compiled) < len(eager)
     times = eager.columns.at(16)
     assert (times.amounts["mac"] * times.times).sum() == 16 * 4089184256
@@ -74,7 +74,7 @@ def test_f32_moves_twice_the_bytes_of_bf16() -> None:
     wide, narrow = Setting(Precision.F32), Setting(Precision.BF16)
     graph = encode_module("x", module, [wide, narrow])
     totals = [
-        graph.kernels[launch_key(s)].columns.at(32).amounts["read_bytes"].sum()
+        graph.kernels[s.launch_key].columns.at(32).amounts["read_bytes"].sum()
         for s in (wide, narrow)
     ]
     assert totals[0] == 2 * totals[1]

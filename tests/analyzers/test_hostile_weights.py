@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import io
+import json
+import math
 import zipfile
 from dataclasses import replace
 from pathlib import Path
@@ -289,9 +291,9 @@ def test_a_card_speaks_of_no_more_trees_than_there_are(
 def test_a_card_of_another_format_is_not_read(trained: Artefact, tmp_path: Path) -> None:
     path = artefact.save(trained, tmp_path)
     text = path.read_text(encoding="utf-8")
-    assert f"format = {artefact.FORMAT}\n" in text
+    assert f'"format": {artefact.FORMAT},' in text
     for number in (artefact.FORMAT - 1, artefact.FORMAT + 1):
-        path.write_text(text.replace(f"format = {artefact.FORMAT}\n", f"format = {number}\n"))
+        path.write_text(text.replace(f'"format": {artefact.FORMAT},', f'"format": {number},'))
         with pytest.raises(WeightsError, match="this version reads"):
             artefact.load(path)
 
@@ -322,35 +324,38 @@ def test_files_may_be_so_long_and_not_one_byte_longer(
 
 def test_a_file_that_is_not_there_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(WeightsError, match="cannot read: No such file") as caught:
-        artefact.load(tmp_path / "none.toml")
+        artefact.load(tmp_path / "none.json")
     assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
-    ("old", "new"),
+    ("key", "value"),
     [
-        ("levels = [", "levels = [0.5, 0.9] #"),
-        ("levels = [", "levels = [0.0, 0.9] #"),
-        ("levels = [", "levels = [0.1, 0.5] #"),
-        ("levels = [", "levels = [0.1, 1.0] #"),
-        ("unseen = [", "unseen = [-0.1, -1.0, 1.0] #"),
-        ("unseen = [", "unseen = [inf, -1.0, 1.0] #"),
-        ("unseen = [", "unseen = [0.1, 1.0, -1.0] #"),
-        ("unseen = [", "unseen = [0.1, nan, 1.0] #"),
-        ("unseen = [", "unseen = [0.1, 1.0] #"),
-        ("rows = ", "rows = many #"),
-        ('protocols = ["graph"]', 'protocols = ["sundial"]'),
-        ("kin = ", "kin = [[1]] #"),
+        ("calibration levels", [0.5, 0.9]),
+        ("calibration levels", [0.0, 0.9]),
+        ("calibration levels", [0.1, 0.5]),
+        ("calibration levels", [0.1, 1.0]),
+        ("calibration unseen", [-0.1, -1.0, 1.0]),
+        ("calibration unseen", [math.inf, -1.0, 1.0]),
+        ("calibration unseen", [0.1, 1.0, -1.0]),
+        ("calibration unseen", [0.1, math.nan, 1.0]),
+        ("calibration unseen", [0.1, 1.0]),
+        ("rows", "many"),
+        ("protocols", ["sundial"]),
+        ("kin", [[1]]),
     ],
 )
 def test_a_card_that_says_what_no_card_says_is_refused(
-    trained: Artefact, tmp_path: Path, old: str, new: str
+    trained: Artefact, tmp_path: Path, key: str, value: object
 ) -> None:
     path = artefact.save(trained, tmp_path)
-    text = path.read_text(encoding="utf-8")
-    assert old in text
+    card = json.loads(path.read_text(encoding="utf-8"))
     artefact.load(path)
-    path.write_text(text.replace(old, new, 1), encoding="utf-8")
+    *outer, inner = key.split()
+    table = card[outer[0]] if outer else card
+    assert inner in table
+    table[inner] = value
+    path.write_text(json.dumps(card), encoding="utf-8")
     with pytest.raises(WeightsError, match="no model card: ") as caught:
         artefact.load(path)
     assert "\n" not in str(caught.value)

@@ -144,7 +144,10 @@ def test_a_card_keeps_whose_kernels_were_measured(found: Artefact) -> None:
 
 @pytest.mark.parametrize(
     ("right", "wrong"),
-    [('"graph", "one", [16, 0]', '"graph", "nobody", [16, 0]'), ("levels = [0.0", "levels = [0.6")],
+    [
+        ('"graph", "one", [16, 0]', '"graph", "nobody", [16, 0]'),
+        ('"levels": [0.0', '"levels": [0.6'),
+    ],
 )
 def test_a_card_that_contradicts_itself_is_none(found: Artefact, right: str, wrong: str) -> None:
     text = card_text(found.card, "0")
@@ -178,7 +181,7 @@ SHIPPED = {
 @pytest.mark.parametrize("name", SHIPPED)
 def test_weights_that_ship_know_callers_who_name_no_framework(name: str) -> None:
     shape, dtype, target = SHIPPED[name]
-    card = artefact.read_card(artefact.SHIPPED / f"{name}.toml")
+    card = artefact.read_card(artefact.SHIPPED / f"{name}.json")
     assert card.implementations
     calibration = card.calibration
     # a category whose kernels are all of one framework has no levels of its own

@@ -41,7 +41,7 @@ ROW = {"m": np.array([64.0]), "n": np.array([64.0]), "k": np.array([64.0])}
 def flat(tmp_path: Path) -> Artefact:
     """Every kernel takes its scale; spread 0.1, ends one spread away, elsewhere three."""
     flat_weights.write(tmp_path, "matmul", ("bf16",))
-    return artefact.load(tmp_path / "matmul.toml")
+    return artefact.load(tmp_path / "matmul.json")
 
 
 def ask(
@@ -167,7 +167,7 @@ def test_equal_rows_are_asked_once_and_answered_in_their_places() -> None:
 
 def test_weights_are_chosen_by_type_then_protocol_then_machine(tmp_path: Path) -> None:
     flat_weights.write(tmp_path, "matmul", ("bf16",))
-    base = artefact.load(tmp_path / "matmul.toml")
+    base = artefact.load(tmp_path / "matmul.json")
 
     def save(name: str, dtype: str, protocol: Protocol, target: str) -> None:
         place = base.card.places["bf16"]

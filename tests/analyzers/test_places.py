@@ -18,7 +18,7 @@ from perfc.machine import load_machine
 
 from .toy import toy
 
-CARDS = sorted(artefact.SHIPPED.glob("*.toml"))
+CARDS = sorted(artefact.SHIPPED.glob("*.json"))
 
 
 @pytest.mark.parametrize("path", CARDS, ids=lambda p: p.stem)
@@ -33,13 +33,13 @@ def test_shipped_cards_have_the_places_of_todays_sheets(path: Path) -> None:
 def test_a_card_of_other_sheets_is_brought_up_to_date(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = tmp_path / "softmax.toml"
+    path = tmp_path / "softmax.json"
     shutil.copy(artefact.SHIPPED / path.name, path)
     good = path.read_bytes()
     card = artefact.read_card(path)
     stale = {d: tuple(p[:-2] + p[-1:] for p in places) for d, places in card.places.items()}
     path.write_text(card_text(replace(card, places=stale), card.arrays_sha256), encoding="utf-8")
-    for written in ("softmax.toml\n", ""):
+    for written in ("softmax.json\n", ""):
         main([str(tmp_path)])
         assert capsys.readouterr().out == written
         assert path.read_bytes() == good

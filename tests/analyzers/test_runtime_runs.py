@@ -159,7 +159,7 @@ def test_row_of_the_run_stands_beside_its_kernels(runs: list[MeasuredRun]) -> No
 def test_runs_of_another_graph_are_as_slow_as_their_runtime(
     runs: list[MeasuredRun], weights: Path
 ) -> None:
-    found = load(weights / "runs.toml")
+    found = load(weights / "runs.json")
     for run in runs:
         how = run.row.deployment
         made = runtime_runs.estimated(
@@ -203,7 +203,7 @@ def test_networks_are_told_by_what_most_time_goes_to() -> None:
 def test_networks_of_a_kind_nobody_ran_are_pooled_with_their_kernels(
     runs: list[MeasuredRun], weights: Path
 ) -> None:
-    found, run = load(weights / "runs.toml"), runs[0]
+    found, run = load(weights / "runs.json"), runs[0]
     how, machine = run.row.deployment, load_machine(run.row.deployment.target)
     asked = machine, how.runtime, run.stored
     convolved = {**run.table.run, "time_convolution": 0.6, "time_matmul": 0.4}
@@ -353,7 +353,7 @@ def test_few_graphs_teach_nothing(runs: list[MeasuredRun]) -> None:
 
 
 def test_damaged_forest_of_runs_is_an_error(weights: Path) -> None:
-    found = load(weights / "runs.toml")
+    found = load(weights / "runs.json")
     wrong = {**found.more, "residual_sizes": found.more["residual_sizes"] + 1}
     with pytest.raises(WeightsError, match="damaged weights of runs"):
         runtime_runs.residual(replace(found, more=wrong))

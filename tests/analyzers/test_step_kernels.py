@@ -220,7 +220,7 @@ def test_damaged_weights_are_one_line(tmp_path: Path) -> None:
 def test_the_newest_version_of_the_machine_is_taken(weights: Path) -> None:
     from perfc.analyzers.artefacts import artefact
 
-    card = artefact.load(weights / f"{weights_name(Mode.EAGER)}.toml").card
+    card = artefact.load(weights / f"{weights_name(Mode.EAGER)}.json").card
     here = setting_of(card, "f16", compiled=False, target="rtx3090")
     there = setting_of(card, "f16", compiled=False, target="h100")
     assert here is not None

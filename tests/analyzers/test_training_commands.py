@@ -52,8 +52,8 @@ def test_training_writes_a_card_and_arrays(tmp_path: Path) -> None:
     arguments = ("op", "matmul", "--data", str(tmp_path), "--output", str(tmp_path / "out"))
     code, out = run(train, *arguments)
     assert code == 0
-    assert out.strip().endswith("matmul.toml")
-    card = artefact.load(tmp_path / "out" / "matmul.toml").card
+    assert out.strip().endswith("matmul.json")
+    card = artefact.load(tmp_path / "out" / "matmul.json").card
     assert card.rows == 900
     assert set(card.data) == {"aic_gemm.parquet"}
     assert card.targets == ("a100-sxm4-80gb", "b200-sxm-180gb", "h100-sxm5-80gb")
@@ -66,7 +66,7 @@ def test_weights_of_another_schema_stop_it_before_anything_is_trained(
     out = tmp_path / "out"
     arguments = ("op", "matmul", "--data", str(tmp_path), "--output", str(out))
     assert run(train, *arguments)[0] == 0
-    path = out / "matmul.toml"
+    path = out / "matmul.json"
     card = artefact.read_card(path)
     other = replace(card, schema="0" * 16)
     path.write_text(card_text(other, card.arrays_sha256))
@@ -86,7 +86,7 @@ def test_the_scoreboard_is_written_into_the_card(
     write_table(tmp_path / "aic_gemm.parquet")
     out = tmp_path / "out"
     run(train, "op", "matmul", "--data", str(tmp_path), "--output", str(out))
-    path = out / "matmul.toml"
+    path = out / "matmul.json"
     monkeypatch.setattr(scoreboard.into_cards, "__defaults__", (out,))
     _, said = run(evaluate, "matmul", "--data", str(tmp_path), "--output-format", "json", "--cards")
     metrics = artefact.load(path).card.metrics

@@ -116,6 +116,24 @@ def test_objects_are_made_as_those_of_a_dataclass() -> None:
     assert Walk.__init__.__annotations__["start"] == "int"
 
 
+@pytest.mark.parametrize("count", range(12))
+def test_objects_of_any_number_of_fields_keep_each_in_its_place(count: int) -> None:
+    """Code that was compiled for one class serves others of as many fields."""
+    for prefix in ("a", "b"):
+        names = [f"{prefix}{i}" for i in range(count)]
+        defaults = {name: i for i, name in enumerate(names) if 2 * i >= count}
+        made = type("Made", (), {"__annotations__": dict.fromkeys(names, "int"), **defaults})
+        kind = record(made)
+        given = [10 + i for i in range(count - len(defaults))]
+        found = kind(*given)
+        expected = given + list(defaults.values())
+        assert [getattr(found, name) for name in names] == expected
+        assert kind(**dict(zip(names, expected, strict=True))) == found
+        assert list(inspect.signature(kind).parameters) == names
+        with pytest.raises(TypeError, match="positional argument"):
+            kind(*range(count + 1))
+
+
 def test_what_does_not_fit_is_refused_as_by_a_dataclass() -> None:
     with pytest.raises(TypeError, match=r"Peer.__init__\(\) missing 1 required .*'x'") as of_peer:
         Peer()  # type: ignore[call-arg]

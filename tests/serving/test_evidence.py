@@ -17,7 +17,14 @@ from perfc.passes.runtimes import Batching
 from perfc.serving.drafts import Speculation
 from perfc.serving.evidence import Quantity, ServedRow, replay, scoreboard, scores, tables
 from perfc.serving.evidence.checks import Check, card_of, llama_cpp, replays
-from perfc.serving.evidence.learn import is_warm, left_out, model_fold, of_kernels, random_fold
+from perfc.serving.evidence.learn import (
+    is_warm,
+    left_out,
+    model_fold,
+    of_kernels,
+    of_other_hosts,
+    random_fold,
+)
 from perfc.serving.evidence.replay import Sample, Unanswered, samples, spread_of
 from perfc.serving.evidence.scores import Evidence, Score, law_name, scored, trained
 from perfc.serving.host import LEARNED, HostLaw, as_toml
@@ -145,6 +152,32 @@ def test_a_closed_loop_gives_means_of_its_requests(bare: list[tuple[Any, ...]]) 
     assert token[0] == pytest.approx(1e-3)
     assert token[3] == pytest.approx(1)
     assert token[5] == pytest.approx(1)
+
+
+def test_answers_that_are_cut_short_at_first_are_no_requests_of_a_benchmark(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Where prompts come first, 4 users begin behind 4 prompts with 1, 4, 6 and 10 of 11 tokens."""
+
+    class First(Bare):
+        kind = SimpleNamespace(token_budget=64, batching=Batching.PROMPTS_FIRST)
+
+        def limits(self, isl: int, osl: int) -> Limits:
+            return replace(super().limits(isl, osl), batching=Batching.PROMPTS_FIRST)
+
+        def parts(
+            self, quantity: str, chunks: Sequence[Chunk], decodes: int, context: float
+        ) -> Any:
+            spent = 1e-3 * sum(c.tokens for c in chunks) + 1e-3 * decodes
+            return SimpleNamespace(kernels=spent, exchanges=0.0)
+
+    monkeypatch.setattr(replay, "engine_of", lambda *_: First())
+    replay._loop.cache_clear()
+    (found,) = answered(row(runtime="sglang", isl=64, osl=11))
+    replay._loop.cache_clear()
+    # ten steps of four sequences with the prompts of the others among them take 23.2 ms a token,
+    # and less for the last to leave; answers cut short would make it 24.4
+    assert sum(found.amounts[:3]) == pytest.approx(19.75e-3)
 
 
 def test_rates_are_of_the_middle_of_a_run_and_of_all_engines(bare: list[tuple[Any, ...]]) -> None:
@@ -522,6 +555,33 @@ def test_a_model_left_out_is_predicted_by_the_others() -> None:
         assert p == pytest.approx(s.value, rel=0.1)
     few = left_out(given[:6], law_name, model_fold)
     assert few[5] == pytest.approx(given[5].amounts[0]), "too few others: kernels alone"
+
+
+def test_what_rows_of_a_host_do_not_tell_other_hosts_do() -> None:
+    """Rows of one engine have few sequences but for those of the model that is left out."""
+    law = HostLaw(sequence_s=4e-5)
+    many = lawful(law, ("x", "y"), runtime="vllm")
+    few = [s for s in lawful(law, ("a", "b"), runtime="sglang") if s.amounts[5] <= 4]
+    tested = lawful(law, ("c",), runtime="sglang")
+    alone, told = (
+        left_out([*few, *tested], law_name, model_fold),
+        left_out([*few, *tested, *many], law_name, model_fold),
+    )
+    last = len(few) + len(tested) - 1
+    value = tested[-1].value
+    assert abs(told[last] / value - 1) < 0.25 < abs(alone[last] / value - 1)
+    # as it is told where others are handed beside the samples
+    beside = left_out([*few, *tested], law_name, model_fold, [*few, *tested, *many])
+    assert beside[last] == pytest.approx(told[last])
+
+
+def test_hosts_of_benchmarks_tell_nothing_of_servers() -> None:
+    many = lawful(HostLaw(sequence_s=4e-5), ("x", "y"), runtime="vllm", source=tables.ML_ENERGY)
+    own = lawful(HostLaw(), ("a", "b"), runtime="sglang")
+    assert law_name(many[0]) == "vllm-bench"
+    assert of_other_hosts([*many, *own], law_name, "sglang") is None
+    assert of_other_hosts([*many, *own], law_name, "vllm-bench") is None
+    assert of_other_hosts([*own, *many], law_name, "vllm") is not None
 
 
 def test_laws_that_ship_name_their_rows_and_models() -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from perfc.declared import instances
+from perfc.declared import instances, instances_in
 from perfc.ir.record import record
 
 from .. import physics, power_limit
@@ -105,6 +107,19 @@ class KernelClass(ABC):
     def floor_s(self, rows: Columns, dtype: str, sheet: Sheet) -> Array:
         """What no kernel beats."""
         return physics.floor_s(self.amounts(rows, dtype), dtype, sheet)
+
+
+@cache
+def named(name: str) -> KernelClass | None:
+    """The class of that name, which its file has too; None where there is none.
+
+    The others are not imported.
+    """
+    path = f"{__name__}.{name}"
+    if not name.isidentifier() or find_spec(path) is None:
+        return None
+    declared = instances_in(import_module(path), KernelClass)
+    return next((kind for kind in declared if kind.name == name), None)
 
 
 @cache

@@ -191,11 +191,9 @@ def has_target(row: GraphRow, left_out: Counter[tuple[str, str]]) -> bool:
 
 def with_floors(graph: ModelGraph, rows: Sequence[GraphRow]) -> list[GraphRow]:
     """Rows with the sum of what no launch beats."""
-    from ..encode import launch_key
-
     found: list[GraphRow] = []
     for row in rows:
-        columns = graph.kernels[launch_key(row.setting)].columns.at(row.batch)
+        columns = graph.kernels[row.setting.launch_key].columns.at(row.batch)
         floors = floors_s(columns, row.setting, sheet(row.target))
         found.append(replace(row, floor_s=float((floors * columns.times).sum())))
     return found

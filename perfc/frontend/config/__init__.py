@@ -8,11 +8,17 @@ from dataclasses import replace
 from perfc.ir.graph import ModelOrigin, Module
 from perfc.parallel import Parallel as Parallel
 
+from .adapters import adapted as adapted
 from .drafting import token_predictor as token_predictor
 from .drafting import verifying as verifying
+from .images import with_images as with_images
 from .lowering import lower as lower
+from .lowering import lower_images as lower_images
 from .lowering.step import Step as Step
+from .model import OF_IMAGES as OF_IMAGES
+from .model import Adapters as Adapters
 from .model import LanguageModel as LanguageModel
+from .model import Sampling as Sampling
 from .precision import Precision as Precision
 from .precision import WeightFormat as WeightFormat
 from .precision import precision_of as precision_of

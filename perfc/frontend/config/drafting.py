@@ -31,7 +31,15 @@ def token_predictor(model: LanguageModel) -> LanguageModel:
     joined = Mlp(decoder.hidden, Activation.SILU, is_gated=False)
     layers = ((Residual((Branch(joined),)), *decoder.layers[-1]),)
     stack = replace(decoder, name="predictor", layers=layers)
-    return replace(model, name=f"{model.name} predictor", stacks=(stack,), predictors=0)
+    return replace(
+        model,
+        name=f"{model.name} predictor",
+        stacks=(stack,),
+        predictors=0,
+        adapters=None,
+        tower=None,
+        sampling=None,
+    )
 
 
 def verifying(model: LanguageModel, tokens: int) -> LanguageModel:

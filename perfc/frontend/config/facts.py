@@ -10,7 +10,7 @@ from perfc.ir.record import record
 from perfc.ir.types import TensorType
 from perfc.parallel import ALONE, Parallel
 
-from .lowering import lower
+from .lowering import lower, lower_images
 from .lowering.step import Step
 from .model import Attention, DeltaNet, LanguageModel, LatentAttention, Layer, Mamba, Mamba2, mixers
 from .precision import Precision
@@ -22,7 +22,7 @@ class Parameters:
 
     Args:
         resident: all of them.
-        active: those that one token touches: of experts the chosen ones.
+        active: those that one token touches: of experts the chosen ones; all of a tower.
     """
 
     resident: int
@@ -33,8 +33,14 @@ class Parameters:
 def parameters(model: LanguageModel) -> Parameters:
     """Parameters of the whole model, counted on what it is lowered to."""
     module = lower(model, Step.PREFILL, Precision())
-    resident = sum(_elements(v.type) for v in module.graph.weights if _is_parameter(v))
-    return Parameters(resident, resident - _idle(module))
+    resident = _held(module)
+    of_tower = 0 if model.tower is None else _held(lower_images(model, Precision()))
+    return Parameters(resident + of_tower, resident + of_tower - _idle(module))
+
+
+def _held(module: Module) -> int:
+    """Elements of its parameters."""
+    return sum(_elements(v.type) for v in module.graph.weights if _is_parameter(v))
 
 
 def _is_parameter(value: object) -> bool:
@@ -85,7 +91,7 @@ def cache_bytes(
     chunks at most a chunk. Keys of an encoder's output are not counted.
     """
     bits = sum(
-        _cached(m, parallel, model.name) * _held(m, tokens)
+        _cached(m, parallel, model.name) * _kept(m, tokens)
         for layer in layers_of(model, parallel, stage)
         for m in mixers(layer)
     )
@@ -126,7 +132,7 @@ def _cached(m: object, parallel: Parallel, where: str) -> int:
             return 0
 
 
-def _held(m: object, tokens: int) -> int:
+def _kept(m: object, tokens: int) -> int:
     """Tokens of a sequence that a layer keeps."""
     if isinstance(m, Attention) and m.window:
         return min(tokens, m.window - 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import TypeAlias
 
 from perfc.ir.record import record
@@ -22,13 +23,16 @@ from .mixers import (
 )
 
 __all__ = [
+    "OF_IMAGES",
     "Activation",
+    "Adapters",
     "Attention",
     "Branch",
     "DeltaNet",
     "Embedding",
     "Experts",
     "Head",
+    "ImageScaling",
     "LanguageModel",
     "LatentAttention",
     "Layer",
@@ -39,11 +43,15 @@ __all__ = [
     "Norm",
     "NormKind",
     "PatchEmbedding",
+    "Projection",
+    "Projector",
     "QueryKeyNorm",
     "Residual",
+    "Sampling",
     "SoundEmbedding",
     "Stack",
     "TokenEmbedding",
+    "Tower",
     "mixers",
 ]
 
@@ -199,6 +207,105 @@ class Stack:
     is_decoder: bool = False
 
 
+class ImageScaling(Enum):
+    """How large an image is when a tower reads it."""
+
+    FIXED = "one size"
+    TILES = "tiles of one size, and all of it in one more"
+    NATIVE = "its own size"
+
+    __hash__ = object.__hash__
+
+
+@record
+class Projection:
+    """A product that takes tokens of a tower to another width."""
+
+    width: int
+    is_biased: bool = False
+    activation: Activation | None = None
+
+
+@record
+class Projector:
+    """What makes tokens of a language model of patches of an image.
+
+    Args:
+        merge: patches along an edge that become one token.
+        products: in order.
+        is_mean: whether these patches are averaged; else they lie side by side.
+        before: a normalisation of patches.
+        after: one of what they were merged to.
+    """
+
+    merge: int
+    products: tuple[Projection, ...]
+    is_mean: bool = False
+    before: Norm | None = None
+    after: Norm | None = None
+
+
+OF_IMAGES = "the tower of images"
+"""What is left out of a description where nobody asks for images."""
+
+
+@record
+class Tower:
+    """An encoder of images whose tokens a language model reads beside those of text.
+
+    Args:
+        stack: patches and layers, of an image or of a tile.
+        projector: behind them.
+        scaling: how large images become.
+        most: tiles of an image, or patches along an edge of its own size; 0 where any is read.
+        tiles: that the stack reads of one image.
+    """
+
+    stack: Stack
+    projector: Projector
+    scaling: ImageScaling
+    most: int = 0
+    tiles: int = 1
+
+    @property
+    def patches(self) -> PatchEmbedding:
+        """What cuts images."""
+        assert isinstance(self.stack.embedding, PatchEmbedding)
+        return self.stack.embedding
+
+    @property
+    def tokens(self) -> int:
+        """Of one image, as the language model reads it."""
+        edge = self.patches.image // self.patches.patch // self.projector.merge
+        return self.tiles * edge * edge
+
+
+class Sampling(Enum):
+    """How the next token is chosen from scores."""
+
+    GREEDY = "greedy"
+    """The largest."""
+    RANDOM = "random"
+    """Drawn, with a temperature."""
+    TOP_P = "top-p"
+    """Drawn from the likeliest, whose number or share is limited."""
+
+    __hash__ = object.__hash__
+
+
+@record
+class Adapters:
+    """Low-rank adapters of linear layers, arXiv:2106.09685, that a batch reads at once.
+
+    Args:
+        rank: of each; engines keep room for the largest.
+        count: resident, over which the tokens of a step are spread evenly.
+    """
+
+    rank: int
+    count: int
+
+
 @record
 class LanguageModel:
     """A model as its configuration describes it, family-independent.
@@ -215,6 +322,9 @@ class LanguageModel:
         left_out: parts of the configuration that are not part of this description, in words.
         predictors: layers of its own that predict tokens beyond the next; not part of ``stacks``.
         drafted: tokens that a step of decoding verifies for each sequence, beside the next one.
+        adapters: that its decoder is served with; None for none.
+        tower: that reads images; None for none, or for one that is not read.
+        sampling: that ends its steps of tokens; None where they end with scores.
     """
 
     name: str
@@ -227,6 +337,9 @@ class LanguageModel:
     left_out: tuple[str, ...] = ()
     predictors: int = 0
     drafted: int = 0
+    adapters: Adapters | None = None
+    tower: Tower | None = None
+    sampling: Sampling | None = None
 
     @property
     def decoder(self) -> Stack | None:

@@ -165,7 +165,7 @@ def described(stated: dict[str, Any], name: str, where: str) -> LanguageModel:
         )  # fmt: skip
     file = import_module(f".families.{file_of(family, where)}", __package__)
     found = file.READERS[family](keys)
-    stacks, left_out = found if isinstance(found[0], tuple) else (found, ())
+    stacks, tower, left_out = found if isinstance(found[0], tuple) else (found, None, ())
     assert all(isinstance(s, Stack) for s in stacks)
     check_unread(keys, family)
     dtype = keys.text("torch_dtype") or keys.text("dtype") or "bfloat16"
@@ -174,7 +174,7 @@ def described(stated: dict[str, Any], name: str, where: str) -> LanguageModel:
         name, family, classes[0] if classes else "", dtype.rpartition(".")[2], stacks,
         keys.whole("max_position_embeddings", "n_positions", "n_ctx", default=0, least=0),
         "" if quantization is None else quantization.text("quant_method"), left_out,
-        keys.whole(*PREDICTORS, default=0, least=0),
+        keys.whole(*PREDICTORS, default=0, least=0), tower=tower,
     )  # fmt: skip
 
 

@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 ROUNDS = 12
 """Of reweighting."""
 FACTOR_TRUST = 100.0
-"""Rows that the kernels' own predictions count for: factors move from 1 only with evidence."""
+"""Rows that the kernels' own predictions count for: factors move from 1 only with evidence. What
+hosts of other engines take counts for as many, where it is known."""
+HOST_TRUST = FACTOR_TRUST / 200
+"""Rows that a host counts for which takes nothing, where no other is known."""
 FAR = 0.25
 """Logarithm of a ratio from which on a row counts less."""
 LEAST_ROWS = 8
@@ -51,7 +54,8 @@ def fitted(samples: Sequence[Sample], base: HostLaw | None = None) -> HostLaw:
     known = base or HostLaw()
     if len(steps) + len(first) < LEAST_ROWS:
         return known
-    known = replace(known, **_numbers(steps or first, known))
+    trust = HOST_TRUST if base is None else FACTOR_TRUST
+    known = replace(known, **_numbers(steps or first, known, trust))
     return replace(known, **_waits(known, first)) if first and steps else known
 
 
@@ -61,8 +65,36 @@ def is_warm(sample: Sample) -> bool:
     return bool(prefix and sample.row.version.startswith(prefix))
 
 
-def _numbers(samples: Sequence[Sample], start_law: HostLaw) -> dict[str, Any]:
-    """The numbers of steps."""
+def of_other_hosts(
+    samples: Sequence[Sample], law_name: Callable[[Sample], str], name: str
+) -> HostLaw | None:
+    """What hosts of other servers take, where rows of a server tell too little of its own.
+
+    Those of SGLang with a hundred sequences and more are all of one model: without them nothing
+    says that a sequence costs its host anything. Other engines say so.
+
+    Args:
+        samples: that may be learned from.
+        law_name: of the law that speaks for a sample.
+        name: of the server's law; None is given for another kind of run, or where no other tells.
+    """
+    if not is_server(name):
+        return None
+    named = [(law_name(s), s) for s in samples if s.quantity in IN_TIME]
+    rest = [s for other, s in named if other != name and is_server(other)]
+    if len(rest) < LEAST_ROWS:
+        return None
+    law = fitted(rest)
+    return HostLaw(**{n: getattr(law, n) for n in LEARNED if n not in FACTORS})
+
+
+def is_server(name: str) -> bool:
+    """Whether a law is of a server, by its name: no benchmark, nothing launched singly or apart."""
+    return "-" not in name
+
+
+def _numbers(samples: Sequence[Sample], start_law: HostLaw, trust: float) -> dict[str, Any]:
+    """The numbers of steps; those of hosts are drawn to where they start by ``trust`` rows."""
     import numpy as np
 
     a = np.array([s.amounts for s in samples])
@@ -72,7 +104,7 @@ def _numbers(samples: Sequence[Sample], start_law: HostLaw) -> dict[str, Any]:
     start = np.array([getattr(start_law, name) for name in LEARNED])
     is_factor = np.arange(len(LEARNED)) < len(FACTORS)
     typical = np.where(is_factor, 1.0, np.median(a / y[:, None], axis=0))
-    pull = np.diag(np.where(is_factor, FACTOR_TRUST, FACTOR_TRUST / 200) ** 0.5 * typical)
+    pull = np.diag(np.where(is_factor, FACTOR_TRUST, trust) ** 0.5 * typical)
     x, predicted = start, a @ start
     for _ in range(ROUNDS):
         error = np.log(np.maximum(predicted, 1e-12) / y)
@@ -130,21 +162,26 @@ def of_kernels(law: HostLaw, sample: Sample) -> tuple[float, float]:
 Fold = Callable[[Sample], str]
 
 
-def left_out(samples: Sequence[Sample], law_name: Fold, fold_of: Fold) -> list[float]:
+def left_out(
+    samples: Sequence[Sample], law_name: Fold, fold_of: Fold, among: Sequence[Sample] = ()
+) -> list[float]:
     """What each sample is predicted to be by a law that has none of its fold.
 
     Args:
         samples: to predict.
         law_name: of the law that speaks for a sample.
         fold_of: name of its fold.
+        among: what hosts of other engines are learned from; the samples themselves by default.
     """
     found = [0.0] * len(samples)
+    every = [(fold_of(s), s) for s in among or samples]
     for name in dict.fromkeys(map(law_name, samples)):
         own = [(i, s) for i, s in enumerate(samples) if law_name(s) == name]
         for fold in dict.fromkeys(fold_of(s) for _, s in own):
             out = {id(s) for s in samples if fold_of(s) == fold}
+            others = of_other_hosts([s for f, s in every if f != fold], law_name, name)
             # too few rows of other models give no law: kernels alone
-            law = fitted([s for _, s in own if id(s) not in out])
+            law = fitted([s for _, s in own if id(s) not in out], others)
             for i, s in own:
                 if id(s) in out:
                     found[i] = predicted(law, s)

@@ -248,7 +248,12 @@ def _loop(
     if is_steady:
         made, spent = _steady(run, history)
         return {Quantity.TOKENS_PER_S: (made, *spent), Quantity.ENERGY_J: _energy(run, engine)}
-    return {Quantity.TPOT_S: _mean_tpot(run, history), Quantity.TTFT_S: _mean_ttft(run, history)}
+    # answers that users are in the middle of at first are cut short, and all wait behind one queue
+    # of prompts: benchmarks have none such
+    cut = users if is_first else 0
+    return {
+        Quantity.TPOT_S: _mean_tpot(run, history, cut), Quantity.TTFT_S: _mean_ttft(run, history),
+    }  # fmt: skip
 
 
 def _energy(run: Run, engine: Engine) -> tuple[float, ...]:
@@ -319,10 +324,11 @@ def _mean(rows: Sequence[Sequence[float]]) -> tuple[float, ...]:
     return tuple([math.fsum(column) / len(rows) for column in zip(*rows, strict=True)])
 
 
-def _mean_tpot(run: Run, history: History) -> tuple[float, ...]:
+def _mean_tpot(run: Run, history: History, skip: int) -> tuple[float, ...]:
+    """Of all requests but the first so many; of all where there are no more."""
     found = [
         [v / (s.request.output_tokens - 1) for v in _between(history, s.spans[1], s.spans[2])]
-        for s in run.served
+        for s in (run.served[skip:] or run.served)
         if s.request.output_tokens > 1
     ]
     return _mean(found)

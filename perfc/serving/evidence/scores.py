@@ -15,7 +15,15 @@ from perfc.machine import load_machine
 
 from ..host import HostLaw
 from . import Quantity, ServedRow
-from .learn import fitted, left_out, model_fold, of_kernels, predicted, random_fold
+from .learn import (
+    fitted,
+    left_out,
+    model_fold,
+    of_kernels,
+    of_other_hosts,
+    predicted,
+    random_fold,
+)
 from .replay import Sample, Unanswered, samples
 from .tables import AIC, ML_ENERGY, STATED, TABLES, TRTLLM, UNSTATED
 
@@ -136,7 +144,8 @@ def trained(evidence: Evidence) -> dict[str, HostLaw]:
         own = [s for s in evidence.samples if law_name(s) in taught_by]
         timed = [s for s in own if s.quantity is not Quantity.ENERGY_J]
         energies = [s for s in own if s.quantity is Quantity.ENERGY_J]
-        law = replace(fitted(timed), **_bands(timed))
+        others = of_other_hosts(evidence.samples, law_name, name)
+        law = replace(fitted(timed, others), **_bands(timed, evidence.samples))
         found[name] = replace(
             law,
             rows=len({s.row.name for s in own}),
@@ -148,9 +157,9 @@ def trained(evidence: Evidence) -> dict[str, HostLaw]:
     return {name: replace(law, **energy) for name, law in found.items()}
 
 
-def _bands(own: Sequence[Sample]) -> dict[str, Any]:
+def _bands(own: Sequence[Sample], among: Sequence[Sample] = ()) -> dict[str, Any]:
     """The ends of the intervals, from models left out."""
-    ratios = _ratios(own, left_out(own, law_name, model_fold))
+    ratios = _ratios(own, left_out(own, law_name, model_fold, among))
     found: dict[str, float] = {}
     for prefix, is_first in (("ttft", True), ("tpot", False)):
         values = [

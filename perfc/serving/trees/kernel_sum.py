@@ -13,7 +13,7 @@ from perfc.machine import load_machine
 from perfc.measure.nnls import nnls
 
 from ..evidence import Quantity
-from ..evidence.learn import fitted, of_kernels, predicted
+from ..evidence.learn import fitted, of_kernels, of_other_hosts, predicted
 from ..evidence.replay import Sample, model_of
 from ..evidence.scores import law_name
 from ..host import LEARNED, HostLaw
@@ -58,7 +58,9 @@ class KernelSum:
         named: dict[str, list[Sample]] = {}
         for sample in timed:
             named.setdefault(law_name(sample), []).append(sample)
-        self.laws = {name: fitted(own) for name, own in named.items()}
+        self.laws = {
+            name: fitted(own, of_other_hosts(timed, law_name, name)) for name, own in named.items()
+        }
         self.everywhere = fitted(timed) if timed else HostLaw()
         self.drawn, self.waiting = self._energy([r for r in taught if r.target is Target.ENERGY])
 

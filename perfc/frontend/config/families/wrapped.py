@@ -5,17 +5,34 @@ from __future__ import annotations
 from importlib import import_module
 
 from ..keys import Keys
-from ..model import Stack
+from ..model import OF_IMAGES, Stack, Tower
+from ._towers import tower_of
 
 
-def wrapped(keys: Keys) -> tuple[tuple[Stack, ...], tuple[str, ...]]:
-    """The language model inside; the tower of images is left out, and said to be."""
-    from ..reader import check_unread, file_of
-
+def wrapped(keys: Keys) -> tuple[tuple[Stack, ...], Tower | None, tuple[str, ...]]:
+    """The language model inside, and its tower of images where that is known."""
     inner = keys.inner("text_config")
     if inner is None:
         raise keys.unsupported("no 'text_config' in the configuration")
-    family = inner.text("model_type") or DEFAULTS[keys.text("model_type")]
+    return _with_tower(keys, inner)
+
+
+def beside(keys: Keys) -> tuple[tuple[Stack, ...], Tower | None, tuple[str, ...]]:
+    """The same where the keys of the language model may lie beside those of the tower."""
+    inner = keys.inner("text_config")
+    if inner is not None:
+        return _with_tower(keys, inner)
+    apart = {k: v for k, v in keys.stated.items() if k not in NOT_OF_TEXT}
+    return _with_tower(keys, Keys(apart, keys.where))
+
+
+def _with_tower(keys: Keys, inner: Keys) -> tuple[tuple[Stack, ...], Tower | None, tuple[str, ...]]:
+    from ..reader import check_unread, file_of
+
+    family = inner.text("model_type") or DEFAULTS.get(keys.text("model_type"), "")
+    if not family:
+        raise keys.unsupported("no 'model_type' says what the language model is")
+    family = TEXTS.get(family, family)
     if family in READERS:
         raise keys.unsupported(f"'text_config' is of the family {family} that wraps others")
     if inner.get("tie_word_embeddings") is None and keys.get("tie_word_embeddings") is not None:
@@ -23,13 +40,23 @@ def wrapped(keys: Keys) -> tuple[tuple[Stack, ...], tuple[str, ...]]:
     reader = import_module(f".{file_of(family, keys.where)}", __package__).READERS[family]
     found = reader(inner)
     check_unread(inner, family)
-    return found, ("the tower of images",) if keys.get("vision_config") is not None else ()
+    keys.read |= inner.read
+    vision = keys.inner("vision_config")
+    tower = None if vision is None else tower_of(keys, vision, inner)
+    return found, tower, (OF_IMAGES,) if vision is not None else ()
 
 
-DEFAULTS = {"mistral3": "mistral", "gemma3": "gemma3_text", "llama4": "llama4_text"}
+DEFAULTS = {
+    "mistral3": "mistral", "gemma3": "gemma3_text", "llama4": "llama4_text",
+    "qwen2_5_vl": "qwen2",
+}  # fmt: skip
+TEXTS = {"qwen2_5_vl_text": "qwen2", "qwen2_5_vl": "qwen2"}
+"""Families of texts under another name."""
+NOT_OF_TEXT = frozenset({"architectures", "model_type", "vision_config"})
 
 READERS = {
     "mistral3": wrapped,
     "gemma3": wrapped,
     "llama4": wrapped,
+    "qwen2_5_vl": beside,
 }

@@ -14,9 +14,10 @@ from perfc.ir.types import DType
 from perfc.parallel import ALONE, Parallel
 
 from ..model import LanguageModel, Stack, TokenEmbedding
-from ..precision import Precision, precision_of
+from ..precision import Precision, WeightFormat, precision_of
 from .builder import GATHER, Builder
-from .stack import embedded, head, layers, running, tokens_of
+from .sampling import sampled
+from .stack import embedded, head, layers, padded, running, tokens_of
 from .step import (
     BATCH,
     CONTEXT,
@@ -70,6 +71,23 @@ def lower(
     return _decoder(b, model, model.decoder, step, new_tokens or 1 + model.drafted, stage)
 
 
+def lower_images(
+    model: LanguageModel, precision: Precision | None = None, parallel: Parallel = ALONE
+) -> Module:
+    """The pass of a tower over ``batch`` images, as the share of one machine.
+
+    Engines keep the weights of towers in 16 bits, and pass images through the first stage.
+
+    Raises:
+        ModelError: the model reads no images, or does not divide so.
+    """
+    from .tower import lower_tower
+
+    halves = replace(precision or published(model), weights=WeightFormat.HALF)
+    alone = replace(parallel.checked(), pipeline=1, attention_data=1, expert=1)
+    return lower_tower(Builder(model.name, halves, alone), model)
+
+
 def published(model: LanguageModel) -> Precision:
     """The element types that a configuration states."""
     return precision_of(model.dtype, model.quantization)
@@ -84,6 +102,9 @@ def _decoder(
     stages = b.parallel.pipeline
     if not 0 <= stage < stages or len(stack.layers) < stages > 1:
         b.refuse(f"no stage {stage} of {stages} over {len(stack.layers)} layers")
+    if model.adapters is not None:
+        b.adapters = model.adapters
+        b.adapter_of = b.input("adapters", DType.I64, (tokens.rows,))
     table: Value | None = None
     if stage == 0:
         x, table = embedded(b, stack, run)
@@ -93,7 +114,12 @@ def _decoder(
     x = layers(b, x, stack, run, b.parallel.of_stage(tuple(enumerate(stack.layers)), stage))
     if stage < stages - 1:
         return b.module([x], _declared(model, names))
-    return b.module(_heads(b, x, stack, run, table), _declared(model, names))
+    outputs = _heads(b, x, stack, run, table)
+    if model.sampling is not None and len(stack.heads) == 1:
+        rows = tokens.prompts + tokens.decodes * tokens.new_tokens
+        vocab = padded(stack.heads[0].width, b)
+        outputs = [sampled(b, outputs[0], model.sampling, rows, vocab)]
+    return b.module(outputs, _declared(model, names))
 
 
 def _heads(b: Builder, x: Value, stack: Stack, run: Running, table: Value | None) -> list[Value]:

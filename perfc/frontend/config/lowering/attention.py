@@ -49,7 +49,7 @@ def _own(b: Builder, x: Value, a: Attention, run: Running, name: str, hidden: in
                 for width, what, is_biased in apart], a, run, name, (heads, kv_heads),
         )  # fmt: skip
     columns = q + gate_width + k + v
-    merged = b.product(x, (hidden, columns), f"{name}.qkv", is_biased=a.query_bias)
+    merged = b.product(x, (hidden, columns), f"{name}.qkv", is_biased=a.query_bias, slices=3)
     gate: Value | None = None
     if a.is_gated:
         merged, gate = b.cut(merged, (q + k + v, gate_width), f"{name}.gated")
@@ -83,7 +83,9 @@ def _cross(b: Builder, x: Value, a: Attention, run: Running, name: str, hidden: 
             key = b.product(run.encoded, (hidden, k), f"{name}.key", is_biased=a.key_bias)
             value = b.product(run.encoded, (hidden, v), f"{name}.value", is_biased=a.value_bias)
         else:
-            both = b.product(run.encoded, (hidden, k + v), f"{name}.kv", is_biased=a.value_bias)
+            both = b.product(
+                run.encoded, (hidden, k + v), f"{name}.kv", is_biased=a.value_bias, slices=2
+            )
             key, value = b.cut(both, (k, v), f"{name}.keys")
     return _scores(b, (query, key, value), a, run, name, (heads, kv_heads))
 

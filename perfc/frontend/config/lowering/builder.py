@@ -20,7 +20,7 @@ from perfc.ir.ops.view import Reshape
 from perfc.ir.types import UNKNOWN, DType, TensorType
 from perfc.parallel import Parallel
 
-from ..model import Norm, NormKind
+from ..model import Adapters, Norm, NormKind
 from ..precision import Precision, WeightFormat
 
 ADD, RMS, GATHER = Add(), RMSNormalization(), Gather()
@@ -50,6 +50,8 @@ class Builder:
         self.kept: list[Value] = []
         self.tables: dict[tuple[object, ...], Value] = {}
         self.quantised: dict[tuple[Value, WeightFormat], Value] = {}
+        self.adapters: Adapters | None = None
+        self.adapter_of: Value | None = None
 
     def module(self, outputs: Sequence[Value], symbols: Sequence[SymbolDecl]) -> Module:
         """What was built: its outputs, and behind them the rows that are added to caches."""
@@ -79,7 +81,7 @@ class Builder:
         return found
 
     def scales(self, name: str, shape: tuple[int, ...], dtype: DType) -> Value:
-        """Stored scales of one quantised weight."""
+        """A stored tensor of one layer that is no parameter of the model, as its scales."""
         value = Value(name, TensorType(dtype, shape), None, BUFFER)
         self.weights.append(value)
         return value
@@ -130,7 +132,7 @@ class Builder:
 
     def product(
         self, x: Value, extents: tuple[int, int], name: str, *, is_biased: bool = False,
-        weights: WeightFormat | None = None,
+        weights: WeightFormat | None = None, slices: int = 1,
     ) -> Value:  # fmt: skip
         """``x @ W`` with a weight of ``extents``: contracted, columns.
 
@@ -140,7 +142,21 @@ class Builder:
             name: of the weight and of the node.
             is_biased: whether a bias is added.
             weights: another format than that of the linear layers.
+            slices: linear layers whose columns lie side by side, each adapted by itself; 0 for a
+                layer that has no adapters.
         """
+        whole = self._whole_product(x, extents, name, is_biased, weights)
+        if weights is not None or self.adapter_of is None or not slices:
+            return whole
+        from .adapted import adapted_product
+
+        return adapted_product(self, x, whole, extents, name, slices)
+
+    def _whole_product(
+        self, x: Value, extents: tuple[int, int], name: str, is_biased: bool,
+        weights: WeightFormat | None,
+    ) -> Value:  # fmt: skip
+        """`product` before adapters change it."""
         form = self.precision.weights if weights is None else weights
         bias = self.weight(f"{name}.bias", (extents[1],)) if is_biased else None
         if form is WeightFormat.HALF:
@@ -154,9 +170,10 @@ class Builder:
         """The sum over the ranks that share each product; ``x`` on one rank."""
         if self.parallel.tensor == 1:
             return x
-        return self.node(AllReduce(self.parallel.tensor, self._nodes()), (x,), name)
+        return self.node(AllReduce(self.parallel.tensor, self.group_nodes), (x,), name)
 
-    def _nodes(self) -> int:
+    @property
+    def group_nodes(self) -> int:
         """Over how many nodes the ranks of one tensor group spread."""
         here = -(-self.parallel.tensor * self.parallel.attention_data // self.parallel.nodes)
         return max(1, -(-self.parallel.tensor // here))

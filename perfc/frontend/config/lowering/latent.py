@@ -51,7 +51,9 @@ def _latents(
     width = heads * a.head_dim
     if a.query_rank:
         columns = (a.query_rank, a.kv_rank, a.rope_dim)
-        both = b.product(x, (hidden, sum(columns)), f"{name}.latents", is_biased=a.is_biased)
+        both = b.product(
+            x, (hidden, sum(columns)), f"{name}.latents", is_biased=a.is_biased, slices=2
+        )
         low, latent, rope = b.cut(both, columns, f"{name}.cut")
         low = b.norm(low, Norm(NormKind.RMS, a.query_rank), f"{name}.q_norm")
         query = b.product(low, (a.query_rank, width), f"{name}.query")
@@ -82,7 +84,8 @@ def _expanded(
         whole = b.node(ROW_JOIN, (rows, latent), f"{name}.whole")
     short, rope = b.cut(whole, (a.kv_rank, a.rope_dim), f"{name}.parts")
     columns = heads * (a.nope_dim + a.value_dim)
-    both = b.product(short, (a.kv_rank, columns), f"{name}.expansion")
+    # decoding absorbs it, so that engines serve no adapters of it
+    both = b.product(short, (a.kv_rank, columns), f"{name}.expansion", slices=0)
     nope, value = b.cut(both, (heads * a.nope_dim, heads * a.value_dim), f"{name}.expanded")
     # every head gets a copy of the part that is rotated
     key = b.node(JOIN, (nope, *(rope,) * (heads if a.rope_dim else 0)), f"{name}.key")

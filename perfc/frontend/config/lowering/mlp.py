@@ -27,7 +27,9 @@ def dense(b: Builder, x: Value, m: Mlp, name: str, hidden: int) -> Value:
     """One rank's part of an MLP's result."""
     inner = b.share(m.inner, "inner columns")
     if m.is_gated:
-        merged = b.product(x, (hidden, 2 * inner), f"{name}.gate_up", is_biased=m.is_biased)
+        merged = b.product(
+            x, (hidden, 2 * inner), f"{name}.gate_up", is_biased=m.is_biased, slices=2
+        )
         op = GatedActivation(activation=m.activation.value)
         between = b.node(op, (merged,), f"{name}.gated")
     else:

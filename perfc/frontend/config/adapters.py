@@ -1,0 +1,33 @@
+"""Low-rank adapters that stay in memory beside a model, each for some of the requests."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from perfc.errors import ModelError
+
+from .mixers import Experts
+from .model import Adapters, LanguageModel, mixers
+
+
+def adapted(model: LanguageModel, rank: int, count: int) -> LanguageModel:
+    """The model with so many adapters resident, which requests ask for in turn.
+
+    Every linear layer of the decoder has a pair of narrow matrices for each adapter: ``rank``
+    columns of the input, and back. Routers, routed experts, embeddings and heads have none.
+
+    Raises:
+        ModelError: it is no decoder alone.
+    """
+    if not count:
+        return replace(model, adapters=None)
+    if model.decoder is None or len(model.stacks) > 1:
+        raise ModelError("adapters are served with a decoder alone", where=model.name)
+    left_out = model.left_out
+    if any(isinstance(m, Experts) for layer in model.decoder.layers for m in mixers(layer)):
+        left_out = (*left_out, WITHOUT)
+    return replace(model, adapters=Adapters(rank, count), left_out=left_out)
+
+
+WITHOUT = "what adapters change in routed experts"
+"""Engines differ in whether they adapt those; nobody published how many adapters do."""

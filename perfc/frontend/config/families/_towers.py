@@ -1,0 +1,136 @@
+"""Towers of images beside language models: SigLIP, Llama 4, Qwen2.5-VL, Pixtral."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from ..keys import Keys
+from ..mixers import Activation, Attention, Mlp
+from ..model import ImageScaling, PatchEmbedding, Projection, Projector, Stack, Tower
+from ._layers import activation, layer_norm, pre_norm, rms
+
+PATCHES_ALONG = 1540 // 14
+"""Along an edge of what Pixtral's processor makes of a large image."""
+QWEN_ALONG = 3584 // 14
+"""The same of Qwen2.5-VL's, whose published processor allows 12,845,056 pixels."""
+NATIVE_EDGE = 448
+"""Of an image where neither the configuration nor the user says; in pixels."""
+
+
+def tower_of(keys: Keys, vision: Keys, text: Keys) -> Tower | None:
+    """The tower of a configuration; None where it says nothing, or its family is not known."""
+    if not vision.stated:
+        return None
+    family = vision.text("model_type") or DEFAULTS.get(keys.text("model_type"), "")
+    reader = TOWERS.get(family)
+    return None if reader is None else reader(keys, vision, text.whole("hidden_size"))
+
+
+def _attention(vision: Keys, heads: str = "num_attention_heads", *, is_biased: bool,
+               is_rotated: bool) -> Attention:  # fmt: skip
+    """Of all patches with each other."""
+    hidden, count = vision.whole("hidden_size"), vision.whole(heads)
+    dim = vision.whole("head_dim", default=vision.divided(hidden, count, "heads"))
+    return Attention(
+        count, count, dim, rotary_dim=dim if is_rotated else 0, query_bias=is_biased,
+        key_bias=is_biased, value_bias=is_biased, output_bias=is_biased, is_causal=False,
+    )  # fmt: skip
+
+
+def siglip(keys: Keys, vision: Keys, width: int) -> Tower:
+    """Gemma 3's: one size, patches averaged to a fixed number of tokens."""
+    hidden, patch = vision.whole("hidden_size"), vision.whole("patch_size", default=14)
+    image, norm = vision.whole("image_size", default=896), layer_norm(hidden)
+    along = image // patch
+    function = activation(vision, "hidden_act", default="gelu_pytorch_tanh")
+    mlp = Mlp(vision.whole("intermediate_size"), function, False, True)
+    layer = pre_norm(norm, _attention(vision, is_biased=True, is_rotated=False), mlp)
+    embedding = PatchEmbedding(image, patch, 3, 0, True, along * along)
+    tokens = keys.whole("mm_tokens_per_image", default=256)
+    merge = keys.divided(along, max(1, round(tokens**0.5)), "tokens along an edge")
+    layers = (layer,) * vision.layers("num_hidden_layers")
+    projector = Projector(merge, (Projection(width),), is_mean=True, after=rms(hidden))
+    return Tower(Stack("image", hidden, embedding, layers, norm), projector, ImageScaling.FIXED)
+
+
+def llama4(keys: Keys, vision: Keys, width: int) -> Tower:
+    """Llama 4's: tiles of one size, patches side by side behind an MLP."""
+    hidden, patch = vision.whole("hidden_size"), vision.whole("patch_size", default=14)
+    image, norm = vision.whole("image_size", default=336), layer_norm(hidden)
+    mlp = Mlp(vision.whole("intermediate_size"), Activation.GELU, False, True)
+    layer = pre_norm(norm, _attention(vision, is_biased=True, is_rotated=True), mlp)
+    positions = (image // patch) ** 2 + 1
+    embedding = PatchEmbedding(image, patch, 3, 1, False, positions, norm)
+    merge = max(1, round(1 / (vision.number("pixel_shuffle_ratio", 0.5) or 1.0)))
+    inner = vision.whole("projector_input_dim", default=4096)
+    outer = vision.whole("projector_output_dim", default=4096)
+    products = (
+        Projection(inner, activation=Activation.GELU),
+        Projection(outer, activation=Activation.GELU), Projection(width),
+    )  # fmt: skip
+    layers = (layer,) * vision.layers("num_hidden_layers")
+    stack = Stack("image", hidden, embedding, layers, norm)
+    most = keys.whole("max_patches", default=16)
+    return Tower(stack, Projector(merge, products), ImageScaling.TILES, most)
+
+
+def qwen(_: Keys, vision: Keys, width: int) -> Tower:
+    """Qwen2.5-VL's: images of their own size, attention in windows but for a few layers."""
+    hidden, patch = vision.whole("hidden_size"), vision.whole("patch_size", default=14)
+    merge = vision.whole("spatial_merge_size", default=2)
+    function = activation(vision, "hidden_act", default="silu")
+    mlp = Mlp(vision.whole("intermediate_size"), function, True, True)
+    full = _attention(vision, "num_heads", is_biased=True, is_rotated=True)
+    along = vision.whole("window_size", default=112) // patch
+    whole = vision.wholes("fullatt_block_indexes") or (7, 15, 23, 31)
+    norm = rms(hidden)
+    count = vision.layers("depth")
+    layers = tuple([
+        pre_norm(norm, full if i in whole else _windowed(full, along), mlp) for i in range(count)
+    ])  # fmt: skip
+    # a still image is two frames of a film
+    channels = 3 * vision.whole("temporal_patch_size", default=2)
+    embedding = PatchEmbedding(NATIVE_EDGE, patch, channels, 0, False)
+    wide = hidden * merge * merge
+    products = (
+        Projection(wide, True, Activation.GELU),
+        Projection(vision.whole("out_hidden_size", default=width), True),
+    )
+    projector = Projector(merge, products, before=norm)
+    stack = Stack("image", hidden, embedding, layers)
+    return Tower(stack, projector, ImageScaling.NATIVE, QWEN_ALONG)
+
+
+def _windowed(full: Attention, along: int) -> Attention:
+    return replace(full, chunk=along * along)
+
+
+def pixtral(keys: Keys, vision: Keys, width: int) -> Tower:
+    """Mistral Small 3.1's: images of their own size, patches merged by a product."""
+    hidden, patch = vision.whole("hidden_size"), vision.whole("patch_size", default=14)
+    function = activation(vision, "hidden_act", default="silu")
+    mlp = Mlp(vision.whole("intermediate_size"), function)
+    norm = rms(hidden)
+    layer = pre_norm(norm, _attention(vision, is_biased=False, is_rotated=True), mlp)
+    embedding = PatchEmbedding(NATIVE_EDGE, patch, 3, 0, False, norm=norm)
+    is_biased = keys.flag("multimodal_projector_bias")
+    between = activation(keys, "projector_hidden_act", default="gelu")
+    products = (
+        Projection(hidden), Projection(width, is_biased, between), Projection(width, is_biased),
+    )  # fmt: skip
+    projector = Projector(keys.whole("spatial_merge_size", default=2), products, before=norm)
+    layers = (layer,) * vision.layers("num_hidden_layers")
+    stack = Stack("image", hidden, embedding, layers)
+    return Tower(stack, projector, ImageScaling.NATIVE, PATCHES_ALONG)
+
+
+TOWERS: Mapping[str, Callable[[Keys, Keys, int], Tower]] = {
+    "siglip_vision_model": siglip, "llama4_vision_model": llama4, "qwen2_5_vl": qwen,
+    "qwen2_5_vl_vision": qwen, "pixtral": pixtral,
+}  # fmt: skip
+DEFAULTS = {
+    "gemma3": "siglip_vision_model", "llama4": "llama4_vision_model", "qwen2_5_vl": "qwen2_5_vl",
+    "mistral3": "pixtral",
+}  # fmt: skip
+"""Family of the tower where the configuration names none."""

@@ -1,0 +1,51 @@
+"""Images in a prompt: how large a tower makes them, and how many tokens they become."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from perfc.errors import ModelError, ParseError
+
+from .model import ImageScaling, LanguageModel, Tower
+
+LARGEST_EDGE = 1 << 14
+"""Pixels along an edge of an image, at most."""
+
+
+def with_images(model: LanguageModel, edge: int = 0) -> LanguageModel:
+    """The model whose tower reads square images of ``edge`` pixels; 0 for its own size.
+
+    A tower of one size scales every image to it. One of tiles takes the fewest tiles that hold
+    the image, and where they are several a smaller copy of all of it. Others round to whole tokens.
+
+    Raises:
+        ModelError: the model reads no images.
+        ParseError: no such size.
+    """
+    tower = model.tower
+    if tower is None:
+        raise ModelError("the model reads no images, or its tower is none perfc knows",
+                         where=model.name)  # fmt: skip
+    if not 0 <= edge <= LARGEST_EDGE:
+        hint = f"1 to {LARGEST_EDGE} pixels along an edge"
+        raise ParseError(f"images of {edge} pixels", where="--image-size", hint=hint)
+    return replace(model, tower=scaled(tower, edge)) if edge else model
+
+
+def scaled(tower: Tower, edge: int) -> Tower:
+    """The tower for square images of ``edge`` pixels."""
+    patches = tower.patches
+    match tower.scaling:
+        case ImageScaling.FIXED:
+            return tower
+        case ImageScaling.TILES:
+            # of canvases that need no shrinking the smallest; else the largest there is
+            along = min(-(-edge // patches.image), math.isqrt(tower.most))
+            return replace(tower, tiles=1 if along == 1 else along * along + 1)
+        case ImageScaling.NATIVE:
+            unit = patches.patch * tower.projector.merge
+            most = tower.most // tower.projector.merge if tower.most else edge
+            along = max(1, min(round(edge / unit), most))
+            embedding = replace(patches, image=along * unit)
+            return replace(tower, stack=replace(tower.stack, embedding=embedding))

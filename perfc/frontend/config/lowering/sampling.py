@@ -1,0 +1,69 @@
+"""From scores of the vocabulary to the next token of each sequence, as engines sample it."""
+
+from __future__ import annotations
+
+from perfc.ir.dim import Dim
+from perfc.ir.graph import Value
+from perfc.ir.ops.arg_reduce import ArgMax
+from perfc.ir.ops.cast import Cast
+from perfc.ir.ops.collective import AllGather
+from perfc.ir.ops.cumulative import CumSum
+from perfc.ir.ops.elementwise import Div, Mul
+from perfc.ir.ops.logic import LessOrEqual, Where
+from perfc.ir.ops.random import RandomUniformLike
+from perfc.ir.ops.scatter import ScatterElements
+from perfc.ir.ops.select import TopK
+from perfc.ir.ops.softmax import Softmax
+from perfc.ir.types import DType
+
+from ..model import Sampling
+from .builder import Builder
+
+WIDE = DType.F32
+NAME = "sampling"
+
+
+def sampled(b: Builder, scores: Value, sampling: Sampling, rows: Dim, vocab: int) -> Value:
+    """The next token of each of ``rows`` sequences.
+
+    Every rank gets all scores, in 32 bits. A token is drawn as the largest of probabilities over
+    random numbers, so that the host is not asked. Truncation sorts the whole vocabulary.
+
+    Args:
+        b: takes the nodes.
+        scores: [rows, this rank's share of the vocabulary].
+        sampling: how.
+        rows: sequences.
+        vocab: tokens, those that pad it to the ranks included.
+
+    Source: vLLM, v1/sample/sampler.py and ops/topk_topp_sampler.py.
+    """
+    if b.parallel.tensor > 1:
+        gather = AllGather(b.parallel.tensor, b.group_nodes, axis=-1)
+        scores = b.node(gather, (scores,), f"{NAME}.scores")
+    wide = b.node(Cast(to=WIDE), (scores,), f"{NAME}.wide")
+    if sampling is Sampling.GREEDY:
+        return b.node(ArgMax(axis=-1, keepdims=0), (wide,), f"{NAME}.token")
+    coldness = b.input(f"{NAME}.inverse_temperature", WIDE, (rows, 1))
+    wide = b.node(Mul(), (wide, coldness), f"{NAME}.scaled")
+    if sampling is Sampling.TOP_P:
+        wide = _truncated(b, wide, rows, vocab)
+    shares = b.node(Softmax(), (wide,), f"{NAME}.probabilities")
+    noise = b.node(RandomUniformLike(), (shares,), f"{NAME}.noise")
+    drawn = b.node(Div(), (shares, noise), f"{NAME}.drawn")
+    return b.node(ArgMax(axis=-1, keepdims=0), (drawn,), f"{NAME}.token")
+
+
+def _truncated(b: Builder, scores: Value, rows: Dim, vocab: int) -> Value:
+    """Scores with those below the largest few put out of reach, in their places again."""
+    sort = TopK()
+    ordered, places = b.several(
+        sort, (scores, b.numbers((vocab,))), f"{NAME}.sorted", ("values", "places")
+    )
+    shares = b.node(Softmax(), (ordered,), f"{NAME}.sorted_probabilities")
+    sums = b.node(CumSum(), (shares, b.numbers((1,))), f"{NAME}.sums")
+    most = b.input(f"{NAME}.top_p", WIDE, (rows, 1))
+    is_kept = b.node(LessOrEqual(), (sums, most), f"{NAME}.is_kept")
+    never = b.buffer(f"{NAME}.never", (1,), WIDE)
+    kept = b.node(Where(), (is_kept, ordered, never), f"{NAME}.kept")
+    return b.node(ScatterElements(axis=-1), (scores, places, kept), f"{NAME}.truncated")

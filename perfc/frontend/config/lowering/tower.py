@@ -1,0 +1,120 @@
+"""A tower of images: patches, layers, and the products to tokens of the language model."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+
+from perfc.ir.dim import Dim
+from perfc.ir.graph import Module, Value
+from perfc.ir.ops.movement import Transpose
+from perfc.ir.ops.reduce import ReduceMean
+from perfc.ir.types import DType
+
+from ..model import Attention, LanguageModel, Layer, Projector, Tower
+from .builder import Builder
+from .mlp import activated
+from .stack import embedded, layers, running
+from .step import BATCH, DECLARED, Running, Tokens, extent
+
+SIDE_BY_SIDE = Transpose(perm=(0, 1, 3, 2, 4, 5))
+"""Rows of patches, rows in them, columns of patches, columns in them, to patches first."""
+
+
+def lower_tower(b: Builder, model: LanguageModel) -> Module:
+    """All images of a step, ``batch`` of them, as tokens of the language model.
+
+    Raises:
+        ModelError: the model reads no images, or does not divide so.
+    """
+    tower = model.tower
+    if tower is None:
+        b.refuse("the model reads no images, or its tower is none perfc knows")
+    patches, name = tower.patches, tower.stack.name
+    count = extent(BATCH) * tower.tiles
+    tokens = Tokens(count, patches.tokens)
+    run = running(b, tokens, model, tower.stack)
+    run.is_cached = False
+    run.positions = b.input(f"{name}.positions", DType.I64, (tokens.rows,))
+    run.max_positions = patches.tokens
+    x, _ = embedded(b, tower.stack, run)
+    windows: dict[int, Running] = {}
+    for number, layer in enumerate(tower.stack.layers):
+        chunk = next(_chunks(layer), 0)
+        if chunk and chunk not in windows:
+            windows[chunk] = _windowed(b, run, tower, chunk)
+        here = windows.get(chunk, run)
+        x = layers(b, x, tower.stack, here, ((number, _whole(layer)),))
+    x = b.norm(x, tower.stack.norm, f"{name}.norm")
+    if patches.extra:
+        inside = b.shaped(x, (count, patches.tokens, -1), f"{name}.by_image")
+        sizes = (patches.extra, patches.tokens - patches.extra)
+        x = _cut_rows(b, inside, sizes, f"{name}.patches_alone")
+    return b.module([_projected(b, x, tower, count)], [DECLARED[BATCH]])
+
+
+def _chunks(layer: Layer) -> Iterator[int]:
+    for residual in layer:
+        for branch in residual.branches:
+            if isinstance(branch.mixer, Attention) and branch.mixer.chunk:
+                yield branch.mixer.chunk
+
+
+def _whole(layer: Layer) -> Layer:
+    """The layer over sequences that are windows already."""
+    return tuple([
+        replace(residual, branches=tuple([
+            replace(br, mixer=replace(br.mixer, chunk=0)) if isinstance(br.mixer, Attention) else br
+            for br in residual.branches
+        ]))
+        for residual in layer
+    ])  # fmt: skip
+
+
+def _windowed(b: Builder, run: Running, tower: Tower, chunk: int) -> Running:
+    """Windows of an image as sequences of their own; those at its edges may hold less."""
+    patches = tower.patches
+    along = -(-(patches.image // patches.patch) // math.isqrt(chunk))
+    each = patches.tokens // (along * along)
+    tokens = Tokens(run.tokens.prompts * along * along, max(each, 1))
+    lengths = b.input(f"{tower.stack.name}.windows", DType.I32, (tokens.prompts,))
+    return replace(run, tokens=tokens, lengths=lengths)
+
+
+def _cut_rows(b: Builder, x: Value, sizes: tuple[int, int], name: str) -> Value:
+    """The second part of each image's tokens."""
+    from perfc.ir.ops.slice import Split
+
+    parts = b.several(Split(axis=1), (x, b.numbers(sizes)), name, ("learned", "patches"))
+    return parts[1]
+
+
+def _projected(b: Builder, x: Value, tower: Tower, count: Dim) -> Value:
+    """Patches merged and taken to the width of the language model, whole on every rank."""
+    p, name, hidden = tower.projector, "projector", tower.stack.hidden
+    along = tower.patches.image // tower.patches.patch
+    x = b.norm(x, p.before, f"{name}.before")
+    if p.merge > 1:
+        x, hidden = _merged(b, x, p, (count, along // p.merge, hidden), name)
+    x = b.norm(x, p.after, f"{name}.norm")
+    for i, product in enumerate(p.products):
+        x = b.product(x, (hidden, product.width), f"{name}.{i}", is_biased=product.is_biased)
+        hidden = product.width
+        if product.activation is not None:
+            x = activated(b, x, product.activation, f"{name}.{i}.activation")
+    return x
+
+
+def _merged(
+    b: Builder, x: Value, p: Projector, extents: tuple[Dim, int, int], name: str
+) -> tuple[Value, int]:
+    """Squares of patches as one token each."""
+    count, along, hidden = extents
+    grid = b.shaped(x, (count, along, p.merge, along, p.merge, hidden), f"{name}.grid")
+    if p.is_mean:
+        mean = b.node(ReduceMean(keepdims=0), (grid, b.numbers((2, 4))), f"{name}.mean")
+        return b.shaped(mean, (-1, hidden), f"{name}.pooled"), hidden
+    turned = b.node(SIDE_BY_SIDE, (grid,), f"{name}.squares")
+    wide = hidden * p.merge * p.merge
+    return b.shaped(turned, (-1, wide), f"{name}.merged"), wide

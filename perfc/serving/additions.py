@@ -1,0 +1,77 @@
+"""What a served model may have besides: adapters, images in its prompts, sampling as kernels."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TypedDict
+
+from perfc.choice import member
+from perfc.errors import ParseError
+from perfc.frontend.config import LanguageModel, Sampling, adapted, with_images
+from perfc.passes.runtimes import tables
+
+from .engine import kind_of
+from .images import checked
+
+MOST_RANK, MOST_ADAPTERS = 1024, 4096
+
+
+class Additions(TypedDict, total=False):
+    """Keywords of ``llm``; each is off where it is left out.
+
+    Args:
+        lora_rank: of the adapters that requests ask for in turn.
+        loras: adapters in memory, which one batch may mix.
+        images: of each prompt, whose tokens come beside the ``isl`` of text.
+        image_size: pixels along an edge of these; 0 for the size of the model's tower.
+        sampling: kernels that choose the next token, "greedy", "random" or "top-p".
+    """
+
+    lora_rank: int
+    loras: int
+    images: int
+    image_size: int
+    sampling: str | Sampling
+
+
+def with_additions(
+    model: LanguageModel, runtime: str, added: Additions, *, has_trace: bool = False
+) -> LanguageModel:
+    """The model with all that is added.
+
+    Raises:
+        PerfcError: a number that is none, or something that the model or the runtime has not.
+    """
+    for name in added.keys() - Additions.__annotations__.keys():
+        hint = f"there are {', '.join(Additions.__annotations__)}"
+        raise ParseError(f"no {name!r}", where="llm", hint=hint)
+    model = with_adapters(model, added.get("lora_rank", 0), added.get("loras", 0), runtime)
+    sampling = added.get("sampling", "")
+    if isinstance(sampling, Sampling):
+        model = replace(model, sampling=sampling)
+    elif sampling:
+        model = replace(model, sampling=member(Sampling, sampling, "--sampling"))
+    edge = added.get("image_size", 0)
+    has_images = checked(added.get("images", 0), edge, has_trace)
+    return with_images(model, edge) if has_images else model
+
+
+def with_adapters(model: LanguageModel, rank: int, count: int, runtime: str) -> LanguageModel:
+    """The model with so many adapters resident.
+
+    Raises:
+        PerfcError: a number that is none, or a runtime that mixes no adapters in a batch.
+    """
+    if bool(rank) is not bool(count):
+        raise ParseError(
+            "adapters need a rank and how many there are", where="--loras",
+            hint="as in --lora-rank 16 --loras 8",
+        )  # fmt: skip
+    if not 0 <= rank <= MOST_RANK or not 0 <= count <= MOST_ADAPTERS:
+        hint = f"ranks to {MOST_RANK}, {MOST_ADAPTERS} adapters at most"
+        raise ParseError(f"{count} adapters of rank {rank}", where="--loras", hint=hint)
+    if count and not kind_of(runtime).adapters:
+        offer = ", ".join(t.name for t in tables() if t.engine and t.engine.adapters)
+        message = f"{runtime} mixes no adapters in a batch"
+        raise ParseError(message, where="--loras", hint=f"{offer} do")
+    return adapted(model, rank, count)

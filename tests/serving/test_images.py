@@ -1,0 +1,98 @@
+"""Images in served prompts: tokens, memory and time of the tower that reads them."""
+
+from __future__ import annotations
+
+import pytest
+
+from perfc.errors import ModelError, ParseError
+from perfc.frontend.config import LanguageModel, precision_of, read_config, with_images
+from perfc.machine import load_machine
+from perfc.parallel import ALONE
+from perfc.serving import llm
+from perfc.serving.engine import Engine
+from perfc.serving.images import AT_ONCE, ImagedCost
+from perfc.serving.scheduler import Chunk
+
+NAME = "gemma-3-4b-it"
+OPTIONS = {"isl": 128, "osl": 8, "concurrency": 2, "has_parts": True}
+
+
+def engine(model: LanguageModel, images: int) -> Engine:
+    half = precision_of(model.dtype, model.quantization)
+    return Engine.of(model, load_machine("h100"), half, ALONE, "vllm", images=images)
+
+
+def test_images_are_tokens_weights_and_time() -> None:
+    plain, seen = llm(NAME, "h100", **OPTIONS), llm(NAME, "h100", images=2, **OPTIONS)  # type: ignore[arg-type]
+    assert seen.images is not None
+    assert (seen.images.count, seen.images.edge, seen.images.tokens) == (2, 896, 256)
+    assert seen.load.isl == plain.load.isl + 2 * 256
+    # SigLIP's 417 million parameters and the projector's three, in 16 bits
+    more = seen.memory.weight_bytes - plain.memory.weight_bytes
+    assert more == pytest.approx(2 * 420e6, rel=0.01)
+    prompt, decode = seen.steps
+    assert next(p for p in prompt.parts if p.what == "tower of images").time_s > 5e-3
+    assert "tower of images" not in {p.what for p in decode.parts}
+    assert prompt.time_s > prompt.floor_s > 2 * plain.steps[0].floor_s
+    assert "the tower of images is not counted" in plain.notes
+    assert not any("tower" in note for note in seen.notes)
+
+
+def test_only_the_first_chunk_of_a_prompt_has_its_images() -> None:
+    cost = engine(read_config(NAME), 1).cost
+    assert isinstance(cost, ImagedCost)
+    first, later = (cost.parts("time_s", [Chunk(512, at)], 0, 0.0) for at in (0, 512))
+    language = cost.language
+    assert later == language.parts("time_s", [Chunk(512, 512)], 0, 0.0)
+    alone = language.parts("time_s", [Chunk(512, 0)], 0, 0.0)
+    assert first.kernels == alone.kernels + cost.tower.at("time_s", 1).kernels
+    assert cost.parts("time_s", (), 4, 512.0) == language.parts("time_s", (), 4, 512.0)
+
+
+def test_many_images_pass_in_turns() -> None:
+    cost = engine(read_config(NAME), 1).cost
+    assert isinstance(cost, ImagedCost)
+    one, turn = (cost.tower.at("time_s", n).kernels for n in (1, AT_ONCE))
+    assert one < turn < AT_ONCE * one
+    assert cost.tower.at("time_s", 2 * AT_ONCE + 1).kernels == pytest.approx(2 * turn + one)
+    assert cost.tower.at("floor_s", 7).kernels < cost.tower.at("time_s", 7).kernels
+
+
+def test_a_request_waits_for_the_kernels_of_the_tower_too() -> None:
+    model = read_config(NAME)
+    assert engine(model, 1).launches > engine(model, 0).launches + 27 * 5
+
+
+def test_larger_images_are_more_tokens() -> None:
+    small, large = (
+        llm("qwen2.5-vl-7b", "h100", images=1, image_size=edge, isl=64, osl=4)
+        for edge in (224, 896)
+    )
+    assert small.images is not None
+    assert large.images is not None
+    assert (small.images.tokens, large.images.tokens) == (64, 1024)
+    assert small.latencies is not None
+    assert large.latencies is not None
+    assert large.latencies.ttft.mean > small.latencies.ttft.mean
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"image_size": 448}, "a size of no images"),
+        ({"images": -1}, "-1 images"),
+        ({"images": 1 << 20}, "images in a prompt"),
+        ({"images": 1, "trace": "requests.jsonl"}, "states its tokens"),
+        ({"images": 1, "image_size": 1 << 20}, "images of"),
+    ],
+)
+def test_numbers_that_are_none_are_one_line(options: dict[str, object], says: str) -> None:
+    with pytest.raises(ParseError, match=says):
+        llm(NAME, "h100", **options)  # type: ignore[arg-type]
+
+
+def test_models_without_a_tower_read_no_images() -> None:
+    with pytest.raises(ModelError, match="reads no images"):
+        llm("llama-3.2-1b", "h100", images=1)
+    with pytest.raises(ModelError, match="reads no images"):
+        with_images(read_config("llama-3.2-1b"))
