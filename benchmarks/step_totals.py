@@ -3,8 +3,9 @@
     python benchmarks/step_totals.py DATA --rows 60 [--seed 0] [--table whole_models]
 
 `timm` has steps of one RTX 3090 under autocast, forward, backward and SGD. `whole_models` has
-NVIDIA's training examples on an A100 and a V100, data loading included. Their batches are unstated:
-256 is assumed, 128 in f32. Lines: measured over expected by precision, and the share in range.
+NVIDIA's training examples on an A100 and a V100, data loading included. Where their batch is not
+stated, 256 is assumed, 128 in f32; rows of other images than the graph's are left out. Lines:
+measured over expected by precision, and the share in range.
 """
 
 from __future__ import annotations
@@ -62,13 +63,16 @@ def timm_steps(folder: Path) -> Iterator[Step]:
 
 def published_steps(folder: Path) -> Iterator[Step]:
     """Training throughput of models with a graph, on one GPU under eager PyTorch."""
+    from pandas import isna
+
     from perfc.analyzers.tables import read_parquet
 
     frame = read_parquet(folder / "whole_models.parquet")
     frame = frame[(frame["mode"] == "training") & (frame["n_gpus"] == 1)]
     frame = frame[(frame["runtime"] == "eager") & frame["graph"].str.endswith(".gz").fillna(False)]
+    frame = frame[frame["graph_size_match"] != "other size"]
     for row in frame.to_dict("records"):
-        batch = IMAGES[row["precision"]]
+        batch = IMAGES[row["precision"]] if isna(row["batch"]) else int(row["batch"])
         yield Step(
             graph_folder(folder) / row["graph"], TARGETS[row["gpu"]], PRECISIONS[row["precision"]],
             row["precision"] != "fp32", "channels-first", batch, batch / row["throughput_per_s"],

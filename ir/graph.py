@@ -12,7 +12,7 @@ from .dim import Dim, symbols
 from .evaluate import evaluate
 from .known import Known
 from .record import entity, record
-from .types import Type
+from .types import TensorType, Type
 
 if TYPE_CHECKING:
     from .op import Op
@@ -51,6 +51,11 @@ class Value:
 
     def __repr__(self) -> str:
         return f"%{self.name}: {self.type}"
+
+    @property
+    def is_real(self) -> bool:
+        """Whether this is a tensor of real numbers."""
+        return isinstance(self.type, TensorType) and self.type.dtype.is_float
 
 
 Inputs: TypeAlias = "tuple[Value | None, ...]"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from perfc.ir.graph import Graph, Module, Node, Value, Weight, captured
@@ -48,6 +49,7 @@ class Folding:
 
     replaced: dict[Value, Value]
     keeps_parameters: bool = False
+    changing: set[Value] = field(default_factory=set[Value])
 
     def graph(self, graph: Graph) -> Graph:
         """The folded graph; the same object where nothing changed."""
@@ -107,7 +109,7 @@ class Folding:
     def folds(self, node: Node, ins: tuple[Value | None, ...]) -> bool:
         """Whether the results are there before the model runs."""
         results = node.results
-        if node.op.kind in NEVER_FOLDED or not results:
+        if node.op.kind in NEVER_FOLDED or not results or self.follows_parameters(node, ins):
             return False
         if all(
             v.known is not None and v.known.is_complete and isinstance(v.type, TensorType)
@@ -117,15 +119,23 @@ class Folding:
         present = [v for v in ins if v is not None]
         return (
             bool(present)
-            and not [v for v in present if v.weight is None or self.changes(v)]
+            and not [v for v in present if v.weight is None]
             and all(isinstance(v.type, TensorType) and v.type.is_static for v in results)
         )
 
-    def changes(self, stored: Value) -> bool:
-        """Whether a stored tensor is another one in the next step."""
-        if not self.keeps_parameters or stored.weight is None or not stored.weight.is_parameter:
+    def follows_parameters(self, node: Node, ins: tuple[Value | None, ...]) -> bool:
+        """Whether the results are others in the next step, whose contents the file cannot tell."""
+        if not self.keeps_parameters or not any(v and self.changes(v) for v in ins):
             return False
-        return isinstance(stored.type, TensorType) and stored.type.dtype.is_float
+        made = [v for v in node.results if v.is_real]
+        self.changing.update(made)
+        return bool(made)
+
+    def changes(self, v: Value) -> bool:
+        """Whether a tensor is another one in the next step: a parameter, or made of parameters."""
+        if v in self.changing:
+            return True
+        return v.weight is not None and v.weight.is_parameter and v.is_real
 
     @staticmethod
     def decided(node: Node, ins: tuple[Value | None, ...]) -> Graph | None:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from enum import Enum
 
+from perfc.ir.graph import Phase
 from perfc.ir.record import record
 from perfc.ir.types import DType
 
@@ -99,6 +100,11 @@ class KernelBound:
     def vector_dtype(self) -> DType:
         """Element type of what is computed beside them."""
         return vector_dtype(self.dtype)
+
+    @property
+    def is_gradient(self) -> bool:
+        """Whether the kernel is of a backward pass."""
+        return self.kernel.anchor.loc.phase is Phase.BACKWARD
 
     @property
     def floor_s(self) -> float:

@@ -12,7 +12,7 @@ from perfc.ir.evaluate import evaluate
 from perfc.ir.graph import Module, Node, Phase, Value
 from perfc.ir.op import Kind
 from perfc.ir.ops.matmul import FusedMatMul
-from perfc.ir.ops.normalization_grad import LayerNormalizationGrad
+from perfc.ir.ops.normalization_grad import GroupNormalizationGrad
 from perfc.ir.record import frozen
 from perfc.ir.types import TensorType
 
@@ -33,11 +33,13 @@ class SavedTable:
 
     Args:
         values: each, with the value whose storage holds it; views share one.
+        copied: values that a backward kernel reads as a copy that was made of them.
         readers: the first backward node that reads each.
         is_bound: whether the size of one is not known.
     """
 
     values: Mapping[Value, Value]
+    copied: tuple[Value, ...]
     readers: Mapping[Value, Node]
     is_bound: bool
 
@@ -49,7 +51,7 @@ class SavedTable:
     @property
     def nbytes(self) -> Dim:
         """Bytes of all storages that are held."""
-        return dim_sum(_bytes(v) or 0 for v in self.storages)
+        return dim_sum(_bytes(v) or 0 for v in (*self.storages, *self.copied))
 
     def bytes_at(self, env: Mapping[str, int]) -> int:
         """The same with numbers for symbols."""
@@ -97,26 +99,31 @@ class Saved(Analysis[SavedTable]):
                 root.update((v, root[source]) for v in shown)
                 root.update((v, v) for v in node.results[len(shown) :])
         readers: dict[Value, Node] = {}
+        uncopied: dict[Value, None] = {}
+        copied: dict[Value, None] = {}
         for node in graph.nodes:
             if node.loc.phase in AFTER:
                 for v in node.inputs:
                     if v in root and v is not None:
                         readers.setdefault(v, node)
-                        if is_copied(v, node, strides):
-                            root[v] = v
-        values = {v: root[v] for v in root if v in readers}
-        return SavedTable(values, readers, any(_bytes(v) is None for v in values.values()))
+                        (copied if is_copied(v, node, strides) else uncopied)[v] = None
+        values = {v: root[v] for v in root if v in uncopied}
+        is_bound = any(_bytes(v) is None for v in (*values.values(), *copied))
+        return SavedTable(values, tuple(copied), readers, is_bound)
 
 
 def is_copied(v: Value, reader: Node, table: StrideTable) -> bool:
     """Whether a view is copied before its kernel, which then keeps the copy.
 
-    Rows that are normalised lie together, and axes of a batch of products are one.
+    Axes of a batch of products are one, and so are the rows of a product with a matrix, whose
+    gradient reads them by a reshape; groups of channels lie together.
     """
     strides = table.strides.get(v)
     if strides is None:
         return False
-    if isinstance(reader.op, LayerNormalizationGrad):
+    if reader in table.copies:
+        return True
+    if isinstance(reader.op, GroupNormalizationGrad):
         return True
     shape = table.shapes[v]
     if not isinstance(reader.op, FusedMatMul) or len(shape) < 4:

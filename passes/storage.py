@@ -231,7 +231,10 @@ class _Walk:
             outside.update(k.writes)
         used = {owner[v] for v in outside if v in owner}
         phases = [k.anchor.loc.phase for k in self.kernels]
-        updated = {v for n in graph.nodes if n.loc.phase is Phase.OPTIMIZER for v in n.inputs}
+        optimizer = [n for n in graph.nodes if n.loc.phase is Phase.OPTIMIZER]
+        # the gradient of a matrix that is shown transposed is shown transposed too
+        read = {v for n in optimizer for v in n.inputs if v is not None}
+        updated = {owner[v] for v in read if v in owner}
         given = set(graph.inputs)
         for home, start in born.items():
             if home in given or home not in used:
@@ -244,7 +247,7 @@ class _Walk:
 
 
 def role_of(
-    home: Value, start: int, end: int, phases: Sequence[Phase], updated: set[Value | None]
+    home: Value, start: int, end: int, phases: Sequence[Phase], updated: set[Value]
 ) -> Role:
     """What a buffer that a kernel makes is for."""
     if not phases:

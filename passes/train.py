@@ -19,7 +19,7 @@ from perfc.ir.types import DType
 from . import Transform
 from .training.accumulation import accumulated
 from .training.checkpointing import Checkpoints, recomputed
-from .training.differentiate import Derivatives, differentiate, is_real
+from .training.differentiate import Derivatives, differentiate
 from .training.implementation import Implementation, Policy
 from .training.lora import adapted
 from .training.loss import head
@@ -142,7 +142,7 @@ class Train(Transform):
 
     def is_trained(self, w: Value) -> bool:
         """Whether a stored tensor is a parameter that is not frozen."""
-        if w.weight is None or not w.weight.is_parameter or not is_real(w):
+        if w.weight is None or not w.weight.is_parameter or not w.is_real:
             return False
         patterns = (*BUFFERS, *self.freeze)
         return not any(fnmatchcase(w.name, p) for p in patterns)

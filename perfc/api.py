@@ -172,6 +172,11 @@ class Report(Presentation):
             host_launch_s=self.deployment.host_launch, framework=self.deployment.serving.value,
         )  # fmt: skip
 
+    def keeping_all(self) -> Module:
+        """The step of this run that keeps everything, where it computes something again."""
+        none = type(self.deployment.checkpointing)("none")
+        return prepared(self.source, replace(self.deployment, checkpointing=none), self.analyses)
+
     @cached_property
     def prediction(self) -> PredictionTable:
         """What every kernel and the run will take; made when first asked for."""

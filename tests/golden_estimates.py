@@ -6,13 +6,13 @@ A question is a line that begins with ``>``; the lines that follow are its answe
     > model windows.onnxtxt a100 ort f16 batch=64
     > steps windows.onnxtxt rtx4090 amp-f16 eager batch=64
     > run windows.onnxtxt rtx4090 amp-f16 eager batch=4096
-    > passes tokens.onnxtxt v100-pcie-32gb eager-literal batch=4 s=128 past=127
+    > passes windows.onnxtxt v100-pcie-32gb eager-literal batch=4
     > graph windows.onnxtxt rtx4090 amp-f16 eager batch=64
 
 A row is a kernel by its extents. Its answer has what the forests read of it (features, scale,
 floor) and what comes out. A model's has every kernel and the run, steps' every launch, a run's what
 the predictor of whole runs says, and a graph's the tables such predictors read, column by column.
-Passes are the forward and the backward one of transformers in FP32, kernels summed.
+Passes are the forward and the backward one of models in FP32, kernels summed.
 """
 
 from __future__ import annotations
@@ -246,11 +246,12 @@ def run(
 
 def passes(path: Path, target: str, runtime: str, dims: Mapping[str, int]) -> Iterator[str]:
     """A forward pass, and the same with a backward one."""
-    plan = Plan.of(path, target, dims, runtime, tf32=False)
-    copied = list(plan.copies)
-    moved = sum(row.parameters["read_bytes"] for row in copied)
-    yield f"{len(copied)} copies of views, {text(moved)} bytes"
-    for name, found in (("inference", inference(plan)), ("training", training(plan))):
+    plans = [Plan.of(path, target, dims, runtime, tf32=False, trains=t) for t in (False, True)]
+    for plan in plans:
+        copied = [*plan.copies(), *plan.copies(backward=True)]
+        moved = sum(row.parameters["read_bytes"] for row in copied)
+        yield f"{len(copied)} copies of views, {text(moved)} bytes"
+    for name, found in (("inference", inference(plans[0])), ("training", training(plans[1]))):
         yield f"{name}: floor {text(found.floor_s)} s, {spans(found.whole)}"
         yield f"  backward {spans(found.backward)}"
 

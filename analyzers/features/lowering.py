@@ -53,7 +53,7 @@ MAPPING = {
 """Classes of kernels that write an element for each that they read; a gather is a look-up."""
 ROWWISE = {Kind.SOFTMAX: "softmax", Kind.NORMALIZATION: "normalization"}
 STREAMING = frozenset({Kind.REDUCTION, Kind.POOL})
-"""Kernels of which no rows are published; they stream their operands once, as pointwise ones do."""
+"""Kernels without published rows; like gradients of rows, they stream their operands once."""
 
 
 class Lowered(NamedTuple):
@@ -91,6 +91,8 @@ def lower(bound: KernelBound, env: Mapping[str, int]) -> Lowered | None:
             return _mixed_attention(problem, bound, env)
         case Experts() as problem:
             return _experts(problem, bound, env)
+        case Rows() if bound.is_gradient:
+            return _streaming(bound, env)
         case Rows() as problem if kind in ROWWISE:
             return _rowwise(problem, bound, env)
         case Collective() as problem:
@@ -114,9 +116,10 @@ def _product(problem: Product, bound: KernelBound, env: Mapping[str, int]) -> Lo
         return None
     parameters = {"m": m, "n": n, "k": k, "batch": batch}
     right = anchor.inputs[1] if len(anchor.inputs) > 1 else None
-    if right is not None and right.weight is not None:
-        # frameworks store the weights of linear layers with the reduced axis last
-        parameters["transposed"] = 1.0
+    shown = [n.inputs[0] for n in bound.kernel.nodes if right in n.results and n is not anchor]
+    right = shown[0] if shown else right
+    if right is not None and right.weight is not None and not bound.is_gradient:
+        parameters["transposed"] = 1.0  # frameworks store linear layers' weights so
     if problem.weight_bits or problem.scale_block:
         parameters["weight_bits"] = float(problem.weight_bits)
         parameters["scale_block"] = float(problem.scale_block)
@@ -313,8 +316,8 @@ def _rowwise(problem: Rows, bound: KernelBound, env: Mapping[str, int]) -> Lower
     if not rows or not elements:
         return None
     dtype = stored_type(kernel.writes[0]) if kernel.writes else bound.dtype.code
-    parameters = {"rows": rows, "cols": elements / rows, **_tokens(bound, rows)}
-    return Lowered(ROWWISE[kernel.kind], dtype, parameters)
+    row = {"rows": rows, "cols": elements / rows, **_tokens(bound, rows)}
+    return Lowered(ROWWISE[kernel.kind], dtype, row)
 
 
 def _mapping(bound: KernelBound, env: Mapping[str, int]) -> Lowered | None:
@@ -323,19 +326,16 @@ def _mapping(bound: KernelBound, env: Mapping[str, int]) -> Lowered | None:
     extents = shape(kernel.writes[0] if kernel.writes else None, env)
     if extents is None or not math.prod(extents):
         return None
-    numel = math.prod(extents)
-    columns = float(extents[-1]) if extents else 1.0
-    read = [shape(v, env) for v in kernel.reads]
-    whole = [each for each in read if each is not None and math.prod(each) >= numel]
+    numel, columns = math.prod(extents), float(extents[-1]) if extents else 1.0
+    whole = [v for v in kernel.reads if math.prod(shape(v, env) or (0,)) >= numel]
     parameters = {
         "rows": numel / columns,
         "cols": columns,
         "operands": float(len(kernel.reads)),
         "tensor_operands": float(len(whole)),
     }
-    name = MAPPING[kernel.kind]
     parameters |= _stream(bound, numel) | _tokens(bound, numel / columns)
-    return Lowered(name, stored_type(kernel.writes[0]), parameters)
+    return Lowered(MAPPING[kernel.kind], stored_type(kernel.writes[0]), parameters)
 
 
 def _tokens(bound: KernelBound, tokens: float) -> dict[str, float]:
@@ -369,8 +369,11 @@ def _streaming(bound: KernelBound, env: Mapping[str, int]) -> Lowered | None:
     extents = shape(kernel.anchor.inputs[0] if kernel.anchor.inputs else None, env)
     if extents is None or not math.prod(extents):
         return None
-    parameters = {"operands": 1.0, "tensor_operands": 1.0, **_stream(bound, math.prod(extents))}
-    return Lowered("elementwise", stored_type(kernel.writes[0]), parameters)
+    numel = math.prod(extents)
+    full = sum(math.prod(shape(v, env) or (0,)) >= numel for v in kernel.reads)
+    operands = dict.fromkeys(("operands", "tensor_operands"), full if bound.is_gradient else 1.0)
+    row = {**operands, **_stream(bound, numel)}
+    return Lowered("elementwise", stored_type(kernel.writes[0]), row)
 
 
 def _stream(bound: KernelBound, numel: int) -> dict[str, float]:

@@ -3,8 +3,8 @@
 How kernels reach the device is the runtime's: an eager host launches each, which shows where a
 kernel is shorter than its launch; a recorded graph leaves the device's own gap; compiled code is a
 graph of fewer kernels. Where the host launches, views that strides cannot express are copied
-(`view_copies`), and their gradients once more. Training adds dropout and the backward pass by rule
-(`backward`).
+(`view_copies`). Training runs the kernels of the step's graph (`perfc.passes.train`), and those
+that PyTorch launches besides (`second_kernels`).
 Left out: optimisers, data loading, overlap of several streams.
 """
 
@@ -17,7 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from perfc.frontend import load
-from perfc.ir.graph import Module
+from perfc.ir.graph import Module, Value
 from perfc.ir.record import record
 from perfc.passes.canonicalize import Canonicalize
 from perfc.passes.fuse import Fuse, KernelTable
@@ -26,17 +26,18 @@ from perfc.passes.roofline import Roofline, RooflineTable
 from perfc.passes.runtimes import Launch
 from perfc.passes.shapes import Shapes
 from perfc.passes.strides import Strides, StrideTable
+from perfc.passes.train import Train
 
 from ..artefacts import artefact
 from ..estimate.interval import Interval
 from ..estimators import predictor
 from ..estimators.forest import INSIDE, columns_of, computed
-from ..features.lowering import Lowered, lower
+from ..features.lowering import Lowered
 from ..features.sheet import Sheet
 from ..intervals.summing import IN_INFERENCE, IN_TRAINING, Side, Sides, half_width, sides_of
-from .backward import backward, dropout
 from .launch_gap import launch_gap
 from .prediction import predict
+from .second_kernels import accumulated, second
 from .view_copies import copied
 
 
@@ -105,7 +106,7 @@ def more(two: Sides, one: Sides, times: int) -> Sides:
 
 @record
 class Run:
-    """One step: ``backward`` is nothing in inference; ``floor_s`` is of the forward pass."""
+    """One step: ``backward`` is nothing in inference; ``floor_s`` is of both passes."""
 
     forward: Spent
     backward: Spent
@@ -135,7 +136,8 @@ class Plan:
     Args:
         bounds: their roofline.
         kernels: their nodes.
-        source: the module they are of.
+        source: the module as read.
+        gradients: of parameters, in training.
         strides: how its values lie.
         tf32: whether f32 products may use TF32.
     """
@@ -143,30 +145,43 @@ class Plan:
     bounds: RooflineTable
     kernels: KernelTable
     source: Module
+    gradients: tuple[Value, ...]
     strides: StrideTable
     tf32: bool
 
     @classmethod
     def of(
-        cls, model: Path, target: str, dims: Mapping[str, int], runtime: str, *, tf32: bool
+        cls,
+        model: Path,
+        target: str,
+        dims: Mapping[str, int],
+        runtime: str,
+        *,
+        tf32: bool,
+        trains: bool = False,
     ) -> Plan:
-        """Read a model and group it.
+        """Read a model, write its training step where it ``trains``, and group it.
 
         Raises:
-            PerfcError: the model cannot be read, or the target or runtime is not known.
+            PerfcError: the model cannot be read or trained, or target or runtime is not known.
         """
         am = Analyses()
         source = am.apply(Shapes(), load(model, dims, {}))
-        module = am.apply(Canonicalize(), source)
+        module = am.apply(Canonicalize(keeps_parameters=trains), source)
+        if trains:
+            module = am.apply(Train(optimizer="", loss="mean"), module)
         bounds = am.get(Roofline(target, runtime, tf32), module)
         strides = am.get(Strides(runtime), module)
-        return cls(bounds, am.get(Fuse(runtime), module), source, strides, tf32)
+        gradients = module.graph.outputs[1:] if trains else ()
+        table = am.get(Fuse(runtime), module)
+        return cls(bounds, table, source, gradients, strides, tf32)
 
-    @property
-    def copies(self) -> Iterator[Lowered]:
-        """Of views, none where kernels do not come one by one from the host."""
+    def copies(self, *, backward: bool = False) -> Iterator[Lowered]:
+        """Of views in a pass, none where kernels do not come one by one from the host."""
         if self.kernels.runtime.launch is Launch.EAGER:
             for bound in self.bounds.kernels:
+                if bound.is_gradient is not backward:
+                    continue
                 made = copied(bound.kernel, self.strides, self.bounds.env)
                 yield from list(made) * round(bound.launches)
 
@@ -176,26 +191,28 @@ def inference(plan: Plan, *, folder: Path = artefact.SHIPPED) -> Run:
     found = predict(plan.bounds, plan.kernels, source=plan.source, tf32=plan.tf32, folder=folder)
     below, above = sides_of(found.kernels)
     kernels = Spent(found.total.time_s, (below,), (above,))
-    copies = spent(plan, list(plan.copies), folder)
+    copies = spent(plan, list(plan.copies()), folder)
     return Run(kernels.beside(copies), NOTHING, found.total.floor_s)
 
 
 def training(plan: Plan, *, folder: Path = artefact.SHIPPED) -> Run:
-    """Forward pass with dropout, and backward pass, of a model exported in training mode."""
-    env = plan.bounds.env
-    forward: list[Lowered] = []
-    back = list(plan.copies)
-    for bound in plan.bounds.kernels:
-        for node in bound.kernel.nodes:
-            forward += dropout(node, env, forward=True)
-        back += list(backward(bound, lower(bound, env), env)) * round(bound.launches)
-    first = inference(plan, folder=folder)
-    dropped, behind = spent(plan, forward, folder), spent(plan, back, folder)
-    return Run(
-        replace(first.forward.beside(dropped), products=IN_TRAINING),
-        replace(behind, products=IN_TRAINING),
-        first.floor_s,
-    )
+    """Forward and backward pass of a plan that trains."""
+    found = predict(plan.bounds, plan.kernels, tf32=plan.tf32, folder=folder)
+    passes: list[Spent] = []
+    for backward in (False, True):
+        of_pass = [
+            (bound, estimate)
+            for bound, estimate in zip(plan.bounds.kernels, found.kernels, strict=True)
+            if bound.is_gradient is backward
+        ]
+        below, above = sides_of([k for _, k in of_pass])
+        alone = Spent(math.fsum(k.time_s for _, k in of_pass), (below,), (above,))
+        rows = [*plan.copies(backward=backward)]
+        rows += [r for b, _ in of_pass for n in b.kernel.nodes for r in second(n, plan.bounds.env)]
+        if backward:
+            rows += accumulated(plan.gradients, plan.bounds.env)
+        passes.append(replace(alone.beside(spent(plan, rows, folder)), products=IN_TRAINING))
+    return Run(passes[0], passes[1], found.total.floor_s)
 
 
 def spent(plan: Plan, rows: Sequence[Lowered], folder: Path) -> Spent:

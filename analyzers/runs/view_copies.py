@@ -8,20 +8,23 @@ to three dimensions"); ``aten/src/ATen/TensorUtils.cpp``, ``computeStride``.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from perfc.ir.op import Kind
 from perfc.passes.strides import numel, viewed
 
-from .backward import elements, streams
+from ..features.lowering import Lowered, shape
 
 if TYPE_CHECKING:
     from perfc.ir.graph import Value
     from perfc.passes.fuse import Kernel
     from perfc.passes.strides import StrideTable
 
-    from ..features.lowering import Lowered
+
+ITEM = 4
+"""Bytes of an element of f32."""
 
 
 def copied(kernel: Kernel, strides: StrideTable, env: Mapping[str, int]) -> Iterator[Lowered]:
@@ -42,3 +45,32 @@ def is_gathered(value: Value, strides: StrideTable) -> bool:
         return False
     merged = (numel(shape[:-2]), *shape[-2:])
     return viewed(shape, strides.of(value), merged) is None
+
+
+def streams(n: float, parts: tuple[tuple[int, int], ...]) -> Iterator[Lowered]:
+    """Pointwise kernels over ``n`` elements that read and write so many tensors each."""
+    for read, written in parts:
+        if n:
+            yield row(n, ITEM * read * n, ITEM * written * n, max(read, 1))
+
+
+def row(n: float, read_bytes: float, write_bytes: float, operands: int) -> Lowered:
+    """A pointwise kernel."""
+    return Lowered(
+        "elementwise",
+        "f32",
+        {
+            "elements": n,
+            "read_bytes": read_bytes,
+            "write_bytes": write_bytes,
+            "alu": n,
+            "operands": float(operands),
+            "tensor_operands": float(operands),
+        },
+    )
+
+
+def elements(value: Value | None, env: Mapping[str, int]) -> float:
+    """Elements of a tensor, 0 where its shape is not known."""
+    extents = shape(value, env)
+    return float(math.prod(extents)) if extents is not None else 0.0

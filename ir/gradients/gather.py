@@ -15,9 +15,9 @@ def gather(at: Adjoint) -> Gradients:
 
 
 def gather_elements(at: Adjoint) -> Gradients:
-    """Elements added where they were taken."""
+    """Elements added where they were taken; the operand is kept for its shape."""
     assert isinstance(at.op, GatherElements)
-    ins = (at.tape.ints(at.shape()), at.operand(1), at.dy)
+    ins = (at.tape.ints(at.shape()), at.operand(1), at.dy, at.operand(0))
     return {0: at.tape.apply(GatherElementsGrad(axis=at.op.axis), *ins)}
 
 

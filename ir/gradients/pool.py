@@ -8,15 +8,15 @@ from .adjoint import Adjoint, Gradients
 
 
 def max_pool(at: Adjoint) -> Gradients | None:
-    """By the indices, which are kept."""
+    """By the indices, which are kept; so is the operand, for its shape."""
     if not isinstance(at.op, MaxPool) or not at.op.is_exactly(MaxPool):
         return None
     extents = at.tape.ints(at.shape())
-    return {0: at.tape.apply(MaxPoolGrad(), at.dy, at.result(1), extents)}
+    return {0: at.tape.apply(MaxPoolGrad(), at.dy, at.result(1), extents, at.operand(0))}
 
 
 def average_pool(at: Adjoint) -> Gradients | None:
-    """By the shape alone."""
+    """By the shape alone, for which the operand is kept."""
     op = at.op
     if not isinstance(op, AveragePool) or not op.is_exactly(AveragePool):
         return None
@@ -27,4 +27,5 @@ def average_pool(at: Adjoint) -> Gradients | None:
             "strides",
         )
     }  # fmt: skip
-    return {0: at.tape.apply(AveragePoolGrad(**settings), at.dy, at.tape.ints(at.shape()))}
+    ins = (at.dy, at.tape.ints(at.shape()), at.operand(0))
+    return {0: at.tape.apply(AveragePoolGrad(**settings), *ins)}

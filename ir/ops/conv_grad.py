@@ -83,14 +83,15 @@ class ConvGrad(Conv):
 class ConvDataGrad(ConvGrad):
     """Gradient of the feature maps of a convolution: every element of dY spreads a filter.
 
-    Shapes:  dY[n, k, p, q], W[k, c//g, r, s], shape[4] -> dX of ``shape``, [n, c, h, w].
+    Shapes:  dY[n, k, p, q], W[k, c//g, r, s], shape[4], X -> dX of ``shape``, [n, c, h, w].
     Work:    {mac}, taps on padding included.
-    Traffic: dY and W once, dX once.
-    Source:  ONNX Runtime training, the first result of ConvGrad; arXiv:1603.07285 section 4.
+    Traffic: dY and W once, dX once. X is handed over, so that it is kept, and not read.
+    Source:  ONNX Runtime training, the first result of ConvGrad; arXiv:1603.07285 section 4;
+             PyTorch, convolution_backward, which takes the operand whatever it computes.
     """
 
     mnemonic = "conv_data_grad"
-    operands = ("dY", "W", "shape")
+    operands = ("dY", "W", "shape", "X")
 
     def sides(self, ins: Inputs, outs: Types) -> tuple[Shape | None, Shape | None]:
         x = outs[0].shape if isinstance(outs[0], TensorType) else None

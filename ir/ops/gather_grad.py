@@ -34,7 +34,7 @@ class GatherGrad(Op):
 
     mnemonic = "gather_grad"
     onnx: ClassVar[tuple[str, ...]] = ("com.microsoft::GatherGrad",)
-    operands = ("shape", "indices", "dY")
+    operands: ClassVar[tuple[str, ...]] = ("shape", "indices", "dY")
     kind = Kind.GATHER
     formulas: ClassVar[Mapping[str, str]] = {"alu": "e"}
     axis: int = 0
@@ -71,14 +71,17 @@ class GatherGrad(Op):
 class GatherElementsGrad(GatherGrad):
     """Gradient of single elements taken along an axis.
 
-    Shapes:  shape, indices and dY of one shape -> a tensor of ``shape``.
+    Shapes:  shape, indices and dY of one shape, X -> a tensor of ``shape``.
     Work:    an addition for each element of dY: {alu}.
-    Traffic: indices and dY once, the result once.
-    Source:  ONNX Runtime training, com.microsoft GatherElementsGrad.
+    Traffic: indices and dY once, the result once. X is handed over, so that it is kept, and not
+             read.
+    Source:  ONNX Runtime training, com.microsoft GatherElementsGrad; PyTorch, gather_backward,
+             which takes the operand for its shape.
     """
 
     mnemonic = "gather_elements_grad"
     onnx: ClassVar[tuple[str, ...]] = ("com.microsoft::GatherElementsGrad",)
+    operands = ("shape", "indices", "dY", "X")
 
     def expand(self, tape: Tape, ins: Inputs, outs: Types) -> tuple[Value | None, ...]:
         assert isinstance(outs[0], TensorType)

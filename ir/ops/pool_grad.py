@@ -44,15 +44,16 @@ class PoolGrad(Op):
 class MaxPoolGrad(PoolGrad):
     """Gradient of maximum pooling: dY at the positions that were largest.
 
-    Shapes:  dY[n, c, p, q], Indices like dY, shape -> dX of ``shape``.
+    Shapes:  dY[n, c, p, q], Indices like dY, shape, X -> dX of ``shape``.
     Work:    {alu} with t = 1.
-    Traffic: dY and Indices once, dX once.
-    Source:  ONNX Runtime training, com.microsoft MaxPoolGrad.
+    Traffic: dY and Indices once, dX once. X is handed over, so that it is kept, and not read.
+    Source:  ONNX Runtime training, com.microsoft MaxPoolGrad; PyTorch,
+             max_pool2d_with_indices_backward, which takes the operand for its shape.
     """
 
     mnemonic = "max_pool_grad"
     onnx = ("com.microsoft::MaxPoolGrad",)
-    operands = ("dY", "Indices", "shape")
+    operands = ("dY", "Indices", "shape", "X")
 
     def infer(self, ins: Inputs) -> Types:
         return (TensorType(tensor(ins, 0).dtype, stated_shape(ins, 2)),)
@@ -76,15 +77,16 @@ class MaxPoolGrad(PoolGrad):
 class AveragePoolGrad(PoolGrad):
     """Gradient of average pooling: dY divided among the positions of its window.
 
-    Shapes:  dY[n, c, p, q], shape -> dX of ``shape``.
+    Shapes:  dY[n, c, p, q], shape, X -> dX of ``shape``.
     Work:    {alu} with the t taps of a window.
-    Traffic: dY once, dX once.
-    Source:  ONNX Runtime training, com.microsoft AveragePoolGrad.
+    Traffic: dY once, dX once. X is handed over, so that it is kept, and not read.
+    Source:  ONNX Runtime training, com.microsoft AveragePoolGrad; PyTorch, avg_pool2d_backward,
+             which takes the operand for its shape.
     """
 
     mnemonic = "average_pool_grad"
     onnx = ("com.microsoft::AveragePoolGrad",)
-    operands = ("dY", "shape")
+    operands = ("dY", "shape", "X")
     auto_pad: str = "NOTSET"
     ceil_mode: int = 0
     count_include_pad: int = 0

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from ..broadcast import broadcast
 from ..cost import NO_TRAFFIC, Traffic
 from ..definition import Attributes, Naturals, Positive
 from ..dim import Dim
-from ..graph import Inputs
+from ..graph import Inputs, Value
 from ..known import MAX_ELEMENTS, Known
 from ..op import ABSENT, Folded, Kind, Op, Types, count, each_once, has, known, known_ints, tensor
 from ..record import frozen
 from ..types import DType, TensorType
 from .cast import dtype_of
 from .exact import checked
+
+if TYPE_CHECKING:
+    from ..gradients.tape import Tape
 
 MASK_IS_BOOL_FROM = 10
 """Opset version since which the mask of Dropout is boolean; before it has the type of the data."""
@@ -204,6 +207,24 @@ class Dropout(Op):
 
     def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
         return {"f": count(tensor(ins, 0)) if self._trains(ins) else 0}
+
+
+@frozen
+class NativeDropout(Dropout):
+    """Dropout that drops: a kernel of its own, whose result is no view of its operand.
+
+    Shapes:  data -> output and mask of the same shape.
+    Work:    a draw, a product and a selection for each of ``f`` elements.
+    Traffic: each operand and each result once.
+    Source:  PyTorch, native_dropout; arXiv:1207.0580.
+    """
+
+    mnemonic = "native_dropout"
+    onnx: ClassVar[tuple[str, ...]] = ()
+    kind = Kind.ELEMENTWISE
+
+    def expand(self, tape: Tape, ins: Inputs, outs: Types) -> tuple[Value | None, ...]:
+        return tape.several(Dropout(self.seed, self.mask_is_bool), ins, len(outs))
 
 
 @frozen

@@ -13,7 +13,7 @@ from perfc.ir.record import entity, record
 from perfc.ir.types import TensorType
 
 from .blocks import Block, blocks_of, makers_of
-from .differentiate import active, is_real
+from .differentiate import active
 from .implementation import Policy
 
 MATRIX = frozenset({Kind.MATMUL, Kind.CONV, Kind.ATTENTION, Kind.RECURRENT})
@@ -90,7 +90,7 @@ class Checkpoints:
 
     def is_shared(self, v: Value) -> bool:
         """Whether it is a tensor of real numbers that nothing trained has a part in."""
-        return is_real(v) and v not in self.trained
+        return v.is_real and v not in self.trained
 
     def choices(self, block: Block) -> list[Choice]:
         """Ways of treating a block."""

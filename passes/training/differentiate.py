@@ -25,14 +25,9 @@ class Derivatives:
     gradients: Mapping[Value, Value]
 
 
-def is_real(v: Value | None) -> bool:
-    """Whether a value is a tensor of real numbers."""
-    return v is not None and isinstance(v.type, TensorType) and dtype_of(v).is_float
-
-
 def may_carry(v: Value) -> bool:
     """Whether gradients may pass through a value: real numbers, or what may hold such tensors."""
-    return is_real(v) or not isinstance(v.type, TensorType) or dtype_of(v) is DType.UNKNOWN
+    return v.is_real or not isinstance(v.type, TensorType) or dtype_of(v) is DType.UNKNOWN
 
 
 def active(nodes: Sequence[Node], wanted: Collection[Value]) -> set[Value]:

@@ -13,7 +13,6 @@ from perfc.ir.graph import Node, Value
 from perfc.ir.record import entity
 
 from . import losses
-from .differentiate import is_real
 
 BY_OUTPUT = ""
 """The loss that fits the first output."""
@@ -49,7 +48,7 @@ def head(name: str, tape: Tape, outputs: Sequence[Value], nodes: Sequence[Node])
     Raises:
         PassError: there is no such loss, or no result that it could be of.
     """
-    real = [v for v in outputs if is_real(v)]
+    real = [v for v in outputs if v.is_real]
     if not real:
         raise PassError("no result is a tensor of real numbers", where="--loss")
     chosen = name or fitting(real[0])

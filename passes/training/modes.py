@@ -8,7 +8,7 @@ from dataclasses import replace
 from perfc.ir.gradients.tape import Tape
 from perfc.ir.graph import Node
 from perfc.ir.ops.normalization import BatchNormalization
-from perfc.ir.ops.random import Dropout
+from perfc.ir.ops.random import Dropout, NativeDropout
 from perfc.ir.types import DType
 
 
@@ -21,10 +21,13 @@ def _trained(node: Node, tape: Tape) -> Node:
     match node.op:
         case BatchNormalization(training_mode=0) as op:
             return replace(node, op=replace(op, training_mode=1))
-        case Dropout() if not op_trains(node):
+        case Dropout(seed=seed, mask_is_bool=mask_is_bool) as op if op.is_exactly(Dropout):
             ratio = node.inputs[1] if len(node.inputs) > 1 else None
             mode = tape.constant((True,), (), DType.BOOL)
-            return replace(node, inputs=(node.inputs[0], ratio, mode))
+            node = replace(node, inputs=(node.inputs[0], ratio, mode))
+            # with a ratio of 0 it stays a view
+            drops = NativeDropout(seed, mask_is_bool)
+            return replace(node, op=drops) if op_trains(node) else node
         case _:
             return node
 

@@ -6,26 +6,32 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from perfc.ir.gradients.tape import Tape, shape_of
-from perfc.ir.graph import Loc, Node, Value
-from perfc.ir.op import known, normal_axis
-from perfc.ir.ops.activation import Sigmoid, Swish
+from perfc.ir.graph import Inputs, Loc, Node, Value
+from perfc.ir.known import Item
+from perfc.ir.op import Kind, Op, known, normal_axis
+from perfc.ir.ops.activation import Gelu, Sigmoid, Swish, Tanh
 from perfc.ir.ops.container import SequenceAt
-from perfc.ir.ops.elementwise import Mul
+from perfc.ir.ops.elementwise import Add, Mul
+from perfc.ir.ops.normalization import GroupNormalization, InstanceNormalization
 from perfc.ir.ops.sequence_parts import SplitToSequence
 from perfc.ir.ops.slice import Split
 from perfc.ir.ops.view import Reshape
 from perfc.ir.types import DType, SequenceType, Shape, TensorType
 
 Users = dict[Value, list[Node]]
+Makers = dict[Value, Node]
 
 
 def rewritten(nodes: Sequence[Node], outputs: Sequence[Value], tape: Tape) -> list[Node]:
-    """The same nodes, with sequences of parts as parts, and ``x * sigmoid(x)`` as one operator.
+    """The same nodes, with sequences of parts as parts, and what PyTorch differentiates at once.
 
-    PyTorch differentiates SiLU from its operand alone; the exporter writes it as two operators.
+    The exporter writes SiLU as two operators, group normalisation as one of instances between
+    views, and Megatron's GELU as eight. PyTorch keeps their operand alone.
     """
     users: Users = {}
+    makers: Makers = {}
     for node in nodes:
+        makers.update((v, node) for v in node.results)
         for v in node.inputs:
             if v is not None:
                 users.setdefault(v, []).append(node)
@@ -37,6 +43,10 @@ def rewritten(nodes: Sequence[Node], outputs: Sequence[Value], tape: Tape) -> li
                 changed.update(parts(node, users, tape))
             case Sigmoid():
                 changed.update(gated(node, users, taken))
+            case Tanh():
+                changed.update(factored_gelu(node, users, makers, taken))
+            case InstanceNormalization():
+                changed.update(grouped(node, users, makers, taken, tape))
             case _:
                 pass
     return [new for node in nodes for new in changed.get(node, [node])]
@@ -55,6 +65,111 @@ def gated(node: Node, users: Users, taken: set[Value]) -> dict[Node, list[Node]]
     return {node: [], product: [Node(Swish(), (x,), product.outputs, (), loc)]}
 
 
+def factored_gelu(
+    node: Node, users: Users, makers: Makers, taken: set[Value]
+) -> dict[Node, list[Node]]:
+    """``x/2 * (1 + tanh(c*x * (1 + d*x*x)))``, the cube factored out, all of it read once.
+
+    Source: Megatron-LM, megatron/core/fusions/fused_bias_gelu.py, and transformers,
+    modeling_bloom.py: an autograd function of its own, which keeps the operand.
+    """
+    inner = made_by(node.inputs[0], Mul, makers)
+    outer = reader_of(node.results[0], Add, users, taken)
+    product = outer and reader_of(outer.results[0], Mul, users, taken)
+    if inner is None or outer is None or product is None:
+        return {}
+    scaled, sums = parts_of(inner, makers, Mul), parts_of(inner, makers, Add)
+    halves = [n for n in parts_of(product, makers, Mul) if n is not outer]
+    x = factored(scaled[0]) if len(scaled) == 1 else None
+    squares = [n for n in (parts_of(sums[0], makers, Mul) if sums else ()) if x in n.inputs]
+    if x is None or len(squares) != 1 or len(halves) != 1 or factored(halves[0]) is not x:
+        return {}
+    first = [n for n in parts_of(squares[0], makers, Mul) if factored(n) is x]
+    gone = [*first, squares[0], *sums, *scaled, inner, node, *halves, outer]
+    if len(first) != 1 or any(len(users.get(n.results[0], [])) != 1 for n in gone):
+        return {}
+    loc = replace(product.loc, op_type="Gelu")
+    gelu = Node(Gelu(approximate="tanh"), (x,), product.outputs, (), loc)
+    return {**{n: [] for n in gone}, product: [gelu]}
+
+
+def made_by(v: Value | None, kind: type[Op], makers: Makers) -> Node | None:
+    """The node that makes a value, where it is of a kind."""
+    node = None if v is None else makers.get(v)
+    return node if node is not None and isinstance(node.op, kind) else None
+
+
+def parts_of(node: Node, makers: Makers, kind: type[Op]) -> list[Node]:
+    """What makes the operands of a node, as far as it is of a kind."""
+    return [n for n in (made_by(v, kind, makers) for v in node.inputs) if n is not None]
+
+
+def factored(node: Node) -> Value | None:
+    """What a product scales by a number."""
+    numbers = [v for v in node.inputs if v is not None and v.weight and not _shape(v.type)]
+    others = [v for v in node.inputs if v is not None and v not in numbers]
+    return others[0] if len(numbers) == 1 and len(others) == 1 else None
+
+
+def reader_of(v: Value, kind: type[Op], users: Users, taken: set[Value]) -> Node | None:
+    """The only reader of a value, where it is of a kind."""
+    readers = users.get(v, [])
+    if len(readers) != 1 or v in taken or not isinstance(readers[0].op, kind):
+        return None
+    return readers[0]
+
+
+def grouped(
+    node: Node, users: Users, makers: Makers, taken: set[Value], tape: Tape
+) -> dict[Node, list[Node]]:
+    """Groups shown as instances, normalised, and shown as channels, which may be scaled then."""
+    before = makers.get(node.inputs[0]) if node.inputs[0] is not None else None
+    after = reader_of(node.results[0], Reshape, users, taken)
+    x = before.inputs[0] if before is not None and isinstance(before.op, Reshape) else None
+    if x is None or after is None or not isinstance(node.op, InstanceNormalization):
+        return {}
+    shape, groups = shape_of(x), shape_of(node.results[0])[1]
+    if shape_of(after.results[0]) != shape or len(shape) < 3 or not isinstance(groups, int):
+        return {}
+    items = [contents(node.inputs, i) for i in (1, 2)]
+    if (
+        set(items[0] or ()) != {1.0}
+        or set(items[1] or ()) != {0.0}
+        or not isinstance(shape[1], int)
+    ):
+        return {}
+    one, none = (tape.constant((n,) * shape[1], (shape[1],), _dtype(x.type)) for n in (1.0, 0.0))
+    last, affine, gone = after, (one, none), [node]
+    product = reader_of(after.results[0], Mul, users, taken)
+    added = product and reader_of(product.results[0], Add, users, taken)
+    if product is not None and added is not None:
+        scale = of_channels(product, after.results[0], shape, makers)
+        offset = of_channels(added, product.results[0], shape, makers)
+        if scale is not None and offset is not None:
+            last, affine, gone = added, (scale, offset), [node, after, product]
+    op = GroupNormalization(num_groups=groups, epsilon=node.op.epsilon)
+    loc = replace(last.loc, op_type="GroupNormalization")
+    return {**{n: [] for n in gone}, last: [Node(op, (x, *affine), last.outputs, (), loc)]}
+
+
+def contents(ins: Inputs, index: int) -> tuple[Item, ...] | None:
+    """Numbers of an operand, where they are known."""
+    found = known(ins, index)
+    return None if found is None else found.items
+
+
+def of_channels(node: Node, v: Value, shape: Shape, makers: Makers) -> Value | None:
+    """The vector that is shown along the channels as the other operand of ``v``."""
+    other = next((w for w in node.inputs if w is not None and w is not v), None)
+    column = (shape[1], *(1 for _ in shape[2:]))
+    if other is None or shape_of(other) not in (column, (1, *column)):
+        return None
+    while other is not None and shape_of(other) != shape[1:2]:
+        maker = makers.get(other)
+        other = maker.inputs[0] if maker is not None and maker.op.kind is Kind.VIEW else None
+    return other
+
+
 def parts(node: Node, users: Users, tape: Tape) -> dict[Node, list[Node]]:
     """A sequence that is only read element by element, at known places."""
     sequence, x = node.results[0], node.inputs[0]
@@ -62,21 +177,22 @@ def parts(node: Node, users: Users, tape: Tape) -> dict[Node, list[Node]]:
     places = [known(reader.inputs, 1) for reader in readers]
     at = [p.item for p in places if p is not None]
     type_ = sequence.type
-    if x is None or not isinstance(type_, SequenceType) or not type_.items:
+    if x is None or not isinstance(type_, SequenceType) or not isinstance(type_.length, int):
         return {}
+    items = type_.items or (type_.elem,) * type_.length
     is_plain = all(isinstance(r.op, SequenceAt) for r in readers) and len(at) == len(readers)
-    if not is_plain or len(type_.items) != type_.length or not isinstance(node.op, SplitToSequence):
+    if not is_plain or len(items) != type_.length or not isinstance(node.op, SplitToSequence):
         return {}
     axis = normal_axis(node.op.axis, len(shape_of(x)))
-    keeps = len(shape_of(x)) == len(_shape(type_.items[0]))
-    sizes = tuple(_shape(t)[axis] if keeps else 1 for t in type_.items)
+    keeps = len(shape_of(x)) == len(_shape(items[0]))
+    sizes = tuple(_shape(t)[axis] if keeps else 1 for t in items)
     own = shape_of(x)
     made = [
         Value(
             tape.fresh(f"{sequence.name}.{i}"),
             TensorType(_dtype(t), (*own[:axis], size, *own[axis + 1 :])),
         )
-        for i, (t, size) in enumerate(zip(type_.items, sizes, strict=True))
+        for i, (t, size) in enumerate(zip(items, sizes, strict=True))
     ]
     loc = Loc(node.name, "Split")
     split = Node(Split(axis=axis), (x, tape.ints(sizes)), tuple(made), (), loc)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from perfc.ir.record import record
 
 from .document import Amount, Bars, Cell, Column, Fact, Facts, Part, Table
 from .footprint import Footprint, footprint
+from .recompute import CurvePoint, curve_of, curve_parts
 from .units import Unit, quantity
 
 if TYPE_CHECKING:
@@ -79,6 +81,7 @@ class DeviceMemory:
         phases: in order.
         line_bytes: alive while each kernel runs.
         is_bound: whether more may be needed.
+        checkpoints: what keeping less would cost, under ``--checkpointing optimal``.
     """
 
     parts: tuple[MemoryPart, ...]
@@ -93,11 +96,12 @@ class DeviceMemory:
     phases: tuple[PhaseMemory, ...]
     line_bytes: tuple[int, ...]
     is_bound: bool
+    checkpoints: tuple[CurvePoint, ...] = ()
 
     @classmethod
     def of(cls, report: Report) -> DeviceMemory:
         """The view of a report."""
-        return cls.shown(footprint(report))
+        return replace(cls.shown(footprint(report)), checkpoints=curve_of(report))
 
     @classmethod
     def shown(cls, found: Footprint) -> DeviceMemory:
@@ -145,3 +149,4 @@ def parts_of(view: DeviceMemory) -> Iterator[Part]:
     peak = quantity(view.live_bytes, Unit.BYTE)
     caption = f"peak {peak} at {view.peak_node}, {view.peak_phase}; {spans}"
     yield Bars(tuple(map(float, view.line_bytes)), Unit.BYTE, caption)
+    yield from curve_parts(view.checkpoints)

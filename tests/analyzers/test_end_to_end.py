@@ -1,4 +1,4 @@
-"""Whole runs: backward kernels by rule, layers by difference, launches by runtime."""
+"""Whole runs: both passes of the step's graph, layers by difference, launches by runtime."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from perfc.analyzers.features.lowering import Lowered, lower
+from perfc.analyzers.features.lowering import lower
 from perfc.analyzers.intervals.summing import Side
-from perfc.analyzers.runs.backward import backward
 from perfc.analyzers.runs.end_to_end import Plan, Run, Spent, inference, training
+from perfc.analyzers.runs.second_kernels import accumulated, second
+from perfc.ir.parse import parse_module
 
 ROOT = Path(__file__).resolve().parents[2]
 GPT2 = ROOT / "examples" / "models" / "gpt2.onnx.gz"
@@ -21,35 +22,59 @@ def plan() -> Plan:
     return Plan.of(GPT2, "v100-pcie-32gb", {}, "eager-literal", tf32=False)
 
 
-def mac(row: Lowered) -> float:
-    return math.prod(float(row.parameters[n]) for n in ("batch", "m", "n", "k"))
+@pytest.fixture(scope="module")
+def step() -> Plan:
+    return Plan.of(GPT2, "v100-pcie-32gb", {}, "eager-literal", tf32=False, trains=True)
 
 
-def test_a_product_has_two_of_the_same_size_behind_it(plan: Plan) -> None:
-    env = plan.bounds.env
-    products = 0
-    for bound in plan.bounds.kernels:
-        row = lower(bound, env)
-        if row is None or row.class_name != "matmul":
-            continue
-        behind = [r for r in backward(bound, row, env) if r.class_name == "matmul"]
-        assert [mac(r) for r in behind] == [mac(row)] * 2
-        products += 1
-    assert products > 20
+def test_a_step_multiplies_twice_as_much_behind_as_before(plan: Plan, step: Plan) -> None:
+    def products(of: Plan, *, backward: bool) -> float:
+        rows = [lower(b, of.bounds.env) for b in of.bounds.kernels if b.is_gradient is backward]
+        known = [r.parameters for r in rows if r is not None and r.class_name == "matmul"]
+        return math.fsum(math.prod(p[n] for n in ("batch", "m", "n", "k")) for p in known)
+
+    forward = products(step, backward=False)
+    assert forward == products(plan, backward=False)
+    assert products(step, backward=True) == pytest.approx(2 * forward)
+    assert products(plan, backward=True) == 0
 
 
-def test_every_row_of_a_backward_pass_has_elements_to_work_on(plan: Plan) -> None:
-    env = plan.bounds.env
-    for bound in plan.bounds.kernels:
-        for row in backward(bound, lower(bound, env), env):
-            assert all(v >= 0 for v in row.parameters.values())
-            assert row.parameters.get("elements", 1) > 0
-
-
-def test_training_takes_about_three_times_what_inference_does(plan: Plan) -> None:
-    forward, whole = inference(plan).whole, training(plan).whole
+def test_training_takes_about_three_times_what_inference_does(plan: Plan, step: Plan) -> None:
+    forward, whole = inference(plan).whole, training(step).whole
     assert 2.2 < whole.time_s / forward.time_s < 4.0
     assert whole.low_s <= whole.time_s <= whole.high_s
+    assert training(step).floor_s > inference(plan).floor_s
+
+
+def test_gradients_are_added_to_those_that_are_there(step: Plan) -> None:
+    rows = list(accumulated(step.gradients, step.bounds.env))
+    assert len(rows) == len(step.gradients) > 100
+    for row in rows:
+        p = row.parameters
+        assert (p["read_bytes"], p["write_bytes"]) == (8 * p["elements"], 4 * p["elements"])
+
+
+@pytest.mark.parametrize(
+    ("line", "traffic"),
+    [
+        ("softmax_grad(%x, %z) {axis=-1} : f32[100, 8]", [(2, 1)]),
+        ("log_softmax_grad(%x, %z) {axis=-1} : f32[100, 8]", []),
+        ("layer_norm_grad(%x, %z, %s, %m, %m) : f32[100, 8]", [(2, 0)]),
+        ("mul(%x, %z) : f32[100, 8]", []),
+    ],
+)
+def test_some_operators_are_two_kernels(line: str, traffic: list[tuple[int, int]]) -> None:
+    text = f"""perfir 1
+module @m
+graph @main(%x: f32[100, 8], %z: f32[100, 8], %s: f32[8], %m: f32[100, 1]) {{
+  %y = {line}
+  return %y
+}}
+"""
+    rows = list(second(parse_module(text).graph.nodes[0], {}))
+    tensor = 4 * 800
+    moved = [(r.parameters["read_bytes"], r.parameters["write_bytes"]) for r in rows]
+    assert moved == [(tensor * read, tensor * written) for read, written in traffic]
 
 
 def test_a_faster_machine_takes_less(plan: Plan) -> None:

@@ -69,8 +69,8 @@ def test_runs_are_two_cuts_and_as_many_layers_more(
         asked.append((*given, architecture, more["training"]))
         return Path(f"{given[3]}.onnx")
 
-    def plan_of(path: Path, *given: object, tf32: bool) -> tuple[str, int]:
-        asked.append((*given, tf32))
+    def plan_of(path: Path, *given: object, tf32: bool, trains: bool) -> tuple[str, int]:
+        asked.append((*given, tf32, trains))
         return "plan", int(path.stem)
 
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
@@ -100,7 +100,7 @@ def test_runs_are_two_cuts_and_as_many_layers_more(
         )
         for units in (1, 2)
     ]
-    assert asked[1] == ("v100", {"batch": 4}, "eager-literal", False)
+    assert asked[1] == ("v100", {"batch": 4}, "eager-literal", False, False)
 
 
 def test_figures_are_of_both_modes_of_each_and_of_each_machine(

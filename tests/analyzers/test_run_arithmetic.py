@@ -9,8 +9,6 @@ import pytest
 import perfc
 from perfc.analyzers.estimate.estimate import Estimate, Predictor, RunEstimate
 from perfc.analyzers.estimate.interval import Interval
-from perfc.analyzers.features.lowering import Lowered
-from perfc.analyzers.runs.backward import backward, of_product
 from perfc.analyzers.runs.host import (
     COMPILED_HOST,
     NEWER_HOST,
@@ -324,67 +322,7 @@ def test_notes_begin_where_more_than_a_tenth_is_unknown(tmp_path: Path) -> None:
     assert list(notes([], machine, "eager")) == []
 
 
-# Gradients
-
-
-def rows(text: bytes) -> list[tuple[str, dict[str, float]]]:
-    """Backward kernels of a model, kernel by kernel."""
-    from perfc.analyzers.features.lowering import lower
-
-    report = perfc.analyze(text, "v100-pcie-32gb", runtime="eager-unfused", tf32=False)
-    made = [
-        row
-        for b in report.roofline.kernels
-        for row in backward(b, lower(b, report.env), report.env)
-    ]
-    return [(row.class_name, dict(row.parameters)) for row in made]
-
-
-def one(operator: str) -> bytes:
-    return f"""<ir_version: 10, opset_import: ["" : 17]>
-g (float[100, 8] x, float[100, 8] z) => (float[100, 8] y)
-<float[8] w = {{1,1,1,1,1,1,1,1}}, float s = {{2}}> {{ y = {operator} }}""".encode()
-
-
-@pytest.mark.parametrize(
-    ("operator", "traffic"),
-    [
-        ("Relu (x)", [(2, 1)]),
-        ("Add (x, z)", []),
-        ("Mul (x, s)", [(1, 1)]),
-        ("Mul (x, z)", [(2, 1), (2, 1)]),
-        ("Div (x, z)", [(2, 1), (2, 1)]),
-        ("Pow (x, s)", [(1, 1), (1, 1), (2, 1)]),
-        ("Softmax (x)", [(2, 1), (2, 1)]),
-        # for its operand, for scale and shift, and both of these added to what is there: 8 of 800
-        ("LayerNormalization (x, w, w)", [(2, 1), (2, 0), (2, 0), (0.02, 0.01)]),
-    ],
-)
-def test_gradients_of_pointwise_and_rowwise_kernels(
-    operator: str, traffic: list[tuple[float, float]]
-) -> None:
-    found = rows(one(operator))
-    assert [name for name, _ in found] == ["elementwise"] * len(traffic)
-    tensor = 4 * 800
-    for (_, p), (read, written) in zip(found, traffic, strict=True):
-        moved = p["read_bytes"] / tensor, p["write_bytes"] / tensor
-        assert moved == pytest.approx((read, written))
-        assert p["alu"] == p["elements"]
-        assert p["operands"] == p["tensor_operands"] == (read if read >= 1 else 2)
-
-
-def test_a_product_has_a_gradient_for_each_operand_and_a_sum_for_its_bias() -> None:
-    forward = Lowered("matmul_f32", "f32", {"m": 5.0, "n": 7.0, "k": 11.0, "batch": 3.0})
-    found = [(r.class_name, r.dtype, dict(r.parameters)) for r in of_product(forward)]
-    assert found == [
-        ("matmul_f32", "f32", {"m": 5, "n": 11, "k": 7, "batch": 3}),
-        ("matmul_f32", "f32", {"m": 11, "n": 7, "k": 5, "batch": 3}),
-    ]
-    stored = Lowered("matmul_f32", "f32", {"m": 5.0, "n": 7.0, "k": 11.0, "transposed": 1.0})
-    *products, bias = of_product(stored)
-    assert [p.parameters["batch"] for p in products] == [1, 1]
-    assert (bias.parameters["read_bytes"], bias.parameters["write_bytes"]) == (4 * 35, 0)
-    assert bias.parameters["elements"] == 35
+# Floors
 
 
 def test_streams_do_not_lower_a_floor_that_both_kernels_share(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ TOKENS, HEADS, WIDTH = 8, 4, 16
 
 def copies(path: Path, runtime: str) -> list[float]:
     plan = Plan.of(path, "v100-pcie-32gb", {}, runtime, tf32=False)
-    return [row.parameters["read_bytes"] for row in plan.copies]
+    return [row.parameters["read_bytes"] for row in plan.copies()]
 
 
 def test_heads_of_an_attention_that_is_not_fused_are_copied() -> None:

@@ -17,7 +17,7 @@ from perfc.ir.graph import Graph, Value
 from perfc.ir.text import all_values
 from perfc.passes.canonicalize import Canonicalize
 from perfc.passes.manager import Analyses
-from perfc.passes.training.differentiate import differentiate, is_real
+from perfc.passes.training.differentiate import differentiate
 from tests.oracles import executed
 
 
@@ -66,7 +66,7 @@ def by_the_ir(model: bytes, ins: Sequence[torch.Tensor], seed: torch.Tensor) -> 
     graph = module.graph
     tape = Tape(v.name for v in all_values(graph))
     given = {v.name: t for v, t in zip(graph.inputs, ins, strict=True)}
-    wanted = [v for v in graph.inputs if is_real(v)]
+    wanted = [v for v in graph.inputs if v.is_real]
     start = Value("seed", graph.outputs[0].type)
     with numbering():
         found = differentiate(graph.nodes, {graph.outputs[0]: start}, wanted, tape)

@@ -16,7 +16,7 @@ from perfc.ir.gradients.tape import Tape  # noqa: E402
 from perfc.ir.graph import Graph, Value  # noqa: E402
 from perfc.ir.parse import parse_module  # noqa: E402
 from perfc.ir.text import all_values  # noqa: E402
-from perfc.passes.training.differentiate import differentiate, is_real  # noqa: E402
+from perfc.passes.training.differentiate import differentiate  # noqa: E402
 from tests.oracles import executed  # noqa: E402
 
 Q = (2, 3, 4, 8)
@@ -90,7 +90,7 @@ def test_the_rule_agrees_with_autograd(name: str) -> None:
     graph = parse_module(text).graph
     tape = Tape(v.name for v in all_values(graph))
     start = Value("seed", graph.outputs[0].type)
-    wanted = [v for v in graph.inputs if is_real(v)]
+    wanted = [v for v in graph.inputs if v.is_real]
     found = differentiate(graph.nodes, {graph.outputs[0]: start}, wanted, tape)
     outputs = tuple(found.gradients[v] for v in wanted)
     weights = (*graph.weights, *tape.constants.values())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,9 @@ from perfc.ir.graph import Phase
 from perfc.passes.allocators.cuda_caching import CudaCaching
 from perfc.passes.storage import Role, Storages
 from perfc.report.device_memory import DeviceMemory
+from perfc.report.document import Bars
 from perfc.report.footprint import CONTEXT_BYTES, CUBLAS_BYTES, footprint, holds, table_of
+from perfc.report.recompute import curve_parts
 
 MODELS = Path(__file__).parents[2] / "examples" / "models"
 RESNET = str(MODELS / "resnet50.onnx.gz")
@@ -77,6 +80,27 @@ def test_a_step_holds_what_pytorch_would(mlp: str) -> None:
     assert found.allocator == CudaCaching.title
 
 
+def test_gradients_of_transposed_matrices_stay_too(tmp_path: Path) -> None:
+    weight = numpy_helper.from_array(np.ones((Y, A), np.float32), "w")
+    graph = helper.make_graph(
+        [
+            helper.make_node("Transpose", ["w"], ["t"], perm=[1, 0]),
+            helper.make_node("MatMul", ["x", "t"], ["y"]),
+        ],
+        "linear",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["batch", A])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["batch", Y])],
+        [weight],
+    )
+    path = tmp_path / "linear.onnx"
+    opsets = [helper.make_opsetid("", 20)]
+    save(helper.make_model(graph, opset_imports=opsets, ir_version=10), path)
+    report = trained(str(path))
+    table = table_of(report)
+    last = max(i for i, p in enumerate(table.phases) if p is Phase.OPTIMIZER)
+    assert table.live(report.env)[last][Role.GRADIENT] == 4 * A * Y
+
+
 def test_a_fused_update_has_no_temporaries(mlp: str) -> None:
     usual, fused = footprint(trained(mlp)), footprint(trained(mlp, update="fused"))
     assert fused.live_bytes < usual.live_bytes
@@ -121,6 +145,30 @@ def test_the_device_view_adds_up(mlp: str) -> None:
     assert view.fits
     processor = DeviceMemory.of(perfc.analyze(mlp, "cpu", batch=4))
     assert "context" not in {p.name for p in processor.parts}
+
+
+def test_the_curve_of_checkpointing_goes_from_nothing_kept_to_nothing_again(mlp: str) -> None:
+    assert DeviceMemory.of(trained(mlp, checkpointing="none")).checkpoints == ()
+    curve = DeviceMemory.of(trained(mlp, checkpointing="optimal")).checkpoints
+    assert curve == DeviceMemory.of(trained(mlp, checkpointing="optimal", keep=0.9)).checkpoints
+    assert len(curve) >= 2
+    assert curve[-1].keep == 1.0
+    assert curve[-1].again_s == curve[-1].again_bytes == 0
+    for less, more in pairwise(curve):
+        assert less.kept_bytes < more.kept_bytes
+        assert less.again_bytes > more.again_bytes
+        assert less.again_s == pytest.approx(less.again_bytes / 2039e9, rel=0.1)
+    shown = [p for p in curve_parts(curve) if isinstance(p, Bars)]
+    assert [p.values for p in shown] == [tuple(c.again_s for c in curve)]
+
+
+@pytest.mark.parametrize("form", ["text", "html", "markdown"])
+def test_the_curve_is_in_every_form(mlp: str, form: str, tmp_path: Path) -> None:
+    out = tmp_path / "report"
+    call = ["analyze", mlp, "-t", "a100", "--runtime", "eager", "--train", "sgd", "--batch", "8"]
+    call += ["--checkpointing", "optimal", "--view", "memory", "-o", str(out)]
+    assert cli.run([*call, "--output-format", form]) == 0
+    assert ("computing again, from" in " ".join(out.read_text().split())) is True
 
 
 def test_the_largest_batch_is_the_last_that_the_device_holds() -> None:

@@ -139,7 +139,8 @@ def run(row: Any) -> Run:
             training=is_training, folder=cache(),
             architecture=TASKS.get((str(row.model), str(row.mode)), ""),
         )  # fmt: skip
-        plan = Plan.of(path, str(row.device), {"batch": int(row.batch)}, RUNTIME, tf32=False)
+        dims = {"batch": int(row.batch)}
+        plan = Plan.of(path, str(row.device), dims, RUNTIME, tf32=False, trains=is_training)
         cuts.append(training(plan) if is_training else inference(plan))
     return cuts[1].layers(cuts[0], layer_units(row.hf_config_json))
 
