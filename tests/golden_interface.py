@@ -14,6 +14,7 @@ import click
 import pytest
 
 from perfc import cli
+from perfc.commands._deployment import DeploymentOption
 from tests.commands.invocations import commands
 
 TYPE = (
@@ -50,7 +51,8 @@ def told(parameter: click.Parameter) -> str:
         value = getattr(parameter, key, None)
         if value and value != USUAL.get(key):
             words.append(key if value is True else f"{key} {value}")
-    return f"{', '.join(words)}: {getattr(parameter, 'help', None) or ''}"
+    said = parameter.told() if isinstance(parameter, DeploymentOption) else None
+    return f"{', '.join(words)}: {said or getattr(parameter, 'help', None) or ''}"
 
 
 def typed(kind: click.ParamType) -> str:

@@ -48,10 +48,14 @@ class DeploymentOption(click.Option):
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
         """The line of the help."""
+        self.help = self.told()
+        return super().get_help_record(ctx)
+
+    def told(self) -> str:
+        """The help with what there is, which is looked up only where somebody asks."""
         names = ", ".join(self.type.known()) if isinstance(self.type, Names) else ""
         default = default_of(self.field) if "{default}" in self.words else ""
-        self.help = self.words.format(names=names, default=default)
-        return super().get_help_record(ctx)
+        return self.words.format(names=names, default=default)
 
 
 def default_of(field: str) -> str:

@@ -79,6 +79,7 @@ def test_a_family_is_drawn_at_several_sizes(name: str) -> None:
 def test_every_table_has_a_seed_before_any_has_two_and_short_tables_come_first(
     tmp_path: Path,
 ) -> None:
+    pytest.importorskip("torch_geometric")
     from perfc.analyzers.papers.reproduction import command, runs
 
     chosen = list(tables())

@@ -43,12 +43,17 @@ def bound(problem: Any, dtype: DType = DType.BF16, **anchor: Any) -> Any:
     """A kernel as far as lowering looks at it."""
     result = SimpleNamespace(type=TensorType(dtype, (8, 8)))
     kernel = SimpleNamespace(
-        kind=Kind.ATTENTION, problem=problem, writes=[result], anchor=SimpleNamespace(**anchor)
+        kind=Kind.ATTENTION,
+        problem=problem,
+        writes=[result],
+        nodes=(),
+        anchor=SimpleNamespace(**anchor),
     )
     return SimpleNamespace(
         counts=SimpleNamespace(write_bytes=1.0, mac=anchor.get("mac", 1.0)),
         kernel=kernel,
         dtype=dtype,
+        is_gradient=False,
     )
 
 

@@ -56,7 +56,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         patch.setattr("perfc.serving.search.MOST_CHECKED", 1)
         patch.setitem(search.__kwdefaults__, "ranks", (1,))
         patch.setattr("perfc.distributed.service.MICRO_BATCHES", (1,))
-        patch.setattr("perfc.distributed.service.CHECKPOINTINGS", (Policy.SELECTIVE,))
+        patch.setattr("perfc.distributed.service.CHECKPOINTINGS", (Policy.NONE,))
         prepare(path)
         shutil.copy("model.onnx", "new.onnx")
         for name in ("data", "graphs"):

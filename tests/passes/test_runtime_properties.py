@@ -25,6 +25,8 @@ NOT_OF_RUNTIMES = {
     "perfc/extras.py": "an extra of the package",
     "perfc/measure/process.py": "an extra of the package",
     "perfc/lint/proof.py": "an extra of the package",
+    "perfc/ask/reading.py": "words of questions",
+    "analyzers/papers/gnn_llm/extra.py": "packages of an extra",
     "perfc/data/sources/neusight.py": "a column of a data set",
     "perfc/data/sources/aiconfigurator.py": "names of a data set",
     "analyzers/tables/aic_attention.py": "names of a data set",

@@ -85,7 +85,6 @@ class Pairs:
         self.pairs = [self._pair(network, graphs[n], drawn_batch(n), encoded) for n in names]
 
     @staticmethod
-    @torch.no_grad()
     def _pair(
         network: GraphLanguageNetwork, graph: ModelGraph, batch: int, encoded: Encoded
     ) -> Pair:
@@ -93,8 +92,10 @@ class Pairs:
         assert tensors.u is not None
         told = question_and_answer(graph, batch, kinds=KINDS)
         ids = network.model.ids
+        with torch.no_grad():
+            readout = network.readout(alone(tensors)).squeeze(0)
         return Pair(
-            network.readout(alone(tensors)).squeeze(0),
+            readout,
             tensors.u,
             tuple(ids(f"{told.question}\n")),
             tuple(ids(told.answer)),

@@ -212,7 +212,6 @@ class GraphLanguageNetwork(nn.Module):
         ).loss  # fmt: skip
         return loss
 
-    @torch.no_grad()
     def answers(
         self, tokens: Tensor, is_there: Tensor, questions: Sequence[Sequence[int]], most: int
     ) -> list[str]:
@@ -224,6 +223,12 @@ class GraphLanguageNetwork(nn.Module):
             questions: ids.
             most: tokens of an answer.
         """
+        with torch.no_grad():
+            return self._written(tokens, is_there, questions, most)
+
+    def _written(
+        self, tokens: Tensor, is_there: Tensor, questions: Sequence[Sequence[int]], most: int
+    ) -> list[str]:
         embeddings, mask = self.inputs(tokens, is_there, questions)
         written: list[Tensor] = []
         has_ended = torch.zeros(len(questions), dtype=torch.bool, device=mask.device)
