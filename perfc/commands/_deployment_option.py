@@ -1,0 +1,47 @@
+"""One option of how a model is run, whose help names what there is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from ._names import Names
+
+
+class DeploymentOption(click.Option):
+    """One field of a deployment; its help names what there is, and the defaults.
+
+    Args:
+        field: of ``Deployment``.
+        words: help, with ``{names}`` and ``{default}`` in it.
+    """
+
+    def __init__(self, *args: Any, field: str, words: str, **more: Any) -> None:
+        more["help"] = words
+        super().__init__(*args, **more)
+        self.field, self.words = field, words
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        """The line of the help."""
+        self.help = self.told()
+        return super().get_help_record(ctx)
+
+    def told(self) -> str:
+        """The help with what there is, which is looked up only where somebody asks."""
+        names = ", ".join(self.type.known()) if isinstance(self.type, Names) else ""
+        default = default_of(self.field) if "{default}" in self.words else ""
+        return self.words.format(names=names, default=default)
+
+
+def default_of(field: str) -> str:
+    """What a field is by default, in `perfc predict` too where that differs."""
+    from perfc.deployment import Deployment, of_whole_runs
+    from perfc.passes.runtimes import DEFAULT, SERVING_DEFAULT
+
+    values = (getattr(how, field) for how in (Deployment(), of_whole_runs()))
+    open_one = "the model's own"
+    if field == "runtime":
+        open_one = f"{DEFAULT}, for a configuration {SERVING_DEFAULT},"
+    usual, whole = (getattr(v, "value", v) or open_one for v in values)
+    return f"{usual} by default" if usual == whole else f"{usual} by default (predict: {whole})"
