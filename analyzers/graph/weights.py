@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, field
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -182,8 +183,14 @@ def read_card(path: Path) -> GraphCard:
     Raises:
         WeightsError: it cannot be read, or is no card.
     """
+    return _parsed(bounded_content(path, MAX_CARD_BYTES), path)
+
+
+@lru_cache(maxsize=16)
+def _parsed(content: bytes, path: Path) -> GraphCard:
+    """The card that a file holds, which one analysis asks for several times."""
     try:
-        found = json.loads(bounded_content(path, MAX_CARD_BYTES))
+        found = json.loads(content)
         for name in ("targets", "modes", "factor", "operators"):
             found[name] = tuple(found.get(name, ()))
         found["small_peaks"] = tuple(map(float, found.get("small_peaks", ())))

@@ -9,6 +9,7 @@ import click
 from perfc.errors import ParseError
 from perfc.plain_text import say
 
+from ._board_options import board_options
 from ._examples import examples
 from ._options import graphs_option
 from ._output import written_by
@@ -106,21 +107,8 @@ def train_command(
     help="Folder of stages 0 to 2, as `perfc train gnn-llm` writes it.",
 )  # fmt: skip
 @click.option("--limit-s", type=click.FloatRange(0.1), help="Longest of each training.")
-@click.option("--seed", "seeds", multiple=True, type=int, help="Three by default.")
 @click.option("--table", "keys", multiple=True, help="One of the tables; repeated for several.")
-@click.option(
-    "--processes", type=click.IntRange(1, 256), default=1, show_default=True,
-    help="Trainings at once, a core each.",
-)  # fmt: skip
-@click.option("--page-only", is_flag=True, help="Train nothing: write the page of what is there.")
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path, file_okay=False), default=Path("gnn_llm"),
-    show_default=True, help="Folder of the page.",
-)  # fmt: skip
-@click.option(
-    "--results", type=click.Path(path_type=Path, file_okay=False),
-    help="Folder of the results; `results` in that of the page by default.",
-)  # fmt: skip
+@board_options("gnn_llm", processes=1, content="the page")
 @click.pass_context
 def eval_command(
     ctx: click.Context,

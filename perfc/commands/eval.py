@@ -14,6 +14,7 @@ import click
 from perfc.errors import ParseError
 from perfc.plain_text import say
 
+from ._board_options import board_options
 from ._examples import examples
 from ._gnn_llm import eval_command
 from ._options import graphs_option, tables_option
@@ -263,21 +264,8 @@ def graph(
     "--limit-s", type=click.FloatRange(0.1), help="Longest training, in place of the preset's."
 )
 @click.option("--ours", is_flag=True, help="Train by our recipes in place of the papers'.")
-@click.option("--seed", "seeds", multiple=True, type=int, help="Three by default.")
-@click.option(
-    "--processes", type=click.IntRange(1, 256), default=2, show_default=True,
-    help="Trainings at once, a core each.",
-)  # fmt: skip
-@click.option("--page-only", is_flag=True, help="Train nothing: write the page of what is there.")
 @click.option("--no-plots", is_flag=True, help="Write no charts, which need vl-convert-python.")
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path, file_okay=False), default=Path("papers"),
-    show_default=True, help="Folder of the page and its charts.",
-)  # fmt: skip
-@click.option(
-    "--results", type=click.Path(path_type=Path, file_okay=False),
-    help="Folder of the results; `results` in that of the page by default.",
-)  # fmt: skip
+@board_options("papers", processes=2, content="the page and its charts")
 @click.pass_context
 def papers_command(
     ctx: click.Context,

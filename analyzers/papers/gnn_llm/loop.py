@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 import random
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from itertools import islice
 from math import cos, pi
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -18,12 +18,10 @@ from torch import Tensor, nn
 from perfc.ir.record import record
 
 from ...graph.predictor import Say
-from ...graph.store import write_file
-from ..networks.tensors import read_tensors, write_tensors
-from ..networks.train import clock_s, optimiser_tensors, restore_optimiser, short_products, under
+from ..networks.checkpoint import read_checkpoint, read_state, write_checkpoint
+from ..networks.train import clock_s, short_products
 
 T = TypeVar("T")
-CHECKPOINT, STATE = "checkpoint.safetensors", "state.json"
 CHECKPOINT_EVERY_S = 60.0
 LARGEST_GRADIENT = 1.0
 
@@ -145,25 +143,16 @@ def _save(
     folder: Path | None,
     print_: str,
 ) -> None:
-    if folder is None:
-        return
-    tensors = {f"now.{n}": t for n, t in network.state_dict().items()}
-    write_tensors(folder / CHECKPOINT, tensors | optimiser_tensors(optimiser))
-    content = {"fingerprint": print_, **asdict(state)}
-    write_file(folder / STATE, (json.dumps(content) + "\n").encode())
+    if folder is not None:
+        write_checkpoint(folder, print_, network, optimiser, asdict(state), {})
 
 
 def _resumed(
     network: nn.Module, optimiser: torch.optim.Optimizer, folder: Path | None, print_: str
 ) -> Progress:
     """Where an interrupted training was; nowhere if its fingerprint is another."""
-    if folder is None or not (folder / STATE).is_file():
+    content = read_state(folder, print_)
+    if folder is None or content is None or set(content) != set(asdict(Progress())):
         return Progress()
-    content: Mapping[str, Any] = json.loads((folder / STATE).read_text(encoding="utf-8"))
-    rest = {n: v for n, v in content.items() if n != "fingerprint"}
-    if content.get("fingerprint") != print_ or set(rest) != set(asdict(Progress())):
-        return Progress()
-    tensors = read_tensors(folder / CHECKPOINT)
-    network.load_state_dict(under(tensors, "now."))
-    restore_optimiser(optimiser, tensors)
-    return Progress(**rest)
+    read_checkpoint(folder, network, optimiser)
+    return Progress(**content)

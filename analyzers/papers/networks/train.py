@@ -8,11 +8,11 @@ import io
 import json
 import random
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
 import torch
@@ -23,7 +23,7 @@ from perfc.ir.record import frozen
 from ...graph.predictor import Budget, Say
 from ...graph.store import write_file
 from .batches import Batch, RowBatches
-from .tensors import read_tensors, write_tensors
+from .checkpoint import read_checkpoint, read_state, under, write_checkpoint
 
 if TYPE_CHECKING:
     from ...features.classes import Array
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 Loss = Callable[[nn.Module, Batch], Tensor]
 Step = Callable[[nn.Module, torch.optim.Optimizer, Batch], float]
 """One update from a mini-batch; gives the loss."""
-CHECKPOINT, STATE, LOG = "checkpoint.safetensors", "state.json", "log.csv"
+LOG = "log.csv"
 FIELDS = ("epoch", "seconds", "loss", "validation_mape", "learning_rate")
 
 
@@ -322,11 +322,8 @@ def _save(
 ) -> None:
     if folder is None:
         return
-    tensors = {f"now.{n}": t for n, t in network.state_dict().items()}
-    tensors |= {f"best.{n}": t for n, t in best.items()}
-    write_tensors(folder / CHECKPOINT, tensors | optimiser_tensors(optimiser))
-    content = {"fingerprint": print_, **asdict(replace(state, history=()))}
-    write_file(folder / STATE, (json.dumps(content) + "\n").encode())
+    kept = {f"best.{n}": t for n, t in best.items()}
+    write_checkpoint(folder, print_, network, optimiser, asdict(replace(state, history=())), kept)
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(FIELDS)
@@ -338,40 +335,12 @@ def _resumed(
     network: nn.Module, optimiser: torch.optim.Optimizer, folder: Path | None, print_: str
 ) -> tuple[_Progress, dict[str, Tensor]]:
     """Where an interrupted training was; nowhere if its fingerprint is another."""
-    if folder is None or not (folder / STATE).is_file():
+    content = read_state(folder, print_)
+    if folder is None or content is None:
         return _Progress(), {}
-    content: dict[str, Any] = json.loads((folder / STATE).read_text(encoding="utf-8"))
-    if content.pop("fingerprint", "") != print_:
-        return _Progress(), {}
-    tensors = read_tensors(folder / CHECKPOINT)
-    network.load_state_dict(under(tensors, "now."))
-    restore_optimiser(optimiser, tensors)
-    history = _history((folder / LOG).read_text(encoding="utf-8"))
-    content["history"] = history
+    tensors = read_checkpoint(folder, network, optimiser)
+    content["history"] = _history((folder / LOG).read_text(encoding="utf-8"))
     return _Progress(**content), under(tensors, "best.")
-
-
-def optimiser_tensors(optimiser: torch.optim.Optimizer) -> dict[str, Tensor]:
-    """What an optimiser remembers of each parameter, for a checkpoint."""
-    return {
-        f"optimiser.{i}.{name}": torch.as_tensor(slot)
-        for i, slots in optimiser.state_dict()["state"].items()
-        for name, slot in slots.items()
-    }
-
-
-def restore_optimiser(optimiser: torch.optim.Optimizer, tensors: Mapping[str, Tensor]) -> None:
-    """Take what `optimiser_tensors` gave."""
-    slots: dict[int, dict[str, Tensor]] = {}
-    for name, tensor in under(tensors, "optimiser.").items():
-        number, _, slot = name.partition(".")
-        slots.setdefault(int(number), {})[slot] = tensor
-    optimiser.load_state_dict({**optimiser.state_dict(), "state": slots})
-
-
-def under(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
-    """Tensors whose names begin so, by the rest of their names."""
-    return {n.removeprefix(prefix): t for n, t in tensors.items() if n.startswith(prefix)}
 
 
 def _history(text: str) -> tuple[tuple[float, ...], ...]:

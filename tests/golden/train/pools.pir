@@ -1,6 +1,6 @@
 # RUN: shapes,train{optimizer=momentum} | print
 perfir 1
-module @g {source="/tmp/pools.onnx", digest="92dacb3aad2492f76d0239c2ff8da7f1cb0a61021ac6f82ae4ba9a9e2f82e377", ir_version=8, opset=18}
+module @g {source="pools.onnx", digest="92dacb3aad2492f76d0239c2ff8da7f1cb0a61021ac6f82ae4ba9a9e2f82e377", ir_version=8, opset=18}
 
 graph @main(%x: f32[2, 4, 8, 8], %ids: i64[2, 3]) {
   %zero = weight {bytes=8, digest="70964f326cbe424fb3a163dca433f917fe3a92cb011106cac501ea79c4eef492"} : i64[1] = [0]
@@ -43,7 +43,7 @@ graph @main(%x: f32[2, 4, 8, 8], %ids: i64[2, 3]) {
 }
 # ---- expect
 perfir 1
-module @g {source="/tmp/pools.onnx", digest="92dacb3aad2492f76d0239c2ff8da7f1cb0a61021ac6f82ae4ba9a9e2f82e377", ir_version=8, opset=18}
+module @g {source="pools.onnx", digest="92dacb3aad2492f76d0239c2ff8da7f1cb0a61021ac6f82ae4ba9a9e2f82e377", ir_version=8, opset=18}
 
 graph @main(%x: f32[2, 4, 8, 8], %ids: i64[2, 3], %labels: i64[2]) {
   %zero = weight {bytes=8, digest="70964f326cbe424fb3a163dca433f917fe3a92cb011106cac501ea79c4eef492"} : i64[1] = [0]

@@ -1,0 +1,46 @@
+"""Options of commands that train many networks, job by job, and write a page of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+C = TypeVar("C", bound=Callable[..., Any])
+
+
+def board_options(folder: str, processes: int, content: str) -> Callable[[C], C]:
+    """Add what such commands take: seeds, trainings at once, and where page and results lie.
+
+    Args:
+        folder: of the page, where nobody says.
+        processes: trainings at once, where nobody says.
+        content: what is written into the folder.
+    """
+    options = (
+        click.option("--seed", "seeds", multiple=True, type=int, help="Three by default."),
+        click.option(
+            "--processes", type=click.IntRange(1, 256), default=processes, show_default=True,
+            help="Trainings at once, a core each.",
+        ),
+        click.option(
+            "--page-only", is_flag=True, help="Train nothing: write the page of what is there."
+        ),
+        click.option(
+            "-o", "--output", type=click.Path(path_type=Path, file_okay=False),
+            default=Path(folder), show_default=True, help=f"Folder of {content}.",
+        ),
+        click.option(
+            "--results", type=click.Path(path_type=Path, file_okay=False),
+            help="Folder of the results; `results` in that of the page by default.",
+        ),
+    )  # fmt: skip
+
+    def add(function: C) -> C:
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return add
