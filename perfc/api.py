@@ -73,7 +73,6 @@ class Report(Presentation):
     machine: Machine
     cost: CostTable
     kernels: KernelTable
-    liveness: LivenessTable
     roofline: RooflineTable
     deployment: Deployment = field(default_factory=Deployment)
     predictor: str = ""
@@ -90,6 +89,11 @@ class Report(Presentation):
     def tf32(self) -> bool:
         """Whether f32 products may use TF32."""
         return self.deployment.tf32
+
+    @cached_property
+    def liveness(self) -> LivenessTable:
+        """When every value is in memory; of a what-if, made when first asked for."""
+        return self.analyses.get(Liveness(), self.module)
 
     def at(self, dims: Mapping[str, int]) -> Report:
         """The analysis of the same model at other sizes, those given before kept.
@@ -141,7 +145,6 @@ class Report(Presentation):
             machine=machine,
             cost=am.get(Cost(), module),
             kernels=kernels,
-            liveness=am.get(Liveness(), module),
             roofline=bounds(kernels, machine, base.env, tf32=how.tf32),
             deployment=how,
         )
@@ -255,11 +258,12 @@ def analyze(
     if input is not None:
         check_example(source, input)
     module = prepared(source, how, am)
+    am.get(Liveness(), module)
     roofline = am.get(Roofline(how.target, how.table_name, how.tf32), module)
     return Report(
         source.origin.path, source, module, given, source.defaults(), roofline.machine,
         am.get(Cost(), module), am.get(Fuse(how.table_name), module),
-        am.get(Liveness(), module), roofline, how, predictor, model, dict(values or {}), am,
+        roofline, how, predictor, model, dict(values or {}), am,
     )  # fmt: skip
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
 
@@ -60,9 +61,17 @@ def _read(path: Path) -> tuple[Machine, bytes]:
 
 def _parsed(content: bytes, path: Path) -> tuple[Machine | None, list[str]]:
     """A machine alone, or the GPU of a cluster with the links of its nodes."""
-    if not is_cluster(content):
-        return parse(content, path)
-    return parse_cluster(content, path, load)
+    if is_cluster(content):
+        return parse_cluster(content, path, load)
+    machine, problems = _parsed_alone(content, path)
+    return machine, list(problems)
+
+
+@lru_cache(maxsize=64)
+def _parsed_alone(content: bytes, path: Path) -> tuple[Machine | None, tuple[str, ...]]:
+    """A machine alone, once for the same bytes: a run asks for its target by name and by path."""
+    machine, problems = parse(content, path)
+    return machine, tuple(problems)
 
 
 def problems_in(path: Path) -> list[str]:
