@@ -22,6 +22,7 @@ from perfc.passes.runtimes import (
     DEFAULT,
     MAX_STREAMS,
     SERVING_DEFAULT,
+    TRAINING_DEFAULT,
     Layout,
     Runtime,
     Serving,
@@ -107,19 +108,32 @@ class Deployment:
     dims: Mapping[str, int] = field(default_factory=dict[str, int], hash=False)
 
     def for_model(self, model: object) -> Deployment:
-        """The same with a runtime named: where none is, that of an engine for a configuration.
+        """The same with a runtime named: where none is, what runs models of the kind.
+
+        A configuration is served by an engine. A training step runs under PyTorch.
 
         Args:
             model: what is run; a graph where it is not the name of a configuration.
         """
         if self.runtime:
             return self
-        return replace(self, runtime=SERVING_DEFAULT if is_configuration(model) else DEFAULT)
+        is_served = is_configuration(model) and not self.is_step
+        return replace(self, runtime=SERVING_DEFAULT if is_served else self.stated_runtime)
+
+    @property
+    def is_step(self) -> bool:
+        """Whether a run is a training step."""
+        return bool(self.train) or self.mode is Mode.TRAINING
+
+    @property
+    def stated_runtime(self) -> str:
+        """The runtime as said, else what graphs run under: PyTorch in a training step."""
+        return self.runtime or (TRAINING_DEFAULT if self.is_step else DEFAULT)
 
     @property
     def table_name(self) -> str:
         """The fusion table with its streams, as passes take it: ``ort:3``."""
-        name = self.runtime or DEFAULT
+        name = self.stated_runtime
         return name if self.streams == 1 else f"{name}:{self.streams}"
 
     @property
@@ -145,7 +159,7 @@ class Deployment:
         if self.parallel != ALONE:
             found["parallel"] = self.parallel.as_json()
         enums = {n: v.value for n, v in found.items() if isinstance(v, Enum)}
-        return {**found, **enums, "runtime": self.runtime or DEFAULT}
+        return {**found, **enums, "runtime": self.stated_runtime}
 
     @property
     def recipe(self) -> Train | None:
@@ -213,11 +227,12 @@ class Deployment:
         return found
 
     def check(self, where: Callable[[str], str] = str) -> None:
-        """Refuse what the runtime does not offer.
+        """Refuse what the runtime does not offer, and what says a step where there is none.
 
         Raises:
-            ParseError: says what it or others offer.
+            ParseError: says what it or others offer, or what is missing.
         """
+        step_fields.check_together(self, where)
         table = self.table
         if self.layout not in table.layouts:
             offer = ", ".join(t.name for t in tables() if self.layout in t.layouts)

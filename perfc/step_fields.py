@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from perfc.choice import member, text_of
 from perfc.errors import ParseError
 from perfc.passes.training.implementation import Implementation, Policy
+
+if TYPE_CHECKING:
+    from perfc.deployment import Deployment
 
 SCALED = ("f16", "amp-f16")
 """Precisions whose gradients are too small for them without a scaled loss."""
@@ -110,3 +113,25 @@ READERS: Mapping[str, Callable[[object, str], dict[str, Any]]] = {
     "keep": _keep,
 }
 """By the name of the field."""
+
+
+def check_together(how: Deployment, where: Callable[[str], str]) -> None:
+    """Refuse what says a step where there is none, and what another field has to ask for.
+
+    Args:
+        how: the deployment.
+        where: the place of a field, for messages.
+
+    Raises:
+        ParseError: a field would say nothing.
+    """
+    usual = type(how)()
+    stated = [n for n in READERS if n != "train" and getattr(how, n) != getattr(usual, n)]
+    if stated and not how.train:
+        message = "only a training step has it"
+        raise ParseError(message, where=where(stated[0]), hint="name an optimiser: --train adamw")
+    if how.lora and not how.lora_rank:
+        raise ParseError("no factors are asked for", where=where("lora"), hint="--lora-rank 16")
+    if how.keep != usual.keep and how.checkpointing is not Policy.OPTIMAL:
+        hint = f"--checkpointing {Policy.OPTIMAL.value}"
+        raise ParseError("only optimal checkpointing reads it", where=where("keep"), hint=hint)

@@ -9,7 +9,14 @@ import pytest
 from perfc import step_fields
 from perfc.deployment import KEYS, VERSION, Deployment, Mode, of_whole_runs, with_axes
 from perfc.errors import ParseError
-from perfc.passes.runtimes import DEFAULT, MAX_STREAMS, SERVING_DEFAULT, Layout, Serving
+from perfc.passes.runtimes import (
+    DEFAULT,
+    MAX_STREAMS,
+    SERVING_DEFAULT,
+    TRAINING_DEFAULT,
+    Layout,
+    Serving,
+)
 
 
 def test_nothing_said_is_what_is_documented() -> None:
@@ -136,6 +143,43 @@ def test_what_is_no_training_step_is_refused(name: str, value: Any, said: str) -
     with pytest.raises(ParseError) as caught:
         Deployment().stated({name: value})
     assert said in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"lora_rank": 8}, "--lora_rank: only a training step has it (name an optimiser"),
+        ({"checkpointing": "block"}, "--checkpointing: only a training step has it"),
+        ({"accumulate": 2}, "--accumulate: only a training step has it"),
+        ({"mode": "training", "loss": "mse"}, "--loss: only a training step has it"),
+        ({"train": "sgd", "lora": "*q*"}, "--lora: no factors are asked for (--lora-rank"),
+        ({"train": "sgd", "keep": 0.2}, "--keep: only optimal checkpointing reads it (--ch"),
+        ({"train": "sgd", "checkpointing": "block", "keep": 0.2}, "--keep: only optimal"),
+    ],
+)
+def test_what_says_a_step_where_there_is_none_is_refused(
+    values: dict[str, object], said: str
+) -> None:
+    with pytest.raises(ParseError) as caught:
+        Deployment().stated(values, lambda field: f"--{field}")
+    assert said in str(caught.value)
+
+
+def test_what_says_a_step_as_it_is_by_default_is_taken_without_one() -> None:
+    usual = Deployment().stated({"checkpointing": "none", "accumulate": 1, "keep": 0.5})
+    assert usual == Deployment()
+    step = {"train": "sgd", "checkpointing": "optimal", "keep": 0.2, "lora_rank": 4, "lora": "a*"}
+    assert Deployment().stated(step).lora == ("a*",)
+
+
+def test_a_training_step_runs_under_pytorch_unless_another_is_named() -> None:
+    step = Deployment().stated({"train": "adamw", "streams": 2})
+    assert (step.table_name, step.as_json()["runtime"]) == ("eager:2", "eager")
+    for model in ("llama-3.1-8b", "resnet50.onnx"):
+        assert step.for_model(model).runtime == TRAINING_DEFAULT == "eager"
+    assert Deployment(mode=Mode.TRAINING).table_name == "eager"
+    assert step.stated({"runtime": "ort"}).for_model("resnet50.onnx").table_name == "ort:2"
+    assert Deployment().stated({"train": "sgd", "layout": "channels-last"}).table.name == "eager"
 
 
 def test_extents_are_added_and_said_once() -> None:

@@ -125,8 +125,10 @@ RANK: Mapping[Kind, int] = {
 
 STRIDED = frozenset({"transpose", "slice", "split", "expand", "identity"})
 """Movements that frameworks with strides express as a view of the operand."""
-TRAINING_DEFAULT = "cudagraph"
-"""Of a step on many devices: PyTorch's kernels, whose launches hide behind them."""
+TRAINING_DEFAULT = "eager"
+"""The same, of a training step: PyTorch, operator by operator."""
+CLUSTER_DEFAULT = "cudagraph"
+"""Of a training step on many devices: PyTorch's kernels, whose launches hide behind them."""
 
 
 @record

@@ -37,11 +37,11 @@ class DeploymentOption(click.Option):
 def default_of(field: str) -> str:
     """What a field is by default, in `perfc predict` too where that differs."""
     from perfc.deployment import Deployment, of_whole_runs
-    from perfc.passes.runtimes import DEFAULT, SERVING_DEFAULT
+    from perfc.passes.runtimes import DEFAULT, SERVING_DEFAULT, TRAINING_DEFAULT
 
     values = (getattr(how, field) for how in (Deployment(), of_whole_runs()))
     open_one = "the model's own"
     if field == "runtime":
-        open_one = f"{DEFAULT}, for a configuration {SERVING_DEFAULT},"
+        open_one = f"{DEFAULT}, of a step {TRAINING_DEFAULT}, of a configuration {SERVING_DEFAULT},"
     usual, whole = (getattr(v, "value", v) or open_one for v in values)
     return f"{usual} by default" if usual == whole else f"{usual} by default (predict: {whole})"

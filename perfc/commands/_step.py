@@ -9,7 +9,7 @@ import click
 
 from perfc.errors import ParseError
 from perfc.ir.record import record
-from perfc.passes.runtimes import TRAINING_DEFAULT
+from perfc.passes.runtimes import CLUSTER_DEFAULT
 
 from ._deployment import DeploymentOptions, deployment_options
 from ._document import show_document
@@ -78,7 +78,7 @@ def stated(options: DeploymentOptions) -> StatedStep:
         raise ParseError(f"{seq[:32]!r} is no number of tokens", where="--seq")
     return StatedStep(
         target,
-        text("runtime", TRAINING_DEFAULT),
+        text("runtime", CLUSTER_DEFAULT),
         text("dtype", ""),
         text("train", TRAIN),
         text("checkpointing", ""),

@@ -242,11 +242,12 @@ def rank_of(options: DeploymentOptions) -> int:
     Raises:
         ParseError: it is none.
     """
-    from perfc.deployment import Deployment
+    from perfc.step_fields import READERS
 
     if options.lora_rank is None:
         return 0
-    return Deployment().stated({"lora_rank": options.lora_rank}, flag_of).lora_rank
+    read = READERS["lora_rank"](options.lora_rank, flag_of("lora_rank"))
+    return int(read["lora_rank"])
 
 
 def prices(options: DeploymentOptions) -> Prices:

@@ -11,7 +11,7 @@ from perfc.errors import ParseError
 from perfc.frontend.config import is_config, precision_of, read_config
 from perfc.machine import load_machine
 from perfc.parallel import ALONE, Parallel
-from perfc.passes.runtimes import TRAINING_DEFAULT
+from perfc.passes.runtimes import CLUSTER_DEFAULT
 from perfc.passes.training.implementation import Policy
 
 from .law import USUAL as USUAL_LAW
@@ -26,7 +26,7 @@ from .work import LanguageWork, Work
 
 
 def work_of(
-    model: Any, target: str, *, dtype: str = "", runtime: str = TRAINING_DEFAULT, seq: int = 0
+    model: Any, target: str, *, dtype: str = "", runtime: str = CLUSTER_DEFAULT, seq: int = 0
 ) -> Work:
     """The model on its machine: a configuration of a language model, or a graph.
 
@@ -50,7 +50,7 @@ def work_of(
 
 def plan(
     model: Any, gpus: int, target: str = "dgx-h100", *, batch: int = 256, seq: int = 2048,
-    train: str = "adamw", dtype: str = "", runtime: str = TRAINING_DEFAULT,
+    train: str = "adamw", dtype: str = "", runtime: str = CLUSTER_DEFAULT,
     parallel: Parallel | Mapping[str, object] = ALONE, checkpointing: str = "",
     micro_batch: int = 0, trained_by: str = USUAL_LAW,
 ) -> PlanView:  # fmt: skip
@@ -86,7 +86,7 @@ def plan(
 
 def scale(
     model: Any, target: str = "dgx-h100", *, gpus: Sequence[int] = (), batch: int = 0,
-    seq: int = 2048, train: str = "adamw", dtype: str = "", runtime: str = TRAINING_DEFAULT,
+    seq: int = 2048, train: str = "adamw", dtype: str = "", runtime: str = CLUSTER_DEFAULT,
     parallel: Parallel | Mapping[str, object] = ALONE, checkpointing: str = "none",
     micro_batch: int = 1, is_weak: bool = True, trained_by: str = USUAL_LAW,
 ) -> ScaleView:  # fmt: skip

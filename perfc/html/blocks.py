@@ -7,7 +7,9 @@ from typing import ClassVar, TypeAlias
 from perfc.ir.record import record
 from perfc.plain_text import printable
 from perfc.report.document import Bars, Facts, Note, Part, Section, Table
+from perfc.report.memory import bucketed
 from perfc.report.text import cell_text, is_numeric, scales_of, titled
+from perfc.report.units import quantity
 
 
 @record
@@ -56,7 +58,43 @@ class NoteBlock:
     is_warning: bool
 
 
-Block: TypeAlias = TableBlock | FactsBlock | NoteBlock
+@record
+class Bar:
+    """One bar.
+
+    Args:
+        left: where it begins, in hundredths of the width.
+        width: in hundredths of the whole width.
+        top: where it begins, in hundredths of the height from above.
+        words: what it is of, and its number.
+    """
+
+    left: float
+    width: float
+    top: float
+    words: str
+
+
+@record
+class BarsBlock:
+    """Numbers as bars.
+
+    Args:
+        text: caption.
+        most: the largest number, in its unit.
+        bars: left to right.
+    """
+
+    kind: ClassVar[str] = "bars"
+    is_warning: ClassVar[bool] = False
+    text: str
+    most: str
+    bars: tuple[Bar, ...]
+
+
+Block: TypeAlias = TableBlock | FactsBlock | NoteBlock | BarsBlock
+MOST_BARS = 240
+"""Drawn at most; more numbers share a bar, which is as high as the largest."""
 
 
 @record
@@ -75,7 +113,7 @@ def section_block(section: Section) -> SectionBlock:
 
 
 def block(part: Part) -> Block:
-    """A part of a section; bars are drawn by a chart, their caption stays."""
+    """A part of a section."""
     match part:
         case Table():
             scales = scales_of(part)
@@ -105,5 +143,23 @@ def block(part: Part) -> Block:
             )
         case Note(text, is_warning):
             return NoteBlock(printable(text), is_warning)
-        case Bars(_, _, caption):
-            return NoteBlock(printable(caption), False)
+        case Bars():
+            return bars_block(part)
+
+
+def bars_block(part: Bars) -> BarsBlock | NoteBlock:
+    """Bars that need no script; the caption alone where there is nothing to draw."""
+    caption, most = printable(part.caption), max(part.values, default=0.0)
+    if most <= 0:
+        return NoteBlock(caption, False)
+    values = bucketed(part.values, MOST_BARS)
+    labels = part.labels if len(part.labels) == len(values) else ("",) * len(values)
+    width = 100 / len(values)
+    drawn = tuple(
+        Bar(
+            round(i * width, 3), round(width, 3), round(100 - 100 * max(v, 0.0) / most, 3),
+            ": ".join(w for w in (printable(label), quantity(v, part.unit)) if w),
+        )
+        for i, (v, label) in enumerate(zip(values, labels, strict=True))
+    )  # fmt: skip
+    return BarsBlock(caption, quantity(most, part.unit), drawn)

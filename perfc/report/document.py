@@ -122,11 +122,19 @@ class Note:
 
 @record
 class Bars:
-    """Numbers along one axis, drawn as a line of small bars."""
+    """Numbers along one axis, drawn as a line of small bars.
+
+    Args:
+        values: in order.
+        unit: of them.
+        caption: what they are.
+        labels: what each is of, for those who point at it; empty where nobody said.
+    """
 
     values: tuple[float, ...]
     unit: Unit
     caption: str
+    labels: tuple[str, ...] = ()
 
 
 Part: TypeAlias = "Table | Facts | Note | Bars"

@@ -86,10 +86,11 @@ def curve_parts(curve: Sequence[CurvePoint]) -> Iterator[Part]:
         f"computing again, from {quantity(first.kept_bytes, Unit.BYTE)} kept (left)"
         f" to {quantity(last.kept_bytes, Unit.BYTE)} (right)"
     )
+    kept = tuple(f"{quantity(p.kept_bytes, Unit.BYTE)} kept" for p in curve)
     if all(p.again_s is not None for p in curve):
-        yield Bars(tuple(p.again_s or 0.0 for p in curve), Unit.SECOND, caption)
+        yield Bars(tuple(p.again_s or 0.0 for p in curve), Unit.SECOND, caption, kept)
     else:
-        yield Bars(tuple(float(p.again_bytes) for p in curve), Unit.BYTE, caption)
+        yield Bars(tuple(float(p.again_bytes) for p in curve), Unit.BYTE, caption, kept)
     columns = (
         Column("keep", "kept of all", Unit.SHARE),
         Column("kept_bytes", "kept"),

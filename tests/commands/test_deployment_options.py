@@ -206,6 +206,10 @@ def test_one_field_has_one_name_at_a_time(capsys: pytest.CaptureFixture[str]) ->
         ("analyze", ["--layout", "channels-last"], "--layout: ort does not run channels-last"),
         ("lint", ["--layout", "nhwc"], "--layout: no 'nhwc' (there are channels-first"),
         ("analyze", ["--framework", "vlm"], "--framework: no 'vlm' (there are trtllm, vllm"),
+        ("analyze", ["--lora-rank", "8"], "--lora-rank: only a training step has it (name an opt"),
+        ("fit", ["--checkpointing", "block"], "--checkpointing: only a training step has it"),
+        ("analyze", ["--train", "sgd", "--keep", "0.1"], "--keep: only optimal checkpointing"),
+        ("diff", ["--to-lora-rank", "8"], "--to-lora-rank: only a training step has it"),
         ("measure", ["--framework", "vllm"], "--framework: a model is measured as it is stored"),
         ("explain", ["--streams", "0"], "--streams: no number of streams: '0' (1 to 128)"),
         ("diff", ["--to-runtime", "x"], "--to-runtime: no runtime 'x'"),
@@ -257,6 +261,7 @@ def test_what_does_not_go_together_is_one_line(
         ("dims = { batch = -1 }", "perfc.toml:2: batch = -1 is no extent"),
         ("dims = { size = 4 }", "perfc.toml:2 gives it"),
         ('mode = "training"', "perfc.toml:2: a training step needs"),
+        ('checkpointing = "block"', "perfc.toml:2: only a training step has it"),
         ('streams = 1\nlayout = "channels-last"', "perfc.toml:3: ort does not run channels-last"),
     ],
 )  # fmt: skip

@@ -20,6 +20,7 @@ from perfc.report.device_memory import DeviceMemory
 from perfc.report.document import Bars
 from perfc.report.footprint import CONTEXT_BYTES, CUBLAS_BYTES, footprint, holds, table_of
 from perfc.report.recompute import curve_parts
+from perfc.report.units import Unit, quantity
 
 MODELS = Path(__file__).parents[2] / "examples" / "models"
 RESNET = str(MODELS / "resnet50.onnx.gz")
@@ -160,6 +161,7 @@ def test_the_curve_of_checkpointing_goes_from_nothing_kept_to_nothing_again(mlp:
         assert less.again_s == pytest.approx(less.again_bytes / 2039e9, rel=0.1)
     shown = [p for p in curve_parts(curve) if isinstance(p, Bars)]
     assert [p.values for p in shown] == [tuple(c.again_s for c in curve)]
+    assert shown[0].labels == tuple(f"{quantity(c.kept_bytes, Unit.BYTE)} kept" for c in curve)
 
 
 @pytest.mark.parametrize("form", ["text", "html", "markdown"])

@@ -259,6 +259,6 @@ TOPICS = (
          "gradient", "training time", "training", "train"),
         step,
         under=("expected time",),
-        absent="the report is of inference; --mode training makes one of a step",
+        absent="the report is of inference; --train adamw makes one of a step",
     ),
 )  # fmt: skip

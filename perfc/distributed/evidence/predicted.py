@@ -9,7 +9,7 @@ from perfc.frontend.config import Precision, WeightFormat, precision_of
 from perfc.frontend.config.reader import described
 from perfc.ir.types import DType
 from perfc.machine import load_machine
-from perfc.passes.runtimes import TRAINING_DEFAULT, Steps, of_steps
+from perfc.passes.runtimes import CLUSTER_DEFAULT, Steps, of_steps
 
 from ..law import RunLaw
 from ..step import StepCost, step_cost
@@ -37,6 +37,6 @@ def work_of(
 
 def cost_of(row: RunRow, law: RunLaw = PHYSICS) -> StepCost:
     """A step of a run."""
-    runtime = of_steps(Steps.COMPILED).name if row.compiled else TRAINING_DEFAULT
+    runtime = of_steps(Steps.COMPILED).name if row.compiled else CLUSTER_DEFAULT
     work = work_of(row.model, row.training.seq, row.weights, row.cluster, runtime, row.config)
     return step_cost(work, row.parallel, row.training, law=law)
