@@ -10,7 +10,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
 
 from perfc.choice import text_of
-from perfc.deployment import Deployment, DeploymentKeywords, Mode
+from perfc.deployment import Deployment, DeploymentKeywords
+from perfc.deployment_fields import Mode
 from perfc.errors import ModelError, ParseError, PerfcError
 from perfc.extents import keyed, sized
 from perfc.frontend import load
@@ -102,12 +103,9 @@ class Report(Presentation):
             PerfcError: as ``analyze``.
         """
         return analyze(
-            self.model,
-            str(self.machine.path),
-            values=self.values,
-            predictor=self.predictor,
+            self.model, str(self.machine.path), values=self.values, predictor=self.predictor,
             deployment=self.deployment.at(dims),
-        )
+        )  # fmt: skip
 
     def under(self, target: str | None = None, **changed: Unpack[DeploymentKeywords]) -> Report:
         """The same model deployed otherwise: a what-if, which shares what is proved of the model.
@@ -139,15 +137,11 @@ class Report(Presentation):
             module = am.apply(what_if(how.dtype), module)
         kernels = am.get(Fuse(how.table_name), module)
         machine = self.machine if target is None else load_machine(how.target)
+        roofline = bounds(kernels, machine, base.env, tf32=how.tf32)
         return replace(
-            base,
-            module=module,
-            machine=machine,
-            cost=am.get(Cost(), module),
-            kernels=kernels,
-            roofline=bounds(kernels, machine, base.env, tf32=how.tf32),
-            deployment=how,
-        )
+            base, module=module, machine=machine, cost=am.get(Cost(), module), kernels=kernels,
+            roofline=roofline, deployment=how,
+        )  # fmt: skip
 
     def _sized(self, given: Mapping[str, int]) -> Report | None:
         """The report with other numbers of symbols; None where its formulas do not hold there."""

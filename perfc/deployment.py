@@ -2,32 +2,25 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
 from enum import Enum
-from operator import index
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from perfc import step_fields
-from perfc.choice import member, text_of
-from perfc.durations import seconds_of
-from perfc.errors import ParseError, PassError
+from perfc.deployment_fields import READERS, VERSION, Mode
+from perfc.errors import ParseError
 from perfc.frontend import is_configuration
 from perfc.ir.record import record
-from perfc.ir.sizes import sizes_of
 from perfc.parallel import ALONE, Parallel
-from perfc.passes.retype import precision_name
 from perfc.passes.runtimes import (
     DEFAULT,
-    MAX_STREAMS,
     SERVING_DEFAULT,
     TRAINING_DEFAULT,
     Layout,
     Runtime,
     Serving,
     Steps,
-    canonical,
     of_steps,
     runtime,
     tables,
@@ -36,17 +29,6 @@ from perfc.passes.training.implementation import Implementation, Policy
 
 if TYPE_CHECKING:
     from perfc.passes.train import Train
-
-VERSION = re.compile(r"(\d{1,3})\.(\d{1,3})(\.\S*)?")
-
-
-class Mode(Enum):
-    """What a run is."""
-
-    INFERENCE = "inference"
-    """The forward pass."""
-    TRAINING = "training"
-    """A whole step: forward, backward and optimiser."""
 
 
 @record
@@ -234,6 +216,11 @@ class Deployment:
         """
         step_fields.check_together(self, where)
         table = self.table
+        if self.is_step and not table.trains:
+            offer = ", ".join(t.name for t in tables() if t.trains)
+            raise ParseError(
+                f"{table.name} runs no training step", where=where("runtime"), hint=f"{offer} do"
+            )
         if self.layout not in table.layouts:
             offer = ", ".join(t.name for t in tables() if self.layout in t.layouts)
             raise ParseError(
@@ -281,105 +268,6 @@ class DeploymentKeywords(TypedDict, total=False):
     seq: int | None
 
 
-def _target(value: object, where: str) -> dict[str, Any]:
-    name = text_of(value, where).strip()
-    if not name:
-        raise ParseError("names no target", where=where, hint="`perfc targets` lists them")
-    return {"target": name}
-
-
-def _runtime(value: object, where: str) -> dict[str, Any]:
-    name = text_of(value, where)
-    stated, colon, streams = name.partition(":")
-    try:
-        plain = canonical(stated)
-    except PassError as error:
-        raise ParseError(error.message, where=where, hint=error.hint) from None
-    return {"runtime": plain, **(_streams(streams, where) if colon else {})}
-
-
-def _framework(value: object, where: str) -> dict[str, Any]:
-    known = value if isinstance(value, Serving) else member(Serving, text_of(value, where), where)
-    return {"framework": known}
-
-
-def _version(value: object, where: str) -> dict[str, Any]:
-    text = text_of(value, where)
-    if text and VERSION.fullmatch(text) is None:
-        raise ParseError(f"{text[:32]!r} is no version", where=where, hint="as in 2.9")
-    return {"runtime_version": text}
-
-
-def _dtype(value: object, where: str) -> dict[str, Any]:
-    try:
-        return {"dtype": precision_name(text_of(value, where))}
-    except PassError as error:
-        raise ParseError(error.message, where=where, hint=error.hint) from None
-
-
-def _tf32(value: object, where: str) -> dict[str, Any]:
-    if not isinstance(value, bool):
-        raise ParseError(f"{value!r} is neither true nor false", where=where)
-    return {"tf32": value}
-
-
-def _layout(value: object, where: str) -> dict[str, Any]:
-    known = value if isinstance(value, Layout) else member(Layout, text_of(value, where), where)
-    return {"layout": known}
-
-
-def _streams(value: object, where: str) -> dict[str, Any]:
-    text = str(value)
-    is_number = not isinstance(value, bool) and text.isascii() and text.isdigit()
-    if not is_number or not 1 <= int(text[:4]) <= MAX_STREAMS:
-        raise ParseError(
-            f"no number of streams: {text[:32]!r}", where=where, hint=f"1 to {MAX_STREAMS}"
-        )
-    return {"streams": int(text)}
-
-
-def _mode(value: object, where: str) -> dict[str, Any]:
-    known = value if isinstance(value, Mode) else member(Mode, text_of(value, where), where)
-    return {"mode": known}
-
-
-def _host_launch(value: object, where: str) -> dict[str, Any]:
-    return {"host_launch": None if value is None else seconds_of(value, where)}
-
-
-def _parallel(value: object, where: str) -> dict[str, Any]:
-    if isinstance(value, Parallel):
-        return {"parallel": value}
-    if not isinstance(value, Mapping):
-        raise ParseError(f"{value!r} is not a table", where=where, hint="as in { tp = 8, dp = 4 }")
-    return {"parallel": ALONE.stated(value, lambda key: f"{where}.{key}")}
-
-
-def _dims(value: object, where: str) -> dict[str, Any]:
-    if value is None:
-        return {}
-    if not isinstance(value, Mapping):
-        raise ParseError(f"{value!r} is not a table", where=where, hint="as in { batch = 8 }")
-    sizes_of(value, where)
-    return {"dims": {str(name): index(extent) for name, extent in value.items()}}
-
-
-READERS: Mapping[str, Callable[[object, str], dict[str, Any]]] = {
-    "target": _target,
-    "runtime": _runtime,
-    "framework": _framework,
-    "runtime_version": _version,
-    "dtype": _dtype,
-    "tf32": _tf32,
-    "layout": _layout,
-    "streams": _streams,
-    "mode": _mode,
-    **step_fields.READERS,
-    "host_launch": _host_launch,
-    "parallel": _parallel,
-    "dims": _dims,
-}
-"""Reads and checks each field; streams after a runtime that may have them in its name."""
 AXES = ("batch", "seq")
 """Extents that every model may be given, whatever its symbols are called."""
 KEYS = (*READERS, *AXES)

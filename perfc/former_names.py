@@ -11,7 +11,7 @@ from perfc.errors import ParseError
 from perfc.ir.record import record
 from perfc.passes.runtimes import Layout, Steps, of_steps
 
-from .deployment import READERS, Mode
+from .deployment_fields import READERS, Mode
 
 
 @record

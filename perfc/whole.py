@@ -15,7 +15,8 @@ from perfc.analyzers.whole_runs.shipped import known_name, named, newest
 from perfc.analyzers.whole_runs.whole_run import batch_symbol
 from perfc.api import analyze, located, read
 from perfc.choice import member
-from perfc.deployment import Deployment, DeploymentKeywords, Mode, of_whole_runs
+from perfc.deployment import Deployment, DeploymentKeywords, of_whole_runs
+from perfc.deployment_fields import Mode
 from perfc.extents import sized
 from perfc.former_names import Former
 from perfc.frontend.torch_module import check_example, exported, is_torch_module

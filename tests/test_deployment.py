@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from perfc import step_fields
-from perfc.deployment import KEYS, VERSION, Deployment, Mode, of_whole_runs, with_axes
+from perfc.deployment import KEYS, Deployment, of_whole_runs, with_axes
+from perfc.deployment_fields import VERSION, Mode
 from perfc.errors import ParseError
 from perfc.passes.runtimes import (
     DEFAULT,
@@ -16,6 +17,7 @@ from perfc.passes.runtimes import (
     TRAINING_DEFAULT,
     Layout,
     Serving,
+    tables,
 )
 
 
@@ -228,3 +230,15 @@ def test_a_configuration_is_run_by_an_engine_unless_another_is_named(
     assert Deployment().stated({"streams": 2}).for_model(model).table_name == f"{named}:2"
     for other in ("ort", "transformers"):
         assert Deployment().stated({"runtime": other}).for_model(model).runtime == other
+
+
+def test_engines_that_only_serve_run_no_training_step() -> None:
+    training = [t.name for t in tables() if t.trains]
+    assert {"eager", "inductor", "cudagraph", "ort"} <= set(training)
+    serving = [t.name for t in tables() if not t.trains]
+    assert {"tensorrt", "ort-tensorrt", "openvino", "vllm", "trtllm", "llamacpp"} <= set(serving)
+    for name in serving:
+        with pytest.raises(ParseError) as caught:
+            Deployment().stated({"runtime": name, "train": "adamw"}, lambda field: f"--{field}")
+        assert str(caught.value).startswith(f"--runtime: {name} runs no training step (cudagraph, ")
+    assert Deployment().stated({"runtime": "ort", "train": "adamw"}).is_step

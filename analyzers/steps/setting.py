@@ -7,7 +7,7 @@ from enum import Enum
 
 from perfc.choice import member
 from perfc.deployment import Deployment
-from perfc.deployment import Mode as Run
+from perfc.deployment_fields import Mode as Run
 from perfc.errors import ModelError, ParseError
 from perfc.ir.record import record
 from perfc.ir.types import dtype_named

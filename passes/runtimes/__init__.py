@@ -105,7 +105,6 @@ MAX_STREAMS = 128
 """Kernels that run at once at most; CUDA C++ Programming Guide, compute capability 7 to 9."""
 
 RANK: Mapping[Kind, int] = {
-    Kind.COLLECTIVE: 9,
     Kind.ATTENTION: 9,
     Kind.CONV: 8,
     Kind.MATMUL: 8,
@@ -155,6 +154,7 @@ class Runtime:
         engine: how it serves language models; None where it does not.
         stands_for: kinds of devices, ``cpu`` or ``cuda``, on which a session of the framework is
             this one where nothing more is said.
+        trains: whether it runs training steps; engines that only serve do not.
         steps: the measured steps that launched its kernels, whatever launched them; None where
             none did.
         before: version of the framework from which on another table with these ``steps`` holds.
@@ -183,6 +183,7 @@ class Runtime:
     serving: Serving = Serving.ANY
     engine: EngineKind | None = None
     stands_for: frozenset[str] = frozenset()
+    trains: bool = True
     steps: Steps | None = None
     before: tuple[int, int] | None = None
     measured_as: str = ""

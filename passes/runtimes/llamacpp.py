@@ -17,6 +17,7 @@ TABLE = Runtime(
         True,
         "llama.cpp, llama-bench: n_ubatch 512, one sequence",
     ),
+    trains=False,
     source="llama.cpp, ggml/src/ggml-cuda: rms_norm with its scale, glu and rope are one kernel "
     "each, the residual sum another; CUDA graphs while a batch has one token a sequence",
 )

@@ -36,6 +36,7 @@ TABLE = Runtime(
     stands_for=frozenset({"cuda"}),
     is_versioned=True,
     aliases=("trt",),
+    trains=False,
     source="TensorRT developer guide, 'Layer fusion' and 'Q/DQ fusion': convolution and scale, "
     "pointwise, reduce and normalisation fusions; transpositions and slices join their readers",
 )

@@ -27,6 +27,7 @@ TABLE = Runtime(
         attends_jointly=True,
         adapters="max_loras",
     ),
+    trains=False,
     source="vLLM, csrc/layernorm_kernels.cu and activation_kernels.cu: fused_add_rms_norm, "
     "silu_and_mul; compilation/passes/fusion: both with the quantisation behind them; one merged "
     "product of queries, keys and values, one of gate and up; full CUDA graphs of decoding steps",

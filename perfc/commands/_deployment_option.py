@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
 import click
 
 from ._names import Names
 
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+Usual = Callable[[], Mapping[str, str]]
+"""Defaults of a command by field, looked up only where somebody asks for help."""
+
 
 class DeploymentOption(click.Option):
-    """One field of a deployment; its help names what there is, and the defaults.
+    """One field of a deployment; its help names what there is, and the default.
 
     Args:
         field: of ``Deployment``.
@@ -21,6 +28,7 @@ class DeploymentOption(click.Option):
         more["help"] = words
         super().__init__(*args, **more)
         self.field, self.words = field, words
+        self.usual: Usual = dict
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
         """The line of the help."""
@@ -30,18 +38,33 @@ class DeploymentOption(click.Option):
     def told(self) -> str:
         """The help with what there is, which is looked up only where somebody asks."""
         names = ", ".join(self.type.known()) if isinstance(self.type, Names) else ""
-        default = default_of(self.field) if "{default}" in self.words else ""
+        default = ""
+        if "{default}" in self.words:
+            default = f"{self.usual().get(self.field) or default_of(self.field)} by default"
         return self.words.format(names=names, default=default)
 
 
+def by_default(usual: Usual) -> Callable[[F], F]:
+    """Let the help of a command tell its own defaults, where they differ from other commands'.
+
+    It stands above ``deployment_options``.
+    """
+
+    def told(function: F) -> F:
+        for option in getattr(function, "__click_params__", ()):
+            if isinstance(option, DeploymentOption):
+                option.usual = usual
+        return function
+
+    return told
+
+
 def default_of(field: str) -> str:
-    """What a field is by default, in `perfc predict` too where that differs."""
-    from perfc.deployment import Deployment, of_whole_runs
+    """What a field is by default in most commands."""
+    from perfc.deployment import Deployment
     from perfc.passes.runtimes import DEFAULT, SERVING_DEFAULT, TRAINING_DEFAULT
 
-    values = (getattr(how, field) for how in (Deployment(), of_whole_runs()))
-    open_one = "the model's own"
     if field == "runtime":
-        open_one = f"{DEFAULT}, of a step {TRAINING_DEFAULT}, of a configuration {SERVING_DEFAULT},"
-    usual, whole = (getattr(v, "value", v) or open_one for v in values)
-    return f"{usual} by default" if usual == whole else f"{usual} by default (predict: {whole})"
+        return f"{DEFAULT}, of a step {TRAINING_DEFAULT}, of a configuration {SERVING_DEFAULT},"
+    value = getattr(Deployment(), field)
+    return str(getattr(value, "value", value) or "the model's own")

@@ -153,7 +153,7 @@ def data_sets() -> Iterable[str]:
 
 def modes() -> Iterable[str]:
     """What a run is."""
-    from perfc.deployment import Mode
+    from perfc.deployment_fields import Mode
 
     return (mode.value for mode in Mode)
 

@@ -12,6 +12,7 @@ from perfc.ir.record import record
 from perfc.passes.runtimes import CLUSTER_DEFAULT
 
 from ._deployment import DeploymentOptions, deployment_options
+from ._deployment_option import by_default
 from ._document import show_document
 from ._options import names_in
 from ._output import emit, format_options
@@ -44,6 +45,7 @@ def step_options(function: Any) -> Any:
     """
     function = format_options("text", "json", "markdown", "html")(color_option(function))
     function = deployment_options(parallel_options(function))
+    function = by_default(lambda: {"target": TARGET, "runtime": CLUSTER_DEFAULT})(function)
     function = click.option(
         "--trained-by", default="any", show_default=True, metavar="NAME",
         help="Framework whose published runs correct the time: llm-foundry, megatron, torchtitan …",

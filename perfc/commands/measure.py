@@ -130,7 +130,8 @@ def as_stored(options: DeploymentOptions) -> Deployment:
     Raises:
         ParseError: it is to be run otherwise than it is stored.
     """
-    from perfc.deployment import READERS, Deployment
+    from perfc.deployment import Deployment
+    from perfc.deployment_fields import READERS
 
     how, usual = options.deployment(), Deployment()
     for field in [f for f in READERS if f not in ("target", "runtime", "dims")]:

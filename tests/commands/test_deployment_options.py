@@ -14,7 +14,8 @@ import perfc
 from perfc import cli
 from perfc.check.baseline import Case
 from perfc.commands.predict import FORMER_FLAGS
-from perfc.deployment import KEYS, READERS, Deployment
+from perfc.deployment import KEYS, Deployment
+from perfc.deployment_fields import READERS
 from perfc.former_names import Former
 from perfc.passes.runtimes import runtimes
 from perfc.report import collect, document, text
