@@ -40,7 +40,8 @@ class DeploymentOption(click.Option):
         names = ", ".join(self.type.known()) if isinstance(self.type, Names) else ""
         default = ""
         if "{default}" in self.words:
-            default = f"{self.usual().get(self.field) or default_of(self.field)} by default"
+            stated = self.usual().get(self.field)
+            default = f"{stated} by default" if stated else default_of(self.field)
         return self.words.format(names=names, default=default)
 
 
@@ -60,11 +61,13 @@ def by_default(usual: Usual) -> Callable[[F], F]:
 
 
 def default_of(field: str) -> str:
-    """What a field is by default in most commands."""
-    from perfc.deployment import Deployment
+    """What a field is by default, in `perfc predict` too where that differs."""
+    from perfc.deployment import Deployment, of_whole_runs
     from perfc.passes.runtimes import DEFAULT, SERVING_DEFAULT, TRAINING_DEFAULT
 
+    values = (getattr(how, field) for how in (Deployment(), of_whole_runs()))
+    open_one = "the model's own"
     if field == "runtime":
-        return f"{DEFAULT}, of a step {TRAINING_DEFAULT}, of a configuration {SERVING_DEFAULT},"
-    value = getattr(Deployment(), field)
-    return str(getattr(value, "value", value) or "the model's own")
+        open_one = f"{DEFAULT}, of a step {TRAINING_DEFAULT}, of a configuration {SERVING_DEFAULT},"
+    usual, whole = (getattr(v, "value", v) or open_one for v in values)
+    return f"{usual} by default" if usual == whole else f"{usual} by default (predict: {whole})"

@@ -5,7 +5,7 @@ Group: predictors.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -15,7 +15,6 @@ from perfc.plain_text import say
 
 from . import _names
 from ._deployment import DeploymentOptions, deployment_options, flag_of
-from ._deployment_option import by_default
 from ._examples import examples
 from ._names import Names
 from ._options import read_model
@@ -50,14 +49,6 @@ def former_options(function: C) -> C:
     return function
 
 
-def usual() -> Mapping[str, str]:
-    """What a whole run is taken to be, by field."""
-    from perfc.deployment import of_whole_runs
-
-    how = of_whole_runs()
-    return {"target": how.target, "runtime": how.runtime, "dtype": how.dtype}
-
-
 @click.command(
     "predict",
     epilog=examples(
@@ -74,7 +65,6 @@ def usual() -> Mapping[str, str]:
     "--weights", type=click.Path(path_type=Path, dir_okay=False),
     help="Card of other weights, as `perfc train graph` writes it.",
 )  # fmt: skip
-@by_default(usual)
 @deployment_options
 @former_options
 @click.option("--quantity", default="time_s", show_default=True, help="What is predicted.")
