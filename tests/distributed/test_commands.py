@@ -198,8 +198,8 @@ def test_the_backward_pass_of_a_graph_is_that_of_its_step() -> None:
     )
     bounds, times = step.roofline.kernels, step.prediction.kernels
     summed = dict.fromkeys(Phase, 0.0)
-    for bound, time in zip(bounds, times, strict=True):
-        summed[bound.kernel.anchor.loc.phase] += time.time_s
+    for bound, one in zip(bounds, times, strict=True):
+        summed[bound.kernel.anchor.loc.phase] += one.time_s
     forward_s = math.fsum(p.forward_s for p in parts)
     assert forward_s == pytest.approx(summed[Phase.FORWARD] + summed[Phase.LOSS])
     assert math.fsum(p.backward_s for p in parts) == pytest.approx(summed[Phase.BACKWARD])
