@@ -1,11 +1,9 @@
-"""What `perfc analyze --train` says of published training steps, as a user gets it.
+"""What `perfc analyze --train` says of training steps of timm's benchmark, as a user gets it.
 
-    python benchmarks/step_totals.py DATA --rows 60 [--seed 0] [--table whole_models]
+    python benchmarks/step_totals.py DATA --rows 60 [--seed 0]
 
-`timm` has steps of one RTX 3090 under autocast, forward, backward and SGD. `whole_models` has
-NVIDIA's training examples on an A100 and a V100, data loading included. Where their batch is not
-stated, 256 is assumed, 128 in f32; rows of other images than the graph's are left out. Lines:
-measured over expected by precision, and the share in range.
+They are of one RTX 3090 under autocast, forward, backward and SGD. Lines: measured over expected
+by precision, and the share in range. Steps on A100 and V100: ``benchmarks/published_steps.py``.
 """
 
 from __future__ import annotations
@@ -22,10 +20,6 @@ from perfc.analyzers.tables.timm import graph_folder, measured
 from perfc.errors import PerfcError
 from perfc.ir.record import record
 from perfc.report import Verdict
-
-TARGETS = {"A100": "a100-sxm4-80gb", "V100": "v100-sxm2-16gb"}
-PRECISIONS = {"amp_fp16": "amp-f16", "fp32": "", "tf32": ""}
-IMAGES = {"amp_fp16": 256, "tf32": 256, "fp32": 128}
 
 
 @record
@@ -61,32 +55,13 @@ def timm_steps(folder: Path) -> Iterator[Step]:
             yield Step(path, row.target, dtype, True, layout, row.batch, row.time_s)
 
 
-def published_steps(folder: Path) -> Iterator[Step]:
-    """Training throughput of models with a graph, on one GPU under eager PyTorch."""
-    from pandas import isna
-
-    from perfc.analyzers.tables import read_parquet
-
-    frame = read_parquet(folder / "whole_models.parquet")
-    frame = frame[(frame["mode"] == "training") & (frame["n_gpus"] == 1)]
-    frame = frame[(frame["runtime"] == "eager") & frame["graph"].str.endswith(".gz").fillna(False)]
-    frame = frame[frame["graph_size_match"] != "other size"]
-    for row in frame.to_dict("records"):
-        batch = IMAGES[row["precision"]] if isna(row["batch"]) else int(row["batch"])
-        yield Step(
-            graph_folder(folder) / row["graph"], TARGETS[row["gpu"]], PRECISIONS[row["precision"]],
-            row["precision"] != "fp32", "channels-first", batch, batch / row["throughput_per_s"],
-        )  # fmt: skip
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("data", type=Path)
-    parser.add_argument("--table", choices=("timm", "whole_models"), default="timm")
     parser.add_argument("--rows", type=int, default=60)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
-    steps = list((timm_steps if options.table == "timm" else published_steps)(options.data))
+    steps = list(timm_steps(options.data))
     chosen = random.Random(options.seed).sample(steps, min(options.rows, len(steps)))
     found: dict[str, list[tuple[float, bool, bool]]] = defaultdict(list)
     for step in chosen:

@@ -90,33 +90,27 @@ class Deployment:
     dims: Mapping[str, int] = field(default_factory=dict[str, int], hash=False)
 
     def for_model(self, model: object) -> Deployment:
-        """The same with a runtime named: where none is, what runs models of the kind.
-
-        A configuration is served by an engine. A training step runs under PyTorch.
+        """The same with a runtime named: an engine for a configuration that is served.
 
         Args:
             model: what is run; a graph where it is not the name of a configuration.
         """
         if self.runtime:
             return self
-        is_served = is_configuration(model) and not self.is_step
+        is_served = is_configuration(model) and self.stated_runtime == DEFAULT
         return replace(self, runtime=SERVING_DEFAULT if is_served else self.stated_runtime)
-
-    @property
-    def is_step(self) -> bool:
-        """Whether a run is a training step."""
-        return bool(self.train) or self.mode is Mode.TRAINING
 
     @property
     def stated_runtime(self) -> str:
         """The runtime as said, else what graphs run under: PyTorch in a training step."""
-        return self.runtime or (TRAINING_DEFAULT if self.is_step else DEFAULT)
+        is_step = self.train or self.mode is Mode.TRAINING
+        return self.runtime or (TRAINING_DEFAULT if is_step else DEFAULT)
 
     @property
     def table_name(self) -> str:
         """The fusion table with its streams, as passes take it: ``ort:3``."""
-        name = self.stated_runtime
-        return name if self.streams == 1 else f"{name}:{self.streams}"
+        streams = "" if self.streams == 1 else f":{self.streams}"
+        return self.stated_runtime + streams
 
     @property
     def table(self) -> Runtime:
@@ -223,16 +217,12 @@ class Deployment:
             )
         if self.layout not in table.layouts:
             offer = ", ".join(t.name for t in tables() if self.layout in t.layouts)
-            raise ParseError(
-                f"{table.name} does not run {self.layout.value}", where=where("layout"),
-                hint=f"{offer} do",
-            )  # fmt: skip
+            message = f"{table.name} does not run {self.layout.value}"
+            raise ParseError(message, where=where("layout"), hint=f"{offer} do")
         if self.runtime_version and not table.tells_versions:
             offer = ", ".join(t.name for t in tables() if t.tells_versions)
-            raise ParseError(
-                f"versions of {table.name} are not told apart", where=where("runtime_version"),
-                hint=f"those of {offer} are",
-            )  # fmt: skip
+            message, hint = f"versions of {table.name} are not told apart", f"those of {offer} are"
+            raise ParseError(message, where=where("runtime_version"), hint=hint)
 
 
 def of_whole_runs() -> Deployment:

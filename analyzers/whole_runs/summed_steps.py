@@ -13,8 +13,9 @@ SPREAD = Band(-0.5, 1.0)
 """Logarithm of a step over the sum of its kernels that nine in ten are within.
 
 No kernel of a backward pass was timed alone in 16 bits or in TF32, so that errors of all point one
-way. Of 32 published steps of six convolutional networks on A100 and V100, data loading included,
-the sum is too fast by 1.7 in the median and 29 lie within this (`benchmarks/step_totals.py`).
+way. Of 56 published steps on A100 and V100, data loading included, the sum of the kernels is from
+1.25 times as long as the step to 2.35 times too short, and all lie within this
+(`benchmarks/published_steps.py`). Convolutional networks on these cards have a law of their own.
 """
 NOTE = "no whole training step like it was measured: backward kernels tend to be slower than told"
 

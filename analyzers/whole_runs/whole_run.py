@@ -25,6 +25,8 @@ from ..runs.prediction import PredictionTable
 from ..runs.recurrence import chained_s
 from ..runs.run_table import leading_extent, stored_element
 from ..steps.setting import PRECISIONS, Setting, is_measured_whole
+from .published_run import NAME as STEP_LAW
+from .published_run import by_published_steps
 from .summed_steps import widened
 
 if TYPE_CHECKING:
@@ -80,7 +82,7 @@ def with_whole(
     if predictor:
         return joined(table, [asked(table, predictor, source, execution, deployment)])
     heard = list[CandidateRun]()
-    for candidate in (under_runtime, by_graph):
+    for candidate in (under_runtime, by_graph, by_published_steps):
         try:
             run = candidate(table, source, execution, deployment)
             if run is not None and not run.withheld:
@@ -231,6 +233,12 @@ def asked(
                 hint=f"--predictor {KERNELS}",
             )
         return found
+    if predictor == STEP_LAW:
+        step = by_published_steps(table, source, execution, deployment)
+        if step is None:
+            hint = f"--predictor {KERNELS}"
+            raise ModelError(f"{predictor}: no such training step was published", hint=hint)
+        return step
     card, machine = shipped.named(predictor), execution.machine
     try:
         setting = Setting.of(deployment, stored_element(source))

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 from ..graph import Value
 from ..op import Op
+from ..ops.elementwise import Pow
 from ..ops.normalization import (
+    LRN,
     BatchNormalization,
     GroupNormalization,
     InstanceNormalization,
@@ -16,7 +20,9 @@ from ..ops.normalization_grad import (
     LayerNormalizationGrad,
     SimplifiedLayerNormalizationGrad,
 )
+from ..ops.pool import AveragePool
 from .adjoint import Adjoint, Gradients
+from .tape import Tape, dtype_of, shape_of
 
 
 def _applied(at: Adjoint, op: Op, ins: tuple[Value, ...], results: int) -> Gradients:
@@ -65,3 +71,34 @@ def group_norm(at: Adjoint) -> Gradients:
     assert isinstance(at.op, GroupNormalization)
     op = GroupNormalizationGrad(num_groups=at.op.num_groups, epsilon=at.op.epsilon)
     return _applied(at, op, (at.dy, at.operand(0), at.operand(1)), 3)
+
+
+def lrn(at: Adjoint) -> Gradients:
+    """From the operand alone; sums over neighbouring channels are computed again.
+
+    With ``s = bias + alpha * mean(x**2)`` the gradient is ``dy * s**-beta`` less ``2 * alpha * beta
+    * x`` times the mean of ``dy * x * s**(-beta - 1)`` over the channels that a channel is a
+    neighbour of.
+    """
+    op, tape, x = at.op, at.tape, at.operand(0)
+    assert isinstance(op, LRN)
+    before = (op.size - 1) // 2
+    after = op.size - 1 - before
+    means = _neighbours(tape, tape.mul(x, x), before, after)
+    number = dtype_of(x)
+    base = tape.add(tape.scaled(means, op.alpha), tape.number(op.bias, number))
+    divided = tape.mul(at.dy, tape.apply(Pow(), base, tape.number(-op.beta, number)))
+    felt = tape.div(tape.mul(divided, x), base)
+    shared = tape.mul(x, _neighbours(tape, felt, after, before))
+    return {0: tape.sub(divided, tape.scaled(shared, 2 * op.alpha * op.beta))}
+
+
+def _neighbours(tape: Tape, v: Value, before: int, after: int) -> Value:
+    """Sums over so many channels before and after each, over their number; none beyond the ends."""
+    shape = shape_of(v)
+    rest = math.prod(shape[2:], start=1)
+    pool = AveragePool(
+        kernel_shape=(before + after + 1, 1), pads=(before, 0, after, 0), count_include_pad=1
+    )
+    means = tape.apply(pool, tape.reshape(v, (shape[0], 1, shape[1], rest)))
+    return tape.reshape(means, shape)

@@ -1,19 +1,28 @@
 """A graph as a training step sees it: kernels in order, cut into parts that take equally long.
 
-Copies of it run side by side, each with samples of its own; its products are not divided.
+Copies of it run side by side, each with samples of its own; its products are not divided. Kernels
+are those of the step's own graph (`perfc.passes.train`). A backward kernel counts where the forward
+one is whose gradient it is.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from perfc.analyzers.estimate.estimate import Estimate
+from perfc.deployment import Mode
 from perfc.errors import ModelError
+from perfc.ir.graph import Phase, Value
 from perfc.machine import load_machine
 from perfc.parallel import Parallel
+from perfc.passes.roofline import KernelBound
 
-from .parts import NO_EXCHANGE, PartCost, backward_times, part_of
+from .backward import Split
+from .parts import NO_EXCHANGE, PartCost, part_of
 from .work import Parts, Work
 
 if TYPE_CHECKING:
@@ -22,6 +31,11 @@ if TYPE_CHECKING:
 
 PARTS = 16
 """Into which a graph is cut: as many steps has the exchange of its gradients."""
+ANY_OPTIMIZER = "sgd"
+"""Of the graph that is cut; the update is counted by what ranks keep of it."""
+FORWARD = (Phase.FORWARD, Phase.LOSS)
+SUFFIX = ".grad"
+"""Of the names of backward nodes, after that of the forward one."""
 
 
 class GraphWork(Work):
@@ -31,13 +45,21 @@ class GraphWork(Work):
         model: as `perfc.analyze` takes it.
         name: of it.
         deployment: how one copy runs.
+        is_sequence: whether its inputs have sequences.
     """
 
-    def __init__(self, model: Any, name: str, deployment: Deployment) -> None:
+    def __init__(
+        self, model: Any, name: str, deployment: Deployment, *, is_sequence: bool = True
+    ) -> None:
         self.model, self.name, self.deployment = model, name, deployment
+        self.is_sequence = is_sequence
         self.target = str(load_machine(deployment.target).path)
         self.is_divisible = False
         self.known: dict[int, Parts] = {}
+
+    def tokens(self, stated: int) -> int:
+        """Of a sample: as stated, 1 of images and the like."""
+        return stated if self.is_sequence else 1
 
     @property
     def depth(self) -> int:
@@ -73,21 +95,61 @@ class GraphWork(Work):
     def _parts(self, samples: int) -> Parts:
         from perfc.api import analyze
 
-        how = self.deployment.at({"batch": samples})
+        how = replace(
+            self.deployment.at({"batch": samples}), train=ANY_OPTIMIZER, mode=Mode.TRAINING
+        )
         report = analyze(self.model, deployment=how, predictor="kernels")
-        bound = report.roofline.kernels
-        forward = report.prediction.kernels
-        env = report.env
-        back = backward_times(
-            bound, [f.time_s for f in forward], [env] * len(bound), report.machine,
-            report.execution,
-        )  # fmt: skip
-        rows = list(zip([1] * len(bound), bound, forward, back, strict=True))
-        cuts = cuts_of([f.time_s for f in forward])
+        rows, env = rows_of(report.roofline.kernels, report.prediction.kernels), report.env
+        cuts = cuts_of([f.time_s for _, _, f, _ in rows])
         made = [
             part_of([b.kernel for _, b, *_ in rows[i:j]], rows[i:j], env) for i, j in pairwise(cuts)
         ]
         return Parts(nothing(report), tuple(made), nothing(report))
+
+
+def rows_of(
+    bounds: Sequence[KernelBound], times: Sequence[Estimate]
+) -> list[tuple[int, KernelBound, Estimate, Split]]:
+    """The forward kernels of a step, each with the backward kernels of its nodes.
+
+    One whose results another layer's backward pass reads is waited for. The others give parameters
+    their gradients. A kernel whose node stands for no forward one counts with the kernel before it.
+
+    Args:
+        bounds: kernels of the step, the optimiser's among them, in order.
+        times: what they take.
+    """
+    forward = [i for i, b in enumerate(bounds) if b.kernel.anchor.loc.phase in FORWARD]
+    places = {n.loc.name: at for at, i in enumerate(forward) for n in bounds[i].kernel.nodes}
+    backward = [i for i, b in enumerate(bounds) if b.kernel.anchor.loc.phase is Phase.BACKWARD]
+    at, of = len(forward) - 1, dict[int, int]()
+    for i in backward:
+        names = [n.loc.name.removesuffix(SUFFIX) for n in bounds[i].kernel.nodes]
+        at = of[i] = next((places[name] for name in names if name in places), at)
+    sums = [[0.0, 0.0] for _ in forward]
+    waited_for = read_elsewhere(bounds, of)
+    for i, place in of.items():
+        sums[place][0 if i in waited_for else 1] += times[i].time_s
+    return [(1, bounds[i], times[i], Split(*sums[n])) for n, i in enumerate(forward)]
+
+
+def read_elsewhere(bounds: Sequence[KernelBound], of: Mapping[int, int]) -> set[int]:
+    """Backward kernels that those of other forward kernels wait for.
+
+    Args:
+        bounds: kernels of the step.
+        of: the forward kernel of each backward one, by their places, in order.
+    """
+    readers: dict[Value, list[int]] = {}
+    for i in of:
+        for v in bounds[i].kernel.reads:
+            readers.setdefault(v, []).append(i)
+    found: set[int] = set()
+    for i in reversed(of):
+        by = [j for v in bounds[i].kernel.writes for j in readers.get(v, ())]
+        if any(of[j] != of[i] or j in found for j in by):
+            found.add(i)
+    return found
 
 
 def nothing(report: Report) -> PartCost:

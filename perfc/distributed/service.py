@@ -37,15 +37,19 @@ def work_of(
     if isinstance(model, str | os.PathLike) and is_config(os.fspath(model)):
         found = read_config(model)
         return LanguageWork(found, precision_of(found.dtype, "", dtype), runtime, path)
+    from perfc.api import typed
+    from perfc.extents import SEQUENCE, axis_of
+
     from .graph_work import GraphWork
 
     values: dict[str, object] = {"target": path, "runtime": runtime}
     if dtype:
         values["dtype"] = dtype
-    if seq:
+    is_sequence = axis_of(typed(model), SEQUENCE).is_there
+    if seq and is_sequence:
         values["seq"] = seq
     name = os.path.basename(os.fspath(model)) if isinstance(model, str | os.PathLike) else "model"
-    return GraphWork(model, name, Deployment().stated(values))
+    return GraphWork(model, name, Deployment().stated(values), is_sequence=is_sequence)
 
 
 def plan(
@@ -74,7 +78,7 @@ def plan(
         PerfcError: the model, the target or a number is none, or nothing divides so.
     """
     work = work_of(model, target, dtype=dtype, runtime=runtime, seq=seq)
-    training = sizes(batch, seq, train)
+    training = sizes(batch, work.tokens(seq), train)
     again = (named(checkpointing),) if checkpointing else CHECKPOINTINGS
     samples: Sequence[int] = (micro_batch,) if micro_batch else MICRO_BATCHES
     fixed = parallel if isinstance(parallel, Parallel) else ALONE.stated(parallel)
@@ -115,7 +119,7 @@ def scale(
     each = fixed.devices // fixed.data
     copies = max(min(gpus, default=each) // each, 1)
     wanted = batch or copies * micro_batch * (4 * fixed.pipeline if fixed.pipeline > 1 else 1)
-    training = sizes(wanted, seq, train, micro_batch, named(checkpointing))
+    training = sizes(wanted, work.tokens(seq), train, micro_batch, named(checkpointing))
     law = law_on(work, trained_by)
     return scaled(work, fixed, training, gpus=gpus, is_weak=is_weak, law=law)
 

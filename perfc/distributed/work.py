@@ -45,6 +45,10 @@ class Work(ABC):
     is_divisible: bool = True
     """Whether products, sequences and layers may be divided; else samples alone."""
 
+    def tokens(self, stated: int) -> int:
+        """Of a sample: as stated, 1 of what is no sequence."""
+        return stated
+
     @property
     @abstractmethod
     def depth(self) -> int:

@@ -169,3 +169,50 @@ def test_a_graph_is_divided_by_its_samples(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="divided by its samples alone"):
         step_cost(work, Parallel(2), sizes(8, 1, "sgd", 8))
     assert cuts_of([1.0])[-1] == 1
+
+
+def test_a_graph_of_images_has_samples_and_no_tokens() -> None:
+    from perfc.distributed.service import scale, work_of
+
+    source = Path(__file__).parents[2] / "examples" / "models" / "resnet50.onnx.gz"
+    work = work_of(source, "dgx-a100", seq=2048)
+    assert work.tokens(2048) == 1
+    assert "seq" not in work.deployment.dims  # type: ignore[attr-defined]
+    assert scale(source, "dgx-a100", gpus=(1, 8)).points
+    assert work_of("gpt2", "dgx-a100").tokens(2048) == 2048
+
+
+def test_the_backward_pass_of_a_graph_is_that_of_its_step() -> None:
+    import math
+
+    import perfc
+    from perfc.distributed.graph_work import rows_of
+    from perfc.distributed.service import work_of
+    from perfc.ir.graph import Phase
+
+    source = Path(__file__).parents[2] / "examples" / "models" / "resnet50.onnx.gz"
+    work = work_of(source, "dgx-a100")
+    parts = work.parts(Parallel(), 8, 1).layers
+    step = perfc.analyze(
+        source, work.target, train="sgd", runtime="cudagraph", batch=8, predictor="kernels"
+    )
+    bounds, times = step.roofline.kernels, step.prediction.kernels
+    summed = dict.fromkeys(Phase, 0.0)
+    for bound, one in zip(bounds, times, strict=True):
+        summed[bound.kernel.anchor.loc.phase] += one.time_s
+    forward_s = math.fsum(p.forward_s for p in parts)
+    assert forward_s == pytest.approx(summed[Phase.FORWARD] + summed[Phase.LOSS])
+    assert math.fsum(p.backward_s for p in parts) == pytest.approx(summed[Phase.BACKWARD])
+    rows = rows_of(bounds, times)
+    found = {b.kernel.anchor.loc.name: split for _, b, _, split in rows}
+    taken = {
+        (b.kernel.anchor.loc.name, b.kernel.anchor.op.mnemonic): t.time_s
+        for b, t in zip(bounds, times, strict=True)
+    }
+    # a filter's gradient is waited for by nobody, the first layer's images need none
+    middle, first = "/layer2/layer2.1/conv2/Conv", "/conv1/Conv"
+    assert found[middle].weight_s == taken[f"{middle}.grad", "conv_filter_grad"]
+    assert found[middle].input_s == taken[f"{middle}.grad", "conv_data_grad"]
+    assert found[first].input_s == 0
+    assert found[first].weight_s == taken[f"{first}.grad", "conv_filter_grad"]
+    assert found["/layer2/layer2.1/act2/Relu"].weight_s == 0

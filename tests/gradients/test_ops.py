@@ -43,6 +43,13 @@ def batch_norm(x: Any, w: Any, b: Any) -> Any:
     return F.batch_norm(x, torch.zeros(4), torch.ones(4), w, b, training=True)
 
 
+def responses(x: Any) -> Any:
+    """ONNX LRN-13 over four channels: one before, two after."""
+    squares = F.pad(x * x, (0, 0, 1, 2))
+    sums = sum(squares[:, i : i + 6] for i in range(4))
+    return x / (1.3 + 0.7 / 4 * sums) ** 0.6
+
+
 CASES: dict[str, tuple[str, list[tuple[int, ...]], Callable[..., Any]]] = {
     "attention": ("attention(%0, %1, %2)", [Q, (2, 3, 6, 8), (2, 3, 6, 8)],
                   F.scaled_dot_product_attention),
@@ -54,6 +61,9 @@ CASES: dict[str, tuple[str, list[tuple[int, ...]], Callable[..., Any]]] = {
     "rms_norm": ("rms_norm(%0, %1)", [(2, 3, 6), (6,)], rms),
     "group_norm": ("group_norm(%0, %1, %2) {num_groups=2}", [(2, 4, 3, 5), (4,), (4,)],
                    lambda x, w, b: F.group_norm(x, 2, w, b)),
+    "lrn": ("lrn(%0) {size=3, alpha=0.7, beta=0.75, bias=1.3}", [(2, 6, 3, 5)],
+            lambda x: F.local_response_norm(x, 3, 0.7, 0.75, 1.3)),
+    "lrn_even": ("lrn(%0) {size=4, alpha=0.7, beta=0.6, bias=1.3}", [(2, 6, 3)], responses),
     "swish": ("swish(%0)", [(3, 5)], F.silu),
     "quick_gelu": ("quick_gelu(%0)", [(3, 5)], lambda x: x * torch.sigmoid(1.702 * x)),
     "swiglu": ("swiglu(%0, %1)", [(3, 5), (3, 5)], lambda a, b: F.silu(a) * b),

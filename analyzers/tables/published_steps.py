@@ -1,0 +1,142 @@
+"""Training steps that NVIDIA published of its PyTorch examples, each as its script ran it.
+
+The table states graph, card, precision and throughput. Batch, layout of feature maps and optimiser
+are in the scripts that made it: github.com/NVIDIA/DeepLearningExamples, under PyTorch,
+``Classification/ConvNets/configs.yml`` (commit 0fadac23), ``Segmentation/nnUNet/scripts/
+benchmark.py`` (4da7bf28) and ``LanguageModeling/BERT``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from perfc.deployment import Deployment
+from perfc.ir.record import frozen
+from perfc.passes.runtimes import TRAINING_DEFAULT, Layout
+
+from . import with_columns
+from .whole_models import PRECISIONS, TABLE, machine
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+COLUMNS = (
+    "mode", "n_gpus", "runtime", "canonical_model", "graph", "graph_size_match", "device", "gpu",
+    "precision", "seq_len", "batch", "throughput_per_s",
+)  # fmt: skip
+AMP = "amp_fp16"
+BATCHES: Mapping[str, Mapping[str, tuple[int, int]]] = {
+    "resnet50": {"A100": (256, 256), "16GB": (256, 112), "32GB": (256, 112)},
+    "resnext101_32x4d": {"A100": (128, 128), "16GB": (128, 64), "32GB": (128, 64)},
+    "seresnext101_32x4d": {"A100": (128, 128), "16GB": (112, 64), "32GB": (112, 64)},
+    "efficientnet_widese_b0": {"A100": (256, 256), "16GB": (128, 64), "32GB": (256, 128)},
+    "efficientnet_b4": {"A100": (128, 64), "16GB": (32, 16), "32GB": (64, 32)},
+}
+"""Images of a step under autocast and without, on an A100 and on V100s of two sizes."""
+GRAPHS = {"efficientnet_b4": "timm__tf_efficientnet_b4__380.onnx.gz"}
+"""The graph of the measured size, where the table names one of another."""
+CHANNELS_LAST = frozenset({*BATCHES, "nnunet-3d"})
+"""Run so under autocast: ``memory_format: nhwc``, ``--layout NDHWC``."""
+ADAM = frozenset({"nnunet-2d", "nnunet-3d", "efficientnet_widese_b0", "efficientnet_b4"})
+"""With Adam, or with RMSprop and momentum, which keeps as much."""
+FINE_TUNED, BINNED = 384, 512
+"""Lengths of BERT's sequences: SQuAD, with Adam after every batch; phase 2 of pre-training, whose
+batches are as long as their longest sequence, ``--bin-size``. In pre-training hundreds of batches
+share an update."""
+MOST_SCALING = 1.1
+"""Eight cards over eight times one card; beyond it one of the two rows is wrong."""
+CARDS = 8
+
+
+class LeftOut(Enum):
+    """Why a row is no measured step."""
+
+    BINNED = "its sequences are shorter than stated"
+    CONTRADICTED = "eight cards are published more than eight times as fast"
+
+
+@frozen
+class PublishedStep:
+    """A row.
+
+    Args:
+        architecture: what is held out together.
+        graph: name of its file.
+        deployment: how it ran, its extents and target included.
+        time_s: of one batch, data loading included.
+        left_out: why it is not to be learned from or scored; None of others.
+    """
+
+    architecture: str
+    graph: str
+    deployment: Deployment
+    time_s: float
+    left_out: LeftOut | None = None
+
+
+def published_steps(folder: Path) -> Iterator[PublishedStep]:
+    """Steps on one card under eager PyTorch whose graph is there.
+
+    Raises:
+        DataError: no table, or none with the columns expected.
+    """
+    frame = with_columns(folder / TABLE, COLUMNS)
+    frame = frame[(frame["mode"] == "training") & (frame["runtime"] == TRAINING_DEFAULT)]
+    named = frame["graph"].astype(str).str.endswith(".onnx.gz")
+    known = (frame["graph_size_match"] != "other size") | frame["canonical_model"].isin(GRAPHS)
+    several = frame[frame["n_gpus"] == CARDS]
+    for row in frame[(frame["n_gpus"] == 1) & named & known].to_dict("records"):
+        found = step_of({str(name): value for name, value in row.items()}, several)
+        if found is not None:
+            yield found
+
+
+def step_of(row: Mapping[str, object], several: pd.DataFrame) -> PublishedStep | None:
+    """A row as it ran; None where its batch is not known.
+
+    Args:
+        row: of the table, by column.
+        several: rows of eight cards.
+    """
+    name, gpu, device = str(row["canonical_model"]), str(row["gpu"]), str(row["device"])
+    is_amp = row["precision"] == AMP
+    batch = row["batch"]
+    if not isinstance(batch, int):
+        size = "A100" if gpu == "A100" else next((s for s in ("16GB", "32GB") if s in device), "")
+        stated = BATCHES.get(name, {}).get(size)
+        if stated is None:
+            return None
+        batch = stated[0 if is_amp else 1]
+    dtype, tf32 = PRECISIONS[str(row["precision"])]
+    seq = row["seq_len"]
+    dims = {"batch": batch, **({"seq": seq} if isinstance(seq, int) else {})}
+    is_last = is_amp and name in CHANNELS_LAST
+    optimizer = "adam" if name in ADAM or seq == FINE_TUNED else "momentum"
+    how = Deployment().stated(
+        {
+            "target": machine(device, gpu), "runtime": TRAINING_DEFAULT, "tf32": tf32,
+            "dtype": dtype if is_amp else "", "train": optimizer,
+            "layout": Layout.CHANNELS_LAST if is_last else Layout.CHANNELS_FIRST, "dims": dims,
+        }
+    )  # fmt: skip
+    rate = float(str(row["throughput_per_s"]))
+    left_out = LeftOut.BINNED if seq == BINNED else None
+    if is_contradicted(row, rate, several):
+        left_out = LeftOut.CONTRADICTED
+    graph = GRAPHS.get(name, str(row["graph"]))
+    return PublishedStep(name, graph, how, batch / rate, left_out)
+
+
+def is_contradicted(row: Mapping[str, object], rate: float, several: pd.DataFrame) -> bool:
+    """Whether eight such cards are published as more than eight times as fast."""
+    alike = several
+    for column in ("canonical_model", "device", "precision"):
+        alike = alike[alike[column] == row[column]]
+    for column in ("seq_len", "batch"):
+        if isinstance(row[column], int):
+            alike = alike[alike[column] == row[column]]
+    most = alike["throughput_per_s"].max() if len(alike) else 0.0
+    return bool(most > MOST_SCALING * CARDS * rate)

@@ -1,0 +1,42 @@
+"""A training step by the law that published steps of such cards taught."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..estimate.estimate import CandidateRun
+
+if TYPE_CHECKING:
+    from perfc.deployment import Deployment
+    from perfc.ir.graph import Module
+
+    from ..estimators import Execution
+    from ..runs.prediction import PredictionTable
+
+NAME = "step-law"
+
+
+def by_published_steps(
+    table: PredictionTable, source: Module, execution: Execution, deployment: Deployment
+) -> CandidateRun | None:
+    """The step as published ones were; None of other networks, cards and ways of running.
+
+    Args:
+        table: kernels one by one.
+        source: the module as read, typed.
+        execution: the kernels, on their machine.
+        deployment: how the model is run.
+    """
+    if not deployment.train:
+        return None
+    from ..runs.step_law import law, told
+
+    time = told(execution, table, deployment, source)
+    if time is None:
+        return None
+    known = law()
+    words = (
+        f"{NAME}, learned from {known.steps} published steps of {known.architectures} "
+        "convolutional networks, data loading included"
+    )
+    return CandidateRun(execution.bounds.floor_s, time, NAME, words)

@@ -1,0 +1,119 @@
+"""Published training steps on A100 and V100: learns their law, each architecture left out in turn.
+
+    python benchmarks/published_steps.py DATA [-o analyzers/runs/step_law.toml]
+
+Steps are NVIDIA's, of PyTorch examples on one card, run as their scripts run them, data loading
+included. What is printed: each step left out, the mean by architecture, how many are in range, and
+the same of the sum of the kernels. Networks of products have no law: `perfc.analyze` says of them
+what it says of others. Rows below their floor are named. ``-o`` writes the law.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from math import expm1, log
+from pathlib import Path
+from statistics import mean, median
+
+import perfc
+from perfc.analyzers.runs.run_table import precision, stored_element
+from perfc.analyzers.runs.step_law import as_toml, is_convolutional, sums_s
+from perfc.analyzers.tables.published_steps import PublishedStep, published_steps
+from perfc.analyzers.tables.timm import graph_folder
+from perfc.analyzers.training.published_steps import (
+    SummedStep,
+    held,
+    learnable,
+    learned,
+    left_out,
+    reasons,
+    with_band,
+)
+from perfc.analyzers.whole_runs.whole_run import KERNELS
+from perfc.whole_file import write_output
+
+
+def summed(step: PublishedStep, folder: Path) -> SummedStep:
+    """A step with its kernels estimated one by one.
+
+    Raises:
+        PerfcError: its graph is not there, or cannot be read.
+    """
+    path = graph_folder(folder) / step.graph
+    report = perfc.analyze(str(path), deployment=step.deployment, predictor=KERNELS)
+    stored = precision(step.deployment, stored_element(report.source), report.machine)
+    sums = sums_s(report.execution, report.prediction, stored, step.deployment.layout)
+    total = report.prediction.total
+    if not is_convolutional(sums):
+        total = perfc.analyze(str(path), deployment=step.deployment).prediction.total
+    return SummedStep(
+        step, stored, sums, total.time_s, total.low_s, total.high_s, report.roofline.floor_s
+    )
+
+
+def shown(step: SummedStep, error: float, is_held: bool) -> str:
+    """A line: predicted over measured, less one."""
+    row = step.step
+    how = f"{row.deployment.target} {step.stored} {row.deployment.layout.value}"
+    batch = row.deployment.dims["batch"]
+    return (
+        f"{row.architecture:24s} {how:38s} {batch:4d} {1e3 * row.time_s:7.1f} ms "
+        f"{expm1(-error):+6.1%} kernels {step.kernels_s / row.time_s - 1:+6.1%} "
+        f"{'held' if is_held else 'not held'}"
+    )
+
+
+def by_architecture(errors: Sequence[tuple[SummedStep, float]]) -> Mapping[str, list[float]]:
+    """Relative errors of each."""
+    found: dict[str, list[float]] = defaultdict(list)
+    for step, error in errors:
+        found[step.step.architecture].append(expm1(-error))
+    return found
+
+
+def main() -> None:
+    """Print the errors, and write the law."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("data", type=Path)
+    parser.add_argument("-o", "--output", type=Path)
+    asked = parser.parse_args()
+    rows = list(published_steps(asked.data))
+    for why, count in reasons(rows).items():
+        print(f"{count} rows left out: {why.value}")
+    steps = [summed(row, asked.data) for row in rows]
+    for step in steps:
+        if step.step.time_s < step.floor_s:
+            share, row = step.step.time_s / step.floor_s, step.step
+            print(f"{row.architecture}, {row.deployment.dims}: {share:.2f} of its floor")
+    taught = learnable(steps)
+    errors = left_out(taught)
+    inside = list(held(errors))
+    for (step, error), is_held in zip(errors, inside, strict=True):
+        print(shown(step, error, is_held))
+    others = [s for s in steps if s.step.left_out is None and s not in taught]
+    untold = [(s, log(s.step.time_s / s.printed_s)) for s in others]
+    within = [s.low_s <= s.step.time_s <= s.high_s for s in others]
+    for (step, error), is_held in zip(untold, within, strict=True):
+        print(shown(step, error, is_held))
+    for name, found in by_architecture([*errors, *untold]).items():
+        print(f"{name}: {len(found)} rows, MAPE {mean(map(abs, found)):.1%}, {mean(found):+.1%}")
+    for title, told, ranges in (
+        ("convolutional networks left out", errors, inside),
+        ("all", [*errors, *untold], [*inside, *within]),
+    ):
+        off = [abs(expm1(-error)) for _, error in told]
+        alone = [abs(s.kernels_s / s.step.time_s - 1) for s, _ in told]
+        print(
+            f"{title}: {len(off)} rows, MAPE {mean(off):.1%}, median {median(off):.1%}, in range "
+            f"{mean(ranges):.1%}; kernels alone {mean(alone):.1%}"
+        )
+    law = with_band(learned(taught), errors)
+    print(as_toml(law), end="")
+    if asked.output is not None:
+        write_output(asked.output, as_toml(law))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,16 @@
+"""Sampling at computed places."""
+
+from __future__ import annotations
+
+from ..ops.sample import GridSample
+from ..ops.sample_grad import GridSampleGrad
+from .adjoint import Adjoint, Gradients
+
+
+def grid_sample(at: Adjoint) -> Gradients:
+    """From the operand and the grid, both in one operator."""
+    op = at.op
+    assert isinstance(op, GridSample)
+    made = GridSampleGrad(op.align_corners, op.mode, op.padding_mode)
+    results = at.tape.several(made, (at.dy, at.operand(0), at.operand(1)), 2)
+    return {i: results[i] for i in (0, 1) if at.wants(i)}
