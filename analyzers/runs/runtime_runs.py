@@ -133,6 +133,37 @@ def on_processor(
     )  # fmt: skip
 
 
+def is_measured(
+    machine: Machine, stored: str, runtime: str, *, folder: Path = artefact.SHIPPED
+) -> bool:
+    """Whether runs of any kind of network were measured under a runtime on a machine's chip.
+
+    Args:
+        machine: the target.
+        stored: their `precision`.
+        runtime: its name.
+        folder: where weights lie.
+
+    Raises:
+        WeightsError: weights that are damaged or of another schema.
+    """
+    path = folder / f"{NAME}.json"
+    if not stored or machine.kind == "cpu" or not path.is_file():
+        return False
+    return any(is_kin(_load(path), machine, stored, kin(runtime, one)) for one in Network)
+
+
+def is_kin(found: Artefact, machine: Machine, stored: str, like: str) -> bool:
+    """Whether runs in a precision and of such `kin` were measured on a machine's chip."""
+    places = dict(zip(found.card.targets, found.card.places[SPREAD_OF], strict=True))
+    here = coordinates(Sheet(machine), SPREAD_OF)
+    return any(
+        distance(here, places[target]) <= SAME_CHIP
+        for target, *how in found.card.kin
+        if how == [stored, like]
+    )
+
+
 def estimated(
     found: Artefact, run: RunTable, machine: Machine, runtime: str, stored: str
 ) -> RuntimeRun:
@@ -145,11 +176,7 @@ def estimated(
     places = dict(zip(found.card.targets, found.card.places[SPREAD_OF], strict=True))
     here = coordinates(Sheet(machine), SPREAD_OF)
     like = kin(runtime, run.network)
-    is_own = any(
-        distance(here, places[target]) <= SAME_CHIP
-        for target, *how in found.card.kin
-        if how == [stored, like]
-    )
+    is_own = is_kin(found, machine, stored, like)
     is_like = any(how[-1] == like for how in found.card.kin)
     low, high = found.card.calibration.ends(
         spread, max(nearest(here, places.values()), AT_ONCE), measured=is_own,

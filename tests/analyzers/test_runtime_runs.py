@@ -41,7 +41,8 @@ from perfc.analyzers.training.runtime_fit import (
     varying,
 )
 from perfc.analyzers.training.sums import SumRecipe
-from perfc.analyzers.whole_runs.whole_run import no_faster, no_slower, with_whole
+from perfc.analyzers.whole_runs.ordering import no_faster
+from perfc.analyzers.whole_runs.whole_run import launched_apart, no_slower, with_whole
 from perfc.deployment import Deployment
 from perfc.errors import ModelError, ParseError
 from perfc.machine import load_machine
@@ -271,6 +272,41 @@ def test_what_merges_kernels_is_not_slower_than_runs_of_them_apart() -> None:
     assert any("merges less" in note for note in merged.notes)
 
 
+@pytest.mark.parametrize(
+    ("model", "target", "batch"),
+    [("resnet50", "t4", 8), ("resnet50", "t4", 64), ("vit-b16", "a100", 64), ("vit-b16", "t4", 64)],
+)
+def test_a_runtime_that_merges_more_is_never_slower(model: str, target: str, batch: int) -> None:
+    path = Path(f"examples/models/{model}.onnx.gz")
+    apart, merged, most = (
+        perfc.analyze(path, target, dtype="f16", batch=batch, runtime=r).prediction.total
+        for r in ("eager", "ort", "tensorrt")
+    )
+    assert most.time_s <= merged.time_s <= apart.time_s
+    assert most.low_s <= merged.high_s
+    assert merged.low_s <= merged.time_s <= merged.high_s
+
+
+def test_what_tensorrt_took_here_bounds_a_runtime_that_never_ran_such_a_network() -> None:
+    path = Path("examples/models/resnet50.onnx.gz")
+    how = {"target": "t4", "dtype": "f16", "batch": 64}
+    merged, most = (perfc.analyze(path, **how, runtime=r).prediction for r in ("ort", "tensorrt"))
+    assert most.is_own
+    assert merged.total.time_s == most.total.time_s
+    assert merged.total.low_s == most.total.low_s
+    assert any("its runs are of tensorrt" in note for note in merged.notes)
+    # of f32 no run of TensorRT was measured here, so that it is not asked
+    wide = perfc.analyze(path, "a100", dtype="f32", batch=64, runtime="ort").prediction
+    assert not wide.is_own
+    assert not any("its runs are of" in note for note in wide.notes)
+
+
+def test_runtimes_that_launch_apart_what_another_merges() -> None:
+    assert list(launched_apart("tensorrt")) == ["ort", "eager"]
+    assert list(launched_apart("ort")) == ["eager"]
+    assert list(launched_apart("eager")) == []
+
+
 def run_of(low: float, mid: float, high: float, *, is_own: bool = True) -> CandidateRun:
     return CandidateRun(0.0, Interval(low, mid, high), "p", "runs of p", is_own)
 
@@ -278,10 +314,11 @@ def run_of(low: float, mid: float, high: float, *, is_own: bool = True) -> Candi
 def test_the_run_that_is_known_better_bounds_the_other() -> None:
     merged = run_of(2.0, 4.0, 8.0)
     assert no_slower(merged, None) is merged
-    # slower already, or known less well: wider, or of another machine
+    # slower already, or known less well
     assert no_slower(merged, run_of(4.0, 5.0, 6.0)) is merged
     assert no_slower(merged, run_of(1.0, 3.0, 9.0)) is merged
-    assert no_slower(merged, run_of(2.5, 3.0, 3.5, is_own=False)) is merged
+    elsewhere = run_of(2.5, 3.0, 3.5, is_own=False)
+    assert no_slower(merged, elsewhere).time == Interval(2.0, 3.0, 3.5)
     assert no_slower(merged, run_of(2.5, 3.0, 3.5)).time == Interval(2.0, 3.0, 3.5)
     # where the two contradict each other it is the one that is known better
     assert no_slower(merged, run_of(0.8, 1.0, 1.2)).time == Interval(0.8, 1.0, 1.2)
