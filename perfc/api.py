@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
 
 from perfc.choice import text_of
-from perfc.deployment import Deployment, DeploymentKeywords, Mode
+from perfc.deployment import Deployment, DeploymentKeywords
 from perfc.errors import ModelError, ParseError, PerfcError
 from perfc.extents import keyed, sized
 from perfc.frontend import load

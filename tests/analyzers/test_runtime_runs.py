@@ -17,6 +17,8 @@ from perfc.analyzers.estimate.estimate import CandidateRun
 from perfc.analyzers.estimate.interval import Interval
 from perfc.analyzers.estimators import Execution
 from perfc.analyzers.features.rows import DataError
+from perfc.analyzers.intervals.conformal import of_category
+from perfc.analyzers.intervals.unseen import LeftOut
 from perfc.analyzers.runs import runtime_runs
 from perfc.analyzers.runs.prediction import predicted
 from perfc.analyzers.runs.run_table import (
@@ -27,12 +29,19 @@ from perfc.analyzers.runs.run_table import (
     precision,
     stored_element,
 )
+from perfc.analyzers.runs.runtime_runs import banded
 from perfc.analyzers.tables.whole_models import WholeModel, version_of, whole_models
-from perfc.analyzers.training.chips_left_out import Apart, left_out, shares_of_kernels
+from perfc.analyzers.training.chips_left_out import (
+    Apart,
+    by_precision,
+    left_out,
+    shares_of_kernels,
+)
 from perfc.analyzers.training.experiments.runtimes import RuntimeExperiment
 from perfc.analyzers.training.measured_runs import MeasuredRun, measured_runs, of_graph
 from perfc.analyzers.training.runtime_fit import (
     RuntimeRecipe,
+    calibrated,
     mean,
     of_all,
     spread_of,
@@ -224,7 +233,7 @@ def test_networks_of_a_kind_nobody_ran_are_pooled_with_their_kernels(
 def test_kernels_own_sums_have_the_share_that_machines_left_out_choose() -> None:
     wrong = np.array([[0.4, 0.1], [0.4, 0.1], [-0.2, 0.4]])
     runtime, network = np.array([0, 0, 1]), np.array([1, 1, 0])
-    one = Apart(1.0, wrong, runtime, network)
+    one = Apart(1.0, wrong, runtime, network, np.array([False, True, False]))
     shares = shares_of_kernels([one], 2)
     third = pytest.approx(1 / 3)
     assert shares[0].tolist() == [third, 1.0]
@@ -232,6 +241,37 @@ def test_kernels_own_sums_have_the_share_that_machines_left_out_choose() -> None
     assert one.pooled(shares).tolist() == [0.1, 0.1, pytest.approx(0.0)]
     held = left_out(one, shares, np.array([0.2, 0.3]))
     assert held.spread.tolist() == [0.2, 0.2, 0.3]
+    apart = by_precision(one, [held], ("a", "b"))
+    assert apart.category.tolist() == [0, 2, 1]
+    assert apart.residual is held.residual
+
+
+def test_whole_numbers_have_bands_of_their_own_where_no_machine_was_measured() -> None:
+    """Floats are off by a tenth on each chip, whole numbers by a half."""
+    score = np.linspace(-2.0, 2.0, 401)
+    category = np.zeros(401, np.int64)
+    names = ("a",)
+    chips = [
+        LeftOut(1.0, np.repeat([sign * 0.1, sign * 0.5], 20), np.full(40, 0.1),
+                np.repeat([0, 1], 20))
+        for sign in (1, -1, 1)
+    ]  # fmt: skip
+    found = calibrated(score, category, names, [[one] for one in chips])
+    assert sorted(found.categories) == ["a", "a, int8"]
+    plain, rounded = found.of("a"), found.of("a, int8")
+    assert plain.seen == rounded.seen
+    ends = [one.ends(np.array([0.1]), 1.0, measured=False) for one in (plain, rounded)]
+    (low, high), (lower, higher) = ends
+    assert lower[0] < 2 * low[0] < 0 < 2 * high[0] < higher[0]
+    assert banded("a", "int8") == "a, int8"
+    assert banded("a", "f16") == "a"
+
+
+def test_rows_beside_a_runtimes_own_count_in_its_correction() -> None:
+    every = np.linspace(-1.0, 1.0, 2001)
+    alone, beside = of_category(every[::100], every), of_category(every[::100], every, beside=20)
+    assert alone.low < beside.low < -0.9
+    assert 0.9 < beside.high < alone.high
 
 
 def test_usual_errors_are_those_of_runtimes_drawn_to_all() -> None:
