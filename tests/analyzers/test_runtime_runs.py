@@ -357,8 +357,12 @@ def test_the_run_that_is_known_better_bounds_the_other() -> None:
     # slower already, or known less well
     assert no_slower(merged, run_of(4.0, 5.0, 6.0)) is merged
     assert no_slower(merged, run_of(1.0, 3.0, 9.0)) is merged
+    assert no_slower(merged, run_of(1.0, 3.0, 9.0, is_own=False)) is merged
+    # known better by its range, or by runs of this machine
     elsewhere = run_of(2.5, 3.0, 3.5, is_own=False)
     assert no_slower(merged, elsewhere).time == Interval(2.0, 3.0, 3.5)
+    far = run_of(2.0, 4.0, 8.0, is_own=False)
+    assert no_slower(far, run_of(1.0, 3.0, 9.0)).time == Interval(1.0, 3.0, 8.0)
     assert no_slower(merged, run_of(2.5, 3.0, 3.5)).time == Interval(2.0, 3.0, 3.5)
     # where the two contradict each other it is the one that is known better
     assert no_slower(merged, run_of(0.8, 1.0, 1.2)).time == Interval(0.8, 1.0, 1.2)
