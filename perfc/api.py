@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
 
 from perfc.choice import text_of
 from perfc.deployment import Deployment, DeploymentKeywords
-from perfc.deployment_fields import Mode
 from perfc.errors import ModelError, ParseError, PerfcError
 from perfc.extents import keyed, sized
 from perfc.frontend import load
@@ -178,20 +177,19 @@ class Report(Presentation):
     def prediction(self) -> PredictionTable:
         """What every kernel and the run will take; made when first asked for."""
         from perfc.analyzers.runs.prediction import predicted
-        from perfc.analyzers.whole_runs.whole_run import no_faster, with_whole
+        from perfc.analyzers.whole_runs.ordering import in_order
+        from perfc.analyzers.whole_runs.whole_run import with_whole
 
-        how = self.deployment
-        table = with_whole(
-            predicted(self.execution, self.source), self.source, self.execution, how,
-            predictor=self.predictor,
-        )  # fmt: skip
-        is_summed = not table.total.predictor and not self.predictor
-        if not (is_summed and how.table.merged_by and how.mode is Mode.INFERENCE):
+        how, alone = self.deployment, predicted(self.execution, self.source)
+        table = with_whole(alone, self.source, self.execution, how, predictor=self.predictor)
+        if self.predictor:
             return table
-        merged = self.under(
-            runtime=how.table.merged_by, runtime_version="", layout=Layout.CHANNELS_FIRST
-        )
-        return no_faster(table, merged.prediction, how)
+
+        plain: DeploymentKeywords = {"runtime_version": "", "layout": Layout.CHANNELS_FIRST}
+        return in_order(
+            table, self.source, self.execution, how,
+            lambda runtime: self.under(runtime=runtime, **plain).prediction,
+        )  # fmt: skip
 
     @cached_property
     def unheard_runs(self) -> tuple[CandidateRun, ...]:

@@ -243,13 +243,16 @@ def _upper(scores: Array, weights: Array, level: float, count: int) -> float:
     return float(scores[order[at]])
 
 
-def of_category(own: Array, everything: Array, coverage: float = COVERAGE) -> Band:
+def of_category(
+    own: Array, everything: Array, coverage: float = COVERAGE, *, beside: int = 0
+) -> Band:
     """The band of a category's rows beside all others: many rows speak for themselves alone.
 
     Args:
         own: scores of the category, of which there are some.
         everything: scores of all categories.
         coverage: share of further rows of the category that shall lie inside.
+        beside: rows of all categories that count as its own in the finite-sample correction.
     """
     share = len(own) / (len(own) + BORROWED_ROWS)
     weights = [
@@ -257,7 +260,7 @@ def of_category(own: Array, everything: Array, coverage: float = COVERAGE) -> Ba
         np.full(len(everything), (1 - share) / len(everything)),
     ]
     scores = np.concatenate([own, everything])
-    return band(scores, np.concatenate(weights), coverage, count=len(own))
+    return band(scores, np.concatenate(weights), coverage, count=len(own) + beside)
 
 
 def sides(low: Array, high: Array) -> Array:

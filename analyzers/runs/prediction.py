@@ -52,6 +52,7 @@ class PredictionTable:
         summed: the kernels' own total, where a predictor of whole runs answers for ``total``.
         whole: in words, that predictor and the runs it learned from.
         others: what further predictors of whole runs say of the same run.
+        is_own: whether a predictor of whole runs answers that knows such runs of this machine.
     """
 
     kernels: tuple[Estimate, ...]
@@ -62,6 +63,7 @@ class PredictionTable:
     summed: RunEstimate | None = None
     whole: str = ""
     others: tuple[CandidateRun, ...] = ()
+    is_own: bool = False
 
     @property
     def kernels_total(self) -> RunEstimate:

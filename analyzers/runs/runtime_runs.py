@@ -42,6 +42,8 @@ RESIDUAL = "residual_"
 """Start of the names of the arrays of the forest of runs."""
 RATIO = "log_factors"
 """Feature of a run: its sum with the factors of its kernels over the sum of their estimates."""
+ROUNDED = "int8"
+"""Precision whose runs have bands of their own on machines nobody measured."""
 SPREAD_OF = "f16"
 """Element type whose rates tell how far machines are apart."""
 UNLIKE_SHARE, UNLIKE = 1 / 3, Band(-0.5, 1.0)
@@ -133,6 +135,37 @@ def on_processor(
     )  # fmt: skip
 
 
+def is_measured(
+    machine: Machine, stored: str, runtime: str, *, folder: Path = artefact.SHIPPED
+) -> bool:
+    """Whether runs of any kind of network were measured under a runtime on a machine's chip.
+
+    Args:
+        machine: the target.
+        stored: their `precision`.
+        runtime: its name.
+        folder: where weights lie.
+
+    Raises:
+        WeightsError: weights that are damaged or of another schema.
+    """
+    path = folder / f"{NAME}.json"
+    if not stored or machine.kind == "cpu" or not path.is_file():
+        return False
+    return any(is_kin(_load(path), machine, stored, kin(runtime, one)) for one in Network)
+
+
+def is_kin(found: Artefact, machine: Machine, stored: str, like: str) -> bool:
+    """Whether runs in a precision and of such `kin` were measured on a machine's chip."""
+    places = dict(zip(found.card.targets, found.card.places[SPREAD_OF], strict=True))
+    here = coordinates(Sheet(machine), SPREAD_OF)
+    return any(
+        distance(here, places[target]) <= SAME_CHIP
+        for target, *how in found.card.kin
+        if how == [stored, like]
+    )
+
+
 def estimated(
     found: Artefact, run: RunTable, machine: Machine, runtime: str, stored: str
 ) -> RuntimeRun:
@@ -145,16 +178,13 @@ def estimated(
     places = dict(zip(found.card.targets, found.card.places[SPREAD_OF], strict=True))
     here = coordinates(Sheet(machine), SPREAD_OF)
     like = kin(runtime, run.network)
-    is_own = any(
-        distance(here, places[target]) <= SAME_CHIP
-        for target, *how in found.card.kin
-        if how == [stored, like]
-    )
+    is_own = is_kin(found, machine, stored, like)
     is_like = any(how[-1] == like for how in found.card.kin)
-    low, high = found.card.calibration.ends(
-        spread, max(nearest(here, places.values()), AT_ONCE), measured=is_own,
-        category=np.array([category]), names=found.card.frameworks,
-    )  # fmt: skip
+    calibration = found.card.calibration
+    named = banded(runtime, stored)
+    low, high = calibration.of(named if named in calibration.categories else runtime).ends(
+        spread, max(nearest(here, places.values()), AT_ONCE), measured=is_own
+    )
     if not is_like:
         low, high = np.minimum(low, UNLIKE.low), np.maximum(high, UNLIKE.high)
     if is_own:
@@ -172,6 +202,11 @@ def estimated(
         time, run.floor_s, is_own, is_better(found, runtime),
         is_like, int(found.more["counts"][category]), found.card.rows,
     )  # fmt: skip
+
+
+def banded(runtime: str, stored: str) -> str:
+    """What runs of a runtime in a precision are called among a card's bands."""
+    return f"{runtime}, {stored}" if stored == ROUNDED else runtime
 
 
 def kin(runtime: str, network: Network) -> str:

@@ -11,7 +11,7 @@ from perfc.deployment_fields import Mode as Run
 from perfc.errors import ModelError, ParseError
 from perfc.ir.record import record
 from perfc.ir.types import dtype_named
-from perfc.passes.runtimes import Layout, Runtime, Steps, of_steps, tables
+from perfc.passes.runtimes import Launch, Layout, Runtime, Steps, of_steps, tables
 
 
 class Precision(Enum):
@@ -125,6 +125,8 @@ class Setting:
     def of(cls, deployment: Deployment, own: str = "") -> Setting:
         """The way of running whole models that a deployment is, the version aside.
 
+        Kernels of a recorded graph are launched as a whole: their host takes nothing for each.
+
         Args:
             deployment: under a runtime that whole runs were measured under.
             own: what the model computes in, where the deployment says no precision.
@@ -150,7 +152,7 @@ class Setting:
             deployment.layout is Layout.CHANNELS_LAST,
             table.steps is Steps.COMPILED,
             training=deployment.mode is Run.TRAINING,
-            host_launch_s=deployment.host_launch,
+            host_launch_s=0.0 if table.launch is Launch.GRAPH else deployment.host_launch,
         )
 
     @property

@@ -7,7 +7,7 @@ with learned factors are pooled with those of the kernels' own estimates.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -16,7 +16,7 @@ from ..features.distance import nearest, place
 from ..intervals.conformal import AT_ONCE
 from ..intervals.unseen import LeftOut
 from ..runs.run_table import Network
-from ..runs.runtime_runs import SPREAD_OF, UNLIKE_SHARE
+from ..runs.runtime_runs import ROUNDED, SPREAD_OF, UNLIKE_SHARE
 from .measured_runs import MeasuredRun
 from .run_stack import RunStack, chips, is_left_out
 
@@ -45,12 +45,14 @@ class Apart:
         wrong: as `Forests.wrong_unseen` has it.
         category: runtime of each run.
         network: number of the kind of each.
+        rounded: whether each is stored in whole numbers.
     """
 
     distance: float
     wrong: Array
     category: NDArray[np.int64]
     network: NDArray[np.int64]
+    rounded: NDArray[np.bool_]
 
     def pooled(self, shares: Array) -> Array:
         """``log(measured / predicted)`` with such shares of the kernels' own sums.
@@ -77,6 +79,7 @@ def machines_left_out(
     """Chips that are left out one at a time."""
     chip = np.array(chips(runs))
     network = np.array([run.table.network.number for run in runs])
+    rounded = np.array([run.stored == ROUNDED for run in runs])
     found = []
     for one in sorted(set(chip)):
         out = chip == one
@@ -85,7 +88,8 @@ def machines_left_out(
         wrong = fit(stack.take(~out)).wrong_unseen(stack.take(out))
         here = place(str(one), SPREAD_OF)
         others = (place(str(n), SPREAD_OF) for n in set(chip) - {one})
-        found.append(Apart(max(nearest(here, others), AT_ONCE), wrong, category[out], network[out]))
+        apart = max(nearest(here, others), AT_ONCE)
+        found.append(Apart(apart, wrong, category[out], network[out], rounded[out]))
         sums, kernels = (percent(column) for column in wrong.T)
         say(f"without {one}: {sums}, kernels {kernels}")
     return found
@@ -110,6 +114,18 @@ def shares_of_kernels(apart: Sequence[Apart], runtimes: int) -> Array:
 def left_out(one: Apart, shares: Array, usual: Array) -> LeftOut:
     """Runs of a chip as calibration has them; ``usual`` is the error expected by runtime."""
     return LeftOut(one.distance, one.pooled(shares), usual[one.category], one.category)
+
+
+def by_precision(one: Apart, groups: Sequence[LeftOut], names: Sequence[str]) -> LeftOut:
+    """Runs of a chip, those in whole numbers in categories of their own after those of runtimes.
+
+    Args:
+        one: runs of the chip.
+        groups: the same as calibration has them, all in one.
+        names: of the runtimes.
+    """
+    (whole,) = groups
+    return replace(whole, category=whole.category + one.rounded * len(names))
 
 
 def percent(wrong: Array) -> str:

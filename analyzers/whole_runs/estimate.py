@@ -24,7 +24,7 @@ from ..graph.datasets import with_floors
 from ..graph.encode import encode_module
 from ..graph.rows import GraphRow, Measurements, Quantity
 from ..graph.weights import GraphCard
-from ..runs.host import host_gap
+from ..runs.host import COMPILED_HOST, host_gap
 from ..steps.launch_kind import LaunchKind
 from . import shipped
 from .reach import Extent, reasons
@@ -128,10 +128,17 @@ def estimate(
         run = run.widened(WIDENING)
     if made.quantity is Quantity.TIME:
         run = replace(run, low=max(run.low, row.floor_s))
-        host = host_gap(load_machine(row.target), setting) * launches_of(graph, row)
+        launches = launches_of(graph, row)
+        machine = load_machine(row.target)
+        host = host_gap(machine, setting) * launches
         if host.mid > run.mid:
             outside = (*outside, f"launches take its host {1e3 * host.mid:.2g} ms")
         run = run.slower_of(host)
+        apart = COMPILED_HOST * launches
+        is_recorded = machine.kind != "cpu" and setting.compiled and setting.host_launch_s == 0
+        if is_recorded and apart.high > run.high:
+            longest = f"{1e3 * apart.high:.2g} ms"
+            outside = (*outside, f"launches not recorded take its host up to {longest}")
     return Estimate(
         made.quantity, run.mid, run.low, run.high, row.floor_s,
         (*outside, *unlike(numbers)), found, ready - start, end - ready, setting, size,

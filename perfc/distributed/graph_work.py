@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from perfc.analyzers.estimate.estimate import Estimate
-from perfc.deployment import Mode
+from perfc.deployment_fields import Mode
 from perfc.errors import ModelError
 from perfc.ir.graph import Phase, Value
 from perfc.machine import load_machine

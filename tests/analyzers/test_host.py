@@ -60,6 +60,20 @@ def test_the_cost_of_a_launch_is_part_of_a_deployment() -> None:
     assert other == pytest.approx(2 * one)
 
 
+def test_a_recorded_graph_waits_for_no_launch_whoever_tells_its_total() -> None:
+    """What its launches would cost if nobody recorded them is said beside it."""
+    found = perfc.analyze(RESNET, "rtx4090", runtime="inductor", dtype="f16", batch=1).prediction
+    assert found.total.predictor == "physics-residual"
+    assert found.total.high_s < 2.5 * found.total.low_s
+    assert any("not recorded take its host up to 2.1 ms" in note for note in found.notes)
+    slow = perfc.analyze(
+        RESNET, "rtx4090", runtime="inductor", dtype="f16", batch=1, host_launch="1ms"
+    ).prediction
+    assert slow.total == found.total
+    many = perfc.analyze(RESNET, "rtx4090", runtime="inductor", dtype="f16", batch=512).prediction
+    assert not any("not recorded" in note for note in many.notes)
+
+
 def test_casts_under_autocast_are_launches_too() -> None:
     """ResNet-50 casts 53 kernels of convolutions, the last layer's weight and bias, the image."""
     wide = perfc.analyze(RESNET, "t4", runtime="eager")

@@ -17,6 +17,8 @@ from perfc.analyzers.estimate.estimate import CandidateRun
 from perfc.analyzers.estimate.interval import Interval
 from perfc.analyzers.estimators import Execution
 from perfc.analyzers.features.rows import DataError
+from perfc.analyzers.intervals.conformal import of_category
+from perfc.analyzers.intervals.unseen import LeftOut
 from perfc.analyzers.runs import runtime_runs
 from perfc.analyzers.runs.prediction import predicted
 from perfc.analyzers.runs.run_table import (
@@ -27,12 +29,19 @@ from perfc.analyzers.runs.run_table import (
     precision,
     stored_element,
 )
+from perfc.analyzers.runs.runtime_runs import banded
 from perfc.analyzers.tables.whole_models import WholeModel, version_of, whole_models
-from perfc.analyzers.training.chips_left_out import Apart, left_out, shares_of_kernels
+from perfc.analyzers.training.chips_left_out import (
+    Apart,
+    by_precision,
+    left_out,
+    shares_of_kernels,
+)
 from perfc.analyzers.training.experiments.runtimes import RuntimeExperiment
 from perfc.analyzers.training.measured_runs import MeasuredRun, measured_runs, of_graph
 from perfc.analyzers.training.runtime_fit import (
     RuntimeRecipe,
+    calibrated,
     mean,
     of_all,
     spread_of,
@@ -41,7 +50,8 @@ from perfc.analyzers.training.runtime_fit import (
     varying,
 )
 from perfc.analyzers.training.sums import SumRecipe
-from perfc.analyzers.whole_runs.whole_run import no_faster, no_slower, with_whole
+from perfc.analyzers.whole_runs.ordering import no_faster
+from perfc.analyzers.whole_runs.whole_run import launched_apart, no_slower, with_whole
 from perfc.deployment import Deployment
 from perfc.errors import ModelError, ParseError
 from perfc.machine import load_machine
@@ -223,7 +233,7 @@ def test_networks_of_a_kind_nobody_ran_are_pooled_with_their_kernels(
 def test_kernels_own_sums_have_the_share_that_machines_left_out_choose() -> None:
     wrong = np.array([[0.4, 0.1], [0.4, 0.1], [-0.2, 0.4]])
     runtime, network = np.array([0, 0, 1]), np.array([1, 1, 0])
-    one = Apart(1.0, wrong, runtime, network)
+    one = Apart(1.0, wrong, runtime, network, np.array([False, True, False]))
     shares = shares_of_kernels([one], 2)
     third = pytest.approx(1 / 3)
     assert shares[0].tolist() == [third, 1.0]
@@ -231,6 +241,37 @@ def test_kernels_own_sums_have_the_share_that_machines_left_out_choose() -> None
     assert one.pooled(shares).tolist() == [0.1, 0.1, pytest.approx(0.0)]
     held = left_out(one, shares, np.array([0.2, 0.3]))
     assert held.spread.tolist() == [0.2, 0.2, 0.3]
+    apart = by_precision(one, [held], ("a", "b"))
+    assert apart.category.tolist() == [0, 2, 1]
+    assert apart.residual is held.residual
+
+
+def test_whole_numbers_have_bands_of_their_own_where_no_machine_was_measured() -> None:
+    """Floats are off by a tenth on each chip, whole numbers by a half."""
+    score = np.linspace(-2.0, 2.0, 401)
+    category = np.zeros(401, np.int64)
+    names = ("a",)
+    chips = [
+        LeftOut(1.0, np.repeat([sign * 0.1, sign * 0.5], 20), np.full(40, 0.1),
+                np.repeat([0, 1], 20))
+        for sign in (1, -1, 1)
+    ]  # fmt: skip
+    found = calibrated(score, category, names, [[one] for one in chips])
+    assert sorted(found.categories) == ["a", "a, int8"]
+    plain, rounded = found.of("a"), found.of("a, int8")
+    assert plain.seen == rounded.seen
+    ends = [one.ends(np.array([0.1]), 1.0, measured=False) for one in (plain, rounded)]
+    (low, high), (lower, higher) = ends
+    assert lower[0] < 2 * low[0] < 0 < 2 * high[0] < higher[0]
+    assert banded("a", "int8") == "a, int8"
+    assert banded("a", "f16") == "a"
+
+
+def test_rows_beside_a_runtimes_own_count_in_its_correction() -> None:
+    every = np.linspace(-1.0, 1.0, 2001)
+    alone, beside = of_category(every[::100], every), of_category(every[::100], every, beside=20)
+    assert alone.low < beside.low < -0.9
+    assert 0.9 < beside.high < alone.high
 
 
 def test_usual_errors_are_those_of_runtimes_drawn_to_all() -> None:
@@ -271,6 +312,41 @@ def test_what_merges_kernels_is_not_slower_than_runs_of_them_apart() -> None:
     assert any("merges less" in note for note in merged.notes)
 
 
+@pytest.mark.parametrize(
+    ("model", "target", "batch"),
+    [("resnet50", "t4", 8), ("resnet50", "t4", 64), ("vit-b16", "a100", 64), ("vit-b16", "t4", 64)],
+)
+def test_a_runtime_that_merges_more_is_never_slower(model: str, target: str, batch: int) -> None:
+    path = Path(f"examples/models/{model}.onnx.gz")
+    apart, merged, most = (
+        perfc.analyze(path, target, dtype="f16", batch=batch, runtime=r).prediction.total
+        for r in ("eager", "ort", "tensorrt")
+    )
+    assert most.time_s <= merged.time_s <= apart.time_s
+    assert most.low_s <= merged.high_s
+    assert merged.low_s <= merged.time_s <= merged.high_s
+
+
+def test_what_tensorrt_took_here_bounds_a_runtime_that_never_ran_such_a_network() -> None:
+    path = Path("examples/models/resnet50.onnx.gz")
+    how = {"target": "t4", "dtype": "f16", "batch": 64}
+    merged, most = (perfc.analyze(path, **how, runtime=r).prediction for r in ("ort", "tensorrt"))
+    assert most.is_own
+    assert merged.total.time_s == most.total.time_s
+    assert merged.total.low_s == most.total.low_s
+    assert any("its runs are of tensorrt" in note for note in merged.notes)
+    # of f32 no run of TensorRT was measured here, so that it is not asked
+    wide = perfc.analyze(path, "a100", dtype="f32", batch=64, runtime="ort").prediction
+    assert not wide.is_own
+    assert not any("its runs are of" in note for note in wide.notes)
+
+
+def test_runtimes_that_launch_apart_what_another_merges() -> None:
+    assert list(launched_apart("tensorrt")) == ["ort", "eager"]
+    assert list(launched_apart("ort")) == ["eager"]
+    assert list(launched_apart("eager")) == []
+
+
 def run_of(low: float, mid: float, high: float, *, is_own: bool = True) -> CandidateRun:
     return CandidateRun(0.0, Interval(low, mid, high), "p", "runs of p", is_own)
 
@@ -278,10 +354,15 @@ def run_of(low: float, mid: float, high: float, *, is_own: bool = True) -> Candi
 def test_the_run_that_is_known_better_bounds_the_other() -> None:
     merged = run_of(2.0, 4.0, 8.0)
     assert no_slower(merged, None) is merged
-    # slower already, or known less well: wider, or of another machine
+    # slower already, or known less well
     assert no_slower(merged, run_of(4.0, 5.0, 6.0)) is merged
     assert no_slower(merged, run_of(1.0, 3.0, 9.0)) is merged
-    assert no_slower(merged, run_of(2.5, 3.0, 3.5, is_own=False)) is merged
+    assert no_slower(merged, run_of(1.0, 3.0, 9.0, is_own=False)) is merged
+    # known better by its range, or by runs of this machine
+    elsewhere = run_of(2.5, 3.0, 3.5, is_own=False)
+    assert no_slower(merged, elsewhere).time == Interval(2.0, 3.0, 3.5)
+    far = run_of(2.0, 4.0, 8.0, is_own=False)
+    assert no_slower(far, run_of(1.0, 3.0, 9.0)).time == Interval(1.0, 3.0, 8.0)
     assert no_slower(merged, run_of(2.5, 3.0, 3.5)).time == Interval(2.0, 3.0, 3.5)
     # where the two contradict each other it is the one that is known better
     assert no_slower(merged, run_of(0.8, 1.0, 1.2)).time == Interval(0.8, 1.0, 1.2)
