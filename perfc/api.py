@@ -185,10 +185,11 @@ class Report(Presentation):
         if self.predictor:
             return table
 
-        plain: DeploymentKeywords = {"runtime_version": "", "layout": Layout.CHANNELS_FIRST}
         return in_order(
             table, self.source, self.execution, how,
-            lambda runtime: self.under(runtime=runtime, **plain).prediction,
+            lambda runtime: self.under(
+                runtime=runtime, runtime_version="", layout=Layout.CHANNELS_FIRST
+            ).prediction,
         )  # fmt: skip
 
     @cached_property

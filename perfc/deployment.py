@@ -101,10 +101,14 @@ class Deployment:
         return replace(self, runtime=SERVING_DEFAULT if is_served else self.stated_runtime)
 
     @property
+    def is_step(self) -> bool:
+        """Whether a run is a training step."""
+        return bool(self.train) or self.mode is Mode.TRAINING
+
+    @property
     def stated_runtime(self) -> str:
         """The runtime as said, else what graphs run under: PyTorch in a training step."""
-        is_step = self.train or self.mode is Mode.TRAINING
-        return self.runtime or (TRAINING_DEFAULT if is_step else DEFAULT)
+        return self.runtime or (TRAINING_DEFAULT if self.is_step else DEFAULT)
 
     @property
     def table_name(self) -> str:
