@@ -166,6 +166,7 @@ class Report(Presentation):
         return Execution(
             self.roofline, self.kernels, self.module, self.tf32, autocast,
             host_launch_s=self.deployment.host_launch, framework=self.deployment.serving.value,
+            analyses=replace(self.analyses, instruments=()),
         )  # fmt: skip
 
     def keeping_all(self) -> Module:

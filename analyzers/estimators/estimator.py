@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from perfc.ir.record import frozen
+from perfc.passes.manager import Analyses
 
 from ..artefacts import artefact
 from ..estimate.estimate import Estimate, Predictor
@@ -36,6 +38,7 @@ class Execution:
         folder: where the weights of the operator predictor lie.
         host_launch_s: what the host takes for each launch, None where nobody says.
         framework: whose kernels run, where it is known.
+        analyses: what passes found of the module.
     """
 
     bounds: RooflineTable
@@ -46,6 +49,7 @@ class Execution:
     folder: Path = artefact.SHIPPED
     host_launch_s: float | None = None
     framework: str = ""
+    analyses: Analyses = field(default_factory=Analyses, compare=False)
 
     @property
     def machine(self) -> Machine:

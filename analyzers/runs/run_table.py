@@ -9,7 +9,7 @@ rates of the data sheet: the first knows the kernel, the second other machines.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -239,7 +239,9 @@ class Parts:
         at = [places[0] for places in groups.values()]
         strides = strides_of(execution.module, execution.kernels)
         listing = Stored(execution.kernels, None, strides, False, [Numbers(bounds.env)])
-        columns = columns_of([listing.launch(i, bounds.kernels[i].kernel) for i in at])
+        # equal kernels are one already: no signature finds another
+        launches = [replace(listing.counted(bounds.kernels[i].kernel), kernel=i) for i in at]
+        columns = columns_of(launches)
         return cls(
             columns,
             tabulate(columns, setting, sheet),

@@ -10,7 +10,6 @@ from perfc.ir.op import Kind
 from perfc.ir.ops import mnemonics, operator
 from perfc.ir.record import record
 from perfc.passes.liveness import Liveness
-from perfc.passes.manager import Analyses
 
 from ..graph.rows import GraphRow
 from ..graph.weights import read_card
@@ -68,7 +67,7 @@ def is_surely_far(execution: Execution, card: Path, setting: Setting) -> bool:
         return False
     env, name = execution.bounds.env, execution.machine.name
     row = GraphRow("", "", setting, name, leading_extent(execution.module, env), math.nan)
-    peak_bytes, _ = Analyses().get(Liveness(), execution.module).peak(env)
+    peak_bytes, _ = execution.analyses.get(Liveness(), execution.module).peak(env)
     extent = Extent((), WIDE * peak_bytes)
     return any(True for _ in reasons(read_card(card), row, extent, by_launch=True))
 

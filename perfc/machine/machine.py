@@ -12,11 +12,14 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from enum import Enum
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perfc.ir.facts import Origin
-from perfc.ir.record import record
+from perfc.ir.record import frozen, record
+
+from .stand_ins import MATRIX_CHAIN, SAME_MATRIX, VECTOR_CHAIN
 
 if TYPE_CHECKING:
     from .slices import Profile
@@ -128,54 +131,11 @@ class MemoryLevel:
     sustained: Rate | None = None
 
 
-_SAME_MATRIX = {
-    "u8": "i8",
-    "u4": "i4",
-    "i2": "i4",
-    "u2": "i4",
-    "f8e4m3fn": "f8e4m3",
-    "f8e4m3fnuz": "f8e4m3",
-    "f8e5m2fnuz": "f8e5m2",
-    "f8e8m0": "f8e4m3",
-    "c64": "f32",
-    "c128": "f64",
-}
-_MATRIX_CHAIN: dict[str, tuple[str, ...]] = {
-    "f64": ("f64",),
-    "f32": ("f32", "tf32"),
-    "tf32": ("tf32", "f32"),
-    "f16": ("f16", "tf32"),
-    "bf16": ("bf16", "tf32"),
-    "f8e4m3": ("f8e4m3", "f16", "bf16"),
-    "f8e5m2": ("f8e5m2", "f16", "bf16"),
-    "f4e2m1": ("f4e2m1", "f8e4m3", "i8", "f16", "bf16"),
-    "i8": ("i8", "f16", "bf16"),
-    "i4": ("i4", "i8", "f8e4m3", "f16", "bf16"),
-}
-_VECTOR_CHAIN: dict[str, tuple[tuple[str, int], ...]] = {
-    "f64": (("f64", 1),),
-    "f32": (("f32", 1),),
-    "tf32": (("f32", 1),),
-    "f16": (("f16", 1), ("f32", 1)),
-    "bf16": (("bf16", 1), ("f32", 1)),
-    "f8e4m3": (("f16", 1), ("bf16", 1), ("f32", 1), ("i32", 4)),
-    "f8e5m2": (("f16", 1), ("bf16", 1), ("f32", 1), ("i32", 4)),
-    "f4e2m1": (("f16", 1), ("bf16", 1), ("f32", 1), ("i32", 8)),
-    "i64": (("i32", 1),),
-    "u64": (("i32", 1),),
-    "i32": (("i32", 1),),
-    "u32": (("i32", 1),),
-    "i16": (("i32", 2),),
-    "u16": (("i32", 2),),
-    "i8": (("i8", 1), ("i32", 4)),
-    "b1": (("i8", 1), ("i32", 4)),
-    "i4": (("i8", 2), ("i32", 8)),
-}
 _FLOP_PER_SPECIAL = 8
 _HALF = frozenset({"f16", "bf16"})
 
 
-@record
+@frozen
 class Machine:
     """A target: everything the roofline asks about a machine.
 
@@ -251,6 +211,17 @@ class Machine:
 
         A type nobody knows gets the fastest rate of the unit.
         """
+        key = unit, dtype, allow_tf32
+        if key not in self._entries:
+            self._entries[key] = self._fastest(unit, dtype, allow_tf32=allow_tf32)
+        return self._entries[key]
+
+    @cached_property
+    def _entries(self) -> dict[tuple[Unit, str, bool], Peak]:
+        """What `entry` said: every kernel asks for the same few."""
+        return {}
+
+    def _fastest(self, unit: Unit, dtype: str, *, allow_tf32: bool) -> Peak:
         match unit:
             case Unit.MATRIX:
                 found = list(self._matrix(dtype, allow_tf32=allow_tf32))
@@ -281,19 +252,19 @@ class Machine:
         return "; ".join(parts)
 
     def _matrix(self, dtype: str, *, allow_tf32: bool) -> Iterator[Peak]:
-        code = _SAME_MATRIX.get(dtype, dtype)
-        known = code in _MATRIX_CHAIN or code in _VECTOR_CHAIN
+        code = SAME_MATRIX.get(dtype, dtype)
+        known = code in MATRIX_CHAIN or code in VECTOR_CHAIN
         listed = [d for u, d in self.compute if u is Unit.MATRIX]
-        for name in _MATRIX_CHAIN.get(code, () if known else listed):
+        for name in MATRIX_CHAIN.get(code, () if known else listed):
             skip = name == "tf32" and code == "f32" and not allow_tf32
             if (Unit.MATRIX, name) in self.compute and not skip:
                 yield self.compute[Unit.MATRIX, name]
         yield from self._vector(dtype)
 
     def _vector(self, dtype: str) -> Iterator[Peak]:
-        code = _SAME_MATRIX.get(dtype, dtype)
+        code = SAME_MATRIX.get(dtype, dtype)
         listed = tuple((d, 1) for u, d in self.compute if u is Unit.VECTOR)
-        chain = [c for c in _VECTOR_CHAIN.get(code, listed) if (Unit.VECTOR, c[0]) in self.compute]
+        chain = [c for c in VECTOR_CHAIN.get(code, listed) if (Unit.VECTOR, c[0]) in self.compute]
         for name, factor in chain or listed:
             found = self.compute[Unit.VECTOR, name]
             yield found if factor == 1 else _scaled(found, factor, f"{factor} packed in a lane")
