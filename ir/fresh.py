@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from .dim import Dim, Poly, symbol
+from .record import mutable
 
 
-@dataclass(slots=True)
+@mutable
 class _Naming:
     taken: Container[str] = ()
     count: int = 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from .dim import Dim, symbols
 from .evaluate import evaluate
 from .known import Known
-from .record import entity, record
+from .record import cached_entity, entity, record
 from .types import TensorType, Type
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ class Node:
         return self.results[0].name if self.results else ""
 
 
-@dataclass(frozen=True, eq=False)
+@cached_entity
 class Graph:
     """Nodes in topological order between inputs and outputs; values of an outer graph may be used.
 
@@ -233,7 +233,7 @@ class ModelOrigin:
     beside: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, eq=False)
+@cached_entity
 class Module:
     """A model: one graph, the symbols its types speak of, and where it came from."""
 

@@ -40,6 +40,12 @@ def entity(cls: type[T]) -> type[T]:
     return _declared(cls, slots=True)
 
 
+@dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(field,))
+def cached_entity(cls: type[T]) -> type[T]:
+    """The same without slots, for objects that keep what they have computed of themselves."""
+    return _declared(cls, slots=False)
+
+
 @dataclass_transform(field_specifiers=(field,))
 def mutable(cls: type[T]) -> type[T]:
     """A dataclass with slots whose fields change: compared by them, and without a hash."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -18,7 +18,7 @@ from perfc.ir.op import ABSENT, Kind, Op, Types
 from perfc.ir.ops.control import If, Loop, Scan, SequenceMap
 from perfc.ir.ops.view import Identity
 from perfc.ir.problem import Problem
-from perfc.ir.record import frozen, record
+from perfc.ir.record import cached_entity, frozen, record
 from perfc.ir.text import free_symbols
 from perfc.ir.types import SequenceType, TensorType
 
@@ -154,7 +154,7 @@ class Cost(Analysis[CostTable]):
         )
 
 
-@dataclass(frozen=True, eq=False)
+@cached_entity
 class _Mentioned:
     """Names of symbols that types of a module mention; collected when the first is asked for."""
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Protocol, TextIO, TypeVar, cast
 from weakref import WeakKeyDictionary
 
 from perfc.errors import PassError, PerfcError
 from perfc.ir import Module
-from perfc.ir.record import record
+from perfc.ir.record import mutable, record
 
 from . import Analysis, Facts, HasFacts, Pass, Transform, pass_name
 
@@ -52,7 +52,7 @@ class Instrument(Protocol):
         ...
 
 
-@dataclass
+@mutable
 class Analyses:
     """Results by module and analysis. Modules are immutable, so an entry is never stale."""
 
@@ -128,7 +128,7 @@ class Analyses:
                 instrument.after(step)
 
 
-@dataclass
+@mutable
 class Timing:
     """Wall time of every pass that ran, nested ones indented."""
 
@@ -177,7 +177,7 @@ class VerifyEach:
                 raise PassError(str(error), where=f"after pass {step.name}") from error
 
 
-@dataclass
+@mutable
 class DumpTo:
     """Writes the module after every pass, as ``000-shapes.pir``, ``001-fuse.pir`` and so on."""
 

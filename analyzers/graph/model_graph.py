@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from perfc.ir.record import cached_entity
 
 from ..steps.columns import LinearColumns
 from .schema import Schema
@@ -53,7 +54,7 @@ WHOLE = Schema(
 """``peak_bytes``: largest sum of tensors alive at once, stored ones apart."""
 
 
-@dataclass(frozen=True, eq=False)
+@cached_entity
 class OpGraph:
     """Operators and the tensors between them, in execution order.
 
@@ -93,7 +94,7 @@ class OpGraph:
         return {name: float(found[i]) for i, name in enumerate(WHOLE.columns)}
 
 
-@dataclass(frozen=True, eq=False)
+@cached_entity
 class KernelGraph:
     """What a framework launches, in order, and which launch waits for which.
 
@@ -109,7 +110,7 @@ class KernelGraph:
         return len(self.columns.table)
 
 
-@dataclass(frozen=True, eq=False)
+@cached_entity
 class ModelGraph:
     """One architecture at one input size.
 

@@ -9,7 +9,7 @@ import importlib
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -18,7 +18,7 @@ import numpy as np
 
 from perfc.errors import MissingExtraError, PerfcError
 from perfc.extras import install
-from perfc.ir.record import record
+from perfc.ir.record import cached_entity, record
 
 from .rows import Measurements, Quantity
 
@@ -62,7 +62,7 @@ class Budget:
     pretrained: Path | None = None
 
 
-@dataclass(frozen=True, eq=False)
+@cached_entity
 class GraphEstimates:
     """One number a row: what is estimated, the ends of its nine-in-ten interval.
 

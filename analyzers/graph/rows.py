@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from math import isfinite, nan
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from perfc.ir.record import record
+from perfc.ir.record import cached_entity, record
 
 from ..steps.setting import Setting
 from .model_graph import KernelGraph, ModelGraph
@@ -80,7 +79,7 @@ class GraphRow:
         return self.setting.mode.value
 
 
-@dataclass(frozen=True, eq=False)
+@cached_entity
 class Measurements:
     """Rows with their graphs.
 

@@ -9,7 +9,7 @@ rates of the data sheet: the first knows the kernel, the second other machines.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from perfc.ir.evaluate import Numbers
+from perfc.ir.record import cached_entity
 from perfc.ir.types import TensorType
 from perfc.machine import Unit
 from perfc.passes.strides import strides_of
@@ -89,7 +90,7 @@ class Network(Enum):
         return list(Network).index(self)
 
 
-@dataclass(frozen=True, eq=False)
+@cached_entity
 class RunTable:
     """One run.
 
@@ -208,7 +209,7 @@ def tabulated(
     )
 
 
-@dataclass(frozen=True, eq=False)
+@cached_entity
 class Parts:
     """Distinct kernels of a run, of which its rows are made.
 

@@ -11,12 +11,13 @@ conformal by runtime, from graphs left out or from machines left out.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from perfc.ir.record import cached_entity
 
 from ..artefacts import artefact
 from ..artefacts.artefact import Artefact, WeightsError
@@ -58,7 +59,7 @@ MOST_SPREAD = 0.0
 """Logarithm of the largest error expected of a run, a factor of e."""
 
 
-@dataclass(frozen=True, eq=False)
+@cached_entity
 class RuntimeRun:
     """A whole run.
 
