@@ -189,10 +189,11 @@ class Report(Presentation):
         if self.predictor:
             return table
 
-        plain = {"runtime_version": "", "layout": Layout.CHANNELS_FIRST}
         return in_order(
             table, self.source, self.execution, how,
-            lambda runtime: self.under(runtime=runtime, **plain).prediction,
+            lambda name: self.under(
+                runtime=name, runtime_version="", layout=Layout.CHANNELS_FIRST
+            ).prediction,
         )  # fmt: skip
 
     @cached_property
