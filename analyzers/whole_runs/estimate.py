@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,6 +31,7 @@ from .reach import Extent, reasons
 
 if TYPE_CHECKING:
     from perfc.ir.graph import Module
+    from perfc.machine import Machine
 
     from ..graph.model_graph import ModelGraph
     from ..graph.predictor import GraphEstimates
@@ -128,21 +129,27 @@ def estimate(
         run = run.widened(WIDENING)
     if made.quantity is Quantity.TIME:
         run = replace(run, low=max(run.low, row.floor_s))
-        launches = launches_of(graph, row)
-        machine = load_machine(row.target)
+        machine, launches = load_machine(row.target), launches_of(graph, row)
         host = host_gap(machine, setting) * launches
         if host.mid > run.mid:
             outside = (*outside, f"launches take its host {1e3 * host.mid:.2g} ms")
         run = run.slower_of(host)
-        apart = COMPILED_HOST * launches
-        is_recorded = machine.kind != "cpu" and setting.compiled and setting.host_launch_s == 0
-        if is_recorded and apart.high > run.high:
-            longest = f"{1e3 * apart.high:.2g} ms"
-            outside = (*outside, f"launches not recorded take its host up to {longest}")
+        outside = (*outside, *unrecorded(machine, setting, launches, run.high))
     return Estimate(
         made.quantity, run.mid, run.low, run.high, row.floor_s,
         (*outside, *unlike(numbers)), found, ready - start, end - ready, setting, size,
     )  # fmt: skip
+
+
+def unrecorded(machine: Machine, setting: Setting, launches: float, high_s: float) -> Iterator[str]:
+    """What the host of a recorded graph would take if nobody recorded it, in words.
+
+    Nothing where that is within the run's range.
+    """
+    is_recorded = machine.kind != "cpu" and setting.compiled and setting.host_launch_s == 0
+    longest_s = COMPILED_HOST.high * launches
+    if is_recorded and longest_s > high_s:
+        yield f"launches not recorded take its host up to {1e3 * longest_s:.2g} ms"
 
 
 def unlike(numbers: GraphEstimates) -> tuple[str, ...]:
