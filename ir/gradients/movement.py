@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from ..contents import elements
-from ..ops.movement import DepthToSpace, SpaceToDepth, Transpose
+from ..ops.fold_grad import Col2ImGrad
+from ..ops.movement import Col2Im, DepthToSpace, SpaceToDepth, Transpose
 from .adjoint import Adjoint, Gradients
 
 
@@ -55,3 +56,14 @@ def trilu(at: Adjoint) -> Gradients:
     """The same triangle of the gradient."""
     offset = (at.operand(1),) if at.has(1) else ()
     return {0: at.tape.apply(at.op, at.dy, *offset)}
+
+
+def col2im(at: Adjoint) -> Gradients:
+    """The patches of the gradient."""
+    op, block = at.op, elements(at.node.inputs, 2)
+    assert isinstance(op, Col2Im)
+    sizes = tuple(b for b in block or () if isinstance(b, int))
+    if block is None or len(sizes) != len(block):
+        raise at.error("its blocks are not known")
+    made = Col2ImGrad(sizes, op.dilations, op.pads, op.strides)
+    return {0: at.tape.apply(made, at.dy, at.tape.ints(at.shape()))}

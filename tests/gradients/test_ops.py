@@ -64,6 +64,8 @@ CASES: dict[str, tuple[str, list[tuple[int, ...]], Callable[..., Any]]] = {
     "lrn": ("lrn(%0) {size=3, alpha=0.7, beta=0.75, bias=1.3}", [(2, 6, 3, 5)],
             lambda x: F.local_response_norm(x, 3, 0.7, 0.75, 1.3)),
     "lrn_even": ("lrn(%0) {size=4, alpha=0.7, beta=0.6, bias=1.3}", [(2, 6, 3)], responses),
+    "col2im": ("col2im(%0, %image, %block) {pads=[1, 0, 1, 0], strides=[2, 1]}", [(2, 12, 15)],
+               lambda x: F.fold(x, (5, 6), (3, 2), padding=(1, 0), stride=(2, 1))),
     "swish": ("swish(%0)", [(3, 5)], F.silu),
     "quick_gelu": ("quick_gelu(%0)", [(3, 5)], lambda x: x * torch.sigmoid(1.702 * x)),
     "swiglu": ("swiglu(%0, %1)", [(3, 5), (3, 5)], lambda a, b: F.silu(a) * b),
@@ -79,10 +81,17 @@ CASES: dict[str, tuple[str, list[tuple[int, ...]], Callable[..., Any]]] = {
     "batch_norm": ("batch_norm(%0, %1, %2, %mean, %var) {training_mode=1}",
                    [(3, 4, 2, 5), (4,), (4,)], batch_norm),
 }  # fmt: skip
-STATISTICS = """\
+STORED = {
+    "batch_norm": """\
   %mean = weight : f32[4] = [0.0, 0.0, 0.0, 0.0]
   %var = weight : f32[4] = [1.0, 1.0, 1.0, 1.0]
-"""
+""",
+    "col2im": """\
+  %image = weight {constant=true} : i64[2] = [5, 6]
+  %block = weight {constant=true} : i64[2] = [3, 2]
+""",
+}
+"""Tensors that a case reads besides."""
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -95,7 +104,7 @@ def test_the_rule_agrees_with_autograd(name: str) -> None:
     theirs = [t.numpy() for t in torch.autograd.grad(y, ins, seed)]
     named = ", ".join(f"%{i}: f32{list(s)}" for i, s in enumerate(shapes))
     text = f"perfir 1\nmodule @m\ngraph @main({named}) {{\n"
-    text += STATISTICS if name == "batch_norm" else ""
+    text += STORED.get(name, "")
     text += f"  %y = {call} : f32{list(y.shape)}\n  return %y\n}}\n"
     graph = parse_module(text).graph
     tape = Tape(v.name for v in all_values(graph))
