@@ -11,7 +11,7 @@ from perfc.analyzers.graph.rows import Quantity
 from perfc.analyzers.runs.run_table import stored_element
 from perfc.analyzers.steps.setting import Setting
 from perfc.analyzers.whole_runs.estimate import Estimate, at_sizes, estimate
-from perfc.analyzers.whole_runs.shipped import known_name, named, newest
+from perfc.analyzers.whole_runs.shipped import in_measured_half, known_name, named, newest
 from perfc.analyzers.whole_runs.whole_run import batch_symbol
 from perfc.api import analyze, located, read
 from perfc.choice import member
@@ -24,6 +24,7 @@ from perfc.ir.graph import Module
 from perfc.ir.names import symbol_name
 from perfc.ir.record import record
 from perfc.ir.rewrite import with_defaults
+from perfc.machine import load_machine
 from perfc.report.units import Unit
 from perfc.report.units import quantity as written
 
@@ -124,6 +125,8 @@ def predict_as(
         module, given = module_of(model, example, deployment.dims, values)
         setting = Setting.of(deployment, stored_element(module))
         name = known_name(deployment.target)
+        if card is None:
+            setting = in_measured_half(load_machine(deployment.target), setting, wanted)
         setting = newest(card, name, setting, wanted, deployment.version)
         symbol = batch_symbol(module)
         batch = given.pop(symbol, None) if symbol is not None else None

@@ -232,16 +232,13 @@ def computed(row: Lowered, machine: Machine, *, tf32: bool) -> tuple[str, str]:
     """The class and the element type that products are done in.
 
     Products of f16 run on the same units as those of bf16, of which there are more rows, unless the
-    machine has no bf16 as fast. GeForce has: its f16 is rated twice as fast as it accumulates in
-    f32, which frameworks do. Products of f32 without TF32 are a class of their own.
+    machine has no bf16 as fast. Products of f32 without TF32 are a class of their own.
     """
     name, dtype, parameters = row
     if name not in TENSOR_CORES:
         return STREAMED.get(name, name), dtype
     if dtype == "f16" and not parameters.get("weight_bits"):
-        half, brain = (machine.entry(Unit.MATRIX, t).nominal.value for t in ("f16", "bf16"))
-        doubled = 2.0 if machine.vendor == "NVIDIA" else 1.0
-        return name, "bf16" if doubled * brain >= half else "f16"
+        return name, "bf16" if Sheet(machine).has_equal_halves else "f16"
     if dtype == "f32" and tf32 and (Unit.MATRIX, "tf32") in machine.compute:
         return name, "tf32"
     return (SINGLE.get(name, name), dtype) if dtype == "f32" else (name, dtype)

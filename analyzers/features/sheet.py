@@ -24,6 +24,17 @@ class Sheet:
         return self.machine.name
 
     @property
+    def has_equal_halves(self) -> bool:
+        """Whether products of f16 and of bf16 take the same time, on the same units.
+
+        They do unless the machine has no bf16 as fast. GeForce has: its f16 is rated twice as fast
+        as it accumulates in f32, which frameworks do.
+        """
+        half, brain = (self.machine.entry(Unit.MATRIX, t).nominal.value for t in ("f16", "bf16"))
+        doubled = 2.0 if self.machine.vendor == "NVIDIA" else 1.0
+        return doubled * brain >= half
+
+    @property
     def sm_count(self) -> int:
         """Streaming multiprocessors, or cores."""
         return self.machine.sm_count

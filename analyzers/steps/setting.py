@@ -47,6 +47,21 @@ class Precision(Enum):
                 return str(self.value)
 
     @property
+    def twin(self) -> Precision:
+        """The same in the other type of half precision; itself where there is none."""
+        match self:
+            case Precision.AMP_F16:
+                return Precision.AMP_BF16
+            case Precision.AMP_BF16:
+                return Precision.AMP_F16
+            case Precision.F16:
+                return Precision.BF16
+            case Precision.BF16:
+                return Precision.F16
+            case Precision.F32 | Precision.TF32:
+                return self
+
+    @property
     def bits(self) -> int:
         """Of an element of a product's operand."""
         return 32 if self in (Precision.F32, Precision.TF32) else 16

@@ -202,7 +202,7 @@ def by_default(
     from . import shipped
 
     name = shipped.known_name(str(machine.path))
-    setting = Setting.of(deployment)
+    setting = shipped.in_measured_half(machine, Setting.of(deployment))
     found = shipped.reaching(name, setting)
     if found is None:
         return None

@@ -18,7 +18,7 @@ from perfc.analyzers.graph.predictor import Budget
 from perfc.analyzers.graph.rows import GraphRow, Measurements, Quantity
 from perfc.analyzers.graph.weights import card_of, load, save
 from perfc.analyzers.intervals.conformal import Band, Unseen
-from perfc.analyzers.steps.setting import Setting
+from perfc.analyzers.steps.setting import Precision, Setting
 from perfc.analyzers.training.graphs.protocols import Protocol
 from perfc.analyzers.whole_runs import as_shipped, physics_residual, residual_fit, shipped
 from perfc.analyzers.whole_runs.as_shipped import figures_as_shipped
@@ -29,6 +29,7 @@ from perfc.analyzers.whole_runs.physics_residual import PhysicsResidual
 from perfc.errors import PerfcError
 from perfc.frontend import load as load_model
 from perfc.ir.graph import Module
+from perfc.machine import load_machine
 
 from .graph_rows import SETTING, arches, measurements
 
@@ -240,3 +241,26 @@ def test_weights_are_scored_as_they_ship(monkeypatch: pytest.MonkeyPatch, tmp_pa
 def test_a_predictor_that_does_not_learn_from_every_row_cannot_ship(tmp_path: Path) -> None:
     with pytest.raises(PerfcError, match="every row"):
         figures_as_shipped(["roofline"], of_families(), [Protocol.RANDOM], tmp_path, seeds=(0,))
+
+
+@pytest.mark.parametrize(
+    ("target", "asked", "measured"),
+    [
+        # autocast to f16 was measured there, to bf16 it was not
+        ("rtx3090", Setting(Precision.AMP_BF16), Precision.AMP_F16),
+        ("rtx3090", Setting(Precision.BF16), Precision.F16),
+        ("rtx3090", Setting(Precision.AMP_F16), Precision.AMP_F16),
+        # both were measured there
+        ("rtx-pro-6000-max-q", Setting(Precision.AMP_BF16, compiled=True), Precision.AMP_BF16),
+        # nobody measured the machine; one of the two was measured elsewhere
+        ("a100", Setting(Precision.AMP_BF16), Precision.AMP_F16),
+        # that machine multiplies bf16 by its vector units
+        ("t4", Setting(Precision.AMP_BF16), Precision.AMP_BF16),
+        ("rtx3090", Setting(Precision.F32), Precision.F32),
+    ],
+)
+def test_runs_in_one_half_stand_for_those_in_the_other(
+    target: str, asked: Setting, measured: Precision
+) -> None:
+    found = shipped.in_measured_half(load_machine(target), asked)
+    assert found == replace(asked, precision=measured)
