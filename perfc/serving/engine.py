@@ -160,4 +160,5 @@ class Engine:
         return Limits(
             seqs, self.kind.token_budget, tokens, self.kind.batching, self.kind.reserves_output,
             tokens_per_step=self.speculation.tokens_per_step, drafted=self.speculation.tokens,
+            is_ahead=self.kind.is_ahead, looks_every=self.kind.looks_every,
         )  # fmt: skip

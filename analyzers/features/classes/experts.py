@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import IntEnum
+from statistics import NormalDist
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
 
 NODES = 24
 """Quantiles of the tokens of an expert that stand for all experts."""
+DEVIATES = np.array([NormalDist().inv_cdf((i + 0.5) / NODES) for i in range(NODES)])
+"""Normal deviates at them."""
+EACH_ALONE = -1.0
+"""The skew of routers on requests that have nothing to do with each other. No row was drawn so."""
 UNITS = (8, 16, 64, 128)
 """Tokens of one tile of a product."""
 LAUNCHES = 4
@@ -54,7 +59,8 @@ class Experts(KernelClass):
 
     ``hidden`` is the extent of a token, ``inner`` that inside an expert on this machine.
     ``matrices`` is 3 with a gate, else 2. ``skew`` is the exponent of the power law by which tokens
-    choose, 0 where every expert gets as many; with one the rank timed is the busiest.
+    choose, 0 where every expert gets as many, `EACH_ALONE` where each token chooses by itself; but
+    for 0 the rank timed is the busiest.
     ``weight_bits`` and ``scale_block`` are those of ``matmul``; ``kernel`` is an `ExpertsKernel`.
 
     Leaves out: the router's product, experts that all tokens share, and exchange between ranks.
@@ -109,7 +115,7 @@ class Experts(KernelClass):
             "log_inner": log(rows["inner"]),
             "beyond_inner": np.mod(rows["inner"], 128),
             "matrices": rows["matrices"],
-            "skew": rows["skew"],
+            "skew": np.maximum(rows["skew"], 0.0),
             "computed_bits": bits_of(dtype) * ones,
             "weight_bits": 8 * weight_bytes(rows, dtype),
             "scale_block": rows["scale_block"],
@@ -196,7 +202,7 @@ def work(rows: Columns, dtype: str, sheet: Sheet) -> Work:
     counts = tokens_of_experts(rows)
     local = rows["experts"] / rows["ranks"]
     is_touched = np.minimum(counts, 1.0)
-    touched = np.maximum(local * is_touched.mean(axis=0), np.minimum(1.0, local))
+    touched = np.maximum(local * touched_share(rows, is_touched), np.minimum(1.0, local))
     load = local * counts.mean(axis=0)
     tiles = tuple(
         np.maximum(local * (is_touched * np.ceil(np.maximum(counts, 1) / unit)).mean(0), touched)
@@ -214,6 +220,14 @@ def work(rows: Columns, dtype: str, sheet: Sheet) -> Work:
     )
 
 
+def touched_share(rows: Columns, is_touched: Array) -> Array:
+    """Share of the experts of a rank that have a token: exact where each token chooses alone."""
+    odds = np.minimum(rows["chosen"] / rows["experts"], 1 - 1e-12)
+    alone = -np.expm1(rows["tokens"] * np.log1p(-odds))
+    share: Array = np.where(rows["skew"] < 0, alone, is_touched.mean(axis=0))
+    return share
+
+
 def tokens_of_experts(rows: Columns) -> Array:
     """Tokens of an expert of the rank that is timed, at `NODES` quantiles, ``[nodes, kernels]``.
 
@@ -226,7 +240,7 @@ def tokens_of_experts(rows: Columns) -> Array:
     pairs = rows["tokens"] * np.minimum(rows["chosen"], rows["experts"])
     even = pairs / rows["experts"]
     position = ((np.arange(NODES) + 0.5) / NODES)[:, None]
-    rest = 1 - np.where(rows["skew"] == 1, 1.001, rows["skew"])
+    rest = 1 - np.where(rows["skew"] == 1, 1.001, np.maximum(rows["skew"], 0.0))
     few = pairs <= rows["experts"]
     least = np.where(few, 0.01, 1.0)
     most = np.where(few, 2.0, np.maximum(0.8 * rows["tokens"], 1.001))
@@ -239,4 +253,21 @@ def tokens_of_experts(rows: Columns) -> Array:
     busiest = np.clip(busiest, 1.0, np.maximum(most_pairs / even, 1.0))
     skewed = np.minimum(even * share * busiest, rows["tokens"])
     spread_tokens: Array = np.where(rows["skew"] > 0, skewed, np.broadcast_to(even, share.shape))
+    if (rows["skew"] < 0).any():
+        spread_tokens = np.where(rows["skew"] < 0, drawn_alone(rows, even), spread_tokens)
     return spread_tokens
+
+
+def drawn_alone(rows: Columns, even: Array) -> Array:
+    """Tokens of an expert at the same quantiles where each token chooses by itself, at even odds.
+
+    Experts then have binomial numbers, taken as normal ones that are no less than nothing and have
+    their mean. Of several ranks the busiest has what the largest of so many is expected to have.
+    """
+    deviation = np.sqrt(even * np.maximum(1 - rows["chosen"] / rows["experts"], 0.0))
+    counts = np.clip(even + deviation * DEVIATES[:, None], 0.0, rows["tokens"])
+    local = np.maximum(rows["experts"] / rows["ranks"], 1.0)
+    ranks = np.maximum(rows["ranks"], 1.0)
+    busiest = 1 + np.sqrt(2 * np.log(ranks) / local) * deviation / even
+    found: Array = counts / counts.mean(axis=0) * even * busiest
+    return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import lru_cache
 
 from perfc.errors import PerfcError
@@ -26,13 +26,16 @@ from ..engine import Engine
 from ..host import FACTORS, LEARNED, HostLaw, amounts
 from ..metrics import middle, written
 from ..scheduler import Chunk, Limits
-from ..simulate import Run, simulate
-from . import Quantity, ServedRow
-from .settings import ACCEPTANCE
+from ..simulate import Run, Served, simulate
+from . import Quantity, ServedRow, Stated
+from .settings import ACCEPTANCE, RANGE_RATIO
 from .tables import EXPERTS_NVFP4, ML_ENERGY
 
 ROUNDS, MANY = 4, 300
 """Requests of a closed loop for each of its users, one less of more users."""
+FIRST_SHARE = 0.1
+"""Of the requests of a benchmark those that all come at once at its start: InferenceX and
+aiconfigurator's own runner of genai-perf ask ten for each user."""
 STEADY_UNTIL = 0.6
 """Share of a run's time after which the last requests leave an emptier engine."""
 BARE = HostLaw()
@@ -114,6 +117,7 @@ def engine_of(
     parallel: Parallel,
     runtime: str,
     drafted: int = 0,
+    stated: Stated = Stated(),
 ) -> Engine:
     """An engine whose host takes nothing, so that kernels alone are counted."""
     found = model_of(model)
@@ -123,9 +127,11 @@ def engine_of(
     if has_own:
         precision = replace(precision, experts=WeightFormat.NVFP4)
     drafts = Speculation(drafted, ACCEPTANCE if drafted else 0.0)
+    told = {name: value for name, value in asdict(stated).items() if value}
     return Engine.of(
-        found, load_machine(target), precision, parallel, runtime, law=BARE, speculation=drafts
-    )
+        found, load_machine(target), precision, parallel, runtime, law=BARE, speculation=drafts,
+        **told,
+    )  # fmt: skip
 
 
 def samples(row: ServedRow, seed_law: HostLaw = BARE) -> list[Sample] | Unanswered:
@@ -146,6 +152,7 @@ def samples(row: ServedRow, seed_law: HostLaw = BARE) -> list[Sample] | Unanswer
             Parallel(row.tensor, 1, row.expert, row.attention_data),
             row.runtime,
             row.drafted,
+            row.stated,
         )
         if row.prefill:
             return _apart(row, engine)
@@ -250,10 +257,15 @@ def _loop(
         return {Quantity.TOKENS_PER_S: (made, *spent), Quantity.ENERGY_J: _energy(run, engine)}
     # answers that users are in the middle of at first are cut short, and all wait behind one queue
     # of prompts: benchmarks have none such
-    cut = users if is_first else 0
+    first, later = (run.served[users:], run.served[users:]) if is_first else (
+        run.served[:users], run.served[users:]
+    )  # fmt: skip
     return {
-        Quantity.TPOT_S: _mean_tpot(run, history, cut), Quantity.TTFT_S: _mean_ttft(run, history),
-    }  # fmt: skip
+        Quantity.TPOT_S: _joined(_mean_tpot(first, history), _mean_tpot(later, history)),
+        Quantity.TTFT_S: _joined(
+            _mean_ttft(run.served[:users], history), _mean_ttft(later, history)
+        ),
+    }
 
 
 def _energy(run: Run, engine: Engine) -> tuple[float, ...]:
@@ -276,15 +288,11 @@ def _energy(run: Run, engine: Engine) -> tuple[float, ...]:
     return tuple([engine.parallel.tensor * total / tokens for total in sums])
 
 
-RANGE_RATIO = (1024, 8192)
-"""Lengths of InferenceMAX, whose requests are drawn from 0.8 to 1 times these."""
-
-
 def spread_of(row: ServedRow) -> float:
     """Share by which the lengths of a row's requests vary downwards."""
     if row.source == ML_ENERGY:
         return 0.6
-    return 0.2 if row.isl in RANGE_RATIO and row.osl in RANGE_RATIO else 0.0
+    return 0.2 if {row.isl, row.osl} <= RANGE_RATIO else 0.0
 
 
 History = list[tuple[float, ...]]
@@ -324,19 +332,24 @@ def _mean(rows: Sequence[Sequence[float]]) -> tuple[float, ...]:
     return tuple([math.fsum(column) / len(rows) for column in zip(*rows, strict=True)])
 
 
-def _mean_tpot(run: Run, history: History, skip: int) -> tuple[float, ...]:
-    """Of all requests but the first so many; of all where there are no more."""
+def _joined(first: tuple[float, ...], later: tuple[float, ...]) -> tuple[float, ...]:
+    """The mean of a benchmark of which the first requests are a `FIRST_SHARE`."""
+    pairs = zip(first, later or first, strict=True)
+    return tuple([FIRST_SHARE * a + (1 - FIRST_SHARE) * b for a, b in pairs])
+
+
+def _mean_tpot(served: Sequence[Served], history: History) -> tuple[float, ...]:
     found = [
         [v / (s.request.output_tokens - 1) for v in _between(history, s.spans[1], s.spans[2])]
-        for s in (run.served[skip:] or run.served)
+        for s in served
         if s.request.output_tokens > 1
     ]
-    return _mean(found)
+    return _mean(found) if found else ()
 
 
-def _mean_ttft(run: Run, history: History) -> tuple[float, ...]:
-    found = [_between(history, s.spans[0], s.spans[1]) for s in run.served]
-    return _mean(found)
+def _mean_ttft(served: Sequence[Served], history: History) -> tuple[float, ...]:
+    found = [_between(history, s.spans[0], s.spans[1]) for s in served]
+    return _mean(found) if found else ()
 
 
 def _steady(run: Run, history: History) -> tuple[float, tuple[float, ...]]:

@@ -9,8 +9,8 @@ from typing import Any
 from perfc.analyzers.tables import read_parquet
 from perfc.machine import load_machine
 
-from . import Quantity, ServedRow
-from .settings import DRAFTING, Apart
+from . import Quantity, ServedRow, Stated
+from .settings import DRAFTING, RANGE_RATIO, Apart, together
 from .settings import apart as apart_of
 
 AIC, TRTLLM, ML_ENERGY, LLAMA_CPP = "aic_serving", "trtllm_throughput", "mlenergy", "llamacpp_speed"
@@ -64,13 +64,24 @@ def aic_serving(folder: Path) -> Iterator[ServedRow]:
             # where ranks have sequences of their own, one token is drafted
             drafted = 1 if apart > 1 else 3
         is_stated = kept is not None or bool(_number(r.decode_num_workers))
+        told, held = _told(r, users, apart) if not is_apart else (Stated(), "")
         yield ServedRow(
             AIC, str(r.row_id), str(r.model_path), load_machine(SYSTEMS[str(r.system)]).name,
-            str(r.backend), _text(r.backend_version), _weights(r), "", ranks // apart, expert,
+            str(r.backend), _text(r.backend_version), _weights(r), held, ranks // apart, expert,
             apart, workers, int(r.isl), int(r.osl), users, False, prefill, False,
             {Quantity.TTFT_S: r.ttft_ms / 1e3, Quantity.TPOT_S: r.tpot_ms / 1e3},
-            ("" if not is_apart else STATED if is_stated else UNSTATED), drafted,
+            ("" if not is_apart else STATED if is_stated else UNSTATED), drafted, told,
         )  # fmt: skip
+
+
+def _told(row: Any, users: int, groups: int) -> tuple[Stated, str]:
+    """What the servers of InferenceX were told, by the lengths of its requests."""
+    if not {int(row.isl), int(row.osl)} <= RANGE_RATIO:
+        return Stated(), ""
+    return together(
+        str(row.model_path), str(row.backend), str(row.system), _text(row.precision),
+        int(row.isl), users, groups,
+    )  # fmt: skip
 
 
 def _kept_apart(row: Any, users: int) -> Apart | None:
