@@ -26,8 +26,6 @@ NODES = 24
 """Quantiles of the tokens of an expert that stand for all experts."""
 DEVIATES = np.array([NormalDist().inv_cdf((i + 0.5) / NODES) for i in range(NODES)])
 """Normal deviates at them."""
-EACH_ALONE = -1.0
-"""The skew of routers on requests that have nothing to do with each other. No row was drawn so."""
 UNITS = (8, 16, 64, 128)
 """Tokens of one tile of a product."""
 LAUNCHES = 4
@@ -59,8 +57,9 @@ class Experts(KernelClass):
 
     ``hidden`` is the extent of a token, ``inner`` that inside an expert on this machine.
     ``matrices`` is 3 with a gate, else 2. ``skew`` is the exponent of the power law by which tokens
-    choose, 0 where every expert gets as many, `EACH_ALONE` where each token chooses by itself; but
-    for 0 the rank timed is the busiest.
+    choose, 0 where every expert gets as many; with one the rank timed is the busiest. ``alone`` is
+    1 where each token chooses by itself at even odds, as routers do on requests that have nothing
+    to do with each other; no row was drawn so.
     ``weight_bits`` and ``scale_block`` are those of ``matmul``; ``kernel`` is an `ExpertsKernel`.
 
     Leaves out: the router's product, experts that all tokens share, and exchange between ranks.
@@ -70,6 +69,7 @@ class Experts(KernelClass):
     parameters: ClassVar[tuple[str, ...]] = ("tokens", "hidden", "inner", "chosen", "experts")
     optional: ClassVar[Mapping[str, float]] = {
         "ranks": 1, "matrices": 3, "weight_bits": 0, "scale_block": 0, "skew": 0, "kernel": 0,
+        "alone": 0,
     }  # fmt: skip
     by_framework: ClassVar[tuple[str, ...]] = ("kernel",)
     chosen_by: ClassVar[tuple[str, ...]] = ("weight_bits", "scale_block", "matrices")
@@ -115,7 +115,7 @@ class Experts(KernelClass):
             "log_inner": log(rows["inner"]),
             "beyond_inner": np.mod(rows["inner"], 128),
             "matrices": rows["matrices"],
-            "skew": np.maximum(rows["skew"], 0.0),
+            "skew": rows["skew"],
             "computed_bits": bits_of(dtype) * ones,
             "weight_bits": 8 * weight_bytes(rows, dtype),
             "scale_block": rows["scale_block"],
@@ -224,7 +224,7 @@ def touched_share(rows: Columns, is_touched: Array) -> Array:
     """Share of the experts of a rank that have a token: exact where each token chooses alone."""
     odds = np.minimum(rows["chosen"] / rows["experts"], 1 - 1e-12)
     alone = -np.expm1(rows["tokens"] * np.log1p(-odds))
-    share: Array = np.where(rows["skew"] < 0, alone, is_touched.mean(axis=0))
+    share: Array = np.where(rows["alone"] > 0, alone, is_touched.mean(axis=0))
     return share
 
 
@@ -240,7 +240,7 @@ def tokens_of_experts(rows: Columns) -> Array:
     pairs = rows["tokens"] * np.minimum(rows["chosen"], rows["experts"])
     even = pairs / rows["experts"]
     position = ((np.arange(NODES) + 0.5) / NODES)[:, None]
-    rest = 1 - np.where(rows["skew"] == 1, 1.001, np.maximum(rows["skew"], 0.0))
+    rest = 1 - np.where(rows["skew"] == 1, 1.001, rows["skew"])
     few = pairs <= rows["experts"]
     least = np.where(few, 0.01, 1.0)
     most = np.where(few, 2.0, np.maximum(0.8 * rows["tokens"], 1.001))
@@ -253,8 +253,8 @@ def tokens_of_experts(rows: Columns) -> Array:
     busiest = np.clip(busiest, 1.0, np.maximum(most_pairs / even, 1.0))
     skewed = np.minimum(even * share * busiest, rows["tokens"])
     spread_tokens: Array = np.where(rows["skew"] > 0, skewed, np.broadcast_to(even, share.shape))
-    if (rows["skew"] < 0).any():
-        spread_tokens = np.where(rows["skew"] < 0, drawn_alone(rows, even), spread_tokens)
+    if (rows["alone"] > 0).any():
+        spread_tokens = np.where(rows["alone"] > 0, drawn_alone(rows, even), spread_tokens)
     return spread_tokens
 
 

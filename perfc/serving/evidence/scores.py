@@ -37,9 +37,9 @@ BENCH, EAGER, APART = "-bench", "-eager", "-apart"
 """Ends of the names of laws: of an offline benchmark, launched kernel by kernel, prompts apart."""
 TOLD_APART = {"trtllm": "1.0."}
 """Versions that served several models, so that one of them may be left out; others go together."""
-WAITING = (1.0, 1.5, 2.0, 2.5, 3.0)
-POWER = (0.7, 0.8, 0.9, 1.0, 1.1, 1.2)
-"""What is tried of the two numbers of energy."""
+WAITING = tuple([0.5 * n for n in range(2, 15)])
+POWER = tuple([n / 10 for n in range(6, 16)])
+"""What is tried of the two numbers of energy: their best must not lie at an end."""
 
 
 @record
@@ -211,7 +211,7 @@ def joules(law: HostLaw, sample: Sample, token_s: float) -> float:
 def _energy_numbers(
     law: HostLaw, energies: Sequence[Sample], own: Sequence[Sample]
 ) -> dict[str, Any]:
-    """The two numbers of energy: least mean of absolute logarithms."""
+    """The two numbers of energy, from what a law with none of them says of both parts."""
     times = _times_of_tokens(law, own)
 
     drawn = replace(law, power=1.0, waiting=0.0)
@@ -220,12 +220,22 @@ def _energy_numbers(
         (joules(drawn, s, times[s.row.name]), joules(waits, s, times[s.row.name]), s.value)
         for s in energies
     ]
+    power, waiting = energy_numbers(parts)
+    return {"power": power, "waiting": waiting}
+
+
+def energy_numbers(parts: Sequence[tuple[float, float, float]]) -> tuple[float, float]:
+    """Factors of the energy of kernels and of waiting boards: least mean of absolute logarithms.
+
+    Args:
+        parts: both energies of each row, and what was measured.
+    """
 
     def error(power: float, waiting: float) -> float:
         return math.fsum(abs(math.log((power * a + waiting * b) / v)) for a, b, v in parts)
 
     _, power, waiting = min((error(p, w), p, w) for p in POWER for w in WAITING)
-    return {"power": power, "waiting": waiting}
+    return power, waiting
 
 
 def _energies_left_out(
