@@ -280,7 +280,7 @@ def _experts(problem: Experts, bound: KernelBound, env: Mapping[str, int]) -> Lo
         "weight_bits": float(problem.weight_bits),
         "scale_block": float(problem.scale_block),
         "skew": problem.skew,
-        "alone": float(problem.is_alone),
+        "alone": float(problem.is_alone and not problem.skew),
     }
     return Lowered("experts", TWIN.get(bound.dtype.code, bound.dtype.code), parameters)
 

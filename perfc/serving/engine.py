@@ -127,13 +127,6 @@ class Engine:
         )
 
     @property
-    def launches(self) -> int:
-        """Kernels of a step with prompts, through all stages, and of the tower before them."""
-        tower = len(self.cost.tower.program.whole) if isinstance(self.cost, ImagedCost) else 0
-        stages = self.cost.stages
-        return tower + sum([n * sum(stage.passes.prefill.counts) for stage, n in stages])
-
-    @property
     def ranks(self) -> int:
         """GPUs of the engine."""
         return self.parallel.ranks

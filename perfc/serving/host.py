@@ -34,8 +34,8 @@ class HostLaw:
         sequence_s: for each sequence of a step.
         few_s: further, for each of the first `FEW` sequences.
         request_s: of a request before its first step: server, tokens, connection.
-        launch_s: of a request, for each kernel of a step with prompts, which hosts launch one by
-            one: engines record steps of decoding alone.
+        launch_s: of a step with prompts, for each of its kernels, which hosts launch one by one
+            while others run: engines record steps of decoding alone.
         queue: factor of the time to the first token that the scheduler gives.
         power: factor of the kernels' energy.
         waiting: power of a board that waits for its host, over that of an idle one.
@@ -67,10 +67,6 @@ class HostLaw:
     rows: int = 0
     models: tuple[str, ...] = ()
     source: str = ""
-
-    def waits_s(self, launches: int) -> float:
-        """What a request waits for beside the steps of the engine."""
-        return self.request_s + self.launch_s * launches
 
     def device(self, kernels: float, exchanges: float, *, has_prompts: bool) -> float:
         """An amount of a step's kernels and exchanges, as long as they take in a long run."""

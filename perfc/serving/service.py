@@ -285,7 +285,7 @@ def report_of(
 
 def waited(run: Run, engine: Engine) -> Run:
     """The run as users saw it: the server in front of the engine takes its part of each wait."""
-    queue, own_s = engine.law.queue, engine.law.waits_s(engine.launches)
+    queue, own_s = engine.law.queue, engine.law.request_s
     served = [
         replace(
             s,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from perfc.measure.nnls import nnls
 
 from ..host import FACTORS, LEARNED, HostLaw
-from . import Quantity
+from . import Quantity, ServedRow
 from .replay import CONFIGS, Sample
 
 if TYPE_CHECKING:
@@ -30,10 +30,13 @@ HOST_TRUST = FACTOR_TRUST / 200
 FAR = 0.25
 """Logarithm of a ratio from which on a row counts less."""
 LEAST_ROWS = 8
-QUEUES = (0.5, 0.7, 0.85, 1.0, 1.2, 1.45, 1.75, 2.1, 2.5, 3.0)
-REQUESTS_S = (0.0, 0.01, 0.02, 0.04, 0.07, 0.1, 0.15)
-LAUNCHES_S = (0.0, 2e-5, 4e-5, 6e-5, 8e-5, 1e-4, 1.5e-4)
-"""What is tried of the three numbers of the time to the first token."""
+QUEUES = (0.7, 0.85, 1.0, 1.2, 1.45, 1.75, 2.1)
+REQUESTS_S = (0.0, 0.01, 0.02, 0.03, 0.04, 0.05, 0.07, 0.1, 0.15)
+"""What is tried of the two numbers of the time to the first token."""
+USUAL_REQUEST_S = 0.02
+"""Of a server, a tokenizer and a connection; assumed, where rows do not say another."""
+WAIT_TRUST = 100.0
+"""Rows that the scheduler's own time to the first token and `USUAL_REQUEST_S` count for."""
 WARM = {"vllm": "0.12."}
 """Versions whose published runs are of sweeps in which engines seem to know the prompts of earlier
 points: prompts of an 8B model pass faster than the peak rate of the machine allows."""
@@ -48,7 +51,7 @@ def fitted(samples: Sequence[Sample], base: HostLaw | None = None) -> HostLaw:
             to the first token, which are fitted last.
         base: what factors and the rest start from and are drawn to; kernels alone by default.
     """
-    cold = [s for s in samples if not is_warm(s)]
+    cold = [s for s in samples if not is_warm(s.row)]
     steps = [s for s in cold if s.quantity in IN_TIME]
     first = [s for s in cold if s.quantity is Quantity.TTFT_S]
     known = base or HostLaw()
@@ -59,10 +62,10 @@ def fitted(samples: Sequence[Sample], base: HostLaw | None = None) -> HostLaw:
     return replace(known, **_waits(known, first)) if first and steps else known
 
 
-def is_warm(sample: Sample) -> bool:
-    """Whether nothing is learned from a sample, as a prefix cache seems to be part of it."""
-    prefix = WARM.get(sample.row.runtime)
-    return bool(prefix and sample.row.version.startswith(prefix))
+def is_warm(row: ServedRow) -> bool:
+    """Whether nothing is learned from a row, as a prefix cache seems to be part of it."""
+    prefix = WARM.get(row.runtime)
+    return bool(prefix and row.version.startswith(prefix))
 
 
 def of_other_hosts(
@@ -115,19 +118,23 @@ def _numbers(samples: Sequence[Sample], start_law: HostLaw, trust: float) -> dic
 
 
 def _waits(law: HostLaw, first: Sequence[Sample]) -> dict[str, Any]:
-    """What of the time to the first token is not the scheduler's: least mean of absolute logs."""
+    """What of the time to the first token is not the scheduler's: least mean of absolute logs.
+
+    The scheduler is taken to be right, and a request to take the usual time, unless more rows than
+    `WAIT_TRUST` say otherwise: few tell how a model was run, not what its engine does.
+    """
     import numpy as np
 
     bare, logs = steps_s(law, first), np.log([s.value for s in first])
-    launches = np.array([s.launches for s in first])
 
-    def error(queue: float, request_s: float, launch_s: float) -> float:
-        waits = request_s + launch_s * launches + queue * bare
-        return float(np.abs(np.log(waits) - logs).sum())
+    def error(queue: float, request_s: float) -> float:
+        unusual = math.log((request_s + USUAL_REQUEST_S) / (2 * USUAL_REQUEST_S))
+        drawn = WAIT_TRUST * (abs(math.log(queue)) + abs(unusual) / 2)
+        return float(np.abs(np.log(request_s + queue * bare) - logs).sum()) + drawn
 
-    tried = [(error(*t), *t) for t in product(QUEUES, REQUESTS_S, LAUNCHES_S)]
-    _, queue, request_s, launch_s = min(tried)
-    return {"queue": queue, "request_s": request_s, "launch_s": launch_s}
+    tried = [(error(*t), *t) for t in product(QUEUES, REQUESTS_S)]
+    _, queue, request_s = min(tried)
+    return {"queue": queue, "request_s": request_s}
 
 
 def steps_s(law: HostLaw, samples: Sequence[Sample]) -> Array:
@@ -146,7 +153,7 @@ def predicted(law: HostLaw, sample: Sample) -> float:
     )
     if sample.quantity is not Quantity.TTFT_S:
         return step
-    return law.waits_s(sample.launches) + law.queue * step
+    return law.request_s + law.queue * step
 
 
 def of_kernels(law: HostLaw, sample: Sample) -> tuple[float, float]:

@@ -17,6 +17,7 @@ from ..host import HostLaw
 from . import Quantity, ServedRow
 from .learn import (
     fitted,
+    is_warm,
     left_out,
     model_fold,
     of_kernels,
@@ -24,13 +25,15 @@ from .learn import (
     predicted,
     random_fold,
 )
-from .replay import Sample, Unanswered, samples
+from .replay import LAUNCH_S, Sample, Unanswered, is_compiled, samples
 from .tables import AIC, ML_ENERGY, STATED, TABLES, TRTLLM, UNSTATED
 
 Say = Callable[[str], None]
 EDGES = 0.05, 0.95
 MIXTURES = ("deepseek", "gpt-oss", "moe", "mixtral", "a22b", "a3b", "llama 4", "minimax")
 """Parts of the names of models with experts."""
+UNKNOWN_PROMPTS = "prompts that no cache knew"
+"""Rows but for those of sweeps whose engines seem to know prompts beforehand."""
 EXPERTS = "experts"
 """Last word of the names of laws of models with experts."""
 BENCH, EAGER, APART = "-bench", "-eager", "-apart"
@@ -148,6 +151,7 @@ def trained(evidence: Evidence) -> dict[str, HostLaw]:
         law = replace(fitted(timed, others), **_bands(timed, evidence.samples))
         found[name] = replace(
             law,
+            launch_s=0.0 if is_compiled(own[0].row) else LAUNCH_S,
             rows=len({s.row.name for s in own}),
             models=tuple(sorted({model_fold(s) for s in own})),
             source=", ".join(sorted({s.row.source for s in own})),
@@ -285,6 +289,7 @@ def _kinds(source: str) -> tuple[tuple[str, Callable[[ServedRow], bool]], ...]:
     if source == AIC:
         return (
             ("dense", lambda r: not has_experts(r)),
+            (f"dense, {UNKNOWN_PROMPTS}", lambda r: not (has_experts(r) or is_warm(r))),
             ("experts", lambda r: has_experts(r) and not r.prefill),
             ("prompts apart, workers stated", lambda r: r.dataset == STATED),
             ("prompts apart, workers not stated", lambda r: r.dataset == UNSTATED),
