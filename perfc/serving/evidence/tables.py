@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from perfc.analyzers.tables import read_parquet
+from perfc.frontend.config import WeightFormat
 from perfc.machine import load_machine
 
 from . import Quantity, ServedRow, Stated
@@ -122,18 +123,20 @@ def _weights(row: Any) -> str:
     if stated == "f8" and str(row.backend) == "sglang":
         # its newer products in blocks take what those with one scale do; older ones were measured
         return stated
-    return published(str(row.model_path), stated)
+    return published(str(row.model_path), stated, str(row.backend), str(row.system))
 
 
-def published(model: str, weights: str) -> str:
+def published(model: str, weights: str, runtime: str = "", target: str = "") -> str:
     """The format that the published weights of a model have where a table says fp8 or fp4.
 
-    gpt-oss has one of its own. DeepSeek, Qwen 3 and MiniMax are published in blocks of fp8; of
-    DeepSeek in fp4 the experts alone are.
+    gpt-oss has one of its own, which TensorRT-LLM multiplies in 8-bit floats on Blackwell, and vLLM
+    where it is told to, as InferenceX tells it. DeepSeek, Qwen 3 and MiniMax are published in
+    blocks of fp8; of DeepSeek in fp4 the experts alone are.
     """
     name = model.lower()
     if "gpt-oss" in name:
-        return ""
+        is_narrow = "b200" in target and runtime in ("trtllm", "vllm")
+        return WeightFormat.MXFP4_F8.value if is_narrow else ""
     is_blocked = any(part in name for part in ("deepseek", "qwen3", "minimax"))
     if is_blocked and weights == "f8":
         return "f8-block"
@@ -178,7 +181,9 @@ def trtllm_throughput(folder: Path) -> Iterator[ServedRow]:
         yield ServedRow(
             TRTLLM, f"{r.version} {r.model} {r.gpu} {r.precision} {r.isl}/{r.osl} {i}",
             OLD_MODELS.get(str(r.model), str(r.model)), load_machine(str(r.gpu).lower()).name,
-            "trtllm", str(r.version), published(str(r.model), TRT_WEIGHTS[str(r.precision)]),
+            "trtllm", str(r.version), published(
+                str(r.model), TRT_WEIGHTS[str(r.precision)], "trtllm", str(r.gpu).lower()
+            ),
             "" if r.precision == "fp16" else "f8e4m3", ranks // max(1, int(r.dep)),
             ranks if int(r.dep) > 1 else 1, max(1, int(r.dep)), 1, int(r.isl), int(r.osl),
             batch, bool(batch), (), False, value,
