@@ -210,7 +210,7 @@ def test_experts_of_four_bits_may_multiply_in_eight() -> None:
     model = read_config("gpt-oss-20b")
     macs = {
         form: {
-            c.work.mac_dtype
+            c.work.dtype
             for c in costs(lower(model, Step.DECODE, Precision(experts=form))).nodes.values()
             if isinstance(c.problem, Experts)
         }
