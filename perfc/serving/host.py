@@ -36,7 +36,6 @@ class HostLaw:
         request_s: of a request before its first step: server, tokens, connection.
         launch_s: of a step with prompts, for each of its kernels, which hosts launch one by one
             while others run: engines record steps of decoding alone.
-        queue: factor of the time to the first token that the scheduler gives.
         power: factor of the kernels' energy.
         waiting: power of a board that waits for its host, over that of an idle one.
         ttft_low: measured over predicted time to the first token, 5 % of rows left out.
@@ -57,7 +56,6 @@ class HostLaw:
     few_s: float = 0.0
     request_s: float = 0.0
     launch_s: float = 0.0
-    queue: float = 1.0
     power: float = 1.0
     waiting: float = 1.0
     ttft_low: float = 0.5

@@ -641,10 +641,12 @@ def test_every_kind_of_row_is_scored_apart() -> None:
     assert kinds == [
         (folds, rows, count)
         for folds in ("random", "model")
-        for rows, count in (
-            ("dense", 15), (f"dense, {scores.UNKNOWN_PROMPTS}", 15), ("experts", 10)
-        )  # fmt: skip
-    ]  # fmt: skip
+        for rows, count in {
+            "dense": 15,
+            f"dense, {scores.UNKNOWN_PROMPTS}": 15,
+            "experts": 10,
+        }.items()
+    ]
     assert all(s.mean < 0.15 and s.tau > 0.8 for s in found)
     names = [[name for name, _ in scores._kinds(t)] for t in (tables.AIC, tables.TRTLLM)]
     assert names[1] == ["dense", "experts", "all"]

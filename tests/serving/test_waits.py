@@ -63,7 +63,7 @@ def test_energy_of_prompts_takes_the_factor_of_prompts(engine: Engine) -> None:
 
 
 def waiting(count: int) -> list[Sample]:
-    """Rows of a server that takes 100 ms of its own, and whose queue is 1.45 times as long."""
+    """Rows of a server that takes 100 ms of its own."""
     found: list[Sample] = []
     for i in range(count):
         kernels_s = 0.02 * (1 + i % 10)
@@ -72,16 +72,17 @@ def waiting(count: int) -> list[Sample]:
         )
         first, step = amounts(kernels_s, 0.0, 1, 0), amounts(kernels_s / 10, 0.0, 0, 1)
         found += [
-            Sample(row, Quantity.TTFT_S, first, 0.1 + 1.45 * kernels_s),
+            Sample(row, Quantity.TTFT_S, first, 0.1 + kernels_s),
             Sample(row, Quantity.TPOT_S, step, kernels_s / 10),
         ]
     return found
 
 
-def test_few_rows_say_nothing_of_a_queue_and_many_do() -> None:
-    few, many = fitted(waiting(20)), fitted(waiting(2000))
-    assert (few.queue, few.request_s) == (1.0, USUAL_REQUEST_S)
-    assert (many.queue, many.request_s) == (1.45, 0.1)
+def test_few_rows_say_little_of_a_server_and_many_do() -> None:
+    usual = HostLaw(request_s=USUAL_REQUEST_S)
+    few, many = fitted(waiting(10), usual), fitted(waiting(2000), usual)
+    assert few.request_s == USUAL_REQUEST_S
+    assert many.request_s == fitted(waiting(2000)).request_s == 0.1
     assert max(abs(predicted(many, s) / s.value - 1) for s in waiting(20)) < 0.1
 
 

@@ -31,10 +31,6 @@ FAULTY = frozenset({
 """Cells that others of the same pages contradict: one of 0.10 is eight times what the machine's
 memory allows, those of 0.6.1 have a third to a half of the tokens a second that 0.5.0 states for a
 smaller batch."""
-PADDED = frozenset({("meta-llama/Llama-3.1-8B-Instruct", "1.0.0rc3")})
-"""Sweeps whose server has a slot for each user, one of which the request holds that pads recorded
-graphs (mended by NVIDIA/TensorRT-LLM, pull request 7998): the first token of one user waits for the
-whole answer of another. That is read from the rows, nobody says it."""
 PROMPT_TOKENS = 225
 """Of ML.ENERGY's chat and GPQA, which state none; assumed."""
 OLD_MODELS = {"LLaMA 70B": "LLaMA v2 70B", "GPT-J 6B": "GPTJ 6B"}
@@ -81,8 +77,6 @@ def aic_serving(folder: Path) -> Iterator[ServedRow]:
 
 def _told(row: Any, users: int, groups: int) -> tuple[Stated, str]:
     """What the servers of InferenceX were told, by the lengths of its requests."""
-    if (str(row.model_path), _text(row.backend_version)) in PADDED and users > 1:
-        return Stated(max_num_seqs=users - 1), ""
     if not {int(row.isl), int(row.osl)} <= RANGE_RATIO:
         return Stated(), ""
     return together(
