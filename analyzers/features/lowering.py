@@ -275,12 +275,9 @@ def _experts(problem: Experts, bound: KernelBound, env: Mapping[str, int]) -> Lo
     }
     if min(counted.values()) < 1:
         return None
-    parameters = counted | {
-        "matrices": float(problem.matrices),
-        "weight_bits": float(problem.weight_bits),
-        "scale_block": float(problem.scale_block),
-        "skew": problem.skew,
-    }
+    held = ("matrices", "weight_bits", "scale_block", "skew")
+    parameters = counted | {name: float(getattr(problem, name)) for name in held}
+    parameters["alone"] = float(problem.is_alone and not problem.skew)
     return Lowered("experts", TWIN.get(bound.dtype.code, bound.dtype.code), parameters)
 
 

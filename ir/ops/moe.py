@@ -16,6 +16,8 @@ from ..types import DType
 from .epilogue import activation_cost
 from .window import product
 
+NARROW = "wfp4afp8"
+"""Type of quantisation of 4-bit floats whose activations are 8-bit ones."""
 ROUTING_ALU = 4
 """Comparison for the choice, maximum, subtraction and sum of the softmax over experts."""
 
@@ -135,8 +137,9 @@ class QMoE(MoE):
     """Mixture of experts with weights of 2, 4 or 8 bits.
 
     Shapes:  as MoE; the last axis of a weight is packed into bytes.
-    Work:    mac as MoE, in the element type of the input; unpacking a weight (zero point and
-             scale) is left out: it happens on touched experts only, whose number is not known.
+    Work:    mac as MoE, in the element type of the input, in 8-bit floats where ``quant_type`` says
+             that activations have these; unpacking a weight (zero point and scale) is left out: it
+             happens on touched experts only, whose number is not known.
     Traffic: as MoE, weights in their packed size, scales and zero points of touched experts.
     Source:  ONNX Runtime ContribOperators, QMoE.
     """
@@ -161,6 +164,9 @@ class QMoE(MoE):
     fc3_expert_weight_bits: Positive | None = None
     quant_type: str = "int"
     weights_prepacked: int = -1
+
+    def mac_dtype(self, ins: Inputs) -> DType | None:
+        return DType.F8E4M3FN if self.quant_type == NARROW else super().mac_dtype(ins)
 
     def packing(self) -> tuple[int, int]:
         return self.expert_weight_bits, self.block_size

@@ -69,6 +69,8 @@ class EngineKind:
         attends_jointly: whether prompts and decodes of a step attend in one kernel.
         adapters: what it calls the number of adapters that a batch may have; "" where it serves no
             more than one at once.
+        is_ahead: whether it schedules a step while the one before it runs.
+        looks_every: steps of decoding after which it looks for requests again, while it is busy.
     """
 
     batching: Batching
@@ -79,6 +81,8 @@ class EngineKind:
     source: str
     attends_jointly: bool = False
     adapters: str = ""
+    is_ahead: bool = False
+    looks_every: int = 1
 
 
 class Steps(Enum):

@@ -19,8 +19,10 @@ TABLE = replace(
         1024,
         0.88,
         True,
-        "SGLang 0.5, ServerArgs: chunked_prefill_size and mem_fraction_static of large GPUs",
+        "SGLang 0.5, ServerArgs: chunked_prefill_size and mem_fraction_static of large GPUs, "
+        "overlap schedule",
         adapters="max_loras_per_batch",
+        is_ahead=True,
     ),
     source="SGLang, sgl-kernel/csrc/elementwise: fused_add_rmsnorm, silu_and_mul; "
     "per_token_quant_fp8 is a kernel of its own; CUDA graphs of decoding steps",

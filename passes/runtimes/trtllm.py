@@ -28,8 +28,10 @@ TABLE = replace(
         2048,
         0.9,
         True,
-        "TensorRT-LLM 1.0, LlmArgs: max_num_tokens, max_batch_size, GUARANTEED_NO_EVICT",
+        "TensorRT-LLM 1.0, LlmArgs: max_num_tokens, max_batch_size, GUARANTEED_NO_EVICT, "
+        "overlap scheduler",
         adapters="max_loras",
+        is_ahead=True,
     ),
     source="TensorRT-LLM, cpp/tensorrt_llm/kernels: customAllReduceKernels (all-reduce, residual, "
     "RMS norm and quantisation as one), fusedQKNormRopeKernel; CUDA graphs of decoding steps",

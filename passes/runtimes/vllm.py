@@ -23,9 +23,10 @@ TABLE = Runtime(
         0.9,
         False,
         "vLLM 0.19, EngineArgs: OpenAI server on a GPU of 70 GiB and more; flash_attn.py: one call "
-        "of flash_attn_varlen_func for all tokens of a step",
+        "of flash_attn_varlen_func for all tokens of a step; async_scheduling",
         attends_jointly=True,
         adapters="max_loras",
+        is_ahead=True,
     ),
     trains=False,
     source="vLLM, csrc/layernorm_kernels.cu and activation_kernels.cu: fused_add_rms_norm, "

@@ -127,13 +127,6 @@ class Engine:
         )
 
     @property
-    def launches(self) -> int:
-        """Kernels of a step with prompts, through all stages, and of the tower before them."""
-        tower = len(self.cost.tower.program.whole) if isinstance(self.cost, ImagedCost) else 0
-        stages = self.cost.stages
-        return tower + sum([n * sum(stage.passes.prefill.counts) for stage, n in stages])
-
-    @property
     def ranks(self) -> int:
         """GPUs of the engine."""
         return self.parallel.ranks
@@ -160,4 +153,5 @@ class Engine:
         return Limits(
             seqs, self.kind.token_budget, tokens, self.kind.batching, self.kind.reserves_output,
             tokens_per_step=self.speculation.tokens_per_step, drafted=self.speculation.tokens,
+            is_ahead=self.kind.is_ahead, looks_every=self.kind.looks_every,
         )  # fmt: skip

@@ -34,9 +34,8 @@ class HostLaw:
         sequence_s: for each sequence of a step.
         few_s: further, for each of the first `FEW` sequences.
         request_s: of a request before its first step: server, tokens, connection.
-        launch_s: of a request, for each kernel of a step with prompts, which hosts launch one by
-            one: engines record steps of decoding alone.
-        queue: factor of the time to the first token that the scheduler gives.
+        launch_s: of a step with prompts, for each of its kernels, which hosts launch one by one
+            while others run: engines record steps of decoding alone.
         power: factor of the kernels' energy.
         waiting: power of a board that waits for its host, over that of an idle one.
         ttft_low: measured over predicted time to the first token, 5 % of rows left out.
@@ -57,7 +56,6 @@ class HostLaw:
     few_s: float = 0.0
     request_s: float = 0.0
     launch_s: float = 0.0
-    queue: float = 1.0
     power: float = 1.0
     waiting: float = 1.0
     ttft_low: float = 0.5
@@ -67,10 +65,6 @@ class HostLaw:
     rows: int = 0
     models: tuple[str, ...] = ()
     source: str = ""
-
-    def waits_s(self, launches: int) -> float:
-        """What a request waits for beside the steps of the engine."""
-        return self.request_s + self.launch_s * launches
 
     def device(self, kernels: float, exchanges: float, *, has_prompts: bool) -> float:
         """An amount of a step's kernels and exchanges, as long as they take in a long run."""

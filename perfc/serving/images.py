@@ -151,6 +151,11 @@ class ImagedCost(StepCost):
         more = self.tower.at(quantity, images)
         return Parts(found.kernels + more.kernels, found.exchanges + more.exchanges)
 
+    def launches(self, chunks: Sequence[Chunk]) -> int:
+        """Those of the tower, too, where a prompt begins."""
+        begins = any(c.context == 0 for c in chunks)
+        return super().launches(chunks) + len(self.tower.program.whole) * begins
+
     def demand(self, tokens: int, budget: int, sequences: int) -> Demand:
         """Memory of the rank that holds the most, the tower on it."""
         own = self.language.demand(tokens, budget, sequences)

@@ -115,10 +115,13 @@ def _step(
     each = {q: engine.cost.parts(q, chunks, decodes, context) for q in QUANTITIES}
     sums = {q: p.kernels + p.exchanges for q, p in each.items()}
     time_s = max(engine.cost.step_s(chunks, decodes, context), sums["floor_s"])
+    launched = engine.cost.launched(each["time_s"], chunks)
+    waiting_s = engine.law.prompts * (launched.kernels - each["time_s"].kernels)
     energy_j = sums["energy_j"] * engine.parallel.tensor
     return StepView(
         what, sum([c.tokens for c in chunks]), decodes, context, time_s,
-        engine.law.step(0.0, 0.0, len(chunks), decodes), sums["low_s"], sums["high_s"],
+        waiting_s + engine.law.step(0.0, 0.0, len(chunks), decodes), sums["low_s"],
+        sums["high_s"],
         sums["floor_s"],
         None if math.isnan(energy_j) else energy_j,
     )  # fmt: skip

@@ -27,6 +27,9 @@ class Limits:
         tokens_per_step: that a sequence writes in a step of decoding: more than one in the mean
             where drafted tokens are kept.
         drafted: tokens that a sequence has in a step beside the next one.
+        is_ahead: whether a step is scheduled while the one before it runs, so that a request which
+            comes to a busy engine is not in the next one.
+        looks_every: steps of decoding after which a busy engine looks for requests again.
     """
 
     max_num_seqs: int = 256
@@ -38,6 +41,8 @@ class Limits:
     block_tokens: int = 16
     tokens_per_step: float = 1.0
     drafted: int = 0
+    is_ahead: bool = False
+    looks_every: int = 1
 
 
 @mutable
@@ -84,6 +89,8 @@ class Scheduler:
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
         self.waiting: deque[Sequence] = deque()
+        self.unseen: list[Sequence] = []
+        self.since_look = 0
         self.prefilling: list[Sequence] = []
         self.decoding: dict[int, Sequence] = {}
         self.ends: list[tuple[int, int]] = []
@@ -109,9 +116,27 @@ class Scheduler:
     def add(self, index: int, request: Request) -> None:
         """A request arrives."""
         todo = request.input_tokens - request.cached_tokens
-        self.waiting.append(
-            Sequence(index, request, todo, request.cached_tokens, request.output_tokens)
-        )
+        come = Sequence(index, request, todo, request.cached_tokens, request.output_tokens)
+        is_late = self.running and (self.limits.is_ahead or self.limits.looks_every > 1)
+        (self.unseen if is_late else self.waiting).append(come)
+
+    @property
+    def steps_until_look(self) -> int:
+        """Steps of decoding that run before requests which came meanwhile are looked at."""
+        return max(1, self.limits.looks_every - self.since_look)
+
+    def look(self, steps: int, *, has_prompts: bool) -> None:
+        """Steps were scheduled; what came before them may be in the next one.
+
+        Args:
+            steps: how many.
+            has_prompts: whether they have some: an engine looks after each of these.
+        """
+        self.since_look += steps
+        if has_prompts or self.since_look >= self.limits.looks_every or not self.running:
+            self.waiting.extend(self.unseen)
+            self.unseen.clear()
+            self.since_look = 0
 
     def admits(self) -> bool:
         """Whether the first request that waits could start now."""

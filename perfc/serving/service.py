@@ -285,15 +285,8 @@ def report_of(
 
 def waited(run: Run, engine: Engine) -> Run:
     """The run as users saw it: the server in front of the engine takes its part of each wait."""
-    queue, own_s = engine.law.queue, engine.law.waits_s(engine.launches)
-    served = [
-        replace(
-            s,
-            first_s=s.arrival_s + own_s + queue * s.ttft_s,
-            last_s=s.last_s + own_s + (queue - 1) * s.ttft_s,
-        )
-        for s in run.served
-    ]
+    own_s = engine.law.request_s
+    served = [replace(s, first_s=s.first_s + own_s, last_s=s.last_s + own_s) for s in run.served]
     return replace(run, served=tuple(served))
 
 

@@ -181,6 +181,7 @@ def simulate(workload: Workload, limits: Limits, clock: Clock) -> Run:
             feed.served[sequence.index].wrote_first(now_s, len(strides))
         for sequence in (*ended, *over):
             feed.served[sequence.index].wrote_last(now_s, len(strides))
+        scheduler.look(stride.steps, has_prompts=bool(stride.chunks))
         feed.allowed += (len(ended) + len(over)) if feed.is_closed else 0
         feed.due(now_s, len(strides), scheduler)
     return Run(tuple(feed.served), tuple(strides), now_s, scheduler.preempted)
@@ -202,6 +203,8 @@ def _next(scheduler: Scheduler, clock: Clock, until_s: float) -> Stride:
     context = scheduler.context_sum / decodes if decodes else 0.0
     each = scheduler.limits.tokens_per_step
     steps = 1 if chunks else min(math.ceil(scheduler.decodes_until() / each), FINEST)
+    if scheduler.unseen:
+        steps = min(steps, scheduler.steps_until_look)
     context += (steps * each - 1) / 2
     step_s = clock.step_s(chunks, decodes, context)
     if steps > 1 and until_s < steps * step_s:

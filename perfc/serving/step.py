@@ -293,13 +293,27 @@ class StepCost:
 
     def step_s(self, chunks: Sequence[Chunk], decodes: int, context: float) -> float:
         """As `Clock` asks."""
-        parts = self.parts("time_s", chunks, decodes, context)
+        parts = self.launched(self.parts("time_s", chunks, decodes, context), chunks)
         step_s = self.law.step(parts.kernels, parts.exchanges, len(chunks), decodes)
         if step_s >= parts.kernels + parts.exchanges:
             return step_s
         # a factor below 1 speaks of kernels that are slower than they can be
         floor = self.parts("floor_s", chunks, decodes, context)
         return max(step_s, floor.kernels + floor.exchanges)
+
+    @cached_property
+    def prompt_kernels(self) -> int:
+        """Of a step with prompts, through all stages."""
+        return sum([n * sum(stage.passes.prefill.counts) for stage, n in self.stages])
+
+    def launches(self, chunks: Sequence[Chunk]) -> int:
+        """Kernels of a step that the host launches one by one: steps of decoding are recorded."""
+        return self.prompt_kernels if chunks else 0
+
+    def launched(self, parts: Parts, chunks: Sequence[Chunk]) -> Parts:
+        """Times of a step: it takes no less than the host needs to launch its kernels."""
+        host_s = self.law.launch_s * self.launches(chunks)
+        return Parts(max(parts.kernels, host_s - parts.exchanges), parts.exchanges)
 
     def parts(self, quantity: str, chunks: Sequence[Chunk], decodes: int, context: float) -> Parts:
         """One of ``QUANTITIES`` of a step through all stages, without the engine's host."""

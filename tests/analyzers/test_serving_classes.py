@@ -72,6 +72,31 @@ def test_skew_leaves_experts_idle_and_makes_a_rank_busier() -> None:
     assert counts.max() <= 2
 
 
+@pytest.mark.parametrize("tokens", [1, 4, 16, 64, 1024])
+def test_tokens_that_choose_alone_leave_experts_idle_as_often_as_drawn_ones(tokens: int) -> None:
+    alone = work(columns("experts", MOE, tokens=tokens, alone=1), "bf16", H100)
+    assert alone.touched == pytest.approx(max(128 * (1 - (1 - 8 / 128) ** tokens), 1))
+    assert alone.load == pytest.approx(tokens * 8), "one rank has all pairs"
+    even = work(columns("experts", MOE, tokens=tokens), "bf16", H100)
+    assert alone.touched <= even.touched + 1e-9
+    draw = np.random.default_rng(tokens)
+    drawn = np.array([
+        np.bincount(
+            np.concatenate([draw.choice(128, 8, replace=False) for _ in range(tokens)]),
+            minlength=128,
+        )
+        for _ in range(20)
+    ])  # fmt: skip
+    assert alone.touched == pytest.approx((drawn > 0).sum(axis=1).mean(), rel=0.05)
+    for unit, tiles in zip(UNITS, alone.tiles, strict=True):
+        assert tiles == pytest.approx(np.ceil(drawn / unit).sum(axis=1).mean(), rel=0.15)
+
+
+def test_the_busiest_of_several_ranks_has_more_of_what_is_chosen_alone() -> None:
+    ranks = work(columns("experts", MOE, tokens=64, ranks=8, alone=1), "bf16", H100)
+    assert 64 * 8 / 8 < ranks.load < 1.5 * 64 * 8 / 8
+
+
 def test_a_floor_of_experts_counts_one_token_and_the_mean_rank() -> None:
     kind = class_of("experts")
     amounts = kind.amounts(columns("experts", MOE), "bf16")

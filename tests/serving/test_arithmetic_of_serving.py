@@ -406,10 +406,9 @@ def test_throughput_by_hand() -> None:
 
 
 def test_a_server_takes_its_part_of_each_wait() -> None:
-    law = HostLaw(request_s=0.1, queue=1.5)
-    engine: Any = SimpleNamespace(law=law, launches=0)
+    engine: Any = SimpleNamespace(law=HostLaw(request_s=0.1))
     (found,) = waited(run_of(served(1.0, 3.0, 7.0, 5)), engine).served
-    assert found.ttft_s == pytest.approx(0.1 + 1.5 * 2)
+    assert found.ttft_s == pytest.approx(0.1 + 2)
     assert found.tpot_s == pytest.approx(1.0), "tokens after the first are as before"
 
 

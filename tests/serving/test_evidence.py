@@ -16,7 +16,7 @@ from perfc.errors import PerfcError
 from perfc.frontend.config import Parallel, WeightFormat
 from perfc.passes.runtimes import Batching
 from perfc.serving.drafts import Speculation
-from perfc.serving.evidence import Quantity, ServedRow, replay, scoreboard, scores, tables
+from perfc.serving.evidence import Quantity, ServedRow, Stated, replay, scoreboard, scores, tables
 from perfc.serving.evidence.checks import Check, card_of, llama_cpp, replays
 from perfc.serving.evidence.learn import (
     is_warm,
@@ -26,7 +26,7 @@ from perfc.serving.evidence.learn import (
     of_other_hosts,
     random_fold,
 )
-from perfc.serving.evidence.replay import Sample, Unanswered, samples, spread_of
+from perfc.serving.evidence.replay import BARE, LAUNCH_S, Sample, Unanswered, samples, spread_of
 from perfc.serving.evidence.scores import Evidence, Score, law_name, scored, trained
 from perfc.serving.host import LEARNED, HostLaw, as_toml
 from perfc.serving.scheduler import Chunk, Limits
@@ -36,9 +36,6 @@ ROW = ServedRow(
     False, (), False, {Quantity.TPOT_S: 0.02},
 )  # fmt: skip
 
-LAUNCHES = 30
-"""Kernels of a step with prompts."""
-
 
 def row(**changed: Any) -> ServedRow:
     return replace(ROW, **changed)
@@ -46,7 +43,7 @@ def row(**changed: Any) -> ServedRow:
 
 def sample(value: float = 1.0, quantity: Quantity = Quantity.TPOT_S, **changed: Any) -> Sample:
     amounts = changed.pop("amounts", (1.0, 0.0, 0.0, 1.0, 0.0, 1.0, 1.0))
-    return Sample(row(**changed), quantity, amounts, value, LAUNCHES)
+    return Sample(row(**changed), quantity, amounts, value)
 
 
 class Bare:
@@ -55,7 +52,6 @@ class Bare:
     kind = SimpleNamespace(token_budget=64, batching=Batching.MIXED)
     parallel = Parallel(2)
     ranks = 2
-    launches = LAUNCHES
     speculation = Speculation()
 
     def __init__(self, tokens: int = 4000) -> None:
@@ -69,6 +65,9 @@ class Bare:
         spent = 1e-6 * sum(c.tokens for c in chunks) + 1e-3 * decodes
         watt = 300.0 if quantity == "energy_j" else 1.0
         return SimpleNamespace(kernels=spent * watt, exchanges=0.1 * spent * watt)
+
+    def launched(self, parts: Any, chunks: Sequence[Chunk]) -> Any:
+        return parts
 
 
 @pytest.fixture
@@ -98,7 +97,8 @@ def test_gpus_are_those_of_decodes_and_of_prompts() -> None:
 
 def test_a_static_batch_is_its_prompts_and_then_its_tokens(bare: list[tuple[Any, ...]]) -> None:
     (found,) = answered(row(is_static=True, measured={Quantity.TOKENS_PER_S: 50.0}))
-    assert bare == [("llama-3.1-8b", ROW.target, "bf16", "", Parallel(2, 1, 1, 1), "vllm", 0)]
+    asked = ("llama-3.1-8b", ROW.target, "bf16", "", Parallel(2, 1, 1, 1), "vllm", 0)
+    assert bare == [(*asked, Stated(), BARE)]
     amounts = dict(zip(LEARNED, found.amounts, strict=True))
     # one step of four prompts of 100 tokens, then ten steps of four sequences
     assert amounts["prompts"] == pytest.approx(4e-4)
@@ -107,7 +107,6 @@ def test_a_static_batch_is_its_prompts_and_then_its_tokens(bare: list[tuple[Any,
     assert amounts["step_s"] == pytest.approx(11)
     assert amounts["prompt_s"] == pytest.approx(4)
     assert amounts["sequence_s"] == amounts["few_s"] == pytest.approx(4 + 40)
-    assert found.launches == LAUNCHES
     assert found.value == pytest.approx(4 * 11 / 50)
     (first,) = answered(row(is_static=True, measured={Quantity.TTFT_S: 0.5}))
     assert first.value == 0.5
@@ -257,7 +256,7 @@ def test_experts_in_four_bits_leave_the_rest_as_it_was() -> None:
     assert (experts.weights, experts.experts) == (WeightFormat.HALF, WeightFormat.NVFP4)
     plain = replay.engine_of("llama-3.1-8b", ROW.target, "nvfp4", "", Parallel(), "vllm")
     assert plain.precision.weights is WeightFormat.NVFP4
-    assert plain.law == HostLaw(), "its host takes nothing"
+    assert plain.law == HostLaw(launch_s=LAUNCH_S), "its host takes nothing but launches"
 
 
 def test_lengths_vary_where_the_publisher_drew_them() -> None:
@@ -548,9 +547,9 @@ def test_energy_is_of_kernels_and_of_boards_that_wait(monkeypatch: pytest.Monkey
 
 
 def test_prefixes_that_engines_seem_to_know_teach_nothing() -> None:
-    assert is_warm(sample(version="0.12.0"))
-    assert not is_warm(sample(version="0.11.0"))
-    assert not is_warm(sample(runtime="trtllm", version="0.12.0"))
+    assert is_warm(row(version="0.12.0"))
+    assert not is_warm(row(version="0.11.0"))
+    assert not is_warm(row(runtime="trtllm", version="0.12.0"))
 
 
 def test_all_numbers_of_a_row_are_in_one_fold() -> None:
@@ -640,9 +639,14 @@ def test_every_kind_of_row_is_scored_apart() -> None:
     found = list(scored(Evidence((*dense, *mixed), ())))
     kinds = [(s.folds, s.rows, s.count) for s in found]
     assert kinds == [
-        ("random", "dense", 15), ("random", "experts", 10), ("model", "dense", 15),
-        ("model", "experts", 10),
-    ]  # fmt: skip
+        (folds, rows, count)
+        for folds in ("random", "model")
+        for rows, count in {
+            "dense": 15,
+            f"dense, {scores.UNKNOWN_PROMPTS}": 15,
+            "experts": 10,
+        }.items()
+    ]
     assert all(s.mean < 0.15 and s.tau > 0.8 for s in found)
     names = [[name for name, _ in scores._kinds(t)] for t in (tables.AIC, tables.TRTLLM)]
     assert names[1] == ["dense", "experts", "all"]

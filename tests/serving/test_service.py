@@ -125,7 +125,7 @@ def test_a_law_is_found_again_from_what_it_says() -> None:
                     1, 2, n, False, (), False, {Quantity.TPOT_S: 1.0},
                 )  # fmt: skip
                 value = true.step(kernels, share * kernels, 0, n)
-                samples.append(Sample(row, Quantity.TPOT_S, found, value, 300))
+                samples.append(Sample(row, Quantity.TPOT_S, found, value))
     law = fitted(samples)
     assert law.step_s == pytest.approx(true.step_s, rel=0.2)
     assert max(abs(predicted(law, s) / s.value - 1) for s in samples) < 0.05

@@ -168,3 +168,33 @@ def test_a_trace_is_served_in_the_order_of_arrival(tmp_path) -> None:  # type: i
     ]  # fmt: skip
     run = simulate(work, Limits(), Linear())
     assert not any(math.isnan(s.last_s) for s in run.served)
+
+
+def test_a_step_that_is_scheduled_already_has_no_request_that_comes_later() -> None:
+    work = Workload((Request(0.0, 10, 40), Request(0.0, 10, 5), Request(0.0, 10, 5)), 2)
+    at_once, ahead = (
+        simulate(work, Limits(is_ahead=is_ahead), Linear()) for is_ahead in (False, True)
+    )
+    # the third request comes as the second ends, and waits for one step of decoding alone
+    waits_s = ahead.served[2].ttft_s - at_once.served[2].ttft_s
+    assert waits_s == pytest.approx(1e-3 + 1e-5, rel=0.01)
+    assert ahead.served[0].ttft_s == at_once.served[0].ttft_s, "an idle engine has none"
+
+
+@pytest.mark.parametrize("every", [1, 4, 10])
+def test_an_engine_that_is_busy_looks_for_requests_now_and_then(every: int) -> None:
+    work = Workload((Request(0.0, 10, 80), *[Request(0.0, 10, 7)] * 8), 2)
+    limits = Limits(is_ahead=True, looks_every=every, batching=Batching.PROMPTS_FIRST)
+    run = simulate(work, limits, Linear())
+    alone = [s.steps for s in run.strides if s.decodes == 1]
+    assert max(alone[:-1]) <= every, "steps between the end of one user's request and the next"
+    waits_s = [s.ttft_s for s in run.served[2:]]
+    assert min(waits_s) > 1e-3 + 10e-5
+    assert max(waits_s) < (every + 2) * 1.5e-3
+    assert tokens_written(run) == 80 + 8 * 7
+
+
+def test_nothing_is_left_unseen_where_all_others_end() -> None:
+    work = Workload((Request(0.0, 10, 4), Request(0.002, 10, 4)))
+    run = simulate(work, Limits(is_ahead=True, looks_every=30), Linear())
+    assert all(math.isfinite(s.last_s) for s in run.served)

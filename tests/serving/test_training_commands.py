@@ -92,18 +92,17 @@ def test_the_scoreboard_is_written_in_every_form(
         assert "Served language models" in said
 
 
-def test_a_first_token_waits_in_a_queue_and_for_its_server() -> None:
+def test_a_first_token_waits_for_its_server() -> None:
     row = ServedRow(
         "t", "one", "m", "h100", "vllm", "", "", "", 1, 1, 1, 1, 1, 2, 3, False, (), False, {}
     )
     amounts = (0.5, 0.0, 0.0, 2.0, 0.0, 3.0, 3.0)
     law = HostLaw(
-        kernels=2.0, step_s=0.25, sequence_s=0.5, request_s=10.0, launch_s=0.1, queue=3.0
+        kernels=2.0, step_s=0.25, sequence_s=0.5, request_s=10.0
     )  # fmt: skip
     expected = {
         Quantity.TPOT_S: 3.0, Quantity.TOKENS_PER_S: 3.0,
-        # the server, forty launches and the queue
-        Quantity.TTFT_S: 10 + 40 * 0.1 + 3 * 3.0,
+        Quantity.TTFT_S: 10 + 3.0,
     }  # fmt: skip
-    found = {q: predicted(law, Sample(row, q, amounts, 1.0, 40)) for q in expected}
+    found = {q: predicted(law, Sample(row, q, amounts, 1.0)) for q in expected}
     assert found == pytest.approx(expected)

@@ -46,7 +46,7 @@ STEP = (0.5, 0.25, 0.125, 2.0, 1.0, 8.0, 8.0)
 
 
 def sample(quantity: Quantity, value: float = 1.0, amounts: tuple[float, ...] = STEP) -> Sample:
-    return Sample(SERVED, quantity, amounts, value, 0)
+    return Sample(SERVED, quantity, amounts, value)
 
 
 def named(row: TreeRow) -> dict[str, float]:
@@ -148,8 +148,8 @@ def test_rows_without_a_configuration_are_left_out_and_those_without_steps_are_k
 
 def energetic(kernels_j: float, kernels_s: float, token_s: float, value: float) -> TreeRow:
     served = replace(SERVED, source=ML_ENERGY, measured={Quantity.TOKENS_PER_S: 1 / token_s})
-    timed = Sample(served, Quantity.TOKENS_PER_S, (token_s, *(0.0,) * 6), token_s, 0)
-    drawn = Sample(served, Quantity.ENERGY_J, (kernels_j, 0.0, 0.0, kernels_s, 0.0, 0.0), value, 0)
+    timed = Sample(served, Quantity.TOKENS_PER_S, (token_s, *(0.0,) * 6), token_s)
+    drawn = Sample(served, Quantity.ENERGY_J, (kernels_j, 0.0, 0.0, kernels_s, 0.0, 0.0), value)
     return TreeRow(
         ML_ENERGY, served.model, served.target, Target.ENERGY, value, features_of(served), served,
         ((1.0, drawn), (1.0, timed)),

@@ -56,7 +56,7 @@ def row(model: str, users: int, target: str = "h100", isl: int = 128) -> TreeRow
         "bf16", "", 1, 1, 1, 1, isl, 64, users, False, (), False,
         {Quantity.TOKENS_PER_S: users / time_s},
     )  # fmt: skip
-    sample = Sample(served, Quantity.TOKENS_PER_S, counted, time_s, 0)
+    sample = Sample(served, Quantity.TOKENS_PER_S, counted, time_s)
     return TreeRow(
         served.source, model, served.target, Target.THROUGHPUT, users / time_s,
         features_of(served), served, ((1.0, sample),), float(users),

@@ -11,13 +11,14 @@ from perfc.frontend.config import Parallel, precision_of, read_config
 from perfc.machine import load_machine
 from perfc.serving.arrivals import closed_loop
 from perfc.serving.engine import Engine
-from perfc.serving.evidence import Quantity, ServedRow
-from perfc.serving.evidence.learn import fitted, predicted
+from perfc.serving.evidence import Quantity, ServedRow, Stated
+from perfc.serving.evidence.learn import USUAL_REQUEST_S, fitted, predicted
 from perfc.serving.evidence.replay import Sample
-from perfc.serving.evidence.settings import FILE, apart
+from perfc.serving.evidence.settings import FILE, apart, together
 from perfc.serving.host import HostLaw, amounts
 from perfc.serving.load import Load
 from perfc.serving.power import run_energy_j
+from perfc.serving.scheduler import Chunk
 from perfc.serving.service import waited
 from perfc.serving.simulate import simulate
 
@@ -31,14 +32,23 @@ def engine() -> Engine:
     )  # fmt: skip
 
 
-def test_launches_of_a_prompt_delay_the_first_token_alone(engine: Engine) -> None:
-    slow = replace(engine, law=HostLaw(request_s=0.01, launch_s=1e-4))
+def test_a_server_delays_the_first_token_alone(engine: Engine) -> None:
+    slow = replace(engine, law=HostLaw(request_s=0.01))
     run = simulate(closed_loop(2, 256, 16, count=4), engine.limits(256, 16), engine.cost)
-    assert engine.launches == 16 * 9 + 4, "nine of each layer, four of both ends"
     for before, after in zip(run.served, waited(run, slow).served, strict=True):
-        own_s = 0.01 + 1e-4 * engine.launches
-        assert after.ttft_s == pytest.approx(before.ttft_s + own_s)
+        assert after.ttft_s == pytest.approx(before.ttft_s + 0.01)
         assert after.tpot_s == pytest.approx(before.tpot_s)
+
+
+def test_a_step_with_prompts_takes_what_its_host_needs_to_launch_it(engine: Engine) -> None:
+    slow = replace(engine, law=HostLaw(launch_s=1e-4)).cost
+    prompt, step = (Chunk(64, 0),), 1e-4 * (16 * 9 + 4)
+    assert slow.launches(prompt) == 16 * 9 + 4, "nine of each layer, four of both ends"
+    assert engine.cost.step_s(prompt, 0, 0.0) < step
+    assert slow.step_s(prompt, 0, 0.0) == pytest.approx(step)
+    assert slow.step_s((), 4, 64.0) == engine.cost.step_s((), 4, 64.0), "recorded"
+    long = (Chunk(8192, 0),)
+    assert slow.step_s(long, 0, 0.0) == engine.cost.step_s(long, 0, 0.0), "launched meanwhile"
 
 
 def test_energy_of_prompts_takes_the_factor_of_prompts(engine: Engine) -> None:
@@ -52,23 +62,28 @@ def test_energy_of_prompts_takes_the_factor_of_prompts(engine: Engine) -> None:
     assert joules(kernels=0.5) == pytest.approx(joules())
 
 
-def test_launches_are_told_from_requests_by_models_of_unlike_sizes() -> None:
-    true = HostLaw(request_s=0.02, launch_s=6e-5)
-    samples: list[Sample] = []
-    for launches in (300, 900, 1500):
-        for kernels_s in (0.02, 0.05, 0.2):
-            row = ServedRow(
-                "t", f"{launches} {kernels_s}", "m", "h100", "vllm", "", "", "", 1, 1, 1, 1, 1, 2,
-                1, False, (), False, {},
-            )  # fmt: skip
-            first, step = amounts(kernels_s, 0.0, 1, 0), amounts(kernels_s / 10, 0.0, 0, 1)
-            samples += [
-                Sample(row, Quantity.TTFT_S, first, true.waits_s(launches) + kernels_s, launches),
-                Sample(row, Quantity.TPOT_S, step, kernels_s / 10, launches),
-            ]
-    law = fitted(samples)
-    assert law.launch_s == pytest.approx(true.launch_s)
-    assert max(abs(predicted(law, s) / s.value - 1) for s in samples) < 0.1
+def waiting(count: int) -> list[Sample]:
+    """Rows of a server that takes 100 ms of its own."""
+    found: list[Sample] = []
+    for i in range(count):
+        kernels_s = 0.02 * (1 + i % 10)
+        row = ServedRow(
+            "t", str(i), "m", "h100", "vllm", "", "", "", 1, 1, 1, 1, 1, 2, 1, False, (), False, {}
+        )
+        first, step = amounts(kernels_s, 0.0, 1, 0), amounts(kernels_s / 10, 0.0, 0, 1)
+        found += [
+            Sample(row, Quantity.TTFT_S, first, 0.1 + kernels_s),
+            Sample(row, Quantity.TPOT_S, step, kernels_s / 10),
+        ]
+    return found
+
+
+def test_few_rows_say_little_of_a_server_and_many_do() -> None:
+    usual = HostLaw(request_s=USUAL_REQUEST_S)
+    few, many = fitted(waiting(10), usual), fitted(waiting(2000), usual)
+    assert few.request_s == USUAL_REQUEST_S
+    assert many.request_s == fitted(waiting(2000)).request_s == 0.1
+    assert max(abs(predicted(many, s) / s.value - 1) for s in waiting(20)) < 0.1
 
 
 def test_users_of_an_engine_that_computes_prompts_first_are_not_in_step() -> None:
@@ -102,3 +117,19 @@ def test_every_setting_is_one() -> None:
             assert expert in (1, ranks)
             assert isinstance(is_own, bool)
             assert 0 <= drafted <= 3
+
+
+def test_servers_are_told_what_their_publisher_says() -> None:
+    fp8 = together("deepseek-ai/DeepSeek-R1", "sglang", "b200_sxm", "fp8", 8192, 4, 1)
+    assert fp8 == (Stated(32768, 0, 10), "f8e4m3")
+    many = together("deepseek-ai/DeepSeek-R1", "sglang", "b200_sxm", "fp8", 8192, 16, 1)
+    assert many[0].looks_every == 30
+    own = together("deepseek-ai/DeepSeek-R1", "sglang", "b200_sxm", "fp4", 8192, 16, 8)
+    assert own[0].looks_every == 0, "ranks with sequences of their own look each step"
+    whole = together("deepseek-ai/DeepSeek-R1", "trtllm", "h200_sxm", "fp8", 8192, 64, 1)
+    assert whole[0].token_budget == 8320
+    short = together("deepseek-ai/DeepSeek-R1", "trtllm", "h200_sxm", "fp8", 1024, 64, 1)
+    assert short[0].token_budget == 8192
+    few = together("openai/gpt-oss-120b", "vllm", "h100_sxm", "fp4", 1024, 32, 1)
+    assert few == (Stated(8192, 32, 0), "")
+    assert together("Qwen/Qwen3-8B", "vllm", "h100_sxm", "fp8", 1024, 32, 1) == (Stated(), "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import IntEnum
+from statistics import NormalDist
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 NODES = 24
 """Quantiles of the tokens of an expert that stand for all experts."""
+DEVIATES = np.array([NormalDist().inv_cdf((i + 0.5) / NODES) for i in range(NODES)])
+"""Normal deviates at them."""
 UNITS = (8, 16, 64, 128)
 """Tokens of one tile of a product."""
 LAUNCHES = 4
@@ -54,7 +57,9 @@ class Experts(KernelClass):
 
     ``hidden`` is the extent of a token, ``inner`` that inside an expert on this machine.
     ``matrices`` is 3 with a gate, else 2. ``skew`` is the exponent of the power law by which tokens
-    choose, 0 where every expert gets as many; with one the rank timed is the busiest.
+    choose, 0 where every expert gets as many; with one the rank timed is the busiest. ``alone`` is
+    1 where each token chooses by itself at even odds, as routers do on requests that have nothing
+    to do with each other; no row was drawn so.
     ``weight_bits`` and ``scale_block`` are those of ``matmul``; ``kernel`` is an `ExpertsKernel`.
 
     Leaves out: the router's product, experts that all tokens share, and exchange between ranks.
@@ -64,6 +69,7 @@ class Experts(KernelClass):
     parameters: ClassVar[tuple[str, ...]] = ("tokens", "hidden", "inner", "chosen", "experts")
     optional: ClassVar[Mapping[str, float]] = {
         "ranks": 1, "matrices": 3, "weight_bits": 0, "scale_block": 0, "skew": 0, "kernel": 0,
+        "alone": 0,
     }  # fmt: skip
     by_framework: ClassVar[tuple[str, ...]] = ("kernel",)
     chosen_by: ClassVar[tuple[str, ...]] = ("weight_bits", "scale_block", "matrices")
@@ -196,7 +202,7 @@ def work(rows: Columns, dtype: str, sheet: Sheet) -> Work:
     counts = tokens_of_experts(rows)
     local = rows["experts"] / rows["ranks"]
     is_touched = np.minimum(counts, 1.0)
-    touched = np.maximum(local * is_touched.mean(axis=0), np.minimum(1.0, local))
+    touched = np.maximum(local * touched_share(rows, is_touched), np.minimum(1.0, local))
     load = local * counts.mean(axis=0)
     tiles = tuple(
         np.maximum(local * (is_touched * np.ceil(np.maximum(counts, 1) / unit)).mean(0), touched)
@@ -212,6 +218,14 @@ def work(rows: Columns, dtype: str, sheet: Sheet) -> Work:
     return Work(
         touched, load, tiles, nbytes, nbytes / sheet.device_bytes_per_s, compute_s, moved / rate
     )
+
+
+def touched_share(rows: Columns, is_touched: Array) -> Array:
+    """Share of the experts of a rank that have a token: exact where each token chooses alone."""
+    odds = np.minimum(rows["chosen"] / rows["experts"], 1 - 1e-12)
+    alone = -np.expm1(rows["tokens"] * np.log1p(-odds))
+    share: Array = np.where(rows["alone"] > 0, alone, is_touched.mean(axis=0))
+    return share
 
 
 def tokens_of_experts(rows: Columns) -> Array:
@@ -239,4 +253,21 @@ def tokens_of_experts(rows: Columns) -> Array:
     busiest = np.clip(busiest, 1.0, np.maximum(most_pairs / even, 1.0))
     skewed = np.minimum(even * share * busiest, rows["tokens"])
     spread_tokens: Array = np.where(rows["skew"] > 0, skewed, np.broadcast_to(even, share.shape))
+    if (rows["alone"] > 0).any():
+        spread_tokens = np.where(rows["alone"] > 0, drawn_alone(rows, even), spread_tokens)
     return spread_tokens
+
+
+def drawn_alone(rows: Columns, even: Array) -> Array:
+    """Tokens of an expert at the same quantiles where each token chooses by itself, at even odds.
+
+    Experts then have binomial numbers, taken as normal ones that are no less than nothing and have
+    their mean. Of several ranks the busiest has what the largest of so many is expected to have.
+    """
+    deviation = np.sqrt(even * np.maximum(1 - rows["chosen"] / rows["experts"], 0.0))
+    counts = np.clip(even + deviation * DEVIATES[:, None], 0.0, rows["tokens"])
+    local = np.maximum(rows["experts"] / rows["ranks"], 1.0)
+    ranks = np.maximum(rows["ranks"], 1.0)
+    busiest = 1 + np.sqrt(2 * np.log(ranks) / local) * deviation / even
+    found: Array = counts / counts.mean(axis=0) * even * busiest
+    return found

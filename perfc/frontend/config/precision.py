@@ -26,6 +26,8 @@ class WeightFormat(Enum):
     """4-bit floats with a scale for 16 of them; activations are quantised too."""
     MXFP4 = "mxfp4"
     """4-bit floats with a scale for 32 of them, widened to 16 bits."""
+    MXFP4_F8 = "mxfp4-f8"
+    """The same, but experts multiply in 8-bit floats: their activations are quantised by 32."""
 
     __hash__ = object.__hash__
 
@@ -48,10 +50,11 @@ class WeightFormat(Enum):
 _BITS = {
     WeightFormat.HALF: 16, WeightFormat.F8: 8, WeightFormat.F8_BLOCK: 8, WeightFormat.I8: 8,
     WeightFormat.I4: 4, WeightFormat.NVFP4: 4, WeightFormat.MXFP4: 4,
+    WeightFormat.MXFP4_F8: 4,
 }  # fmt: skip
 _BLOCKS = {
     WeightFormat.F8_BLOCK: 128, WeightFormat.I4: 128, WeightFormat.NVFP4: 16,
-    WeightFormat.MXFP4: 32,
+    WeightFormat.MXFP4: 32, WeightFormat.MXFP4_F8: 32,
 }  # fmt: skip
 _MULTIPLIED = {
     WeightFormat.F8: DType.F8E4M3FN, WeightFormat.F8_BLOCK: DType.F8E4M3FN,
@@ -136,12 +139,13 @@ def precision_of(stored: str, quantization: str, weights: str = "", cache: str =
         half = HALVES[plain]
     stated = plain or _PUBLISHED.get(quantization.lower(), "")
     cached = dtype_named(cache) if cache else None
-    if not weights and quantization.lower() == "mxfp4":
+    if quantization.lower() == "mxfp4" and plain in ("", *_OF_EXPERTS):
         # gpt-oss: only experts are stored in four bits
-        return Precision(WeightFormat.HALF, half, cached, WeightFormat.MXFP4)
+        return Precision(WeightFormat.HALF, half, cached, WeightFormat(plain or "mxfp4"))
     return Precision(weight_format(stated or "half"), half, cached)
 
 
+_OF_EXPERTS = frozenset({WeightFormat.MXFP4.value, WeightFormat.MXFP4_F8.value})
 _PUBLISHED = {
     "fp8": "f8-block", "awq": "i4", "gptq": "i4", "compressed-tensors": "", "modelopt": "",
     "bitsandbytes": "",

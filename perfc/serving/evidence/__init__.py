@@ -7,7 +7,7 @@ from enum import Enum
 
 from perfc.ir.record import record
 
-__all__ = ["Quantity", "ServedRow"]
+__all__ = ["Quantity", "ServedRow", "Stated"]
 
 
 class Quantity(Enum):
@@ -20,6 +20,21 @@ class Quantity(Enum):
     MEMORY_BYTES = "most memory of all GPUs"
 
     __hash__ = object.__hash__
+
+
+@record
+class Stated:
+    """What the publisher of a run told its server; 0 where nothing was told.
+
+    Args:
+        token_budget: tokens of a step.
+        max_num_seqs: sequences under way.
+        looks_every: steps of decoding after which it looks for requests again.
+    """
+
+    token_budget: int = 0
+    max_num_seqs: int = 0
+    looks_every: int = 0
 
 
 @record
@@ -49,6 +64,7 @@ class ServedRow:
         measured: by quantity.
         dataset: what was asked, where it says how the run was made.
         drafted: tokens of a sequence that a step verifies beside the next one.
+        stated: what the server was told.
     """
 
     source: str
@@ -72,6 +88,7 @@ class ServedRow:
     measured: Mapping[Quantity, float]
     dataset: str = ""
     drafted: int = 0
+    stated: Stated = Stated()
 
     @property
     def gpus(self) -> int:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from perfc.measure.nnls import nnls
 
 from ..host import FACTORS, LEARNED, HostLaw
-from . import Quantity
+from . import Quantity, ServedRow
 from .replay import CONFIGS, Sample
 
 if TYPE_CHECKING:
@@ -30,10 +29,12 @@ HOST_TRUST = FACTOR_TRUST / 200
 FAR = 0.25
 """Logarithm of a ratio from which on a row counts less."""
 LEAST_ROWS = 8
-QUEUES = (0.5, 0.7, 0.85, 1.0, 1.2, 1.45, 1.75, 2.1, 2.5, 3.0)
-REQUESTS_S = (0.0, 0.01, 0.02, 0.04, 0.07, 0.1, 0.15)
-LAUNCHES_S = (0.0, 2e-5, 4e-5, 6e-5, 8e-5, 1e-4, 1.5e-4)
-"""What is tried of the three numbers of the time to the first token."""
+REQUESTS_S = (0.0, 0.01, 0.02, 0.03, 0.04, 0.05, 0.07, 0.1, 0.15)
+"""What is tried of the time of a request before its first step."""
+USUAL_REQUEST_S = 0.04
+"""Of a server, a tokenizer and a connection; assumed, where rows do not say another."""
+REQUEST_TRUST = 30.0
+"""Rows that this counts for."""
 WARM = {"vllm": "0.12."}
 """Versions whose published runs are of sweeps in which engines seem to know the prompts of earlier
 points: prompts of an 8B model pass faster than the peak rate of the machine allows."""
@@ -48,7 +49,7 @@ def fitted(samples: Sequence[Sample], base: HostLaw | None = None) -> HostLaw:
             to the first token, which are fitted last.
         base: what factors and the rest start from and are drawn to; kernels alone by default.
     """
-    cold = [s for s in samples if not is_warm(s)]
+    cold = [s for s in samples if not is_warm(s.row)]
     steps = [s for s in cold if s.quantity in IN_TIME]
     first = [s for s in cold if s.quantity is Quantity.TTFT_S]
     known = base or HostLaw()
@@ -56,13 +57,13 @@ def fitted(samples: Sequence[Sample], base: HostLaw | None = None) -> HostLaw:
         return known
     trust = HOST_TRUST if base is None else FACTOR_TRUST
     known = replace(known, **_numbers(steps or first, known, trust))
-    return replace(known, **_waits(known, first)) if first and steps else known
+    return replace(known, request_s=_request_s(known, first)) if first and steps else known
 
 
-def is_warm(sample: Sample) -> bool:
-    """Whether nothing is learned from a sample, as a prefix cache seems to be part of it."""
-    prefix = WARM.get(sample.row.runtime)
-    return bool(prefix and sample.row.version.startswith(prefix))
+def is_warm(row: ServedRow) -> bool:
+    """Whether nothing is learned from a row, as a prefix cache seems to be part of it."""
+    prefix = WARM.get(row.runtime)
+    return bool(prefix and row.version.startswith(prefix))
 
 
 def of_other_hosts(
@@ -85,7 +86,8 @@ def of_other_hosts(
     if len(rest) < LEAST_ROWS:
         return None
     law = fitted(rest)
-    return HostLaw(**{n: getattr(law, n) for n in LEARNED if n not in FACTORS})
+    host = {n: getattr(law, n) for n in LEARNED if n not in FACTORS}
+    return HostLaw(request_s=USUAL_REQUEST_S, **host)
 
 
 def is_server(name: str) -> bool:
@@ -114,20 +116,18 @@ def _numbers(samples: Sequence[Sample], start_law: HostLaw, trust: float) -> dic
     return {name: float(v) for name, v in zip(LEARNED, x, strict=True)}
 
 
-def _waits(law: HostLaw, first: Sequence[Sample]) -> dict[str, Any]:
+def _request_s(law: HostLaw, first: Sequence[Sample]) -> float:
     """What of the time to the first token is not the scheduler's: least mean of absolute logs."""
     import numpy as np
 
     bare, logs = steps_s(law, first), np.log([s.value for s in first])
-    launches = np.array([s.launches for s in first])
 
-    def error(queue: float, request_s: float, launch_s: float) -> float:
-        waits = request_s + launch_s * launches + queue * bare
-        return float(np.abs(np.log(waits) - logs).sum())
+    def error(request_s: float) -> float:
+        unusual = math.log((request_s + USUAL_REQUEST_S) / (law.request_s + USUAL_REQUEST_S))
+        own = float(np.abs(np.log(request_s + bare) - logs).sum())
+        return own + REQUEST_TRUST * abs(unusual)
 
-    tried = [(error(*t), *t) for t in product(QUEUES, REQUESTS_S, LAUNCHES_S)]
-    _, queue, request_s, launch_s = min(tried)
-    return {"queue": queue, "request_s": request_s, "launch_s": launch_s}
+    return min(REQUESTS_S, key=error)
 
 
 def steps_s(law: HostLaw, samples: Sequence[Sample]) -> Array:
@@ -146,7 +146,7 @@ def predicted(law: HostLaw, sample: Sample) -> float:
     )
     if sample.quantity is not Quantity.TTFT_S:
         return step
-    return law.waits_s(sample.launches) + law.queue * step
+    return law.request_s + step
 
 
 def of_kernels(law: HostLaw, sample: Sample) -> tuple[float, float]:

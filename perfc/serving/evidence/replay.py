@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import lru_cache
 
 from perfc.errors import PerfcError
@@ -26,16 +26,23 @@ from ..engine import Engine
 from ..host import FACTORS, LEARNED, HostLaw, amounts
 from ..metrics import middle, written
 from ..scheduler import Chunk, Limits
-from ..simulate import Run, simulate
-from . import Quantity, ServedRow
-from .settings import ACCEPTANCE
-from .tables import EXPERTS_NVFP4, ML_ENERGY
+from ..simulate import Run, Served, simulate
+from . import Quantity, ServedRow, Stated
+from .settings import ACCEPTANCE, RANGE_RATIO
+from .tables import EXPERTS_NVFP4, ML_ENERGY, TRTLLM
 
 ROUNDS, MANY = 4, 300
 """Requests of a closed loop for each of its users, one less of more users."""
+FIRST_SHARE = 0.1
+"""Of the requests of a benchmark those that all come at once at its start: InferenceX and
+aiconfigurator's own runner of genai-perf ask ten for each user."""
 STEADY_UNTIL = 0.6
 """Share of a run's time after which the last requests leave an emptier engine."""
-BARE = HostLaw()
+LAUNCH_S = 5e-5
+"""Of a host for each kernel of a step with prompts that engines in Python launch one by one. Of 0,
+50 and 80 microseconds it suits a third of the served configurations best, all models together."""
+TOLD_NOTHING = Stated()
+BARE, COMPILED = HostLaw(launch_s=LAUNCH_S), HostLaw()
 CONFIGS = {
     "meta-llama/Llama-3.1-8B": "llama-3.1-8b",
     "meta-llama/Llama-3.1-8B-Instruct": "llama-3.1-8b",
@@ -80,14 +87,12 @@ class Sample:
         quantity: that was measured.
         amounts: their product with the law's numbers is the time.
         value: the time that was measured; of a throughput, the time of its tokens.
-        launches: kernels of a step with prompts.
     """
 
     row: ServedRow
     quantity: Quantity
     amounts: tuple[float, ...]
     value: float
-    launches: int
 
 
 @record
@@ -114,6 +119,8 @@ def engine_of(
     parallel: Parallel,
     runtime: str,
     drafted: int = 0,
+    stated: Stated = TOLD_NOTHING,
+    law: HostLaw = BARE,
 ) -> Engine:
     """An engine whose host takes nothing, so that kernels alone are counted."""
     found = model_of(model)
@@ -123,9 +130,11 @@ def engine_of(
     if has_own:
         precision = replace(precision, experts=WeightFormat.NVFP4)
     drafts = Speculation(drafted, ACCEPTANCE if drafted else 0.0)
+    told = {name: value for name, value in asdict(stated).items() if value}
     return Engine.of(
-        found, load_machine(target), precision, parallel, runtime, law=BARE, speculation=drafts
-    )
+        found, load_machine(target), precision, parallel, runtime, law=law, speculation=drafts,
+        **told,
+    )  # fmt: skip
 
 
 def samples(row: ServedRow, seed_law: HostLaw = BARE) -> list[Sample] | Unanswered:
@@ -146,6 +155,8 @@ def samples(row: ServedRow, seed_law: HostLaw = BARE) -> list[Sample] | Unanswer
             Parallel(row.tensor, 1, row.expert, row.attention_data),
             row.runtime,
             row.drafted,
+            row.stated,
+            COMPILED if is_compiled(row) else BARE,
         )
         if row.prefill:
             return _apart(row, engine)
@@ -154,8 +165,14 @@ def samples(row: ServedRow, seed_law: HostLaw = BARE) -> list[Sample] | Unanswer
         return Unanswered(row, error.message)
 
 
+def is_compiled(row: ServedRow) -> bool:
+    """Whether no Python launches kernels: engines of TensorRT-LLM before it ran on PyTorch."""
+    return row.source == TRTLLM and row.version.removeprefix("post-").lstrip("v")[:2] == "0."
+
+
 def _amounts(engine: Engine, chunks: Sequence[Chunk], decodes: int, context: float) -> list[float]:
     parts = engine.cost.parts("time_s", chunks, decodes, context)
+    parts = engine.cost.launched(parts, chunks)
     return list(amounts(parts.kernels, parts.exchanges, len(chunks), decodes))
 
 
@@ -165,13 +182,13 @@ def _static(row: ServedRow, engine: Engine) -> list[Sample]:
     total = _amounts(engine, [Chunk(row.isl, 0)] * batch, 0, 0.0)
     if Quantity.TTFT_S in row.measured:
         value = row.measured[Quantity.TTFT_S]
-        return [Sample(row, Quantity.TTFT_S, tuple(total), value, engine.launches)]
+        return [Sample(row, Quantity.TTFT_S, tuple(total), value)]
     for i in range(points):
         context = row.isl + (row.osl - 1) * (i + 0.5) / points
         step = _amounts(engine, (), batch, context)
         total = [t + s * (row.osl - 1) / points for t, s in zip(total, step, strict=True)]
     value = batch * row.osl / row.measured[Quantity.TOKENS_PER_S]
-    return [Sample(row, Quantity.TOKENS_PER_S, tuple(total), value, engine.launches)]
+    return [Sample(row, Quantity.TOKENS_PER_S, tuple(total), value)]
 
 
 BUSIEST = 0.95
@@ -203,7 +220,7 @@ def _apart(row: ServedRow, engine: Engine) -> list[Sample]:
         waits = max(waits, row.concurrency / workers - row.osl * token_s / prompt_s)
     first = tuple([waits * a for a in prompt])
     found = {Quantity.TTFT_S: first, Quantity.TPOT_S: tuple(token)}
-    return [Sample(row, q, found[q], v, asked.launches) for q, v in row.measured.items()]
+    return [Sample(row, q, found[q], v) for q, v in row.measured.items()]
 
 
 EVEN = frozenset({1, 2, 4, 8, 16, 32, 64})
@@ -228,7 +245,7 @@ def _served(row: ServedRow, engine: Engine) -> list[Sample]:
         amount = counted[quantity]
         if quantity is Quantity.TOKENS_PER_S:
             amount, value = amount[1:], amount[0] * share / value
-        found.append(Sample(row, quantity, amount, value, engine.launches))
+        found.append(Sample(row, quantity, amount, value))
     return found
 
 
@@ -250,10 +267,12 @@ def _loop(
         return {Quantity.TOKENS_PER_S: (made, *spent), Quantity.ENERGY_J: _energy(run, engine)}
     # answers that users are in the middle of at first are cut short, and all wait behind one queue
     # of prompts: benchmarks have none such
-    cut = users if is_first else 0
+    first, later = run.served[:users], run.served[users:]
+    tokens = [_mean_tpot(part, history) for part in (later if is_first else first, later)]
     return {
-        Quantity.TPOT_S: _mean_tpot(run, history, cut), Quantity.TTFT_S: _mean_ttft(run, history),
-    }  # fmt: skip
+        Quantity.TPOT_S: _joined(*tokens),
+        Quantity.TTFT_S: _joined(_mean_ttft(first, history), _mean_ttft(later, history)),
+    }
 
 
 def _energy(run: Run, engine: Engine) -> tuple[float, ...]:
@@ -276,15 +295,11 @@ def _energy(run: Run, engine: Engine) -> tuple[float, ...]:
     return tuple([engine.parallel.tensor * total / tokens for total in sums])
 
 
-RANGE_RATIO = (1024, 8192)
-"""Lengths of InferenceMAX, whose requests are drawn from 0.8 to 1 times these."""
-
-
 def spread_of(row: ServedRow) -> float:
     """Share by which the lengths of a row's requests vary downwards."""
     if row.source == ML_ENERGY:
         return 0.6
-    return 0.2 if row.isl in RANGE_RATIO and row.osl in RANGE_RATIO else 0.0
+    return 0.2 if {row.isl, row.osl} <= RANGE_RATIO else 0.0
 
 
 History = list[tuple[float, ...]]
@@ -324,19 +339,24 @@ def _mean(rows: Sequence[Sequence[float]]) -> tuple[float, ...]:
     return tuple([math.fsum(column) / len(rows) for column in zip(*rows, strict=True)])
 
 
-def _mean_tpot(run: Run, history: History, skip: int) -> tuple[float, ...]:
-    """Of all requests but the first so many; of all where there are no more."""
+def _joined(first: tuple[float, ...], later: tuple[float, ...]) -> tuple[float, ...]:
+    """The mean of a benchmark of which the first requests are a `FIRST_SHARE`."""
+    pairs = zip(first, later or first, strict=True)
+    return tuple([FIRST_SHARE * a + (1 - FIRST_SHARE) * b for a, b in pairs])
+
+
+def _mean_tpot(served: Sequence[Served], history: History) -> tuple[float, ...]:
     found = [
         [v / (s.request.output_tokens - 1) for v in _between(history, s.spans[1], s.spans[2])]
-        for s in (run.served[skip:] or run.served)
+        for s in served
         if s.request.output_tokens > 1
     ]
-    return _mean(found)
+    return _mean(found) if found else ()
 
 
-def _mean_ttft(run: Run, history: History) -> tuple[float, ...]:
-    found = [_between(history, s.spans[0], s.spans[1]) for s in run.served]
-    return _mean(found)
+def _mean_ttft(served: Sequence[Served], history: History) -> tuple[float, ...]:
+    found = [_between(history, s.spans[0], s.spans[1]) for s in served]
+    return _mean(found) if found else ()
 
 
 def _steady(run: Run, history: History) -> tuple[float, tuple[float, ...]]:

@@ -17,6 +17,7 @@ from ..host import HostLaw
 from . import Quantity, ServedRow
 from .learn import (
     fitted,
+    is_warm,
     left_out,
     model_fold,
     of_kernels,
@@ -24,22 +25,24 @@ from .learn import (
     predicted,
     random_fold,
 )
-from .replay import Sample, Unanswered, samples
+from .replay import LAUNCH_S, Sample, Unanswered, is_compiled, samples
 from .tables import AIC, ML_ENERGY, STATED, TABLES, TRTLLM, UNSTATED
 
 Say = Callable[[str], None]
 EDGES = 0.05, 0.95
 MIXTURES = ("deepseek", "gpt-oss", "moe", "mixtral", "a22b", "a3b", "llama 4", "minimax")
 """Parts of the names of models with experts."""
+UNKNOWN_PROMPTS = "prompts that no cache knew"
+"""Rows but for those of sweeps whose engines seem to know prompts beforehand."""
 EXPERTS = "experts"
 """Last word of the names of laws of models with experts."""
 BENCH, EAGER, APART = "-bench", "-eager", "-apart"
 """Ends of the names of laws: of an offline benchmark, launched kernel by kernel, prompts apart."""
 TOLD_APART = {"trtllm": "1.0."}
 """Versions that served several models, so that one of them may be left out; others go together."""
-WAITING = (1.0, 1.5, 2.0, 2.5, 3.0)
-POWER = (0.7, 0.8, 0.9, 1.0, 1.1, 1.2)
-"""What is tried of the two numbers of energy."""
+WAITING = tuple([0.5 * n for n in range(2, 15)])
+POWER = tuple([n / 10 for n in range(6, 16)])
+"""What is tried of the two numbers of energy: their best must not lie at an end."""
 
 
 @record
@@ -148,6 +151,7 @@ def trained(evidence: Evidence) -> dict[str, HostLaw]:
         law = replace(fitted(timed, others), **_bands(timed, evidence.samples))
         found[name] = replace(
             law,
+            launch_s=0.0 if is_compiled(own[0].row) else LAUNCH_S,
             rows=len({s.row.name for s in own}),
             models=tuple(sorted({model_fold(s) for s in own})),
             source=", ".join(sorted({s.row.source for s in own})),
@@ -211,7 +215,7 @@ def joules(law: HostLaw, sample: Sample, token_s: float) -> float:
 def _energy_numbers(
     law: HostLaw, energies: Sequence[Sample], own: Sequence[Sample]
 ) -> dict[str, Any]:
-    """The two numbers of energy: least mean of absolute logarithms."""
+    """The two numbers of energy, from what a law with none of them says of both parts."""
     times = _times_of_tokens(law, own)
 
     drawn = replace(law, power=1.0, waiting=0.0)
@@ -220,12 +224,22 @@ def _energy_numbers(
         (joules(drawn, s, times[s.row.name]), joules(waits, s, times[s.row.name]), s.value)
         for s in energies
     ]
+    power, waiting = energy_numbers(parts)
+    return {"power": power, "waiting": waiting}
+
+
+def energy_numbers(parts: Sequence[tuple[float, float, float]]) -> tuple[float, float]:
+    """Factors of the energy of kernels and of waiting boards: least mean of absolute logarithms.
+
+    Args:
+        parts: both energies of each row, and what was measured.
+    """
 
     def error(power: float, waiting: float) -> float:
         return math.fsum(abs(math.log((power * a + waiting * b) / v)) for a, b, v in parts)
 
     _, power, waiting = min((error(p, w), p, w) for p in POWER for w in WAITING)
-    return {"power": power, "waiting": waiting}
+    return power, waiting
 
 
 def _energies_left_out(
@@ -275,6 +289,7 @@ def _kinds(source: str) -> tuple[tuple[str, Callable[[ServedRow], bool]], ...]:
     if source == AIC:
         return (
             ("dense", lambda r: not has_experts(r)),
+            (f"dense, {UNKNOWN_PROMPTS}", lambda r: not (has_experts(r) or is_warm(r))),
             ("experts", lambda r: has_experts(r) and not r.prefill),
             ("prompts apart, workers stated", lambda r: r.dataset == STATED),
             ("prompts apart, workers not stated", lambda r: r.dataset == UNSTATED),

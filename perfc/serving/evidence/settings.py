@@ -6,10 +6,15 @@ import tomllib
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from perfc.ir.record import record
 
+from . import Stated
+
 FILE = Path(__file__).with_name("inferencex.toml")
+RANGE_RATIO = frozenset({1024, 8192})
+"""Lengths of InferenceMAX, whose requests are drawn from 0.8 to 1 times these."""
 ACCEPTANCE = 0.7
 """Probability that a drafted token is kept in the runs that draft; assumed, nobody states it."""
 DRAFTING = "1.2.0rc6.post3"
@@ -60,3 +65,42 @@ def apart(
 
 def _agreed(found: Sequence[Apart]) -> Apart | None:
     return found[0] if len(set(found)) == 1 else None
+
+
+FEW_USERS = 16
+"""Users from which on runs look for requests less often."""
+MARGIN, MULTIPLE = 64, 64
+"""Of the token budget of servers that are told one for a whole prompt and all users."""
+
+
+@cache
+def _servers() -> tuple[dict[str, Any], ...]:
+    return tuple(tomllib.loads(FILE.read_text(encoding="utf-8"))["server"])
+
+
+def together(
+    model: str, runtime: str, system: str, precision: str, isl: int, users: int, groups: int
+) -> tuple[Stated, str]:
+    """What a server of a run was told, and the element type of its cache, "" for the usual one.
+
+    Args:
+        model: as the publisher calls it.
+        runtime: that serves.
+        system: as the table calls the machine.
+        precision: as the table has it.
+        isl: tokens of a prompt.
+        users: of the run.
+        groups: of ranks that have sequences of their own.
+    """
+    for told in _servers():
+        fits = told["model"] in model.lower() and told["runtime"] == runtime
+        if fits and system in told["systems"] and precision in told["precisions"]:
+            budget = int(told.get("token_budget", 0))
+            if told.get("holds_prompt"):
+                whole = -(-(isl + users + MARGIN) // MULTIPLE) * MULTIPLE
+                budget = max(budget, whole)
+            few, many = told.get("looks_every", (0, 0))
+            looks = 0 if groups > 1 else few if users < FEW_USERS else many
+            seqs = users if told.get("seqs_of_users") else int(told.get("max_num_seqs", 0))
+            return Stated(budget, seqs, looks), str(told.get("cache", ""))
+    return Stated(), ""

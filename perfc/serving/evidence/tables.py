@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from perfc.analyzers.tables import read_parquet
+from perfc.frontend.config import WeightFormat
 from perfc.machine import load_machine
 
-from . import Quantity, ServedRow
-from .settings import DRAFTING, Apart
+from . import Quantity, ServedRow, Stated
+from .settings import DRAFTING, RANGE_RATIO, Apart, together
 from .settings import apart as apart_of
 
 AIC, TRTLLM, ML_ENERGY, LLAMA_CPP = "aic_serving", "trtllm_throughput", "mlenergy", "llamacpp_speed"
@@ -64,13 +65,24 @@ def aic_serving(folder: Path) -> Iterator[ServedRow]:
             # where ranks have sequences of their own, one token is drafted
             drafted = 1 if apart > 1 else 3
         is_stated = kept is not None or bool(_number(r.decode_num_workers))
+        told, held = _told(r, users, apart) if not is_apart else (Stated(), "")
         yield ServedRow(
             AIC, str(r.row_id), str(r.model_path), load_machine(SYSTEMS[str(r.system)]).name,
-            str(r.backend), _text(r.backend_version), _weights(r), "", ranks // apart, expert,
+            str(r.backend), _text(r.backend_version), _weights(r), held, ranks // apart, expert,
             apart, workers, int(r.isl), int(r.osl), users, False, prefill, False,
             {Quantity.TTFT_S: r.ttft_ms / 1e3, Quantity.TPOT_S: r.tpot_ms / 1e3},
-            ("" if not is_apart else STATED if is_stated else UNSTATED), drafted,
+            ("" if not is_apart else STATED if is_stated else UNSTATED), drafted, told,
         )  # fmt: skip
+
+
+def _told(row: Any, users: int, groups: int) -> tuple[Stated, str]:
+    """What the servers of InferenceX were told, by the lengths of its requests."""
+    if not {int(row.isl), int(row.osl)} <= RANGE_RATIO:
+        return Stated(), ""
+    return together(
+        str(row.model_path), str(row.backend), str(row.system), _text(row.precision),
+        int(row.isl), users, groups,
+    )  # fmt: skip
 
 
 def _kept_apart(row: Any, users: int) -> Apart | None:
@@ -105,18 +117,20 @@ def _weights(row: Any) -> str:
     if stated == "f8" and str(row.backend) == "sglang":
         # its newer products in blocks take what those with one scale do; older ones were measured
         return stated
-    return published(str(row.model_path), stated)
+    return published(str(row.model_path), stated, str(row.backend), str(row.system))
 
 
-def published(model: str, weights: str) -> str:
+def published(model: str, weights: str, runtime: str = "", target: str = "") -> str:
     """The format that the published weights of a model have where a table says fp8 or fp4.
 
-    gpt-oss has one of its own. DeepSeek, Qwen 3 and MiniMax are published in blocks of fp8; of
-    DeepSeek in fp4 the experts alone are.
+    gpt-oss has one of its own, which TensorRT-LLM multiplies in 8-bit floats on Blackwell, and vLLM
+    where it is told to, as InferenceX tells it. DeepSeek, Qwen 3 and MiniMax are published in
+    blocks of fp8; of DeepSeek in fp4 the experts alone are.
     """
     name = model.lower()
     if "gpt-oss" in name:
-        return ""
+        is_narrow = "b200" in target and runtime in ("trtllm", "vllm")
+        return WeightFormat.MXFP4_F8.value if is_narrow else ""
     is_blocked = any(part in name for part in ("deepseek", "qwen3", "minimax"))
     if is_blocked and weights == "f8":
         return "f8-block"
@@ -161,7 +175,9 @@ def trtllm_throughput(folder: Path) -> Iterator[ServedRow]:
         yield ServedRow(
             TRTLLM, f"{r.version} {r.model} {r.gpu} {r.precision} {r.isl}/{r.osl} {i}",
             OLD_MODELS.get(str(r.model), str(r.model)), load_machine(str(r.gpu).lower()).name,
-            "trtllm", str(r.version), published(str(r.model), TRT_WEIGHTS[str(r.precision)]),
+            "trtllm", str(r.version), published(
+                str(r.model), TRT_WEIGHTS[str(r.precision)], "trtllm", str(r.gpu).lower()
+            ),
             "" if r.precision == "fp16" else "f8e4m3", ranks // max(1, int(r.dep)),
             ranks if int(r.dep) > 1 else 1, max(1, int(r.dep)), 1, int(r.isl), int(r.osl),
             batch, bool(batch), (), False, value,

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING
 from perfc.analyzers.runs.energy import idle_w, power_model
 from perfc.frontend.config.facts import parameters
 from perfc.machine import load_machine
-from perfc.measure.nnls import nnls
 
 from ..evidence import Quantity
 from ..evidence.learn import fitted, of_kernels, of_other_hosts, predicted
 from ..evidence.replay import Sample, model_of
-from ..evidence.scores import law_name
+from ..evidence.scores import energy_numbers, law_name
 from ..host import LEARNED, HostLaw
 from .rows import Target, TreeRow
 
@@ -100,15 +99,10 @@ class KernelSum:
         return drawn_j, idle * waiting_s
 
     def _energy(self, rows: Sequence[TreeRow]) -> tuple[float, float]:
-        """Factors of both, by least squares of relative errors."""
+        """Factors of both, as hosts' laws have them."""
         if not rows:
             return 1.0, 1.0
-        import numpy as np
-
-        amounts = np.array([self.joules(row) for row in rows])
-        values = np.array([row.value for row in rows])
-        drawn, waiting = nnls(amounts / values[:, None], np.ones(len(rows)))
-        return float(drawn), float(waiting)
+        return energy_numbers([(*self.joules(row), row.value) for row in rows])
 
     def shares(self, rows: Sequence[TreeRow]) -> Array:
         """What a residual depends on, ``[rows, SHARES]``.

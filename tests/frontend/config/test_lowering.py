@@ -206,9 +206,26 @@ def test_experts_take_the_format_of_weights(weights: WeightFormat) -> None:
     assert one.scale_block == weights.block
 
 
+def test_experts_of_four_bits_may_multiply_in_eight() -> None:
+    model = read_config("gpt-oss-20b")
+    macs = {
+        form: {
+            c.work.dtype
+            for c in costs(lower(model, Step.DECODE, Precision(experts=form))).nodes.values()
+            if isinstance(c.problem, Experts)
+        }
+        for form in (WeightFormat.MXFP4, WeightFormat.MXFP4_F8)
+    }
+    assert macs[WeightFormat.MXFP4_F8] == {DType.F8E4M3FN}
+    assert DType.F8E4M3FN not in macs[WeightFormat.MXFP4]
+
+
 def test_the_published_precision_is_that_of_the_configuration() -> None:
     oss = precision_of("bfloat16", "mxfp4")
     assert (oss.weights, oss.of_experts) == (WeightFormat.HALF, WeightFormat.MXFP4)
+    assert precision_of("bfloat16", "mxfp4", "mxfp4") == oss
+    narrow = precision_of("bfloat16", "mxfp4", "mxfp4-f8")
+    assert (narrow.weights, narrow.of_experts) == (WeightFormat.HALF, WeightFormat.MXFP4_F8)
     assert precision_of("bfloat16", "fp8").weights is WeightFormat.F8_BLOCK
     assert precision_of("float16", "", "fp8", "fp8").cached is DType.F8E4M3FN
     assert precision_of("float16", "").half is DType.F16

@@ -8,7 +8,7 @@ from perfc.ir.ops.activation import FastGelu, Gelu, QuickGelu, Relu, Sigmoid, Sw
 from perfc.ir.ops.collective import AllGather, ReduceScatter
 from perfc.ir.ops.elementwise import Add, Mul
 from perfc.ir.ops.gated import GatedActivation
-from perfc.ir.ops.moe import MoE, QMoE
+from perfc.ir.ops.moe import NARROW, MoE, QMoE
 from perfc.ir.types import DType
 
 from ..model import Activation, Experts, Mlp
@@ -101,6 +101,7 @@ def fused_experts(
         op: Op = QMoE(
             activation_type=activation, k=k, ranks=ranks, swiglu_fusion=int(e.is_gated),
             expert_weight_bits=form.bits, block_size=form.block,
+            quant_type=NARROW if form is WeightFormat.MXFP4_F8 else "int",
         )  # fmt: skip
         operands: tuple[Value | None, ...] = (
             x,
@@ -121,7 +122,7 @@ def fused_experts(
     return b.node(op, trimmed(*operands), f"{name}.experts")
 
 
-PACKED = frozenset({WeightFormat.I4, WeightFormat.MXFP4})
+PACKED = frozenset({WeightFormat.I4, WeightFormat.MXFP4, WeightFormat.MXFP4_F8})
 """Formats whose weights are widened on the way into a product."""
 
 
@@ -134,7 +135,7 @@ def stored(
         return b.weight(f"{name}.weight", shape), None
     if form in PACKED:
         weight = b.weight(f"{name}.weight", (count, columns, -(-contracted // 2)), DType.U8)
-        scale = DType.F8E8M0 if form is WeightFormat.MXFP4 else b.half
+        scale = b.half if form is WeightFormat.I4 else DType.F8E8M0
         blocks = -(-contracted // form.block)
         return weight, b.scales(f"{name}.scales", (count, columns, blocks), scale)
     assert form.multiplied is not None

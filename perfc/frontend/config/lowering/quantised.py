@@ -30,7 +30,7 @@ def quantised_product(
             zeros = b.scales(f"{name}.zeros", (n * -(-blocks // 2),), DType.U8)
             wide = MatMulNBits(K=k, N=n, bits=4, block_size=form.block)
             return b.node(wide, trimmed(x, packed, scales, zeros, None, bias), name)
-        case WeightFormat.MXFP4:
+        case WeightFormat.MXFP4 | WeightFormat.MXFP4_F8:
             packed = b.weight(weight, (n, -(-k // 2)), DType.U8)
             scales = b.scales(f"{name}.scales", (n, -(-k // form.block)), DType.F8E8M0)
             one = b.buffer("scale", (1,), DType.F32)
