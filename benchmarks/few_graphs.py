@@ -1,6 +1,6 @@
 """Bands of a runtime that is known by few graphs: how many of its other runs they hold.
 
-    python benchmarks/few_graphs.py DATA [--graphs 3] [--draws 40] [--beside 0,20,100]
+    python benchmarks/few_graphs.py DATA [--graphs 3] [--draws 40] [--beside 0,10,20,100]
 
 DATA has the table of whole models and their graphs. Every graph is left out once, by forests of the
 others, as `perfc train op runs` does (about ten minutes). Then each runtime of many graphs is taken
@@ -21,6 +21,7 @@ from perfc.analyzers.training.measured_runs import measured_runs
 from perfc.analyzers.training.run_stack import runtimes, stacked
 from perfc.analyzers.training.runtime_fit import (
     DRAWN_ROWS,
+    LENT_ROWS,
     RuntimeRecipe,
     graphs_left_out,
     usual_errors,
@@ -60,7 +61,7 @@ def main() -> None:
     parser.add_argument("data", type=Path)
     parser.add_argument("--graphs", type=int, default=3)
     parser.add_argument("--draws", type=int, default=40)
-    parser.add_argument("--beside", default=f"0,{DRAWN_ROWS},100")
+    parser.add_argument("--beside", default=f"0,{LENT_ROWS},20,100")
     asked = parser.parse_args()
     runs = measured_runs(asked.data, print)
     stack, names = stacked(runs), runtimes(runs)

@@ -50,13 +50,11 @@ if TYPE_CHECKING:
 
 LEAST_OWN = 8
 """Rows of a machine, a precision, a runtime and a kind of network, to be called measured so."""
-DRAWN_ROWS = 20
-"""Of all runtimes, that stand beside a runtime's own when its usual error is said, and in the
-finite-sample correction of its band.
-
-Known by runs of three of its graphs, as ONNX Runtime is, five runtimes have 89.6 % of their others
-in their bands; 94.5 % with no row beside, 85.2 % with 100 (`benchmarks/few_graphs.py`).
-"""
+DRAWN_ROWS = 20.0
+"""Of all runtimes, that stand beside a runtime's own when its usual error is said."""
+LENT_ROWS = 10
+"""Of all runtimes, in the finite-sample correction of a runtime's band (`benchmarks/few_graphs.py`:
+with 0, 10, 20 and 100 of them bands of runtimes known by three graphs hold 95, 93, 90, 85 %)."""
 NOTES = (
     "factors of kernels learned from the times of whole runs; no kernel was timed alone",
     "intervals calibrated on graphs left out, and on machines left out",
@@ -318,7 +316,7 @@ def calibrated(
     unseen = learned(groups, every) if len(groups) > 1 else {}
     bands: dict[str, Bands] = {}
     for i, one in enumerate(names):
-        seen = of_category(score[category == i], score, beside=DRAWN_ROWS)
+        seen = of_category(score[category == i], score, beside=LENT_ROWS)
         bands[one] = Bands(seen, unseen.get(one, unseen.get("")))
         rounded = banded(one, ROUNDED)
         if rounded in unseen:

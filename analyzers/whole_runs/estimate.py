@@ -131,24 +131,31 @@ def estimate(
         run = replace(run, low=max(run.low, row.floor_s))
         machine, launches = load_machine(row.target), launches_of(graph, row)
         host = host_gap(machine, setting) * launches
-        if host.mid > run.mid:
-            outside = (*outside, f"launches take its host {1e3 * host.mid:.2g} ms")
+        outside = (*outside, *waiting(machine, setting, launches, run))
         run = run.slower_of(host)
-        outside = (*outside, *unrecorded(machine, setting, launches, run.high))
     return Estimate(
         made.quantity, run.mid, run.low, run.high, row.floor_s,
         (*outside, *unlike(numbers)), found, ready - start, end - ready, setting, size,
     )  # fmt: skip
 
 
-def unrecorded(machine: Machine, setting: Setting, launches: float, high_s: float) -> Iterator[str]:
-    """What the host of a recorded graph would take if nobody recorded it, in words.
+def waiting(machine: Machine, setting: Setting, launches: float, run: Interval) -> Iterator[str]:
+    """What the host takes where a run waits for it, in words.
 
-    Nothing where that is within the run's range.
+    Of a recorded graph what it would take if nobody recorded it.
+
+    Args:
+        machine: the target.
+        setting: how it is run.
+        launches: of the run.
+        run: what the device takes.
     """
+    host = host_gap(machine, setting) * launches
+    if host.mid > run.mid:
+        yield f"launches take its host {1e3 * host.mid:.2g} ms"
     is_recorded = machine.kind != "cpu" and setting.compiled and setting.host_launch_s == 0
     longest_s = COMPILED_HOST.high * launches
-    if is_recorded and longest_s > high_s:
+    if is_recorded and longest_s > run.high:
         yield f"launches not recorded take its host up to {1e3 * longest_s:.2g} ms"
 
 

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from ..features.classes import Array
     from ..graph.rows import Measurements
 
-MACHINE, UNTRAINED, WAY, KIND = 0.25, 0.5, 0.05, 0.1
+MACHINE, UNTRAINED, WAY, KIND = 0.25, 0.5, 0.015, 0.1
 """Deviations of offsets: of a machine, of a way of running that nothing was trained on, of others,
 of a kind of launches. Round figures, chosen on machines left out among those trained on."""
 LIKE = 0.2
 """Of the share by which a machine is like one that was trained on, where it is not like its data
 sheet."""
-AGE, KIND_OF_WAY = 0.1, 0.1
+AGE, KIND_OF_WAY = 0.03, 0.1
 """Of a way of running at an age of the framework, and of a kind of launches so run."""
 LOG_BATCHES = 8.0
 """Doublings of the batch over which an offset may grow by as much as that of a way."""
