@@ -1,13 +1,15 @@
 """Stage 2, graph-text adaptation: the encoder is frozen, the language model says what it reads.
 
 Pairs are ``(G, "Summarise the graph", A)``; the loss is the cross entropy of the answer's tokens.
+Where a graph has a token for each number, ours practise on more: summaries of graphs whose tokens
+stop after a few kinds of layer, and rooflines (`lessons`).
 """
 
 from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
@@ -20,12 +22,22 @@ from ...graph.predictor import Say
 from ..networks.batches import Batch, GraphTensors
 from .corpus import drawn_batch
 from .counts import KINDS
-from .descriptions import exact_fields, question_and_answer, summary_fields
+from .descriptions import SUMMARISE, GraphSummary, exact_fields, summary
+from .lessons import lessons
 from .loop import Progress, Recipe, learn
 from .network import GraphLanguageNetwork, parts
 
 Encoded = Callable[[ModelGraph, float], GraphTensors]
-GRAPHS_PER_STEP = 16
+Summed = Callable[[GraphSummary], Tensor]
+TOKENS_PER_STEP = 1536
+"""Of questions, answers and a graph's tokens, about."""
+GRAPH_TOKENS = 48
+GRAPHS_AT_ONCE = 16
+"""Whose summaries are written together."""
+MOST_SHORT = 3
+"""Kinds of layer that a short summary names at most."""
+LESSONS = 4
+"""Rooflines of each graph."""
 LONGEST_ANSWER = 480
 
 
@@ -73,6 +85,8 @@ class Pairs:
         graphs: by name.
         names: of those that are described.
         encoded: features of a graph at a batch.
+        summed: columns of `SUMS` of a summary, for short summaries and rooflines besides; None for
+            whole summaries alone.
     """
 
     def __init__(
@@ -81,37 +95,53 @@ class Pairs:
         graphs: Mapping[str, ModelGraph],
         names: Sequence[str],
         encoded: Encoded,
+        summed: Summed | None = None,
     ) -> None:
-        self.pairs = [self._pair(network, graphs[n], drawn_batch(n), encoded) for n in names]
+        self.pairs = [
+            pair
+            for name in names
+            for pair in self._of(network, graphs[name], drawn_batch(name), encoded, summed)
+        ]
 
     @staticmethod
-    def _pair(
-        network: GraphLanguageNetwork, graph: ModelGraph, batch: int, encoded: Encoded
-    ) -> Pair:
+    def _of(
+        network: GraphLanguageNetwork,
+        graph: ModelGraph,
+        batch: int,
+        encoded: Encoded,
+        summed: Summed | None,
+    ) -> Iterator[Pair]:
         tensors = encoded(graph, float(batch))
         assert tensors.u is not None
-        told = question_and_answer(graph, batch, kinds=KINDS)
+        whole = summary(graph, batch, kinds=KINDS)
         ids = network.model.ids
+        asked = tuple(ids(f"{SUMMARISE}\n"))
         with torch.no_grad():
             readout = network.readout(alone(tensors)).squeeze(0)
-        return Pair(
-            readout,
-            tensors.u,
-            tuple(ids(f"{told.question}\n")),
-            tuple(ids(told.answer)),
-            summary_fields(graph, batch, kinds=KINDS),
-        )
+        yield Pair(readout, tensors.u, asked, tuple(ids(whole.text())), whole.fields())
+        if summed is None:
+            return
+        kinds = random.Random(f"{graph.name} short").randint(1, MOST_SHORT)
+        short = replace(whole, layers=whole.layers[:kinds])
+        yield Pair(readout, summed(short), asked, tuple(ids(short.text())), short.fields())
+        for told in lessons(graph, batch, LESSONS):
+            question = tuple(ids(f"{told.question}\n"))
+            yield Pair(readout, tensors.u, question, tuple(ids(told.answer)), {})
 
     def batches(self, order: random.Random) -> Iterator[Sequence[Pair]]:
         """Pairs whose answers are about as long, some at a time."""
-        chosen = sorted(
-            range(len(self.pairs)),
-            key=lambda i: len(self.pairs[i].answer) * order.uniform(0.8, 1.25),
-        )
-        several = list(parts(chosen, GRAPHS_PER_STEP))
+        lengths = [len(p.question) + len(p.answer) + GRAPH_TOKENS for p in self.pairs]
+        chosen = sorted(range(len(lengths)), key=lambda i: lengths[i] * order.uniform(0.8, 1.25))
+        several: list[list[Pair]] = [[]]
+        filled = 0
+        for i in chosen:
+            if filled + lengths[i] > TOKENS_PER_STEP and several[-1]:
+                several.append([])
+                filled = 0
+            several[-1].append(self.pairs[i])
+            filled += lengths[i]
         order.shuffle(several)
-        for part in several:
-            yield [self.pairs[i] for i in part]
+        yield from several
 
 
 def alone(tensors: GraphTensors) -> Batch:
@@ -172,7 +202,7 @@ def summaries(network: GraphLanguageNetwork, pairs: Pairs) -> tuple[SummaryFigur
     """Write the summary of every graph and compare its numbers; the answers too."""
     network.eval()
     exact, whole, answers = [], [], []
-    for part in parts(range(len(pairs.pairs)), GRAPHS_PER_STEP):
+    for part in parts(range(len(pairs.pairs)), GRAPHS_AT_ONCE):
         batch = [pairs.pairs[i] for i in part]
         with torch.no_grad():
             tokens, is_there = _tokens(network, batch)

@@ -10,9 +10,9 @@ from perfc.machine import list_machines
 
 from ...graph.model_graph import ModelGraph
 from ...graph.rows import GraphRow
-from ...steps.setting import Precision, Setting
 from .counts import KINDS
 from .descriptions import as_json, as_text, latency_question, question_and_answer
+from .lessons import drawn_setting
 from .numbers import latency_text
 
 BATCHES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
@@ -56,10 +56,7 @@ def machines() -> tuple[str, ...]:
 
 
 def _latency(draw: random.Random) -> str:
-    setting = Setting(
-        draw.choice(list(Precision)), draw.random() < 0.3, draw.random() < 0.3, (2, 9),
-        draw.random() < 0.2,
-    )  # fmt: skip
+    setting = drawn_setting(draw)
     time_s = LEAST_S * (MOST_S / LEAST_S) ** draw.random()
     row = GraphRow("", "", setting, draw.choice(machines()), draw.choice(BATCHES), time_s)
     return f" {latency_question(row)}\n{latency_text(time_s)}"

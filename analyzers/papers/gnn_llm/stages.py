@@ -22,6 +22,8 @@ from . import graph_mae
 from .alignment import Pairs, align, summaries
 from .checkpoints import DECODER, ENCODER, STANDARDS, Stages, adapted_file, summaries_file
 from .corpus import corpus, drawn_batch
+from .counts import vector
+from .descriptions import GraphSummary
 from .features import FILES, NODES, UNSEEN, GraphFeatures, chosen_names
 from .language_model import train_decoder
 from .loop import Recipe, learn
@@ -121,7 +123,9 @@ class Course:
         network.to(device())
         network.eval()
         with one_thread():
-            pairs = Pairs(network, self.graphs, self.names, self.encoded)
+            # the thesis has whole summaries alone
+            summed = self.summed if readout is Readout.NUMBERS else None
+            pairs = Pairs(network, self.graphs, self.names, self.encoded, summed)
             align(
                 network, pairs, self.recipe(own.alignment_epochs, own.alignment_s),
                 (own.graph_rate, own.language_rate), seed=stages.card.seed,
@@ -136,6 +140,11 @@ class Course:
         place = device()
         moved = {n: t.to(place) for n, t in vars(found).items() if isinstance(t, Tensor)}
         return replace(found, **moved)
+
+    def summed(self, told: GraphSummary) -> Tensor:
+        """Columns of `SUMS` of a summary, standardised, where it learns."""
+        found = self.features.sums(torch.tensor(vector(told), dtype=torch.float32))
+        return found.to(device())
 
     def _write_summaries(self, network: GraphLanguageNetwork, readout: Readout) -> None:
         files = sorted(n for n in self.graphs if n.split(".")[0] == FILES)
