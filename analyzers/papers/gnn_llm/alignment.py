@@ -1,15 +1,15 @@
 """Stage 2, graph-text adaptation: the encoder is frozen, the language model says what it reads.
 
 Pairs are ``(G, "Summarise the graph", A)``; the loss is the cross entropy of the answer's tokens.
-Where a graph has a token for each number, ours practise on more: summaries of graphs whose tokens
-stop after a few kinds of layer, and rooflines (`lessons`).
+Where a graph has a token for each number, ours practise on more: drawn summaries, and rooflines
+(`lessons`).
 """
 
 from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
@@ -23,7 +23,7 @@ from ..networks.batches import Batch, GraphTensors
 from .corpus import drawn_batch
 from .counts import KINDS
 from .descriptions import SUMMARISE, GraphSummary, exact_fields, summary
-from .lessons import lessons
+from .lessons import drawn_summary, lessons
 from .loop import Progress, Recipe, learn
 from .network import GraphLanguageNetwork, parts
 
@@ -34,10 +34,8 @@ TOKENS_PER_STEP = 1536
 GRAPH_TOKENS = 48
 GRAPHS_AT_ONCE = 16
 """Whose summaries are written together."""
-MOST_SHORT = 3
-"""Kinds of layer that a short summary names at most."""
-LESSONS = 4
-"""Rooflines of each graph."""
+DRAWN, LESSONS = 2, 4
+"""Summaries of no graph, and rooflines, for each graph."""
 LONGEST_ANSWER = 480
 
 
@@ -85,8 +83,8 @@ class Pairs:
         graphs: by name.
         names: of those that are described.
         encoded: features of a graph at a batch.
-        summed: columns of `SUMS` of a summary, for short summaries and rooflines besides; None for
-            whole summaries alone.
+        summed: columns of `SUMS` of a summary, for drawn ones and rooflines besides; None for
+            summaries of the graphs alone.
     """
 
     def __init__(
@@ -121,9 +119,10 @@ class Pairs:
         yield Pair(readout, tensors.u, asked, tuple(ids(whole.text())), whole.fields())
         if summed is None:
             return
-        kinds = random.Random(f"{graph.name} short").randint(1, MOST_SHORT)
-        short = replace(whole, layers=whole.layers[:kinds])
-        yield Pair(readout, summed(short), asked, tuple(ids(short.text())), short.fields())
+        draw = random.Random(f"{graph.name} drawn")
+        for _ in range(DRAWN):
+            none = drawn_summary(draw, KINDS)
+            yield Pair(readout, summed(none), asked, tuple(ids(none.text())), none.fields())
         for told in lessons(graph, batch, LESSONS):
             question = tuple(ids(f"{told.question}\n"))
             yield Pair(readout, tensors.u, question, tuple(ids(told.answer)), {})

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,7 @@ from perfc.errors import PerfcError
 
 from ...graph.predictor import Say
 from .extra import need_extra
+from .lessons import NAMES
 from .loop import Recipe, learn
 from .presets import DecoderShape
 
@@ -132,14 +134,20 @@ def attention() -> str:
     return "sdpa" if torch.cuda.is_available() else "eager"
 
 
-def make_tokenizer(texts: Iterable[str], shape: DecoderShape) -> Any:
+def make_tokenizer(texts: Iterable[str], shape: DecoderShape, words: Iterable[str] = ()) -> Any:
     """Byte pairs learned from text, every digit a token of its own, words merged with their like.
 
     Between two numbers of a summary stands mostly one token: answers are half as long.
+
+    Args:
+        texts: to learn from.
+        shape: how many tokens there are.
+        words: that are a token each, besides.
     """
-    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+    from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, trainers
     from transformers import PreTrainedTokenizerFast
 
+    own = sorted(set(words))
     made = Tokenizer(models.BPE())
     made.pre_tokenizer = pre_tokenizers.Sequence(
         [pre_tokenizers.Digits(individual_digits=True),
@@ -147,12 +155,15 @@ def make_tokenizer(texts: Iterable[str], shape: DecoderShape) -> Any:
     )  # fmt: skip
     made.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(
-        vocab_size=shape.vocabulary,
+        vocab_size=shape.vocabulary - len(own),
         special_tokens=[PADDING, END],
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
         show_progress=False,
     )
-    made.train_from_iterator(texts, trainer)
+    # words are taken out first, so that no merge is learned that holds one
+    between = re.compile(rf"\b(?:{'|'.join(map(re.escape, own))})\b") if own else re.compile("$^")
+    made.train_from_iterator((part for t in texts for part in between.split(t)), trainer)
+    made.add_tokens([AddedToken(word, single_word=True, normalized=False) for word in own])
     return PreTrainedTokenizerFast(tokenizer_object=made, eos_token=END, pad_token=PADDING)
 
 
@@ -195,7 +206,7 @@ def train_decoder(
     """
     need_extra()
     folder.mkdir(parents=True, exist_ok=True)
-    tokenizer = make_tokenizer(texts, shape)
+    tokenizer = make_tokenizer(texts, shape, NAMES)
     tokenizer.save_pretrained(folder)
     network = fresh_decoder(shape, seed)
     model = LanguageModel(network, tokenizer, folder)

@@ -1,7 +1,9 @@
-"""Latencies that nobody measured, which stage 2 may practise on: rooflines of data sheets.
+"""What stages 0 and 2 may practise on beside graphs: drawn summaries, rooflines of data sheets.
 
 The thesis has no such pairs. Ours stand beside its summaries, and only where a graph is read with
-a token for each number: so few rows of a new machine need not teach what a latency is.
+a token for each number. A drawn summary is of no graph: it says every kind of layer, and numbers
+that do not follow from each other, so that what is learned is to say what the tokens hold. With
+rooflines, few rows of a new machine need not teach what a latency is.
 """
 
 from __future__ import annotations
@@ -19,7 +21,9 @@ from ...graph.datasets import sheet
 from ...graph.model_graph import ModelGraph
 from ...graph.rows import GraphRow
 from ...steps.setting import Precision, Setting
-from .descriptions import QuestionAnswer, latency_question
+from ..networks.node_features import OTHER
+from ..operators import VOCABULARY
+from .descriptions import GraphSummary, LayerSummary, QuestionAnswer, latency_question
 from .numbers import latency_text
 
 TRAINING_PASSES = 3.0
@@ -27,6 +31,36 @@ TRAINING_PASSES = 3.0
 STORED_BITS = 32
 """Of an element of the graphs that nobody measured."""
 CUDA = "sm_"
+NAMES = tuple(name for name in VOCABULARY if name != OTHER)
+SHARE_OF_NONE = 0.3
+
+
+def drawn_summary(draw: random.Random, most: int) -> GraphSummary:
+    """Numbers and kinds of layer that are drawn, by all magnitudes alike.
+
+    Args:
+        draw: of the numbers.
+        most: kinds of layer.
+    """
+    kinds = draw.sample(NAMES, min(draw.choice((1, 2, 3, most)), most))
+    layers = tuple(
+        LayerSummary(kind, _number(draw, 3), _some(draw, 13), _some(draw, 13), _some(draw, 9))
+        for kind in kinds
+    )
+    return GraphSummary(
+        _number(draw, 4), _number(draw, 4), 2 ** draw.randint(0, 10), _number(draw, 15),
+        _number(draw, 10), _number(draw, 15), layers,
+    )  # fmt: skip
+
+
+def _number(draw: random.Random, digits: int) -> int:
+    """Of at most so many digits."""
+    return max(int(10 ** (digits * draw.random())), 1)
+
+
+def _some(draw: random.Random, digits: int) -> int:
+    """Many kinds of layer have none."""
+    return 0 if draw.random() < SHARE_OF_NONE else _number(draw, digits)
 
 
 @cache

@@ -123,7 +123,7 @@ class Course:
         network.to(device())
         network.eval()
         with one_thread():
-            # the thesis has whole summaries alone
+            # the thesis has summaries of graphs alone
             summed = self.summed if readout is Readout.NUMBERS else None
             pairs = Pairs(network, self.graphs, self.names, self.encoded, summed)
             align(
