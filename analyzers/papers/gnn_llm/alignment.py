@@ -29,12 +29,12 @@ from .network import GraphLanguageNetwork, parts
 
 Encoded = Callable[[ModelGraph, float], GraphTensors]
 Summed = Callable[[GraphSummary], Tensor]
-TOKENS_PER_STEP = 1536
+TOKENS_PER_STEP = 1024
 """Of questions, answers and a graph's tokens, about."""
 GRAPH_TOKENS = 48
 GRAPHS_AT_ONCE = 16
 """Whose summaries are written together."""
-DRAWN, LESSONS = 2, 4
+DRAWN, LESSONS = 2, 2
 """Summaries of no graph, and rooflines, for each graph."""
 LONGEST_ANSWER = 480
 

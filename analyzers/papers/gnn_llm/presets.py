@@ -102,7 +102,7 @@ PRESETS: Mapping[str, Preset] = {
         tuning_s=240.0, tuning_epochs=100, few_passes=20, few_rows=256,
         graph_rate=1e-3, language_rate=2e-3,
         has_whole_decoder=True, has_every_layer=True, is_annealed=True,
-        rows_per_step=16, rows_per_epoch=512, json_tokens=1024,
+        rows_per_step=16, rows_per_epoch=512, json_tokens=2048,
     ),
     SMOKE: Preset(
         scale=1 / 32, decoder=DecoderShape(384, 32, 64, 2, 2, 1280), text_s=2.0, graphs=12,
