@@ -8,8 +8,8 @@ Where a graph has a token for each number, ours practise on more: drawn summarie
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
@@ -36,6 +36,10 @@ GRAPHS_AT_ONCE = 16
 """Whose summaries are written together."""
 DRAWN, LESSONS = 2, 2
 """Summaries of no graph, and rooflines, for each graph."""
+SHORT = 2
+"""Kinds of layer at most, of a summary whose graph's tokens stop there."""
+TURNS = 4
+"""Times that an epoch goes from short to long."""
 LONGEST_ANSWER = 480
 
 
@@ -95,6 +99,7 @@ class Pairs:
         encoded: Encoded,
         summed: Summed | None = None,
     ) -> None:
+        self.practises = summed is not None
         self.pairs = [
             pair
             for name in names
@@ -120,27 +125,50 @@ class Pairs:
         if summed is None:
             return
         draw = random.Random(f"{graph.name} drawn")
-        for _ in range(DRAWN):
-            none = drawn_summary(draw, KINDS)
-            yield Pair(readout, summed(none), asked, tuple(ids(none.text())), none.fields())
-        for told in lessons(graph, batch, LESSONS):
-            question = tuple(ids(f"{told.question}\n"))
-            yield Pair(readout, tensors.u, question, tuple(ids(told.answer)), {})
+        several = [drawn_summary(draw, KINDS) for _ in range(DRAWN)]
+        for told in (replace(whole, layers=whole.layers[: draw.randint(1, SHORT)]), *several):
+            yield Pair(readout, summed(told), asked, tuple(ids(told.text())), told.fields())
+        for one in lessons(graph, batch, LESSONS):
+            question = tuple(ids(f"{one.question}\n"))
+            yield Pair(readout, tensors.u, question, tuple(ids(one.answer)), {})
 
     def batches(self, order: random.Random) -> Iterator[Sequence[Pair]]:
-        """Pairs whose answers are about as long, some at a time."""
-        lengths = [len(p.question) + len(p.answer) + GRAPH_TOKENS for p in self.pairs]
-        chosen = sorted(range(len(lengths)), key=lambda i: lengths[i] * order.uniform(0.8, 1.25))
-        several: list[list[Pair]] = [[]]
-        filled = 0
-        for i in chosen:
-            if filled + lengths[i] > TOKENS_PER_STEP and several[-1]:
-                several.append([])
-                filled = 0
-            several[-1].append(self.pairs[i])
-            filled += lengths[i]
-        order.shuffle(several)
-        yield from several
+        """Pairs that are about as long, some at a time.
+
+        Where more is practised, an epoch goes several times from short summaries to long ones, each
+        time over others, with rooflines in between.
+        """
+        chosen = order.sample(self.pairs, len(self.pairs))
+        for start in range(TURNS):
+            told = [p for p in chosen[start::TURNS] if p.fields]
+            told.sort(key=lambda p: length(p) * order.uniform(0.7, 1.4))
+            several = list(packed(told))
+            if not self.practises:
+                order.shuffle(several)
+            placed = [(i / len(several), batch) for i, batch in enumerate(several)]
+            asked = packed([p for p in chosen[start::TURNS] if not p.fields])
+            placed += [(order.random(), batch) for batch in asked]
+            placed.sort(key=lambda pair: pair[0])
+            yield from (batch for _, batch in placed)
+
+
+def length(pair: Pair) -> int:
+    """Tokens, about."""
+    return len(pair.question) + len(pair.answer) + GRAPH_TOKENS
+
+
+def packed(pairs: Iterable[Pair]) -> Iterator[list[Pair]]:
+    """Pairs one after another, so many tokens at a time."""
+    part: list[Pair] = []
+    filled = 0
+    for pair in pairs:
+        if part and filled + length(pair) > TOKENS_PER_STEP:
+            yield part
+            part, filled = [], 0
+        part.append(pair)
+        filled += length(pair)
+    if part:
+        yield part
 
 
 def alone(tensors: GraphTensors) -> Batch:

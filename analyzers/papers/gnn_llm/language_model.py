@@ -63,6 +63,11 @@ class LanguageModel:
         return found
 
     @property
+    def place(self) -> torch.device:
+        """Where its embedding lies."""
+        return next(self.embedding.parameters()).device
+
+    @property
     def end(self) -> int:
         """The token that ends an answer."""
         return int(self.tokenizer.eos_token_id)

@@ -42,7 +42,7 @@ def drawn_summary(draw: random.Random, most: int) -> GraphSummary:
         draw: of the numbers.
         most: kinds of layer.
     """
-    kinds = draw.sample(NAMES, min(draw.choice((1, 2, 3, most)), most))
+    kinds = draw.sample(NAMES, min(draw.choice((1, 1, 2, most)), most))
     layers = tuple(
         LayerSummary(kind, _number(draw, 3), _some(draw, 13), _some(draw, 13), _some(draw, 9))
         for kind in kinds

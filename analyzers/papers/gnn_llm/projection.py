@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from ..operators import VOCABULARY
 from .counts import DIGITS, KINDS, LAYOUT, OF_KIND, OF_TOTALS, SUMS
+from .numbers import COUNT_DIGITS
 
 LEAST_SPREAD = 0.1
 """Of the mean deviation: columns that hardly differ are not made large."""
@@ -51,6 +52,24 @@ class Projection(nn.Module):
                 named = LAYOUT.numbers + len(VOCABULARY) + OF_KIND + KINDS
                 self.number = nn.Linear(1 + DIGITS + named, language)
                 self.kind = nn.Linear(len(VOCABULARY) + KINDS, language)
+
+    def begin(self, digits: Tensor, names: Tensor) -> None:
+        """Begin from the language model's own embeddings, turned for the second and third digit.
+
+        Args:
+            digits: ``[10, language]``.
+            names: of the kinds of layer, ``[len(VOCABULARY), language]``.
+        """
+        spread, width = float(digits.std()), digits.shape[1]
+        for layer in (self.number, self.kind):
+            nn.init.normal_(layer.weight, std=spread)
+            nn.init.zeros_(layer.bias)
+        with torch.no_grad():
+            for place in range(COUNT_DIGITS):
+                turned = digits.roll(place * width // COUNT_DIGITS, dims=1)
+                self.number.weight[:, 1 + 10 * place : 11 + 10 * place] = turned.T
+            self.number.weight[:, 1 + DIGITS : 1 + DIGITS + len(names)] = names.T
+            self.kind.weight[:, : len(names)] = names.T
 
     def settle(self, g: Tensor, sums: Tensor) -> None:
         """Take from some graphs what is usual, so that tokens say how one graph differs.
