@@ -34,12 +34,10 @@ TOKENS_PER_STEP = 1024
 GRAPH_TOKENS = 48
 GRAPHS_AT_ONCE = 16
 """Whose summaries are written together."""
-DRAWN, LESSONS = 2, 2
+DRAWN, LESSONS = 2, 1
 """Summaries of no graph, and rooflines, for each graph."""
 SHORT = 2
 """Kinds of layer at most, of a summary whose graph's tokens stop there."""
-TURNS = 4
-"""Times that an epoch goes from short to long."""
 LONGEST_ANSWER = 480
 
 
@@ -135,21 +133,20 @@ class Pairs:
     def batches(self, order: random.Random) -> Iterator[Sequence[Pair]]:
         """Pairs that are about as long, some at a time.
 
-        Where more is practised, an epoch goes several times from short summaries to long ones, each
-        time over others, with rooflines in between.
+        Where more is practised, an epoch goes from short summaries to long ones, with rooflines in
+        between.
         """
-        chosen = order.sample(self.pairs, len(self.pairs))
-        for start in range(TURNS):
-            told = [p for p in chosen[start::TURNS] if p.fields]
-            told.sort(key=lambda p: length(p) * order.uniform(0.7, 1.4))
-            several = list(packed(told))
-            if not self.practises:
-                order.shuffle(several)
-            placed = [(i / len(several), batch) for i, batch in enumerate(several)]
-            asked = packed([p for p in chosen[start::TURNS] if not p.fields])
-            placed += [(order.random(), batch) for batch in asked]
-            placed.sort(key=lambda pair: pair[0])
-            yield from (batch for _, batch in placed)
+        told = sorted(
+            (p for p in self.pairs if p.fields), key=lambda p: length(p) * order.uniform(0.7, 1.4)
+        )
+        several = list(packed(told))
+        if not self.practises:
+            order.shuffle(several)
+        placed = [(i / len(several), batch) for i, batch in enumerate(several)]
+        asked = packed([p for p in self.pairs if not p.fields])
+        placed += [(order.random(), batch) for batch in asked]
+        placed.sort(key=lambda pair: pair[0])
+        yield from (batch for _, batch in placed)
 
 
 def length(pair: Pair) -> int:

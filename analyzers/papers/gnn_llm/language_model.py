@@ -177,12 +177,13 @@ def fresh_decoder(shape: DecoderShape, seed: int) -> nn.Module:
     from transformers import LlamaConfig, LlamaForCausalLM
 
     torch.manual_seed(seed)
+    how: dict[str, Any] = {"attn_implementation": attention()}
     config = LlamaConfig(
         vocab_size=shape.vocabulary, hidden_size=shape.hidden, intermediate_size=shape.inner,
         num_hidden_layers=shape.layers, num_attention_heads=shape.heads,
         num_key_value_heads=shape.heads, max_position_embeddings=shape.context,
         tie_word_embeddings=True, bos_token_id=None, eos_token_id=1, pad_token_id=0,
-        attn_implementation=attention(),
+        **how,
     )  # fmt: skip
     return LlamaForCausalLM(config)
 

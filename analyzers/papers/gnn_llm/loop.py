@@ -24,7 +24,7 @@ from ..networks.train import clock_s, short_products
 T = TypeVar("T")
 CHECKPOINT_EVERY_S = 60.0
 LARGEST_GRADIENT = 1.0
-RISING_STEPS = 50
+RISING_STEPS = 100
 
 
 @record

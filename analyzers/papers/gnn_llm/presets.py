@@ -96,7 +96,7 @@ PRESETS: Mapping[str, Preset] = {
         rows_per_step=16, rows_per_epoch=0, json_tokens=2048,
     ),
     CPU: Preset(
-        scale=0.25, decoder=DecoderShape(), text_s=60.0, graphs=2500,
+        scale=0.25, decoder=DecoderShape(), text_s=60.0, graphs=1200,
         encoder_s=180.0, encoder_epochs=EPOCHS, graphs_per_step=32,
         alignment_s=600.0, alignment_epochs=100,
         tuning_s=240.0, tuning_epochs=100, few_passes=20, few_rows=256,

@@ -61,6 +61,9 @@ class Projection(nn.Module):
             names: of the kinds of layer, ``[len(VOCABULARY), language]``.
         """
         spread, width = float(digits.std()), digits.shape[1]
+        # what digits have in common says nothing of a number
+        digits = digits - digits.mean(0)
+        digits = digits * (spread / float(digits.std()))
         for layer in (self.number, self.kind):
             nn.init.normal_(layer.weight, std=spread)
             nn.init.zeros_(layer.bias)
@@ -132,7 +135,8 @@ def _as_named(whole: Tensor, numbers: Tensor, kinds: Tensor) -> Tensor:
         numbers: ``[graphs, numbers, ...]``.
         kinds: ``[graphs, kinds, 1, ...]``.
     """
-    of_kinds = numbers[:, OF_TOTALS:].unflatten(1, (KINDS, OF_KIND))
+    graphs, rest = len(numbers), numbers.shape[2:]
+    of_kinds = numbers[:, OF_TOTALS:].reshape(graphs, KINDS, OF_KIND, *rest)
     lines = torch.cat([kinds, of_kinds], dim=2).flatten(1, 2)
     return torch.cat([whole, numbers[:, :OF_TOTALS], lines], dim=1)
 

@@ -128,7 +128,7 @@ class Course:
             pairs = Pairs(network, self.graphs, self.names, self.encoded, summed)
             align(
                 network, pairs, self.recipe(own.alignment_epochs, own.alignment_s),
-                (own.graph_rate, own.language_rate), seed=stages.card.seed,
+                (max(own.graph_rate, own.language_rate), own.language_rate), seed=stages.card.seed,
                 folder=stages.folder / f"adapted-{readout.value}-checkpoint", say=self.say,
             )  # fmt: skip
             stages.keep(adapted_file(readout), adapted_state(network))
