@@ -29,9 +29,9 @@ from .network import GraphLanguageNetwork, parts
 
 Encoded = Callable[[ModelGraph, float], GraphTensors]
 Summed = Callable[[GraphSummary], Tensor]
-TOKENS_PER_STEP = 1024
+TOKENS_PER_STEP = 1280
 """Of questions, answers and a graph's tokens, about."""
-GRAPH_TOKENS = 48
+GRAPH_TOKENS = 96
 GRAPHS_AT_ONCE = 16
 """Whose summaries are written together."""
 DRAWN, LESSONS = 2, 1
