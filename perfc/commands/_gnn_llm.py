@@ -43,7 +43,7 @@ PROMPT_TOKENS, ANSWER_TOKENS = 32, 8
 @click.option(
     "--readout", type=click.Choice(["numbers", "sums", "mean"]), default="numbers",
     show_default=True,
-    help="Tokens of a graph: one for each digit; one of its mean and sums; one of its mean.",
+    help="Tokens of a graph: one for each number; one of its mean and sums; one of its mean.",
 )  # fmt: skip
 @click.option("--limit-s", type=click.FloatRange(0.1), help="Longest of each stage.")
 @click.option("--seed", default=0, show_default=True)

@@ -160,7 +160,7 @@ SEED = Seed(
         ours(
             "Table 7.6 and Section 7.7.5, page 112",
             "a token for each hidden unit",
-            "a token for each digit that a summary states",
+            "a token for each number that a summary states",
             PROJECTION,
         ),
         ours("Table 7.8, page 114", "errors by platform", ROWS, TABLES),

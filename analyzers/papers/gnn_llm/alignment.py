@@ -1,8 +1,8 @@
 """Stage 2, graph-text adaptation: the encoder is frozen, the language model says what it reads.
 
 Pairs are ``(G, "Summarise the graph", A)``; the loss is the cross entropy of the answer's tokens.
-Where a graph has a token for each number, ours practise on more: drawn summaries, and rooflines
-(`lessons`).
+Where a graph has a token for each number, ours practise on more: the starts of summaries, and drawn
+ones (`lessons`).
 """
 
 from __future__ import annotations
@@ -23,20 +23,18 @@ from ..networks.batches import Batch, GraphTensors
 from .corpus import drawn_batch
 from .counts import KINDS
 from .descriptions import SUMMARISE, GraphSummary, exact_fields, summary
-from .lessons import drawn_summary, lessons
+from .lessons import drawn_summary
 from .loop import Progress, Recipe, learn
 from .network import GraphLanguageNetwork, parts
 
 Encoded = Callable[[ModelGraph, float], GraphTensors]
 Summed = Callable[[GraphSummary], Tensor]
-TOKENS_PER_STEP = 1280
+TOKENS_PER_STEP = 2048
 """Of questions, answers and a graph's tokens, about."""
-GRAPH_TOKENS = 96
+GRAPH_TOKENS = 48
 GRAPHS_AT_ONCE = 16
 """Whose summaries are written together."""
-DRAWN, LESSONS = 2, 1
-"""Summaries of no graph, and rooflines, for each graph."""
-SHORT = 2
+SHORT = 3
 """Kinds of layer at most, of a summary whose graph's tokens stop there."""
 LONGEST_ANSWER = 480
 
@@ -85,7 +83,7 @@ class Pairs:
         graphs: by name.
         names: of those that are described.
         encoded: features of a graph at a batch.
-        summed: columns of `SUMS` of a summary, for drawn ones and rooflines besides; None for
+        summed: columns of `SUMS` of a summary, for its start and a drawn one besides; None for
             summaries of the graphs alone.
     """
 
@@ -123,30 +121,21 @@ class Pairs:
         if summed is None:
             return
         draw = random.Random(f"{graph.name} drawn")
-        several = [drawn_summary(draw, KINDS) for _ in range(DRAWN)]
-        for told in (replace(whole, layers=whole.layers[: draw.randint(1, SHORT)]), *several):
+        start = replace(whole, layers=whole.layers[: draw.randint(1, SHORT)])
+        for told in (start, drawn_summary(draw, KINDS)):
             yield Pair(readout, summed(told), asked, tuple(ids(told.text())), told.fields())
-        for one in lessons(graph, batch, LESSONS):
-            question = tuple(ids(f"{one.question}\n"))
-            yield Pair(readout, tensors.u, question, tuple(ids(one.answer)), {})
 
     def batches(self, order: random.Random) -> Iterator[Sequence[Pair]]:
         """Pairs that are about as long, some at a time.
 
-        Where more is practised, an epoch goes from short summaries to long ones, with rooflines in
-        between.
+        Where more is practised, the first epoch goes from short summaries to long ones.
         """
-        told = sorted(
-            (p for p in self.pairs if p.fields), key=lambda p: length(p) * order.uniform(0.7, 1.4)
-        )
-        several = list(packed(told))
+        chosen = sorted(self.pairs, key=lambda p: length(p) * order.uniform(0.7, 1.4))
+        several = list(packed(chosen))
         if not self.practises:
             order.shuffle(several)
-        placed = [(i / len(several), batch) for i, batch in enumerate(several)]
-        asked = packed([p for p in self.pairs if not p.fields])
-        placed += [(order.random(), batch) for batch in asked]
-        placed.sort(key=lambda pair: pair[0])
-        yield from (batch for _, batch in placed)
+        self.practises = False
+        yield from several
 
 
 def length(pair: Pair) -> int:

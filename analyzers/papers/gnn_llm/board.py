@@ -211,7 +211,7 @@ def summaries(stages: Stages) -> str:
     head = ("readout", "unseen graphs", "graphs", "fields", "exact fields", "exact summaries")
     words = (
         "A field is exact if the summary states the three digits and the word that the graph has. "
-        "Readouts: the *mean* of the thesis, with the *sums*, and a token for each digit of the "
+        "Readouts: the *mean* of the thesis, with the *sums*, and a token for each of the "
         "*numbers*. Graphs of model files are of families that stages 1 and 2 never saw."
     )
     return (

@@ -13,7 +13,6 @@ from perfc.errors import PerfcError
 
 from ..networks.batches import Batch
 from ..networks.message_passing import pooled
-from ..operators import VOCABULARY
 from .counts import SUMS
 from .graph_mae import GinEncoder
 from .language_model import IGNORED, LanguageModel
@@ -51,8 +50,6 @@ class GraphLanguageNetwork(nn.Module):
         self.has_graph = has_graph
         self.encoder = GinEncoder(features, width)
         self.projection = Projection(width, model.width, readout)
-        if readout is Readout.NUMBERS:
-            self.projection.begin(embedded(model, map(str, range(10))), embedded(model, VOCABULARY))
         self.language = model.network
         self.has_frozen_encoder = False
         self.before, self.after = model.ids(BEFORE), model.ids(AFTER)
@@ -257,14 +254,6 @@ class GraphLanguageNetwork(nn.Module):
         if not written:
             return [""] * len(questions)
         return [self.model.text(line) for line in torch.stack(written, dim=1).tolist()]
-
-
-def embedded(model: LanguageModel, words: Iterable[str]) -> Tensor:
-    """The mean of each word's tokens, ``[words, language]``."""
-    with torch.no_grad():
-        ids = [torch.tensor(model.ids(word)) for word in words]
-        each = [model.embedding(i.to(model.place)).mean(0) for i in ids]
-        return torch.stack(each).float().cpu()
 
 
 def positions(mask: Tensor) -> Tensor:

@@ -62,7 +62,7 @@ class GnnLlm(NetworkPredictor):
     """A graph encoder, a projection and a language model that writes the latency.
 
     Stages 1 and 2 are read from the budget's folder; ``fit`` is stage 3. A graph becomes a token
-    for each digit of its summary; ``mean`` projects the readout alone, as the thesis does,
+    for each number of its summary; ``mean`` projects the readout alone, as the thesis does,
     ``sums`` the readout beside the numbers, both to one token; ``rank-16`` … are of LoRA;
     ``gnn-pretrained``, ``llm-pretrained`` and ``neither-pretrained`` leave stages out; ``text`` and
     ``json`` write the graph into the question; ``without-llm`` is the encoder with a head of its

@@ -8,19 +8,20 @@ import torch
 from torch import Tensor, nn
 
 from ..operators import VOCABULARY
-from .counts import DIGITS, KINDS, LAYOUT, MAGNITUDES, OF_KIND, OF_TOTALS, SUMS
-from .numbers import COUNT_DIGITS
+from .counts import DIGITS, KINDS, LAYOUT, OF_KIND, OF_TOTALS, SUMS
 
 LEAST_SPREAD = 0.1
 """Of the mean deviation: columns that hardly differ are not made large."""
 MOST_SPREADS = 5.0
+EMBEDDING_SPREAD = 0.02
+"""Standard deviation of a word's embedding in a Llama that has learned nothing."""
 
 
 class Readout(Enum):
     """What of a graph becomes a token."""
 
     NUMBERS = "numbers"
-    """A token for the mean, and one for each kind of layer and each digit of a summary."""
+    """A token for the mean, and one for each kind of layer and each number of a summary."""
     SUMS = "sums"
     """The mean beside the sums of what operators count: one token."""
     MEAN = "mean"
@@ -50,28 +51,12 @@ class Projection(nn.Module):
             case Readout.NUMBERS:
                 self.whole = projector(graph, language)
                 named = LAYOUT.numbers + len(VOCABULARY) + OF_KIND + KINDS
-                self.digit = nn.Linear(10 + COUNT_DIGITS + 1 + MAGNITUDES + named, language)
+                self.number = nn.Linear(1 + DIGITS + named, language)
                 self.kind = nn.Linear(len(VOCABULARY) + KINDS, language)
-
-    def begin(self, digits: Tensor, names: Tensor) -> None:
-        """Begin from the language model's own embeddings, so that copying is little to learn.
-
-        Args:
-            digits: ``[10, language]``.
-            names: of the kinds of layer, ``[len(VOCABULARY), language]``.
-        """
-        spread = float(digits.std())
-        # what digits have in common says nothing of a number
-        digits = digits - digits.mean(0)
-        digits = digits * (spread / max(float(digits.std()), 1e-6))
-        for layer in (self.digit, self.kind):
-            nn.init.normal_(layer.weight, std=spread)
-            nn.init.zeros_(layer.bias)
-        named = 10 + COUNT_DIGITS + 1 + MAGNITUDES
-        with torch.no_grad():
-            self.digit.weight[:, :10] = digits.T
-            self.digit.weight[:, named : named + len(names)] = names.T
-            self.kind.weight[:, : len(names)] = names.T
+                for layer in (self.number, self.kind):
+                    # as long as embeddings of words are when a decoder begins
+                    nn.init.normal_(layer.weight, std=EMBEDDING_SPREAD)
+                    nn.init.zeros_(layer.bias)
 
     def settle(self, g: Tensor, sums: Tensor) -> None:
         """Take from some graphs what is usual, so that tokens say how one graph differs.
@@ -110,55 +95,34 @@ class Projection(nn.Module):
         return tokens, torch.ones(tokens.shape[:2], dtype=torch.long, device=g.device)
 
     def _numbers(self, g: Tensor, sums: Tensor) -> tuple[Tensor, Tensor]:
-        """The graph, then kinds and digits of numbers as a summary names them."""
+        """The graph, then kinds and numbers as a summary names them."""
         graphs, count = len(g), LAYOUT.numbers
-        known = sums[:, LAYOUT.digits : LAYOUT.kinds].reshape(graphs, count, DIGITS)
-        digits = known[:, :, : 10 * COUNT_DIGITS].reshape(graphs, count, COUNT_DIGITS, 10)
+        digits = sums[:, LAYOUT.digits : LAYOUT.kinds].reshape(graphs, count, DIGITS)
         names = places(g.device).expand(graphs, count, -1)
         ops = sums[:, LAYOUT.kinds :].reshape(graphs, KINDS, len(VOCABULARY))
         of_totals = torch.zeros(graphs, OF_TOTALS, len(VOCABULARY), device=g.device)
         of = torch.cat([of_totals, ops.repeat_interleave(OF_KIND, dim=1)], dim=1)
-        of_number = [sums[:, :count, None], known[:, :, 10 * COUNT_DIGITS :], of, names]
-        shared = torch.cat(of_number, dim=2)[:, :, None].expand(-1, -1, COUNT_DIGITS, -1)
-        place = torch.eye(COUNT_DIGITS, device=g.device).expand(graphs, count, -1, -1)
-        each = self.digit(torch.cat([digits, place, shared], dim=3))
-        rank = torch.eye(KINDS, device=g.device).expand(graphs, KINDS, KINDS)
-        kinds = self.kind(torch.cat([ops, rank], dim=2))
-        is_there = is_written(known).long()
-        tokens = _as_named(self.whole(g)[:, None], each, kinds[:, :, None])
-        of_kinds = is_there[:, OF_TOTALS::OF_KIND, :1]
-        return tokens, _as_named(torch.ones_like(is_there[:, 0, :1]), is_there, of_kinds)
+        numbers = self.number(torch.cat([sums[:, :count, None], digits, of, names], dim=2))
+        place = torch.eye(KINDS, device=g.device).expand(graphs, KINDS, KINDS)
+        kinds = self.kind(torch.cat([ops, place], dim=2))
+        is_there = (digits.sum(2) > 0).long()
+        tokens = _as_named(self.whole(g)[:, None], numbers, kinds[:, :, None])
+        of_kinds = is_there[:, OF_TOTALS::OF_KIND, None]
+        return tokens, _as_named(torch.ones_like(is_there[:, :1]), is_there, of_kinds)
 
 
-def is_written(known: Tensor) -> Tensor:
-    """Which of its three digits a summary writes of each number, ``[graphs, numbers, 3]``.
-
-    Args:
-        known: columns of `counts.digits`, ``[graphs, numbers, DIGITS]``.
-    """
-    length = known[:, :, 10 * COUNT_DIGITS :].argmax(2, keepdim=True) + 1
-    place = torch.arange(COUNT_DIGITS, device=known.device)
-    is_zero = known[:, :, : 10 * COUNT_DIGITS : 10] > 0
-    # zeros behind the point are left out, but for those that another digit follows
-    is_rest = is_zero.flip(2).cumprod(2).flip(2) > 0
-    before_point = (length - 1) % 3 + 1
-    is_number = known.sum(2, keepdim=True) > 0
-    found: Tensor = is_number & (place < length) & ((place < before_point) | ~is_rest)
-    return found
-
-
-def _as_named(whole: Tensor, digits: Tensor, kinds: Tensor) -> Tensor:
+def _as_named(whole: Tensor, numbers: Tensor, kinds: Tensor) -> Tensor:
     """The graph's, totals, and of each kind of layer its name before its numbers.
 
     Args:
         whole: ``[graphs, 1, ...]``.
-        digits: ``[graphs, numbers, digits, ...]``.
+        numbers: ``[graphs, numbers, ...]``.
         kinds: ``[graphs, kinds, 1, ...]``.
     """
-    graphs, rest = len(digits), digits.shape[3:]
-    of_kinds = digits[:, OF_TOTALS:].reshape(graphs, KINDS, OF_KIND * COUNT_DIGITS, *rest)
+    graphs, rest = len(numbers), numbers.shape[2:]
+    of_kinds = numbers[:, OF_TOTALS:].reshape(graphs, KINDS, OF_KIND, *rest)
     lines = torch.cat([kinds, of_kinds], dim=2).flatten(1, 2)
-    return torch.cat([whole, digits[:, :OF_TOTALS].flatten(1, 2), lines], dim=1)
+    return torch.cat([whole, numbers[:, :OF_TOTALS], lines], dim=1)
 
 
 def places(device: torch.device) -> Tensor:

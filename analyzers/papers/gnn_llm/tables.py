@@ -105,7 +105,7 @@ TABLES = (
         (
             Line("one token: the mean", "gnn-llm:mean", (0.1261, 0.5283)),
             Line("one token: the mean and sums", "gnn-llm:sums"),
-            Line("a token for each digit", OURS, (0.1366, 0.4850)),
+            Line("a token for each number", OURS, (0.1366, 0.4850)),
         ),
         note=SHORT_NOTE,
     ),
