@@ -41,8 +41,9 @@ PROMPT_TOKENS, ANSWER_TOKENS = 32, 8
     help="Folder of a causal language model, as transformers saves it; else stage 0 makes one.",
 )  # fmt: skip
 @click.option(
-    "--readout", type=click.Choice(["mean", "sums", "numbers"]), default="sums", show_default=True,
-    help="What of a graph becomes a token: its mean, its sums too, or a token for each number.",
+    "--readout", type=click.Choice(["numbers", "sums", "mean"]), default="numbers",
+    show_default=True,
+    help="Tokens of a graph: one for each number; one of its mean and sums; one of its mean.",
 )  # fmt: skip
 @click.option("--limit-s", type=click.FloatRange(0.1), help="Longest of each stage.")
 @click.option("--seed", default=0, show_default=True)
@@ -108,7 +109,12 @@ def train_command(
 )  # fmt: skip
 @click.option("--limit-s", type=click.FloatRange(0.1), help="Longest of each training.")
 @click.option("--table", "keys", multiple=True, help="One of the tables; repeated for several.")
-@board_options("gnn_llm", processes=1, content="the page")
+@click.option(
+    "--known", type=click.Path(path_type=Path, dir_okay=False),
+    help="JSON lines of results from before, which are not trained again; takes new ones.",
+)  # fmt: skip
+@click.option("--no-plots", is_flag=True, help="Write no charts, which need vl-convert-python.")
+@board_options("gnn_llm", processes=1, content="the page and its charts")
 @click.pass_context
 def eval_command(
     ctx: click.Context,
@@ -117,6 +123,8 @@ def eval_command(
     limit_s: float | None,
     seeds: tuple[int, ...],
     keys: tuple[str, ...],
+    known: Path | None,
+    no_plots: bool,
     processes: int,
     page_only: bool,
     output: Path,
@@ -139,9 +147,11 @@ def eval_command(
         hint = "perfc data build graphs --unlabelled 20000"
         raise ParseError("no graphs that nobody measured", where="--graphs", hint=hint)
     place = results or output / "results"
-    board = opened(chosen_tables(keys), seeds or SEEDS, graphs, place, stages, limit_s)
+    board = opened(
+        chosen_tables(keys), seeds or SEEDS, graphs, place, stages, limit_s, known, not no_plots
+    )
     path = evaluate(
-        board, 0 if page_only else processes, output, written_by(ctx), pool, large_models(),
+        board, 0 if page_only else processes, output, written_by(ctx), pool, large_models(), known,
         lambda line: say(line, is_error=True),
     )  # fmt: skip
     say(str(path))

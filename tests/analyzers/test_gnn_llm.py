@@ -170,7 +170,7 @@ def test_every_stage_runs_by_the_command(
     place = tmp_path / "stages"
     call = ["train", "gnn-llm", "--graphs", str(graphs), "--preset", "smoke", "-o", str(place)]
     call += ["--dataset", DATASET, "--limit-s", "2", *given]
-    readout = ["--readout", "numbers"] if kind == "mistral" else []
+    readout = ["--readout", "mean"] if kind == "mistral" else []
     assert cli.run([*call, *readout]) == 0, capsys.readouterr().err
     assert (place / "encoder.safetensors").is_file()
     stages = Stages.open(place)
@@ -214,6 +214,8 @@ def page_of(
     monkeypatch.setattr(command, "chosen_rows", lambda job: rows)
     monkeypatch.setattr(runs, "chosen_rows", lambda job: rows)
     call = ["eval", "gnn-llm", "--graphs", str(graphs), "--stages", str(stages), "--seed", "0"]
+    known = tmp_path / "known.jsonl"
+    call += ["--known", str(known), "--no-plots"]
     call += ["--limit-s", "1", "--table", "pretraining", "-o", str(tmp_path / "page")]
     for there in (0, 4):
         capsys.readouterr()
@@ -226,7 +228,16 @@ def page_of(
     assert "–" not in line
     assert "Pre-training both parts gains 3 points of Acc(10), all platforms: **" in text
     assert "32 rows of new hardware: not trained yet" in text
-    assert "| sums | drawn graphs |" in text
+    assert "| numbers | drawn graphs |" in text
+    # what is known is laid there again, and not trained
+    for path in (tmp_path / "page" / "results").glob("*.json"):
+        path.unlink()
+    assert cli.run(call) == 0
+    assert "4 trainings, 4 there already" in capsys.readouterr().err
+    assert (tmp_path / "page" / "gnn_llm_tables.md").read_text(encoding="utf-8") == text
+    known.write_text('{"place": "results", "file": "../a.json", "content": {}}\n')
+    assert cli.run(call) == 2
+    assert "known.jsonl:1" in capsys.readouterr().err
     assert cli.run([*call[:-4], "--table", "none"]) == 2
     assert "there are representations" in capsys.readouterr().err
 
@@ -345,6 +356,71 @@ def test_a_part_of_the_rows_is_an_epoch() -> None:
     assert set(first) != set(other)
     assert sorted(i for b in rows.epoch() for i in b.index.tolist()) == list(range(len(rows)))
     assert set(rows.row.unique().tolist()) == {-1.0, 1.0}
+
+
+def test_tokens_stand_in_the_order_in_which_a_summary_names_their_numbers(tmp_path: Path) -> None:
+    pytest.importorskip("peft")
+    from perfc.analyzers.papers.gnn_llm.counts import KINDS, OF_KIND, OF_TOTALS
+    from perfc.analyzers.papers.gnn_llm.projection import Projection, Readout
+
+    network = Projection(16, 8, Readout.NUMBERS)
+    graph = next(iter(measurements().graphs.values()))
+    sums = torch.tensor(graph_vector(graph, 8.0))[None]
+    tokens, is_there = network(torch.zeros(1, 16), sums)
+    assert tokens.shape == (1, 1 + OF_TOTALS + KINDS * (1 + OF_KIND), 8)
+    kinds = len(set(graph.ops.ops))
+    assert is_there.sum() == 1 + OF_TOTALS + min(kinds, KINDS) * (1 + OF_KIND)
+    # a digit of the third kind's second number changes that token alone
+    third = LAYOUT.digits + 49 * (OF_TOTALS + 2 * OF_KIND + 1)
+    sums[0, third : third + 10] = torch.eye(10)[9] - sums[0, third : third + 10]
+    differs = (network(torch.zeros(1, 16), sums)[0] != tokens).any(2)
+    assert differs.nonzero()[:, 1].tolist() == [1 + OF_TOTALS + 2 * (1 + OF_KIND) + 2]
+
+
+def test_what_is_practised_is_of_no_measured_row() -> None:
+    from perfc.analyzers.papers.gnn_llm.descriptions import exact_fields
+    from perfc.analyzers.papers.gnn_llm.lessons import drawn_summary, lessons, roofline_s
+    from perfc.analyzers.papers.gnn_llm.numbers import latency_of
+
+    told = [drawn_summary(random.Random(seed), 8) for seed in range(20)]
+    assert all(all(exact_fields(t.fields(), t.text()).values()) for t in told)
+    assert len({layer.kind for t in told for layer in t.layers}) > 30
+    data = measurements()
+    graph = next(iter(data.graphs.values()))
+    found = list(lessons(graph, 8, 4))
+    assert len(found) == 4
+    assert all("batch 8" in pair.question and latency_of(pair.answer) for pair in found)
+    row = next(row for row in data.rows if row.graph == graph.name)
+    assert roofline_s(graph, replace(row, batch=64)) > roofline_s(graph, replace(row, batch=8))
+
+
+def test_names_of_operators_are_a_token_each(tmp_path: Path) -> None:
+    pytest.importorskip("transformers")
+    from perfc.analyzers.papers.gnn_llm.language_model import LanguageModel, make_tokenizer
+    from perfc.analyzers.papers.gnn_llm.lessons import NAMES
+    from perfc.analyzers.papers.gnn_llm.presets import DecoderShape
+
+    text = "Layer: max_pool, Implemented: 12 times, FLOPs: 4.1 million and more of rtx-max-q"
+    tokenizer = make_tokenizer([text], DecoderShape(400, 32, 64, 2, 2, 1024), NAMES)
+    model = LanguageModel(torch.nn.Linear(1, 1), tokenizer, tmp_path)
+    assert len(tokenizer) <= 400
+    assert model.text(model.ids(text)) == text
+    assert len({len(model.ids(name)) for name in NAMES}) == 1
+
+
+def test_a_chart_of_few_rows_has_the_mean_of_the_seeds() -> None:
+    pytest.importorskip("peft")
+    from perfc.analyzers.papers.gnn_llm.tables import TABLES
+    from perfc.analyzers.papers.reproduction.charts import curve_chart
+    from perfc.analyzers.papers.reproduction.page import Done
+
+    table = next(t for t in TABLES if t.key == "gnn-llm-hardware-mape")
+    results = [{"slices": {"32 rows": {"mape": mape}}} for mape in (0.1, 0.3)]
+    done = [Done(table.lines[0], tuple(results)), Done(table.lines[1], ())]
+    chart: Any = curve_chart(table, done)
+    (point,) = chart["data"]["values"]
+    assert (point["rows"], point["percent"]) == (32, pytest.approx(20.0))
+    assert curve_chart(table, [Done(table.lines[0], ())]) is None
 
 
 def test_a_settled_projection_says_how_graphs_differ() -> None:

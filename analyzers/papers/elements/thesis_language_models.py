@@ -29,8 +29,8 @@ SEED = Seed(
         ours(
             "Eq. 7.5, page 102",
             "the mean is all that is projected",
-            "a mean does not know how many operators there are: sums of the same features, as "
-            "logarithms and digits, stand beside it; variant `mean` is as in the source",
+            "a mean does not know how many operators there are: numbers of the same features have "
+            "tokens of their own, as logarithms and digits; variant `mean` is as in the source",
             COUNTS,
             PROJECTION,
         ),
@@ -69,6 +69,13 @@ SEED = Seed(
             "the small decoder, which knows little beforehand, moves as a whole in preset `cpu`; "
             "models that are given have LoRA alone",
             f"{ROOM}/checkpoints.py",
+        ),
+        ours(
+            "Section 7.4.3, page 103",
+            "pairs are summaries of graphs",
+            "where numbers have tokens, summaries of no graph and rooflines of data sheets are "
+            "practised too",
+            f"{ROOM}/lessons.py",
         ),
         ours(
             "Section 7.7.3, page 112",
@@ -116,7 +123,7 @@ SEED = Seed(
             "Section 7.5.1, page 105",
             "Llama-3-8B",
             "any causal model of a local folder, in 4 bits on a GPU; the tables here have a "
-            "decoder of 3.3 million weights that learned from text on graphs",
+            "decoder of 3.5 million weights that learned from text on graphs",
             MODEL,
         ),
         ours("Table 7.2, page 105", "text, JSON, graph on AlexNet's family", "families of timm "

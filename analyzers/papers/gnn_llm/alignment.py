@@ -1,13 +1,15 @@
 """Stage 2, graph-text adaptation: the encoder is frozen, the language model says what it reads.
 
 Pairs are ``(G, "Summarise the graph", A)``; the loss is the cross entropy of the answer's tokens.
+Where a graph has a token for each number, ours practise on more: the starts of summaries, and drawn
+ones (`lessons`).
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
@@ -20,12 +22,20 @@ from ...graph.predictor import Say
 from ..networks.batches import Batch, GraphTensors
 from .corpus import drawn_batch
 from .counts import KINDS
-from .descriptions import exact_fields, question_and_answer, summary_fields
+from .descriptions import SUMMARISE, GraphSummary, exact_fields, summary
+from .lessons import drawn_summary
 from .loop import Progress, Recipe, learn
 from .network import GraphLanguageNetwork, parts
 
 Encoded = Callable[[ModelGraph, float], GraphTensors]
-GRAPHS_PER_STEP = 16
+Summed = Callable[[GraphSummary], Tensor]
+TOKENS_PER_STEP = 2048
+"""Of questions, answers and a graph's tokens, about."""
+GRAPH_TOKENS = 48
+GRAPHS_AT_ONCE = 16
+"""Whose summaries are written together."""
+SHORT = 3
+"""Kinds of layer at most, of a summary whose graph's tokens stop there."""
 LONGEST_ANSWER = 480
 
 
@@ -73,6 +83,8 @@ class Pairs:
         graphs: by name.
         names: of those that are described.
         encoded: features of a graph at a batch.
+        summed: columns of `SUMS` of a summary, for its start and a drawn one besides; None for
+            summaries of the graphs alone.
     """
 
     def __init__(
@@ -81,37 +93,68 @@ class Pairs:
         graphs: Mapping[str, ModelGraph],
         names: Sequence[str],
         encoded: Encoded,
+        summed: Summed | None = None,
     ) -> None:
-        self.pairs = [self._pair(network, graphs[n], drawn_batch(n), encoded) for n in names]
+        self.practises = summed is not None
+        self.pairs = [
+            pair
+            for name in names
+            for pair in self._of(network, graphs[name], drawn_batch(name), encoded, summed)
+        ]
 
     @staticmethod
-    def _pair(
-        network: GraphLanguageNetwork, graph: ModelGraph, batch: int, encoded: Encoded
-    ) -> Pair:
+    def _of(
+        network: GraphLanguageNetwork,
+        graph: ModelGraph,
+        batch: int,
+        encoded: Encoded,
+        summed: Summed | None,
+    ) -> Iterator[Pair]:
         tensors = encoded(graph, float(batch))
         assert tensors.u is not None
-        told = question_and_answer(graph, batch, kinds=KINDS)
+        whole = summary(graph, batch, kinds=KINDS)
         ids = network.model.ids
+        asked = tuple(ids(f"{SUMMARISE}\n"))
         with torch.no_grad():
             readout = network.readout(alone(tensors)).squeeze(0)
-        return Pair(
-            readout,
-            tensors.u,
-            tuple(ids(f"{told.question}\n")),
-            tuple(ids(told.answer)),
-            summary_fields(graph, batch, kinds=KINDS),
-        )
+        yield Pair(readout, tensors.u, asked, tuple(ids(whole.text())), whole.fields())
+        if summed is None:
+            return
+        draw = random.Random(f"{graph.name} drawn")
+        start = replace(whole, layers=whole.layers[: draw.randint(1, SHORT)])
+        for told in (start, drawn_summary(draw, KINDS)):
+            yield Pair(readout, summed(told), asked, tuple(ids(told.text())), told.fields())
 
     def batches(self, order: random.Random) -> Iterator[Sequence[Pair]]:
-        """Pairs whose answers are about as long, some at a time."""
-        chosen = sorted(
-            range(len(self.pairs)),
-            key=lambda i: len(self.pairs[i].answer) * order.uniform(0.8, 1.25),
-        )
-        several = list(parts(chosen, GRAPHS_PER_STEP))
-        order.shuffle(several)
-        for part in several:
-            yield [self.pairs[i] for i in part]
+        """Pairs that are about as long, some at a time.
+
+        Where more is practised, the first epoch goes from short summaries to long ones.
+        """
+        chosen = sorted(self.pairs, key=lambda p: length(p) * order.uniform(0.7, 1.4))
+        several = list(packed(chosen))
+        if not self.practises:
+            order.shuffle(several)
+        self.practises = False
+        yield from several
+
+
+def length(pair: Pair) -> int:
+    """Tokens, about."""
+    return len(pair.question) + len(pair.answer) + GRAPH_TOKENS
+
+
+def packed(pairs: Iterable[Pair]) -> Iterator[list[Pair]]:
+    """Pairs one after another, so many tokens at a time."""
+    part: list[Pair] = []
+    filled = 0
+    for pair in pairs:
+        if part and filled + length(pair) > TOKENS_PER_STEP:
+            yield part
+            part, filled = [], 0
+        part.append(pair)
+        filled += length(pair)
+    if part:
+        yield part
 
 
 def alone(tensors: GraphTensors) -> Batch:
@@ -172,7 +215,7 @@ def summaries(network: GraphLanguageNetwork, pairs: Pairs) -> tuple[SummaryFigur
     """Write the summary of every graph and compare its numbers; the answers too."""
     network.eval()
     exact, whole, answers = [], [], []
-    for part in parts(range(len(pairs.pairs)), GRAPHS_PER_STEP):
+    for part in parts(range(len(pairs.pairs)), GRAPHS_AT_ONCE):
         batch = [pairs.pairs[i] for i in part]
         with torch.no_grad():
             tokens, is_there = _tokens(network, batch)

@@ -18,6 +18,7 @@ from ...graph.predictor import Say
 from ...graph.store import write_file
 from ...training.scoreboard import table as markdown_table
 from ..networks.train import one_thread
+from ..reproduction.charts import write_curve
 from ..reproduction.page import Done, page
 from ..reproduction.published import PaperTable
 from ..reproduction.runs import Job, Preset, stored
@@ -31,7 +32,7 @@ from .stages import adaptable
 from .tables import GIN, NEITHER, OURS, PHYSICS, TABLES
 from .tuning import LONGEST_LATENCY
 
-PAGE = "gnn_llm_tables.md"
+PAGE, CHARTS = "gnn_llm_tables.md", "gnn_llm"
 TIMED_GRAPHS = 16
 LONGEST_S = 0.5
 POINTS = 0.03
@@ -56,6 +57,7 @@ class Board:
         folder: of the results.
         size: of the trainings.
         stages: that they begin from.
+        has_charts: whether curves are drawn too.
     """
 
     tables: Sequence[PaperTable]
@@ -64,6 +66,7 @@ class Board:
     folder: Path
     size: Preset
     stages: Stages
+    has_charts: bool = False
 
     @property
     def is_faithful(self) -> bool:
@@ -81,6 +84,13 @@ class Board:
                 ]
                 found += [r for r in (stored(self.folder, job) for job in jobs) if r is not None]
         return found
+
+    def keys(self) -> frozenset[str]:
+        """Of every training that the tables need."""
+        return frozenset(
+            Job(t, line, s, self.graphs, self.size, self.is_faithful).key
+            for t in self.tables for line in t.lines for s in self.seeds
+        )  # fmt: skip
 
     def done(self, table: PaperTable) -> list[Done]:
         """Lines with their results."""
@@ -105,7 +115,7 @@ def write_page(
     large: Sequence[str],
     say: Say,
 ) -> Path:
-    """Write the page into a folder.
+    """Write the page into a folder, with a chart of each curve.
 
     Args:
         board: of the tables.
@@ -124,17 +134,17 @@ def write_page(
         else f"The language model is a decoder of {shape.layers} layers, {shape.hidden} wide, that "
         "learned from text on graphs alone; the thesis has Llama-3-8B and Mistral-7B."
     )
-    jobs = {
-        Job(t, line, s, board.graphs, board.size, board.is_faithful).key
-        for t in board.tables for line in t.lines for s in board.seeds
-    }  # fmt: skip
+    jobs = board.keys()
     kept = {k for k in jobs if (board.folder / f"{k}.json").is_file()}
     introduction = INTRODUCTION.format(
         model=model, limit_s=board.size.limit_s, seeds=", ".join(map(str, board.seeds)),
         done=len(kept), all=len(jobs), rows=own.rows_per_epoch,
     )  # fmt: skip
     found = [(table, board.done(table)) for table in board.tables]
-    text = page(found, introduction, origin, {}, "Graphs and language models")
+    curves = [(t, done) for t, done in found if t.curve and board.has_charts]
+    charts = {t.key: write_curve(t, done, output / CHARTS) for t, done in curves}
+    named = {key: [f"{CHARTS}/{name}" for name in names] for key, names in charts.items()}
+    text = page(found, introduction, origin, named, "Graphs and language models")
     parts = [
         text.strip(),
         "## Verdicts\n\n" + "\n".join(f"- {line}" for line in verdicts(board)),
@@ -227,7 +237,7 @@ def inference(board: Board, pool: Mapping[str, ModelGraph], say: Say) -> Iterato
 
 def inference_s(stages: Stages, pool: Mapping[str, ModelGraph]) -> float:
     """Processor seconds of an answer on one graph, features included; the first is not counted."""
-    network = adaptable(stages, Readout.SUMS)
+    network = adaptable(stages, Readout.NUMBERS)
     network.eval()
     features = GraphFeatures(*stages.standards())
     question = network.model.ids(

@@ -131,7 +131,12 @@ class Stages:
 
         return max(round(HIDDEN * self.preset.scale), 1)
 
-    def digest(self, readout: Readout = Readout.SUMS) -> str:
+    def settings(self) -> str:
+        """Of the card and its preset: what stages that are learned anew have in common."""
+        text = json.dumps([asdict(self.card), asdict(self.preset)])
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    def digest(self, readout: Readout = Readout.NUMBERS) -> str:
         """Of the card, the small decoder, stage 1, and stage 2 with a readout."""
         found = hashlib.sha256(json.dumps(asdict(self.card)).encode())
         files = (STANDARDS, ENCODER, adapted_file(readout), f"{DECODER}/model.safetensors")

@@ -17,11 +17,12 @@ from ...graph.weights import card_of, save
 from ...training.graphs.bench import trained
 from ...training.graphs.protocols import Protocol, folds
 from ..reproduction.command import every_job, reproduce
-from ..reproduction.published import PaperTable
-from ..reproduction.runs import Preset
+from ..reproduction.published import PaperTable, Rows, built
+from ..reproduction.runs import Job, Preset
 from .board import Board, write_page
 from .checkpoints import Stages
 from .extra import need_extra
+from .kept import pack, unpack
 from .predictor import GnnLlm, variant_of
 from .projection import Readout
 from .stages import Course
@@ -110,9 +111,20 @@ def evaluate(
     origin: str,
     pool: Path,
     large: Sequence[str],
+    known: Path | None,
     say: Say,
 ) -> Path:
     """Train what is not there yet, seeds in turn, and write the page; no process trains nothing.
+
+    Args:
+        board: what is asked for.
+        processes: trainings at once.
+        output: folder of the page.
+        origin: what wrote the page and when, in a sentence.
+        pool: folder of graphs that inference is timed on.
+        large: what is known of language models that do not run here.
+        known: file that takes the results, of this run too; None for none.
+        say: is told how far it is.
 
     Raises:
         MissingExtraError: transformers or peft is not installed.
@@ -125,10 +137,22 @@ def evaluate(
             tables, board.seeds, board.graphs, board.size, is_faithful=board.is_faithful
         )
         # an interrupted run has the lines that most tables and verdicts need
-        first = {OURS: 0, GIN: 1, NEITHER: 2, PHYSICS: 3}
-        wanted.sort(key=lambda job: (board.seeds.index(job.seed), first.get(job.line.predictor, 4)))
+        wanted.sort(key=lambda job: (board.seeds.index(job.seed), *telling(job)))
         reproduce(tables, wanted, board.folder, processes, say)
-    return write_page(board, output, origin, StoredGraphs(pool), large, say)
+    path = write_page(board, output, origin, StoredGraphs(pool), large, say)
+    if known is not None:
+        count = pack(known, board.folder, board.stages.folder, board.keys())
+        say(f"{known}: {count} results")
+    return path
+
+
+def telling(job: Job) -> tuple[int, int]:
+    """What comes first: few rows of what is new, then the lines that most verdicts need."""
+    lines = (GIN, OURS, NEITHER, PHYSICS)
+    name = job.line.predictor
+    place = lines.index(name) if name in lines else len(lines)
+    is_curve = bool(job.table.curve) and job.table.rows is Rows.ANSWERS
+    return (0 if is_curve and name in lines else 1, place)
 
 
 def can_train(table: PaperTable, stages: Stages, say: Say) -> PaperTable:
@@ -167,15 +191,19 @@ def opened(
     folder: Path,
     stages: Path,
     limit_s: float | None,
+    known: Path | None,
+    has_charts: bool,
 ) -> Board:
-    """What `evaluate` works on.
+    """What `evaluate` works on, with results that are known; tables of rows that are built.
 
     Raises:
-        PerfcError: the folder holds no stages.
+        PerfcError: the folder holds no stages, or the file is damaged.
     """
+    if known is not None:
+        unpack(known, folder, stages)
     there = Stages.open(stages)
     size = Preset(
         there.preset.scale, there.preset.tuning_s if limit_s is None else limit_s,
-        pretrained=stages, learned=there.digest(),
+        pretrained=stages, learned=there.settings(),
     )  # fmt: skip
-    return Board(tables, seeds, graphs, folder, size, there)
+    return Board(built(tables, graphs), seeds, graphs, folder, size, there, has_charts)

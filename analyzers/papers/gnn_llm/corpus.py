@@ -10,9 +10,9 @@ from perfc.machine import list_machines
 
 from ...graph.model_graph import ModelGraph
 from ...graph.rows import GraphRow
-from ...steps.setting import Precision, Setting
 from .counts import KINDS
-from .descriptions import as_json, as_text, latency_question, question_and_answer
+from .descriptions import SUMMARISE, as_json, latency_question, question_and_answer
+from .lessons import drawn_setting, drawn_summary
 from .numbers import latency_text
 
 BATCHES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
@@ -44,9 +44,8 @@ def text_of(graph: ModelGraph, seed: int) -> str:
             return f"{pair.question}\n{pair.answer}"
         case _:
             # the same summary twice: numbers are copied from what stands before
-            told = as_text(graph, batch, kinds=KINDS)
-            pair = question_and_answer(graph, batch, kinds=KINDS)
-            return f"{told}\n{pair.question}\n{pair.answer}"
+            told = drawn_summary(draw, KINDS).text()
+            return f"{told}\n{SUMMARISE}\n{told}"
 
 
 @cache
@@ -56,10 +55,7 @@ def machines() -> tuple[str, ...]:
 
 
 def _latency(draw: random.Random) -> str:
-    setting = Setting(
-        draw.choice(list(Precision)), draw.random() < 0.3, draw.random() < 0.3, (2, 9),
-        draw.random() < 0.2,
-    )  # fmt: skip
+    setting = drawn_setting(draw)
     time_s = LEAST_S * (MOST_S / LEAST_S) ** draw.random()
     row = GraphRow("", "", setting, draw.choice(machines()), draw.choice(BATCHES), time_s)
     return f" {latency_question(row)}\n{latency_text(time_s)}"

@@ -37,7 +37,8 @@ _LAYER = re.compile(
     r"Layer: (?P<kind>\w+), Implemented: (?P<count>.+?) times, FLOPs: (?P<flop>[^,\n]+), "
     r"MACs: (?P<mac>[^,\n]+), Parameters: (?P<parameters>[^,\n]+)"
 )
-TOTALS = ("nodes", "edges", "batch", "flop", "mac", "parameters")
+TOTALS = ("nodes", "edges", "batch", "flop", "parameters", "mac")
+"""In the order in which a summary states them."""
 LAYER_FIELDS = ("count", "flop", "mac", "parameters")
 MAX_CHARACTERS = 100_000
 """Of an answer that is read."""

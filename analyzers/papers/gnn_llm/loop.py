@@ -24,6 +24,7 @@ from ..networks.train import clock_s, short_products
 T = TypeVar("T")
 CHECKPOINT_EVERY_S = 60.0
 LARGEST_GRADIENT = 1.0
+RISING_STEPS = 100
 
 
 @record
@@ -33,7 +34,7 @@ class Recipe:
     Args:
         epochs: at most.
         limit_s: of processor time.
-        is_annealed: whether rates fall along half a cosine; the thesis has no schedule.
+        is_annealed: whether rates rise, then fall along half a cosine; the thesis has no schedule.
         has_short_products: whether layers multiply in bfloat16 where that is faster.
     """
 
@@ -96,7 +97,7 @@ def learn(
         for batch in islice(batches(order), state.step, None):
             share = max(state.seconds / recipe.limit_s, state.epoch / recipe.epochs)
             for group in optimiser.param_groups:
-                group["lr"] = group["rate"] * (_cosine(share) if recipe.is_annealed else 1.0)
+                group["lr"] = group["rate"] * (_rate(state, share) if recipe.is_annealed else 1.0)
             optimiser.zero_grad(set_to_none=True)
             with short_products(place, recipe.has_short_products):
                 value = loss(batch)
@@ -125,8 +126,10 @@ def _count(state: Progress, loss: float, seconds: float, say: Say) -> None:
         say(f"step {state.steps}: epoch {state.epoch}, {seconds:.0f} s, loss {state.loss:.4f}")
 
 
-def _cosine(share: float) -> float:
-    return 0.5 * (1 + cos(pi * min(share, 1.0))) + 0.02
+def _rate(state: Progress, share: float) -> float:
+    """Rises over some steps, then falls along half a cosine."""
+    fallen = 0.5 * (1 + cos(pi * min(share, 1.0))) + 0.02
+    return fallen * min((state.steps + 1) / RISING_STEPS, 1.0)
 
 
 def fingerprint(network: nn.Module, recipe: Recipe, seed: int) -> str:

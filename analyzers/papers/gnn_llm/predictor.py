@@ -48,7 +48,7 @@ RANKS = (16, 32, 64, 128)
 """Of Table 7.3, besides 8."""
 GNN_ONLY, LLM_ONLY, NEITHER = "gnn-pretrained", "llm-pretrained", "neither-pretrained"
 TEXT, JSON, WITHOUT = "text", "json", "without-llm"
-MEAN, NUMBERS = "mean", "numbers"
+MEAN, SUMS = "mean", "sums"
 ROWS_AT_ONCE, LONG_ROWS = 192, 4
 """Rows whose answers are written together; of questions with a whole graph in them."""
 VALIDATION_ROWS = 96
@@ -61,17 +61,18 @@ USUAL_GRAPHS = 64
 class GnnLlm(NetworkPredictor):
     """A graph encoder, a projection and a language model that writes the latency.
 
-    Stages 1 and 2 are read from the budget's folder; ``fit`` is stage 3. Variants: ``mean``
-    projects the readout alone, as the thesis does, ``numbers`` a token for each number of a
-    summary; ``rank-16`` … are of LoRA; ``gnn-pretrained``, ``llm-pretrained`` and
-    ``neither-pretrained`` leave stages out; ``text`` and ``json`` write the graph into the
-    question; ``without-llm`` is the encoder with a head of its own.
+    Stages 1 and 2 are read from the budget's folder; ``fit`` is stage 3. A graph becomes a token
+    for each number of its summary; ``mean`` projects the readout alone, as the thesis does,
+    ``sums`` the readout beside the numbers, both to one token; ``rank-16`` … are of LoRA;
+    ``gnn-pretrained``, ``llm-pretrained`` and ``neither-pretrained`` leave stages out; ``text`` and
+    ``json`` write the graph into the question; ``without-llm`` is the encoder with a head of its
+    own.
     """
 
     name: ClassVar[str] = "gnn-llm"
     title: ClassVar[str] = "GNN-LLM (Panner Selvam et al., WANT workshop at ICML 2024)"
     variants: ClassVar[tuple[str, ...]] = (
-        MEAN, NUMBERS, *(f"rank-{rank}" for rank in RANKS), GNN_ONLY, LLM_ONLY, NEITHER,
+        MEAN, SUMS, *(f"rank-{rank}" for rank in RANKS), GNN_ONLY, LLM_ONLY, NEITHER,
         TEXT, JSON, WITHOUT,
     )  # fmt: skip
     begins_from: ClassVar[str] = "perfc train gnn-llm"
@@ -97,7 +98,7 @@ class GnnLlm(NetworkPredictor):
     @property
     def readout(self) -> Readout:
         """What is projected."""
-        return {MEAN: Readout.MEAN, NUMBERS: Readout.NUMBERS}.get(self.variant, Readout.SUMS)
+        return {MEAN: Readout.MEAN, SUMS: Readout.SUMS}.get(self.variant, Readout.NUMBERS)
 
     def needs(self, stages: Stages) -> None:
         """Look whether the stages that the variant begins from are there.
@@ -338,7 +339,7 @@ def drawn(data: Measurements, most: int, seed: int) -> Measurements:
 
 def variant_of(readout: Readout) -> str:
     """The predictor with a readout."""
-    names = {Readout.MEAN: f":{MEAN}", Readout.NUMBERS: f":{NUMBERS}", Readout.SUMS: ""}
+    names = {Readout.MEAN: f":{MEAN}", Readout.SUMS: f":{SUMS}", Readout.NUMBERS: ""}
     return f"gnn-llm{names[readout]}"
 
 

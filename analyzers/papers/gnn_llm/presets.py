@@ -23,7 +23,7 @@ class DecoderShape:
         context: longest text, in tokens.
     """
 
-    vocabulary: int = 640
+    vocabulary: int = 1024
     hidden: int = 256
     inner: int = 704
     layers: int = 4
@@ -96,13 +96,13 @@ PRESETS: Mapping[str, Preset] = {
         rows_per_step=16, rows_per_epoch=0, json_tokens=2048,
     ),
     CPU: Preset(
-        scale=0.25, decoder=DecoderShape(), text_s=300.0, graphs=2500,
-        encoder_s=240.0, encoder_epochs=EPOCHS, graphs_per_step=32,
-        alignment_s=480.0, alignment_epochs=100,
+        scale=0.25, decoder=DecoderShape(), text_s=60.0, graphs=1200,
+        encoder_s=180.0, encoder_epochs=EPOCHS, graphs_per_step=32,
+        alignment_s=600.0, alignment_epochs=100,
         tuning_s=240.0, tuning_epochs=100, few_passes=20, few_rows=256,
-        graph_rate=1e-3, language_rate=2e-3,
+        graph_rate=1e-3, language_rate=1e-3,
         has_whole_decoder=True, has_every_layer=True, is_annealed=True,
-        rows_per_step=16, rows_per_epoch=512, json_tokens=1024,
+        rows_per_step=16, rows_per_epoch=512, json_tokens=2048,
     ),
     SMOKE: Preset(
         scale=1 / 32, decoder=DecoderShape(384, 32, 64, 2, 2, 1280), text_s=2.0, graphs=12,

@@ -13,17 +13,19 @@ from .counts import DIGITS, KINDS, LAYOUT, OF_KIND, OF_TOTALS, SUMS
 LEAST_SPREAD = 0.1
 """Of the mean deviation: columns that hardly differ are not made large."""
 MOST_SPREADS = 5.0
+EMBEDDING_SPREAD = 0.02
+"""Standard deviation of a word's embedding in a Llama that has learned nothing."""
 
 
 class Readout(Enum):
     """What of a graph becomes a token."""
 
+    NUMBERS = "numbers"
+    """A token for the mean, and one for each kind of layer and each number of a summary."""
+    SUMS = "sums"
+    """The mean beside the sums of what operators count: one token."""
     MEAN = "mean"
     """The mean of the operators' embeddings, as the thesis has it: one token."""
-    SUMS = "sums"
-    """The same beside the sums of what operators count: one token."""
-    NUMBERS = "numbers"
-    """A token for the graph and one for each number that a summary of it states."""
 
 
 class Projection(nn.Module):
@@ -38,7 +40,6 @@ class Projection(nn.Module):
     def __init__(self, graph: int, language: int, readout: Readout) -> None:
         super().__init__()
         self.readout = readout
-        numbers = 1 + DIGITS
         for name, columns in (("graph", graph), ("sums", len(SUMS))):
             self.register_buffer(f"{name}_centre", torch.zeros(columns))
             self.register_buffer(f"{name}_spread", torch.ones(columns))
@@ -50,7 +51,12 @@ class Projection(nn.Module):
             case Readout.NUMBERS:
                 self.whole = projector(graph, language)
                 named = LAYOUT.numbers + len(VOCABULARY) + OF_KIND + KINDS
-                self.number = projector(numbers + named, language)
+                self.number = nn.Linear(1 + DIGITS + named, language)
+                self.kind = nn.Linear(len(VOCABULARY) + KINDS, language)
+                for layer in (self.number, self.kind):
+                    # as long as embeddings of words are when a decoder begins
+                    nn.init.normal_(layer.weight, std=EMBEDDING_SPREAD)
+                    nn.init.zeros_(layer.bias)
 
     def settle(self, g: Tensor, sums: Tensor) -> None:
         """Take from some graphs what is usual, so that tokens say how one graph differs.
@@ -89,17 +95,34 @@ class Projection(nn.Module):
         return tokens, torch.ones(tokens.shape[:2], dtype=torch.long, device=g.device)
 
     def _numbers(self, g: Tensor, sums: Tensor) -> tuple[Tensor, Tensor]:
+        """The graph, then kinds and numbers as a summary names them."""
         graphs, count = len(g), LAYOUT.numbers
-        logs = sums[:, :count]
         digits = sums[:, LAYOUT.digits : LAYOUT.kinds].reshape(graphs, count, DIGITS)
+        names = places(g.device).expand(graphs, count, -1)
         ops = sums[:, LAYOUT.kinds :].reshape(graphs, KINDS, len(VOCABULARY))
         of_totals = torch.zeros(graphs, OF_TOTALS, len(VOCABULARY), device=g.device)
-        ops = torch.cat([of_totals, ops.repeat_interleave(OF_KIND, dim=1)], dim=1)
-        names = places(g.device).expand(graphs, count, -1)
-        each = torch.cat([logs[:, :, None], digits, ops, names], dim=2)
-        tokens = torch.cat([self.whole(g)[:, None], self.number(each)], dim=1)
+        of = torch.cat([of_totals, ops.repeat_interleave(OF_KIND, dim=1)], dim=1)
+        numbers = self.number(torch.cat([sums[:, :count, None], digits, of, names], dim=2))
+        place = torch.eye(KINDS, device=g.device).expand(graphs, KINDS, KINDS)
+        kinds = self.kind(torch.cat([ops, place], dim=2))
         is_there = (digits.sum(2) > 0).long()
-        return tokens, torch.cat([torch.ones_like(is_there[:, :1]), is_there], dim=1)
+        tokens = _as_named(self.whole(g)[:, None], numbers, kinds[:, :, None])
+        of_kinds = is_there[:, OF_TOTALS::OF_KIND, None]
+        return tokens, _as_named(torch.ones_like(is_there[:, :1]), is_there, of_kinds)
+
+
+def _as_named(whole: Tensor, numbers: Tensor, kinds: Tensor) -> Tensor:
+    """The graph's, totals, and of each kind of layer its name before its numbers.
+
+    Args:
+        whole: ``[graphs, 1, ...]``.
+        numbers: ``[graphs, numbers, ...]``.
+        kinds: ``[graphs, kinds, 1, ...]``.
+    """
+    graphs, rest = len(numbers), numbers.shape[2:]
+    of_kinds = numbers[:, OF_TOTALS:].reshape(graphs, KINDS, OF_KIND, *rest)
+    lines = torch.cat([kinds, of_kinds], dim=2).flatten(1, 2)
+    return torch.cat([whole, numbers[:, :OF_TOTALS], lines], dim=1)
 
 
 def places(device: torch.device) -> Tensor:

@@ -22,8 +22,10 @@ from . import graph_mae
 from .alignment import Pairs, align, summaries
 from .checkpoints import DECODER, ENCODER, STANDARDS, Stages, adapted_file, summaries_file
 from .corpus import corpus, drawn_batch
+from .counts import vector
+from .descriptions import GraphSummary
 from .features import FILES, NODES, UNSEEN, GraphFeatures, chosen_names
-from .language_model import train_decoder
+from .language_model import fresh_decoder, train_decoder
 from .loop import Recipe, learn
 from .network import LORA_RANK, GraphLanguageNetwork
 from .projection import Readout
@@ -115,16 +117,20 @@ class Course:
     def learn_pairs(self, readout: Readout) -> None:
         """Stage 2: graph-text adaptation, then summaries of graphs that it never saw."""
         own, stages = self.stages.preset, self.stages
-        network = adaptable(stages, readout)
+        # one that has learned to go on from text alone learns to copy from tokens late
+        is_fresh = stages.moves_every_weight and readout is Readout.NUMBERS
+        network = adaptable(stages, readout, is_fresh=is_fresh)
         network.encoder.load_state_dict(stages.encoder())
         network.freeze_encoder()
         network.to(device())
         network.eval()
         with one_thread():
-            pairs = Pairs(network, self.graphs, self.names, self.encoded)
+            # the thesis has summaries of graphs alone
+            summed = self.summed if readout is Readout.NUMBERS else None
+            pairs = Pairs(network, self.graphs, self.names, self.encoded, summed)
             align(
                 network, pairs, self.recipe(own.alignment_epochs, own.alignment_s),
-                (own.graph_rate, own.language_rate), seed=stages.card.seed,
+                (max(own.graph_rate, own.language_rate), own.language_rate), seed=stages.card.seed,
                 folder=stages.folder / f"adapted-{readout.value}-checkpoint", say=self.say,
             )  # fmt: skip
             stages.keep(adapted_file(readout), adapted_state(network))
@@ -136,6 +142,11 @@ class Course:
         place = device()
         moved = {n: t.to(place) for n, t in vars(found).items() if isinstance(t, Tensor)}
         return replace(found, **moved)
+
+    def summed(self, told: GraphSummary) -> Tensor:
+        """Columns of `SUMS` of a summary, standardised, where it learns."""
+        found = self.features.sums(torch.tensor(vector(told), dtype=torch.float32))
+        return found.to(device())
 
     def _write_summaries(self, network: GraphLanguageNetwork, readout: Readout) -> None:
         files = sorted(n for n in self.graphs if n.split(".")[0] == FILES)
@@ -156,10 +167,23 @@ class Course:
         self.stages.keep_summaries(summaries_file(readout), figures, answers)
 
 
-def adaptable(stages: Stages, readout: Readout, *, rank: int = LORA_RANK) -> GraphLanguageNetwork:
-    """A network as stage 2 begins with it, its encoder as initialised."""
+def adaptable(
+    stages: Stages, readout: Readout, *, rank: int = LORA_RANK, is_fresh: bool = False
+) -> GraphLanguageNetwork:
+    """A network as stage 2 begins with it, its encoder as initialised.
+
+    Args:
+        stages: before.
+        readout: what is projected.
+        rank: of LoRA.
+        is_fresh: whether of stage 0 the tokeniser alone is taken.
+    """
     torch.manual_seed(stages.card.seed)
-    network = GraphLanguageNetwork(len(NODES), stages.width, readout, stages.language_model())
+    model = stages.language_model()
+    if is_fresh:
+        fresh = fresh_decoder(stages.preset.decoder, stages.card.seed)
+        model = replace(model, network=fresh)
+    network = GraphLanguageNetwork(len(NODES), stages.width, readout, model)
     if not stages.moves_every_weight:
         network.with_lora(rank, has_every_layer=stages.preset.has_every_layer)
     return network

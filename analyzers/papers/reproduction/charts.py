@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from statistics import mean
 
 from perfc.vegalite import svg
 
 from ...graph.rows import Quantity
 from ...graph.store import write_file
 from .neighbours import chart as plane_chart
-from .page import Done
-from .published import PaperTable
+from .page import Done, number
+from .published import Metric, PaperTable
 
 MOST_MARKS = 200
 """Of a chart, about, which is a file of the documentation."""
@@ -23,6 +24,7 @@ UNITS: Mapping[str, tuple[str, float]] = {
     Quantity.SM_ACTIVE.value: ("%", 100.0),
 }
 """Of axes, and how many of them one of ours is."""
+CURVE_TITLES: Mapping[Metric, str] = {Metric.MAPE: "MAPE", Metric.WITHIN_10: "Acc(10)"}
 
 
 def write_charts(published: PaperTable, done: Sequence[Done], folder: Path) -> list[str]:
@@ -45,6 +47,49 @@ def write_charts(published: PaperTable, done: Sequence[Done], folder: Path) -> l
             write_file(folder / name, svg(chart).encode())
             names.append(name)
     return names
+
+
+def write_curve(published: PaperTable, done: Sequence[Done], folder: Path) -> list[str]:
+    """Errors by the rows that are seen of what is new, as a file; its name, none without results.
+
+    Raises:
+        MissingExtraError: vl-convert is not installed.
+    """
+    chart = curve_chart(published, done)
+    if chart is None:
+        return []
+    name = f"{published.key}.svg"
+    write_file(folder / name, svg(chart).encode())
+    return [name]
+
+
+def curve_chart(published: PaperTable, done: Sequence[Done]) -> Mapping[str, object] | None:
+    """A line a predictor, the mean of its seeds, in percent (thesis, Figure 7.3)."""
+    metric = published.columns[0].metric
+    values = [
+        {"predictor": d.line.label, "rows": count, "percent": 100 * mean(numbers)}
+        for d in done
+        for count, column in zip(published.curve, published.columns, strict=True)
+        if (numbers := [n for r in d.results if (n := number(r, column)) is not None])
+    ]
+    if not values:
+        return None
+    # shares begin at 0, errors of several magnitudes have none
+    kind = "log" if metric is Metric.MAPE else "linear"
+    y = {"field": "percent", "type": "quantitative", "scale": {"type": kind}}
+    x = {"field": "rows", "type": "quantitative", "scale": {"type": "log", "base": 2}}
+    return {
+        "title": published.title,
+        "background": "white",
+        "width": 420,
+        "data": {"values": values},
+        "mark": {"type": "line", "point": True},
+        "encoding": {
+            "x": {**x, "title": "rows seen", "axis": {"values": list(published.curve)}},
+            "y": {**y, "title": f"{CURVE_TITLES[metric]}, %"},
+            "color": {"field": "predictor", "type": "nominal"},
+        },
+    }
 
 
 def embeddings_chart(done: Sequence[Done]) -> Mapping[str, object] | None:

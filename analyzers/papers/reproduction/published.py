@@ -46,6 +46,7 @@ class Rows(Enum):
     ENERGY = "training steps of EC-NAS with time, energy and power"
     PLATFORMS = "every machine and way of running"
     ANSWERS = "inference on every machine"
+    CELLS = "NAS-Bench-201's networks on every machine"
     SHORT = "networks of few operators, every machine and way of running"
     MEMORY = "training of MLPs of GPUMemNet with memory and active multiprocessors"
 
@@ -57,13 +58,15 @@ class Rows(Enum):
                 return "ecnas"
             case Rows.MEMORY:
                 return "gpumemnet"
+            case Rows.CELLS:
+                return "nb201"
             case _:
                 return "timm"
 
     @property
     def is_needed(self) -> bool:
-        """Whether their tables can be fetched; others are left out where they are not there."""
-        return self is not Rows.MEMORY
+        """Whether they must be there; tables of others are left out where they are not built."""
+        return self not in (Rows.MEMORY, Rows.CELLS)
 
     @property
     def keeps(self) -> Callable[[GraphRow], bool]:
@@ -83,6 +86,7 @@ KEPT: Mapping[Rows, Callable[[GraphRow], bool]] = {
     Rows.BOTH: lambda r: r.target == MACHINE and r.setting.mode in (*EAGER, Mode.TRAINING),
     Rows.MACHINES: lambda r: r.target in (MACHINE, "rtx4090") and r.setting.mode in EAGER,
     Rows.ENERGY: lambda r: True,
+    Rows.CELLS: lambda r: True,
     Rows.PLATFORMS: lambda r: True,
     Rows.ANSWERS: lambda r: r.setting.mode is not Mode.TRAINING,
     Rows.SHORT: lambda r: family(r.architecture) in FEW_OPERATORS,
