@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from perfc.analyzers.features.distance import distance, place
 from perfc.analyzers.runs.run_table import Network
+from perfc.analyzers.runs.runtime_runs import ROUNDED
 from perfc.analyzers.training import chips_left_out, step_fit
 from perfc.analyzers.training.run_stack import LEAST_LEFT_OUT
 
@@ -50,9 +51,12 @@ def test_runs_of_a_chip_are_as_far_as_the_nearest_other(
     machines += ["v100-sxm2-16gb"] * extra
     table = SimpleNamespace(network=Network.PRODUCTS)
     runs: list[Any] = [
-        SimpleNamespace(row=SimpleNamespace(deployment=SimpleNamespace(target=n)), table=table)
-        for n in machines
-    ]
+        SimpleNamespace(
+            row=SimpleNamespace(deployment=SimpleNamespace(target=n)), table=table,
+            stored=ROUNDED if i % 3 else "f16",
+        )
+        for i, n in enumerate(machines)
+    ]  # fmt: skip
     monkeypatch.setattr(chips_left_out, "SPREAD_OF", DTYPE)
     category = np.arange(len(runs)) % 2
     said: list[str] = []
@@ -69,6 +73,7 @@ def test_runs_of_a_chip_are_as_far_as_the_nearest_other(
         assert one.wrong.tolist() == np.stack([wrong, 2 * wrong], axis=1).tolist()
         assert one.category.tolist() == category[rows].tolist()
         assert set(one.network.tolist()) == {Network.PRODUCTS.number}
+        assert one.rounded.tolist() == [bool(k % 3) for k in range(rows.start, rows.stop)]
         held = chips_left_out.left_out(one, shares, np.array([0.25, 0.5]))
         pooled = np.where(one.category == 0, wrong, 1.5 * wrong)
         assert held.residual.tolist() == pytest.approx(pooled.tolist())
