@@ -27,6 +27,7 @@ NOT_OF_RUNTIMES = {
     "perfc/lint/proof.py": "an extra of the package",
     "perfc/ask/reading.py": "words of questions",
     "analyzers/papers/gnn_llm/extra.py": "packages of an extra",
+    "analyzers/papers/gnn_llm/language_model.py": "what transformers calls a way of attending",
     "perfc/data/sources/neusight.py": "a column of a data set",
     "perfc/data/sources/aiconfigurator.py": "names of a data set",
     "analyzers/tables/aic_attention.py": "names of a data set",
