@@ -98,7 +98,7 @@ PRESETS: Mapping[str, Preset] = {
     CPU: Preset(
         scale=0.25, decoder=DecoderShape(), text_s=60.0, graphs=1200,
         encoder_s=180.0, encoder_epochs=EPOCHS, graphs_per_step=32,
-        alignment_s=600.0, alignment_epochs=100,
+        alignment_s=1500.0, alignment_epochs=100,
         tuning_s=240.0, tuning_epochs=100, few_passes=20, few_rows=256,
         graph_rate=1e-3, language_rate=1e-3,
         has_whole_decoder=True, has_every_layer=True, is_annealed=True,
