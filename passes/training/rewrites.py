@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from perfc.ir.gradients.tape import Tape, shape_of
@@ -13,29 +13,45 @@ from perfc.ir.ops.activation import Gelu, Sigmoid, Swish, Tanh
 from perfc.ir.ops.container import SequenceAt
 from perfc.ir.ops.elementwise import Add, Mul
 from perfc.ir.ops.normalization import GroupNormalization, InstanceNormalization
+from perfc.ir.ops.rounding import Erf
 from perfc.ir.ops.sequence_parts import SplitToSequence
 from perfc.ir.ops.slice import Split
+from perfc.ir.ops.softmax import Softmax
 from perfc.ir.ops.view import Reshape
 from perfc.ir.types import DType, SequenceType, Shape, TensorType
+
+from .differentiate import active
+from .written_out import Written, attention, gelu_by_erf, gelu_by_tanh
 
 Users = dict[Value, list[Node]]
 Makers = dict[Value, Node]
 
 
-def rewritten(nodes: Sequence[Node], outputs: Sequence[Value], tape: Tape) -> list[Node]:
+def rewritten(
+    nodes: Sequence[Node],
+    outputs: Sequence[Value],
+    trained: Collection[Value],
+    tape: Tape,
+    *,
+    fuses_attention: bool = True,
+) -> list[Node]:
     """The same nodes, with sequences of parts as parts, and what PyTorch differentiates at once.
 
-    The exporter writes SiLU as two operators, group normalisation as one of instances between
-    views, and Megatron's GELU as eight. PyTorch keeps their operand alone.
+    Exporters write SiLU as two operators, GELU as five, attention as six, group normalisation as
+    one of instances between views, and Megatron's GELU as eight. PyTorch keeps their operands.
+
+    Args:
+        nodes: of the forward pass, in an order that can run.
+        outputs: of the model.
+        trained: parameters.
+        tape: names what is written anew.
+        fuses_attention: whether the framework runs attention as one operator.
     """
-    users: Users = {}
-    makers: Makers = {}
-    for node in nodes:
-        makers.update((v, node) for v in node.results)
-        for v in node.inputs:
-            if v is not None:
-                users.setdefault(v, []).append(node)
     taken = set(outputs)
+    at = Written(nodes, taken)
+    users, makers = at.users, at.makers
+    has_fused = fuses_attention and any(n.op.is_exactly(Softmax) for n in nodes)
+    learned = active(nodes, trained) if has_fused else set[Value]()
     changed: dict[Node, list[Node]] = {}
     for node in nodes:
         match node.op:
@@ -44,7 +60,11 @@ def rewritten(nodes: Sequence[Node], outputs: Sequence[Value], tape: Tape) -> li
             case Sigmoid():
                 changed.update(gated(node, users, taken))
             case Tanh():
-                changed.update(factored_gelu(node, users, makers, taken))
+                changed.update(factored_gelu(node, users, makers, taken) or gelu_by_tanh(node, at))
+            case Erf():
+                changed.update(gelu_by_erf(node, at))
+            case Softmax() if has_fused:
+                changed.update(attention(node, at, learned, tape))
             case InstanceNormalization():
                 changed.update(grouped(node, users, makers, taken, tape))
             case _:
