@@ -94,9 +94,7 @@ class Train(Transform):
         tape = Tape((v.name for v in all_values(graph)), Phase.LOSS)
         nodes, weights = untied(graph.nodes, graph.weights, tape)
         trained = [w for w in weights if self.is_trained(w)]
-        nodes = rewritten(
-            nodes, graph.outputs, trained, tape, fuses_attention=self.fuses_attention
-        )
+        nodes = rewritten(nodes, graph.outputs, trained, tape, fuses_attention=self.fuses_attention)
         nodes = trained_form(nodes, tape)
         if self.lora_rank:
             tape.phase = Phase.FORWARD

@@ -39,11 +39,26 @@ def untied(
         paths = dict.fromkeys(path for _, path in read)
         if len(paths) < 2 or not all(paths) or not _is_of_modules(w, [n for n, _ in read]):
             continue
-        copies = {path: replace(w, name=tape.fresh(w.name)) for path in [*paths][1:]}
+        copies = {p: replace(w, name=tape.fresh(name_in(p, w.name))) for p in [*paths][1:]}
         further += copies.values()
         own.update(((node, w), copies[path]) for node, path in read if path in copies)
     changed = {node for node, _ in own}
     return [_reading(n, own) if n in changed else n for n in nodes], [*weights, *further]
+
+
+def name_in(path: str, name: str) -> str:
+    """What PyTorch calls the tensor in the module of a path, so that ``--freeze`` means it.
+
+    >>> name_in("/blocks/blocks.1/attn/proj", "blocks.0.norm1.bias")
+    'blocks.1.attn.proj.bias'
+    >>> name_in("/head", "onnx::MatMul_12")
+    'head.weight'
+    """
+    parts = [part for part in path.split("/") if part]
+    behind = [*parts[1:], ""]
+    module = [p for p, q in zip(parts, behind, strict=True) if not q.startswith(f"{p}.")]
+    leaf = name.rpartition(".")[2] if "." in name else "weight"
+    return ".".join([*module, leaf])
 
 
 def _is_merged(w: Value) -> bool:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from perfc.passes.train import Train
+
 from .test_kept import graph, step
 
 OUTSIDE = 'weight {location="stripped"} : f32[4, 4]'
@@ -33,7 +35,7 @@ MODULES = ("/blocks.0/fc/MatMul", "/blocks.1/fc/MatMul")
 
 
 def test_modules_that_were_equal_have_their_own() -> None:
-    assert parameters(chain(*MODULES)) == ["w", "w.1"]
+    assert parameters(chain(*MODULES)) == ["w", "blocks.1.fc.weight"]
     added = [n for n in step(chain(*MODULES)).graph.nodes if n.op.mnemonic == "add"]
     assert not added
 
@@ -84,7 +86,7 @@ def vectors(second: str) -> str:
 
 
 def test_a_vector_of_two_modules_is_two_whatever_reads_it() -> None:
-    assert sorted(parameters(vectors("/scale/Mul"))) == ["b", "b.1", "w"]
+    assert sorted(parameters(vectors("/scale/Mul"))) == ["b", "scale.weight", "w"]
     assert sorted(parameters(vectors("/fc/Mul"))) == ["b", "w"]
 
 
@@ -96,3 +98,10 @@ def test_constants_of_an_exporter_are_not_trained() -> None:
     text = text.replace("  %a = matmul", f"  {number}\n  %a = matmul")
     module = step(text)
     assert len(module.graph.outputs) == 2
+
+
+def test_a_module_is_frozen_by_its_own_name() -> None:
+    text = chain(*MODULES).replace("%w", "%blocks.0.fc.weight")
+    assert parameters(text) == ["blocks.0.fc.weight", "blocks.1.fc.weight"]
+    frozen = step(text, Train(optimizer="", loss="mean", freeze=("blocks.1.*",)))
+    assert len(frozen.graph.outputs) == 2

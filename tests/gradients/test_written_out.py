@@ -8,7 +8,6 @@ import pytest
 
 from perfc.ir.ops.activation import Gelu
 from perfc.ir.ops.attention import Attention
-
 from tests.oracles import executed
 
 from .test_kept import NUMBERS, compared, graph, kept, step
