@@ -159,17 +159,31 @@ def grouped(
     ):
         return {}
     one, none = (tape.constant((n,) * shape[1], (shape[1],), _dtype(x.type)) for n in (1.0, 0.0))
-    last, affine, gone = after, (one, none), [node]
+    last, affine, gone, written = after, (one, none), [node], list[Node]()
     product = reader_of(after.results[0], Mul, users, taken)
     added = product and reader_of(product.results[0], Add, users, taken)
     if product is not None and added is not None:
         scale = of_channels(product, after.results[0], shape, makers)
         offset = of_channels(added, product.results[0], shape, makers)
         if scale is not None and offset is not None:
-            last, affine, gone = added, (scale, offset), [node, after, product]
+            last, gone = added, [node, after, product]
+            views = [as_vector(v, tape) for v in (scale, offset)]
+            written = [n for nodes, _ in views for n in nodes]
+            affine = (views[0][1], views[1][1])
     op = GroupNormalization(num_groups=groups, epsilon=node.op.epsilon)
     loc = replace(last.loc, op_type="GroupNormalization")
-    return {**{n: [] for n in gone}, last: [Node(op, (x, *affine), last.outputs, (), loc)]}
+    normalised = Node(op, (x, *affine), last.outputs, (), loc)
+    return {**{n: [] for n in gone}, last: [*written, normalised]}
+
+
+def as_vector(v: Value, tape: Tape) -> tuple[list[Node], Value]:
+    """A parameter that the exporter stored as a column, shown with one axis."""
+    shape = shape_of(v)
+    if len(shape) == 1:
+        return [], v
+    extent = next((e for e in shape if e != 1), 1)
+    shown = Value(tape.fresh(v.name), TensorType(_dtype(v.type), (extent,)))
+    return [Node(Reshape(), (v, tape.ints((extent,))), (shown,), (), Loc(v.name, "Reshape"))], shown
 
 
 def contents(ins: Inputs, index: int) -> tuple[Item, ...] | None:
@@ -179,11 +193,13 @@ def contents(ins: Inputs, index: int) -> tuple[Item, ...] | None:
 
 
 def of_channels(node: Node, v: Value, shape: Shape, makers: Makers) -> Value | None:
-    """The vector that is shown along the channels as the other operand of ``v``."""
+    """The parameter that is shown along the channels as the other operand of ``v``."""
     other = next((w for w in node.inputs if w is not None and w is not v), None)
     column = (shape[1], *(1 for _ in shape[2:]))
     if other is None or shape_of(other) not in (column, (1, *column)):
         return None
+    if other.weight is not None:
+        return other
     while other is not None and shape_of(other) != shape[1:2]:
         maker = makers.get(other)
         other = maker.inputs[0] if maker is not None and maker.op.kind is Kind.VIEW else None

@@ -11,7 +11,7 @@ from perfc.ir.graph import Node, Value
 from perfc.ir.op import Op
 from perfc.ir.ops.activation import Gelu
 from perfc.ir.ops.attention import Attention
-from perfc.ir.ops.elementwise import Add, Div, Mul
+from perfc.ir.ops.elementwise import Add, Div, Mul, Pow
 from perfc.ir.ops.logic import IsNaN, Where
 from perfc.ir.ops.matmul import MatMul
 from perfc.ir.ops.movement import Transpose
@@ -107,12 +107,13 @@ def gelu_by_erf(node: Node, at: Written) -> Changes:
 
 
 def gelu_by_tanh(node: Node, at: Written) -> Changes:
-    """``x * (1 + tanh(sqrt(2/pi) * (x + 0.044715 * x * x * x))) / 2``, its cube as two products.
+    """``x * (1 + tanh(sqrt(2/pi) * (x + 0.044715 * x**3))) / 2``, its cube as two products.
 
-    A cube that is a power is left as it is: modules that are written so run each operator.
+    Where the cube is a power, the exporter names the last product after the function that it
+    expanded: a module that is written so runs each operator.
 
-    Source: torch.onnx, symbolic_opset20.gelu and symbolic_opset9.gelu; transformers,
-    activations.NewGELUActivation, for the power.
+    Source: torch.onnx, symbolic_opset9.gelu, and its torch.export successor; transformers,
+    activations.NewGELUActivation, for the module.
     """
     inner = at.maker(node.inputs[0], Mul)
     scaled = factor(inner)
@@ -122,13 +123,23 @@ def gelu_by_tanh(node: Node, at: Written) -> Changes:
     for x in total.inputs:
         small = None if x is None else at.maker(other(total, x), Mul)
         cubed = factor(small)
-        cube = at.maker(cubed[0], Mul) if cubed is not None else None
+        cube = at.maker(cubed[0], Mul, Pow) if cubed is not None else None
         if x is None or small is None or cubed is None or cube is None:
             continue
-        square = at.maker(other(cube, x), Mul)
-        if is_near(cubed[1], CUBE) and square is not None and set(square.inputs) == {x}:
-            return closed(node, x, [square, cube, small, total, inner, node], "tanh", at)
+        behind = _cubed(x, cube, at)
+        if behind and is_near(cubed[1], CUBE):
+            found = closed(node, x, [*behind, small, total, inner, node], "tanh", at)
+            is_named = any("gelu" in last.name for last, written in found.items() if written)
+            return found if is_named or not cube.op.is_exactly(Pow) else {}
     return {}
+
+
+def _cubed(x: Value, cube: Node, at: Written) -> list[Node]:
+    """The nodes of the cube of ``x``; none where it is not that."""
+    if cube.op.is_exactly(Pow):
+        return [cube] if cube.inputs[0] is x and is_near(number(cube.inputs[1]), 3.0) else []
+    square = at.maker(other(cube, x), Mul)
+    return [square, cube] if square is not None and set(square.inputs) == {x} else []
 
 
 def closed(node: Node, x: Value, gone: list[Node], approximate: str, at: Written) -> Changes:
@@ -256,7 +267,10 @@ def is_one(v: Value) -> bool:
 
 
 def _are_heads(softmax: Node, q: Value, k: Value, v: Value) -> bool:
-    """Whether these are queries, keys shown with their tokens last, and values, of equal heads."""
+    """Whether these are queries, keys shown with their tokens last, and values.
+
+    Heads of keys and values are those of queries, or one that all of them read.
+    """
     if any(not isinstance(x.type, TensorType) or not x.type.shape for x in (q, k, v)):
         return False
     of_q, of_k, of_v = shape_of(q), shape_of(k), shape_of(v)
@@ -264,7 +278,9 @@ def _are_heads(softmax: Node, q: Value, k: Value, v: Value) -> bool:
     return (
         {len(of_q), len(of_k), len(of_v)} == {RANK}
         and axis in (-1, RANK - 1)
-        and of_q[:2] == of_k[:2] == of_v[:2]
+        and of_q[0] == of_k[0] == of_v[0]
+        and of_k[1] == of_v[1]
+        and of_k[1] in (of_q[1], 1)
         and of_q[-1] == of_k[-2]
         and isinstance(of_q[-1], int)
         and of_k[-1] == of_v[-2]

@@ -83,16 +83,22 @@ def test_a_gelu_whose_parts_are_read_elsewhere_stays() -> None:
     assert mnemonics(out)["erf"] == 1
 
 
-def test_a_cube_that_is_a_power_runs_each_operator() -> None:
+def test_a_cube_that_is_a_power_is_gelu_where_the_exporter_names_it() -> None:
     three = "%three = weight {constant=true} : f32[] = 3.0"
     lines = ("%q = pow(%x, %three)", *GELUS["tanh"][2:])
     text = gelu(lines).replace("  %x = matmul", f"  {three}\n  %x = matmul")
     assert mnemonics(text)["tanh"] == 1
+    last = "%y = mul(%half, %m) : f32[3, 4]"
+    named = text.replace(last, f'{last} loc("node_gelu")')
+    assert mnemonics(named)["gelu"] == 1
+    compared(named, "tanh")
+    assert mnemonics(named.replace("= 3.0", "= 2.0"))["tanh"] == 1
 
 
 HEADS = "f32[2, 3, 5, 4]"
 TURNED = "f32[2, 3, 4, 5]"
 PAIRS = "f32[2, 3, 5, 5]"
+THREE = f"%q = concat(%one_q, %one_q, %one_q) {{axis=1}} : {HEADS}"
 
 
 def attention(
@@ -155,6 +161,16 @@ def test_keys_that_are_made_with_their_tokens_last_are_shown_anew() -> None:
     text = PLAIN.replace("  %ks = mul(%t, %s)", f"  {turned}\n  %ks = mul(%u, %s)")
     assert mnemonics(text)["attention"] == 1
     compared(text, "softmax")
+
+
+def test_heads_that_read_one_key_are_fused() -> None:
+    text = PLAIN.replace("%q = matmul(%in, %wq)", "%one_q = matmul(%in, %wq)")
+    text = text.replace(HEADS, "f32[2, 1, 5, 4]").replace(TURNED, "f32[2, 1, 4, 5]")
+    text = text.replace("  %v = ", f"  {THREE}\n  %v = ")
+    for line in ("%qs = mul(%q, %s)", "%y = matmul(%p, %v)"):
+        assert f"{line} : f32[2, 1, 5, 4]" in text
+        text = text.replace(f"{line} : f32[2, 1, 5, 4]", f"{line} : {HEADS}")
+    assert mnemonics(text)["attention"] == 1
 
 
 @pytest.mark.parametrize(
