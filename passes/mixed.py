@@ -25,8 +25,13 @@ if TYPE_CHECKING:
     from .manager import Analyses
 
 
-def what_if(dtype: str) -> Transform:
+def what_if(dtype: str, *, trained_by: str = "") -> Transform:
     """The transform that puts a model in a precision, however it is spelled.
+
+    Args:
+        dtype: name of the precision.
+        trained_by: the eager table of the framework that makes a step of the model, so that values
+            are what is kept; "" for a forward pass.
 
     Raises:
         PassError: no such precision.
@@ -36,7 +41,13 @@ def what_if(dtype: str) -> Transform:
     """
     name = precision_name(dtype)
     narrow = AUTOCAST.get(name)
-    return Retype(name) if narrow is None else Mixed(narrow)
+    if narrow is None:
+        return Retype(name)
+    if trained_by:
+        from .casts import Casts
+
+        return Casts(narrow, trained_by)
+    return Mixed(narrow)
 
 
 @frozen
@@ -56,19 +67,28 @@ class Mixed(Transform):
         Raises:
             PassError: the model is not stored in f32, or loops or branches while it runs.
         """
-        looping = next((node for node in module.graph.nodes if node.regions), None)
-        if looping is not None:
-            raise PassError(
-                f"autocast what-ifs know no control flow ({looping.op.mnemonic})",
-                hint="another --dtype, or none",
-                where=looping.loc.name or "autocast",
-            )
-        if any(is_narrow_matrix(v) for v in module.graph.weights):
-            raise PassError(
-                "autocast is of models stored in f32", hint="leave --dtype out", where="autocast"
-            )
+        require_castable(module)
         graph = Mixing(BY_CODE[self.dtype]).graph(module.graph)
         return Module(graph, module.symbols, module.origin)
+
+
+def require_castable(module: Module) -> None:
+    """Refuse what autocast what-ifs know nothing of.
+
+    Raises:
+        PassError: the model is not stored in f32, or loops or branches while it runs.
+    """
+    looping = next((node for node in module.graph.nodes if node.regions), None)
+    if looping is not None:
+        raise PassError(
+            f"autocast what-ifs know no control flow ({looping.op.mnemonic})",
+            hint="another --dtype, or none",
+            where=looping.loc.name or "autocast",
+        )
+    if any(is_narrow_matrix(v) for v in module.graph.weights):
+        raise PassError(
+            "autocast is of models stored in f32", hint="leave --dtype out", where="autocast"
+        )
 
 
 def is_narrow_matrix(v: Value) -> bool:

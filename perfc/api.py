@@ -271,7 +271,7 @@ def prepared(source: Module, how: Deployment, am: Analyses) -> Module:
     if how.dtype:
         from perfc.passes.mixed import what_if
 
-        module = am.apply(what_if(how.dtype), module)
+        module = am.apply(what_if(how.dtype, trained_by=how.trained_by), module)
     recipe = how.recipe
     return module if recipe is None else am.apply(recipe, module)
 

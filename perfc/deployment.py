@@ -130,6 +130,13 @@ class Deployment:
         return of_steps(now.steps, self.version) if now.before is None else now
 
     @property
+    def trained_by(self) -> str:
+        """The table that says which operators the framework trains; "" for a forward pass."""
+        now = self.of_version
+        table = now if now.is_dispatched else of_steps(Steps.EAGER, self.version)
+        return table.name if self.train else ""
+
+    @property
     def serving(self) -> Serving:
         """Whose kernels run: as said, else as the runtime implies."""
         return self.table.serving if self.framework is Serving.ANY else self.framework

@@ -8,8 +8,11 @@ from perfc.errors import PassError
 from perfc.ir.gradients.adjoint import Adjoint
 from perfc.ir.gradients.tape import Tape, dtype_of
 from perfc.ir.graph import Inputs, Loc, Node, Value
+from perfc.ir.ops.cast import Cast
 from perfc.ir.record import entity
 from perfc.ir.types import DType, TensorType
+
+from ..retype import is_wide_float
 
 
 @entity
@@ -79,9 +82,14 @@ def differentiate(
 def collect(
     gradients: dict[Value, Value], ins: Inputs, index: int, part: Value, tape: Tape
 ) -> None:
-    """Add one operand's gradient to those that came before."""
+    """Add one operand's gradient to those that came before, in the operand's type.
+
+    Source: PyTorch, torch/csrc/autograd/engine.cpp, `validate_outputs`.
+    """
     v = ins[index]
     assert v is not None
+    if is_wide_float(dtype_of(v)) and dtype_of(part) is not dtype_of(v) and v.weight is None:
+        part = tape.apply(Cast(to=dtype_of(v)), part)
     so_far = gradients.get(v)
     gradients[v] = part if so_far is None else tape.add(so_far, part)
 

@@ -1,0 +1,136 @@
+"""What-if autocast of a training step: values as a framework stores them, every cast a node."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import field, replace
+from typing import TYPE_CHECKING, ClassVar
+
+from perfc.ir.fresh import numbering
+from perfc.ir.gradients.tape import Tape, dtype_of
+from perfc.ir.graph import Graph, Module, Node, Phase, Value
+from perfc.ir.op import Kind
+from perfc.ir.ops.cast import Cast
+from perfc.ir.record import entity, frozen
+from perfc.ir.text import all_values
+from perfc.ir.types import BY_CODE, DType, TensorType
+
+from . import Transform
+from .autocast import Autocast, Policy, StoredTypes, policy
+from .fuse import Fuse
+from .mixed import require_castable
+from .retype import converting, element_type, is_wide_float, operand_positions
+from .runtimes import TRAINING_DEFAULT
+
+if TYPE_CHECKING:
+    from .manager import Analyses
+
+
+@frozen
+class Casts(Transform):
+    """The module as PyTorch runs it under autocast, so that its backward pass keeps what it does.
+
+    `Mixed` counts the least that any autocast moves. A step keeps more: the residual stream and
+    what is normalised are f32, probabilities are kept in f32 and again as products read them, and
+    a parameter that products read is cast once a step.
+
+    Source: PyTorch, aten/src/ATen/autocast_mode.cpp: `cached_cast` keeps copies of parameters.
+
+    Args:
+        dtype: of products.
+        runtime: whose kernels tell which operators PyTorch sees.
+    """
+
+    dtype: str = "f16"
+    runtime: str = TRAINING_DEFAULT
+    requires: ClassVar = (Autocast, Fuse)
+
+    def run(self, module: Module, am: Analyses) -> Module:
+        """The module with casts.
+
+        Raises:
+            PassError: the model is not stored in f32, or loops or branches while it runs.
+        """
+        require_castable(module)
+        stored = am.get(Autocast(self.dtype, self.runtime), module)
+        policies = {
+            node: policy(kernel)
+            for kernel in am.get(Fuse(self.runtime), module).kernels
+            for node in kernel.nodes
+        }
+        with numbering():
+            graph = Casting(BY_CODE[self.dtype], stored, policies).graph(module.graph)
+        return Module(graph, module.symbols, module.origin)
+
+
+@entity
+class Casting:
+    """State of one walk: which value stands for which, and parameters that were cast."""
+
+    narrow: DType
+    stored: StoredTypes
+    policies: Mapping[Node, Policy]
+    values: dict[Value, Value] = field(default_factory=dict[Value, Value])
+    cast: dict[tuple[Value, DType], Value] = field(default_factory=dict[tuple[Value, DType], Value])
+
+    def graph(self, graph: Graph) -> Graph:
+        """The graph with a node for each cast."""
+        tape = Tape((v.name for v in all_values(graph)), Phase.FORWARD)
+        tape.suffix = ".cast"
+        nodes: list[Node] = []
+        for node in graph.nodes:
+            made = self.node(node, tape)
+            nodes += [*tape.nodes, made]
+            tape.nodes = []
+        outputs = tuple(self.values.get(v, v) for v in graph.outputs)
+        return Graph(graph.name, graph.inputs, outputs, tuple(nodes), graph.weights)
+
+    def node(self, node: Node, tape: Tape) -> Node:
+        """The node on values as they are stored, its casts on the tape."""
+        tape.place = node.loc
+        wanted = self.wanted(node)
+        ins = tuple(v and self.operand(v, wanted, tape) for v in node.inputs)
+        outs = tuple(v and self.value(v) for v in node.outputs)
+        if (ins, outs) == (node.inputs, node.outputs):
+            return node
+        executed = self.narrow if operand_positions(node) else None
+        op = converting(node.op, executed, tuple(map(element_type, outs)))
+        return Node(op, ins, outs, (), node.loc)
+
+    def wanted(self, node: Node) -> DType | None:
+        """The type that a node's operands are cast to; None where it reads any."""
+        if node.op.kind is Kind.VIEW:
+            found = next((self.stored.of(v) for v in node.results), DType.UNKNOWN)
+            return found if is_wide_float(found) else None
+        match self.policies.get(node):
+            case Policy.NARROW:
+                return self.narrow
+            case Policy.WIDE:
+                return DType.F32
+            case _:
+                return None
+
+    def operand(self, v: Value, wanted: DType | None, tape: Tape) -> Value:
+        """What a node reads for ``v``: itself, or a cast of it; parameters are cast once."""
+        made = self.values.get(v, v)
+        is_cast = wanted is not None and is_wide_float(dtype_of(made)) and not _is_number(made)
+        if wanted is None or not is_cast or dtype_of(made) is wanted:
+            return made
+        if made.weight is None:
+            return tape.apply(Cast(to=wanted), made)
+        key = made, wanted
+        if key not in self.cast:
+            self.cast[key] = tape.apply(Cast(to=wanted), made)
+        return self.cast[key]
+
+    def value(self, v: Value) -> Value:
+        """What stands for ``v``: the same object where its type stays."""
+        found = self.stored.of(v)
+        if not isinstance(v.type, TensorType) or found is v.type.dtype or v.weight is not None:
+            return v
+        made = self.values[v] = Value(v.name, replace(v.type, dtype=found), v.known, v.weight)
+        return made
+
+
+def _is_number(v: Value) -> bool:
+    return isinstance(v.type, TensorType) and v.type.numel == 1
