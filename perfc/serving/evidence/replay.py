@@ -41,8 +41,8 @@ STEADY_UNTIL = 0.6
 LAUNCH_S, NEWER_LAUNCH_S = 5e-5, 1e-4
 """Of a host for each kernel of a step with prompts that engines in Python launch one by one, and
 of TensorRT-LLM's servers since 1.1. There DeepSeek's first token comes after 160 to 190 ms, where
-1,300 kernels for 1,024 tokens take 40. Of 50 and 100 microseconds these suit the served configurations
-best."""
+1,300 kernels for 1,024 tokens take 40. Of 50 and 100 microseconds these suit the served rows best.
+"""
 TOLD_NOTHING = Stated()
 BARE = HostLaw(launch_s=LAUNCH_S)
 CONFIGS = {
