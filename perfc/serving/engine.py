@@ -123,8 +123,9 @@ class Engine:
     def _cost_of(self, model: LanguageModel, parallel: Parallel) -> StepCost:
         serving = table_of(self.runtime).serving.value
         return StepCost(
-            model, self.machine, self.precision, parallel, self.runtime, serving, self.law
-        )
+            model, self.machine, self.precision, parallel, self.runtime, serving, self.law,
+            self.version,
+        )  # fmt: skip
 
     @property
     def ranks(self) -> int:

@@ -33,7 +33,8 @@ class HostLaw:
         prompt_s: of a step with prompts, for each of them.
         sequence_s: for each sequence of a step.
         few_s: further, for each of the first `FEW` sequences.
-        request_s: of a request before its first step: server, tokens, connection.
+        request_s: of a request before its first step: server and connection.
+        token_s: the same for each token of its prompt, which a tokenizer reads.
         launch_s: of a step with prompts, for each of its kernels, which hosts launch one by one
             while others run: engines record steps of decoding alone.
         power: factor of the kernels' energy.
@@ -55,6 +56,7 @@ class HostLaw:
     sequence_s: float = 0.0
     few_s: float = 0.0
     request_s: float = 0.0
+    token_s: float = 0.0
     launch_s: float = 0.0
     power: float = 1.0
     waiting: float = 1.0
@@ -65,6 +67,10 @@ class HostLaw:
     rows: int = 0
     models: tuple[str, ...] = ()
     source: str = ""
+
+    def before_s(self, tokens: float) -> float:
+        """What a request takes before its first step, by the tokens of its prompt."""
+        return self.request_s + self.token_s * tokens
 
     def device(self, kernels: float, exchanges: float, *, has_prompts: bool) -> float:
         """An amount of a step's kernels and exchanges, as long as they take in a long run."""

@@ -34,7 +34,7 @@ from .memory import MemoryPlan
 from .metrics import Latencies, Throughput, latencies, throughput
 from .parts import StepView, steps_of, with_parts
 from .power import Expenses, expenses, run_energy_j
-from .simulate import Run, simulate
+from .simulate import Run, Served, simulate
 
 MOST_ENGINES = 1 << 12
 
@@ -285,8 +285,10 @@ def report_of(
 
 def waited(run: Run, engine: Engine) -> Run:
     """The run as users saw it: the server in front of the engine takes its part of each wait."""
-    own_s = engine.law.request_s
-    served = [replace(s, first_s=s.first_s + own_s, last_s=s.last_s + own_s) for s in run.served]
+    served: list[Served] = []
+    for s in run.served:
+        own_s = engine.law.before_s(s.request.input_tokens)
+        served.append(replace(s, first_s=s.first_s + own_s, last_s=s.last_s + own_s))
     return replace(run, served=tuple(served))
 
 

@@ -20,6 +20,7 @@ from perfc.machine import Machine, load_machine
 from perfc.passes.runtimes import runtime as table_of
 
 from .grid import Grid, octaves, points
+from .grouped import reads_keys_anew, ungrouped
 from .host import HostLaw
 from .joint import NEAR, layers_of, relative_to_both
 from .memory import Demand
@@ -33,6 +34,10 @@ CONTEXTS = octaves(128, 1 << 17)
 PROMPTS = octaves(1, 64, step=8)
 LENGTHS = octaves(32, 16384)
 PASTS = octaves(NEAR, 1 << 17)
+MULTIPLIED_BITS = 8
+"""A kernel that reads keys anew for each head of queries, outside of tensor cores, takes what
+reading so many bits of each element takes. With 16 bits to an element it takes no longer than with
+8: what it multiplies is as much, and the heads of a group find the same keys in L2."""
 TIMES = frozenset({"time_s", "low_s", "high_s"})
 """Quantities that a joint kernel has of its own."""
 
@@ -52,6 +57,17 @@ class Surface:
         """One of ``QUANTITIES``."""
         return self.grids[quantity].at(*sizes)
 
+    def no_less(self, other: Surface, share: float) -> Surface:
+        """The same with a share of another's times and energy where that is more.
+
+        The floor stays: nothing obliges a kernel to be as slow.
+        """
+        pairs = {
+            name: grid if name == "floor_s" else grid.no_less(other.grids[name], share)
+            for name, grid in self.grids.items()
+        }
+        return Surface(pairs)
+
 
 @record
 class Parts:
@@ -69,13 +85,22 @@ class StageCost:
         machine: each rank.
         framework: whose kernels run.
         attends_jointly: whether prompts and decodes attend in one kernel.
+        ungrouped: the stage with keys for each head of queries, where kernels read them so often.
+        share: of its time that such a kernel takes at least.
     """
 
     def __init__(
-        self, passes: Passes, machine: Machine, framework: str, *, attends_jointly: bool = False
+        self,
+        passes: Passes,
+        machine: Machine,
+        framework: str,
+        *,
+        attends_jointly: bool = False,
+        ungrouped: StageCost | None = None,
+        share: float = 1.0,
     ) -> None:
         self.passes, self.machine, self.framework = passes, machine, framework
-        self.attends_jointly = attends_jointly
+        self.attends_jointly, self.ungrouped, self.share = attends_jointly, ungrouped, share
 
     def parts(self, quantity: str, chunks: Sequence[Chunk], decodes: int, context: float) -> Parts:
         """One of ``QUANTITIES`` of a step, what the engine's host takes left out."""
@@ -139,6 +164,8 @@ class StageCost:
         program = self.passes.decode
         at = {"decodes": 3, "context": 4096}
         seen = program.differ(at, {**at, "context": 5000})
+        # where a window is full, a longer context changes nothing
+        seen |= program.differ(at, {**at, "context": int(CONTEXTS[0])})
         rest = [i for i in range(len(program.counts)) if i not in seen | program.exchanges]
         return sorted(seen), sorted(program.exchanges), rest
 
@@ -182,7 +209,10 @@ class StageCost:
         """Kernels of a decode step that see the cache, by its sequences and their tokens."""
         axes = (DECODES, CONTEXTS)
         envs = [{"decodes": int(n), "context": int(c)} for n, c in points(axes)]
-        return self._surface(self.passes.decode, self._of_decode[0], axes, envs)
+        once = self._surface(self.passes.decode, self._of_decode[0], axes, envs)
+        if self.ungrouped is None:
+            return once
+        return once.no_less(self.ungrouped.decode_context, self.share)
 
     @cached_property
     def prompt_tokens(self) -> Surface:
@@ -238,13 +268,19 @@ def stage_cost(
     stage: int,
     target: str,
     framework: str,
+    *,
+    reads_keys_anew: bool = False,
 ) -> StageCost:
     """The cost of a stage on a target, by the path of its file; its grids are made once."""
     passes = passes_of(model, precision, parallel, runtime, stage)
     engine = table_of(runtime).engine
+    apart: StageCost | None = None
+    if reads_keys_anew:
+        apart = stage_cost(ungrouped(model), precision, parallel, runtime, stage, target, framework)
     return StageCost(
         passes, load_machine(target), framework,
-        attends_jointly=engine is not None and engine.attends_jointly,
+        attends_jointly=engine is not None and engine.attends_jointly, ungrouped=apart,
+        share=min(1.0, MULTIPLIED_BITS / precision.cached.bits),
     )  # fmt: skip
 
 
@@ -259,6 +295,7 @@ class StepCost:
         runtime: fusion table.
         framework: whose kernels run.
         law: what the engine takes beside the kernels.
+        version: of the runtime, "" for the newest.
     """
 
     def __init__(
@@ -270,9 +307,11 @@ class StepCost:
         runtime: str,
         framework: str,
         law: HostLaw,
+        version: str = "",
     ) -> None:
         self.law = law
         depth = parallel.pipeline
+        is_anew = reads_keys_anew(model, runtime, version)
         # the stages between the first and the last are alike but for one layer
         chosen = {
             0: 1,
@@ -283,7 +322,14 @@ class StepCost:
             [
                 (
                     stage_cost(
-                        model, precision, parallel, runtime, i, str(machine.path), framework
+                        model,
+                        precision,
+                        parallel,
+                        runtime,
+                        i,
+                        str(machine.path),
+                        framework,
+                        reads_keys_anew=is_anew,
                     ),
                     n,
                 )

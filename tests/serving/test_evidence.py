@@ -16,6 +16,7 @@ from perfc.errors import PerfcError
 from perfc.frontend.config import Parallel, WeightFormat
 from perfc.passes.runtimes import Batching
 from perfc.serving.drafts import Speculation
+from perfc.serving.engine import kind_of
 from perfc.serving.evidence import Quantity, ServedRow, Stated, replay, scoreboard, scores, tables
 from perfc.serving.evidence.checks import Check, card_of, llama_cpp, replays
 from perfc.serving.evidence.learn import (
@@ -26,7 +27,15 @@ from perfc.serving.evidence.learn import (
     of_other_hosts,
     random_fold,
 )
-from perfc.serving.evidence.replay import BARE, LAUNCH_S, Sample, Unanswered, samples, spread_of
+from perfc.serving.evidence.replay import (
+    LAUNCH_S,
+    NEWER_LAUNCH_S,
+    Sample,
+    Unanswered,
+    launch_of,
+    samples,
+    spread_of,
+)
 from perfc.serving.evidence.scores import Evidence, Score, law_name, scored, trained
 from perfc.serving.host import LEARNED, HostLaw, as_toml
 from perfc.serving.scheduler import Chunk, Limits
@@ -49,7 +58,7 @@ def sample(value: float = 1.0, quantity: Quantity = Quantity.TPOT_S, **changed: 
 class Bare:
     """An engine: a microsecond a token, a millisecond a sequence, a tenth of that exchanged."""
 
-    kind = SimpleNamespace(token_budget=64, batching=Batching.MIXED)
+    kind = replace(kind_of("vllm"), token_budget=64)
     parallel = Parallel(2)
     ranks = 2
     speculation = Speculation()
@@ -98,7 +107,7 @@ def test_gpus_are_those_of_decodes_and_of_prompts() -> None:
 def test_a_static_batch_is_its_prompts_and_then_its_tokens(bare: list[tuple[Any, ...]]) -> None:
     (found,) = answered(row(is_static=True, measured={Quantity.TOKENS_PER_S: 50.0}))
     asked = ("llama-3.1-8b", ROW.target, "bf16", "", Parallel(2, 1, 1, 1), "vllm", 0)
-    assert bare == [(*asked, Stated(), BARE)]
+    assert bare == [(*asked, Stated(), HostLaw(launch_s=LAUNCH_S), "")]
     amounts = dict(zip(LEARNED, found.amounts, strict=True))
     # one step of four prompts of 100 tokens, then ten steps of four sequences
     assert amounts["prompts"] == pytest.approx(4e-4)
@@ -160,7 +169,7 @@ def test_answers_that_are_cut_short_at_first_are_no_requests_of_a_benchmark(
     """Where prompts come first, 4 users begin behind 4 prompts with 1, 4, 6 and 10 of 11 tokens."""
 
     class First(Bare):
-        kind = SimpleNamespace(token_budget=64, batching=Batching.PROMPTS_FIRST)
+        kind = replace(kind_of("sglang"), token_budget=64)
 
         def limits(self, isl: int, osl: int) -> Limits:
             return replace(super().limits(isl, osl), batching=Batching.PROMPTS_FIRST)
@@ -381,6 +390,29 @@ def test_benchmarks_of_tensorrt_llm_are_read(tmp_path: Path) -> None:
     assert (ttft.concurrency, ttft.is_static) == (0, False)
     assert (experts.tensor, experts.expert, experts.attention_data) == (1, 8, 8)
     assert experts.weights == tables.EXPERTS_NVFP4
+
+
+def test_a_page_that_states_single_gpus_is_read_so(tmp_path: Path) -> None:
+    old = {**TRT, "version": "0.6.1", "total_output_tokens_per_s": 7.0}
+    (found,) = tables.trtllm_throughput(written(tmp_path, tables.TRTLLM, old))
+    assert found.measured == {Quantity.TOKENS_PER_S: 14.0}, "7 of each of two GPUs"
+
+
+def test_one_user_waits_where_an_engine_has_a_seat_less(tmp_path: Path) -> None:
+    few = {**AIC, "backend_version": "1.0.0rc3", "model_path": "meta-llama/Llama-3.1-8B"}
+    enough = {**few, "model_path": "Qwen/Qwen3-8B"}
+    less, all_seated = tables.aic_serving(written(tmp_path, tables.AIC, few, enough))
+    assert less.stated == Stated(max_num_seqs=less.concurrency - 1)
+    assert all_seated.stated == Stated()
+
+
+def test_hosts_launch_kernels_of_prompts_one_by_one_but_for_compiled_engines() -> None:
+    assert launch_of(row(runtime="vllm")) == launch_of(row(runtime="sglang")) == LAUNCH_S
+    served = row(source=tables.AIC, runtime="trtllm", version="1.2.0rc6")
+    assert launch_of(served) == NEWER_LAUNCH_S
+    assert launch_of(replace(served, version="1.0.0rc3")) == LAUNCH_S
+    assert launch_of(replace(served, prefill=(1, 1, 1))) == LAUNCH_S
+    assert launch_of(replace(served, source=tables.TRTLLM, version="0.9.0")) == 0
 
 
 def test_rows_with_power_are_read(tmp_path: Path) -> None:

@@ -40,6 +40,13 @@ def test_a_server_delays_the_first_token_alone(engine: Engine) -> None:
         assert after.tpot_s == pytest.approx(before.tpot_s)
 
 
+def test_a_tokenizer_reads_every_token_of_a_prompt(engine: Engine) -> None:
+    slow = replace(engine, law=HostLaw(request_s=0.01, token_s=1e-5))
+    run = simulate(closed_loop(1, 256, 16, count=1), engine.limits(256, 16), engine.cost)
+    (before,), (after,) = run.served, waited(run, slow).served
+    assert after.ttft_s == pytest.approx(before.ttft_s + 0.01 + 256e-5)
+
+
 def test_a_step_with_prompts_takes_what_its_host_needs_to_launch_it(engine: Engine) -> None:
     slow = replace(engine, law=HostLaw(launch_s=1e-4)).cost
     prompt, step = (Chunk(64, 0),), 1e-4 * (16 * 9 + 4)

@@ -12,6 +12,7 @@ from perfc.measure.nnls import nnls
 from ..host import FACTORS, LEARNED, HostLaw
 from . import Quantity, ServedRow
 from .replay import CONFIGS, Sample
+from .tables import TRTLLM
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,8 +34,11 @@ REQUESTS_S = (0.0, 0.01, 0.02, 0.03, 0.04, 0.05, 0.07, 0.1, 0.15)
 """What is tried of the time of a request before its first step."""
 USUAL_REQUEST_S = 0.04
 """Of a server, a tokenizer and a connection; assumed, where rows do not say another."""
-REQUEST_TRUST = 30.0
-"""Rows that this counts for."""
+REQUEST_TRUST = FACTOR_TRUST
+"""Rows that this counts for, as do other numbers that rows of one model do not tell apart."""
+TOKEN_S = 3e-6
+"""Of a server that reads a prompt as text, for each token: `benchmarks/tokenizer_speed.py` took 2.3
+to 3.4 microseconds on one core."""
 WARM = {"vllm": "0.12."}
 """Versions whose published runs are of sweeps in which engines seem to know the prompts of earlier
 points: prompts of an 8B model pass faster than the peak rate of the machine allows."""
@@ -56,8 +60,14 @@ def fitted(samples: Sequence[Sample], base: HostLaw | None = None) -> HostLaw:
     if len(steps) + len(first) < LEAST_ROWS:
         return known
     trust = HOST_TRUST if base is None else FACTOR_TRUST
-    known = replace(known, **_numbers(steps or first, known, trust))
+    token_s = TOKEN_S if any(reads_text(s.row) for s in first) else 0.0
+    known = replace(known, **_numbers(steps or first, known, trust), token_s=token_s)
     return replace(known, request_s=_request_s(known, first)) if first and steps else known
+
+
+def reads_text(row: ServedRow) -> bool:
+    """Whether prompts come as text; benchmarks of TensorRT-LLM give tokens."""
+    return row.source != TRTLLM
 
 
 def is_warm(row: ServedRow) -> bool:
@@ -87,7 +97,7 @@ def of_other_hosts(
         return None
     law = fitted(rest)
     host = {n: getattr(law, n) for n in LEARNED if n not in FACTORS}
-    return HostLaw(request_s=USUAL_REQUEST_S, **host)
+    return HostLaw(request_s=USUAL_REQUEST_S, token_s=TOKEN_S, **host)
 
 
 def is_server(name: str) -> bool:
@@ -120,7 +130,8 @@ def _request_s(law: HostLaw, first: Sequence[Sample]) -> float:
     """What of the time to the first token is not the scheduler's: least mean of absolute logs."""
     import numpy as np
 
-    bare, logs = steps_s(law, first), np.log([s.value for s in first])
+    bare = steps_s(law, first) + law.token_s * np.array([s.row.isl for s in first])
+    logs = np.log([s.value for s in first])
 
     def error(request_s: float) -> float:
         unusual = math.log((request_s + USUAL_REQUEST_S) / (law.request_s + USUAL_REQUEST_S))
@@ -146,7 +157,7 @@ def predicted(law: HostLaw, sample: Sample) -> float:
     )
     if sample.quantity is not Quantity.TTFT_S:
         return step
-    return law.request_s + step
+    return law.before_s(sample.row.isl) + step
 
 
 def of_kernels(law: HostLaw, sample: Sample) -> tuple[float, float]:

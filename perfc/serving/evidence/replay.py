@@ -29,7 +29,7 @@ from ..scheduler import Chunk, Limits
 from ..simulate import Run, Served, simulate
 from . import Quantity, ServedRow, Stated
 from .settings import ACCEPTANCE, RANGE_RATIO
-from .tables import EXPERTS_NVFP4, ML_ENERGY, TRTLLM
+from .tables import AIC, EXPERTS_NVFP4, ML_ENERGY, TRTLLM
 
 ROUNDS, MANY = 4, 300
 """Requests of a closed loop for each of its users, one less of more users."""
@@ -38,11 +38,13 @@ FIRST_SHARE = 0.1
 aiconfigurator's own runner of genai-perf ask ten for each user."""
 STEADY_UNTIL = 0.6
 """Share of a run's time after which the last requests leave an emptier engine."""
-LAUNCH_S = 5e-5
-"""Of a host for each kernel of a step with prompts that engines in Python launch one by one. Of 0,
-50 and 80 microseconds it suits a third of the served configurations best, all models together."""
+LAUNCH_S, NEWER_LAUNCH_S = 5e-5, 1e-4
+"""Of a host for each kernel of a step with prompts that engines in Python launch one by one, and
+of TensorRT-LLM's servers since 1.1. There DeepSeek's first token comes after 160 to 190 ms, where
+1,300 kernels for 1,024 tokens take 40. Of 50 and 100 microseconds these suit the served rows best.
+"""
 TOLD_NOTHING = Stated()
-BARE, COMPILED = HostLaw(launch_s=LAUNCH_S), HostLaw()
+BARE = HostLaw(launch_s=LAUNCH_S)
 CONFIGS = {
     "meta-llama/Llama-3.1-8B": "llama-3.1-8b",
     "meta-llama/Llama-3.1-8B-Instruct": "llama-3.1-8b",
@@ -121,6 +123,7 @@ def engine_of(
     drafted: int = 0,
     stated: Stated = TOLD_NOTHING,
     law: HostLaw = BARE,
+    version: str = "",
 ) -> Engine:
     """An engine whose host takes nothing, so that kernels alone are counted."""
     found = model_of(model)
@@ -132,8 +135,8 @@ def engine_of(
     drafts = Speculation(drafted, ACCEPTANCE if drafted else 0.0)
     told = {name: value for name, value in asdict(stated).items() if value}
     return Engine.of(
-        found, load_machine(target), precision, parallel, runtime, law=law, speculation=drafts,
-        **told,
+        found, load_machine(target), precision, parallel, runtime, version, law=law,
+        speculation=drafts, **told,
     )  # fmt: skip
 
 
@@ -156,13 +159,22 @@ def samples(row: ServedRow, seed_law: HostLaw = BARE) -> list[Sample] | Unanswer
             row.runtime,
             row.drafted,
             row.stated,
-            COMPILED if is_compiled(row) else BARE,
+            HostLaw(launch_s=launch_of(row)),
+            row.version if is_compiled(row) else "",
         )
         if row.prefill:
             return _apart(row, engine)
         return _static(row, engine) if row.is_static else _served(row, engine)
     except PerfcError as error:
         return Unanswered(row, error.message)
+
+
+def launch_of(row: ServedRow) -> float:
+    """What the host of a row takes to launch a kernel of a step with prompts."""
+    if is_compiled(row):
+        return 0.0
+    is_server = row.runtime == "trtllm" and row.source == AIC and not row.prefill
+    return NEWER_LAUNCH_S if is_server and not row.version.startswith("1.0.") else LAUNCH_S
 
 
 def is_compiled(row: ServedRow) -> bool:
@@ -236,8 +248,8 @@ def _served(row: ServedRow, engine: Engine) -> list[Sample]:
         users = max(users, 1)
     is_steady = Quantity.TOKENS_PER_S in row.measured
     # an engine that computes prompts first would keep users in step for ever whose answers are
-    # alike, which those of benchmarks are not
-    is_first = engine.kind.batching is Batching.PROMPTS_FIRST
+    # alike, which those of benchmarks are not; who waits for a seat begins alone
+    is_first = engine.kind.batching is Batching.PROMPTS_FIRST or 0 < row.stated.max_num_seqs < users
     counted = _loop(engine, row.isl, row.osl, users, spread_of(row), is_steady, is_first)
     share = row.engines * row.attention_data
     found: list[Sample] = []

@@ -25,7 +25,7 @@ from .learn import (
     predicted,
     random_fold,
 )
-from .replay import LAUNCH_S, Sample, Unanswered, is_compiled, samples
+from .replay import Sample, Unanswered, launch_of, samples
 from .tables import AIC, ML_ENERGY, STATED, TABLES, TRTLLM, UNSTATED
 
 Say = Callable[[str], None]
@@ -151,7 +151,7 @@ def trained(evidence: Evidence) -> dict[str, HostLaw]:
         law = replace(fitted(timed, others), **_bands(timed, evidence.samples))
         found[name] = replace(
             law,
-            launch_s=0.0 if is_compiled(own[0].row) else LAUNCH_S,
+            launch_s=launch_of(own[0].row),
             rows=len({s.row.name for s in own}),
             models=tuple(sorted({model_fold(s) for s in own})),
             source=", ".join(sorted({s.row.source for s in own})),
