@@ -230,6 +230,55 @@ def test_networks_of_a_kind_nobody_ran_are_pooled_with_their_kernels(
     assert made.time.low <= max(made.time.mid * np.exp(-0.5) * 1.001, made.floor_s)
 
 
+def test_a_host_that_nobody_timed_counts_less_for_long_kernels(runs: list[MeasuredRun]) -> None:
+    table = runs[0].table
+
+    def told(name: str, each_s: float) -> tuple[float, float, float]:
+        count = float(np.exp(table.run["log_launches"]))
+        longer, band = runtime_runs.unlike(replace(table, kernels_s=each_s * count), name)
+        return longer, band.low, band.high
+
+    unlike, long = runtime_runs.UNLIKE, runtime_runs.UNLIKE_LONG
+    short_s, long_s = runtime_runs.LONG_S
+    for each_s in (0.1 * short_s, short_s):
+        assert told("ort", each_s) == pytest.approx((0.0, unlike.low, unlike.high))
+    for each_s in (long_s, 10 * long_s):
+        assert told("ort", each_s) == pytest.approx((runtime_runs.LONGER, long.low, long.high))
+    half = told("ort", float(np.sqrt(short_s * long_s)))
+    assert half == pytest.approx((0.075, -0.45, 0.785))
+    # an engine waits for no host
+    assert told("tensorrt", long_s) == (0.0, unlike.low, unlike.high)
+
+
+def test_products_that_nobody_timed_are_told_by_runs_under_other_runtimes() -> None:
+    path = Path("examples/models/bert-base.onnx.gz")
+    base = perfc.analyze(path, "a100", dtype="f32", batch=64, runtime="inductor")
+    near, far = (base.under(target).prediction for target in ("a100", "l4"))
+    for made in (near, far):
+        assert made.total.predictor == "runs"
+        assert made.summed is not None
+        assert made.total.time_s > made.summed.time_s
+        assert not made.is_own
+        assert any("no inductor run was measured" in note for note in made.notes)
+    ratio = [one.total.high_s / one.total.low_s for one in (near, far)]
+    unknown = runtime_runs.UNKNOWN
+    assert ratio[0] == pytest.approx(np.exp(unknown.high - unknown.low))
+    # no kin of an L4 was measured
+    assert ratio[0] < ratio[1] < 3
+    # TensorRT takes no longer, nor do products in half precision, which were timed
+    assert base.under(runtime="tensorrt").prediction.total.time_s < near.total.time_s
+    assert base.under(dtype="f16").prediction.total.predictor == ""
+    for other in (
+        base.under("t4"),  # has no TF32
+        base.under(tf32=False),
+        base.under(batch=1),  # short kernels wait for the host
+        perfc.analyze(
+            "examples/models/resnet50.onnx.gz", "a100", dtype="f32", batch=64, runtime="inductor"
+        ),
+    ):
+        assert other.prediction.total.predictor == ""
+
+
 def test_kernels_own_sums_have_the_share_that_machines_left_out_choose() -> None:
     wrong = np.array([[0.4, 0.1], [0.4, 0.1], [-0.2, 0.4]])
     runtime, network = np.array([0, 0, 1]), np.array([1, 1, 0])
@@ -329,7 +378,7 @@ def test_a_runtime_that_merges_more_is_never_slower(model: str, target: str, bat
 
 def test_what_tensorrt_took_here_bounds_a_runtime_that_never_ran_such_a_network() -> None:
     path = Path("examples/models/resnet50.onnx.gz")
-    how = {"target": "t4", "dtype": "f16", "batch": 64}
+    how = {"target": "t4", "dtype": "f16", "batch": 8}
     merged, most = (perfc.analyze(path, **how, runtime=r).prediction for r in ("ort", "tensorrt"))
     assert most.is_own
     assert merged.total.time_s == most.total.time_s
