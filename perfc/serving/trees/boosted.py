@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from perfc.analyzers.artefacts.forest import Forest
 from perfc.analyzers.training.libraries import xgboost
 from perfc.ir.record import frozen
+
+from .kept import NOTHING, Kept
 
 if TYPE_CHECKING:
     import numpy as np
@@ -107,9 +110,19 @@ def grown(
 def best_of(
     features: Array, logs: Array, is_test: NDArray[np.bool_],
     grid: tuple[tuple[float, int, float], ...],
-    columns: tuple[int, ...],
+    columns: tuple[int, ...], kept: Kept = NOTHING, of: tuple[str, ...] = (),
 ) -> Settings:  # fmt: skip
-    """The settings with the least mean relative error on a part of the rows."""
+    """The settings with the least mean relative error on a part of the rows.
+
+    Args:
+        features: ``[rows, columns]``.
+        logs: of the target, ``[rows]``.
+        is_test: rows that are asked about.
+        grid: rates, depths and shares; all `NUMBERS` of trees are tried of each.
+        columns: of the features that are read.
+        kept: errors that are known.
+        of: words that tell these rows from others.
+    """
     import numpy as np
 
     library = xgboost()
@@ -119,11 +132,15 @@ def best_of(
     def errors() -> Iterator[tuple[float, int, Settings]]:
         for place, (rate, depth, share) in enumerate(grid):
             most = Settings(rate, depth, share, NUMBERS[-1])
-            booster = library.train(_parameters(most), matrix, most.trees)
-            for trees in NUMBERS:
-                ratio = np.exp(booster.predict(test, iteration_range=(0, trees)) - logs[is_test])
-                error = float(np.abs(ratio - 1).mean())
+            found = kept.numbers((*of, "choice", most), partial(by_number, most))
+            for trees, error in zip(NUMBERS, found, strict=True):
                 yield error, place, Settings(rate, depth, share, trees)
+
+    def by_number(most: Settings) -> Iterator[float]:
+        booster = library.train(_parameters(most), matrix, most.trees)
+        for trees in NUMBERS:
+            ratio = np.exp(booster.predict(test, iteration_range=(0, trees)) - logs[is_test])
+            yield float(np.abs(ratio - 1).mean())
 
     return min(errors(), key=lambda found: found[:2])[2]
 
