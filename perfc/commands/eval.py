@@ -104,7 +104,7 @@ def serving(ctx: click.Context, data: Path, form: str, output: Path | None) -> N
 @click.option("--grid", is_flag=True, help="Try all of the thesis's settings on its kind of folds.")
 @click.option(
     "--gnn-s", default=20.0, show_default=True, type=click.FloatRange(0),
-    help="Longest training of a graph network, for each of five folds; 0 for none.",
+    help="Longest training of a random fold's graph network; others share it; 0 for none.",
 )  # fmt: skip
 @click.option(
     "--kept", type=click.Path(path_type=Path, file_okay=False),

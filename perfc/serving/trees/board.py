@@ -74,9 +74,9 @@ def _read() -> Iterable[Note]:
         "how many there are, and one alone would keep answers waiting."
     )
     yield Note(
-        "The graph network stops after the seconds of `--gnn-s` for each of five folds; where "
-        "there are more, they share as much. That is short of convergence on thousands of rows, "
-        "so its errors are upper ends."
+        "The graph network of a random fold stops after the seconds of `--gnn-s`; folds of any "
+        "other kind share as much. That is far from convergence on thousands of rows, so that "
+        "its errors are upper ends, most of all on unseen models."
     )
     yield Note(
         "Throughput of aic_serving follows from its two latencies and its users. Memory "
