@@ -81,7 +81,7 @@ def left_out(
     """
     import numpy as np
 
-    folds, every = folds_of(rows, kind), digest_of(rows)
+    folds, every = folds_of(rows, kind), digest_of(rows) if kept.folder else ""
     found = np.full(len(rows), math.nan)
     seconds = 0.0
     for fold in dict.fromkeys(folds):
