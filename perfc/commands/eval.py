@@ -101,21 +101,34 @@ def serving(ctx: click.Context, data: Path, form: str, output: Path | None) -> N
     "trees", epilog=examples("eval trees --data data", "eval trees --data data -o trees.md")
 )
 @tables_option
-@click.option("--grid", is_flag=True, help="Try all of the thesis's settings, which takes hours.")
+@click.option("--grid", is_flag=True, help="Try all of the thesis's settings on its kind of folds.")
 @click.option(
     "--gnn-s", default=20.0, show_default=True, type=click.FloatRange(0),
-    help="Longest training of a fold's graph network; 0 for none.",
+    help="Longest training of a random fold's graph network; others share it; 0 for none.",
+)  # fmt: skip
+@click.option(
+    "--kept", type=click.Path(path_type=Path, file_okay=False),
+    help="Keep results in a folder; what is there of the same rows is not computed again.",
 )  # fmt: skip
 @format_options("text", "json", "markdown")
 @click.pass_context
 def trees(
-    ctx: click.Context, data: Path, grid: bool, gnn_s: float, form: str, output: Path | None
+    ctx: click.Context,
+    data: Path,
+    grid: bool,
+    gnn_s: float,
+    kept: Path | None,
+    form: str,
+    output: Path | None,
 ) -> None:
     """Trees for language models: on features alone and on the kernel sum."""
     from perfc.serving.trees.board import written
     from perfc.serving.trees.experiment import compared
+    from perfc.serving.trees.kept import Kept
 
-    found = compared(data, lambda line: say(line, is_error=True), is_full=grid, gnn_s=gnn_s)
+    found = compared(
+        data, lambda line: say(line, is_error=True), is_full=grid, gnn_s=gnn_s, kept=Kept(kept)
+    )
     emit(written(found, form, written_by(ctx)), output)
 
 

@@ -18,6 +18,7 @@ from perfc.frontend.config.facts import parameters  # noqa: E402
 from perfc.machine import load_machine  # noqa: E402
 from perfc.serving.evidence import Quantity, ServedRow  # noqa: E402
 from perfc.serving.evidence.replay import Sample  # noqa: E402
+from perfc.serving.evidence.tables import UNSTATED  # noqa: E402
 from perfc.serving.host import HostLaw, amounts  # noqa: E402
 from perfc.serving.trees import experiment, predictors, weights  # noqa: E402
 from perfc.serving.trees.board import written  # noqa: E402
@@ -25,7 +26,13 @@ from perfc.serving.trees.boosted import Settings, grown  # noqa: E402
 from perfc.serving.trees.folds import LeftOut, folds_of  # noqa: E402
 from perfc.serving.trees.graph_network import GraphNetwork  # noqa: E402
 from perfc.serving.trees.hardware import HARDWARE, hardware_of  # noqa: E402
-from perfc.serving.trees.kernel_sum import KernelSum  # noqa: E402
+from perfc.serving.trees.kept import Kept, digest_of  # noqa: E402
+from perfc.serving.trees.kernel_sum import (  # noqa: E402
+    SHARES,
+    KernelSum,
+    cache_share,
+    grouping,
+)
 from perfc.serving.trees.model_features import (  # noqa: E402
     METHODS,
     MODEL,
@@ -156,6 +163,100 @@ def test_residual_trees_have_half_the_error_of_plain_ones_on_unseen_models(
     plain, residual = errors.values()
     assert residual < plain / 2
     assert residual < 0.05
+
+
+def test_prompts_apart_keep_up_or_are_added_to_the_time_of_an_answer() -> None:
+    plain = row("llama-3.1-8b", 8)
+    served = replace(plain.served, prefill=(8, 1, 1), dataset=UNSTATED)
+    first = Sample(served, Quantity.TTFT_S, amounts(0.0, 0.0, 0, 0), 1.0)
+    first = replace(first, amounts=(1.0, *[0.0] * (len(first.amounts) - 1)))
+    later = replace(plain.parts[0][1], row=served, quantity=Quantity.TPOT_S)
+    apart = replace(plain, served=served, parts=((1.0, first), (10.0, later)), tokens=10.0)
+    waiting, keeping = KernelSum(()), KernelSum((), keeps_up=True)
+    tokens_s = 10.0 / waiting.value(apart) - 1.0
+    assert 10.0 / keeping.value(apart) == pytest.approx(tokens_s)
+    assert keeping.value(plain) == waiting.value(plain), "whose prompts are not apart"
+    said = dict(zip(COLUMNS, features_of(served), strict=True))
+    assert said["workers told"] == 0.0
+    told = dict(zip(COLUMNS, features_of(replace(served, dataset="")), strict=True))
+    assert told["workers told"] == 1.0
+
+
+def test_a_residual_is_told_how_heads_share_keys_and_how_large_caches_are(
+    rows: list[TreeRow],
+) -> None:
+    assert grouping("llama-3.1-8b") == 4
+    assert grouping("llama-2-7b") == 1
+    assert grouping("deepseek-ai/DeepSeek-V3") == 128, "one latent vector for all heads"
+    # 32 layers, 8 heads of keys and values, 128 wide, two bytes
+    model = parameters(read_config("llama-3.1-8b"))
+    bytes_a_token = 32 * 2 * 8 * 128 * 2
+    assert cache_share("llama-3.1-8b", 100) == pytest.approx(
+        100 * bytes_a_token / (2 * model.active)
+    )
+    shares = KernelSum(())(rows), KernelSum(()).shares(rows)
+    caches = dict(zip(SHARES, shares[1].T, strict=True))["caches"]
+    users = np.array([r.served.concurrency for r in rows])
+    assert caches[users == 128] == pytest.approx(caches[users == 1] + math.log(128))
+
+
+def test_formats_of_caches_and_drafts_are_features_of_a_deployment() -> None:
+    served = row("llama-3.1-8b", 8).served
+    plain = dict(zip(COLUMNS, features_of(served), strict=True))
+    other = features_of(replace(served, cache="f8e4m3", drafted=3))
+    assert plain["cache bits"] == 16
+    assert plain["drafted"] == 0
+    assert dict(zip(COLUMNS, other, strict=True))["cache bits"] == 8
+    assert dict(zip(COLUMNS, other, strict=True))["drafted"] == 3
+
+
+def test_a_correction_that_is_half_believed_is_half_as_large(rows: list[TreeRow]) -> None:
+    base = predictors.Base.BARE
+    whole, half, none = (
+        predictors.Residual(base, settings, share)
+        for settings, share in ((predictors.FLAT, 1.0), (predictors.FLAT, 0.5), (None, 1.0))
+    )
+    residual = predictors.ResidualTrees()
+    residual.columns = tuple(range(len(COLUMNS)))
+    residual._learn(rows, (whole, half, none))
+    corrected, halved, bare = (residual._answer(c, rows) for c in (whole, half, none))
+    assert np.abs(corrected - bare).max() > 0.1
+    assert halved == pytest.approx((corrected + bare) / 2)
+
+
+def test_what_was_computed_is_kept_with_what_it_was_computed_from(tmp_path: Path) -> None:
+    counted: list[int] = []
+
+    def numbers() -> list[float]:
+        counted.append(1)
+        return [1.5, math.nan]
+
+    kept = Kept(tmp_path)
+    first, second = (kept.numbers(("trees", "0"), numbers) for _ in range(2))
+    assert len(counted) == 1
+    assert first[0] == second[0] == 1.5
+    assert math.isnan(second[1])
+    kept.numbers(("trees", "1"), numbers)
+    assert len(counted) == 2, "of other rows nothing is known"
+    for path in tmp_path.iterdir():
+        path.write_text("[]")
+    kept.numbers(("trees", "0"), numbers)
+    assert len(counted) == 3, "a file that is none is written anew"
+    Kept().numbers(("trees", "0"), numbers)
+    assert len(counted) == 4
+
+
+def test_folds_that_were_tested_are_not_trained_again(rows: list[TreeRow], tmp_path: Path) -> None:
+    made: Any = Taught
+    kept = Kept(tmp_path)
+    found, seconds = left_out(rows, made, LeftOut.MODEL, kept=kept, method="x")
+    again = left_out(rows, None, LeftOut.MODEL, kept=kept, method="x")  # type: ignore[arg-type]
+    assert again[0].tolist() == found.tolist()
+    assert again[1] == seconds
+    changed = [replace(rows[0], value=2 * rows[0].value), *rows[1:]]
+    assert digest_of(changed) != digest_of(rows)
+    with pytest.raises(TypeError):
+        left_out(changed, None, LeftOut.MODEL, kept=kept, method="x")  # type: ignore[arg-type]
 
 
 def test_an_unknown_number_is_a_branch_of_its_own() -> None:

@@ -10,6 +10,7 @@ from perfc.report.document import Column, Document, Note, Section, Table
 from . import thesis
 from .experiment import GNN, PLAIN, Comparison
 from .folds import LeftOut
+from .predictors import MOST_CHOICE_ROWS
 from .rows import Target
 from .scores import ALL, TreeScore
 
@@ -60,12 +61,22 @@ def _read() -> Iterable[Note]:
     )
     yield Note(
         "Settings of the plain trees are chosen once for each kind of folds, on what the "
-        "first fold leaves. The thesis chose its own on all folds."
+        f"first fold leaves, of which {MOST_CHOICE_ROWS:,} rows are drawn where there are more. "
+        "The thesis chose its own on all folds."
     )
     yield Note(
-        "The graph network stops after the seconds of `--gnn-s` for each fold. A few "
-        "seconds are far from convergence on thousands of rows, so its errors are upper "
-        "ends."
+        "Trees on the kernel sum choose inside each training, by rows that it leaves out in turn: "
+        "the sum, their depth and loss, and whether half or all of a correction is believed. "
+        "What they choose among, and their features, were thought of while looking at these rows."
+    )
+    yield Note(
+        "One kernel sum lets workers of prompts apart keep up with answers. Most rows do not say "
+        "how many there are, and one alone would keep answers waiting."
+    )
+    yield Note(
+        "The graph network of a random fold stops after the seconds of `--gnn-s`; folds of any "
+        "other kind share as much. That is far from convergence on thousands of rows, so that "
+        "its errors are upper ends, most of all on unseen models."
     )
     yield Note(
         "Throughput of aic_serving follows from its two latencies and its users. Memory "

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from perfc.analyzers.artefacts.forest import Forest
 from perfc.analyzers.training.libraries import xgboost
 from perfc.ir.record import frozen
+
+from .kept import NOTHING, Kept
 
 if TYPE_CHECKING:
     import numpy as np
@@ -105,25 +108,42 @@ def grown(
 
 
 def best_of(
-    features: Array, logs: Array, is_test: NDArray[np.bool_],
+    features: Array, logs: Array, tests: Sequence[NDArray[np.bool_]],
     grid: tuple[tuple[float, int, float], ...],
-    columns: tuple[int, ...],
+    columns: tuple[int, ...], kept: Kept = NOTHING, of: tuple[str, ...] = (),
 ) -> Settings:  # fmt: skip
-    """The settings with the least mean relative error on a part of the rows."""
+    """The settings with the least mean relative error on parts of the rows, each left out once.
+
+    Args:
+        features: ``[rows, columns]``.
+        logs: of the target, ``[rows]``.
+        tests: rows that are asked about, of each part.
+        grid: rates, depths and shares; all `NUMBERS` of trees are tried of each.
+        columns: of the features that are read.
+        kept: errors that are known.
+        of: words that tell these rows from others.
+    """
     import numpy as np
 
     library = xgboost()
-    taught, asked = (known(features[some], columns) for some in (~is_test, is_test))
-    matrix, test = library.DMatrix(taught, logs[~is_test]), library.DMatrix(asked)
+    table, count = known(features, columns), sum(int(is_test.sum()) for is_test in tests)
 
     def errors() -> Iterator[tuple[float, int, Settings]]:
         for place, (rate, depth, share) in enumerate(grid):
             most = Settings(rate, depth, share, NUMBERS[-1])
+            found = kept.numbers((*of, "choice", most), partial(by_number, most))
+            for trees, error in zip(NUMBERS, found, strict=True):
+                yield error, place, Settings(rate, depth, share, trees)
+
+    def by_number(most: Settings) -> Iterator[float]:
+        sums = dict.fromkeys(NUMBERS, 0.0)
+        for is_test in tests:
+            matrix, asked = library.DMatrix(table[~is_test], logs[~is_test]), table[is_test]
             booster = library.train(_parameters(most), matrix, most.trees)
             for trees in NUMBERS:
-                ratio = np.exp(booster.predict(test, iteration_range=(0, trees)) - logs[is_test])
-                error = float(np.abs(ratio - 1).mean())
-                yield error, place, Settings(rate, depth, share, trees)
+                said = booster.predict(library.DMatrix(asked), iteration_range=(0, trees))
+                sums[trees] += float(np.abs(np.expm1(said - logs[is_test])).sum())
+        return (sums[trees] / count for trees in NUMBERS)
 
     return min(errors(), key=lambda found: found[:2])[2]
 

@@ -8,7 +8,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from perfc.analyzers.runs.energy import idle_w, power_model
-from perfc.frontend.config.facts import parameters
+from perfc.frontend.config import precision_of
+from perfc.frontend.config.facts import cache_bytes, layers_of, parameters
+from perfc.frontend.config.model import Attention, LatentAttention, mixers
 from perfc.machine import load_machine
 
 from ..evidence import Quantity
@@ -25,7 +27,9 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 SMALLEST = 1e-12
-SHARES = ("time of a token", "prompts", "exchanges", "host", "sequences", "active")
+SHARES = (
+    "time of a token", "prompts", "exchanges", "host", "sequences", "active", "grouping", "caches",
+)  # fmt: skip
 
 
 @lru_cache(maxsize=256)
@@ -36,6 +40,33 @@ def active_share(name: str) -> float:
         return math.nan
     found = parameters(model)
     return found.active / found.resident
+
+
+@lru_cache(maxsize=256)
+def grouping(name: str) -> float:
+    """Heads of queries that share one of keys, in the first layer that attends."""
+    model = model_of(name)
+    every = () if model is None else layers_of(model)
+    for mixer in (m for layer in every for m in mixers(layer)):
+        match mixer:
+            case Attention():
+                return mixer.heads / mixer.kv_heads
+            case LatentAttention():
+                return float(mixer.heads)
+    return math.nan
+
+
+@lru_cache(maxsize=4096)
+def cache_share(name: str, context: int) -> float:
+    """Bytes of one sequence's caches over those of the parameters that a token touches.
+
+    Both are of 16 bits, so that formats, which are features of their own, leave it as it is.
+    """
+    model = model_of(name)
+    if model is None:
+        return math.nan
+    precision = precision_of(model.dtype, model.quantization, "bf16", "bf16")
+    return cache_bytes(model, context, precision) / (2.0 * parameters(model).active)
 
 
 @lru_cache(maxsize=64)
@@ -49,9 +80,13 @@ class KernelSum:
 
     Args:
         taught: rows to fit to; those asked about must not be among them where figures are made.
+        keeps_up: whether workers of prompts are as many as answers need, where prompts are computed
+            apart: then no time to a first token is added to that of its answer. Most publishers do
+            not say how many there are, and one alone would keep answers waiting.
     """
 
-    def __init__(self, taught: Sequence[TreeRow]) -> None:
+    def __init__(self, taught: Sequence[TreeRow], keeps_up: bool = False) -> None:
+        self.keeps_up = keeps_up
         samples = [s for row in taught for _, s in row.parts]
         timed = [s for s in samples if s.quantity is not Quantity.ENERGY_J]
         named: dict[str, list[Sample]] = {}
@@ -84,8 +119,14 @@ class KernelSum:
             case Target.THROUGHPUT:
                 if not row.parts:
                     return math.nan
-                time_s = math.fsum(w * predicted(self.law(s), s) for w, s in row.parts)
+                time_s = math.fsum(w * predicted(self.law(s), s) for w, s in self.timed(row))
                 return row.tokens / max(time_s, SMALLEST)
+
+    def timed(self, row: TreeRow) -> list[tuple[float, Sample]]:
+        """The times that make a row's, and by how much each counts."""
+        is_apart = self.keeps_up and bool(row.served.prefill)
+        left_out = {Quantity.ENERGY_J} | ({Quantity.TTFT_S} if is_apart else set())
+        return [(w, s) for w, s in row.parts if s.quantity not in left_out]
 
     def joules(self, row: TreeRow) -> tuple[float, float]:
         """Energy of a token in kernels, and of boards that wait for their host."""
@@ -108,15 +149,16 @@ class KernelSum:
         """What a residual depends on, ``[rows, SHARES]``.
 
         They are the logarithm of the time of a token, which shares of it are kernels of steps with
-        prompts, exchanges among GPUs and the host's, sequences of a step, and the share of the
-        parameters that a token touches.
+        prompts, exchanges among GPUs and the host's, sequences of a step, the share of the
+        parameters that a token touches, heads that share keys, and the logarithm of caches over
+        weights that a step reads.
         """
         import numpy as np
 
         return np.array([self._shares(row) for row in rows])
 
     def _shares(self, row: TreeRow) -> list[float]:
-        timed = [(w, s) for w, s in row.parts if s.quantity is not Quantity.ENERGY_J]
+        timed, served = self.timed(row), row.served
         if not timed:
             return [math.nan] * len(SHARES)
         found = dict.fromkeys(LEARNED, 0.0)
@@ -129,8 +171,10 @@ class KernelSum:
                 counts[name] += weight * amount
         time_s = max(total, SMALLEST)
         kernels, exchanges = found["kernels"] + found["prompts"], found["exchanges"]
+        sequences = counts["sequence_s"] / max(counts["step_s"], 1.0)
+        caches = sequences * cache_share(served.model, served.isl + served.osl // 2)
         return [
             math.log(time_s / max(row.tokens, 1.0)), found["prompts"] / time_s,
-            exchanges / time_s, 1 - (kernels + exchanges) / time_s,
-            counts["sequence_s"] / max(counts["step_s"], 1.0), active_share(row.served.model),
+            exchanges / time_s, 1 - (kernels + exchanges) / time_s, sequences,
+            active_share(served.model), grouping(served.model), math.log(max(caches, SMALLEST)),
         ]  # fmt: skip

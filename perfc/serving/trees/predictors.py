@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import random
 from collections import Counter
 from collections.abc import Sequence
+from enum import Enum
 from typing import TYPE_CHECKING, Protocol
 
 from perfc.ir.record import frozen
@@ -11,9 +13,10 @@ from perfc.ir.record import frozen
 from .boosted import FULL_GRID, SHORT_GRID, THESIS, Settings, Trees, best_of, grown
 from .folds import LeftOut, folds_of
 from .hardware import HARDWARE
+from .kept import NOTHING, Kept, digest_of
 from .kernel_sum import SHARES, KernelSum
 from .model_features import MODEL
-from .rows import COLUMNS, DEPLOYMENT, Target, TreeRow
+from .rows import COLUMNS, Target, TreeRow
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,9 +25,14 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 TOTALS = ("TM", "TP", "TM_mem")
-RESIDUAL = ("BS", "QT", "PF32", "PB_HBM", *DEPLOYMENT)
-"""What the error of a kernel sum may depend on; what tells one model from another is left out."""
+RESIDUAL = (
+    "BS", "QT", "tensor", "expert", "runtime", "version", "drafted", "workers told", "cache bits",
+)  # fmt: skip
+"""What the error of a kernel sum may depend on; what tells one model or machine from another, and
+how long its prompts and answers are, is left out: few models were asked in several ways."""
 MOST_INNER_FOLDS = 3
+MOST_CHOICE_ROWS = 500
+"""That settings of the plain trees are chosen on: the whole grid takes an hour of all rows."""
 
 
 class Predictor(Protocol):
@@ -97,16 +105,24 @@ class PlainTrees:
         settings = self.settings or self.choose(rows, kind)
         self.trees = grown(table_of(rows), logs_of(rows), settings, self.features.places)
 
-    def choose(self, rows: Sequence[TreeRow], kind: LeftOut) -> Settings:
-        """Of the grid, by a part of the rows that is left out in the same way."""
+    def choose(self, rows: Sequence[TreeRow], kind: LeftOut, kept: Kept = NOTHING) -> Settings:
+        """Of the grid, by parts of the rows that are left out in the same way.
+
+        Of more than `MOST_CHOICE_ROWS`, so many are drawn.
+        """
         import numpy as np
 
+        if len(rows) > MOST_CHOICE_ROWS:
+            rows = random.Random(0).sample(rows, MOST_CHOICE_ROWS)
         folds = np.array(inner_folds(rows, kind))
-        is_test = folds == folds[0]
-        if not 0 < is_test.sum() < len(rows):
+        names = list(dict.fromkeys(folds.tolist()))
+        if len(names) < 2:
             return THESIS
+        # random parts are alike; of models and machines one says little of the others
+        tests = [folds == name for name in (names[:1] if kind is LeftOut.RANDOM else names)]
         table, logs = table_of(rows), logs_of(rows)
-        return best_of(table, logs, is_test, self.grid, self.features.places)
+        of = ("trees", kind.value, self.features.name, digest_of(rows))
+        return best_of(table, logs, tests, self.grid, self.features.places, kept, of)
 
     def predict(self, rows: Sequence[TreeRow]) -> Array:
         """The target of each row."""
@@ -137,31 +153,48 @@ class Sum:
         return found
 
 
+class Base(Enum):
+    """Kernel sums that trees may correct, by what `KernelSum` is told."""
+
+    WAITING = "fitted laws, one worker of prompts where nobody says"
+    KEEPING_UP = "fitted laws, prompts apart keep up with answers"
+    BARE = "kernels alone, prompts apart keep up with answers"
+
+    __hash__ = object.__hash__
+
+    def of(self, rows: Sequence[TreeRow]) -> KernelSum:
+        """Fitted to rows."""
+        return KernelSum(() if self is Base.BARE else rows, self is not Base.WAITING)
+
+
 @frozen
 class Residual:
     """One way of correcting a kernel sum.
 
     Args:
-        is_taught: whether the sum has hosts' laws that were fitted to the rows.
+        base: the sum.
         settings: of the trees on what it leaves; None for the sum alone.
+        share: of what the trees say that is believed.
     """
 
-    is_taught: bool
-    settings: Settings | None
+    base: Base
+    settings: Settings | None = None
+    share: float = 1.0
 
 
+FLAT, ABSOLUTE = Settings(0.1, 3, 0.75, 100), Settings(0.1, 5, 0.75, 100, is_absolute=True)
 CANDIDATES = (
-    Residual(True, None),
-    Residual(True, Settings(0.05, 3, 0.75, 200)),
+    Residual(Base.WAITING),
+    Residual(Base.KEEPING_UP),
     *(
-        Residual(is_taught, settings)
-        for is_taught in (True, False)
-        for settings in (
-            Settings(0.05, 5, 0.75, 200), Settings(0.05, 5, 0.75, 200, is_absolute=True),
-        )
+        Residual(base, settings, share)
+        for base in (Base.KEEPING_UP, Base.BARE)
+        for settings in (FLAT, ABSOLUTE)
+        for share in (0.5, 1.0)
     ),
-)  # fmt: skip
-FINE = (Residual(True, Settings(0.1, 8, 0.75, 500)),)
+)
+"""Corrections that are half believed are for models that have no like among those learned from."""
+FINE = (Residual(Base.KEEPING_UP, Settings(0.1, 8, 0.75, 500)),)
 """Further ones where the tested models are among those that were learned."""
 
 
@@ -175,8 +208,8 @@ class ResidualTrees:
 
     def __init__(self) -> None:
         self.chosen: dict[str, Residual] = {}
-        self.sums: dict[bool, KernelSum] = {}
-        self.grown: dict[Residual, Trees] = {}
+        self.sums: dict[Base, KernelSum] = {}
+        self.grown: dict[tuple[Base, Settings], Trees] = {}
         self.columns: tuple[int, ...] = ()
 
     def fit(self, rows: Sequence[TreeRow], kind: LeftOut) -> None:
@@ -185,7 +218,7 @@ class ResidualTrees:
 
         candidates = (*CANDIDATES, *FINE) if kind is LeftOut.RANDOM else CANDIDATES
         if rows[0].target is Target.MEMORY:
-            candidates = tuple(c for c in candidates if c.is_taught)
+            candidates = tuple(c for c in candidates if c.base is Base.KEEPING_UP)
         shares = tuple(range(len(COLUMNS), len(COLUMNS) + len(SHARES)))
         names = COLUMNS if kind is LeftOut.RANDOM else RESIDUAL
         self.columns = (*(COLUMNS.index(name) for name in names), *shares)
@@ -212,25 +245,28 @@ class ResidualTrees:
 
     def _learn(self, rows: Sequence[TreeRow], candidates: Sequence[Residual]) -> None:
         """Sums, and the trees of some candidates."""
-        self.sums = {taught: KernelSum(rows if taught else ()) for taught in (True, False)}
+        self.sums = {base: base.of(rows) for base in dict.fromkeys(c.base for c in candidates)}
         self.grown = {}
         logs, weights = logs_of(rows), weights_of(rows)
-        for base in dict.fromkeys(c.is_taught for c in candidates):
-            table, left = self._table(rows, base), logs - self.sums[base](rows)
-            for c in candidates:
-                if c.is_taught is base and c.settings is not None:
-                    self.grown[c] = grown(table, left, c.settings, self.columns, weights)
+        for base, own in self.sums.items():
+            settings = dict.fromkeys(c.settings for c in candidates if c.base is base)
+            table, left = self._table(rows, base), logs - own(rows)
+            for s in settings:
+                if s is not None:
+                    self.grown[base, s] = grown(table, left, s, self.columns, weights)
 
-    def _table(self, rows: Sequence[TreeRow], is_taught: bool) -> Array:
+    def _table(self, rows: Sequence[TreeRow], base: Base) -> Array:
         """``[rows, COLUMNS and SHARES]``."""
         import numpy as np
 
-        return np.concatenate([table_of(rows), self.sums[is_taught].shares(rows)], axis=1)
+        return np.concatenate([table_of(rows), self.sums[base].shares(rows)], axis=1)
 
     def _answer(self, candidate: Residual, rows: Sequence[TreeRow]) -> Array:
-        said = self.sums[candidate.is_taught](rows)
-        trees = self.grown.get(candidate)
-        return said if trees is None else said + trees(self._table(rows, candidate.is_taught))
+        said, settings = self.sums[candidate.base](rows), candidate.settings
+        if settings is None:
+            return said
+        trees = self.grown[candidate.base, settings]
+        return said + candidate.share * trees(self._table(rows, candidate.base))
 
     def predict(self, rows: Sequence[TreeRow]) -> Array:
         """The target of each row."""

@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perfc.analyzers.tables import read_parquet
-from perfc.frontend.config import WeightFormat
+from perfc.frontend.config import LanguageModel, WeightFormat, precision_of
 from perfc.ir.record import record
 from perfc.machine import load_machine
 from perfc.parallel import ALONE
 
 from ..evidence import Quantity, ServedRow
 from ..evidence.replay import CONFIGS, Sample, Unanswered, engine_of, model_of, samples
-from ..evidence.tables import AIC, EXPERTS_NVFP4, TABLES
+from ..evidence.tables import AIC, EXPERTS_NVFP4, TABLES, UNSTATED
 from .hardware import HARDWARE, hardware_of
 from .model_features import MODEL, model_features
 
@@ -35,9 +35,12 @@ GIB = float(1 << 30)
 RUNTIMES = ("vllm", "sglang", "trtllm", "transformers")
 DEPLOYMENT = (
     "GPUs", "tensor", "expert", "data", "engines", "prompt GPUs", "output tokens", "static",
-    "runtime", "version", "eager",
+    "runtime", "version", "eager", "drafted", "workers told", "cache bits",
 )  # fmt: skip
-"""What Table 6.3 has no name for: the thesis ran one GPU, one framework and no answers."""
+"""What Table 6.3 has no name for: the thesis ran one GPU, one framework and no answers.
+
+Whether a publisher tells how many workers there are: of prompts apart not all do.
+"""
 APART = ", prompts apart"
 """End of the name of a table's rows whose prompts are computed on other GPUs."""
 COLUMNS = (*MODEL, *HARDWARE, *DEPLOYMENT)
@@ -167,8 +170,15 @@ def features_of(served: ServedRow) -> tuple[float, ...]:
         float(served.gpus), float(served.tensor), float(served.expert),
         float(served.attention_data), float(served.engines), float(prompts), float(served.osl),
         float(served.is_static), _place(served.runtime), version_number(served.version),
-        float(served.is_eager),
+        float(served.is_eager), float(served.drafted), float(served.dataset != UNSTATED),
+        cache_bits(served, model),
     )  # fmt: skip
+
+
+def cache_bits(served: ServedRow, model: LanguageModel) -> float:
+    """Of an element of keys and values."""
+    precision = precision_of(model.dtype, model.quantization, "", served.cache)
+    return float(precision.cached.bits)
 
 
 def _place(runtime: str) -> float:

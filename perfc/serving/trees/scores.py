@@ -13,6 +13,7 @@ from perfc.ir.record import record
 
 from ..evidence.scores import edges
 from .folds import LeftOut, folds_of
+from .kept import NOTHING, Kept, digest_of
 from .predictors import Predictor
 from .rows import Target, TreeRow
 
@@ -65,32 +66,62 @@ Maker = Callable[[], Predictor]
 
 
 def left_out(
-    rows: Sequence[TreeRow], make: Maker, kind: LeftOut, say: Say = lambda _: None
-) -> tuple[Array, float]:
-    """What each row is predicted to be by a training without its fold, and processor seconds."""
+    rows: Sequence[TreeRow], make: Maker, kind: LeftOut, say: Say = lambda _: None,
+    kept: Kept = NOTHING, method: str = "",
+) -> tuple[Array, float]:  # fmt: skip
+    """What each row is predicted to be by a training without its fold, and processor seconds.
+
+    Args:
+        rows: of one target.
+        make: a predictor that has learned nothing.
+        kind: of folds.
+        say: is told how long it took.
+        kept: what is known of this method, whose name tells all its settings.
+        method: that name.
+    """
     import numpy as np
 
-    folds = folds_of(rows, kind)
+    folds, every = folds_of(rows, kind), digest_of(rows) if kept.folder else ""
     found = np.full(len(rows), math.nan)
-    start = time.process_time()
+    seconds = 0.0
     for fold in dict.fromkeys(folds):
         taught = [row for row, name in zip(rows, folds, strict=True) if name != fold]
         asked = [i for i, name in enumerate(folds) if name == fold]
         if not taught:
             continue
-        predictor = make()
-        predictor.fit(taught, kind)
-        found[asked] = predictor.predict([rows[i] for i in asked])
-    seconds = time.process_time() - start
+
+        def numbers(taught: Sequence[TreeRow] = taught, asked: list[int] = asked) -> list[float]:
+            start = time.process_time()
+            predictor = make()
+            predictor.fit(taught, kind)
+            said = predictor.predict([rows[i] for i in asked]).tolist()
+            return [time.process_time() - start, *said]
+
+        own, *said = kept.numbers((method, kind.value, fold, every), numbers)
+        seconds += own
+        found[asked] = said
     say(f"{rows[0].target.value}, {kind.value}: {seconds:.0f} s")
     return found, seconds
 
 
 def scores_of(
-    rows: Sequence[TreeRow], method: str, make: Maker, kind: LeftOut, say: Say = lambda _: None
-) -> Iterator[TreeScore]:
-    """Of one target and way of predicting: every table, then all where there are several."""
-    found, seconds = left_out(rows, make, kind, lambda line: say(f"{method}, {line}"))
+    rows: Sequence[TreeRow], method: str, make: Maker, kind: LeftOut, say: Say = lambda _: None,
+    kept: Kept = NOTHING, told: str = "",
+) -> Iterator[TreeScore]:  # fmt: skip
+    """Of one target and way of predicting: every table, then all where there are several.
+
+    Args:
+        rows: of one target.
+        method: name of the predictor.
+        make: one that has learned nothing.
+        kind: of folds.
+        say: is told how long it took.
+        kept: what is known of it.
+        told: all else that it is told, in words.
+    """
+    found, seconds = left_out(
+        rows, make, kind, lambda line: say(f"{method}, {line}"), kept, f"{method} {told}"
+    )
     folds = folds_of(rows, kind)
     sources = list(dict.fromkeys(row.source for row in rows))
     for source in (*sources, *([ALL] if len(sources) > 1 else [])):

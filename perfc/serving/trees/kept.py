@@ -1,0 +1,75 @@
+"""Results of a long comparison, a file each, so that it goes on where it was stopped."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+from perfc.analyzers.graph.store import write_file
+from perfc.ir.record import frozen
+
+from .rows import TreeRow
+
+Numbers = list[float]
+
+
+@frozen
+class Kept:
+    """Lists of numbers by what they were computed from.
+
+    A change of the code that computes them is not noticed: another folder is for other code.
+
+    Args:
+        folder: of the files; None where nothing is kept.
+    """
+
+    folder: Path | None = None
+
+    def numbers(self, of: Sequence[object], computed: Callable[[], Iterable[float]]) -> Numbers:
+        """What was computed before of the same; else it is computed, and written.
+
+        Args:
+            of: everything that tells it from other results, as words.
+            computed: the numbers; NaN where there is no answer.
+        """
+        if self.folder is None:
+            return list(computed())
+        words = [str(part) for part in of]
+        digest = hashlib.sha256(json.dumps(words).encode()).hexdigest()[:20]
+        path = self.folder / f"{digest}.json"
+        known = _read(path, words)
+        if known is None:
+            known = [float(v) for v in computed()]
+            content = {"of": words, "numbers": [v if math.isfinite(v) else None for v in known]}
+            write_file(path, (json.dumps(content) + "\n").encode())
+        return known
+
+
+def _read(path: Path, words: Sequence[str]) -> Numbers | None:
+    """Numbers of a file that says it is of these words; None of any other file."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        if content["of"] != list(words):
+            return None
+        return [math.nan if v is None else float(v) for v in content["numbers"]]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def digest_of(rows: Sequence[TreeRow]) -> str:
+    """Of everything that a predictor learns or is told of rows."""
+    digest = hashlib.sha256()
+    for row in rows:
+        amounts = [(w, s.quantity.name, s.amounts, s.value) for w, s in row.parts]
+        said = (
+            row.source, row.served.name, row.model, row.machine, row.target.name, row.value,
+            row.features, row.tokens, row.expected, amounts,
+        )  # fmt: skip
+        digest.update(repr(said).encode())
+    return digest.hexdigest()[:20]
+
+
+NOTHING = Kept()
