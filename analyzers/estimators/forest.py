@@ -17,7 +17,7 @@ from ..artefacts import artefact
 from ..artefacts.implementations import known_framework
 from ..estimate.estimate import Estimate, Predictor
 from ..estimate.interval import Interval
-from ..features.lowering import Lowered, lower, times_of
+from ..features.lowering import Lowered, lower
 from ..features.rows import Protocol
 from ..features.sheet import Sheet
 from ..intervals.adapt import of_class, of_machine
@@ -152,7 +152,7 @@ def no_slower_than_parts(
     firsts: dict[int, Estimate] = {}
     for i, row in rows:
         estimate, launches = found[i], bounds.kernels[i].launches
-        again = times_of(bounds.kernels[i])
+        again = bounds.kernels[i].kernel.times
         if id(estimate) in firsts:
             continue
         times = [apart(one) for one in parts(row)]
@@ -270,9 +270,12 @@ def predicted(
     is_adapted = of_class(of_machine(machine), Predictor.LEARNED.value, class_name) is not None
     protocol = INSIDE if is_adapted else inside(card, launch)
     each = [bounds.kernels[i] for i, _ in distinct]
-    times = [times_of(k) for k in each]
+    times = [k.kernel.times for k in each]
     floor_s = np.array(
-        [k.floor_s / (k.launches * n) if k.launches else 0.0 for k, n in zip(each, times, strict=True)]
+        [
+            k.floor_s / (k.launches * n) if k.launches else 0.0
+            for k, n in zip(each, times, strict=True)
+        ]
     )
     timed = predictor.timed_as(card, protocol)
     whose = known_framework(card, dtype, sheet, timed, framework)

@@ -15,7 +15,6 @@ from perfc.ir.op import Kind
 from perfc.ir.ops.rotary import GemmaRotaryEmbedding, RotaryEmbedding
 from perfc.ir.problem import (
     Attention,
-    Backward,
     Collective,
     Experts,
     LinearAttention,
@@ -24,6 +23,7 @@ from perfc.ir.problem import (
     Rows,
     Span,
     Window,
+    forward_of,
 )
 from perfc.ir.types import TensorType
 
@@ -72,14 +72,11 @@ class Lowered(NamedTuple):
 
 
 def lower(bound: KernelBound, env: Mapping[str, int]) -> Lowered | None:
-    """The row of a kernel, None where no class knows it or it writes nothing that has a size.
-
-    A kernel that goes back through a fused one has the row of that one; it takes `times_of` as long.
-    """
+    """The row of a kernel or of what it goes back through; None of no class or without a size."""
     if bound.counts.write_bytes <= 0:
         return None
-    kind, stated = bound.kernel.kind, bound.kernel.problem
-    match stated.of if isinstance(stated, Backward) else stated:
+    kind = bound.kernel.kind
+    match forward_of(bound.kernel.problem):
         case Product() as problem:
             return _product(problem, bound, env)
         case LinearAttention() as problem:
@@ -104,12 +101,6 @@ def lower(bound: KernelBound, env: Mapping[str, int]) -> Lowered | None:
     if kind in MAPPING:
         return _mapping(bound, env)
     return _streaming(bound, env) if kind in STREAMING else None
-
-
-def times_of(bound: KernelBound) -> float:
-    """How many times as long as its row a kernel takes."""
-    problem = bound.kernel.problem
-    return problem.times if isinstance(problem, Backward) else 1.0
 
 
 def _product(problem: Product, bound: KernelBound, env: Mapping[str, int]) -> Lowered | None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..ops.state_space import StateSpaceScan
 from ..ops.sequence_grad import StateSpaceScanGrad, as_gradient
+from ..ops.state_space import StateSpaceScan
 from .adjoint import Adjoint, Gradients
 
 

@@ -29,6 +29,8 @@ BACKWARD_SCORES: Mapping[str, str] = {
     "alu": "b*h*(u*(x + 5) + s*v*2)",
     "sfu": "b*h*(u*y + s)",
 }
+EQUAL = 2.5
+"""Products of the backward pass over those of the forward pass, where d is v."""
 RATE = 0.87
 """Of the backward pass over that of the forward pass, in operations a second: T. Dao,
 "FlashAttention-2" (arXiv:2307.08691), figures 4 and 5."""
@@ -47,9 +49,9 @@ def backward_of(problem: Problem | None) -> Backward | None:
     if not isinstance(problem, ForwardProblem):
         return None
     d, v = problem.head_dim, problem.value_dim
-    is_known = isinstance(d, int) and isinstance(v, int) and d + v > 0
-    products = (3 * d + 2 * v) / (d + v) if is_known else 2.5  # type: ignore[operator]
-    return Backward(problem, float(products), RATE)  # type: ignore[arg-type]
+    if not isinstance(d, int) or not isinstance(v, int) or d + v < 1:
+        return Backward(problem, EQUAL, RATE)
+    return Backward(problem, (3 * d + 2 * v) / (d + v), RATE)
 
 
 @frozen

@@ -159,7 +159,7 @@ class Dense:
         experts = (tensor(ins, 3).shape or ())[0]
         self.tokens = tape.expand(tokens, (experts, *_rows(width)))
         self.probabilities = tape.apply(Softmax(), scores)
-        best = tape.several(TopK(), (self.probabilities, tape.ints((op.k,))), 1)[0]
+        best, _ = tape.several(TopK(), (self.probabilities, tape.ints((op.k,))), 2)
         least = tape.part(best, {1: (op.k - 1, op.k)})
         self.is_chosen = tape.apply(GreaterOrEqual(), self.probabilities, least)
         kept = tape.where(self.is_chosen, self.probabilities, tape.number(0.0))
@@ -170,9 +170,7 @@ class Dense:
         gate, up = self.halves(first) if gated else (first, None)
         active = activated(tape, gate, name)
         self.between = tape.mul(active, up) if up is not None else active
-        self.second = self.biased(
-            tape.apply(FusedMatMul(transB=1), self.between, self.given(5)), 6
-        )
+        self.second = self.biased(tape.apply(FusedMatMul(transB=1), self.between, self.given(5)), 6)
         self.dy = tape.reshape(self.given(0), (1, *_rows(width)))
         share = tape.reshape(self.turned(self.share), (experts, _rows(width)[0], 1))
         self.of_second = tape.mul(self.dy, share)

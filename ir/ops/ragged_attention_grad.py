@@ -13,7 +13,7 @@ from ..op import ABSENT, Types, each_once, has, tensor
 from ..problem import Backward
 from ..record import frozen
 from .attention_grad import BACKWARD_SCORES, AttentionGrad, backward_of, backward_work
-from .ragged_attention import BIAS, KEY, LENGTHS, PAST_KEY, QUERY, VALUE, RaggedAttention
+from .ragged_attention import BIAS, KEY, PAST_KEY, QUERY, VALUE, RaggedAttention
 
 if TYPE_CHECKING:
     from ..cost import Traffic
@@ -74,8 +74,7 @@ class RaggedAttentionGrad(RaggedAttention):
         return each_once(ins, outs)
 
     def expand(self, tape: Tape, ins: Inputs, outs: Types) -> tuple[Value | None, ...] | None:
-        """One sequence after the other, where nothing is cached and no pair is left out but by
-        causality."""
+        """Sequences as a batch, where nothing is cached and only causality leaves pairs out."""
         prompts, decodes = self.groups(ins[FORWARD:])
         plain = not (self.window or self.chunk or self.softcap or has(ins, FORWARD + BIAS))
         if prompts is None or decodes is not None or prompts.past != 0 or not plain:
@@ -117,6 +116,8 @@ class RaggedAttentionGrad(RaggedAttention):
         ends = [0, h, h + g, h + g + self.kv_heads * self.value_dim]
         given = [ins[i] if has(ins, i) else None for i in (QUERY, KEY, VALUE)]
         return [
-            found if found is not None and at > 0 else tape.part(query, {1: (ends[at], ends[at + 1])})
+            found
+            if found is not None and at > 0
+            else tape.part(query, {1: (ends[at], ends[at + 1])})
             for at, found in enumerate(given)
         ]

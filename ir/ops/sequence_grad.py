@@ -15,12 +15,12 @@ from .causal_conv import VarlenCausalConvWithState
 from .linear_attention import GatedDeltaNet
 from .state_space import StateSpaceScan
 
-O = TypeVar("O", bound=Op)
+Operator = TypeVar("Operator", bound=Op)
 FORWARD = 1
 """Operands before those of the forward pass."""
 
 
-def as_gradient(cls: type[O], op: Op) -> O:
+def as_gradient(cls: type[Operator], op: Op) -> Operator:
     """The gradient of an operator, with its attributes."""
     return cls(**{f.name: getattr(op, f.name) for f in fields(cls) if hasattr(op, f.name)})
 
@@ -102,10 +102,11 @@ class GatedDeltaNetGrad(GatedDeltaNet):
         e = self.extents(ins, outs)
         if not e:
             return None
-        g, r, h = e["g"], e["r"], e["h"]
-        is_known = isinstance(g, int) and isinstance(r, int) and isinstance(h, int)
-        products = (3 * g * r + 2 * h) / (g * r + h) if is_known else 2.5  # type: ignore[operator]
-        return backward_of(forward.problem(ins[FORWARD:], outs), float(products))  # type: ignore[arg-type]
+        once, read = e["g"] * e["r"], e["h"]
+        if not isinstance(once, int) or not isinstance(read, int):
+            return None
+        products = (3 * once + 2 * read) / (once + read)
+        return backward_of(forward.problem(ins[FORWARD:], outs), products)
 
 
 @frozen

@@ -15,6 +15,7 @@ from typing import TypeAlias
 
 from .attention import Attention as Attention
 from .backward import Backward as Backward
+from .backward import forward_of as forward_of
 from .collective import Collective as Collective
 from .collective import Exchange as Exchange
 from .experts import Experts as Experts

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from .attention import Attention
 from .experts import Experts
 from .linear_attention import LinearAttention
 from .mixed_attention import MixedAttention
 from .window import Window
+
+if TYPE_CHECKING:
+    from . import Problem
 
 
 class Backward(NamedTuple):
@@ -28,3 +31,8 @@ class Backward(NamedTuple):
     def times(self) -> float:
         """How many times as long as the forward kernel it takes."""
         return self.products / self.rate
+
+
+def forward_of(problem: Problem | None) -> Problem | None:
+    """The problem itself, or that of the forward kernel which it goes back through."""
+    return problem.of if isinstance(problem, Backward) else problem

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Set
+from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
 from enum import Enum
 from functools import cached_property, lru_cache
 
@@ -103,7 +104,7 @@ def both_passes(module: Module, runtime: str) -> BothPasses:
     return BothPasses.of(module, runtime)
 
 
-def role_of(kernel: Kernel, before: Set[Node]) -> Role:
+def role_of(kernel: Kernel, before: AbstractSet[Node]) -> Role:
     """Who waits for a kernel.
 
     Args:

@@ -17,7 +17,7 @@ from perfc.analyzers.runs.prediction import in_run
 from perfc.ir.evaluate import evaluate
 from perfc.ir.graph import Module, Value
 from perfc.ir.op import Kind
-from perfc.ir.problem import Backward, Collective, Exchange, Experts
+from perfc.ir.problem import Collective, Exchange, Experts, forward_of
 from perfc.ir.record import record
 from perfc.ir.types import TensorType
 from perfc.machine import load_machine
@@ -57,8 +57,7 @@ class Doing(Enum):
     @classmethod
     def of(cls, kernel: Kernel) -> Doing:
         """Of a kernel."""
-        problem = kernel.problem
-        if isinstance(problem.of if isinstance(problem, Backward) else problem, Experts):
+        if isinstance(forward_of(kernel.problem), Experts):
             return cls.EXPERTS
         match kernel.kind:
             case Kind.MATMUL | Kind.CONV:

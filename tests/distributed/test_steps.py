@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from perfc.distributed.backward import Split, by_factor
+from perfc.distributed.both_passes import Role, both_passes
 from perfc.distributed.law import RunLaw
 from perfc.distributed.plan import divisions, pareto
 from perfc.distributed.schedules import Stage, schedule_named, schedules
@@ -23,9 +23,12 @@ from perfc.distributed.training import (
 from perfc.distributed.work import LanguageWork
 from perfc.errors import ModelError, ParseError, PerfcError
 from perfc.frontend.config import precision_of, read_config
+from perfc.frontend.config.lowering.parts import layer_part
+from perfc.ir.evaluate import evaluate
+from perfc.ir.graph import Phase
 from perfc.ir.op import Kind
-from perfc.ir.ops.elementwise import Add
 from perfc.ir.parse import parse_module
+from perfc.ir.types import DType
 from perfc.machine import load_machine
 from perfc.parallel import Parallel
 from perfc.passes.manager import Analyses
@@ -260,14 +263,41 @@ def test_memory_of_a_step_by_hand() -> None:
     assert cost.tokens_per_s == pytest.approx(64 * 1024 / cost.time_s)
 
 
-def test_the_backward_pass_of_each_kind_has_its_factor() -> None:
-    def kernel(kind: Kind, op: object = None) -> Any:
-        return SimpleNamespace(kind=kind, anchor=SimpleNamespace(op=op))
+LAYERS = ("llama-3.2-1b", "olmoe-1b-7b", "gpt2", "mamba-130m", "bamba-9b", "deepseek-v2-lite")
 
-    said = {kind: by_factor(kernel(kind), 1.0).input_s for kind in Kind}
-    assert said[Kind.ATTENTION] == pytest.approx(2.5 / 0.87)
-    twice = (Kind.NORMALIZATION, Kind.GATHER, Kind.RECURRENT, Kind.CONV, Kind.MATMUL)
-    assert {said[kind] for kind in twice} == {2.0}
-    assert (said[Kind.SOFTMAX], said[Kind.ELEMENTWISE], said[Kind.POOL]) == (1.5, 1.5, 1.0)
-    assert said[Kind.COLLECTIVE] == 0.0
-    assert by_factor(kernel(Kind.ELEMENTWISE, Add()), 3.0) == Split(3.0, 0.0)
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_the_backward_pass_of_a_layer_is_its_graph(name: str) -> None:
+    model, env = read_config(name), {"batch": 2, "seq": 256, "past": 0}
+    for layer in dict.fromkeys(model.stacks[0].layers):
+        passes = both_passes(layer_part(model, layer, precision_of("bfloat16", "")), "cudagraph")
+        kernels = [k for k in passes.table.kernels if k.kind is Kind.MATMUL]
+        macs = dict.fromkeys(Role, 0.0)
+        for kernel, count, role in zip(
+            passes.table.kernels, passes.counts, passes.roles, strict=True
+        ):
+            if kernel in kernels:
+                macs[role] += count * evaluate(kernel.work.mac, env)
+        # each product has one for what it reads and one for its parameters
+        assert macs[Role.FORWARD] > 0
+        assert macs[Role.INPUT] == macs[Role.WEIGHT] == macs[Role.FORWARD]
+
+
+def test_products_of_the_backward_pass_have_the_format_of_the_forward_one() -> None:
+    model = read_config("llama-3.2-1b")
+    module = layer_part(model, model.stacks[0].layers[0], precision_of("bfloat16", "", "fp8"))
+    kernels = both_passes(module, "cudagraph").table.kernels
+    products = [k for k in kernels if k.kind is Kind.MATMUL]
+    assert {k.mac_dtype for k in products} == {DType.F8E4M3FN}
+    # of each gradient that is multiplied one copy in eight bits
+    rounded = [k for k in kernels if k.kind is Kind.QUANTIZE]
+    assert len([k for k in rounded if k.anchor.loc.phase is Phase.BACKWARD]) > 0
+
+
+def test_a_format_that_nothing_is_trained_in_is_refused() -> None:
+    path = str(load_machine("dgx-h100").path)
+    packed = LanguageWork(
+        read_config("llama-3.2-1b"), precision_of("bfloat16", "", "i4"), "cudagraph", path
+    )
+    with pytest.raises(PerfcError, match="gradient of matmul_nbits"):
+        step_cost(packed, Parallel(), SMALL, law=LAW)
