@@ -12,6 +12,7 @@ from perfc.distributed.both_passes import Role, both_passes
 from perfc.distributed.law import RunLaw
 from perfc.distributed.plan import divisions, pareto
 from perfc.distributed.schedules import Stage, schedule_named, schedules
+from perfc.distributed.service import work_of
 from perfc.distributed.step import BUBBLE, COMPUTATION, RECOMPUTATION, step_cost
 from perfc.distributed.training import (
     CHECKPOINTINGS,
@@ -294,10 +295,8 @@ def test_products_of_the_backward_pass_have_the_format_of_the_forward_one() -> N
     assert len([k for k in rounded if k.anchor.loc.phase is Phase.BACKWARD]) > 0
 
 
-def test_a_format_that_nothing_is_trained_in_is_refused() -> None:
-    path = str(load_machine("dgx-h100").path)
-    packed = LanguageWork(
-        read_config("llama-3.2-1b"), precision_of("bfloat16", "", "i4"), "cudagraph", path
-    )
-    with pytest.raises(PerfcError, match="gradient of matmul_nbits"):
-        step_cost(packed, Parallel(), SMALL, law=LAW)
+@pytest.mark.parametrize("dtype", ["i4", "int8", "mxfp4"])
+def test_a_format_that_nothing_is_trained_in_is_refused(dtype: str) -> None:
+    with pytest.raises(ParseError, match="nothing is trained in"):
+        work_of("llama-3.2-1b", "dgx-h100", dtype=dtype)
+    assert isinstance(work_of("llama-3.2-1b", "dgx-h100", dtype="fp8"), LanguageWork)
