@@ -254,7 +254,7 @@ def parameters_of(kernels: Sequence[Kernel]) -> tuple[float, float]:
 
 
 def saved_bytes(
-    kernels: Iterable[Kernel], values: Iterable[Value], env: Env
+    kernels: Sequence[Kernel], values: Iterable[Value], env: Env
 ) -> tuple[float, float]:
     """What the backward pass reads again, and how much of it products and attention computed.
 
@@ -272,7 +272,22 @@ def saved_bytes(
         whole += nbytes
         if v not in source or source[v].kind not in CHEAP:
             products += nbytes
-    return whole, products
+    inner = [inner_bytes(k, env) for k in kernels]
+    return whole + sum(w for w, _ in inner), products + sum(p for _, p in inner)
+
+
+def inner_bytes(kernel: Kernel, env: Env) -> tuple[float, float]:
+    """The same of what experts keep inside: rows in the order of experts, and both inner layers."""
+    e = kernel.problem
+    if not isinstance(e, Experts) or not kernel.writes:
+        return 0.0, 0.0
+    rows = evaluate(e.tokens, env) * e.chosen / e.ranks
+    hidden, inner = evaluate(e.hidden, env), evaluate(e.inner, env)
+    type_ = kernel.writes[0].type
+    assert isinstance(type_, TensorType)
+    each = rows * type_.dtype.bits / 8
+    # a gate is another inner layer; what is activated is computed again
+    return each * (hidden + e.matrices * inner), each * (hidden + (e.matrices - 1) * inner)
 
 
 def _is_wide(v: Value) -> bool:

@@ -295,6 +295,15 @@ def test_products_of_the_backward_pass_have_the_format_of_the_forward_one() -> N
     assert len([k for k in rounded if k.anchor.loc.phase is Phase.BACKWARD]) > 0
 
 
+def test_experts_keep_their_rows_and_inner_layers() -> None:
+    part = MOE.parts(Parallel(), 1, 256).layers[0]
+    # OLMoE: 8 of 64 experts, 2,048 wide, 1,024 inside, with a gate; each element two bytes
+    # and outside what both norms, all products and the attention read and give, and the scores
+    inside = 256 * 8 * (2048 + 3 * 1024) * 2
+    assert part.saved_bytes - inside == pytest.approx(256 * 2 * (9 * 2048 + 64), rel=0.01)
+    assert part.saved_bytes - part.products_bytes >= 256 * 8 * 1024 * 2
+
+
 @pytest.mark.parametrize("dtype", ["i4", "int8", "mxfp4"])
 def test_a_format_that_nothing_is_trained_in_is_refused(dtype: str) -> None:
     with pytest.raises(ParseError, match="nothing is trained in"):
