@@ -304,6 +304,12 @@ def test_experts_keep_their_rows_and_inner_layers() -> None:
     assert part.saved_bytes - part.products_bytes >= 256 * 8 * 1024 * 2
 
 
+@pytest.mark.parametrize("ranks", [1, 4])
+def test_a_layer_hands_on_its_tokens_and_nothing_that_others_hold(ranks: int) -> None:
+    part = LLAMA.parts(Parallel(context=ranks), 1, 1024).layers[0]
+    assert part.boundary_bytes == 1024 // ranks * 2048 * 2
+
+
 @pytest.mark.parametrize("dtype", ["i4", "int8", "mxfp4"])
 def test_a_format_that_nothing_is_trained_in_is_refused(dtype: str) -> None:
     with pytest.raises(ParseError, match="nothing is trained in"):
