@@ -55,7 +55,7 @@ def types(session: nox.Session) -> None:
 def tests(session: nox.Session) -> None:
     """The suite; what follows ``--`` goes to pytest."""
     session.install("-e", ".[test]")
-    session.run("python", "-m", "pytest", "-q", *session.posargs)
+    session.run("python", "-m", "pytest", "-q", "-n", "2", *session.posargs)
 
 
 @nox.session

@@ -26,6 +26,7 @@ from .training.loss import head
 from .training.modes import trained_form
 from .training.optimizer import Step, apply, optimizer, state_like
 from .training.rewrites import rewritten
+from .training.untied import untied
 
 if TYPE_CHECKING:
     from .manager import Analyses
@@ -33,8 +34,9 @@ if TYPE_CHECKING:
 BUFFERS = (
     "*running_mean", "*running_var", "*num_batches_tracked", "*attn_mask", "*attention_mask",
     "*inv_freq", "*position_ids", "*relative_position_index", "*causal_mask",
+    "*/Constant_output_0", "*/Constant_*_output_0",
 )  # fmt: skip
-"""Names that PyTorch modules give to stored tensors that are no parameters."""
+"""Names that PyTorch modules, and torch.onnx's constants, give to what is no parameter."""
 SCALE = 65536.0
 """PyTorch, torch.amp.GradScaler: the scale that it starts with."""
 UNSCALE = Step("_amp_foreach_non_finite_check_and_unscale_", "g", "g", alu=2)
@@ -60,6 +62,7 @@ class Train(Transform):
         lora: patterns of names of the matrices; every one by default.
         checkpointing: policy of what is computed again: none, block, selective or optimal.
         keep: share of the kept bytes that may stay, under ``optimal``.
+        fuses_attention: whether the framework runs and differentiates attention as one operator.
     """
 
     optimizer: str = "adamw"
@@ -74,6 +77,7 @@ class Train(Transform):
     lora: tuple[str, ...] = ()
     checkpointing: str = "none"
     keep: float = 0.5
+    fuses_attention: bool = True
 
     def run(self, module: Module, am: Analyses) -> Module:
         """The step; needs inferred types, and parameters that are not folded.
@@ -88,8 +92,10 @@ class Train(Transform):
         """The module of a step."""
         graph = module.graph
         tape = Tape((v.name for v in all_values(graph)), Phase.LOSS)
-        nodes = trained_form(rewritten(graph.nodes, graph.outputs, tape), tape)
-        trained = [w for w in graph.weights if self.is_trained(w)]
+        nodes, weights = untied(graph.nodes, graph.weights, tape)
+        trained = [w for w in weights if self.is_trained(w)]
+        nodes = rewritten(nodes, graph.outputs, trained, tape, fuses_attention=self.fuses_attention)
+        nodes = trained_form(nodes, tape)
         if self.lora_rank:
             tape.phase = Phase.FORWARD
             beside = adapted(nodes, self.lora_rank, self.lora or ("*",), tape)
@@ -114,13 +120,11 @@ class Train(Transform):
         tape.phase, tape.nodes = Phase.OPTIMIZER, []
         updated, states = self.update(pairs, tape)
         stepped = alive([*passes.nodes, *tape.nodes], [loss, *updated])
-        weights = kept_weights(
-            (*graph.weights, *trained, *states, *tape.constants.values()), stepped
-        )
+        stored = kept_weights((*weights, *trained, *states, *tape.constants.values()), stepped)
         return replace(
             module,
             graph=Graph(
-                graph.name, (*inputs, *passes.inputs), (loss, *updated), tuple(stepped), weights
+                graph.name, (*inputs, *passes.inputs), (loss, *updated), tuple(stepped), stored
             ),
         )
 

@@ -122,6 +122,14 @@ class Deployment:
         return runtime(self.table_name)
 
     @property
+    def of_version(self) -> Runtime:
+        """The fusion table that the framework had in its version."""
+        now = self.table
+        if now.steps is None or now.is_recorded or self.version is None:
+            return now
+        return of_steps(now.steps, self.version) if now.before is None else now
+
+    @property
     def serving(self) -> Serving:
         """Whose kernels run: as said, else as the runtime implies."""
         return self.table.serving if self.framework is Serving.ANY else self.framework
@@ -153,6 +161,7 @@ class Deployment:
             master_weights=self.master_weights, loss_scaling=self.dtype in step_fields.SCALED,
             accumulate=self.accumulate, lora_rank=self.lora_rank, lora=self.lora,
             checkpointing=self.checkpointing.value, keep=self.keep,
+            fuses_attention=self.of_version.fuses_attention,
         )  # fmt: skip
 
     def require_kernels(self, where: str = "mode") -> None:

@@ -17,7 +17,7 @@ SECONDS: Mapping[str, float] = {
     "ns": 1e-9,
 }
 """What a unit multiplies by."""
-_WRITTEN = re.compile(r"\s*(\d{1,9}(?:\.\d{1,9})?)\s*(\S{1,2})\s*")
+_WRITTEN = r"\s*(\d{1,9}(?:\.\d{1,9})?)\s*(\S{1,2})\s*"
 
 
 def seconds_of(value: object, where: str) -> float:
@@ -33,7 +33,7 @@ def seconds_of(value: object, where: str) -> float:
     if isinstance(value, int | float) and not isinstance(value, bool):
         found = float(value)
     else:
-        written = _WRITTEN.fullmatch(value) if isinstance(value, str) else None
+        written = re.fullmatch(_WRITTEN, value) if isinstance(value, str) else None
         if written is None or written[2] not in SECONDS:
             raise ParseError(f"{str(value)[:32]!r} is no duration", where=where, hint=hint)
         # divided, so that 30us is 3e-05 and not a hair less

@@ -9,7 +9,7 @@ from typing import Any, Unpack
 
 from perfc.analyzers.graph.rows import Quantity
 from perfc.analyzers.runs.run_table import stored_element
-from perfc.analyzers.steps.setting import Setting
+from perfc.analyzers.steps.setting import Precision, Setting
 from perfc.analyzers.whole_runs.estimate import Estimate, at_sizes, estimate
 from perfc.analyzers.whole_runs.shipped import in_measured_half, known_name, named, newest
 from perfc.analyzers.whole_runs.whole_run import batch_symbol
@@ -125,6 +125,7 @@ def predict_as(
         module, given = module_of(model, example, deployment.dims, values)
         setting = Setting.of(deployment, stored_element(module))
         name = known_name(deployment.target)
+        asked = setting
         if card is None:
             setting = in_measured_half(load_machine(deployment.target), setting, wanted)
         setting = newest(card, name, setting, wanted, deployment.version)
@@ -136,7 +137,7 @@ def predict_as(
             keyed = given if symbol is None else {**given, symbol: found.batch}
             sizes = {symbol_name(key): size for key, size in keyed.items()}
             found = at_least(found, floor_of(module, replace(deployment, dims=sizes)))
-    return echoed(found, deployment.target)
+    return echoed(found, deployment.target, asked.precision)
 
 
 def floor_of(module: Module, deployment: Deployment) -> float:
@@ -156,9 +157,11 @@ class WholeRun(Estimate):
 
     Args:
         target: as it was asked for.
+        measured_as: the half precision of the runs that stand for it; None for its own.
     """
 
     target: str = ""
+    measured_as: Precision | None = None
 
     @property
     def unit(self) -> Unit:
@@ -183,9 +186,9 @@ class WholeRun(Estimate):
     @property
     def how(self) -> str:
         """The machine, and how the model is run on it."""
-        s = self.setting
-        where = f"{self.target}, batch {self.batch}"
-        return f"{where}, {s.precision.value}, {s.framework}, {s.mode.value}"
+        s, runs = self.setting, self.measured_as
+        precision = s.precision.value + (f" (by runs in {runs.value})" if runs else "")
+        return f"{self.target}, batch {self.batch}, {precision}, {s.framework}, {s.mode.value}"
 
     @property
     def basis(self) -> str:
@@ -265,9 +268,12 @@ class WholeRunView:
         )  # fmt: skip
 
 
-def echoed(found: Estimate, target: str) -> WholeRun:
-    """An estimate with what it is of."""
-    return WholeRun(**{f.name: getattr(found, f.name) for f in fields(found)}, target=target)
+def echoed(found: Estimate, target: str, precision: Precision) -> WholeRun:
+    """An estimate with what it is of: the machine and the precision that were asked for."""
+    given = {f.name: getattr(found, f.name) for f in fields(found)}
+    measured = found.setting.precision
+    given["setting"] = replace(found.setting, precision=precision)
+    return WholeRun(**given, target=target, measured_as=measured if measured != precision else None)
 
 
 def at_least(found: Estimate, floor_s: float) -> Estimate:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import stat
 import subprocess
 import sys
@@ -18,6 +19,10 @@ RESNET = ROOT / "examples" / "models" / "resnet50.onnx.gz"
 COMMANDS = sorted(
     p.stem for p in (ROOT / "perfc" / "commands").glob("*.py") if not p.stem.startswith("_")
 )
+
+
+FEWEST_FAULTS = 500
+"""Of a loop whose calls cross the edge of a chunk of the interpreter's stack."""
 
 
 @pytest.fixture(autouse=True)
@@ -344,3 +349,29 @@ def test_shell_completes_commands_and_options() -> None:
         _PERFC_COMPLETE="bash_complete", COMP_WORDS="perfc analyze --out", COMP_CWORD="2"
     )
     assert done.stdout.splitlines() == ["plain,--output-format", "plain,--output"]
+
+
+def calls_at(depth: int) -> None:
+    """A loop of calls, so many frames below."""
+    if depth:
+        calls_at(depth - 1)
+    else:
+        for _ in range(FEWEST_FAULTS):
+            returned_at_once()
+
+
+def returned_at_once() -> None:
+    """Takes a frame of the interpreter's stack and gives it back."""
+
+
+def faults(args: list[str]) -> int:
+    """Pages that loops at many depths fault in: one a turn where they cross a chunk's edge."""
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    for depth in range(400):
+        calls_at(depth)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+
+def test_loops_of_calls_cross_no_edge_of_the_stack() -> None:
+    assert faults([]) > FEWEST_FAULTS
+    assert cli.with_stack(faults)([]) < FEWEST_FAULTS

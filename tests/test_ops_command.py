@@ -56,6 +56,19 @@ def test_sections_are_inherited_where_a_class_leaves_them_out() -> None:
     assert "broadcast" in doc.sections["Shapes"]
 
 
+def test_counts_that_a_class_states_are_filled_in() -> None:
+    relu, total = find_operator("Relu"), find_operator("ReduceSumSquare")
+    assert relu is not None
+    assert total is not None
+    assert (
+        "``alu_per_element`` = 1 and ``sfu_per_element`` = 0"
+        in documentation(relu).sections["Work"]
+    )
+    work = documentation(total).sections["Work"]
+    assert "``alu_per_element`` = 2" in work
+    assert "the ``e`` elements" in work
+
+
 @pytest.mark.parametrize("name", ["conv", "Conv", "com.microsoft::FusedConv", "FusedConv"])
 def test_operators_are_found_by_mnemonic_and_onnx_name(name: str) -> None:
     cls = find_operator(name)

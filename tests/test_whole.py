@@ -291,3 +291,12 @@ def test_a_model_computes_in_the_type_of_its_largest_tensor_of_floats(
 def split_outside(text: str) -> list[str]:
     """Parts between commas that stand outside of brackets."""
     return re.split(r",\s*(?![^\[]*\])", text)
+
+
+def test_half_precision_that_stands_for_the_other_is_told_beside_the_one_asked_for() -> None:
+    asked = perfc.predict(RESNET, "a100", dtype="amp-bf16")
+    assert (asked.setting.precision, asked.measured_as) == (Precision.AMP_BF16, Precision.AMP_F16)
+    assert "amp bf16 (by runs in amp f16)" in asked.how
+    measured = perfc.predict(RESNET, "a100", dtype="amp-f16")
+    assert measured.measured_as is None
+    assert asked.value == measured.value

@@ -25,6 +25,8 @@ from ..intervals.conformal import EXTRAPOLATED, LEAST_SPREAD, LONGEST, excess, s
 from ..intervals.mixture import Mixture
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from perfc.machine import Machine
@@ -66,7 +68,7 @@ class Estimates:
 
 def known_classes(folder: Path = artefact.SHIPPED) -> frozenset[str]:
     """The classes of kernels that weights in a folder are of."""
-    return frozenset(_class(*at) for at in _stamped(folder))
+    return frozenset(_classes(folder))
 
 
 def select(
@@ -338,14 +340,13 @@ def distinct(columns: Columns) -> tuple[dict[str, Array], NDArray[np.intp]]:
 
 def _cards(folder: Path, class_name: str) -> list[tuple[Card, Path]]:
     """Those of one class; the others are not parsed, which takes longer than a forest."""
-    return [(_card(*at), at[0]) for at in _stamped(folder) if _class(*at) == class_name]
+    paths = _classes(folder).get(class_name, ())
+    return [(_card(path, _stamp(path)), path) for path in paths]
 
 
-def _stamped(folder: Path) -> list[tuple[Path, int]]:
-    """The cards of a folder and when each was written."""
-    if not folder.is_dir():
-        return []
-    return [(path, _stamp(path)) for path in _listed(folder, _stamp(folder))]
+def _classes(folder: Path) -> Mapping[str, tuple[Path, ...]]:
+    """The cards of a folder by class; a card is written by renaming, which its folder tells."""
+    return _listed(folder, _stamp(folder)) if folder.is_dir() else {}
 
 
 def _stamp(path: Path) -> int:
@@ -354,18 +355,17 @@ def _stamp(path: Path) -> int:
 
 
 @cache
-def _listed(folder: Path, stamp: int) -> tuple[Path, ...]:
-    return tuple(sorted(folder.glob("*.json")))
+def _listed(folder: Path, stamp: int) -> Mapping[str, tuple[Path, ...]]:
+    found: dict[str, tuple[Path, ...]] = {}
+    for path in sorted(folder.glob("*.json")):
+        name = artefact.class_of(path)
+        found[name] = (*found.get(name, ()), path)
+    return found
 
 
 @cache
 def _card(path: Path, stamp: int) -> Card:
     return artefact.read_card(path)
-
-
-@cache
-def _class(path: Path, stamp: int) -> str:
-    return artefact.class_of(path)
 
 
 @cache

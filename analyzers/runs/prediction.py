@@ -22,7 +22,6 @@ from ..intervals.summing import half_width, sides_of
 from .energy import Energy, energy_of, idling, summed
 from .host import host_note, kept_waiting, launch_cost, launches_of
 from .launch_gap import launch_gap
-from .overlap import overlapped
 from .recurrence import chained
 
 if TYPE_CHECKING:
@@ -174,6 +173,8 @@ def predicted(execution: Execution, source: Module | None = None) -> PredictionT
     host_s = on_host(source, kernels, efficiencies)
     whole = total(complete, bounds.floor_s, host_s, efficiencies)
     if kernels.runtime.streams > 1 and module is not None:
+        from .overlap import overlapped
+
         launch_s = launch_gap(machine, kernels.runtime.launch).mid
         whole = overlapped(whole, complete, bounds, kernels, module, launch_s)
     host = launch_cost(machine, kernels.runtime, execution.host_launch_s)

@@ -73,7 +73,7 @@ profiler of LLMServingSim; ``benchmarks/step_kernels.py``.
 """
 NINE_IN_TEN = 1.645
 """Standard deviations on either side that hold nine in ten of a normal distribution."""
-TORCH = re.compile(r"torch (\d{1,4})\.(\d{1,4})")
+TORCH = r"torch (\d{1,4})\.(\d{1,4})"
 
 
 @record
@@ -216,7 +216,7 @@ def setting_of(
     for precision in PRECISIONS[dtype]:
         kin = [k for k in card.kin if k[1] == precision.value]
         of_target = [k for k in kin if k[0] == target]
-        versions = [TORCH.fullmatch(k[2]) for k in of_target or kin]
+        versions = [re.fullmatch(TORCH, k[2]) for k in of_target or kin]
         numbers = [(int(v[1]), int(v[2])) for v in versions if v is not None]
         if numbers and (precision.is_mixed or not mixed):
             return Setting(precision, compiled=compiled, version=max(numbers))

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from perfc.deployment import Deployment
 from perfc.ir.record import frozen
-from perfc.passes.runtimes import TRAINING_DEFAULT, Layout
+from perfc.passes.runtimes import TRAINING_DEFAULT, Layout, Steps, of_steps
 
 from . import with_columns
 from .whole_models import PRECISIONS, TABLE, machine
@@ -46,6 +46,8 @@ FINE_TUNED, BINNED = 384, 512
 """Lengths of BERT's sequences: SQuAD, with Adam after every batch; phase 2 of pre-training, whose
 batches are as long as their longest sequence, ``--bin-size``. In pre-training hundreds of batches
 share an update."""
+PYTORCH = (1, 13)
+"""The newest of these containers, NGC 22.11, has it; attention is apart before 2.0."""
 MOST_SCALING = 1.1
 """Eight cards over eight times one card; beyond it one of the two rows is wrong."""
 CARDS = 8
@@ -115,9 +117,10 @@ def step_of(row: Mapping[str, object], several: pd.DataFrame) -> PublishedStep |
     dims = {"batch": batch, **({"seq": seq} if isinstance(seq, int) else {})}
     is_last = is_amp and name in CHANNELS_LAST
     optimizer = "adam" if name in ADAM or seq == FINE_TUNED else "momentum"
+    runtime = of_steps(Steps.EAGER, PYTORCH).name if isinstance(seq, int) else TRAINING_DEFAULT
     how = Deployment().stated(
         {
-            "target": machine(device, gpu), "runtime": TRAINING_DEFAULT, "tf32": tf32,
+            "target": machine(device, gpu), "runtime": runtime, "tf32": tf32,
             "dtype": dtype if is_amp else "", "train": optimizer,
             "layout": Layout.CHANNELS_LAST if is_last else Layout.CHANNELS_FIRST, "dims": dims,
         }

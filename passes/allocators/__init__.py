@@ -6,7 +6,7 @@ One allocator, one file. Addresses stand for those of the device; a segment is w
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import ClassVar
 
 from perfc.ir.record import record
@@ -118,13 +118,16 @@ def _filled(line: list[int]) -> list[int]:
 
 def allocator_of(framework: Framework) -> type[Allocator]:
     """The allocator of a framework; a plan where it is not known."""
-    from .bfc import BfcArena
-    from .cuda_caching import CudaCaching
-    from .planned import Planned
+    match framework:
+        case Framework.TORCH:
+            from .cuda_caching import CudaCaching
 
-    known: Mapping[Framework, type[Allocator]] = {
-        Framework.TORCH: CudaCaching,
-        Framework.ORT: BfcArena,
-        Framework.TENSORRT: Planned,
-    }
-    return known.get(framework, Planned)
+            return CudaCaching
+        case Framework.ORT:
+            from .bfc import BfcArena
+
+            return BfcArena
+        case _:
+            from .planned import Planned
+
+            return Planned

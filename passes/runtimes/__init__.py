@@ -218,6 +218,11 @@ class Runtime:
         return self.is_versioned or self.known_steps is not None
 
     @property
+    def fuses_attention(self) -> bool:
+        """Whether attention that an exporter split is one kernel."""
+        return not {"attention", "sdpa"}.isdisjoint(self.patterns)
+
+    @property
     def is_recorded(self) -> bool:
         """Whether kernels of operators that were launched one by one are replayed as a graph."""
         return self.steps is Steps.EAGER and self.launch is Launch.GRAPH

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from perfc.ir.gradients.tape import Tape, shape_of
@@ -13,29 +13,45 @@ from perfc.ir.ops.activation import Gelu, Sigmoid, Swish, Tanh
 from perfc.ir.ops.container import SequenceAt
 from perfc.ir.ops.elementwise import Add, Mul
 from perfc.ir.ops.normalization import GroupNormalization, InstanceNormalization
+from perfc.ir.ops.rounding import Erf
 from perfc.ir.ops.sequence_parts import SplitToSequence
 from perfc.ir.ops.slice import Split
+from perfc.ir.ops.softmax import Softmax
 from perfc.ir.ops.view import Reshape
 from perfc.ir.types import DType, SequenceType, Shape, TensorType
+
+from .differentiate import active
+from .written_out import Written, attention, gelu_by_erf, gelu_by_tanh
 
 Users = dict[Value, list[Node]]
 Makers = dict[Value, Node]
 
 
-def rewritten(nodes: Sequence[Node], outputs: Sequence[Value], tape: Tape) -> list[Node]:
+def rewritten(
+    nodes: Sequence[Node],
+    outputs: Sequence[Value],
+    trained: Collection[Value],
+    tape: Tape,
+    *,
+    fuses_attention: bool = True,
+) -> list[Node]:
     """The same nodes, with sequences of parts as parts, and what PyTorch differentiates at once.
 
-    The exporter writes SiLU as two operators, group normalisation as one of instances between
-    views, and Megatron's GELU as eight. PyTorch keeps their operand alone.
+    Exporters write SiLU as two operators, GELU as five, attention as six, group normalisation as
+    one of instances between views, and Megatron's GELU as eight. PyTorch keeps their operands.
+
+    Args:
+        nodes: of the forward pass, in an order that can run.
+        outputs: of the model.
+        trained: parameters.
+        tape: names what is written anew.
+        fuses_attention: whether the framework runs attention as one operator.
     """
-    users: Users = {}
-    makers: Makers = {}
-    for node in nodes:
-        makers.update((v, node) for v in node.results)
-        for v in node.inputs:
-            if v is not None:
-                users.setdefault(v, []).append(node)
     taken = set(outputs)
+    at = Written(nodes, taken)
+    users, makers = at.users, at.makers
+    has_fused = fuses_attention and any(n.op.is_exactly(Softmax) for n in nodes)
+    learned = active(nodes, trained) if has_fused else set[Value]()
     changed: dict[Node, list[Node]] = {}
     for node in nodes:
         match node.op:
@@ -44,7 +60,11 @@ def rewritten(nodes: Sequence[Node], outputs: Sequence[Value], tape: Tape) -> li
             case Sigmoid():
                 changed.update(gated(node, users, taken))
             case Tanh():
-                changed.update(factored_gelu(node, users, makers, taken))
+                changed.update(factored_gelu(node, users, makers, taken) or gelu_by_tanh(node, at))
+            case Erf():
+                changed.update(gelu_by_erf(node, at))
+            case Softmax() if has_fused:
+                changed.update(attention(node, at, learned, tape))
             case InstanceNormalization():
                 changed.update(grouped(node, users, makers, taken, tape))
             case _:
@@ -139,17 +159,31 @@ def grouped(
     ):
         return {}
     one, none = (tape.constant((n,) * shape[1], (shape[1],), _dtype(x.type)) for n in (1.0, 0.0))
-    last, affine, gone = after, (one, none), [node]
+    last, affine, gone, written = after, (one, none), [node], list[Node]()
     product = reader_of(after.results[0], Mul, users, taken)
     added = product and reader_of(product.results[0], Add, users, taken)
     if product is not None and added is not None:
         scale = of_channels(product, after.results[0], shape, makers)
         offset = of_channels(added, product.results[0], shape, makers)
         if scale is not None and offset is not None:
-            last, affine, gone = added, (scale, offset), [node, after, product]
+            last, gone = added, [node, after, product]
+            views = [as_vector(v, tape) for v in (scale, offset)]
+            written = [n for nodes, _ in views for n in nodes]
+            affine = (views[0][1], views[1][1])
     op = GroupNormalization(num_groups=groups, epsilon=node.op.epsilon)
     loc = replace(last.loc, op_type="GroupNormalization")
-    return {**{n: [] for n in gone}, last: [Node(op, (x, *affine), last.outputs, (), loc)]}
+    normalised = Node(op, (x, *affine), last.outputs, (), loc)
+    return {**{n: [] for n in gone}, last: [*written, normalised]}
+
+
+def as_vector(v: Value, tape: Tape) -> tuple[list[Node], Value]:
+    """A parameter that the exporter stored as a column, shown with one axis."""
+    shape = shape_of(v)
+    if len(shape) == 1:
+        return [], v
+    extent = next((e for e in shape if e != 1), 1)
+    shown = Value(tape.fresh(v.name), TensorType(_dtype(v.type), (extent,)))
+    return [Node(Reshape(), (v, tape.ints((extent,))), (shown,), (), Loc(v.name, "Reshape"))], shown
 
 
 def contents(ins: Inputs, index: int) -> tuple[Item, ...] | None:
@@ -159,11 +193,13 @@ def contents(ins: Inputs, index: int) -> tuple[Item, ...] | None:
 
 
 def of_channels(node: Node, v: Value, shape: Shape, makers: Makers) -> Value | None:
-    """The vector that is shown along the channels as the other operand of ``v``."""
+    """The parameter that is shown along the channels as the other operand of ``v``."""
     other = next((w for w in node.inputs if w is not None and w is not v), None)
     column = (shape[1], *(1 for _ in shape[2:]))
     if other is None or shape_of(other) not in (column, (1, *column)):
         return None
+    if other.weight is not None:
+        return other
     while other is not None and shape_of(other) != shape[1:2]:
         maker = makers.get(other)
         other = maker.inputs[0] if maker is not None and maker.op.kind is Kind.VIEW else None

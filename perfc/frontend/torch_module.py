@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from perfc.errors import MissingExtraError, ModelError
-from perfc.extras import install
 from perfc.ir.graph import Module
 from perfc.ir.types import TensorType
 
@@ -49,6 +48,8 @@ def exported(model: Any, example: Sequence[int] | None) -> Module:
         import onnxscript  # noqa: F401
         import torch
     except ImportError as error:
+        from perfc.extras import install
+
         raise MissingExtraError(f"a module needs {error.name}", hint=install("runs")) from None
     first = next(iter(model.parameters()), torch.zeros(0))
     types = [first.dtype]

@@ -22,7 +22,7 @@ from perfc.toml_file import parse, read_text
 from .machine import Machine, MemoryLevel, Peak, Rate, Source
 
 FOLDER = "slices"
-PROFILE = re.compile(r"(\d{1,2})g\.(\d{1,4})gb")
+PROFILE = r"(\d{1,2})g\.(\d{1,4})gb"
 """Name of a profile: its compute slices, and its memory in GB."""
 SOURCE = "slices"
 """Name of the source that says how a card is divided, beside the sources of the card."""
@@ -131,7 +131,7 @@ def read_partition(path: Path) -> Partition:
 
 def _profile(table: object, of: Mapping[str, int], path: Path) -> Profile:
     name = table.get("name") if isinstance(table, dict) else None
-    found = PROFILE.fullmatch(name) if isinstance(name, str) else None
+    found = re.fullmatch(PROFILE, name) if isinstance(name, str) else None
     if found is None or not isinstance(table, dict):
         raise TargetError(f"no name of a profile: {str(name)[:32]!r}", where=str(path))
     n = {key: _whole(table, key, path) for key in _WHOLE}
@@ -159,7 +159,7 @@ def split(text: str) -> tuple[str, str]:
     (('a100-40gb', '3g.20gb'), ('folder/a100.toml', ''))
     """
     card, _, name = text.rpartition("/")
-    return (card, name) if card and PROFILE.fullmatch(name) else (text, "")
+    return (card, name) if card and re.fullmatch(PROFILE, name) else (text, "")
 
 
 def sliced(card: Machine, name: str) -> Machine:

@@ -12,6 +12,7 @@ from perfc.ir.op import Op
 from perfc.ir.record import record
 
 SECTIONS = ("Shapes", "Work", "Traffic", "Source")
+_COUNT = re.compile(r"``(\w+_per_\w+)``")
 _HEADING = re.compile(rf"(?:^|(?<=\s))({'|'.join(SECTIONS)}):\s*", re.MULTILINE)
 
 
@@ -29,14 +30,24 @@ class OpDoc:
 
 
 def documentation(cls: type[Op]) -> OpDoc:
-    """The docstring of an operator taken apart, what it inherits included."""
+    """The docstring of an operator taken apart, what it inherits included, its counts filled in."""
     summary, found = _parts(cls.__doc__ or "")
     for parent in cls.__mro__[1:]:
         if parent is Op or not issubclass(parent, Op):
             continue
         for name, text in _parts(parent.__doc__ or "")[1].items():
             found.setdefault(name, text)
-    return OpDoc(summary, {name: found[name] for name in SECTIONS if name in found})
+    return OpDoc(summary, {name: _filled(found[name], cls) for name in SECTIONS if name in found})
+
+
+def _filled(text: str, cls: type[Op]) -> str:
+    """The text with the number of each count that a class states: operations an element."""
+
+    def number(name: re.Match[str]) -> str:
+        count = getattr(cls, name[1], None)
+        return f"{name[0]} = {count}" if isinstance(count, int) else name[0]
+
+    return _COUNT.sub(number, text)
 
 
 def _parts(doc: str) -> tuple[str, dict[str, str]]:

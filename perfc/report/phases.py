@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from perfc.ir.evaluate import evaluate
 from perfc.ir.graph import Phase
 from perfc.ir.record import record
-from perfc.passes.saved import Saved
 
 from .amounts import ratio
 from .limits import HOST, busiest
@@ -67,6 +66,8 @@ def step_of(report: Report, table: PredictionTable | None) -> Step | None:
     """
     if not report.deployment.train:
         return None
+    from perfc.passes.saved import Saved
+
     roof = report.roofline
     times: dict[Phase, list[tuple[float, float, str, float]]] = {}
     pairs = (

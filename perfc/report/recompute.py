@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from perfc.ir.graph import Phase
 from perfc.ir.record import record
+from perfc.passes.training.implementation import Policy
 
 from .document import Amount, Bars, Column, Part, Table
 from .units import Unit, quantity
@@ -41,12 +42,11 @@ class CurvePoint:
 
 def curve_of(report: Report) -> tuple[CurvePoint, ...]:
     """The curve that ``--checkpointing optimal`` searches; nothing of other runs."""
-    from perfc.passes.training.checkpointing import Checkpoints
-    from perfc.passes.training.implementation import Policy
-
     recipe = report.deployment.recipe
     if recipe is None or recipe.checkpointing != Policy.OPTIMAL.value:
         return ()
+    from perfc.passes.training.checkpointing import Checkpoints
+
     curve = Checkpoints.of(*parts(report), report.env).curve()
     level = report.machine.level("device")
     bytes_per_s = level.bandwidth.value if level is not None else 0.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 
 from perfc.analyzers.artefacts.artefact import WeightsError
 from perfc.analyzers.graph import weights
-from perfc.analyzers.graph.datasets import GraphDataset, datasets, load
+from perfc.analyzers.graph.datasets import NAMED, GraphDataset, datasets, in_words, load
 from perfc.analyzers.graph.model_graph import ModelGraph
 from perfc.analyzers.graph.predictor import Budget, GraphPredictor, Say, predictor, predictors
 from perfc.analyzers.graph.rows import GraphRow, Measurements, Quantity
@@ -368,3 +369,14 @@ def test_families_have_a_chart_of_their_own(tmp_path: Path) -> None:
     assert [p.name for p in paths] == ["nb201-random.svg", "nb201-random-families.svg"]
     assert all(f">{f.slice}<" not in paths[0].read_text() for f in families)
     assert all(f">{f.slice}<" in paths[1].read_text() for f in families)
+
+
+def test_models_without_a_graph_share_a_line_of_each_machine() -> None:
+    absent = {("rtx3090", f"no graph of model{i}"): i + 1 for i in range(NAMED + 1)}
+    lines = list(in_words(Counter({**absent, ("rtx4090", "no such precision"): 30})))
+    names = ", ".join(f"model{i}" for i in range(NAMED, 0, -1))
+    rows = sum(absent.values())
+    assert lines[0] == f"{rows} on rtx3090: no graph of {NAMED + 1} models: {names}, …"
+    assert lines[1:] == ["30 on rtx4090: no such precision"]
+    few = list(in_words(Counter({("a100", "no graph of b"): 2, ("a100", "no graph of c"): 1})))
+    assert few == ["3 on a100: no graph of 2 models: b, c"]

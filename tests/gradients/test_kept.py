@@ -212,6 +212,17 @@ def test_groups_written_as_instances_are_one_normalisation() -> None:
     compared(graph(*GROUPS), "instance_norm")
 
 
+def test_groups_whose_scale_is_stored_as_a_column_are_one_normalisation() -> None:
+    lines = [x.replace("%su)", "%scale)").replace("%ou)", "%offset)") for x in GROUPS]
+    columns = [x.replace("f32[4]", "f32[4, 1, 1]") if "weight : f32[4]" in x else x for x in lines]
+    text = graph(*(x for x in columns if "unsqueeze" not in x))
+    assert [n.op.mnemonic for n in step(text).graph.nodes][:4] == [
+        "conv", "reshape", "reshape", "group_norm",
+    ]  # fmt: skip
+    assert {v.name for v in table(step(text)).storages} >= {"x", "c"}
+    compared(text, "instance_norm")
+
+
 def test_groups_without_a_scale_are_one_normalisation() -> None:
     text = graph(*GROUPS[:-4], "%y = neg(%b) : f32[2, 4, 6, 6]", "return %y")
     assert kept(text) == {"x", "c"}

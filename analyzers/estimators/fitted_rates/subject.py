@@ -26,9 +26,10 @@ if TYPE_CHECKING:
 LONGEST_OP = 400
 MOST_OPERANDS = 8
 
-_TYPE = re.compile(r"([a-z0-9?]+)\[([\d,]*)\](w?)")
-_INTEGERS = re.compile(r"(\w+)=\[([-\d, ]*)\]")
-_SCALARS = re.compile(r"(\w+)=(-?\d+|true|false|\"[^\"]*\")")
+# compiled when a kernel is read back, which few runs do
+_TYPE = r"([a-z0-9?]+)\[([\d,]*)\](w?)"
+_INTEGERS = r"(\w+)=\[([-\d, ]*)\]"
+_SCALARS = r"(\w+)=(-?\d+|true|false|\"[^\"]*\")"
 
 
 @record
@@ -129,7 +130,7 @@ def parse_types(text: str) -> tuple[Operand | None, ...]:
     """Types as ``types`` writes them."""
     found: list[Operand | None] = []
     for word in text.split():
-        match = _TYPE.fullmatch(word)
+        match = re.fullmatch(_TYPE, word)
         if match is None:
             found.append(None)
             continue
@@ -195,10 +196,10 @@ def of_texts(
     name, _, rest = op[:LONGEST_OP].partition(" ")
     attributes = {
         k: tuple(int(x) for x in v.replace(" ", "").split(",") if x)
-        for k, v in _INTEGERS.findall(rest)
+        for k, v in re.findall(_INTEGERS, rest)
     }
     words: dict[str, str] = {}
-    for key, value in _SCALARS.findall(rest):
+    for key, value in re.findall(_SCALARS, rest):
         if value.startswith('"'):
             words[key] = value.strip('"')
         else:

@@ -11,7 +11,7 @@ import json
 import re
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -42,6 +42,9 @@ if TYPE_CHECKING:
 Say = Callable[[str], None]
 CARD, ROWS, GRAPHS = "dataset.json", "rows.jsonl", "graphs"
 MAX_BYTES = 512 << 20
+NO_GRAPH = "no graph of "
+NAMED = 5
+"""Models without a graph that are told by name, of each machine."""
 
 
 class GraphDataset(ABC):
@@ -118,7 +121,7 @@ class GraphDataset(ABC):
         }
         write_file(place / ROWS, text.encode())
         write_file(place / CARD, (json.dumps(card, indent=2) + "\n").encode())
-        told = tuple(f"{n:,} on {m}: {why}" for (m, why), n in left_out.most_common())
+        told = tuple(in_words(left_out))
         every = graphs or StoredGraphs(place / GRAPHS)
         return Measurements(self.name, every, tuple(rows), card_digest(card), told)
 
@@ -158,7 +161,7 @@ class GraphDataset(ABC):
             return graph
         try:
             graph = self.encode(name, {row.setting for row in rows}, folder)
-            why = "" if graph is not None else f"no graph of {name}"
+            why = "" if graph is not None else NO_GRAPH + name
         except PerfcError as error:
             graph, why = None, str(error)
         if graph is None:
@@ -177,6 +180,25 @@ def graph_path(place: Path, name: str) -> Path:
     plain = bool(re.fullmatch(r"[\w.-]{1,120}", name)) and not name.startswith(".")
     stem = name if plain else hashlib.sha256(name.encode()).hexdigest()[:24]
     return place / GRAPHS / f"{stem}.npz"
+
+
+def in_words(left_out: Counter[tuple[str, str]]) -> Iterator[str]:
+    """A line for every machine and reason; models without a graph share one of each machine.
+
+    >>> list(in_words(Counter({("a100", "no graph of vgg"): 2, ("a100", "no such precision"): 1})))
+    ['2 on a100: no graph of vgg', '1 on a100: no such precision']
+    """
+    absent: dict[str, dict[str, int]] = {}
+    for (machine, why), count in left_out.most_common():
+        if why.startswith(NO_GRAPH):
+            absent.setdefault(machine, {})[why.removeprefix(NO_GRAPH)] = count
+    for machine, counts in absent.items():
+        names = ", ".join([*counts][:NAMED]) + (", …" if len(counts) > NAMED else "")
+        models = names if len(counts) == 1 else f"{len(counts):,} models: {names}"
+        yield f"{sum(counts.values()):,} on {machine}: {NO_GRAPH}{models}"
+    for (machine, why), count in left_out.most_common():
+        if not why.startswith(NO_GRAPH):
+            yield f"{count:,} on {machine}: {why}"
 
 
 def has_target(row: GraphRow, left_out: Counter[tuple[str, str]]) -> bool:
