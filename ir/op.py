@@ -115,8 +115,9 @@ class Op:
         if "operands" in cls.__dict__:
             cls.signature = Operands.of(cls.operands)
             cls.operands = cls.signature.names
-        if cls.__dict__.get("onnx"):
-            cls.is_closed = any(not name.startswith("com.") for name in cls.onnx)
+        if "onnx" in cls.__dict__:
+            in_standard = any(not name.startswith("com.") for name in cls.onnx)
+            cls.is_closed = in_standard or not cls.onnx
         if "mnemonic" in cls.__dict__:
             known = REGISTRY.setdefault(cls.mnemonic, cls)
             # `dataclass(slots=True)` and reloads build the class again under the same name

@@ -8,7 +8,7 @@ from perfc.ir.cost import Traffic, Work
 from perfc.ir.dim import Dim
 from perfc.ir.graph import Module, Node, Value
 from perfc.ir.op import Kind
-from perfc.ir.problem import Problem, Window
+from perfc.ir.problem import Backward, Problem, Window
 from perfc.ir.problem.window import MOST_GAIN
 from perfc.ir.record import entity, frozen, record
 from perfc.ir.types import DType, TensorType
@@ -63,6 +63,11 @@ class Kernel:
     def kind(self) -> Kind:
         """Class of the anchor; attention where the whole kernel is attention."""
         return Kind.ATTENTION if self.pattern == "attention" else self.anchor.op.kind
+
+    @property
+    def times(self) -> float:
+        """How many times as long as the forward kernel it takes, which it goes back through."""
+        return self.problem.times if isinstance(self.problem, Backward) else 1.0
 
     @property
     def winograd_gain(self) -> float:

@@ -152,10 +152,11 @@ def no_slower_than_parts(
     firsts: dict[int, Estimate] = {}
     for i, row in rows:
         estimate, launches = found[i], bounds.kernels[i].launches
+        again = bounds.kernels[i].kernel.times
         if id(estimate) in firsts:
             continue
         times = [apart(one) for one in parts(row)]
-        summed = [one * launches for one in times if one is not None]
+        summed = [one * (launches * again) for one in times if one is not None]
         time = estimate.time
         if launches and len(summed) == len(times):
             time = bounded(time, summed).at_least(estimate.floor_s)
@@ -269,7 +270,13 @@ def predicted(
     is_adapted = of_class(of_machine(machine), Predictor.LEARNED.value, class_name) is not None
     protocol = INSIDE if is_adapted else inside(card, launch)
     each = [bounds.kernels[i] for i, _ in distinct]
-    floor_s = np.array([k.floor_s / k.launches if k.launches else 0.0 for k in each])
+    times = [k.kernel.times for k in each]
+    floor_s = np.array(
+        [
+            k.floor_s / (k.launches * n) if k.launches else 0.0
+            for k, n in zip(each, times, strict=True)
+        ]
+    )
     timed = predictor.timed_as(card, protocol)
     whose = known_framework(card, dtype, sheet, timed, framework)
     found = predictor.predict_with(weights, columns, dtype, sheet, protocol, whose, floor_s=floor_s)
@@ -279,7 +286,7 @@ def predicted(
         ends = (float(t[at]) for t in (found.low_s, found.time_s, found.high_s))
         estimate = Estimate(
             bound.floor_s,
-            (Interval(*ends) * bound.launches).at_least(bound.floor_s),
+            (Interval(*ends) * (bound.launches * times[at])).at_least(bound.floor_s),
             Predictor.LEARNED,
             class_name,
             is_extrapolating=bool(found.extrapolating[at]),

@@ -109,6 +109,7 @@ class ForestReason:
         machine_distance: of the nearest measured machine, in doublings of rates.
         neighbours: nearest training rows first.
         moves: features that moved the estimate most.
+        times: how many times as long a kernel takes that goes back through such a one.
     """
 
     weights: str
@@ -120,6 +121,7 @@ class ForestReason:
     machine_distance: float
     neighbours: tuple[Neighbour, ...]
     moves: tuple[Move, ...]
+    times: float = 1.0
 
 
 def reasons(
@@ -172,6 +174,7 @@ def reasons(
         round(predictor.distance_to(card, dtype, sheet), 6),
         neighbours(weights, Lowered(name, dtype, parameters), sheet),
         moves(weights, factor, table.values[0]),
+        bounds.kernels[index].kernel.times,
     )
 
 

@@ -23,6 +23,7 @@ from perfc.ir.problem import (
     Rows,
     Span,
     Window,
+    forward_of,
 )
 from perfc.ir.types import TensorType
 
@@ -71,11 +72,11 @@ class Lowered(NamedTuple):
 
 
 def lower(bound: KernelBound, env: Mapping[str, int]) -> Lowered | None:
-    """The row of a kernel, None where no class knows it or it writes nothing that has a size."""
+    """The row of a kernel or of what it goes back through; None of no class or without a size."""
     if bound.counts.write_bytes <= 0:
         return None
     kind = bound.kernel.kind
-    match bound.kernel.problem:
+    match forward_of(bound.kernel.problem):
         case Product() as problem:
             return _product(problem, bound, env)
         case LinearAttention() as problem:

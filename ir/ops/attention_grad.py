@@ -10,6 +10,8 @@ from ..cost import Traffic, Work
 from ..definition import Positive
 from ..graph import Inputs, Value
 from ..op import Kind, Op, Types, each_once, has, tensor
+from ..problem import Attention as ForwardProblem
+from ..problem import Backward
 from ..record import frozen
 from ..types import DType, Shape, TensorType
 from .attention import Attention, Scores, work_of_scores
@@ -19,8 +21,37 @@ from .softmax_grad import SoftmaxGrad
 
 if TYPE_CHECKING:
     from ..gradients.tape import Tape
+    from ..problem import Problem
 
 FORWARD = ("Q", "K", "V", "attn_mask")
+BACKWARD_SCORES: Mapping[str, str] = {
+    "mac": "b*h*s*t*(3*d + 2*v)",
+    "alu": "b*h*(u*(x + 5) + s*v*2)",
+    "sfu": "b*h*(u*y + s)",
+}
+EQUAL = 2.5
+"""Products of the backward pass over those of the forward pass, where d is v."""
+RATE = 0.87
+"""Of the backward pass over that of the forward pass, in operations a second: T. Dao,
+"FlashAttention-2" (arXiv:2307.08691), figures 4 and 5."""
+
+
+def backward_work(found: Scores, dtype: DType | None) -> Work:
+    """Operations of the backward pass of an attention with these letters."""
+    dense = work_of_scores(BACKWARD_SCORES, found, dtype)
+    idle = found.b * found.h * (found.s * found.t - found.u) * (found.d * 3 + found.v * 2)
+    kept = dense.mac - idle
+    return replace(dense, effective_mac=None if kept == dense.mac else kept)
+
+
+def backward_of(problem: Problem | None) -> Backward | None:
+    """An attention as its backward pass goes through it: three products of d and two of v."""
+    if not isinstance(problem, ForwardProblem):
+        return None
+    d, v = problem.head_dim, problem.value_dim
+    if not isinstance(d, int) or not isinstance(v, int) or d + v < 1:
+        return Backward(problem, EQUAL, RATE)
+    return Backward(problem, (3 * d + 2 * v) / (d + v), RATE)
 
 
 @frozen
@@ -37,11 +68,7 @@ class AttentionGrad(Op):
     mnemonic = "attention_grad"
     operands = ("dY", "Y", "Q", "K", "V", "attn_mask?")
     kind = Kind.ATTENTION
-    formulas: ClassVar[Mapping[str, str]] = {
-        "mac": "b*h*s*t*(3*d + 2*v)",
-        "alu": "b*h*(u*(x + 5) + s*v*2)",
-        "sfu": "b*h*(u*y + s)",
-    }
+    formulas: ClassVar[Mapping[str, str]] = BACKWARD_SCORES
     is_causal: int = 0
     kv_num_heads: Positive | None = None
     q_num_heads: Positive | None = None
@@ -63,12 +90,10 @@ class AttentionGrad(Op):
 
     def work(self, ins: Inputs, outs: Types) -> Work | None:
         found = self.scores(ins)
-        if found is None:
-            return None
-        dense = work_of_scores(self.formulas, found, self.mac_dtype(ins))
-        idle = found.b * found.h * (found.s * found.t - found.u) * (found.d * 3 + found.v * 2)
-        kept = dense.mac - idle
-        return replace(dense, effective_mac=None if kept == dense.mac else kept)
+        return None if found is None else backward_work(found, self.mac_dtype(ins))
+
+    def problem(self, ins: Inputs, outs: Types) -> Backward | None:
+        return backward_of(self.forward().problem(ins[2:], outs))
 
     def extents(self, ins: Inputs, outs: Types) -> Mapping[str, object]:  # type: ignore[override]
         found = self.scores(ins)

@@ -35,7 +35,7 @@ class CausalConvWithState(Op):
     onnx: ClassVar[tuple[str, ...]] = ("CausalConvWithState", "com.microsoft::CausalConvWithState")
     operands: ClassVar[tuple[str, ...]] = ("input", "weight", "bias?", "past_state?")
     kind = Kind.CONV
-    formulas = {"mac": "e*k", "alu": "e*x", "sfu": "e*y"}
+    formulas: ClassVar[Mapping[str, str]] = {"mac": "e*k", "alu": "e*x", "sfu": "e*y"}
     bias_at: ClassVar[int] = 2
 
     activation: str = "none"
@@ -98,8 +98,8 @@ class VarlenCausalConvWithState(CausalConvWithState):
     """
 
     mnemonic = "varlen_causal_conv_with_state"
-    onnx = ("com.microsoft::VarlenCausalConvWithState",)
-    operands = (
+    onnx: ClassVar[tuple[str, ...]] = ("com.microsoft::VarlenCausalConvWithState",)
+    operands: ClassVar[tuple[str, ...]] = (
         *("input", "weight", "cumulative_sequence_length", "bias?", "initial_state"),
         "capture_count?",
     )

@@ -105,8 +105,8 @@ class GatedDeltaNet(Op):
     """
 
     mnemonic = "gated_delta_net"
-    onnx = ("com.microsoft::GatedDeltaNet",)
-    operands = (
+    onnx: ClassVar[tuple[str, ...]] = ("com.microsoft::GatedDeltaNet",)
+    operands: ClassVar[tuple[str, ...]] = (
         *("query", "key?", "value?", "cu_seqlens?", "decay?", "beta?", "initial_state?", "a_log?"),
         *("dt_bias?", "capture_count?", "state_update_active?"),
     )

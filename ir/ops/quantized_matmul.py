@@ -170,8 +170,8 @@ class GemmFloat8(Gemm):
     """
 
     mnemonic = "gemm_float8"
-    onnx = ("com.microsoft::GemmFloat8",)
-    operands = ("A", "B", "C?", "scaleA?", "scaleB?", "scaleY?")
+    onnx: ClassVar[tuple[str, ...]] = ("com.microsoft::GemmFloat8",)
+    operands: ClassVar[tuple[str, ...]] = ("A", "B", "C?", "scaleA?", "scaleB?", "scaleY?")
 
     beta: float = 0.0
     dtype: int | DType = 1

@@ -30,7 +30,17 @@ class StateSpaceScan(Op):
     """
 
     mnemonic = "state_space_scan"
-    operands = ("x", "dt", "B", "C", "lengths?", "state", "A", "D?", "dt_bias?")
+    operands: ClassVar[tuple[str, ...]] = (
+        "x",
+        "dt",
+        "B",
+        "C",
+        "lengths?",
+        "state",
+        "A",
+        "D?",
+        "dt_bias?",
+    )
     kind = Kind.ATTENTION
     formulas: ClassVar[Mapping[str, str]] = {
         "mac": "2*n*h*p*s*m",

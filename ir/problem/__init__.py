@@ -14,6 +14,8 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from .attention import Attention as Attention
+from .backward import Backward as Backward
+from .backward import forward_of as forward_of
 from .collective import Collective as Collective
 from .collective import Exchange as Exchange
 from .experts import Experts as Experts
@@ -27,5 +29,5 @@ from .window import Window as Window
 
 Problem: TypeAlias = (
     "Product | Window | Attention | MixedAttention | LinearAttention | Experts | Rows | Recurrence "
-    "| Collective"
+    "| Collective | Backward"
 )

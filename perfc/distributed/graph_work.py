@@ -21,12 +21,11 @@ from perfc.machine import load_machine
 from perfc.parallel import Parallel
 from perfc.passes.roofline import KernelBound
 
-from .backward import Split
-from .parts import NO_EXCHANGE, PartCost, part_of
+from .both_passes import Ran, Role
+from .parts import PartCost, part_of
 from .work import Parts, Work
 
 if TYPE_CHECKING:
-    from perfc.api import Report
     from perfc.deployment import Deployment
 
 PARTS = 16
@@ -99,18 +98,25 @@ class GraphWork(Work):
             self.deployment.at({"batch": samples}), train=ANY_OPTIMIZER, mode=Mode.TRAINING
         )
         report = analyze(self.model, deployment=how, predictor="kernels")
-        rows, env = rows_of(report.roofline.kernels, report.prediction.kernels), report.env
-        cuts = cuts_of([f.time_s for _, _, f, _ in rows])
-        made = [
-            part_of([b.kernel for _, b, *_ in rows[i:j]], rows[i:j], env) for i, j in pairwise(cuts)
-        ]
-        return Parts(nothing(report), tuple(made), nothing(report))
+        bounds, env = report.roofline.kernels, report.env
+        rows = rows_of(bounds, report.prediction.kernels)
+        ahead = [i for i, r in enumerate(rows) if r.role is Role.FORWARD]
+        cuts = cuts_of([rows[i].time.time_s for i in ahead])
+        written = [*report.module.graph.inputs, *(v for i in ahead for v in writes(rows[i]))]
+        made = []
+        for first, last in pairwise([*[ahead[i] for i in cuts[:-1]], len(rows)]):
+            forward = [r.bound.kernel for r in rows[first:last] if r.role is Role.FORWARD]
+            made.append(part_of(forward, rows[first:last], env, written))
+        return Parts(nothing(env), tuple(made), nothing(env))
 
 
-def rows_of(
-    bounds: Sequence[KernelBound], times: Sequence[Estimate]
-) -> list[tuple[int, KernelBound, Estimate, Split]]:
-    """The forward kernels of a step, each with the backward kernels of its nodes.
+def writes(row: Ran) -> Sequence[Value]:
+    """Of a kernel."""
+    return row.bound.kernel.writes
+
+
+def rows_of(bounds: Sequence[KernelBound], times: Sequence[Estimate]) -> list[Ran]:
+    """The forward kernels of a step, each with the backward kernels of its nodes behind it.
 
     One whose results another layer's backward pass reads is waited for. The others give parameters
     their gradients. A kernel whose node stands for no forward one counts with the kernel before it.
@@ -126,11 +132,12 @@ def rows_of(
     for i in backward:
         names = [n.loc.name.removesuffix(SUFFIX) for n in bounds[i].kernel.nodes]
         at = of[i] = next((places[name] for name in names if name in places), at)
-    sums = [[0.0, 0.0] for _ in forward]
     waited_for = read_elsewhere(bounds, of)
+    behind: list[list[Ran]] = [[Ran(1, bounds[i], times[i], Role.FORWARD)] for i in forward]
     for i, place in of.items():
-        sums[place][0 if i in waited_for else 1] += times[i].time_s
-    return [(1, bounds[i], times[i], Split(*sums[n])) for n, i in enumerate(forward)]
+        role = Role.INPUT if i in waited_for else Role.WEIGHT
+        behind[place].append(Ran(1, bounds[i], times[i], role))
+    return [row for rows in behind for row in rows]
 
 
 def read_elsewhere(bounds: Sequence[KernelBound], of: Mapping[int, int]) -> set[int]:
@@ -152,9 +159,9 @@ def read_elsewhere(bounds: Sequence[KernelBound], of: Mapping[int, int]) -> set[
     return found
 
 
-def nothing(report: Report) -> PartCost:
+def nothing(env: Mapping[str, int]) -> PartCost:
     """A part without kernels."""
-    return part_of([], [], report.env, (), NO_EXCHANGE)
+    return part_of([], [], env, ())
 
 
 def cuts_of(times_s: list[float]) -> list[int]:

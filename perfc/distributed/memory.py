@@ -102,5 +102,7 @@ def _working(work: StageWork) -> float:
         gathered = 2 * max(held, default=0.0) * (WEIGHT_BYTES + work.training.gradient_bytes)
     loss = 0.0
     if work.stage == work.parallel.pipeline - 1:
-        loss = work.parts.last.saved_bytes / 2 * LOSS_BYTES / WEIGHT_BYTES
+        last = work.parts.last
+        # logarithms are all that it keeps but products: their normalised operands are few beside
+        loss = (last.saved_bytes - last.products_bytes) * LOSS_BYTES / WEIGHT_BYTES
     return again + gathered + loss

@@ -7,31 +7,24 @@ kernels in order with their times, gradients with their bytes, and what memory i
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from enum import Enum
-from functools import lru_cache
 
-from perfc.analyzers.estimate.estimate import Estimate
-from perfc.analyzers.estimators import Execution, predictor
+from perfc.analyzers.estimators import Execution
 from perfc.analyzers.estimators.choice import estimates
-from perfc.analyzers.estimators.forest import INSIDE, columns_of, computed, inside
-from perfc.analyzers.features.lowering import Lowered
 from perfc.analyzers.runs.prediction import in_run
 from perfc.ir.evaluate import evaluate
 from perfc.ir.graph import Module, Value
 from perfc.ir.op import Kind
-from perfc.ir.ops.elementwise import Add
-from perfc.ir.ops.moe import MoE
-from perfc.ir.problem import Collective, Exchange
+from perfc.ir.problem import Collective, Exchange, Experts, forward_of
 from perfc.ir.record import record
 from perfc.ir.types import TensorType
-from perfc.machine import Machine, load_machine
-from perfc.passes.fuse import Kernel, KernelTable
-from perfc.passes.roofline import KernelBound, RooflineTable, bounds
-from perfc.serving.program import Program
+from perfc.machine import load_machine
+from perfc.passes.fuse import Kernel
+from perfc.passes.roofline import RooflineTable, bounds
 
-from .backward import Split, by_factor, columns, products
+from .both_passes import BothPasses, Ran, Role, both_passes, kept
 
 Env = Mapping[str, int]
 CHEAP = frozenset({Kind.NORMALIZATION, Kind.ELEMENTWISE, Kind.SOFTMAX, Kind.MOVEMENT})
@@ -64,7 +57,7 @@ class Doing(Enum):
     @classmethod
     def of(cls, kernel: Kernel) -> Doing:
         """Of a kernel."""
-        if isinstance(kernel.anchor.op, MoE):
+        if isinstance(forward_of(kernel.problem), Experts):
             return cls.EXPERTS
         match kernel.kind:
             case Kind.MATMUL | Kind.CONV:
@@ -161,12 +154,6 @@ class PartCost:
         )
 
 
-@lru_cache(maxsize=512)
-def program_of(module: Module, runtime: str) -> Program:
-    """A part, typed and fused once."""
-    return Program.of(module, runtime)
-
-
 def costs(
     module: Module, runtime: str, target: str, envs: Sequence[Env], framework: str = "", *,
     tf32: bool = True,
@@ -181,130 +168,73 @@ def costs(
         framework: whose kernels.
         tf32: whether f32 products may use TF32.
     """
-    program, machine = program_of(module, runtime), load_machine(target)
-    wanted = [i for i in range(len(program.counts)) if i not in program.exchanges]
-    part = KernelTable(program.table.runtime, tuple([program.table.kernels[i] for i in wanted]), ())
-    counts = [program.counts[i] for i in wanted]
-    each = [bounds(part, machine, env, tf32=tf32) for env in envs]
-    kernels = tuple([bound for table in each for bound in table.kernels])
+    program, machine = both_passes(module, runtime), load_machine(target)
+    table, width = program.table, len(program.counts)
+    each = [bounds(table, machine, env, tf32=tf32) for env in envs]
+    kernels = tuple([bound for found in each for bound in found.kernels])
     if not kernels:
         return [_part(program, [], env) for env in envs]
-    envs_of = [env for env in envs for _ in wanted]
-    side = RooflineTable(machine, kernels, 0.0, envs[0], envs=tuple(envs_of))
-    execution = Execution(side, part, tf32=tf32, framework=framework)
+    envs_of = tuple([env for env in envs for _ in range(width)])
+    side = RooflineTable(machine, kernels, 0.0, envs[0], envs=envs_of)
+    execution = Execution(side, table, tf32=tf32, framework=framework)
     found = in_run(execution, estimates(execution))
-    back = backward_times(kernels, [f.time_s for f in found], envs_of, machine, execution)
-    rows = list(zip(counts * len(envs), kernels, found, back, strict=True))
-    width = len(wanted)
+    of_kernels = zip(
+        program.counts * len(envs), kernels, found, program.roles * len(envs), strict=True
+    )
+    rows = [Ran(*row) for row in of_kernels]
     return [_part(program, rows[i * width : (i + 1) * width], env) for i, env in enumerate(envs)]
 
 
-def backward_times(
-    kernels: Sequence[KernelBound], forward_s: Sequence[float], envs: Sequence[Env],
-    machine: Machine, execution: Execution,
-) -> list[Split]:  # fmt: skip
-    """The backward pass of each kernel; products are predicted, all of a class at once."""
-    asked: list[Lowered] = []
-    places: list[tuple[int, int] | None] = []
-    known: dict[tuple[object, ...], int] = {}
-    for bound, env in zip(kernels, envs, strict=True):
-        pair = products(bound, env)
-        if pair is None:
-            places.append(None)
-            continue
-        at = []
-        for row in pair:
-            key = (row.class_name, row.dtype, *sorted(row.parameters.items()))
-            if key not in known:
-                known[key] = len(asked)
-                asked.append(row)
-            at.append(known[key])
-        places.append((at[0], at[1]))
-    times = _predicted(asked, machine, execution)
-    found: list[Split] = []
-    for bound, time_s, place in zip(kernels, forward_s, places, strict=True):
-        if place is None:
-            found.append(by_factor(bound.kernel, time_s))
-        else:
-            n = bound.launches
-            found.append(Split(n * times[place[0]], n * times[place[1]]))
-    return found
-
-
-def _predicted(rows: Sequence[Lowered], machine: Machine, execution: Execution) -> list[float]:
-    """Times of products by their extents."""
-    times = [0.0] * len(rows)
-    own = [Lowered(*computed(r, machine, tf32=execution.tf32), r.parameters) for r in rows]
-    for (class_name, dtype), at in columns(own):
-        card = predictor.select(class_name, dtype, INSIDE, machine.name).card
-        protocol = inside(card, execution.kernels.runtime.launch)
-        table = columns_of([own[i].parameters for i in at])
-        answer = predictor.predict(class_name, table, dtype, machine, protocol)
-        for i, time_s in zip(at, answer.time_s, strict=True):
-            times[i] = float(time_s)
-    return times
-
-
 def part_of(
-    kernels: Sequence[Kernel], rows: Sequence[tuple[int, KernelBound, Estimate, Split]], env: Env,
+    forward: Sequence[Kernel], rows: Sequence[Ran], env: Env, written: Iterable[Value],
     inputs: Sequence[Value] = (), tensor: Exchanged = NO_EXCHANGE,
 ) -> PartCost:  # fmt: skip
     """Kernels one after another, with what the part keeps.
 
     Args:
-        kernels: all of the part, in order.
-        rows: how many alike, their roofline, what they take forward and backward.
+        forward: kernels of the forward pass, all of the part, in order.
+        rows: those of both passes, and what they take.
         env: values of the symbols.
+        written: what the forward pass was given and has computed.
         inputs: what the part gets from the one before.
         tensor: exchanged among ranks that share products.
     """
-    sums = {work: [0.0, 0.0, 0.0] for work in Doing}
-    for n, b, f, split in rows:
-        own = sums[Doing.of(b.kernel)]
-        own[0] += n * f.time_s
-        own[1] += n * split.input_s
-        own[2] += n * split.weight_s
-    passes = tuple([Passes(*own) for own in sums.values()])
-    forward_s = math.fsum([p.forward_s for p in passes])
-    low_s = math.fsum([n * f.summed.low for n, _, f, _ in rows])
-    high_s = math.fsum([n * f.summed.high for n, _, f, _ in rows])
-    floors = [n * f.floor_s * (1 + (b.kernel.kind is Kind.MATMUL) * 2) for n, b, f, _ in rows]
-    dense, experts = parameters_of(kernels)
-    saved, of_products = saved_bytes(kernels, env)
+    sums = {(work, role): 0.0 for work in Doing for role in Role}
+    for r in rows:
+        sums[Doing.of(r.bound.kernel), r.role] += r.count * r.time.time_s
+    passes = tuple([Passes(*[sums[work, role] for role in Role]) for work in Doing])
+    ahead = [r for r in rows if r.role is Role.FORWARD]
+    whole_s = math.fsum([r.count * r.time.time_s for r in rows])
+    dense, experts = parameters_of(forward)
+    saved, of_products = saved_bytes(forward, kept(rows, written), env)
     return PartCost(
         passes,
-        forward_s,
+        math.fsum([p.forward_s for p in passes]),
         math.fsum([p.input_s for p in passes]),
         math.fsum([p.weight_s for p in passes]),
-        math.fsum([n * f.time_s for n, b, f, _ in rows if b.kernel.kind in CHEAP]),
-        low_s / forward_s if forward_s else 1.0,
-        high_s / forward_s if forward_s else 1.0,
-        math.fsum(floors),
-        math.fsum([n * evaluate(b.kernel.work.mac, env) for n, b, *_ in rows]),
+        math.fsum([r.count * r.time.time_s for r in ahead if r.bound.kernel.kind in CHEAP]),
+        math.fsum([r.count * r.time.summed.low for r in rows]) / whole_s if whole_s else 1.0,
+        math.fsum([r.count * r.time.summed.high for r in rows]) / whole_s if whole_s else 1.0,
+        math.fsum([r.count * r.time.floor_s for r in rows]),
+        math.fsum([r.count * evaluate(r.bound.kernel.work.mac, env) for r in ahead]),
         dense, experts, saved, of_products,
         math.fsum([_nbytes(v, env) for v in inputs if _is_wide(v)]),
         tensor,
     )  # fmt: skip
 
 
-def _part(
-    program: Program, rows: Sequence[tuple[int, KernelBound, Estimate, Split]], env: Env
-) -> PartCost:
+def _part(program: BothPasses, rows: Sequence[Ran], env: Env) -> PartCost:
     """A part that is a module of its own."""
-    inputs = program.module.graph.inputs
-    return part_of(program.whole, rows, env, inputs, exchanged(program, env))
+    forward = program.forward
+    written = (*program.inputs, *(v for k in forward for v in k.writes))
+    return part_of(forward, rows, env, written, program.inputs, exchanged(forward, env))
 
 
-def exchanged(program: Program, env: Env) -> Exchanged:
+def exchanged(kernels: Iterable[Kernel], env: Env) -> Exchanged:
     """What the collectives of the forward pass carry."""
-    count, nbytes = 0, 0.0
-    for i in program.exchanges:
-        kernel, times = program.table.kernels[i], program.counts[i]
-        problem = kernel.problem
-        if isinstance(problem, Collective) and problem.exchange is Exchange.ALL_REDUCE:
-            count += times
-            nbytes += times * evaluate(problem.nbytes, env)
-    return Exchanged(count, nbytes)
+    found = [k.problem for k in kernels if isinstance(k.problem, Collective)]
+    nbytes = [evaluate(p.nbytes, env) for p in found if p.exchange is Exchange.ALL_REDUCE]
+    return Exchanged(len(nbytes), float(sum(nbytes)))
 
 
 def parameters_of(kernels: Sequence[Kernel]) -> tuple[float, float]:
@@ -323,29 +253,41 @@ def parameters_of(kernels: Sequence[Kernel]) -> tuple[float, float]:
     return dense, routed
 
 
-def saved_bytes(kernels: Sequence[Kernel], env: Env) -> tuple[float, float]:
+def saved_bytes(
+    kernels: Sequence[Kernel], values: Iterable[Value], env: Env
+) -> tuple[float, float]:
     """What the backward pass reads again, and how much of it products and attention computed.
 
-    A kernel needs what it reads, but an addition nothing: its gradient is passed on.
+    Args:
+        kernels: of the forward pass.
+        values: that the backward pass reads of it.
+        env: values of the symbols.
     """
-    written = {v: k for k in kernels for v in k.writes}
-    needed: dict[Value, Kernel | None] = {}
-    for kernel in kernels:
-        if isinstance(kernel.anchor.op, Add) or kernel.kind in (Kind.VIEW, Kind.COLLECTIVE):
-            continue
-        for v in kernel.reads:
-            # cached tokens of other ranks have four axes, and nothing here wrote them
-            if _is_wide(v) and (v in written or _axes(v) < 4):
-                needed[v] = written.get(v)
-        if kernel.kind in (Kind.ATTENTION, Kind.SOFTMAX):
-            needed |= {v: kernel for v in kernel.writes[:1] if _is_wide(v)}
+    source = {v: k for k in kernels for v in k.writes}
     whole = products = 0.0
-    for v, source in needed.items():
+    for v in values:
+        if not _is_wide(v):
+            continue
         nbytes = _nbytes(v, env)
         whole += nbytes
-        if source is None or source.kind not in CHEAP:
+        if v not in source or source[v].kind not in CHEAP:
             products += nbytes
-    return whole, products
+    inner = [inner_bytes(k, env) for k in kernels]
+    return whole + sum(w for w, _ in inner), products + sum(p for _, p in inner)
+
+
+def inner_bytes(kernel: Kernel, env: Env) -> tuple[float, float]:
+    """The same of what experts keep inside: rows in the order of experts, and both inner layers."""
+    e = kernel.problem
+    if not isinstance(e, Experts) or not kernel.writes:
+        return 0.0, 0.0
+    rows = evaluate(e.tokens, env) * e.chosen / e.ranks
+    hidden, inner = evaluate(e.hidden, env), evaluate(e.inner, env)
+    type_ = kernel.writes[0].type
+    assert isinstance(type_, TensorType)
+    each = rows * type_.dtype.bits / 8
+    # a gate is another inner layer; what is activated is computed again
+    return each * (hidden + e.matrices * inner), each * (hidden + (e.matrices - 1) * inner)
 
 
 def _is_wide(v: Value) -> bool:
@@ -355,10 +297,6 @@ def _is_wide(v: Value) -> bool:
         v.weight is None and isinstance(t, TensorType) and t.dtype.is_float
         and len(t.shape or ()) in WIDE and t.nbytes is not None
     )  # fmt: skip
-
-
-def _axes(v: Value) -> int:
-    return len(v.type.shape or ()) if isinstance(v.type, TensorType) else 0
 
 
 def _nbytes(v: Value, env: Env) -> float:

@@ -8,7 +8,7 @@ from typing import Any
 
 from perfc.deployment import Deployment
 from perfc.errors import ParseError
-from perfc.frontend.config import is_config, precision_of, read_config
+from perfc.frontend.config import Precision, WeightFormat, is_config, precision_of, read_config
 from perfc.machine import load_machine
 from perfc.parallel import ALONE, Parallel
 from perfc.passes.runtimes import CLUSTER_DEFAULT
@@ -36,7 +36,7 @@ def work_of(
     path = str(load_machine(target).path)
     if isinstance(model, str | os.PathLike) and is_config(os.fspath(model)):
         found = read_config(model)
-        return LanguageWork(found, precision_of(found.dtype, "", dtype), runtime, path)
+        return LanguageWork(found, trained_in(found.dtype, dtype), runtime, path)
     from perfc.api import typed
     from perfc.extents import SEQUENCE, axis_of
 
@@ -50,6 +50,29 @@ def work_of(
         values["seq"] = seq
     name = os.path.basename(os.fspath(model)) if isinstance(model, str | os.PathLike) else "model"
     return GraphWork(model, name, Deployment().stated(values), is_sequence=is_sequence)
+
+
+def trained_in(stored: str, dtype: str) -> Precision:
+    """The element types of a step.
+
+    Args:
+        stored: type that the configuration states.
+        dtype: format of products; "" for 16 bits.
+
+    Raises:
+        ParseError: no such format, or weights of it have no gradient.
+    """
+    found = precision_of(stored, "", dtype)
+    for form in (found.weights, found.of_experts):
+        is_float = form.multiplied is not None and form.multiplied.is_float
+        if form is not WeightFormat.HALF and not is_float:
+            offer = ", ".join(
+                f.value for f in WeightFormat if f.multiplied and f.multiplied.is_float
+            )
+            raise ParseError(
+                f"nothing is trained in {form.value}", where="--dtype", hint=f"half, {offer}"
+            )
+    return found
 
 
 def plan(

@@ -104,7 +104,9 @@ def reason_lines(r: ForestReason, here_s: float | None = None) -> Iterator[str]:
         yield "  the one nearest to the median:"
     yield f"  {extents(r.parameters)} in {r.dtype}, weights {r.weights}"
     yield f"  physical estimate {quantity(r.scale_s, Unit.SECOND)} x {r.factor:.3f} learned"
-    if here_s and abs(r.scale_s * r.factor / here_s - 1) > NOTICEABLE:
+    if r.times != 1:
+        yield f"  goes back through such a kernel, which takes {r.times:.3g} times as long"
+    if here_s and abs(r.scale_s * r.factor * r.times / here_s - 1) > NOTICEABLE:
         yield f"    of a call as they were measured; {quantity(here_s, Unit.SECOND)} in this run"
     if r.machine_distance > 0:
         yield f"  nearest measured machine: {2**r.machine_distance:.2f}x apart in its rates"

@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
-from perfc.distributed.backward import Split, by_factor
+from perfc.distributed.both_passes import Role, both_passes
 from perfc.distributed.law import RunLaw
 from perfc.distributed.plan import divisions, pareto
 from perfc.distributed.schedules import Stage, schedule_named, schedules
+from perfc.distributed.service import work_of
 from perfc.distributed.step import BUBBLE, COMPUTATION, RECOMPUTATION, step_cost
 from perfc.distributed.training import (
     CHECKPOINTINGS,
@@ -23,9 +24,12 @@ from perfc.distributed.training import (
 from perfc.distributed.work import LanguageWork
 from perfc.errors import ModelError, ParseError, PerfcError
 from perfc.frontend.config import precision_of, read_config
+from perfc.frontend.config.lowering.parts import layer_part
+from perfc.ir.evaluate import evaluate
+from perfc.ir.graph import Phase
 from perfc.ir.op import Kind
-from perfc.ir.ops.elementwise import Add
 from perfc.ir.parse import parse_module
+from perfc.ir.types import DType
 from perfc.machine import load_machine
 from perfc.parallel import Parallel
 from perfc.passes.manager import Analyses
@@ -260,14 +264,54 @@ def test_memory_of_a_step_by_hand() -> None:
     assert cost.tokens_per_s == pytest.approx(64 * 1024 / cost.time_s)
 
 
-def test_the_backward_pass_of_each_kind_has_its_factor() -> None:
-    def kernel(kind: Kind, op: object = None) -> Any:
-        return SimpleNamespace(kind=kind, anchor=SimpleNamespace(op=op))
+LAYERS = ("llama-3.2-1b", "olmoe-1b-7b", "gpt2", "mamba-130m", "bamba-9b", "deepseek-v2-lite")
 
-    said = {kind: by_factor(kernel(kind), 1.0).input_s for kind in Kind}
-    assert said[Kind.ATTENTION] == pytest.approx(2.5 / 0.87)
-    twice = (Kind.NORMALIZATION, Kind.GATHER, Kind.RECURRENT, Kind.CONV, Kind.MATMUL)
-    assert {said[kind] for kind in twice} == {2.0}
-    assert (said[Kind.SOFTMAX], said[Kind.ELEMENTWISE], said[Kind.POOL]) == (1.5, 1.5, 1.0)
-    assert said[Kind.COLLECTIVE] == 0.0
-    assert by_factor(kernel(Kind.ELEMENTWISE, Add()), 3.0) == Split(3.0, 0.0)
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_the_backward_pass_of_a_layer_is_its_graph(name: str) -> None:
+    model, env = read_config(name), {"batch": 2, "seq": 256, "past": 0}
+    for layer in dict.fromkeys(model.stacks[0].layers):
+        passes = both_passes(layer_part(model, layer, precision_of("bfloat16", "")), "cudagraph")
+        kernels = [k for k in passes.table.kernels if k.kind is Kind.MATMUL]
+        macs = dict.fromkeys(Role, 0.0)
+        for kernel, count, role in zip(
+            passes.table.kernels, passes.counts, passes.roles, strict=True
+        ):
+            if kernel in kernels:
+                macs[role] += count * evaluate(kernel.work.mac, env)
+        # each product has one for what it reads and one for its parameters
+        assert macs[Role.FORWARD] > 0
+        assert macs[Role.INPUT] == macs[Role.WEIGHT] == macs[Role.FORWARD]
+
+
+def test_products_of_the_backward_pass_have_the_format_of_the_forward_one() -> None:
+    model = read_config("llama-3.2-1b")
+    module = layer_part(model, model.stacks[0].layers[0], precision_of("bfloat16", "", "fp8"))
+    kernels = both_passes(module, "cudagraph").table.kernels
+    products = [k for k in kernels if k.kind is Kind.MATMUL]
+    assert {k.mac_dtype for k in products} == {DType.F8E4M3FN}
+    # of each gradient that is multiplied one copy in eight bits
+    rounded = [k for k in kernels if k.kind is Kind.QUANTIZE]
+    assert len([k for k in rounded if k.anchor.loc.phase is Phase.BACKWARD]) > 0
+
+
+def test_experts_keep_their_rows_and_inner_layers() -> None:
+    part = MOE.parts(Parallel(), 1, 256).layers[0]
+    # OLMoE: 8 of 64 experts, 2,048 wide, 1,024 inside, with a gate; each element two bytes
+    # and outside what both norms, all products and the attention read and give, and the scores
+    inside = 256 * 8 * (2048 + 3 * 1024) * 2
+    assert part.saved_bytes - inside == pytest.approx(256 * 2 * (9 * 2048 + 64), rel=0.01)
+    assert part.saved_bytes - part.products_bytes >= 256 * 8 * 1024 * 2
+
+
+@pytest.mark.parametrize("ranks", [1, 4])
+def test_a_layer_hands_on_its_tokens_and_nothing_that_others_hold(ranks: int) -> None:
+    part = LLAMA.parts(Parallel(context=ranks), 1, 1024).layers[0]
+    assert part.boundary_bytes == 1024 // ranks * 2048 * 2
+
+
+@pytest.mark.parametrize("dtype", ["i4", "int8", "mxfp4"])
+def test_a_format_that_nothing_is_trained_in_is_refused(dtype: str) -> None:
+    with pytest.raises(ParseError, match="nothing is trained in"):
+        work_of("llama-3.2-1b", "dgx-h100", dtype=dtype)
+    assert isinstance(work_of("llama-3.2-1b", "dgx-h100", dtype="fp8"), LanguageWork)

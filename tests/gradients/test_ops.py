@@ -50,6 +50,87 @@ def responses(x: Any) -> Any:
     return x / (1.3 + 0.7 / 4 * sums) ** 0.6
 
 
+def halves_turned(x: Any, cos: Any, sin: Any) -> Any:
+    """ONNX RotaryEmbedding-23: pairs half of what is rotated apart."""
+    a, b, rest = x[..., : cos.shape[-1]], x[..., cos.shape[-1] : 2 * cos.shape[-1]], x
+    rest = x[..., 2 * cos.shape[-1] :]
+    return torch.cat([a * cos - b * sin, b * cos + a * sin, rest], -1)
+
+
+def turned(x: Any) -> Any:
+    """Of [2, 3, 4, 8] by positions 0 to 3, all of a head."""
+    return halves_turned(x, COS[:4], SIN[:4])
+
+
+def turned_flat(x: Any) -> Any:
+    """Of packed [6, 3 * 8] by places, six elements of each head."""
+    apart = x.reshape(6, 3, 8)
+    places = torch.tensor(PLACES)
+    cos, sin = COS[places][:, None, :3], SIN[places][:, None, :3]
+    return halves_turned(apart, cos, sin).reshape(6, 24)
+
+
+def turned_pairs(x: Any) -> Any:
+    """Of [2, 3, 4, 8]: pairs lie side by side."""
+    a, b = x[..., 0::2], x[..., 1::2]
+    cos, sin = COS[:4], SIN[:4]
+    return torch.stack([a * cos - b * sin, b * cos + a * sin], -1).reshape(x.shape)
+
+
+def packed(q: Any, k: Any, v: Any, heads: tuple[int, int], *, is_causal: bool = True) -> Any:
+    """Two sequences of four packed tokens, with fewer heads of keys."""
+    h, g = heads
+    own = [t.reshape(2, 4, n, -1).transpose(1, 2) for t, n in ((q, h), (k, g), (v, g))]
+    found = F.scaled_dot_product_attention(*own, is_causal=is_causal, enable_gqa=True)
+    return found.transpose(1, 2).reshape(8, -1)
+
+
+def merged(x: Any) -> Any:
+    """Queries of four heads, keys and values of two side by side."""
+    return packed(*x.split((16, 8, 8), -1), (4, 2))
+
+
+def merged_keys(x: Any, v: Any) -> Any:
+    """Queries and keys side by side."""
+    return packed(*x.split((16, 8), -1), v, (4, 2))
+
+
+def chosen(scores: Any, k: int, *, is_shared: bool = False) -> Any:
+    """The k largest probabilities, the others zero."""
+    p = torch.softmax(scores, -1)
+    kept = torch.where(p >= p.topk(k, -1).values[:, -1:], p, torch.zeros(()))
+    return kept / kept.sum(-1, keepdim=True) if is_shared else kept
+
+
+def experts(x: Any, scores: Any, first: Any, b1: Any, second: Any, b2: Any) -> Any:
+    """ONNX Runtime MoE with GELU: every expert on every token, weighted."""
+    inner = F.gelu(torch.einsum("ni,efi->enf", x, first) + b1[:, None])
+    rows = torch.einsum("enm,eim->eni", inner, second) + b2[:, None]
+    return torch.einsum("eni,ne->ni", rows, chosen(scores, 2))
+
+
+def gated_experts(x: Any, scores: Any, first: Any, second: Any) -> Any:
+    """The same with SwiGLU, gate and the rest in turns, and shares of one."""
+    both = torch.einsum("ni,efi->enf", x, first)
+    rows = torch.einsum("enm,eim->eni", F.silu(both[..., 0::2]) * both[..., 1::2], second)
+    return torch.einsum("eni,ne->ni", rows, chosen(scores, 1, is_shared=True))
+
+
+def gate(x: Any, activation: Callable[..., Any]) -> Any:
+    left, right = x.chunk(2, -1)
+    return activation(left) * right
+
+
+ANGLES = torch.arange(8)[:, None] * torch.tensor([1.0, 0.3, 0.1, 0.03])
+COS, SIN, PLACES = ANGLES.cos(), ANGLES.sin(), (3, 0, 5, 1, 1, 7)
+RAGGED = "{num_heads=4, kv_heads=2, head_dim=4, value_dim=4}"
+
+
+def stored(name: str, values: Any) -> str:
+    """A tensor that a case reads, as text."""
+    return f"  %{name} = weight : f32{list(values.shape)} = {values.tolist()}\n"
+
+
 CASES: dict[str, tuple[str, list[tuple[int, ...]], Callable[..., Any]]] = {
     "attention": ("attention(%0, %1, %2)", [Q, (2, 3, 6, 8), (2, 3, 6, 8)],
                   F.scaled_dot_product_attention),
@@ -78,9 +159,50 @@ CASES: dict[str, tuple[str, list[tuple[int, ...]], Callable[..., Any]]] = {
     "shrink": ("shrink(%0) {lambd=0.4}", [(3, 5)], lambda x: F.hardshrink(x, 0.4)),
     "sum": ("sum(%0, %1, %2)", [(3, 5), (5,), (3, 1)], lambda a, b, c: a + b + c),
     "mean": ("mean(%0, %1)", [(3, 5), (5,)], lambda a, b: (a + b) / 2),
+    "rotary": ("rotary_embedding(%0, %cos, %sin, %places)", [Q], turned),
+    "rotary_packed": (
+        "rotary_embedding(%0, %cos, %sin, %places) {num_heads=3, rotary_embedding_dim=6}",
+        [(6, 24)], turned_flat),
+    "rotary_pairs": ("rotary_embedding(%0, %cos, %sin, %places) {interleaved=1}", [Q],
+                     turned_pairs),
+    "ragged": (f"ragged_attention(%0, %1, %2, %lengths) {RAGGED}", [(8, 16), (8, 8), (8, 8)],
+               lambda q, k, v: packed(q, k, v, (4, 2))),
+    "ragged_both_ways": (
+        "ragged_attention(%0, %1, %2, %lengths) "
+        "{num_heads=4, kv_heads=4, head_dim=4, value_dim=4, is_causal=0}", [(8, 16)] * 3,
+        lambda q, k, v: packed(q, k, v, (4, 4), is_causal=False)),
+    "ragged_merged": (f"ragged_attention(%0, _, _, %lengths) {RAGGED}", [(8, 32)], merged),
+    "ragged_merged_keys": (f"ragged_attention(%0, _, %1, %lengths) {RAGGED}",
+                           [(8, 24), (8, 8)], merged_keys),
+    "gated_silu": ("gated_activation(%0)", [(3, 10)], lambda x: gate(x, F.silu)),
+    "gated_gelu": ('gated_activation(%0) {activation="gelu"}', [(3, 10)],
+                   lambda x: gate(x, F.gelu)),
+    "gated_gelu_tanh": ('gated_activation(%0) {activation="fastgelu"}', [(3, 10)],
+                        lambda x: gate(x, lambda a: F.gelu(a, approximate="tanh"))),
+    "gated_quick_gelu": ('gated_activation(%0) {activation="quickgelu"}', [(2, 3, 10)],
+                         lambda x: gate(x, lambda a: a * torch.sigmoid(1.702 * a))),
+    "gated_relu": ('gated_activation(%0) {activation="relu"}', [(3, 10)],
+                   lambda x: gate(x, F.relu)),
+    "gated_relu2": ('gated_activation(%0) {activation="relu2"}', [(3, 10)],
+                    lambda x: gate(x, lambda a: F.relu(a) ** 2)),
+    "gated_tanh": ('gated_activation(%0) {activation="tanh"}', [(3, 10)],
+                   lambda x: gate(x, torch.tanh)),
+    "gated_rms_norm": ("gated_rms_norm(%0, %1, %2)", [(2, 3, 6), (6,), (2, 3, 6)],
+                       lambda x, w, g: rms(x, w) * F.silu(g)),
+    "moe": ('moe(%0, %1, %2, %3, %4, %5) {k=2, activation_type="gelu"}',
+            [(5, 6), (5, 4), (4, 8, 6), (4, 8), (4, 6, 8), (4, 6)], experts),
+    "moe_gated": (
+        'moe(%0, %1, %2, _, %3) '
+        '{k=1, activation_type="swiglu", swiglu_fusion=1, normalize_routing_weights=1}',
+        [(5, 6), (5, 4), (4, 16, 6), (4, 6, 8)], gated_experts),
+    "all_reduce": ("all_reduce(%0) {ranks=2}", [(3, 5)], lambda x: x + 0),
     "batch_norm": ("batch_norm(%0, %1, %2, %mean, %var) {training_mode=1}",
                    [(3, 4, 2, 5), (4,), (4,)], batch_norm),
 }  # fmt: skip
+PLAIN_ANGLES = (
+    stored("cos", COS) + stored("sin", SIN)
+    + "  %places = weight : i64[2, 4] = [[0, 1, 2, 3], [0, 1, 2, 3]]\n"
+)  # fmt: skip
 STORED = {
     "batch_norm": """\
   %mean = weight : f32[4] = [0.0, 0.0, 0.0, 0.0]
@@ -90,8 +212,14 @@ STORED = {
   %image = weight {constant=true} : i64[2] = [5, 6]
   %block = weight {constant=true} : i64[2] = [3, 2]
 """,
-}
+    "rotary": PLAIN_ANGLES, "rotary_pairs": PLAIN_ANGLES,
+    "rotary_packed": stored("cos", COS[:, :3]) + stored("sin", SIN[:, :3])
+    + f"  %places = weight : i64[6] = [{', '.join(map(str, PLACES))}]\n",
+}  # fmt: skip
 """Tensors that a case reads besides."""
+STORED |= {
+    name: "  %lengths = weight : i32[2] = [4, 4]\n" for name in CASES if name.startswith("ragged")
+}
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -1,0 +1,17 @@
+"""Convolutions that look back."""
+
+from __future__ import annotations
+
+from ..ops.causal_conv import VarlenCausalConvWithState
+from ..ops.sequence_grad import VarlenCausalConvWithStateGrad, as_gradient
+from .adjoint import Adjoint, Gradients
+
+
+def varlen_causal_conv_with_state(at: Adjoint) -> Gradients:
+    """Of every operand in one kernel; states are computed again."""
+    assert isinstance(at.op, VarlenCausalConvWithState)
+    wanted = [i for i in range(len(at.node.inputs)) if at.wants(i)]
+    made = at.tape.several(
+        as_gradient(VarlenCausalConvWithStateGrad, at.op), (at.dy, *at.node.inputs), max(wanted) + 1
+    )
+    return {i: made[i] for i in wanted}

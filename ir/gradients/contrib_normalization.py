@@ -1,0 +1,16 @@
+"""Normalisations with a gate."""
+
+from __future__ import annotations
+
+from ..ops.contrib_normalization import GatedRMSNorm
+from ..ops.gated_grad import GatedRMSNormGrad
+from .adjoint import Adjoint, Gradients
+
+
+def gated_rms_norm(at: Adjoint) -> Gradients:
+    """From the operand and the gate; statistics are computed again."""
+    assert isinstance(at.op, GatedRMSNorm)
+    made = GatedRMSNormGrad(epsilon=at.op.epsilon, activation=at.op.activation)
+    ins = (at.dy, at.operand(0), at.operand(1), at.operand(2))
+    results = at.tape.several(made, ins, 3)
+    return {i: results[i] for i in range(3) if at.wants(i)}

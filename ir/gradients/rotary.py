@@ -1,0 +1,16 @@
+"""Rotary position embedding."""
+
+from __future__ import annotations
+
+from ..ops.rotary import RotaryEmbedding
+from ..ops.rotary_grad import RotaryEmbeddingGrad
+from .adjoint import Adjoint, Gradients
+
+
+def rotary_embedding(at: Adjoint) -> Gradients | None:
+    """The gradient rotated back; of the operand nothing is kept, angles are given."""
+    op = at.op
+    if not isinstance(op, RotaryEmbedding) or not op.is_exactly(RotaryEmbedding):
+        return None
+    made = RotaryEmbeddingGrad(op.interleaved, op.num_heads, op.rotary_embedding_dim)
+    return {0: at.tape.apply(made, at.dy, *at.node.inputs[1:])}
