@@ -20,7 +20,6 @@ from .autocast import Autocast, Policy, StoredTypes, policy
 from .fuse import Fuse
 from .mixed import require_castable
 from .retype import converting, element_type, is_wide_float, operand_positions
-from .runtimes import TRAINING_DEFAULT
 
 if TYPE_CHECKING:
     from .manager import Analyses
@@ -42,7 +41,7 @@ class Casts(Transform):
     """
 
     dtype: str = "f16"
-    runtime: str = TRAINING_DEFAULT
+    runtime: str = "eager"
     requires: ClassVar = (Autocast, Fuse)
 
     def run(self, module: Module, am: Analyses) -> Module:

@@ -7,6 +7,8 @@ from dataclasses import replace
 from perfc.frontend.config import LanguageModel
 from perfc.frontend.config.mixers import Attention
 from perfc.frontend.config.model import Branch, Layer, Residual, mixers
+from perfc.passes.runtimes import Serving
+from perfc.passes.runtimes import runtime as runtime_named
 
 KERNELS: tuple[tuple[tuple[int, int], frozenset[int]], ...] = (
     ((0, 7), frozenset()),
@@ -27,7 +29,7 @@ def reads_keys_anew(model: LanguageModel, runtime: str, version: str) -> bool:
         version: of it; "" for the newest, which reads them once.
     """
     numbers = tuple([int(n) for n in version.split(".")[:2] if n.isdigit()])
-    if runtime != "trtllm" or len(numbers) < 2:
+    if runtime_named(runtime).serving is not Serving.TRTLLM or len(numbers) < 2:
         return False
     once = next((groups for until, groups in KERNELS if numbers < until), None)
     if once is None:

@@ -39,6 +39,7 @@ NOT_OF_RUNTIMES = {
     "perfc/distributed/evidence/rows.py": "names of a data set",
     "perfc/serving/evidence/checks.py": "who made a data set",
     "perfc/serving/evidence/learn.py": "names of a data set",
+    "perfc/serving/evidence/replay.py": "names of a data set",
     "perfc/serving/evidence/scores.py": "names of a data set",
     "perfc/serving/evidence/tables.py": "names of a data set",
     "perfc/serving/trees/experiment.py": "names of a data set",
@@ -51,6 +52,7 @@ NOT_OF_RUNTIMES = {
     "kernels/cpu.py": "a probe of launches",
     "kernels/probe.py": "a probe of launches",
     "passes/autocast.py": "the default of a pass",
+    "passes/casts.py": "the default of a pass",
     "passes/strides.py": "the default of a pass",
 }
 

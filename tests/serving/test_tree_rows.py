@@ -171,6 +171,8 @@ def test_two_numbers_of_energy_are_found_again(monkeypatch: pytest.MonkeyPatch) 
 
 def test_shares_of_a_time_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kernel_sum, "active_share", lambda name: 0.3)
+    monkeypatch.setattr(kernel_sum, "grouping", lambda name: 2.0)
+    monkeypatch.setattr(kernel_sum, "cache_share", lambda name, tokens: tokens / 1000)
     law = HostLaw(kernels=2.0, prompts=4.0, exchanges=8.0, step_s=0.5, sequence_s=0.25)
     parts = ((2.0, sample(Quantity.TPOT_S)),)
     row = TreeRow(AIC, "m", "h100", Target.THROUGHPUT, 1.0, (), SERVED, parts, 10.0)
@@ -179,7 +181,10 @@ def test_shares_of_a_time_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
     # kernels 1 + prompts 1 + exchanges 1 + step 1 + sequences 2, twice
     assert said.value(row) == pytest.approx(10 / 12)
     (found,) = said.shares([row])
-    assert list(found) == pytest.approx([math.log(1.2), 1 / 6, 1 / 6, 3 / 6, 4.0, 0.3])
+    caches = 4 * (SERVED.isl + SERVED.osl // 2) / 1000
+    assert list(found) == pytest.approx(
+        [math.log(1.2), 1 / 6, 1 / 6, 3 / 6, 4.0, 0.3, 2.0, math.log(caches)]
+    )
     # of less than a step the sequences are those that there are
     short = (0.0, 0.0, 0.0, 0.5, 0.0, 6.0, 6.0)
     part = replace(row, parts=((1.0, sample(Quantity.TPOT_S, 1.0, short)),))
@@ -203,7 +208,7 @@ def test_the_best_settings_are_those_with_the_least_error_of_rows_left_out() -> 
     logs = np.log(1 + table[:, 0])
     is_test = np.arange(64) % 4 == 0
     deep, flat = (0.3, 4, 1.0), (0.001, 1, 1.0)
-    found = best_of(table, logs, is_test, (flat, deep), (0,))
+    found = best_of(table, logs, [is_test], (flat, deep), (0,))
     assert (found.rate, found.depth, found.share) == deep
     assert found.trees in NUMBERS
     trees = grown(table, logs, found, (0,))
