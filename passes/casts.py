@@ -20,6 +20,7 @@ from .autocast import Autocast, Policy, StoredTypes, policy
 from .fuse import Fuse
 from .mixed import require_castable
 from .retype import converting, element_type, is_wide_float, operand_positions
+from .training.untied import untied
 
 if TYPE_CHECKING:
     from .manager import Analyses
@@ -51,6 +52,7 @@ class Casts(Transform):
             PassError: the model is not stored in f32, or loops or branches while it runs.
         """
         require_castable(module)
+        module = with_tensors_of_modules(module)
         stored = am.get(Autocast(self.dtype, self.runtime), module)
         policies = {
             node: policy(kernel)
@@ -60,6 +62,17 @@ class Casts(Transform):
         with numbering():
             graph = Casting(BY_CODE[self.dtype], stored, policies).graph(module.graph)
         return Module(graph, module.symbols, module.origin)
+
+
+def with_tensors_of_modules(module: Module) -> Module:
+    """The module whose merged tensors are each module's own, so that each casts its own."""
+    graph = module.graph
+    tape = Tape(v.name for v in all_values(graph))
+    nodes, weights = untied(graph.nodes, graph.weights, tape)
+    if len(weights) == len(graph.weights):
+        return module
+    whole = Graph(graph.name, graph.inputs, graph.outputs, tuple(nodes), tuple(weights))
+    return replace(module, graph=whole)
 
 
 @entity

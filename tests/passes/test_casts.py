@@ -96,3 +96,17 @@ def test_a_model_that_is_stored_narrow_is_refused() -> None:
     text = BLOCK.replace("f32", "f16")
     with pytest.raises(PassError, match="stored in f32"):
         cast(text)
+
+
+def test_modules_of_a_merged_tensor_cast_their_own() -> None:
+    merged = """perfir 1
+module @m
+graph @main(%x: f32[3, 8]) {
+  %blocks.0.fc.weight = weight {location="stripped"} : f32[8, 8]
+  %a = matmul(%x, %blocks.0.fc.weight) : f32[3, 8] loc("/blocks.0/fc/MatMul")
+  %y = matmul(%a, %blocks.0.fc.weight) : f32[3, 8] loc("/blocks.1/fc/MatMul")
+  return %y
+}
+"""
+    found = [v.name for n in casts(cast(merged)) for v in n.inputs if v is not None]
+    assert found == ["x", "blocks.0.fc.weight", "blocks.1.fc.weight"]
