@@ -12,26 +12,20 @@ import argparse
 import random
 from pathlib import Path
 
-from step_totals import Step, timm_steps
+from step_totals import VERSION, Step, analysed, timm_steps
 
-import perfc
 from perfc.errors import PerfcError
 from perfc.report.footprint import footprint
 
 BATCHES = (512, 384, 256, 192, 128, 96, 64, 48, 32, 24, 16, 12, 8, 6, 4, 3, 2, 1)
 """That benchmark.py tries; the first that fits is measured."""
 CAPACITY_GIB = 24.0
-VERSION = "1.12"
-"""Of PyTorch in these rows."""
 GIB = 1 << 30
 
 
 def memory_gib(step: Step, batch: int) -> float:
     """Of a training step as it was run, at another batch."""
-    report = perfc.analyze(
-        str(step.model), target=step.target, train="sgd", runtime="eager", dtype=step.dtype,
-        tf32=step.tf32, layout=step.layout, batch=batch, runtime_version=VERSION,
-    )  # fmt: skip
+    report = analysed(step, batch, VERSION)
     return footprint(report).total_bytes / GIB
 
 

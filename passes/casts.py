@@ -18,9 +18,9 @@ from perfc.ir.types import BY_CODE, DType, TensorType
 from . import Transform
 from .autocast import Autocast, Policy, StoredTypes, policy
 from .fuse import Fuse
-from .mixed import require_castable
-from .retype import converting, element_type, is_wide_float, operand_positions
-from .training.untied import untied
+from .mixed import on_values, require_castable
+from .neighbourhood import is_scalar
+from .retype import is_wide_float
 
 if TYPE_CHECKING:
     from .manager import Analyses
@@ -52,7 +52,6 @@ class Casts(Transform):
             PassError: the model is not stored in f32, or loops or branches while it runs.
         """
         require_castable(module)
-        module = with_tensors_of_modules(module)
         stored = am.get(Autocast(self.dtype, self.runtime), module)
         policies = {
             node: policy(kernel)
@@ -62,17 +61,6 @@ class Casts(Transform):
         with numbering():
             graph = Casting(BY_CODE[self.dtype], stored, policies).graph(module.graph)
         return Module(graph, module.symbols, module.origin)
-
-
-def with_tensors_of_modules(module: Module) -> Module:
-    """The module whose merged tensors are each module's own, so that each casts its own."""
-    graph = module.graph
-    tape = Tape(v.name for v in all_values(graph))
-    nodes, weights = untied(graph.nodes, graph.weights, tape)
-    if len(weights) == len(graph.weights):
-        return module
-    whole = Graph(graph.name, graph.inputs, graph.outputs, tuple(nodes), tuple(weights))
-    return replace(module, graph=whole)
 
 
 @entity
@@ -102,12 +90,7 @@ class Casting:
         tape.place = node.loc
         wanted = self.wanted(node)
         ins = tuple(v and self.operand(v, wanted, tape) for v in node.inputs)
-        outs = tuple(v and self.value(v) for v in node.outputs)
-        if (ins, outs) == (node.inputs, node.outputs):
-            return node
-        executed = self.narrow if operand_positions(node) else None
-        op = converting(node.op, executed, tuple(map(element_type, outs)))
-        return Node(op, ins, outs, (), node.loc)
+        return on_values(node, ins, tuple(v and self.value(v) for v in node.outputs), self.narrow)
 
     def wanted(self, node: Node) -> DType | None:
         """The type that a node's operands are cast to; None where it reads any."""
@@ -125,8 +108,9 @@ class Casting:
     def operand(self, v: Value, wanted: DType | None, tape: Tape) -> Value:
         """What a node reads for ``v``: itself, or a cast of it; parameters are cast once."""
         made = self.values.get(v, v)
-        is_cast = wanted is not None and is_wide_float(dtype_of(made)) and not _is_number(made)
-        if wanted is None or not is_cast or dtype_of(made) is wanted:
+        if wanted is None or dtype_of(made) is wanted:
+            return made
+        if is_scalar(made) or not is_wide_float(dtype_of(made)):
             return made
         if made.weight is None:
             return tape.apply(Cast(to=wanted), made)
@@ -142,7 +126,3 @@ class Casting:
             return v
         made = self.values[v] = Value(v.name, replace(v.type, dtype=found), v.known, v.weight)
         return made
-
-
-def _is_number(v: Value) -> bool:
-    return isinstance(v.type, TensorType) and v.type.numel == 1

@@ -6,7 +6,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING
 
 from perfc.errors import PassError
-from perfc.ir.graph import Graph, Module, Node, Value
+from perfc.ir.graph import Graph, Inputs, Module, Node, Value
 from perfc.ir.record import entity, frozen
 from perfc.ir.types import BY_CODE, DType, TensorType
 
@@ -102,6 +102,15 @@ def is_narrow_matrix(v: Value) -> bool:
     )
 
 
+def on_values(node: Node, ins: Inputs, outs: Inputs, narrow: DType) -> Node:
+    """The node on other values, whose products are done in the narrow type."""
+    if (ins, outs) == (node.inputs, node.outputs):
+        return node
+    executed = narrow if operand_positions(node) else None
+    op = converting(node.op, executed, tuple(map(element_type, outs)))
+    return Node(op, ins, outs, (), node.loc)
+
+
 @entity
 class Mixing:
     """State of one walk: which value stands for which."""
@@ -118,12 +127,7 @@ class Mixing:
     def node(self, node: Node) -> Node:
         """The node on values that are narrow."""
         ins = tuple(v and self.values.get(v, v) for v in node.inputs)
-        outs = tuple(v and self.value(v) for v in node.outputs)
-        if (ins, outs) == (node.inputs, node.outputs):
-            return node
-        executed = self.narrow if operand_positions(node) else None
-        op = converting(node.op, executed, tuple(map(element_type, outs)))
-        return Node(op, ins, outs, (), node.loc)
+        return on_values(node, ins, tuple(v and self.value(v) for v in node.outputs), self.narrow)
 
     def value(self, v: Value) -> Value:
         """What stands for ``v``: the same object where nothing changes."""

@@ -113,14 +113,18 @@ def is_scalar(v: Value) -> bool:
     return isinstance(v.type, TensorType) and v.type.numel == 1
 
 
+def number(v: Value | None) -> float | None:
+    """The number that a value of one element is known to be."""
+    if v is None or v.known is None or not is_scalar(v):
+        return None
+    item = v.known.item
+    return float(item) if isinstance(item, int | float) else None
+
+
 def scalar_operand(node: Node) -> float | None:
     """The one stored number that a node combines with its other operand, where it is known."""
-    for v in node.inputs:
-        if v is not None and v.weight is not None and is_scalar(v) and v.known is not None:
-            item = v.known.item
-            if isinstance(item, int | float):
-                return float(item)
-    return None
+    stored = (number(v) for v in node.inputs if v is not None and v.weight is not None)
+    return next((found for found in stored if found is not None), None)
 
 
 def is_scaled(node: Node, near: Neighbourhood) -> bool:

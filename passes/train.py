@@ -26,7 +26,6 @@ from .training.loss import head
 from .training.modes import trained_form
 from .training.optimizer import Step, apply, optimizer, state_like
 from .training.rewrites import rewritten
-from .training.untied import untied
 
 if TYPE_CHECKING:
     from .manager import Analyses
@@ -92,9 +91,10 @@ class Train(Transform):
         """The module of a step."""
         graph = module.graph
         tape = Tape((v.name for v in all_values(graph)), Phase.LOSS)
-        nodes, weights = untied(graph.nodes, graph.weights, tape)
-        trained = [w for w in weights if self.is_trained(w)]
-        nodes = rewritten(nodes, graph.outputs, trained, tape, fuses_attention=self.fuses_attention)
+        trained = [w for w in graph.weights if self.is_trained(w)]
+        nodes = rewritten(
+            graph.nodes, graph.outputs, trained, tape, fuses_attention=self.fuses_attention
+        )
         nodes = trained_form(nodes, tape)
         if self.lora_rank:
             tape.phase = Phase.FORWARD
@@ -120,11 +120,13 @@ class Train(Transform):
         tape.phase, tape.nodes = Phase.OPTIMIZER, []
         updated, states = self.update(pairs, tape)
         stepped = alive([*passes.nodes, *tape.nodes], [loss, *updated])
-        stored = kept_weights((*weights, *trained, *states, *tape.constants.values()), stepped)
+        weights = kept_weights(
+            (*graph.weights, *trained, *states, *tape.constants.values()), stepped
+        )
         return replace(
             module,
             graph=Graph(
-                graph.name, (*inputs, *passes.inputs), (loss, *updated), tuple(stepped), stored
+                graph.name, (*inputs, *passes.inputs), (loss, *updated), tuple(stepped), weights
             ),
         )
 

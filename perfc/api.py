@@ -268,6 +268,10 @@ def prepared(source: Module, how: Deployment, am: Analyses) -> Module:
         PassError: no such precision, or an operator that has no gradient.
     """
     module = am.apply(Canonicalize(keeps_parameters=bool(how.train)), source)
+    if how.train:
+        from perfc.passes.untie import Untie
+
+        module = am.apply(Untie(), module)
     if how.dtype:
         from perfc.passes.mixed import what_if
 

@@ -27,6 +27,7 @@ from perfc.passes.runtimes import Launch
 from perfc.passes.shapes import Shapes
 from perfc.passes.strides import Strides, StrideTable
 from perfc.passes.train import Train
+from perfc.passes.untie import Untie
 
 from ..artefacts import artefact
 from ..estimate.interval import Interval
@@ -169,7 +170,7 @@ class Plan:
         source = am.apply(Shapes(), load(model, dims, {}))
         module = am.apply(Canonicalize(keeps_parameters=trains), source)
         if trains:
-            module = am.apply(Train(optimizer="", loss="mean"), module)
+            module = am.apply(Train(optimizer="", loss="mean"), am.apply(Untie(), module))
         bounds = am.get(Roofline(target, runtime, tf32), module)
         strides = am.get(Strides(runtime), module)
         gradients = module.graph.outputs[1:] if trains else ()

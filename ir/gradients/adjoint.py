@@ -94,6 +94,16 @@ class Adjoint:
         type_ = self.operand(index).type
         return isinstance(type_, TensorType) and type_.shape == shape_of(self.dy)
 
+    def in_one_kernel(self, made: Op) -> Gradients:
+        """Gradients of every operand that wants one, from one operator that reads all of them.
+
+        Args:
+            made: reads the gradient of the first result, then the operands; gives one of each.
+        """
+        indices = [i for i in range(len(self.node.inputs)) if self.wants(i)]
+        found = self.tape.several(made, (self.dy, *self.node.inputs), max(indices) + 1)
+        return {i: found[i] for i in indices}
+
     def error(self, why: str) -> PassError:
         """That this node has no gradient."""
         return PassError(

@@ -10,8 +10,4 @@ from .adjoint import Adjoint, Gradients
 def gated_delta_net(at: Adjoint) -> Gradients:
     """Of every operand in one kernel; states are computed again."""
     assert isinstance(at.op, GatedDeltaNet)
-    wanted = [i for i in range(len(at.node.inputs)) if at.wants(i)]
-    made = at.tape.several(
-        as_gradient(GatedDeltaNetGrad, at.op), (at.dy, *at.node.inputs), max(wanted) + 1
-    )
-    return {i: made[i] for i in wanted}
+    return at.in_one_kernel(as_gradient(GatedDeltaNetGrad, at.op))

@@ -21,10 +21,7 @@ from perfc.ir.ops.view import Reshape
 from perfc.ir.types import DType, SequenceType, Shape, TensorType
 
 from .differentiate import active
-from .written_out import Written, attention, gelu_by_erf, gelu_by_tanh
-
-Users = dict[Value, list[Node]]
-Makers = dict[Value, Node]
+from .written_out import Changes, Written, attention, gelu_by_erf, gelu_by_tanh
 
 
 def rewritten(
@@ -47,81 +44,68 @@ def rewritten(
         tape: names what is written anew.
         fuses_attention: whether the framework runs attention as one operator.
     """
-    taken = set(outputs)
-    at = Written(nodes, taken)
-    users, makers = at.users, at.makers
+    at = Written(nodes, set(outputs))
     has_fused = fuses_attention and any(n.op.is_exactly(Softmax) for n in nodes)
     learned = active(nodes, trained) if has_fused else set[Value]()
-    changed: dict[Node, list[Node]] = {}
+    changed: Changes = {}
     for node in nodes:
         match node.op:
             case SplitToSequence():
-                changed.update(parts(node, users, tape))
+                changed.update(parts(node, at, tape))
             case Sigmoid():
-                changed.update(gated(node, users, taken))
+                changed.update(gated(node, at))
             case Tanh():
-                changed.update(factored_gelu(node, users, makers, taken) or gelu_by_tanh(node, at))
+                changed.update(factored_gelu(node, at) or gelu_by_tanh(node, at))
             case Erf():
                 changed.update(gelu_by_erf(node, at))
             case Softmax() if has_fused:
                 changed.update(attention(node, at, learned, tape))
             case InstanceNormalization():
-                changed.update(grouped(node, users, makers, taken, tape))
+                changed.update(grouped(node, at, tape))
             case _:
                 pass
     return [new for node in nodes for new in changed.get(node, [node])]
 
 
-def gated(node: Node, users: Users, taken: set[Value]) -> dict[Node, list[Node]]:
+def gated(node: Node, at: Written) -> Changes:
     """``x * sigmoid(x)`` whose gate nobody else reads."""
     gate, x = node.results[0], node.inputs[0]
-    readers = users.get(gate, [])
-    if len(readers) != 1 or gate in taken or not isinstance(readers[0].op, Mul):
-        return {}
-    product = readers[0]
-    if set(product.inputs) != {gate, x} or len(product.inputs) != 2:
+    product = at.reader(gate, Mul)
+    if product is None or set(product.inputs) != {gate, x} or len(product.inputs) != 2:
         return {}
     loc = replace(product.loc, op_type="Swish")
     return {node: [], product: [Node(Swish(), (x,), product.outputs, (), loc)]}
 
 
-def factored_gelu(
-    node: Node, users: Users, makers: Makers, taken: set[Value]
-) -> dict[Node, list[Node]]:
+def factored_gelu(node: Node, at: Written) -> Changes:
     """``x/2 * (1 + tanh(c*x * (1 + d*x*x)))``, the cube factored out, all of it read once.
 
     Source: Megatron-LM, megatron/core/fusions/fused_bias_gelu.py, and transformers,
     modeling_bloom.py: an autograd function of its own, which keeps the operand.
     """
-    inner = made_by(node.inputs[0], Mul, makers)
-    outer = reader_of(node.results[0], Add, users, taken)
-    product = outer and reader_of(outer.results[0], Mul, users, taken)
+    inner = at.maker(node.inputs[0], Mul)
+    outer = at.reader(node.results[0], Add)
+    product = outer and at.reader(outer.results[0], Mul)
     if inner is None or outer is None or product is None:
         return {}
-    scaled, sums = parts_of(inner, makers, Mul), parts_of(inner, makers, Add)
-    halves = [n for n in parts_of(product, makers, Mul) if n is not outer]
+    scaled, sums = parts_of(inner, at, Mul), parts_of(inner, at, Add)
+    halves = [n for n in parts_of(product, at, Mul) if n is not outer]
     x = factored(scaled[0]) if len(scaled) == 1 else None
-    squares = [n for n in (parts_of(sums[0], makers, Mul) if sums else ()) if x in n.inputs]
+    squares = [n for n in (parts_of(sums[0], at, Mul) if sums else ()) if x in n.inputs]
     if x is None or len(squares) != 1 or len(halves) != 1 or factored(halves[0]) is not x:
         return {}
-    first = [n for n in parts_of(squares[0], makers, Mul) if factored(n) is x]
+    first = [n for n in parts_of(squares[0], at, Mul) if factored(n) is x]
     gone = [*first, squares[0], *sums, *scaled, inner, node, *halves, outer]
-    if len(first) != 1 or any(len(users.get(n.results[0], [])) != 1 for n in gone):
+    if len(first) != 1 or not at.is_inner(gone):
         return {}
     loc = replace(product.loc, op_type="Gelu")
     gelu = Node(Gelu(approximate="tanh"), (x,), product.outputs, (), loc)
     return {**{n: [] for n in gone}, product: [gelu]}
 
 
-def made_by(v: Value | None, kind: type[Op], makers: Makers) -> Node | None:
-    """The node that makes a value, where it is of a kind."""
-    node = None if v is None else makers.get(v)
-    return node if node is not None and isinstance(node.op, kind) else None
-
-
-def parts_of(node: Node, makers: Makers, kind: type[Op]) -> list[Node]:
+def parts_of(node: Node, at: Written, kind: type[Op]) -> list[Node]:
     """What makes the operands of a node, as far as it is of a kind."""
-    return [n for n in (made_by(v, kind, makers) for v in node.inputs) if n is not None]
+    return [n for n in (at.maker(v, kind) for v in node.inputs) if n is not None]
 
 
 def factored(node: Node) -> Value | None:
@@ -131,21 +115,11 @@ def factored(node: Node) -> Value | None:
     return others[0] if len(numbers) == 1 and len(others) == 1 else None
 
 
-def reader_of(v: Value, kind: type[Op], users: Users, taken: set[Value]) -> Node | None:
-    """The only reader of a value, where it is of a kind."""
-    readers = users.get(v, [])
-    if len(readers) != 1 or v in taken or not isinstance(readers[0].op, kind):
-        return None
-    return readers[0]
-
-
-def grouped(
-    node: Node, users: Users, makers: Makers, taken: set[Value], tape: Tape
-) -> dict[Node, list[Node]]:
+def grouped(node: Node, at: Written, tape: Tape) -> Changes:
     """Groups shown as instances, normalised, and shown as channels, which may be scaled then."""
-    before = makers.get(node.inputs[0]) if node.inputs[0] is not None else None
-    after = reader_of(node.results[0], Reshape, users, taken)
-    x = before.inputs[0] if before is not None and isinstance(before.op, Reshape) else None
+    before = at.maker(node.inputs[0], Reshape)
+    after = at.reader(node.results[0], Reshape)
+    x = None if before is None else before.inputs[0]
     if x is None or after is None or not isinstance(node.op, InstanceNormalization):
         return {}
     shape, groups = shape_of(x), shape_of(node.results[0])[1]
@@ -160,11 +134,11 @@ def grouped(
         return {}
     one, none = (tape.constant((n,) * shape[1], (shape[1],), _dtype(x.type)) for n in (1.0, 0.0))
     last, affine, gone, written = after, (one, none), [node], list[Node]()
-    product = reader_of(after.results[0], Mul, users, taken)
-    added = product and reader_of(product.results[0], Add, users, taken)
+    product = at.reader(after.results[0], Mul)
+    added = product and at.reader(product.results[0], Add)
     if product is not None and added is not None:
-        scale = of_channels(product, after.results[0], shape, makers)
-        offset = of_channels(added, product.results[0], shape, makers)
+        scale = of_channels(product, after.results[0], shape, at)
+        offset = of_channels(added, product.results[0], shape, at)
         if scale is not None and offset is not None:
             last, gone = added, [node, after, product]
             views = [as_vector(v, tape) for v in (scale, offset)]
@@ -192,7 +166,7 @@ def contents(ins: Inputs, index: int) -> tuple[Item, ...] | None:
     return None if found is None else found.items
 
 
-def of_channels(node: Node, v: Value, shape: Shape, makers: Makers) -> Value | None:
+def of_channels(node: Node, v: Value, shape: Shape, at: Written) -> Value | None:
     """The parameter that is shown along the channels as the other operand of ``v``."""
     other = next((w for w in node.inputs if w is not None and w is not v), None)
     column = (shape[1], *(1 for _ in shape[2:]))
@@ -201,22 +175,22 @@ def of_channels(node: Node, v: Value, shape: Shape, makers: Makers) -> Value | N
     if other.weight is not None:
         return other
     while other is not None and shape_of(other) != shape[1:2]:
-        maker = makers.get(other)
+        maker = at.makers.get(other)
         other = maker.inputs[0] if maker is not None and maker.op.kind is Kind.VIEW else None
     return other
 
 
-def parts(node: Node, users: Users, tape: Tape) -> dict[Node, list[Node]]:
+def parts(node: Node, at: Written, tape: Tape) -> Changes:
     """A sequence that is only read element by element, at known places."""
     sequence, x = node.results[0], node.inputs[0]
-    readers = users.get(sequence, [])
+    readers = at.users.get(sequence, [])
     places = [known(reader.inputs, 1) for reader in readers]
-    at = [p.item for p in places if p is not None]
+    found_at = [p.item for p in places if p is not None]
     type_ = sequence.type
     if x is None or not isinstance(type_, SequenceType) or not isinstance(type_.length, int):
         return {}
     items = type_.items or (type_.elem,) * type_.length
-    is_plain = all(isinstance(r.op, SequenceAt) for r in readers) and len(at) == len(readers)
+    is_plain = all(isinstance(r.op, SequenceAt) for r in readers) and len(found_at) == len(readers)
     if not is_plain or len(items) != type_.length or not isinstance(node.op, SplitToSequence):
         return {}
     axis = normal_axis(node.op.axis, len(shape_of(x)))
@@ -232,8 +206,8 @@ def parts(node: Node, users: Users, tape: Tape) -> dict[Node, list[Node]]:
     ]
     loc = Loc(node.name, "Split")
     split = Node(Split(axis=axis), (x, tape.ints(sizes)), tuple(made), (), loc)
-    found: dict[Node, list[Node]] = {node: [split]}
-    for reader, place in zip(readers, at, strict=True):
+    found: Changes = {node: [split]}
+    for reader, place in zip(readers, found_at, strict=True):
         if not isinstance(place, int):
             return {}
         part = made[place % len(made)]

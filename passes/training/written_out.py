@@ -18,6 +18,8 @@ from perfc.ir.ops.movement import Transpose
 from perfc.ir.ops.softmax import Softmax
 from perfc.ir.types import TensorType
 
+from ..neighbourhood import is_scalar, number
+
 Changes = dict[Node, list[Node]]
 CLOSE = 1e-3
 """Relative, of numbers that exporters round."""
@@ -61,14 +63,6 @@ class Written:
         """Whether the results of nodes are read once each, by nobody outside."""
         results = [v for n in nodes for v in n.results]
         return all(len(self.users.get(v, [])) == 1 and v not in self.taken for v in results)
-
-
-def number(v: Value | None) -> float | None:
-    """The one stored number of a value, where it is known."""
-    if v is None or v.known is None or not isinstance(v.type, TensorType) or v.type.numel != 1:
-        return None
-    item = v.known.item
-    return float(item) if isinstance(item, int | float) else None
 
 
 def is_near(found: float | None, wanted: float) -> bool:
@@ -257,13 +251,8 @@ def _scaled(node: Node | None) -> Value | None:
     """What a node scales by one number, stored or computed from shapes."""
     if node is None:
         return None
-    wide = [v for v in node.inputs if v is not None and not is_one(v)]
+    wide = [v for v in node.inputs if v is not None and not is_scalar(v)]
     return wide[0] if len(wide) == 1 and len(node.inputs) == 2 else None
-
-
-def is_one(v: Value) -> bool:
-    """Whether a value has one element."""
-    return isinstance(v.type, TensorType) and v.type.numel == 1
 
 
 def _are_heads(softmax: Node, q: Value, k: Value, v: Value) -> bool:

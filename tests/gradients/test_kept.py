@@ -16,6 +16,7 @@ from perfc.passes.manager import Analyses
 from perfc.passes.saved import Saved, SavedTable
 from perfc.passes.shapes import Shapes
 from perfc.passes.train import Train
+from perfc.passes.untie import Untie
 from tests.oracles import executed
 
 PLAIN = Train(optimizer="", loss="mean")
@@ -26,7 +27,8 @@ LOSS = 4
 def step(text: str, recipe: Train = PLAIN) -> Module:
     am = Analyses()
     module = am.apply(Shapes(), parse_module(text))
-    return am.apply(recipe, am.apply(Canonicalize(keeps_parameters=True), module))
+    module = am.apply(Untie(), am.apply(Canonicalize(keeps_parameters=True), module))
+    return am.apply(recipe, module)
 
 
 def table(module: Module) -> SavedTable:

@@ -16,6 +16,7 @@ from perfc.passes.retype import Retype
 from perfc.passes.saved import Saved
 from perfc.passes.shapes import Shapes
 from perfc.passes.train import Train
+from perfc.passes.untie import Untie
 
 BLOCK = """perfir 1
 module @m
@@ -39,7 +40,8 @@ graph @main(%x: f32[3, 8]) {
 
 def cast(text: str = BLOCK, dtype: str = "f16") -> Module:
     am = Analyses()
-    return am.apply(Casts(dtype), am.apply(Shapes(), parse_module(text)))
+    module = am.apply(Untie(), am.apply(Shapes(), parse_module(text)))
+    return am.apply(Casts(dtype), module)
 
 
 def types(module: Module) -> dict[str, str]:

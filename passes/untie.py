@@ -4,46 +4,63 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
+from perfc.ir.fresh import numbering
 from perfc.ir.gradients.tape import Tape, shape_of
-from perfc.ir.graph import Inputs, Node, Value
+from perfc.ir.graph import Graph, Inputs, Module, Node, Value
 from perfc.ir.ops.gather import Gather
+from perfc.ir.record import frozen
+from perfc.ir.text import all_values
+
+from . import Transform
+
+if TYPE_CHECKING:
+    from .manager import Analyses
 
 
-def untied(
-    nodes: Sequence[Node], weights: Sequence[Value], tape: Tape
-) -> tuple[list[Node], list[Value]]:
-    """The same nodes, where modules of equal parameters each read their own.
+@frozen
+class Untie(Transform):
+    """The module whose modules of equal parameters each read their own, as they are trained.
 
     torch.onnx stores tensors of equal contents once (``_jit_pass_onnx_deduplicate_initializers``),
     as those of a model that was not trained yet, or was written without its contents. A module
     that is called twice has one path, and keeps its tensors. A tensor inside the file, an
     embedding, and a matrix that operators of another kind read are as they are said to be.
-
-    Args:
-        nodes: of the forward pass; names are paths of modules, as torch.onnx writes them.
-        weights: stored tensors.
-        tape: names what is written anew.
-
-    Returns:
-        Nodes and stored tensors.
     """
-    readers: dict[Value, list[tuple[Node, str]]] = {w: [] for w in weights if _is_merged(w)}
-    for node in nodes:
-        for v in dict.fromkeys(node.inputs):
-            if v in readers:
-                readers[v].append((node, node.name.rpartition("/")[0]))
+
+    def run(self, module: Module, am: Analyses) -> Module:
+        """The module with a tensor for each module; names of nodes are paths of modules."""
+        graph = module.graph
+        readers: dict[Value, list[tuple[Node, str]]] = {
+            w: [] for w in graph.weights if _is_merged(w)
+        }
+        for node in graph.nodes:
+            for v in dict.fromkeys(node.inputs):
+                if v in readers:
+                    readers[v].append((node, node.name.rpartition("/")[0]))
+        with numbering():
+            own = _own(readers, Tape(v.name for v in all_values(graph)))
+        if not own:
+            return module
+        changed = {node for node, _ in own}
+        nodes = tuple(_reading(n, own) if n in changed else n for n in graph.nodes)
+        weights = tuple(dict.fromkeys((*graph.weights, *own.values())))
+        return replace(module, graph=Graph(graph.name, graph.inputs, graph.outputs, nodes, weights))
+
+
+def _own(
+    readers: dict[Value, list[tuple[Node, str]]], tape: Tape
+) -> dict[tuple[Node, Value], Value]:
+    """What each node reads in the place of a tensor that is its module's no more."""
     own: dict[tuple[Node, Value], Value] = {}
-    further: list[Value] = []
     for w, read in readers.items():
         paths = dict.fromkeys(path for _, path in read)
         if len(paths) < 2 or not all(paths) or not _is_of_modules(w, [n for n, _ in read]):
             continue
         copies = {p: replace(w, name=tape.fresh(name_in(p, w.name))) for p in [*paths][1:]}
-        further += copies.values()
         own.update(((node, w), copies[path]) for node, path in read if path in copies)
-    changed = {node for node, _ in own}
-    return [_reading(n, own) if n in changed else n for n in nodes], [*weights, *further]
+    return own
 
 
 def name_in(path: str, name: str) -> str:
