@@ -50,13 +50,21 @@ def head(name: str, tape: Tape, outputs: Sequence[Value], nodes: Sequence[Node])
     """
     real = [v for v in outputs if v.is_real]
     if not real:
-        raise PassError("no result is a tensor of real numbers", where="--loss")
+        raise PassError(
+            f"only real numbers have gradients, and results are of {types_of(outputs)}",
+            hint="a step is computed in f32, bf16, f16 or amp-f16", where="--train",
+        )  # fmt: skip
     chosen = name or fitting(real[0])
     if chosen not in names():
         raise PassError(f"no loss {chosen[:32]!r}", hint=", ".join(names()), where="--loss")
     module = import_module(f"{losses.__name__}.{chosen.replace('-', '_')}")
     loss: Loss = module.head
     return loss(tape, real, nodes)
+
+
+def types_of(values: Sequence[Value]) -> str:
+    """The types of ``values``, each once, as messages name them."""
+    return ", ".join(sorted({str(v.type) for v in values})) or "no tensor"
 
 
 def fitting(result: Value) -> str:
