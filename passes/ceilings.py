@@ -78,6 +78,7 @@ class KernelBound:
         launch_gap_s: what launching adds where the kernel is shorter than its launch.
         device_bytes: bytes charged to device memory in ``sustained``.
         dtype: element type of the multiply–accumulates.
+        tf32: whether those of f32 may be done in TF32.
     """
 
     kernel: Kernel
@@ -88,18 +89,24 @@ class KernelBound:
     launch_gap_s: float
     device_bytes: float
     dtype: DType
+    tf32: bool = True
 
     def of(self, kernel: Kernel) -> KernelBound:
         """The same of a kernel that differs in names and place alone."""
         return KernelBound(
             kernel, self.counts, self.launches, self.floor, self.sustained, self.launch_gap_s,
-            self.device_bytes, self.dtype,
+            self.device_bytes, self.dtype, self.tf32,
         )  # fmt: skip
 
     @property
     def vector_dtype(self) -> DType:
         """Element type of what is computed beside them."""
         return vector_dtype(self.dtype)
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether it multiplies in f32 without TF32."""
+        return self.dtype is DType.F32 and self.counts.mac > 0 and not self.tf32
 
     @property
     def is_gradient(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from functools import cached_property
 from types import MappingProxyType
@@ -28,7 +28,7 @@ from .efficiency import wave_efficiency
 from .floor import Floors
 from .fuse import Fuse, Kernel, KernelTable
 from .residency import capacity, missed
-from .runtimes import DEFAULT, Launch
+from .runtimes import DEFAULT, Launch, Tf32
 
 if TYPE_CHECKING:
     from .manager import Analyses
@@ -114,7 +114,7 @@ class Roofline(Analysis[RooflineTable]):
     requires: ClassVar = (Fuse,)
     target: str = "a100"
     runtime: str = DEFAULT
-    tf32: bool = True
+    tf32: Tf32 = Tf32.ALL
     dims: tuple[tuple[str, int], ...] = ()
 
     def run(self, module: Module, am: Analyses) -> RooflineTable:
@@ -125,7 +125,7 @@ class Roofline(Analysis[RooflineTable]):
 
 
 def bounds(
-    table: KernelTable, machine: Machine, env: Mapping[str, int], *, tf32: bool = True
+    table: KernelTable, machine: Machine, env: Mapping[str, int], *, tf32: Tf32 = Tf32.ALL
 ) -> RooflineTable:
     """Bounds of every kernel with symbols at ``env``."""
     at = Numbers(env)
@@ -144,13 +144,14 @@ def bounds(
     gap_s = overhead.value if overhead is not None else 0.0
     if table.runtime.launch is Launch.GRAPH:
         gap_s *= GRAPH_GAP
-    rates = Rates(machine, tf32=tf32)
+    rates = rates_by_kind(machine, tf32)
     bound_of: dict[tuple[int, float], KernelBound] = {}
     bounded: list[KernelBound] = []
     for k, c, charge in zip(table.kernels, counts, charged, strict=True):
         twin = bound_of.get((k.alike, charge))
         if twin is None:
-            twin = bound_of[k.alike, charge] = rates.bound(k, c, at(k.repeat), charge, gap_s, env)
+            chosen = rates(k.kind)
+            twin = bound_of[k.alike, charge] = chosen.bound(k, c, at(k.repeat), charge, gap_s, env)
         bounded.append(twin if twin.kernel is k else twin.of(k))
     for other in table.alternatives:
         inner = KernelTable(table.runtime, other.kernels, (), other.alternatives)
@@ -235,7 +236,7 @@ class Rates(Floors):
             floor = {ceiling: launches * t for ceiling, t in floor.items()}
             sustained = {ceiling: launches * t for ceiling, t in sustained.items()}
         return KernelBound(
-            kernel, c, launches, floor, sustained, gap, device_bytes * launches, dtype
+            kernel, c, launches, floor, sustained, gap, device_bytes * launches, dtype, self.tf32
         )
 
     def sustained_s(
@@ -276,3 +277,9 @@ class Rates(Floors):
         """Operations a second that somebody measured; the rated ones where nobody did."""
         peak = self.entry(unit, dtype)
         return (peak.sustained or peak.nominal).value
+
+
+def rates_by_kind(machine: Machine, tf32: Tf32) -> Callable[[Kind], Rates]:
+    """The rates of a machine for kernels of a kind, some of which may use TF32."""
+    both = {allowed: Rates(machine, tf32=allowed) for allowed in (False, True)}
+    return lambda kind: both[tf32.of(kind)]

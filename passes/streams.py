@@ -17,7 +17,7 @@ from .ceilings import Ceiling, KernelBound
 from .efficiency import TILE
 from .fuse import Fuse, KernelTable
 from .roofline import GRAPH_GAP, Roofline
-from .runtimes import DEFAULT, Launch
+from .runtimes import DEFAULT, Launch, Tf32
 
 if TYPE_CHECKING:
     from perfc.machine import Machine
@@ -71,7 +71,7 @@ class Streams(Analysis[Timeline]):
     requires: ClassVar = (Fuse, Roofline)
     target: str = "a100"
     runtime: str = DEFAULT
-    tf32: bool = True
+    tf32: Tf32 = Tf32.ALL
 
     def run(self, module: Module, am: Analyses) -> Timeline:
         """The run at the default values of the symbols."""

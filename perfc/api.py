@@ -27,7 +27,7 @@ from perfc.passes.fuse import Fuse, KernelTable
 from perfc.passes.liveness import Liveness, LivenessTable
 from perfc.passes.manager import Analyses, Instrument
 from perfc.passes.roofline import Roofline, RooflineTable, bounds
-from perfc.passes.runtimes import Layout
+from perfc.passes.runtimes import Layout, Tf32
 from perfc.passes.shapes import Shapes
 from perfc.passes.sizes import Sizes, holds, settled, with_numbers
 from perfc.passes.sizing import Sizing
@@ -86,9 +86,9 @@ class Report(Presentation):
         return self.deployment.dtype
 
     @property
-    def tf32(self) -> bool:
-        """Whether f32 products may use TF32."""
-        return self.deployment.tf32
+    def tf32(self) -> Tf32:
+        """Which f32 products may use TF32."""
+        return self.deployment.rounded
 
     @cached_property
     def liveness(self) -> LivenessTable:
@@ -136,7 +136,7 @@ class Report(Presentation):
             module = am.apply(what_if(how.dtype), module)
         kernels = am.get(Fuse(how.table_name), module)
         machine = self.machine if target is None else load_machine(how.target)
-        roofline = bounds(kernels, machine, base.env, tf32=how.tf32)
+        roofline = bounds(kernels, machine, base.env, tf32=how.rounded)
         return replace(
             base, module=module, machine=machine, cost=am.get(Cost(), module), kernels=kernels,
             roofline=roofline, deployment=how,
@@ -164,7 +164,7 @@ class Report(Presentation):
 
         autocast = Autocasting.of(self.source, self.dtype)
         return Execution(
-            self.roofline, self.kernels, self.module, self.tf32, autocast,
+            self.roofline, self.kernels, self.module, autocast,
             host_launch_s=self.deployment.host_launch, framework=self.deployment.serving.value,
             analyses=replace(self.analyses, instruments=()),
         )  # fmt: skip
@@ -253,7 +253,7 @@ def analyze(
         check_example(source, input)
     module = prepared(source, how, am)
     am.get(Liveness(), module)
-    roofline = am.get(Roofline(how.target, how.table_name, how.tf32), module)
+    roofline = am.get(Roofline(how.target, how.table_name, how.rounded), module)
     return Report(
         source.origin.path, source, module, given, source.defaults(), roofline.machine,
         am.get(Cost(), module), am.get(Fuse(how.table_name), module),

@@ -21,6 +21,7 @@ from perfc.passes.runtimes import (
     Runtime,
     Serving,
     Steps,
+    Tf32,
     of_steps,
     runtime,
     tables,
@@ -43,7 +44,7 @@ class Deployment:
             them open; by default what the runtime implies.
         runtime_version: of the runtime's framework, ``2.9``; "" for the newest that was measured.
         dtype: what-if precision, autocast included; "" for the model's own.
-        tf32: whether f32 products may use TF32.
+        tf32: which f32 products may use TF32; None for those that the runtime lets.
         layout: of feature maps.
         streams: that launch kernels.
         mode: what a run is.
@@ -71,7 +72,7 @@ class Deployment:
     framework: Serving = Serving.ANY
     runtime_version: str = ""
     dtype: str = ""
-    tf32: bool = True
+    tf32: Tf32 | None = None
     layout: Layout = Layout.CHANNELS_FIRST
     streams: int = 1
     mode: Mode = Mode.INFERENCE
@@ -128,6 +129,11 @@ class Deployment:
         if now.steps is None or now.is_recorded or self.version is None:
             return now
         return of_steps(now.steps, self.version) if now.before is None else now
+
+    @property
+    def rounded(self) -> Tf32:
+        """Which f32 products may use TF32: as said, else as the runtime lets them."""
+        return self.table.tf32 if self.tf32 is None else self.tf32
 
     @property
     def trained_by(self) -> str:
@@ -257,7 +263,7 @@ class DeploymentKeywords(TypedDict, total=False):
     framework: str | Serving
     runtime_version: str
     dtype: str
-    tf32: bool
+    tf32: bool | str | Tf32 | None
     layout: str | Layout
     streams: int
     mode: str | Mode

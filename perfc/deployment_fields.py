@@ -15,7 +15,7 @@ from perfc.errors import ParseError, PassError
 from perfc.ir.sizes import sizes_of
 from perfc.parallel import ALONE, Parallel
 from perfc.passes.retype import precision_name
-from perfc.passes.runtimes import MAX_STREAMS, Layout, Serving, canonical
+from perfc.passes.runtimes import MAX_STREAMS, Layout, Serving, Tf32, canonical
 
 VERSION = re.compile(r"(\d{1,3})\.(\d{1,3})(\.\S*)?")
 
@@ -66,9 +66,12 @@ def _dtype(value: object, where: str) -> dict[str, Any]:
 
 
 def _tf32(value: object, where: str) -> dict[str, Any]:
-    if not isinstance(value, bool):
-        raise ParseError(f"{value!r} is neither true nor false", where=where)
-    return {"tf32": value}
+    if value is None or isinstance(value, Tf32):
+        return {"tf32": value}
+    if isinstance(value, bool) or value == Tf32.CONVOLUTIONS.value:
+        return {"tf32": Tf32(value)}
+    hint = f'or "{Tf32.CONVOLUTIONS.value}" alone'
+    raise ParseError(f"{value!r} is neither true nor false", where=where, hint=hint)
 
 
 def _layout(value: object, where: str) -> dict[str, Any]:

@@ -33,7 +33,6 @@ class Execution:
         kernels: the kernels it is of, with their runtime.
         module: typed and canonical, what the kernels are of; without it nobody knows what whole
             steps taught.
-        tf32: whether f32 products may use TF32.
         autocast: what runs under it, None where nothing does.
         folder: where the weights of the operator predictor lie.
         host_launch_s: what the host takes for each launch, None where nobody says.
@@ -44,7 +43,6 @@ class Execution:
     bounds: RooflineTable
     kernels: KernelTable
     module: Module | None = None
-    tf32: bool = True
     autocast: Autocasting | None = None
     folder: Path = artefact.SHIPPED
     host_launch_s: float | None = None

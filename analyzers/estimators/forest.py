@@ -61,9 +61,8 @@ class Forests(Estimator):
     def estimate(self, execution: Execution, wanted: Sequence[int]) -> dict[int, Estimate]:
         """Times of the kernels of classes with weights, on machines that are no processors."""
         return learned(
-            execution.bounds, wanted, tf32=execution.tf32,
-            launch=execution.kernels.runtime.launch, framework=execution.framework,
-            folder=execution.folder,
+            execution.bounds, wanted, launch=execution.kernels.runtime.launch,
+            framework=execution.framework, folder=execution.folder,
         )  # fmt: skip
 
     def why(self, execution: Execution, index: int) -> ForestReason | None:
@@ -71,9 +70,8 @@ class Forests(Estimator):
         from .forest_reason import reasons
 
         return reasons(
-            execution.bounds, index, tf32=execution.tf32,
-            launch=execution.kernels.runtime.launch, framework=execution.framework,
-            folder=execution.folder,
+            execution.bounds, index, launch=execution.kernels.runtime.launch,
+            framework=execution.framework, folder=execution.folder,
         )  # fmt: skip
 
 
@@ -81,7 +79,6 @@ def learned(
     bounds: RooflineTable,
     wanted: Iterable[int],
     *,
-    tf32: bool = True,
     launch: Launch = Launch.GRAPH,
     framework: str = "",
     folder: Path = artefact.SHIPPED,
@@ -106,7 +103,7 @@ def learned(
         if row is None:
             continue
         own = served(row, machine, framework, known, folder)
-        own = own or weighted(row, machine, known, tf32=tf32)
+        own = own or weighted(row, machine, known, tf32=bounds.kernels[i].tf32)
         if own is not None:
             groups.setdefault(own, []).append((i, row))
     found: dict[int, Estimate] = {}
@@ -190,12 +187,13 @@ def basis(execution: Execution, index: int) -> Basis | None:
         WeightsError: weights that are damaged or of another schema.
     """
     machine, folder = execution.machine, execution.folder
-    row = lower(execution.bounds.kernels[index], execution.bounds.env)
+    bound = execution.bounds.kernels[index]
+    row = lower(bound, execution.bounds.env)
     known = predictor.known_classes(folder)
     own = None
     if row is not None:
         own = served(row, machine, execution.framework, known, folder)
-        own = own or weighted(row, machine, known, tf32=execution.tf32)
+        own = own or weighted(row, machine, known, tf32=bound.tf32)
     if row is None or own is None:
         return None
     card = predictor.select(*own, INSIDE, machine.name, folder).card

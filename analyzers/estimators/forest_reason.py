@@ -128,7 +128,6 @@ def reasons(
     bounds: RooflineTable,
     index: int,
     *,
-    tf32: bool = True,
     launch: Launch = Launch.GRAPH,
     framework: str = "",
     folder: Path = artefact.SHIPPED,
@@ -144,7 +143,7 @@ def reasons(
     if row is None or machine.kind == "cpu":
         return None
     own = served(row, machine, framework, known, folder)
-    own = own or weighted(row, machine, known, tf32=tf32)
+    own = own or weighted(row, machine, known, tf32=bounds.kernels[index].tf32)
     if own is None:
         return None
     name, dtype = own

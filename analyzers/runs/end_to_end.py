@@ -23,7 +23,7 @@ from perfc.passes.canonicalize import Canonicalize
 from perfc.passes.fuse import Fuse, KernelTable
 from perfc.passes.manager import Analyses
 from perfc.passes.roofline import Roofline, RooflineTable
-from perfc.passes.runtimes import Launch
+from perfc.passes.runtimes import Launch, Tf32
 from perfc.passes.shapes import Shapes
 from perfc.passes.strides import Strides, StrideTable
 from perfc.passes.train import Train
@@ -140,7 +140,7 @@ class Plan:
         source: the module as read.
         gradients: of parameters, in training.
         strides: how its values lie.
-        tf32: whether f32 products may use TF32.
+        tf32: which f32 products may use TF32.
     """
 
     bounds: RooflineTable
@@ -148,7 +148,7 @@ class Plan:
     source: Module
     gradients: tuple[Value, ...]
     strides: StrideTable
-    tf32: bool
+    tf32: Tf32
 
     @classmethod
     def of(
@@ -158,7 +158,7 @@ class Plan:
         dims: Mapping[str, int],
         runtime: str,
         *,
-        tf32: bool,
+        tf32: Tf32,
         trains: bool = False,
     ) -> Plan:
         """Read a model, write its training step where it ``trains``, and group it.
@@ -189,7 +189,7 @@ class Plan:
 
 def inference(plan: Plan, *, folder: Path = artefact.SHIPPED) -> Run:
     """One forward pass under the plan's runtime."""
-    found = predict(plan.bounds, plan.kernels, source=plan.source, tf32=plan.tf32, folder=folder)
+    found = predict(plan.bounds, plan.kernels, source=plan.source, folder=folder)
     below, above = sides_of(found.kernels)
     kernels = Spent(found.total.time_s, (below,), (above,))
     copies = spent(plan, list(plan.copies()), folder)
@@ -198,7 +198,7 @@ def inference(plan: Plan, *, folder: Path = artefact.SHIPPED) -> Run:
 
 def training(plan: Plan, *, folder: Path = artefact.SHIPPED) -> Run:
     """Forward and backward pass of a plan that trains."""
-    found = predict(plan.bounds, plan.kernels, tf32=plan.tf32, folder=folder)
+    found = predict(plan.bounds, plan.kernels, folder=folder)
     passes: list[Spent] = []
     for backward in (False, True):
         of_pass = [
@@ -222,7 +222,7 @@ def spent(plan: Plan, rows: Sequence[Lowered], folder: Path) -> Spent:
     launch = launch_gap(machine, plan.kernels.runtime.launch)
     groups: dict[tuple[str, str], list[Lowered]] = {}
     for row in rows:
-        groups.setdefault(computed(row, machine, tf32=plan.tf32), []).append(row)
+        groups.setdefault(computed(row, machine, tf32=plan.tf32 is Tf32.ALL), []).append(row)
     time_s, below, above = 0.0, Counter[Side](), Counter[Side]()
     for (name, dtype), members in groups.items():
         columns = columns_of([m.parameters for m in members])

@@ -141,7 +141,6 @@ def predict(
     *,
     source: Module | None = None,
     module: Module | None = None,
-    tf32: bool = True,
     autocast: Autocasting | None = None,
     folder: Path = artefact.SHIPPED,
 ) -> PredictionTable:
@@ -152,11 +151,10 @@ def predict(
         kernels: the kernels it is of, with their runtime.
         source: the module as read, for the nodes that only a host runs; they are left out else.
         module: what the kernels are of, for what whole steps taught; that is left out else.
-        tf32: whether f32 products may use TF32.
         autocast: what runs under it, None where nothing does.
         folder: where the weights of the operator predictor lie.
     """
-    return predicted(Execution(bounds, kernels, module, tf32, autocast, folder), source)
+    return predicted(Execution(bounds, kernels, module, autocast, folder), source)
 
 
 def predicted(execution: Execution, source: Module | None = None) -> PredictionTable:

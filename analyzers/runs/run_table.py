@@ -20,6 +20,7 @@ from perfc.ir.evaluate import Numbers
 from perfc.ir.record import cached_entity
 from perfc.ir.types import TensorType
 from perfc.machine import Unit
+from perfc.passes.runtimes import Tf32
 from perfc.passes.strides import strides_of
 
 from ..estimate.estimate import Predictor
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
     from perfc.deployment import Deployment
     from perfc.ir.graph import Module
-    from perfc.machine import Machine
+    from perfc.passes.roofline import RooflineTable
 
     from ..estimate.estimate import Estimate
     from ..estimators import Execution
@@ -131,21 +132,21 @@ class RunTable:
         return float(self.run.get(name, 0.0))
 
 
-def precision(deployment: Deployment, element: str, machine: Machine) -> str:
+def precision(deployment: Deployment, element: str, bounds: RooflineTable) -> str:
     """One of `ORDER`; "" for another.
 
     Args:
         deployment: how it is run.
         element: what the model is stored in, where the deployment says no precision.
-        machine: the target; TF32 is f32 where it has none.
+        bounds: its kernels on the target; TF32 is f32 where that has none.
     """
     match deployment.dtype or element:
         case "f32" | "tf32":
             wide, narrow = (
-                machine.entry(Unit.MATRIX, "f32", allow_tf32=allowed).nominal.value
+                bounds.machine.entry(Unit.MATRIX, "f32", allow_tf32=allowed).nominal.value
                 for allowed in (False, True)
             )
-            is_narrow = deployment.tf32 or deployment.dtype == "tf32"
+            is_narrow = deployment.dtype == "tf32" or is_rounded(deployment.rounded, bounds)
             return "tf32" if is_narrow and narrow > wide else "f32"
         case "f16" | "bf16":
             return "f16"
@@ -154,6 +155,16 @@ def precision(deployment: Deployment, element: str, machine: Machine) -> str:
         case "i8" | "f8e4m3" | "f8e5m2":
             return "int8"
     return ""
+
+
+def is_rounded(tf32: Tf32, bounds: RooflineTable) -> bool:
+    """Whether most of a run's products may use TF32."""
+    if tf32 is not Tf32.CONVOLUTIONS:
+        return tf32 is Tf32.ALL
+    macs = {True: 0.0, False: 0.0}
+    for bound in bounds.kernels:
+        macs[bound.tf32] += bound.counts.mac * bound.launches
+    return macs[True] > macs[False]
 
 
 def stored_element(source: Module) -> str:

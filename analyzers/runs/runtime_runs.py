@@ -133,7 +133,7 @@ def estimate(
     if execution.module is None or not path.is_file():
         return None
     found = _load(path)
-    stored = precision(deployment, element, execution.machine)
+    stored = precision(deployment, element, execution.bounds)
     name = execution.kernels.runtime.measured_name
     if stored == UNTIMED and name not in found.card.frameworks:
         return of_any(

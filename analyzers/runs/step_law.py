@@ -192,7 +192,7 @@ def told(
         return None
     known = law()
     machine = execution.machine
-    stored = precision(deployment, stored_element(source), machine)
+    stored = precision(deployment, stored_element(source), execution.bounds)
     if stored not in {p for _, p in known.measured} or not known.knows(machine, stored):
         return None
     sums = sums_s(execution, table, stored, deployment.layout)

@@ -11,7 +11,7 @@ from perfc.deployment_fields import Mode as Run
 from perfc.errors import ModelError, ParseError
 from perfc.ir.record import record
 from perfc.ir.types import dtype_named
-from perfc.passes.runtimes import Launch, Layout, Runtime, Steps, of_steps, tables
+from perfc.passes.runtimes import Launch, Layout, Runtime, Steps, Tf32, of_steps, tables
 
 
 class Precision(Enum):
@@ -155,7 +155,7 @@ class Setting:
             raise ModelError(
                 f"no whole runs under {table.name} were measured", hint=f"--runtime {offer}"
             )
-        wide = Precision.TF32 if deployment.tf32 else Precision.F32
+        wide = Precision.TF32 if deployment.rounded is not Tf32.NONE else Precision.F32
         known = {**PRECISIONS, "": wide, "f32": wide, "tf32": Precision.TF32}
         if deployment.dtype not in known:
             offer = ", ".join(filter(None, known))

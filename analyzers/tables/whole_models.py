@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from perfc.deployment import Deployment
 from perfc.errors import PassError
 from perfc.ir.record import frozen
-from perfc.passes.runtimes import Runtime, runtime
+from perfc.passes.runtimes import Runtime, Tf32, runtime
 
 from . import with_columns
 
@@ -106,7 +106,7 @@ def whole_models(folder: Path) -> Iterator[WholeModel]:
             runtime=table.name,
             runtime_version=version_of(table, str(version)),
             dtype=dtype,
-            tf32=tf32,
+            tf32=Tf32(tf32),
             dims=dims,
         )
         yield WholeModel(str(graph), deployment, float(time_ms) / 1e3)

@@ -78,7 +78,7 @@ def of_graph(
     for row in rows:
         how = row.deployment
         dims = tuple(sorted(how.dims.items()))
-        key = how.target, how.runtime, how.runtime_version, how.dtype, how.tf32, dims
+        key = how.target, how.runtime, how.runtime_version, how.dtype, how.rounded, dims
         try:
             if key not in known:
                 if dims not in modules:
@@ -114,12 +114,12 @@ def lowered(source: Module, row: WholeModel, am: Analyses) -> tuple[str, RunTabl
     module = am.apply(Canonicalize(), source)
     module = am.apply(what_if(how.dtype), module)
     kernels = am.get(Fuse(how.table_name), module)
-    bound = bounds(kernels, machine, source.defaults(), tf32=how.tf32)
+    bound = bounds(kernels, machine, source.defaults(), tf32=how.rounded)
     autocast = Autocasting.of(source, how.dtype)
     execution = Execution(
-        bound, kernels, module, how.tf32, autocast,
+        bound, kernels, module, autocast,
         host_launch_s=how.host_launch, framework=how.serving.value,
     )  # fmt: skip
-    stored = precision(how, stored_element(source), machine)
+    stored = precision(how, stored_element(source), bound)
     table = predicted(execution, source)
     return stored, tabulated(execution, table, how, stored, leading_extent(source, bound.env))

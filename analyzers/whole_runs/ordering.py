@@ -48,7 +48,7 @@ def in_order(
         case "":
             is_asked = deployment.table.is_dispatched
         case runtime_runs.NAME:
-            stored = precision(deployment, stored_element(source), execution.machine)
+            stored = precision(deployment, stored_element(source), execution.bounds)
             is_asked = runtime_runs.is_measured(
                 execution.machine, stored, merged_by, folder=execution.folder
             )

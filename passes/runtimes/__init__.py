@@ -35,6 +35,24 @@ class Framework(Enum):
     OTHER = ""
 
 
+class Tf32(Enum):
+    """Which products of f32 the matrix units may round to TF32, as files have it."""
+
+    NONE = False
+    CONVOLUTIONS = "convolutions"
+    """As PyTorch does unless told otherwise: cuDNN may, cuBLAS may not."""
+    ALL = True
+
+    @property
+    def title(self) -> str:
+        """As people read it."""
+        return {Tf32.NONE: "off", Tf32.ALL: "on"}.get(self, f"{self.value} alone")
+
+    def of(self, kind: Kind) -> bool:
+        """Whether kernels of a kind may."""
+        return self is Tf32.ALL or (self is Tf32.CONVOLUTIONS and kind is Kind.CONV)
+
+
 class Serving(Enum):
     """Whose kernels of attention and quantised products run, where models leave them open."""
 
@@ -156,6 +174,7 @@ class Runtime:
         framework: what executes it.
         serving: whose kernels its attention and quantised products are, as far as it is known.
         engine: how it serves language models; None where it does not.
+        tf32: which products of f32 it does in TF32 where nobody says.
         stands_for: kinds of devices, ``cpu`` or ``cuda``, on which a session of the framework is
             this one where nothing more is said.
         trains: whether it runs training steps; engines that only serve do not.
@@ -186,6 +205,7 @@ class Runtime:
     framework: Framework = Framework.OTHER
     serving: Serving = Serving.ANY
     engine: EngineKind | None = None
+    tf32: Tf32 = Tf32.ALL
     stands_for: frozenset[str] = frozenset()
     trains: bool = True
     steps: Steps | None = None

@@ -1,7 +1,7 @@
 """A framework that runs operator by operator: one launch a node, strided views free."""
 
 from ..windows import WINDOWS
-from . import STRIDED, Framework, Launch, Layout, Runtime, Steps
+from . import STRIDED, Framework, Launch, Layout, Runtime, Steps, Tf32
 
 TABLE = Runtime(
     name="eager",
@@ -18,6 +18,7 @@ TABLE = Runtime(
     ),
     views=STRIDED | {WINDOWS},
     framework=Framework.TORCH,
+    tf32=Tf32.CONVOLUTIONS,
     stands_for=frozenset({"cpu", "cuda"}),
     steps=Steps.EAGER,
     measured_as="eager",

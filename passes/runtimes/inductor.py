@@ -3,7 +3,7 @@
 from perfc.ir.op import Kind
 
 from ..windows import WINDOWS
-from . import STRIDED, Framework, Launch, Layout, Runtime, Steps
+from . import STRIDED, Framework, Launch, Layout, Runtime, Steps, Tf32
 
 _POINTWISE = frozenset({Kind.ELEMENTWISE, Kind.QUANTIZE, Kind.MOVEMENT, Kind.RANDOM})
 _LOOPS = _POINTWISE | {Kind.NORMALIZATION, Kind.REDUCTION, Kind.SOFTMAX}
@@ -26,6 +26,7 @@ TABLE = Runtime(
     views=STRIDED | {WINDOWS},
     keeps_shared=True,
     framework=Framework.TORCH,
+    tf32=Tf32.CONVOLUTIONS,
     steps=Steps.COMPILED,
     layouts=(Layout.CHANNELS_FIRST, Layout.CHANNELS_LAST),
     source="torch._inductor scheduler: pointwise and reduction loops over the same range fuse, "

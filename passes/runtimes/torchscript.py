@@ -2,7 +2,7 @@
 
 from perfc.ir.op import Kind
 
-from . import STRIDED, Framework, Launch, Runtime
+from . import STRIDED, Framework, Launch, Runtime, Tf32
 
 TABLE = Runtime(
     name="torchscript",
@@ -12,6 +12,7 @@ TABLE = Runtime(
     patterns=("linear_bias", "activation", "layer_norm", "rms_norm", "affine_norm"),
     views=STRIDED,
     framework=Framework.TORCH,
+    tf32=Tf32.CONVOLUTIONS,
     aliases=("torch-jit", "libtorch"),
     source="torch/csrc/jit: TensorExpr and NVFuser make one kernel of a chain of pointwise "
     "operators; products, convolutions and normalisations stay library calls",

@@ -136,9 +136,7 @@ class Marks:
     used: frozenset[tuple[Unit, str]] = field(default_factory=frozenset[tuple[Unit, str]])
 
 
-def marks_of(
-    table: RooflineTable, predicted: Sequence[Estimate] | None = None, *, tf32: bool = True
-) -> Marks:
+def marks_of(table: RooflineTable, predicted: Sequence[Estimate] | None = None) -> Marks:
     """The kernels of an analysis: intensities against the bytes of each level, and times.
 
     L1 and L2 pass compulsory bytes; device memory what the sustained model charges it.
@@ -147,12 +145,11 @@ def marks_of(
         table: the kernels.
         predicted: what each of them will take; without, sustained times are drawn. What a kernel
             waits for its launch is not counted.
-        tf32: whether f32 products may use TF32.
     """
     found: dict[tuple[object, ...], Mark] = {}
     moving = 0
     for i, bound in enumerate(table.kernels):
-        mark = _mark(table.machine, bound, None if predicted is None else predicted[i], tf32)
+        mark = _mark(table.machine, bound, None if predicted is None else predicted[i])
         if mark is None:
             moving += 1
             continue
@@ -163,9 +160,7 @@ def marks_of(
     return Marks(tuple(marks), moving, frozenset((m.unit, m.dtype) for m in marks))
 
 
-def _mark(
-    machine: Machine, bound: KernelBound, predicted: Estimate | None, tf32: bool
-) -> Mark | None:
+def _mark(machine: Machine, bound: KernelBound, predicted: Estimate | None) -> Mark | None:
     counts, launches = bound.counts, bound.launches
     flop, time_s, basis = counts.flop * launches, bound.sustained_s, Basis.SUSTAINED
     if predicted is not None:
@@ -179,7 +174,7 @@ def _mark(
     unit = Unit.MATRIX if 2 * counts.mac >= counts.alu + counts.sfu else Unit.VECTOR
     if bound.binding is Ceiling.VECTOR:
         unit = Unit.VECTOR
-    peak = machine.entry(unit, bound.dtype.code, allow_tf32=tf32)
+    peak = machine.entry(unit, bound.dtype.code, allow_tf32=bound.tf32)
     unit, dtype = listed(machine, peak, unit, bound.dtype.code)
     passing = counts.nbytes * launches
     moved = {Level.L1: passing, Level.L2: passing, Level.DEVICE: bound.device_bytes}

@@ -57,7 +57,7 @@ _FIELDS: Mapping[str, tuple[tuple[str, ...], dict[str, Any]]] = {
         "words": "Precision, autocast included: {names}; {default}.",
     }),
     "tf32": (("--tf32/--no-tf32",), {
-        "words": "Whether f32 products may use TF32; by default they may.",
+        "words": "Whether f32 products may use TF32; by default those that the runtime lets.",
     }),
     "layout": (("--layout",), {
         "type": Names(_names.layouts), "metavar": "NAME",

@@ -82,7 +82,7 @@ def command(
     if model is not None:
         report = options.report(model, how)
         table = report.roofline
-        found = marks_of(table, report.prediction.kernels, tf32=how.tf32)
+        found = marks_of(table, report.prediction.kernels)
         marks += found.marks
         title = _title(report)
         notes += _model_notes(found.moving)

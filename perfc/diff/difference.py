@@ -200,7 +200,7 @@ def settings(old: Report, new: Report) -> list[tuple[str, str, str]]:
         ("target", old.machine.name, new.machine.name),
         ("runtime", old.kernels.runtime.name, new.kernels.runtime.name),
         ("precision", old.dtype or "as in the model", new.dtype or "as in the model"),
-        ("tf32", "on" if old.tf32 else "off", "on" if new.tf32 else "off"),
+        ("tf32", old.tf32.title, new.tf32.title),
         ("opset", opset(old.source), opset(new.source)),
     ]
     labels = {**old.source.labels, **new.source.labels}

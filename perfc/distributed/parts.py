@@ -23,6 +23,7 @@ from perfc.ir.types import TensorType
 from perfc.machine import load_machine
 from perfc.passes.fuse import Kernel
 from perfc.passes.roofline import RooflineTable, bounds
+from perfc.passes.runtimes import Tf32
 
 from .both_passes import BothPasses, Ran, Role, both_passes, kept
 
@@ -156,7 +157,7 @@ class PartCost:
 
 def costs(
     module: Module, runtime: str, target: str, envs: Sequence[Env], framework: str = "", *,
-    tf32: bool = True,
+    tf32: Tf32 = Tf32.ALL,
 ) -> list[PartCost]:  # fmt: skip
     """A part at several sizes.
 
@@ -166,7 +167,7 @@ def costs(
         target: path of the file of the machine.
         envs: values of its symbols.
         framework: whose kernels.
-        tf32: whether f32 products may use TF32.
+        tf32: which f32 products may use TF32.
     """
     program, machine = both_passes(module, runtime), load_machine(target)
     table, width = program.table, len(program.counts)
@@ -176,7 +177,7 @@ def costs(
         return [_part(program, [], env) for env in envs]
     envs_of = tuple([env for env in envs for _ in range(width)])
     side = RooflineTable(machine, kernels, 0.0, envs[0], envs=envs_of)
-    execution = Execution(side, table, tf32=tf32, framework=framework)
+    execution = Execution(side, table, framework=framework)
     found = in_run(execution, estimates(execution))
     of_kernels = zip(
         program.counts * len(envs), kernels, found, program.roles * len(envs), strict=True

@@ -14,6 +14,7 @@ from perfc.frontend.config.model import Experts, Layer, Stack, mixers
 from perfc.ir.graph import Module
 from perfc.ir.record import record
 from perfc.parallel import Parallel
+from perfc.passes.runtimes import Tf32
 
 from .parts import Doing, PartCost, costs
 
@@ -90,12 +91,12 @@ class LanguageWork(Work):
         runtime: fusion table.
         target: path of the file of the machine.
         framework: whose kernels; "" where any may be meant.
-        tf32: whether f32 products may use TF32.
+        tf32: which f32 products may use TF32.
     """
 
     def __init__(
         self, model: LanguageModel, precision: Precision, runtime: str, target: str,
-        framework: str = "", *, tf32: bool = True,
+        framework: str = "", *, tf32: Tf32 = Tf32.ALL,
     ) -> None:  # fmt: skip
         self.model, self.precision, self.runtime = model, precision, runtime
         self.tf32 = tf32

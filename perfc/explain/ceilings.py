@@ -124,7 +124,7 @@ def _ceilings(report: Report, bound: KernelBound) -> Iterator[CeilingTime]:
         longest = max(times.values(), default=0.0)
         binding = None if line == "sustained" and bound.binding is Ceiling.LAUNCH else longest
         for ceiling, time_s in times.items():
-            rate = _rate(report.machine, bound, ceiling, line == "floor", report.tf32)
+            rate = _rate(report.machine, bound, ceiling, line == "floor")
             if rate is None:
                 continue
             origin = rate.origin
@@ -166,7 +166,7 @@ def _launch(report: Report, bound: KernelBound) -> CeilingTime:
 
 
 def _rate(
-    machine: Machine, bound: KernelBound, ceiling: Ceiling, is_floor: bool, tf32: bool
+    machine: Machine, bound: KernelBound, ceiling: Ceiling, is_floor: bool
 ) -> RateCite | None:
     if ceiling in _LEVELS:
         level = machine.level(_LEVELS[ceiling])
@@ -178,7 +178,7 @@ def _rate(
         unit = _UNITS[ceiling]
         dtypes = {Unit.MATRIX: bound.dtype, Unit.INTEGER: DType.I32}
         dtype = dtypes.get(unit, bound.vector_dtype)
-        peak = machine.entry(unit, dtype.code, allow_tf32=tf32)
+        peak = machine.entry(unit, dtype.code, allow_tf32=bound.tf32)
         best, measured, nominal = peak.peak, peak.sustained, peak.nominal
         name = "flop_per_s" if dtype.is_float else "op_per_s"
     return _cited(machine, best if is_floor else measured or nominal, name)

@@ -155,7 +155,7 @@ def roofline(report: Report, views: Views) -> Json:
         # One kernel at a time: equal ones of one group are one mark, and it knows which they are.
         alone = replace(report.roofline, kernels=(report.roofline.kernels[g.first.index],))
         predicted = [report.prediction.kernels[g.first.index]] if g.first.predicted else None
-        for mark in marks_of(alone, predicted, tf32=report.tf32).marks:
+        for mark in marks_of(alone, predicted).marks:
             counted = replace(mark, count=len(g.rows))
             marks.append(counted)
             first[id(counted)] = g.first.index

@@ -110,7 +110,7 @@ class Assumptions:
         launch_s: time between the starts of two empty kernels.
         launch_origin: origin of that number.
         dtype: what-if precision; empty for the model's own.
-        tf32: whether f32 products may use TF32.
+        tf32: whether f32 products may use TF32, or which alone may.
         rates: rates used, arithmetic first.
         uncertain_rates: rates that bind kernels and did not repeat well when they were measured.
         memory_model: what floor and sustained time take for granted, and what both leave out.
@@ -133,7 +133,7 @@ class Assumptions:
     launch_s: float
     launch_origin: str
     dtype: str
-    tf32: bool
+    tf32: bool | str
     rates: tuple[RateUsed, ...]
     uncertain_rates: tuple[UncertainRate, ...]
     memory_model: dict[str, str]
@@ -183,7 +183,7 @@ def collect(report: Report, unset: Mapping[str, int]) -> Assumptions:
         overhead.value * gap if overhead else 0.0,
         str(overhead.origin) if overhead else "",
         report.dtype,
-        report.tf32,
+        report.tf32.value,
         rates,
         uncertainty.collect(report),
         dict(MEMORY_MODEL),
@@ -224,7 +224,7 @@ def symbols_in_words(symbols: Sequence[SymbolValue]) -> str:
 def rates_used(report: Report) -> Iterator[RateUsed]:
     """Rates of the units and memory levels that some kernel needs."""
     machine = report.machine
-    needed: dict[tuple[Engine, DType], None] = {}
+    needed: dict[tuple[Engine, DType, bool], None] = {}
     for k in report.roofline.kernels:
         c = k.counts
         vector = k.vector_dtype
@@ -235,10 +235,12 @@ def rates_used(report: Report) -> Iterator[RateUsed]:
             (Engine.INTEGER, c.integer, DType.I32),
         ):
             if count:
-                needed.setdefault((engine, dtype))
+                needed.setdefault((engine, dtype, k.tf32 or dtype is not DType.F32))
     order = list(Engine)
-    for engine, dtype in sorted(needed, key=lambda n: (order.index(n[0]), n[1].code)):
-        peak = machine.entry(engine, dtype.code, allow_tf32=report.tf32)
+    for engine, dtype, is_narrow in sorted(
+        needed, key=lambda n: (order.index(n[0]), n[1].code, not n[2])
+    ):
+        peak = machine.entry(engine, dtype.code, allow_tf32=is_narrow)
         sustained = peak.sustained or peak.nominal
         yield used(engine.value, dtype.code, peak.peak, sustained)
     for level in machine.memory:
@@ -260,12 +262,17 @@ def used(ceiling: str, dtype: str, floor: Rate, sustained: Rate) -> RateUsed:
     )
 
 
+def rounded(tf32: bool | str) -> str:
+    """Which products may use TF32, in words."""
+    return "products" if tf32 is True else str(tf32)
+
+
 def section(view: Assumptions, work: str) -> Section:
     """The assumptions as facts and a table of rates."""
     opsets = ", ".join(f"{d or 'opset'} {v}" for d, v in view.opsets.items())
     precision = f"what-if {view.dtype}" if view.dtype else "as in the model"
     if view.tf32:
-        precision += "; f32 products may use TF32 (--no-tf32)"
+        precision += f"; f32 {rounded(view.tf32)} may use TF32 (--no-tf32)"
     launch = f"{view.launch}, {quantity(view.launch_s, Unit.SECOND)} each ({view.launch_origin})"
     facts = (
         ("model", f"{view.graph}, {opsets}, {view.producer or 'producer not stated'}"),

@@ -83,7 +83,7 @@ def what_ifs(report: Report) -> Iterator[tuple[str, str, DeploymentKeywords, int
             # a step that keeps its parameters in half of their bits trains few models
             dtype = "amp-bf16" if report.deployment.train else "f16"
             yield "half precision", f"--dtype {dtype}", {"dtype": dtype}, 1
-        if not report.tf32 and any(k.counts.mac for k in f32):
+        if any(k.is_wide for k in f32):
             yield "TF32 for f32 products", "--tf32", {"tf32": True}, 1
         for name in runtimes(report):
             title = RECORDED if runtime(name).is_recorded else runtime_title(runtime(name))

@@ -64,7 +64,7 @@ class UncertainRate:
     time_share: float
 
 
-def binding_entry(bound: KernelBound, machine: Machine, *, tf32: bool) -> Peak | MemoryLevel | None:
+def binding_entry(bound: KernelBound, machine: Machine) -> Peak | MemoryLevel | None:
     """The entry of the target that serves the ceiling a kernel is bound by, None for launches."""
     ceiling = bound.binding
     engine = ENGINES.get(ceiling)
@@ -77,7 +77,7 @@ def binding_entry(bound: KernelBound, machine: Machine, *, tf32: bool) -> Peak |
             dtype = bound.dtype.code
         case _:
             dtype = bound.vector_dtype.code
-    return machine.entry(engine, dtype, allow_tf32=tf32)
+    return machine.entry(engine, dtype, allow_tf32=bound.tf32)
 
 
 def collect(report: Report) -> tuple[UncertainRate, ...]:
@@ -89,7 +89,7 @@ def collect(report: Report) -> tuple[UncertainRate, ...]:
         if bound.binding is Ceiling.LAUNCH:
             rate, spent_s = machine.launch_overhead_s, bound.launch_gap_s
         else:
-            entry = binding_entry(bound, machine, tf32=report.tf32)
+            entry = binding_entry(bound, machine)
             rate, spent_s = entry.sustained if entry else None, bound.sustained_s
         if rate is None or not rate.is_uncertain:
             continue
@@ -117,7 +117,7 @@ def in_doubt(report: Report, table: PredictionTable) -> str:
     """
     machine, spent_s = report.machine, dict[str, float]()
     for bound, kernel in zip(report.roofline.kernels, table.kernels, strict=True):
-        entry = binding_entry(bound, machine, tf32=report.tf32)
+        entry = binding_entry(bound, machine)
         rate = (entry.sustained or entry.nominal) if entry is not None else None
         if rate is None or kernel.is_own or kernel.predictor is Predictor.FITTED:
             continue

@@ -49,7 +49,7 @@ class MisalignedChannels(Rule):
         """Convolutions on the matrix unit with padding."""
         for i, bound in enumerate(subject.kernels):
             problem = bound.kernel.problem
-            granule = summed_granule(bound, subject.report.machine, subject.report.tf32)
+            granule = summed_granule(bound, subject.report.machine)
             if not isinstance(problem, Window) or not bound.counts.mac or granule is None:
                 continue
             asked = {"in": subject.extent(problem.depth), "out": subject.extent(problem.filters)}

@@ -53,7 +53,7 @@ class MisalignedExtents(Rule):
             problem = bound.kernel.problem
             if not isinstance(problem, Product) or not bound.counts.mac:
                 continue
-            granule = summed_granule(bound, subject.report.machine, subject.report.tf32)
+            granule = summed_granule(bound, subject.report.machine)
             if granule is None or problem.weight_bits:
                 continue
             extents = {"m": problem.rows, "n": problem.n, "k": problem.k}
@@ -74,13 +74,13 @@ class MisalignedExtents(Rule):
             yield self.finding(message, advice, nodes=(bound.kernel.anchor,), gain=gain)
 
 
-def summed_granule(bound: KernelBound, machine: Machine, tf32: bool) -> int | None:
+def summed_granule(bound: KernelBound, machine: Machine) -> int | None:
     """Summed elements of a matrix instruction; None where no matrix unit does this type."""
     if machine.kind != "cuda" or bound.dtype.bits == 0:
         return None
     code = bound.dtype.code
     if bound.dtype is DType.F32:
-        code = "tf32" if tf32 else "f32"
+        code = "tf32" if bound.tf32 else "f32"
     if (Unit.MATRIX, code.replace("u", "i")) not in machine.compute:
         return None
     return GRANULE_BYTES * 8 // bound.dtype.bits

@@ -73,8 +73,8 @@ class QuantizationFallback(Rule):
             return
         if not bound.dtype.is_float or bound.dtype.bits < 16:
             return
-        machine, tf32 = subject.report.machine, subject.report.tf32
-        wide = machine.entry(Unit.MATRIX, bound.dtype.code, allow_tf32=tf32)
+        machine = subject.report.machine
+        wide = machine.entry(Unit.MATRIX, bound.dtype.code, allow_tf32=bound.tf32)
         narrow = machine.entry(Unit.MATRIX, DType.I8.code)
         now, then = (p.sustained or p.nominal for p in (wide, narrow))
         factor = {c: min(now.value / then.value, 1.0) for c in (Ceiling.MATRIX, Ceiling.WAVES)}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from perfc.ir.types import DType
 from perfc.lint.finding import Finding
 from perfc.lint.rule import Rule
 from perfc.lint.subject import Subject
@@ -18,8 +17,8 @@ class Tf32Off(Rule):
     """Products of f32 that may not use TF32.
 
     What it does:
-        Where TF32 was turned off, the machine has it, and products are computed in f32, compares
-        the run with one that may use it.
+        Where the machine has TF32, and products are computed in f32 without it, compares the run
+        with one that may use it.
 
     Why is this bad:
         Matrix units multiply TF32 eight times as fast as vector units multiply f32 (A100), at the
@@ -40,7 +39,7 @@ class Tf32Off(Rule):
     def check(self, subject: Subject) -> Iterator[Finding]:
         """The run, where TF32 is off and would serve."""
         report = subject.report
-        if report.tf32 or (Unit.MATRIX, "tf32") not in report.machine.compute:
+        if (Unit.MATRIX, "tf32") not in report.machine.compute:
             return
         if not share_in(subject, is_product):
             return
@@ -55,5 +54,5 @@ class Tf32Off(Rule):
 
 
 def is_product(bound: KernelBound) -> bool:
-    """Whether a kernel multiplies in f32."""
-    return bound.dtype is DType.F32 and bound.counts.mac > 0
+    """Whether a kernel multiplies in f32 without TF32."""
+    return bound.is_wide

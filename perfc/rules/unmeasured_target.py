@@ -48,7 +48,7 @@ class UnmeasuredTarget(Rule):
         total = table.kernels_total.time_s
         time_s: dict[str, float] = {}
         for bound, estimate in zip(subject.kernels, table.kernels, strict=True):
-            name = unmeasured(bound, report.machine, report.tf32)
+            name = unmeasured(bound, report.machine)
             if name:
                 time_s[name] = time_s.get(name, 0.0) + estimate.time_s
         shares = {n: t / total for n, t in time_s.items() if total and t / total >= LEAST_SHARE}
@@ -61,9 +61,9 @@ class UnmeasuredTarget(Rule):
             )
 
 
-def unmeasured(bound: KernelBound, machine: Machine, tf32: bool) -> str:
+def unmeasured(bound: KernelBound, machine: Machine) -> str:
     """The ceiling that binds a kernel, where nobody measured it; "" where somebody did."""
-    entry = binding_entry(bound, machine, tf32=tf32)
+    entry = binding_entry(bound, machine)
     if entry is None or entry.sustained is not None:
         return ""
     if isinstance(entry, MemoryLevel):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 
@@ -12,6 +12,7 @@ from perfc.extents import keyed
 from perfc.ir.dim import Dim
 from perfc.ir.evaluate import evaluate
 from perfc.ir.graph import Value
+from perfc.ir.op import Kind
 from perfc.ir.types import TensorType
 from perfc.machine import Machine
 from perfc.passes.fuse import Kernel, KernelTable
@@ -25,6 +26,7 @@ from perfc.passes.roofline import (
     bounds,
     counted,
     device_traffic,
+    rates_by_kind,
     weight_floor,
 )
 from perfc.passes.runtimes import Launch
@@ -57,12 +59,12 @@ class Evaluator:
     sizing: Sizing
     swept: frozenset[str]
     predicts: bool = True
-    rates: Rates = field(init=False)
+    rates: Callable[[Kind], Rates] = field(init=False)
     sizes: dict[Value, Dim] = field(init=False)
     groups: list[int] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.rates = Rates(self.machine, tf32=self.report.tf32)
+        self.rates = rates_by_kind(self.machine, self.report.tf32)
         kernels = self.table.kernels
         self.sizes = {v: _nbytes(v) for k in kernels for v in (*k.reads, *k.writes)}
         numbers: dict[object, int] = {}
@@ -96,7 +98,7 @@ class Evaluator:
             bound = memo.get((g, charge))
             if bound is None:
                 launches = _at(k.repeat, env, numbers)
-                bound = self.rates.bound(k, c, launches, charge, gap_s, env)
+                bound = self.rates(k.kind).bound(k, c, launches, charge, gap_s, env)
                 memo[g, charge] = bound
             found.append(bound)
         return tuple(found), weight_floor(self.table, sizes, self.machine, env)

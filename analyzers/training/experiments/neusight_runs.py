@@ -17,6 +17,7 @@ import numpy as np
 
 from perfc.errors import MissingExtraError
 from perfc.ir.record import frozen
+from perfc.passes.runtimes import Tf32
 
 from ...artefacts.artefact import Artefact, Ready
 from ...features.rows import DataError
@@ -140,7 +141,7 @@ def run(row: Any) -> Run:
             architecture=TASKS.get((str(row.model), str(row.mode)), ""),
         )  # fmt: skip
         dims = {"batch": int(row.batch)}
-        plan = Plan.of(path, str(row.device), dims, RUNTIME, tf32=False, trains=is_training)
+        plan = Plan.of(path, str(row.device), dims, RUNTIME, tf32=Tf32.NONE, trains=is_training)
         cuts.append(training(plan) if is_training else inference(plan))
     return cuts[1].layers(cuts[0], layer_units(row.hf_config_json))
 

@@ -25,8 +25,9 @@ def precision(views: Views) -> Fact | None:
     """Element types."""
     asked, tf32 = cite(views, "assumptions.dtype"), cite(views, "assumptions.tf32")
     types = sorted({row.dtype for row in views.kernels if row.mac.value})
+    which = tf32.value if isinstance(tf32.value, str) else "products"
     allowed = "may" if tf32.value else "may not"
-    text = f"products are in {listed(types) or 'no type'}; f32 products {allowed} use TF32"
+    text = f"products are in {listed(types) or 'no type'}; f32 {which} {allowed} use TF32"
     stated = f"precision asked for is {asked.value}" if asked.value else "it is the model's own"
     return fact("precision", f"{text}; {stated}", asked, tf32)
 

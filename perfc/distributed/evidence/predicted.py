@@ -9,7 +9,7 @@ from perfc.frontend.config import Precision, WeightFormat, precision_of
 from perfc.frontend.config.reader import described
 from perfc.ir.types import DType
 from perfc.machine import load_machine
-from perfc.passes.runtimes import CLUSTER_DEFAULT, Steps, of_steps
+from perfc.passes.runtimes import CLUSTER_DEFAULT, Steps, Tf32, of_steps
 
 from ..law import RunLaw
 from ..step import StepCost, step_cost
@@ -29,7 +29,7 @@ def work_of(
     found = described(json.loads(config), model, model) if config else model_of(model, seq)
     if weights == "f32":
         exact = Precision(WeightFormat.HALF, DType.F32)
-        return LanguageWork(found, exact, runtime, str(load_machine(cluster).path), tf32=False)
+        return LanguageWork(found, exact, runtime, str(load_machine(cluster).path), tf32=Tf32.NONE)
     stored = "float16" if weights == "f16" else "bfloat16"
     precision = precision_of(stored, "", weights)
     return LanguageWork(found, precision, runtime, str(load_machine(cluster).path))
