@@ -116,8 +116,11 @@ def _convert_plain(value: object, hint: Any) -> object:
         return value
     if hint is DType and isinstance(value, str):
         return BY_CODE.get(value, MISFIT)
-    if issubclass(hint, Enum) and isinstance(value, str):
-        return next((m for m in hint if value in (m.value, m.name)), MISFIT)
+    if issubclass(hint, Enum) and isinstance(value, str | bool):
+        # a number is no bool
+        typed = ((m, (m.value, type(m.value))) for m in hint)
+        named = (m for m, one in typed if one == (value, type(value)) or m.name == value)
+        return next(named, MISFIT)
     if hint is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     if hint is int and isinstance(value, bool | Poly):

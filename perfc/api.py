@@ -162,9 +162,8 @@ class Report(Presentation):
         from perfc.analyzers.estimators import Execution
         from perfc.analyzers.steps.kernels import Autocasting
 
-        autocast = Autocasting.of(self.source, self.dtype)
         return Execution(
-            self.roofline, self.kernels, self.module, autocast,
+            self.roofline, self.kernels, self.module, Autocasting.of(self.source, self.dtype),
             host_launch_s=self.deployment.host_launch, framework=self.deployment.serving.value,
             analyses=replace(self.analyses, instruments=()),
         )  # fmt: skip

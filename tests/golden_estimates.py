@@ -56,6 +56,7 @@ from perfc.frontend import load
 from perfc.machine import load_machine
 from perfc.passes.canonicalize import Canonicalize
 from perfc.passes.manager import Analyses
+from perfc.passes.runtimes import Tf32
 
 RELATIVE = 1e-6
 """What processors and versions of NumPy may differ by."""
@@ -246,7 +247,7 @@ def run(
 
 def passes(path: Path, target: str, runtime: str, dims: Mapping[str, int]) -> Iterator[str]:
     """A forward pass, and the same with a backward one."""
-    plans = [Plan.of(path, target, dims, runtime, tf32=False, trains=t) for t in (False, True)]
+    plans = [Plan.of(path, target, dims, runtime, tf32=Tf32.NONE, trains=t) for t in (False, True)]
     for plan in plans:
         copied = [*plan.copies(), *plan.copies(backward=True)]
         moved = sum(row.parameters["read_bytes"] for row in copied)

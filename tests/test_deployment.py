@@ -10,20 +10,25 @@ from perfc import step_fields
 from perfc.deployment import KEYS, Deployment, of_whole_runs, with_axes
 from perfc.deployment_fields import VERSION, Mode
 from perfc.errors import ParseError
+from perfc.ir.op import Kind
 from perfc.passes.runtimes import (
     DEFAULT,
     MAX_STREAMS,
     SERVING_DEFAULT,
     TRAINING_DEFAULT,
+    Framework,
     Layout,
     Serving,
+    Tf32,
+    runtime,
+    runtimes,
     tables,
 )
 
 
 def test_nothing_said_is_what_is_documented() -> None:
     usual = Deployment()
-    assert (usual.target, usual.dtype, usual.tf32, usual.streams) == ("a100", "", True, 1)
+    assert (usual.target, usual.dtype, usual.tf32, usual.streams) == ("a100", "", None, 1)
     assert (usual.framework, usual.layout, usual.mode) == (
         Serving.ANY, Layout.CHANNELS_FIRST, Mode.INFERENCE,
     )  # fmt: skip
@@ -41,7 +46,9 @@ def test_nothing_said_is_what_is_documented() -> None:
         ("runtime", "ort", "runtime", "ort"),
         ("streams", "3", "streams", 3),
         ("streams", MAX_STREAMS, "streams", MAX_STREAMS),
-        ("tf32", False, "tf32", False),
+        ("tf32", False, "tf32", Tf32.NONE),
+        ("tf32", "convolutions", "tf32", Tf32.CONVOLUTIONS),
+        ("tf32", None, "tf32", None),
         ("mode", "training", "mode", Mode.TRAINING),
         ("mode", Mode.TRAINING, "mode", Mode.TRAINING),
         ("dtype", "f16", "dtype", "f16"),
@@ -242,3 +249,14 @@ def test_engines_that_only_serve_run_no_training_step() -> None:
             Deployment().stated({"runtime": name, "train": "adamw"}, lambda field: f"--{field}")
         assert str(caught.value).startswith(f"--runtime: {name} runs no training step (cudagraph, ")
     assert Deployment().stated({"runtime": "ort", "train": "adamw"}).is_step
+
+
+@pytest.mark.parametrize("name", runtimes())
+def test_pytorch_rounds_convolutions_alone_unless_told(name: str) -> None:
+    is_pytorch = runtime(name).framework is Framework.TORCH
+    usual = Tf32.CONVOLUTIONS if is_pytorch else Tf32.ALL
+    assert Deployment(runtime=name).rounded is usual
+    for said in Tf32:
+        assert Deployment(runtime=name, tf32=said).rounded is said
+        assert Deployment(runtime=name, tf32=said).as_json()["tf32"] == said.value
+    assert [usual.of(kind) for kind in (Kind.CONV, Kind.MATMUL)] == [True, not is_pytorch]

@@ -82,7 +82,8 @@ class Case:
     @property
     def more(self) -> Iterator[str]:
         """``others``, as people read them."""
-        return (f"{k} {v}" if v is not False else f"no {k}" for k, v in self.others)
+        words: dict[str | bool, str] = {False: "no {}", True: "{}"}
+        return (words.get(v, f"{{}} {v}").format(k) for k, v in self.others)
 
     def at(self, sizes: Iterable[str]) -> str:
         """The setting with ``sizes`` in words."""

@@ -9,6 +9,7 @@ from perfc.lint.rule import Rule
 from perfc.lint.subject import Subject
 from perfc.machine import Unit
 from perfc.passes.ceilings import KernelBound
+from perfc.passes.runtimes import Tf32
 
 from .wide_type import share_in
 
@@ -25,7 +26,7 @@ class Tf32Off(Rule):
         same range and sums in f32. PyTorch's default is off for products and on for convolutions.
 
     Example:
-        torch.backends.cuda.matmul.allow_tf32 = False          # perfc: --no-tf32
+        torch.backends.cuda.matmul.allow_tf32 = False    # as it comes; perfc: --no-tf32
 
     Use instead:
         torch.set_float32_matmul_precision("high")
@@ -43,7 +44,7 @@ class Tf32Off(Rule):
             return
         if not share_in(subject, is_product):
             return
-        gain = subject.deployed(tf32=True)
+        gain = subject.deployed(tf32=Tf32.ALL)
         if gain is None or gain.time_s <= 0:
             return
         yield self.finding(

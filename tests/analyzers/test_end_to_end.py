@@ -12,6 +12,7 @@ from perfc.analyzers.intervals.summing import Side
 from perfc.analyzers.runs.end_to_end import Plan, Run, Spent, inference, training
 from perfc.analyzers.runs.second_kernels import accumulated, second
 from perfc.ir.parse import parse_module
+from perfc.passes.runtimes import Tf32
 
 ROOT = Path(__file__).resolve().parents[2]
 GPT2 = ROOT / "examples" / "models" / "gpt2.onnx.gz"
@@ -19,12 +20,12 @@ GPT2 = ROOT / "examples" / "models" / "gpt2.onnx.gz"
 
 @pytest.fixture(scope="module")
 def plan() -> Plan:
-    return Plan.of(GPT2, "v100-pcie-32gb", {}, "eager-literal", tf32=False)
+    return Plan.of(GPT2, "v100-pcie-32gb", {}, "eager-literal", tf32=Tf32.NONE)
 
 
 @pytest.fixture(scope="module")
 def step() -> Plan:
-    return Plan.of(GPT2, "v100-pcie-32gb", {}, "eager-literal", tf32=False, trains=True)
+    return Plan.of(GPT2, "v100-pcie-32gb", {}, "eager-literal", tf32=Tf32.NONE, trains=True)
 
 
 def test_a_step_multiplies_twice_as_much_behind_as_before(plan: Plan, step: Plan) -> None:
@@ -78,7 +79,7 @@ graph @main(%x: f32[100, 8], %z: f32[100, 8], %s: f32[8], %m: f32[100, 1]) {{
 
 
 def test_a_faster_machine_takes_less(plan: Plan) -> None:
-    slow = Plan.of(GPT2, "p4", {}, "eager-literal", tf32=False)
+    slow = Plan.of(GPT2, "p4", {}, "eager-literal", tf32=Tf32.NONE)
     assert inference(slow).whole.time_s > 1.5 * inference(plan).whole.time_s
 
 

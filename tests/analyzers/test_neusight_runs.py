@@ -16,6 +16,7 @@ from perfc.analyzers.runs.end_to_end import Run, Spent
 from perfc.analyzers.training.experiments import neusight_runs
 from perfc.analyzers.training.experiments.neusight_runs import EXPERIMENT, Timed, correlation
 from perfc.errors import MissingExtraError
+from perfc.passes.runtimes import Tf32
 
 KERNELS = 4
 
@@ -69,7 +70,7 @@ def test_runs_are_two_cuts_and_as_many_layers_more(
         asked.append((*given, architecture, more["training"]))
         return Path(f"{given[3]}.onnx")
 
-    def plan_of(path: Path, *given: object, tf32: bool, trains: bool) -> tuple[str, int]:
+    def plan_of(path: Path, *given: object, tf32: Tf32, trains: bool) -> tuple[str, int]:
         asked.append((*given, tf32, trains))
         return "plan", int(path.stem)
 
@@ -100,7 +101,7 @@ def test_runs_are_two_cuts_and_as_many_layers_more(
         )
         for units in (1, 2)
     ]
-    assert asked[1] == ("v100", {"batch": 4}, "eager-literal", False, False)
+    assert asked[1] == ("v100", {"batch": 4}, "eager-literal", Tf32.NONE, False)
 
 
 def test_figures_are_of_both_modes_of_each_and_of_each_machine(

@@ -31,7 +31,7 @@ from perfc.analyzers.training.published_steps import (
 )
 from perfc.deployment import Deployment
 from perfc.errors import ModelError
-from perfc.passes.runtimes import Layout
+from perfc.passes.runtimes import Layout, Tf32
 
 RESNET = Path(__file__).parents[2] / "examples/models/resnet50.onnx.gz"
 ROW = {
@@ -62,7 +62,7 @@ def test_a_row_runs_as_its_script_ran_it(tmp_path: Path) -> None:
     assert plain.time_s == 112 / 224.0
     assert plain.deployment.dims == {"batch": 112}
     assert (plain.deployment.target, plain.deployment.dtype) == ("v100-sxm2-16gb", "")
-    assert (plain.deployment.tf32, plain.deployment.train) == (False, "momentum")
+    assert (plain.deployment.tf32, plain.deployment.train) == (Tf32.NONE, "momentum")
     assert plain.deployment.layout is Layout.CHANNELS_FIRST
     assert amp.deployment.dims == {"batch": 256}
     assert (amp.deployment.target, amp.deployment.dtype) == ("a100-sxm4-80gb", "amp-f16")

@@ -55,7 +55,8 @@ from perfc.analyzers.whole_runs.whole_run import launched_apart, no_slower, with
 from perfc.deployment import Deployment
 from perfc.errors import ModelError, ParseError
 from perfc.machine import load_machine
-from perfc.passes.runtimes import runtime
+from perfc.passes.roofline import RooflineTable
+from perfc.passes.runtimes import Tf32, runtime
 
 pd = pytest.importorskip("pandas")
 pytest.importorskip("pyarrow")
@@ -252,7 +253,7 @@ def test_a_host_that_nobody_timed_counts_less_for_long_kernels(runs: list[Measur
 
 def test_products_that_nobody_timed_are_told_by_runs_under_other_runtimes() -> None:
     path = Path("examples/models/bert-base.onnx.gz")
-    base = perfc.analyze(path, "a100", dtype="f32", batch=64, runtime="inductor")
+    base = perfc.analyze(path, "a100", dtype="f32", tf32=True, batch=64, runtime="inductor")
     near, far = (base.under(target).prediction for target in ("a100", "l4"))
     for made in (near, far):
         assert made.total.predictor == "runs"
@@ -464,8 +465,8 @@ def test_runtime_that_nobody_measured_is_left_to_its_kernels(folder: Path, weigh
     ],
 )  # fmt: skip
 def test_precisions_are_told_by_width(target: str, dtype: str, tf32: bool, expected: str) -> None:
-    how = Deployment(target, dtype=dtype, tf32=tf32)
-    found = precision(how, "f32", load_machine(target))
+    how = Deployment(target, dtype=dtype, tf32=Tf32(tf32))
+    found = precision(how, "f32", RooflineTable(load_machine(target), (), 0.0))
     assert found == expected
     assert found in (*ORDER, "")
 

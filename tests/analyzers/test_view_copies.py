@@ -11,13 +11,14 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from perfc.analyzers.runs.end_to_end import Plan
+from perfc.passes.runtimes import Tf32
 
 GPT2 = Path(__file__).resolve().parents[2] / "examples" / "models" / "gpt2.onnx.gz"
 TOKENS, HEADS, WIDTH = 8, 4, 16
 
 
 def copies(path: Path, runtime: str) -> list[float]:
-    plan = Plan.of(path, "v100-pcie-32gb", {}, runtime, tf32=False)
+    plan = Plan.of(path, "v100-pcie-32gb", {}, runtime, tf32=Tf32.NONE)
     return [row.parameters["read_bytes"] for row in plan.copies()]
 
 

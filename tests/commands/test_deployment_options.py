@@ -337,7 +337,7 @@ def test_budgets_are_deployments_and_the_command_line_wins(
     assert 'runtime = "eager"\nlayout = "channels-last"\ntf32 = false\n' in lock
     assert "1 same" in said(capsys, "check")
     other = said(capsys, "check", "--runtime", "inductor", "--tf32")
-    assert "on h100-sxm5-80gb, inductor, layout channels-last, batch=1" in other
+    assert "on h100-sxm5-80gb, inductor, layout channels-last, tf32, batch=1" in other
 
 
 def test_the_page_has_every_field() -> None:

@@ -24,6 +24,7 @@ from perfc.errors import ModelError, ParseError
 from perfc.ir.problem import Exchange
 from perfc.machine import Cluster, load_machine
 from perfc.parallel import Parallel
+from perfc.passes.runtimes import Tf32
 from perfc.passes.training.implementation import Policy
 from perfc.report import text
 
@@ -234,10 +235,10 @@ def test_a_row_is_predicted_in_its_own_precision_and_by_its_law() -> None:
         "n_positions": 512,
     })  # fmt: skip
     exact = work_of("tiny", 512, "f32", "dgx-h100", "eager", stated)
-    assert (exact.tf32, exact.model.stacks[0].hidden) == (False, 64)
+    assert (exact.tf32, exact.model.stacks[0].hidden) == (Tf32.NONE, 64)
     assert exact.precision.half.code == "f32"
     half = work_of("125m", 512, "f16", "dgx-h100", "eager")
-    assert (half.tf32, half.precision.half.code) == (True, "f16")
+    assert (half.tf32, half.precision.half.code) == (Tf32.ALL, "f16")
     assert work_of("125m", 512, "bf16", "dgx-h100", "eager").precision.half.code == "bf16"
 
 

@@ -79,8 +79,8 @@ def test_what_is_left_without_padding() -> None:
 def test_sixteen_bytes_of_what_is_summed_are_a_granule(
     dtype: DType, target: str, tf32: bool, granule: int | None
 ) -> None:
-    kernel: Any = SimpleNamespace(dtype=dtype)
-    assert summed_granule(kernel, load_machine(target), tf32) == granule
+    kernel: Any = SimpleNamespace(dtype=dtype, tf32=tf32)
+    assert summed_granule(kernel, load_machine(target)) == granule
 
 
 def test_few_channels_are_padded_to_four_and_patches_not_at_all() -> None:

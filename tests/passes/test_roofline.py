@@ -24,7 +24,7 @@ from perfc.passes.fuse import Fuse
 from perfc.passes.manager import Analyses
 from perfc.passes.residency import missed
 from perfc.passes.roofline import GRAPH_GAP, Ceiling, RooflineTable, bounds
-from perfc.passes.runtimes import runtimes
+from perfc.passes.runtimes import Tf32, runtimes
 from perfc.passes.shapes import Shapes
 from tests.passes.random_graphs import Builder, modules, op
 
@@ -327,3 +327,27 @@ def test_weights_that_are_read_in_part_are_streamed_in_part(
     parts = zip(table.kernels[0].reads, table.kernels[0].read_parts, strict=True)
     assert sum(n for v, n in parts if v.weight is not None) == read_bytes
     assert bound(module, runtime="ort").weight_floor_s == 0
+
+
+def test_what_may_use_tf32_is_decided_kernel_by_kernel() -> None:
+    image = Value("x", TensorType(DType.F32, (32, 64, 56, 56)))
+    filters = Value("w", TensorType(DType.F32, (64, 64, 3, 3)))
+    rows = Value("a", TensorType(DType.F32, (4096, 4096)))
+    columns = Value("b", TensorType(DType.F32, (4096, 4096)))
+    results = (Value("y", UNKNOWN), Value("c", UNKNOWN))
+    conv = Conv(kernel_shape=(3, 3), pads=(1, 1, 1, 1))
+    nodes = (
+        Node(conv, (image, filters), (results[0],), (), Loc("conv", "Conv")),
+        Node(MatMul(), (rows, columns), (results[1],), (), Loc("product", "MatMul")),
+    )
+    module = Module(Graph("g", (image, filters, rows, columns), results, nodes))
+    am = Analyses()
+    table = am.get(Fuse("eager"), am.apply(Shapes(), module))
+    found = {tf32: bounds(table, A100, {}, tf32=tf32).kernels for tf32 in Tf32}
+    none, some, all_ = (
+        [k.floor_s for k in found[tf32]] for tf32 in (Tf32.NONE, Tf32.CONVOLUTIONS, Tf32.ALL)
+    )
+    assert none[0] > 2 * some[0]
+    assert some[0] == all_[0]
+    assert none[1] == some[1] > 6 * all_[1]
+    assert [k.is_wide for k in found[Tf32.CONVOLUTIONS]] == [False, True]

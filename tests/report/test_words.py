@@ -206,10 +206,10 @@ def test_the_entry_that_binds_is_that_of_the_unit_and_its_type() -> None:
 
     machine: Any = SimpleNamespace(entry=entry, level=lambda name: name)
     kernel: Any = SimpleNamespace(
-        dtype=SimpleNamespace(code="f16"), vector_dtype=SimpleNamespace(code="f32")
+        dtype=SimpleNamespace(code="f16"), vector_dtype=SimpleNamespace(code="f32"), tf32=True
     )
     for kernel.binding in Ceiling:
-        level = binding_entry(kernel, machine, tf32=True)
+        level = binding_entry(kernel, machine)
         names = {Ceiling.L1: "l1", Ceiling.L2: "l2", Ceiling.DEVICE: "device"}
         assert level == names.get(kernel.binding)
     assert sorted(asked) == [
@@ -233,9 +233,7 @@ def test_an_answer_is_in_doubt_where_half_of_it_rests_on_doubtful_rates(
     levels = {"device": rate(Origin.ASSUMED), "l2": rate(Origin.MEASURED)}
     machine: Any = SimpleNamespace(level=levels.get, description="M", name="m")
     bounds = [SimpleNamespace(binding=c) for c in (Ceiling.DEVICE, Ceiling.L2, Ceiling.LAUNCH)]
-    report: Any = SimpleNamespace(
-        machine=machine, roofline=SimpleNamespace(kernels=bounds), tf32=True
-    )
+    report: Any = SimpleNamespace(machine=machine, roofline=SimpleNamespace(kernels=bounds))
     kernels = [
         SimpleNamespace(time_s=assumed_s, is_own=is_own, predictor=None),
         SimpleNamespace(time_s=9.0 - assumed_s, is_own=False, predictor=None),
