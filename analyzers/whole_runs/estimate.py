@@ -121,7 +121,7 @@ def estimate(
     inner = tuple(reasons(found, row, Extent.of(graph, size), by_launch=made.reads_launches))
     if not inner and bool(numbers.far[0]):
         inner = ("features lie outside of those trained on",)
-    outside = (f"nothing was measured on {row.target}", *inner) if is_strange else inner
+    outside = (f"no whole run was measured on {row.target}", *inner) if is_strange else inner
     run = Interval(*(float(x[0]) for x in (numbers.low, numbers.value, numbers.high)))
     if not math.isfinite(run.mid) or run.mid <= 0:
         raise WeightsError(f"weights of {found.predictor} give {run.mid}", where=str(card))

@@ -126,7 +126,8 @@ def running(views: Views) -> list[str]:
     shown = [*sizes[:3], f"{len(sizes) - 3} more sizes"] if len(sizes) > 4 else sizes
     types = {k.dtype for k in views.kernels if (k.mac.value or 0) > 0}
     own = ", ".join(sorted(types)) or "its own types"
-    precision = a.dtype or (f"{own} (TF32)" if a.tf32 and uses_tf32(views) else own)
+    narrow = "TF32" if a.tf32 is True else f"TF32 {a.tf32}"
+    precision = a.dtype or (f"{own} ({narrow})" if a.tf32 and uses_tf32(views) else own)
     return [v.model, v.machine, *shown, v.runtime, precision]
 
 
