@@ -130,12 +130,25 @@ class KernelBound:
 
     @property
     def binding(self) -> Ceiling:
-        """The ceiling that binds at measured rates; launching where it takes longer."""
-        if self.launch_gap_s > self.sustained_s:
-            return Ceiling.LAUNCH
-        if not self.sustained:
-            return Ceiling.LAUNCH
-        return max(self.sustained, key=self.sustained.__getitem__)
+        """What most of the time at measured rates goes to; launching where it takes longer."""
+        return Ceiling.LAUNCH if self.launch_gap_s > self.sustained_s else self.busiest
+
+    @property
+    def idle_share(self) -> float:
+        """Part of the sustained time that whole waves would spare."""
+        waves_s = self.sustained.get(Ceiling.WAVES, 0.0)
+        return max(1 - self.sustained.get(self.unit, 0.0) / waves_s, 0.0) if waves_s else 0.0
+
+    @property
+    def unit(self) -> Ceiling:
+        """The ceiling that would bind with whole waves; launches where nothing keeps it busy."""
+        others = {c: t for c, t in self.sustained.items() if c is not Ceiling.WAVES}
+        return max(others, key=others.__getitem__, default=Ceiling.LAUNCH)
+
+    @property
+    def busiest(self) -> Ceiling:
+        """What most of the kernel's time goes to while it runs: waves where most of it is idle."""
+        return Ceiling.WAVES if self.idle_share > 0.5 else self.unit
 
     @property
     def margin(self) -> float:

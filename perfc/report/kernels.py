@@ -210,7 +210,7 @@ def runner_up(bound: KernelBound) -> tuple[str, float | None]:
     if not others:
         return "", None
     second = max(others, key=others.__getitem__)
-    longest = bound.launch_gap_s if top is Ceiling.LAUNCH else bound.sustained.get(top, 0.0)
+    longest = bound.launch_gap_s if top is Ceiling.LAUNCH else bound.sustained_s
     return key(second), longest / others[second]
 
 

@@ -34,22 +34,17 @@ class LimitShare:
     share: float
 
 
-def busiest(kernel: KernelBound) -> Ceiling:
-    """What binds a kernel while it runs; launches where nothing is known to keep it busy."""
-    times_s = kernel.sustained
-    return max(times_s, key=times_s.__getitem__) if times_s else Ceiling.LAUNCH
-
-
 def held_by(kernel: KernelBound, time_s: float, wait_s: float) -> Ceiling:
     """What most of a kernel's time goes to: launches where it waits for longer than it runs."""
-    return Ceiling.LAUNCH if wait_s > time_s / 2 else busiest(kernel)
+    return Ceiling.LAUNCH if wait_s > time_s / 2 else kernel.busiest
 
 
 def limits(roof: RooflineTable, table: PredictionTable | None) -> tuple[LimitShare, ...]:
     """Shares of the time of a run, the largest first; they add up to 1.
 
-    What a kernel waits for its launch counts to launches, the rest of its time to the ceiling that
-    binds it while it runs. What the run takes beside its kernels is the host's.
+    What a kernel waits for its launch counts to launches. Of the rest, what whole waves would
+    spare counts to them, and what is left to the ceiling that then binds. What the run takes
+    beside its kernels is the host's.
 
     Args:
         roof: bounds of the kernels.
@@ -62,7 +57,9 @@ def limits(roof: RooflineTable, table: PredictionTable | None) -> tuple[LimitSha
     )
     spent: dict[Ceiling, list[float]] = {}
     for k, (time_s, wait_s) in zip(roof.kernels, waits_s, strict=True):
-        spent.setdefault(busiest(k), []).append(time_s - wait_s)
+        idle_s = k.idle_share * (time_s - wait_s)
+        spent.setdefault(Ceiling.WAVES, []).append(idle_s)
+        spent.setdefault(k.unit, []).append(time_s - wait_s - idle_s)
         spent.setdefault(Ceiling.LAUNCH, []).append(wait_s)
     times_s = {(key(c), c.value): math.fsum(s) for c, s in spent.items()}
     times_s[HOST, HOST] = 0.0 if table is None else table.host_s

@@ -10,7 +10,7 @@ from perfc.ir.graph import Phase
 from perfc.ir.record import record
 
 from .amounts import ratio
-from .limits import HOST, busiest
+from .limits import HOST
 
 if TYPE_CHECKING:
     from perfc.analyzers.runs.prediction import PredictionTable
@@ -76,7 +76,7 @@ def step_of(report: Report, table: PredictionTable | None) -> Step | None:
         else [(k.time_s, k.wait_s) for k in table.kernels]
     )
     for bound, (time_s, wait_s) in zip(roof.kernels, pairs, strict=True):
-        row = (time_s, bound.floor_s, busiest(bound).value, wait_s)
+        row = (time_s, bound.floor_s, bound.busiest.value, wait_s)
         times.setdefault(phase_of(bound.kernel), []).append(row)
     whole_s = math.fsum(t for rows in times.values() for t, *_ in rows)
     saved = report.analyses.get(Saved(report.deployment.table_name), report.module)

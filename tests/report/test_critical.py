@@ -12,7 +12,8 @@ import pytest
 
 import perfc
 from perfc.ir.dim import Dim
-from perfc.passes.ceilings import Ceiling
+from perfc.ir.types import DType
+from perfc.passes.ceilings import Ceiling, KernelBound
 from perfc.report import kernels
 from perfc.report.amounts import ratio, title
 from perfc.report.bottlenecks import Run, scaled, words
@@ -20,7 +21,7 @@ from perfc.report.confidence import NOUNS, of_kernel
 from perfc.report.critical import CARRIED, MOST, Critical, collect, reason, section
 from perfc.report.document import Amount, Note
 from perfc.report.kernels import CeilingTime, KernelRow, groups, runner_up, title_of
-from perfc.report.limits import HOST, busiest, held_by, limits
+from perfc.report.limits import HOST, held_by, limits
 from perfc.report.remedies import Remedy
 from perfc.report.units import Unit
 
@@ -168,12 +169,10 @@ def test_rows_of_all_kernels_and_of_the_longest_say_how_much_they_carry(plain: K
     assert note.is_warning
 
 
-def bound(gap_s: float = 0.0, **sustained_s: float) -> Any:
+def bound(gap_s: float = 0.0, launches: float = 1.0, **sustained_s: float) -> KernelBound:
     found = {Ceiling[name.upper()]: time_s for name, time_s in sustained_s.items()}
-    binding = max(found, key=found.__getitem__, default=Ceiling.LAUNCH)
-    return SimpleNamespace(
-        sustained=found, binding=binding, launch_gap_s=gap_s, time_s=sum(sustained_s.values())
-    )
+    nothing = cast(Any, None)
+    return KernelBound(nothing, nothing, launches, {}, found, gap_s, 0.0, DType.F16)
 
 
 def test_the_next_ceiling_is_another_unit() -> None:
@@ -182,15 +181,28 @@ def test_the_next_ceiling_is_another_unit() -> None:
     assert runner_up(bound(matrix=4.0, waves=3.0, l2=1.0)) == ("l2", 4.0)
     assert runner_up(bound(device=4.0, waves=3.0, matrix=1.0)) == ("waves", pytest.approx(4 / 3))
     assert runner_up(bound(device=4.0, l2=0.0)) == ("", None)
-    launched = bound(6.0, device=2.0)
-    launched.binding = Ceiling.LAUNCH
-    assert runner_up(launched) == ("device", 3.0)
+    assert runner_up(bound(6.0, device=2.0)) == ("device", 3.0)
+
+
+def test_waves_hold_a_kernel_up_where_most_of_its_time_is_idle() -> None:
+    full, half, empty = (
+        bound(waves=waves_s, matrix=4.0, device=3.0) for waves_s in (4.4, 8.0, 10.0)
+    )
+    assert [k.binding for k in (full, half, empty)] == [Ceiling.MATRIX] * 2 + [Ceiling.WAVES]
+    assert [k.idle_share for k in (half, empty)] == [0.5, 0.6]
+    assert bound(waves=3.0, matrix=2.0, device=4.0).idle_share == 0.0
+    assert {k.unit for k in (full, half, empty)} == {Ceiling.MATRIX}
+    shares = limits(cast(Any, SimpleNamespace(kernels=[half, empty])), None)
+    # 4 s of 8 s and of 10 s are spent on products
+    assert [(x.key, x.share) for x in shares] == [
+        ("waves", pytest.approx(10 / 18)), ("matrix", pytest.approx(8 / 18)),
+    ]  # fmt: skip
 
 
 def test_a_kernel_is_held_by_its_launch_where_that_is_more_than_half() -> None:
     kernel = bound(device=1.0, l2=3.0)
-    assert busiest(kernel) is Ceiling.L2
-    assert busiest(bound()) is Ceiling.LAUNCH
+    assert kernel.busiest is Ceiling.L2
+    assert bound().busiest is Ceiling.LAUNCH
     assert held_by(kernel, 10.0, 5.0) is Ceiling.L2
     assert held_by(kernel, 10.0, 5.1) is Ceiling.LAUNCH
 
@@ -217,8 +229,7 @@ def test_nothing_of_nothing_is_nothing() -> None:
 
 
 def repeated(count: int, launches: float = 1.0, **sustained_s: float) -> Any:
-    kernel = bound(**sustained_s)
-    kernel.launches = launches
+    kernel = bound(launches=launches, **sustained_s)
     return SimpleNamespace(count=count, kernel=kernel, predicted=None, time_s=7.0)
 
 
