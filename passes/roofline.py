@@ -114,7 +114,7 @@ class Roofline(Analysis[RooflineTable]):
     requires: ClassVar = (Fuse,)
     target: str = "a100"
     runtime: str = DEFAULT
-    tf32: Tf32 = Tf32.ALL
+    tf32: Tf32 | None = None
     dims: tuple[tuple[str, int], ...] = ()
 
     def run(self, module: Module, am: Analyses) -> RooflineTable:
@@ -125,9 +125,10 @@ class Roofline(Analysis[RooflineTable]):
 
 
 def bounds(
-    table: KernelTable, machine: Machine, env: Mapping[str, int], *, tf32: Tf32 = Tf32.ALL
+    table: KernelTable, machine: Machine, env: Mapping[str, int], *, tf32: Tf32 | None = None
 ) -> RooflineTable:
-    """Bounds of every kernel with symbols at ``env``."""
+    """Bounds of every kernel with symbols at ``env``; TF32 where the runtime uses it by default."""
+    tf32 = table.runtime.tf32 if tf32 is None else tf32
     at = Numbers(env)
     nbytes = Sizes()
     sizes: dict[Value, float] = {}

@@ -71,7 +71,7 @@ class Streams(Analysis[Timeline]):
     requires: ClassVar = (Fuse, Roofline)
     target: str = "a100"
     runtime: str = DEFAULT
-    tf32: Tf32 = Tf32.ALL
+    tf32: Tf32 | None = None
 
     def run(self, module: Module, am: Analyses) -> Timeline:
         """The run at the default values of the symbols."""

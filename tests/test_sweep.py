@@ -78,7 +78,8 @@ def test_every_point_is_what_the_pass_says(runtime: str, target: str) -> None:
     report = analyze(MODELS / "swin-t.onnx.gz", target, runtime=runtime)
     found = sweep(report, (Axis("batch", (1, 7, 64)),), [report.machine])
     for p in found.points:
-        table = bounds(report.kernels, report.machine, {**report.env, **p.dims})
+        env = {**report.env, **p.dims}
+        table = bounds(report.kernels, report.machine, env, tf32=report.tf32)
         assert p.sustained_s == pytest.approx(table.time_s, rel=1e-12)
         assert p.floor_s == pytest.approx(table.floor_s, rel=1e-12)
         assert p.launch_s == pytest.approx(table.launch_gap_s, rel=1e-12)

@@ -157,7 +157,7 @@ class PartCost:
 
 def costs(
     module: Module, runtime: str, target: str, envs: Sequence[Env], framework: str = "", *,
-    tf32: Tf32 = Tf32.ALL,
+    tf32: Tf32 | None = None,
 ) -> list[PartCost]:  # fmt: skip
     """A part at several sizes.
 
@@ -167,7 +167,7 @@ def costs(
         target: path of the file of the machine.
         envs: values of its symbols.
         framework: whose kernels.
-        tf32: which f32 products may use TF32.
+        tf32: which f32 products may use TF32; None for those that the runtime lets.
     """
     program, machine = both_passes(module, runtime), load_machine(target)
     table, width = program.table, len(program.counts)

@@ -91,12 +91,12 @@ class LanguageWork(Work):
         runtime: fusion table.
         target: path of the file of the machine.
         framework: whose kernels; "" where any may be meant.
-        tf32: which f32 products may use TF32.
+        tf32: which f32 products may use TF32; None for those that the runtime lets.
     """
 
     def __init__(
         self, model: LanguageModel, precision: Precision, runtime: str, target: str,
-        framework: str = "", *, tf32: Tf32 = Tf32.ALL,
+        framework: str = "", *, tf32: Tf32 | None = None,
     ) -> None:  # fmt: skip
         self.model, self.precision, self.runtime = model, precision, runtime
         self.tf32 = tf32
