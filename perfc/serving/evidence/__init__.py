@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from enum import Enum
 
 from perfc.ir.record import record
+from perfc.passes.runtimes import Batching
 
 __all__ = ["Quantity", "ServedRow", "Stated"]
 
@@ -30,11 +31,13 @@ class Stated:
         token_budget: tokens of a step.
         max_num_seqs: sequences under way.
         looks_every: steps of decoding after which it looks for requests again.
+        batching: whose tokens a step may have.
     """
 
     token_budget: int = 0
     max_num_seqs: int = 0
     looks_every: int = 0
+    batching: Batching | None = None
 
 
 @record

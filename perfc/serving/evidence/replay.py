@@ -22,7 +22,7 @@ from perfc.passes.runtimes import Batching
 
 from ..arrivals import Workload, closed_loop
 from ..drafts import Speculation
-from ..engine import Engine
+from ..engine import Engine, kind_of
 from ..host import FACTORS, LEARNED, HostLaw, amounts
 from ..metrics import middle, written
 from ..scheduler import Chunk, Limits
@@ -249,7 +249,8 @@ def _served(row: ServedRow, engine: Engine) -> list[Sample]:
     is_steady = Quantity.TOKENS_PER_S in row.measured
     # an engine that computes prompts first would keep users in step for ever whose answers are
     # alike, which those of benchmarks are not; who waits for a seat begins alone
-    is_first = engine.kind.batching is Batching.PROMPTS_FIRST or 0 < row.stated.max_num_seqs < users
+    is_first = kind_of(row.runtime).batching is Batching.PROMPTS_FIRST
+    is_first = is_first or 0 < row.stated.max_num_seqs < users
     counted = _loop(engine, row.isl, row.osl, users, spread_of(row), is_steady, is_first)
     share = row.engines * row.attention_data
     found: list[Sample] = []

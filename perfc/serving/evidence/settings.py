@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from perfc.ir.record import record
+from perfc.passes.runtimes import Batching
 
 from . import Stated
 
@@ -100,7 +101,34 @@ def together(
                 whole = -(-(isl + users + MARGIN) // MULTIPLE) * MULTIPLE
                 budget = max(budget, whole)
             few, many = told.get("looks_every", (0, 0))
-            looks = 0 if groups > 1 else few if users < FEW_USERS else many
+            looks = few if users < FEW_USERS else many
+            if groups > 1:
+                looks = told.get("balances_every", 0)
             seqs = users if told.get("seqs_of_users") else int(told.get("max_num_seqs", 0))
             return Stated(budget, seqs, looks), str(told.get("cache", ""))
     return Stated(), ""
+
+
+ROOM = 1500
+"""Tokens of a step beside a prompt, in the servers that aiconfigurator's generator sets up."""
+
+
+def generated(runtime: str, version: str, isl: int, users: int) -> Stated:
+    """What aiconfigurator's generator tells the servers of its own runs.
+
+    ``generator/rule_plugin/benchmark`` of ai-dynamo/aiconfigurator @043c66c5571c, Apache-2.0:
+    SGLang has mixed chunks and so many tokens of prompts, TensorRT-LLM a token of each user more.
+
+    Args:
+        runtime: that serves.
+        version: of it.
+        isl: tokens of a prompt.
+        users: of the run.
+    """
+    match runtime, version:
+        case "sglang", "0.5.6.post2":
+            return Stated(token_budget=isl + ROOM, batching=Batching.WHOLE_PROMPTS)
+        case "trtllm", "1.0.0rc3":
+            return Stated(token_budget=users + isl + ROOM)
+        case _:
+            return Stated()
