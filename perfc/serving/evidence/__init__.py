@@ -68,6 +68,7 @@ class ServedRow:
         dataset: what was asked, where it says how the run was made.
         drafted: tokens of a sequence that a step verifies beside the next one.
         stated: what the server was told.
+        requests: of a run from its first token to its last; 0 where its middle was measured.
     """
 
     source: str
@@ -92,6 +93,7 @@ class ServedRow:
     dataset: str = ""
     drafted: int = 0
     stated: Stated = Stated()
+    requests: int = 0
 
     @property
     def gpus(self) -> int:

@@ -241,6 +241,8 @@ EVEN = frozenset({1, 2, 4, 8, 16, 32, 64})
 
 def _served(row: ServedRow, engine: Engine) -> list[Sample]:
     """A closed loop, or as many requests as the memory holds."""
+    if row.requests:
+        return [_whole(row, engine)]
     users = max(1, round(row.concurrency / row.engines / row.attention_data))
     if not row.concurrency:
         limits = engine.limits(row.isl, row.osl)
@@ -260,6 +262,15 @@ def _served(row: ServedRow, engine: Engine) -> list[Sample]:
             amount, value = amount[1:], amount[0] * share / value
         found.append(Sample(row, quantity, amount, value))
     return found
+
+
+def _whole(row: ServedRow, engine: Engine) -> Sample:
+    """A run of requests that all come at once, from the first step to the last."""
+    count = row.requests
+    work = closed_loop(count, row.isl, row.osl, count=count)
+    _, history = recorded(work, engine.limits(row.isl, row.osl), engine)
+    value = count * row.osl / row.measured[Quantity.TOKENS_PER_S]
+    return Sample(row, Quantity.TOKENS_PER_S, history[-1], value)
 
 
 @lru_cache(maxsize=4096)

@@ -132,3 +132,19 @@ def generated(runtime: str, version: str, isl: int, users: int) -> Stated:
             return Stated(token_budget=users + isl + ROOM)
         case _:
             return Stated()
+
+
+REQUESTS = 2000
+"""Of TensorRT-LLM's own benchmark, which all come at once: ``prepare_dataset.py
+--num-requests=2000`` of the performance overviews of 0.10 and 0.11."""
+CHUNKED = Stated(token_budget=2048, max_num_seqs=2048, batching=Batching.MIXED)
+"""Its engines: ``trtllm-build --max_batch_size 2048 --max_num_tokens 2048`` of 0.11's overview, and
+``gptManagerBenchmark --enable_chunked_context``; 0.10's leaves both sizes open."""
+
+
+def offline(version: str) -> tuple[Stated, int]:
+    """What engines of TensorRT-LLM's benchmark are told, and its requests.
+
+    Nothing, and 0, where no page says how many.
+    """
+    return (CHUNKED, REQUESTS) if version.startswith(("0.10.", "0.11.")) else (Stated(), 0)

@@ -12,7 +12,7 @@ from perfc.frontend.config import WeightFormat
 from perfc.machine import load_machine
 
 from . import Quantity, ServedRow, Stated
-from .settings import DRAFTING, RANGE_RATIO, Apart, generated, together
+from .settings import DRAFTING, RANGE_RATIO, Apart, generated, offline, together
 from .settings import apart as apart_of
 
 AIC, TRTLLM, ML_ENERGY, LLAMA_CPP = "aic_serving", "trtllm_throughput", "mlenergy", "llamacpp_speed"
@@ -183,6 +183,7 @@ def trtllm_throughput(folder: Path) -> Iterator[ServedRow]:
             {Quantity.TTFT_S: r.value / 1e3} if is_first else {Quantity.TOKENS_PER_S: float(rate)}
         )
         batch = _number(r.batch)
+        stated, requests = offline(str(r.version))
         yield ServedRow(
             TRTLLM, f"{r.version} {r.model} {r.gpu} {r.precision} {r.isl}/{r.osl} {i}",
             OLD_MODELS.get(str(r.model), str(r.model)), load_machine(str(r.gpu).lower()).name,
@@ -192,6 +193,7 @@ def trtllm_throughput(folder: Path) -> Iterator[ServedRow]:
             "" if r.precision == "fp16" else "f8e4m3", ranks // max(1, int(r.dep)),
             ranks if int(r.dep) > 1 else 1, max(1, int(r.dep)), 1, int(r.isl), int(r.osl),
             batch, bool(batch), (), False, value,
+            stated=stated, requests=requests,
         )  # fmt: skip
 
 
