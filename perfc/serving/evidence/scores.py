@@ -167,12 +167,12 @@ def _bands(own: Sequence[Sample], among: Sequence[Sample] = ()) -> dict[str, Any
     found: dict[str, float] = {}
     for prefix, is_first in (("ttft", True), ("tpot", False)):
         values = [
-            r
+            (model_fold(s), r)
             for s, r in zip(own, ratios, strict=True)
             if (s.quantity is Quantity.TTFT_S) is is_first
         ]
         if values:
-            low, high = edges(values)
+            low, high = edges_of_unseen(values)
             found |= {f"{prefix}_low": min(low, 1.0), f"{prefix}_high": max(high, 1.0)}
     return found
 
@@ -188,6 +188,30 @@ def edges(ratios: Sequence[float]) -> tuple[float, float]:
     low = max(0, math.floor(EDGES[0] * (count + 1)) - 1)
     high = min(count - 1, math.ceil(EDGES[1] * (count + 1)) - 1)
     return ordered[low], ordered[high]
+
+
+def edges_of_unseen(ratios: Sequence[tuple[str, float]]) -> tuple[float, float]:
+    """The ends that hold nine in ten rows of a model of which none was seen.
+
+    Each model has the factor that holds nine in ten of its own rows, up or down; a further one has
+    that factor's conformal quantile over models, the largest where there are fewer than nine
+    (as Dunn, Wasserman and Ramdas, 2023, section 3, do with groups). Rows of one model say nothing
+    of others: then these are their `edges`.
+
+    Args:
+        ratios: model of each row, and what was measured over what was predicted without it.
+    """
+    groups: dict[str, list[float]] = {}
+    for model, ratio in ratios:
+        groups.setdefault(model, []).append(abs(math.log(ratio)))
+    if len(groups) < 2:
+        return edges([r for _, r in ratios])
+    share = EDGES[1] - EDGES[0]
+    widths = sorted(
+        [sorted(g)[min(len(g), math.ceil(share * (len(g) + 1))) - 1] for g in groups.values()]
+    )
+    width = widths[min(len(widths), math.ceil(share * (len(widths) + 1))) - 1]
+    return math.exp(-width), math.exp(width)
 
 
 def _times_of_tokens(law: HostLaw, own: Sequence[Sample]) -> dict[str, float]:
@@ -320,12 +344,15 @@ def _error(sample: Sample, expected: float) -> float:
 
 
 def _held(pairs: Sequence[tuple[Sample, float]], fold_of: Callable[[Sample], str]) -> float:
-    """Share inside the interval whose ends are quantiles of the other folds' ratios."""
+    """Share inside the interval whose ends the other folds' ratios give."""
     held = 0
     ratios = [(fold_of(s), s.value / max(p, 1e-12)) for s, p in pairs]
     for fold in dict.fromkeys(name for name, _ in ratios):
-        others = [r for name, r in ratios if name != fold] or [r for _, r in ratios]
-        low, high = edges(others)
+        others = [(name, r) for name, r in ratios if name != fold] or ratios
+        if fold_of is model_fold:
+            low, high = edges_of_unseen(others)
+        else:
+            low, high = edges([r for _, r in others])
         held += sum(low <= r <= high for name, r in ratios if name == fold)
     return held / len(pairs)
 
