@@ -75,13 +75,16 @@ def test_a_whole_benchmark_counts_the_last_answers(monkeypatch: pytest.MonkeyPat
 
 
 def test_a_model_unseen_is_as_far_off_as_the_farthest_one() -> None:
-    near = [("near", math.exp(0.1 * sign)) for sign in (-1, 1)]
-    far = [("far", math.exp(-0.5)), ("far", math.exp(0.2))]
+    near = [("near", math.exp(0.1 * sign)) for sign in (-1, 1) for _ in range(4)]
+    far = [("far", math.exp(v)) for v in (-0.3, 0.5) for _ in range(4)]
     low, high = scores.edges_of_unseen([*near, *far])
-    assert (low, high) == (pytest.approx(math.exp(-0.5)), pytest.approx(math.exp(0.5)))
+    # middles are 0 and 0.1: from 0.05 the far one reaches 0.45 up and 0.35 down
+    assert (low, high) == (pytest.approx(math.exp(-0.4)), pytest.approx(math.exp(0.5)))
+    few = [("few", 50.0)]
+    assert scores.edges_of_unseen([*near, *far, *few]) == (low, high), "a row is no model"
     assert scores.edges_of_unseen(far) == scores.edges([r for _, r in far]), "one model alone"
     # of twenty models the nineteenth is taken, as one in ten may be farther
-    many = [(str(i), math.exp(0.01 * (i + 1))) for i in range(20)]
+    many = [(str(i), math.exp(sign * 0.01 * (i + 1))) for i in range(20) for sign in (-1, 1) * 4]
     assert scores.edges_of_unseen(many)[1] == pytest.approx(math.exp(0.19))
 
 
