@@ -14,6 +14,7 @@ from perfc.passes.runtimes import Batching
 from . import Stated
 
 FILE = Path(__file__).with_name("inferencex.toml")
+GENERATED = Path(__file__).with_name("aiconfigurator.toml")
 RANGE_RATIO = frozenset({1024, 8192})
 """Lengths of InferenceMAX, whose requests are drawn from 0.8 to 1 times these."""
 ACCEPTANCE = 0.7
@@ -109,15 +110,13 @@ def together(
     return Stated(), ""
 
 
-ROOM = 1500
-"""Tokens of a step beside a prompt, in the servers that aiconfigurator's generator sets up."""
+@cache
+def _generated() -> dict[str, Any]:
+    return tomllib.loads(GENERATED.read_text(encoding="utf-8"))
 
 
 def generated(runtime: str, version: str, isl: int, users: int) -> Stated:
-    """What aiconfigurator's generator tells the servers of its own runs.
-
-    ``generator/rule_plugin/benchmark`` of ai-dynamo/aiconfigurator @043c66c5571c, Apache-2.0:
-    SGLang has mixed chunks and so many tokens of prompts, TensorRT-LLM a token of each user more.
+    """What aiconfigurator's generator tells the servers of its own runs; nothing of others.
 
     Args:
         runtime: that serves.
@@ -125,13 +124,13 @@ def generated(runtime: str, version: str, isl: int, users: int) -> Stated:
         isl: tokens of a prompt.
         users: of the run.
     """
-    match runtime, version:
-        case "sglang", "0.5.6.post2":
-            return Stated(token_budget=isl + ROOM, batching=Batching.WHOLE_PROMPTS)
-        case "trtllm", "1.0.0rc3":
-            return Stated(token_budget=users + isl + ROOM)
-        case _:
-            return Stated()
+    found = _generated()
+    for told in found["server"]:
+        if (told["runtime"], told["version"]) == (runtime, version):
+            budget = isl + int(found["room"]) + (users if told.get("counts_users") else 0)
+            batching = Batching(told["batching"]) if "batching" in told else None
+            return Stated(token_budget=budget, batching=batching)
+    return Stated()
 
 
 REQUESTS = 2000
