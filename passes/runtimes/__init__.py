@@ -89,6 +89,8 @@ class EngineKind:
             more than one at once.
         is_ahead: whether it schedules a step while the one before it runs.
         looks_every: steps of decoding after which it looks for requests again, while it is busy.
+        beside: kernels of each layer that move little and are told as part of others.
+        beside_quantized: further ones where weights are quantised.
     """
 
     batching: Batching
@@ -101,6 +103,8 @@ class EngineKind:
     adapters: str = ""
     is_ahead: bool = False
     looks_every: int = 1
+    beside: int = 0
+    beside_quantized: int = 0
 
 
 class Steps(Enum):

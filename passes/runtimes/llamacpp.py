@@ -15,7 +15,12 @@ TABLE = Runtime(
         1,
         1.0,
         True,
-        "llama.cpp, llama-bench: n_ubatch 512, one sequence",
+        "llama.cpp, llama-bench: n_ubatch 512, one sequence; build_attn and build_ffn: queries, "
+        "keys and values apart, gate and up apart (3), both rotations (1), both writes to the "
+        "cache (2), attention as two products, softmax and a copy (3); ggml-cuda/mmvq.cu: "
+        "quantize_q8_1 before each of 7 products; ggml-cuda.cu: no CUDA graphs over several GPUs",
+        beside=9,
+        beside_quantized=7,
     ),
     trains=False,
     source="llama.cpp, ggml/src/ggml-cuda: rms_norm with its scale, glu and rope are one kernel "

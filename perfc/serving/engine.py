@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cached_property
 
+from perfc.analyzers.runs.launch_gap import launch_gap
 from perfc.errors import ParseError
 from perfc.frontend.config import LanguageModel, Parallel, Precision, verifying
 from perfc.ir.record import frozen
 from perfc.machine import Machine
-from perfc.passes.runtimes import EngineKind, tables
+from perfc.passes.runtimes import EngineKind, Launch, tables
 from perfc.passes.runtimes import runtime as table_of
 
 from .drafts import DraftedCost, Speculation
@@ -122,10 +123,21 @@ class Engine:
 
     def _cost_of(self, model: LanguageModel, parallel: Parallel) -> StepCost:
         serving = table_of(self.runtime).serving.value
+        law = replace(self.law, step_s=self.law.step_s + self._beside_s(model))
         return StepCost(
-            model, self.machine, self.precision, parallel, self.runtime, serving, self.law,
-            self.version,
-        )  # fmt: skip
+            model, self.machine, self.precision, parallel, self.runtime, serving, law, self.version
+        )
+
+    def _beside_s(self, model: LanguageModel) -> float:
+        """Of the kernels that a step launches beside those that are told apart."""
+        count = self.kind.beside
+        if self.precision.weights.bits < self.precision.cached.bits:
+            count += self.kind.beside_quantized
+        if not count or model.decoder is None:
+            return 0.0
+        launch = table_of(self.runtime).launch if self.parallel.pipeline == 1 else Launch.EAGER
+        gap_s = launch_gap(self.machine, launch).mid
+        return count * len(model.decoder.layers) * gap_s
 
     @property
     def ranks(self) -> int:

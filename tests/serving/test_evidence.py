@@ -402,8 +402,10 @@ def test_one_user_waits_where_an_engine_has_a_seat_less(tmp_path: Path) -> None:
     few = {**AIC, "backend_version": "1.0.0rc3", "model_path": "meta-llama/Llama-3.1-8B"}
     enough = {**few, "model_path": "Qwen/Qwen3-8B"}
     less, all_seated = tables.aic_serving(written(tmp_path, tables.AIC, few, enough))
-    assert less.stated == Stated(max_num_seqs=less.concurrency - 1)
-    assert all_seated.stated == Stated()
+    assert less.stated.max_num_seqs == less.concurrency - 1
+    assert all_seated.stated.max_num_seqs == 0
+    # a prompt, a token of each user and room, as its generator tells such servers
+    assert less.stated.token_budget == less.isl + less.concurrency + 1500
 
 
 def test_hosts_launch_kernels_of_prompts_one_by_one_but_for_compiled_engines() -> None:
@@ -702,5 +704,5 @@ def test_a_page_has_folds_runs_and_what_is_missing() -> None:
     )
     assert table.rows == (("RTX4090", "TTFT", "2 s", "1 s", "-50.0%"),)
     assert fits.text == "llama.cpp: 1 of 2 fit or not as said"
-    assert generate.text == "llama.cpp generate: 20.0% mean error of 2 rows"
+    assert generate.text == "llama.cpp generate: 20.0% mean, 20.0% median error of 2 rows"
     assert [n.text for n in missed.parts] == ["3 × t: why", "by hand"]

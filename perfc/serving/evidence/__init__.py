@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from enum import Enum
 
 from perfc.ir.record import record
+from perfc.passes.runtimes import Batching
 
 __all__ = ["Quantity", "ServedRow", "Stated"]
 
@@ -30,11 +31,13 @@ class Stated:
         token_budget: tokens of a step.
         max_num_seqs: sequences under way.
         looks_every: steps of decoding after which it looks for requests again.
+        batching: whose tokens a step may have.
     """
 
     token_budget: int = 0
     max_num_seqs: int = 0
     looks_every: int = 0
+    batching: Batching | None = None
 
 
 @record
@@ -65,6 +68,7 @@ class ServedRow:
         dataset: what was asked, where it says how the run was made.
         drafted: tokens of a sequence that a step verifies beside the next one.
         stated: what the server was told.
+        requests: of a run from its first token to its last; 0 where its middle was measured.
     """
 
     source: str
@@ -89,6 +93,7 @@ class ServedRow:
     dataset: str = ""
     drafted: int = 0
     stated: Stated = Stated()
+    requests: int = 0
 
     @property
     def gpus(self) -> int:

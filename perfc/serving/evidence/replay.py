@@ -22,7 +22,7 @@ from perfc.passes.runtimes import Batching
 
 from ..arrivals import Workload, closed_loop
 from ..drafts import Speculation
-from ..engine import Engine
+from ..engine import Engine, kind_of
 from ..host import FACTORS, LEARNED, HostLaw, amounts
 from ..metrics import middle, written
 from ..scheduler import Chunk, Limits
@@ -241,6 +241,8 @@ EVEN = frozenset({1, 2, 4, 8, 16, 32, 64})
 
 def _served(row: ServedRow, engine: Engine) -> list[Sample]:
     """A closed loop, or as many requests as the memory holds."""
+    if row.requests:
+        return [_whole(row, engine)]
     users = max(1, round(row.concurrency / row.engines / row.attention_data))
     if not row.concurrency:
         limits = engine.limits(row.isl, row.osl)
@@ -249,7 +251,8 @@ def _served(row: ServedRow, engine: Engine) -> list[Sample]:
     is_steady = Quantity.TOKENS_PER_S in row.measured
     # an engine that computes prompts first would keep users in step for ever whose answers are
     # alike, which those of benchmarks are not; who waits for a seat begins alone
-    is_first = engine.kind.batching is Batching.PROMPTS_FIRST or 0 < row.stated.max_num_seqs < users
+    is_first = kind_of(row.runtime).batching is Batching.PROMPTS_FIRST
+    is_first = is_first or 0 < row.stated.max_num_seqs < users
     counted = _loop(engine, row.isl, row.osl, users, spread_of(row), is_steady, is_first)
     share = row.engines * row.attention_data
     found: list[Sample] = []
@@ -259,6 +262,15 @@ def _served(row: ServedRow, engine: Engine) -> list[Sample]:
             amount, value = amount[1:], amount[0] * share / value
         found.append(Sample(row, quantity, amount, value))
     return found
+
+
+def _whole(row: ServedRow, engine: Engine) -> Sample:
+    """A run of requests that all come at once, from the first step to the last."""
+    count = row.requests
+    work = closed_loop(count, row.isl, row.osl, count=count)
+    _, history = recorded(work, engine.limits(row.isl, row.osl), engine)
+    value = count * row.osl / row.measured[Quantity.TOKENS_PER_S]
+    return Sample(row, Quantity.TOKENS_PER_S, history[-1], value)
 
 
 @lru_cache(maxsize=4096)

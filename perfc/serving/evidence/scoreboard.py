@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from statistics import mean, median
 from typing import ClassVar
 
 from perfc.ir.record import record
@@ -96,6 +97,6 @@ def _checks(checks: Sequence[Check]) -> Section:
             right = sum(e == 0 for e in errors)
             notes.append(Note(f"llama.cpp: {right} of {len(errors)} fit or not as said"))
         elif errors:
-            mean = sum(errors) / len(errors)
-            notes.append(Note(f"llama.cpp {name}: {mean:.1%} mean error of {len(errors)} rows"))
+            each = f"{mean(errors):.1%} mean, {median(errors):.1%} median error"
+            notes.append(Note(f"llama.cpp {name}: {each} of {len(errors)} rows"))
     return Section("checks", "checks", (Table(columns, rows), *notes))

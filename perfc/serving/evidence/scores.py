@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from perfc.analyzers.runs.energy import idle_w, power_model
@@ -16,6 +17,7 @@ from perfc.machine import load_machine
 from ..host import HostLaw
 from . import Quantity, ServedRow
 from .learn import (
+    LEAST_ROWS,
     fitted,
     is_warm,
     left_out,
@@ -167,12 +169,12 @@ def _bands(own: Sequence[Sample], among: Sequence[Sample] = ()) -> dict[str, Any
     found: dict[str, float] = {}
     for prefix, is_first in (("ttft", True), ("tpot", False)):
         values = [
-            r
+            (model_fold(s), r)
             for s, r in zip(own, ratios, strict=True)
-            if (s.quantity is Quantity.TTFT_S) is is_first
+            if (s.quantity is Quantity.TTFT_S) is is_first and not is_warm(s.row)
         ]
         if values:
-            low, high = edges(values)
+            low, high = edges_of_unseen(values)
             found |= {f"{prefix}_low": min(low, 1.0), f"{prefix}_high": max(high, 1.0)}
     return found
 
@@ -188,6 +190,35 @@ def edges(ratios: Sequence[float]) -> tuple[float, float]:
     low = max(0, math.floor(EDGES[0] * (count + 1)) - 1)
     high = min(count - 1, math.ceil(EDGES[1] * (count + 1)) - 1)
     return ordered[low], ordered[high]
+
+
+def edges_of_unseen(ratios: Sequence[tuple[str, float]]) -> tuple[float, float]:
+    """The ends that hold nine in ten rows of a model of which none was seen.
+
+    From the middle of what models are in their middles, each model has the factor that holds nine
+    in ten of its own rows, up or down. A further one has that factor's conformal quantile over
+    models, the largest where there are fewer than nine (as Dunn, Wasserman and Ramdas, 2023,
+    section 3, do with groups). One model says nothing of others: then these are its `edges`.
+
+    Args:
+        ratios: model of each row, and what was measured over what was predicted without it.
+    """
+    groups: dict[str, list[float]] = {}
+    for model, ratio in ratios:
+        groups.setdefault(model, []).append(math.log(ratio))
+    told = [g for g in groups.values() if len(g) >= LEAST_ROWS] or list(groups.values())
+    if len(told) < 2:
+        return edges([r for _, r in ratios])
+    share, center = EDGES[1] - EDGES[0], median(map(median, told))
+    widths = sorted([_ranked(share, [abs(v - center) for v in g]) for g in told])
+    width = _ranked(share, widths)
+    return math.exp(center - width), math.exp(center + width)
+
+
+def _ranked(share: float, values: Sequence[float]) -> float:
+    """The conformal quantile: a share of one more value than there are."""
+    ordered = sorted(values)
+    return ordered[min(len(ordered), math.ceil(share * (len(ordered) + 1))) - 1]
 
 
 def _times_of_tokens(law: HostLaw, own: Sequence[Sample]) -> dict[str, float]:
@@ -320,12 +351,15 @@ def _error(sample: Sample, expected: float) -> float:
 
 
 def _held(pairs: Sequence[tuple[Sample, float]], fold_of: Callable[[Sample], str]) -> float:
-    """Share inside the interval whose ends are quantiles of the other folds' ratios."""
+    """Share inside the interval whose ends the other folds' ratios give."""
     held = 0
     ratios = [(fold_of(s), s.value / max(p, 1e-12)) for s, p in pairs]
     for fold in dict.fromkeys(name for name, _ in ratios):
-        others = [r for name, r in ratios if name != fold] or [r for _, r in ratios]
-        low, high = edges(others)
+        others = [(name, r) for name, r in ratios if name != fold] or ratios
+        if fold_of is model_fold:
+            low, high = edges_of_unseen(others)
+        else:
+            low, high = edges([r for _, r in others])
         held += sum(low <= r <= high for name, r in ratios if name == fold)
     return held / len(pairs)
 

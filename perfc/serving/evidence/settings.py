@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from perfc.ir.record import record
+from perfc.passes.runtimes import Batching
 
 from . import Stated
 
 FILE = Path(__file__).with_name("inferencex.toml")
+GENERATED = Path(__file__).with_name("aiconfigurator.toml")
 RANGE_RATIO = frozenset({1024, 8192})
 """Lengths of InferenceMAX, whose requests are drawn from 0.8 to 1 times these."""
 ACCEPTANCE = 0.7
@@ -100,7 +102,48 @@ def together(
                 whole = -(-(isl + users + MARGIN) // MULTIPLE) * MULTIPLE
                 budget = max(budget, whole)
             few, many = told.get("looks_every", (0, 0))
-            looks = 0 if groups > 1 else few if users < FEW_USERS else many
+            looks = few if users < FEW_USERS else many
+            if groups > 1:
+                looks = told.get("balances_every", 0)
             seqs = users if told.get("seqs_of_users") else int(told.get("max_num_seqs", 0))
             return Stated(budget, seqs, looks), str(told.get("cache", ""))
     return Stated(), ""
+
+
+@cache
+def _generated() -> dict[str, Any]:
+    return tomllib.loads(GENERATED.read_text(encoding="utf-8"))
+
+
+def generated(runtime: str, version: str, isl: int, users: int) -> Stated:
+    """What aiconfigurator's generator tells the servers of its own runs; nothing of others.
+
+    Args:
+        runtime: that serves.
+        version: of it.
+        isl: tokens of a prompt.
+        users: of the run.
+    """
+    found = _generated()
+    for told in found["server"]:
+        if (told["runtime"], told["version"]) == (runtime, version):
+            budget = isl + int(found["room"]) + (users if told.get("counts_users") else 0)
+            batching = Batching(told["batching"]) if "batching" in told else None
+            return Stated(token_budget=budget, batching=batching)
+    return Stated()
+
+
+REQUESTS = 2000
+"""Of TensorRT-LLM's own benchmark, which all come at once: ``prepare_dataset.py
+--num-requests=2000`` of the performance overviews of 0.10 and 0.11."""
+CHUNKED = Stated(token_budget=2048, max_num_seqs=2048, batching=Batching.MIXED)
+"""Its engines: ``trtllm-build --max_batch_size 2048 --max_num_tokens 2048`` of 0.11's overview, and
+``gptManagerBenchmark --enable_chunked_context``; 0.10's leaves both sizes open."""
+
+
+def offline(version: str) -> tuple[Stated, int]:
+    """What engines of TensorRT-LLM's benchmark are told, and its requests.
+
+    Nothing, and 0, where no page says how many.
+    """
+    return (CHUNKED, REQUESTS) if version.startswith(("0.10.", "0.11.")) else (Stated(), 0)

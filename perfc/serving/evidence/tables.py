@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from perfc.frontend.config import WeightFormat
 from perfc.machine import load_machine
 
 from . import Quantity, ServedRow, Stated
-from .settings import DRAFTING, RANGE_RATIO, Apart, together
+from .settings import DRAFTING, RANGE_RATIO, Apart, generated, offline, together
 from .settings import apart as apart_of
 
 AIC, TRTLLM, ML_ENERGY, LLAMA_CPP = "aic_serving", "trtllm_throughput", "mlenergy", "llamacpp_speed"
@@ -76,10 +77,11 @@ def aic_serving(folder: Path) -> Iterator[ServedRow]:
 
 def _told(row: Any, users: int, groups: int) -> tuple[Stated, str]:
     """What the servers of InferenceX were told, by the lengths of its requests."""
+    own = generated(str(row.backend), _text(row.backend_version), int(row.isl), users)
     if _has_few_seats(row):
-        return Stated(max_num_seqs=users - 1), ""
-    if not {int(row.isl), int(row.osl)} <= RANGE_RATIO:
-        return Stated(), ""
+        return replace(own, max_num_seqs=users - 1), ""
+    if own.token_budget or not {int(row.isl), int(row.osl)} <= RANGE_RATIO:
+        return own, ""
     return together(
         str(row.model_path), str(row.backend), str(row.system), _text(row.precision),
         int(row.isl), users, groups,
@@ -181,6 +183,7 @@ def trtllm_throughput(folder: Path) -> Iterator[ServedRow]:
             {Quantity.TTFT_S: r.value / 1e3} if is_first else {Quantity.TOKENS_PER_S: float(rate)}
         )
         batch = _number(r.batch)
+        stated, requests = offline(str(r.version))
         yield ServedRow(
             TRTLLM, f"{r.version} {r.model} {r.gpu} {r.precision} {r.isl}/{r.osl} {i}",
             OLD_MODELS.get(str(r.model), str(r.model)), load_machine(str(r.gpu).lower()).name,
@@ -190,6 +193,7 @@ def trtllm_throughput(folder: Path) -> Iterator[ServedRow]:
             "" if r.precision == "fp16" else "f8e4m3", ranks // max(1, int(r.dep)),
             ranks if int(r.dep) > 1 else 1, max(1, int(r.dep)), 1, int(r.isl), int(r.osl),
             batch, bool(batch), (), False, value,
+            stated=stated, requests=requests,
         )  # fmt: skip
 
 

@@ -1,0 +1,123 @@
+"""What publishers told their servers and benchmarks, and what that changes, by hand."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from perfc.frontend.config import Parallel, precision_of, read_config
+from perfc.machine import load_machine
+from perfc.passes.runtimes import Batching
+from perfc.serving.engine import Engine, kind_of
+from perfc.serving.evidence import Quantity, ServedRow, Stated, replay, scores
+from perfc.serving.evidence.checks import _bytes_per_s, _prompt_s
+from perfc.serving.evidence.settings import generated, offline, together
+from perfc.serving.host import HostLaw
+from perfc.serving.scheduler import Chunk, Limits
+
+ROW = ServedRow(
+    "t", "one", "llama-3.1-8b", "h100-sxm5-80gb", "trtllm", "0.11.0", "bf16", "", 1, 1, 1, 1, 8, 3,
+    0, False, (), False, {Quantity.TOKENS_PER_S: 100.0},
+)  # fmt: skip
+
+
+class Steps:
+    """An engine whose steps take a second, of two sequences at most."""
+
+    kind = kind_of("trtllm")
+    parallel = Parallel()
+
+    def __init__(self) -> None:
+        self.cost = self
+
+    def limits(self, isl: int, osl: int) -> Limits:
+        return Limits(max_num_seqs=2, token_budget=64, kv_tokens=4000)
+
+    def parts(self, quantity: str, chunks: Sequence[Chunk], decodes: int, context: float) -> Any:
+        return SimpleNamespace(kernels=1.0, exchanges=0.0)
+
+    def launched(self, parts: Any, chunks: Sequence[Chunk]) -> Any:
+        return parts
+
+
+def test_generated_servers_hold_a_prompt_and_room() -> None:
+    sglang = generated("sglang", "0.5.6.post2", 4000, 64)
+    assert sglang == Stated(token_budget=5500, batching=Batching.WHOLE_PROMPTS)
+    assert generated("trtllm", "1.0.0rc3", 1024, 16) == Stated(token_budget=2540)
+    assert generated("trtllm", "1.2.0rc6", 1024, 16) == Stated()
+    assert generated("vllm", "0.12.0", 1024, 16) == Stated()
+
+
+@pytest.mark.parametrize(("model", "waits"), [("deepseek-r1", 60), ("openai/gpt-oss-120b", 50)])
+def test_ranks_with_sequences_of_their_own_wait_for_each_other(model: str, waits: int) -> None:
+    asked = model, "trtllm", "b200_sxm", "fp4", 1024, 256
+    assert together(*asked, 8)[0].looks_every == waits
+    assert together(*asked, 1)[0].looks_every == 0
+
+
+def test_other_servers_do_not_wait_for_each_other() -> None:
+    assert together("deepseek-r1", "sglang", "b200_sxm", "fp8", 1024, 256, 8)[0].looks_every == 0
+
+
+def test_a_whole_benchmark_counts_the_last_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert offline("0.11.0")[1] == offline("0.10.0")[1] == 2000
+    assert offline("0.9.0") == offline("v1.0") == (Stated(), 0)
+    monkeypatch.setattr(replay, "engine_of", lambda *_: Steps())
+    (found,) = replay._served(replace(ROW, requests=3), Steps())  # type: ignore[arg-type]
+    # two answers of three tokens in three steps, and the third in three more
+    assert sum(found.amounts[:3]) == pytest.approx(6.0)
+    assert found.value == pytest.approx(3 * 3 / 100)
+
+
+def test_a_model_unseen_is_as_far_off_as_the_farthest_one() -> None:
+    near = [("near", math.exp(0.1 * sign)) for sign in (-1, 1) for _ in range(4)]
+    far = [("far", math.exp(v)) for v in (-0.3, 0.5) for _ in range(4)]
+    low, high = scores.edges_of_unseen([*near, *far])
+    # middles are 0 and 0.1: from 0.05 the far one reaches 0.45 up and 0.35 down
+    assert (low, high) == (pytest.approx(math.exp(-0.4)), pytest.approx(math.exp(0.5)))
+    few = [("few", 50.0)]
+    assert scores.edges_of_unseen([*near, *far, *few]) == (low, high), "a row is no model"
+    assert scores.edges_of_unseen(far) == scores.edges([r for _, r in far]), "one model alone"
+    # of twenty models the nineteenth is taken, as one in ten may be farther
+    many = [(str(i), math.exp(sign * 0.01 * (i + 1))) for i in range(20) for sign in (-1, 1) * 4]
+    assert scores.edges_of_unseen(many)[1] == pytest.approx(math.exp(0.19))
+
+
+def test_small_kernels_of_llama_cpp_take_their_gaps() -> None:
+    model, machine = read_config("llama-3-8b"), load_machine("a100-sxm4-80gb")
+
+    def step_s(weights: str, cards: int = 1, **stated: Any) -> float:
+        precision = precision_of("float16", "", weights)
+        engine = Engine.of(
+            model, machine, precision, Parallel(1, cards), "llamacpp", law=HostLaw(), **stated
+        )
+        return engine.cost.step_s((), 1, 512)
+
+    gap_s = machine.device("launch_graph_s")
+    assert gap_s is not None
+    bare = {"beside": 0, "beside_quantized": 0}
+    wide, narrow = (step_s(w) - step_s(w, **bare) for w in ("f16", "i4"))
+    assert wide == pytest.approx(9 * 32 * gap_s.value)
+    assert narrow == pytest.approx(16 * 32 * gap_s.value)
+    # no graphs over several cards: the host launches each
+    apart = step_s("i4", 4) - step_s("i4", 4, **bare)
+    assert apart > narrow
+
+
+def test_batches_of_a_prompt_follow_each_other_over_cards() -> None:
+    model, machine = read_config("llama-3-8b"), load_machine("rtx4090")
+    precision = precision_of("float16", "", "f16")
+    one, four = (
+        Engine.of(model, machine, precision, Parallel(1, n), "llamacpp", law=HostLaw())
+        for n in (1, 4)
+    )
+    alone_s = _prompt_s(one, 0.0)
+    # two batches through four quarters: five quarters of a batch, not eight
+    assert _prompt_s(four, 0.0) / alone_s == pytest.approx(5 / 8, rel=0.1)
+    assert _prompt_s(one, 0.01) == pytest.approx(alone_s + 0.02)
+    assert _bytes_per_s(machine) == pytest.approx(1.008e12, rel=0.01)
