@@ -96,12 +96,18 @@ def predict_module(
 ) -> tuple[list[Launch], StepEstimate]:
     """The launches of a typed, canonical f32 module at given extents, and what they take.
 
+    In training they are those of the step; the module is canonical with its parameters kept.
+
     Raises:
         WeightsError: as `predict_step`.
     """
     from perfc.passes.manager import Analyses
 
-    listed = launches(module, Analyses(), setting, [env])[1]
+    if setting.training:
+        from .training_step import step_launches as listed_by
+    else:
+        listed_by = launches
+    listed = listed_by(module, Analyses(), setting, [env])[1]
     return listed, predict_step(columns_of(listed), setting, machine, folder=folder)
 
 

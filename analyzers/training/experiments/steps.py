@@ -46,9 +46,9 @@ Pair = tuple[StepRow, StepEstimate]
 
 
 @cache
-def every_row(folder: Path, say: Say) -> tuple[StepRow, ...]:
-    """All usable rows; graphs are lowered once for all experiments of a run."""
-    return tuple(step_rows(folder, say))
+def every_row(folder: Path, say: Say, training: bool) -> tuple[StepRow, ...]:
+    """Usable rows; graphs are lowered once for all experiments of a run."""
+    return tuple(step_rows(folder, say, training=training))
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +78,8 @@ class StepExperiment(Experiment):
 
     def rows(self, folder: Path, say: Say) -> list[StepRow]:
         """Rows of this way of running."""
-        return [r for r in every_row(folder, say) if r.setting.mode is self.mode]
+        rows = every_row(folder, say, self.mode is Mode.TRAINING)
+        return [r for r in rows if r.setting.mode is self.mode]
 
     def train(self, folder: Path, say: Say, ready: Ready | None = None) -> Artefact:
         """Train on every row."""
