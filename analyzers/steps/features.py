@@ -26,6 +26,7 @@ TRAINING_PASSES = 3.0
 """Forward, and gradients by inputs and by weights, as many operations each: what a launch of the
 forward pass stands for in a training step whose gradients are not listed."""
 LAUNCH_S = 2e-6
+ROLE = "role"
 SPECIAL_COST = 4.0
 """Vector operations that an exponential costs."""
 
@@ -43,7 +44,7 @@ def floors_s(columns: Columns, setting: Setting, sheet: Sheet) -> Array:
         a["mac"], a["floor_mac"], none, none, a["least_read_bytes"], a["least_write_bytes"]
     )  # fmt: skip
     floor_s = physics.floor_s(least, setting.precision.dtype, sheet)
-    is_forward = columns.traits["role"] <= Role.FORWARD.number
+    is_forward = columns.traits[ROLE] <= Role.FORWARD.number
     found: Array = np.where(is_forward, floor_s, 0.0)
     return found
 
@@ -78,7 +79,7 @@ def tabulate(columns: Columns, setting: Setting, sheet: Sheet) -> Table:
     matrix_s *= np.where(depthwise, np.maximum(rate / vector, 1.0), padding)
     device_s = nbytes / sheet.device_bytes_per_s
     vector_s = (a["alu"] + SPECIAL_COST * a["sfu"]) / vector
-    role = traits["role"]
+    role = traits[ROLE]
     is_listed = role > 0
     passes = np.where(setting.training & ~is_listed, TRAINING_PASSES, 1.0)
     scale_s = passes * (np.maximum.reduce([matrix_s, device_s, vector_s]) + LAUNCH_S)
@@ -113,7 +114,7 @@ def tabulate(columns: Columns, setting: Setting, sheet: Sheet) -> Table:
         "log2_waves": np.log2((tiles + 1) / sheet.sm_count),
     }
     if is_listed.any():
-        features["role"] = role
+        features[ROLE] = role
     features |= constants(len(columns), setting, sheet)
     values = np.stack(list(features.values()), axis=1).astype(np.float32)
     floor_s = floors_s(columns, setting, sheet)

@@ -162,9 +162,9 @@ def outside(artefact: Artefact, values: NDArray[np.float32]) -> Array:
 def multipliers(table: Array, card: Card, setting: Setting, target: str) -> Array:
     """What launches of each kind take of their scale: of this machine, else of all.
 
-    Where the machine was measured under several precisions and versions, of the nearest.
+    Where the machine was measured under several precisions and ways of running, of the nearest.
     """
-    wanted = (setting.precision.value, setting.framework)
+    wanted = (setting.precision.value, setting.way)
     same = [i for i, k in enumerate(card.kin) if k[0] == target]
     exact = [i for i in same if card.kin[i][1:] == wanted]
     precise = [i for i in same if card.kin[i][1] == wanted[0]]
