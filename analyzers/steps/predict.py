@@ -22,6 +22,7 @@ from .columns import columns as columns_of
 from .features import SHARED, tabulate
 from .launch_kind import LaunchKind
 from .launches import Launch, launches
+from .likeness import Likeness
 from .setting import Mode, Setting
 
 if TYPE_CHECKING:
@@ -124,18 +125,24 @@ def estimate(
         )
     row = multipliers(artefact.more["multipliers"], artefact.card, setting, machine.name)
     factor = row[columns.kind.astype(int)] * np.exp(walked(artefact.factor, table.values))
-    launch_s = np.maximum(table.scale_s * factor, table.floor_s) * columns.times
+    least_s = table.floor_s * columns.times
+    launch_s = np.maximum(table.scale_s * factor * columns.times, least_s)
     time_s = float(launch_s.sum())
     share = launch_s / time_s if time_s else launch_s
+    known = machine.name in artefact.card.targets
+    likeness = Likeness.of_arrays(artefact.more)
+    if likeness is not None and known:
+        error = likeness.error((share @ table.values)[None])
+        launch_s = np.maximum(launch_s * np.exp(error[0]), least_s)
+        time_s = float(launch_s.sum())
     spread = float((share * walked(artefact.spread, table.values)).sum())
     beyond = float((share * outside(artefact, table.values)).sum())
-    known = machine.name in artefact.card.targets
     apart = distance_to(artefact.card, setting, sheet)
     low, high = (
         float(end[0]) * (1 + beyond)
         for end in ends(artefact.card, np.array([spread]), apart, known=known)
     )
-    floor_s = float((table.floor_s * columns.times).sum())
+    floor_s = float(least_s.sum())
     return StepEstimate(
         launch_s,
         time_s,

@@ -57,6 +57,7 @@ class SumRecipe:
         spread_trees: of the spread, four levels deep.
         folds: that residuals for calibration come from.
         least_share: of a step's scale; launches below it are learned from together.
+        likens: whether a step is corrected by what steps of like launches were off.
     """
 
     trees: int = 400
@@ -70,6 +71,7 @@ class SumRecipe:
     folds: int = 3
     seed: int = 0
     least_share: float = 0.0
+    likens: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,6 +106,10 @@ class SumStack:
     def total(self, per_launch: Array) -> Array:
         """Sums by step."""
         return np.bincount(self.row, per_launch, len(self)).astype(np.float64)
+
+    def means(self, share: Array) -> Array:
+        """Of the features of each step's launches, weighted by shares, ``[steps, features]``."""
+        return np.stack([self.total(share * column) for column in self.values.T], axis=1)
 
     def take(self, chosen: NDArray[np.bool_]) -> SumStack:
         """The steps of a mask."""

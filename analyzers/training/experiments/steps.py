@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
@@ -173,4 +173,9 @@ CHANNELS_LAST = StepExperiment(
 COMPILED = StepExperiment(
     weights_name(Mode.COMPILED), "Whole models, compiled", Mode.COMPILED
 )  # fmt: skip
-TRAINING = StepExperiment(weights_name(Mode.TRAINING), "Whole models, training step", Mode.TRAINING)
+LISTED = SumRecipe(least_share=0.002, likens=True)
+"""Of steps whose gradients are listed: many launches, and too few steps to tell them all apart."""
+TRAINING = StepExperiment(
+    weights_name(Mode.TRAINING), "Whole models, training step", Mode.TRAINING,
+    LISTED, replace(LISTED, folds=7),
+)  # fmt: skip
