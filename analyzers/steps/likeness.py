@@ -58,7 +58,7 @@ class Likeness:
         known = cls(centre, width, places, np.zeros(len(means)))
         alike = known.alike(places) + NOISE**2 * np.eye(len(means))
         weights = np.linalg.solve(alike, np.clip(error, -MOST_ERROR, MOST_ERROR))
-        return cls(centre, width, places, weights)
+        return cls(centre, width, places, np.asarray(weights, np.float64))
 
     @classmethod
     def of_arrays(cls, arrays: Mapping[str, Any]) -> Likeness | None:

@@ -18,7 +18,7 @@ from perfc.ir.types import TensorType
 from ..features.rows import DataError
 
 if TYPE_CHECKING:
-    from perfc.ir.graph import Module
+    from perfc.ir.graph import Module, Value
     from perfc.passes.manager import Analyses
 
 ROUNDING = 5e3
@@ -112,10 +112,7 @@ def parameters(module: Module) -> int:
     for node in module.graph:
         is_norm = isinstance(node.op, BatchNormalization)
         operands = node.inputs[:LEARNED_OF_NORM] if is_norm else node.inputs
-        for v in operands:
-            if v is not None and v.weight is not None and v.weight.is_parameter:
-                numel = v.type.numel if isinstance(v.type, TensorType) else None
-                count += numel if isinstance(numel, int) else 0
+        count += sum(map(_learned, operands))
     return count
 
 
@@ -124,11 +121,16 @@ def matrix_parameters(module: Module) -> int:
     count = 0
     for node in module.graph:
         if node.op.kind in (Kind.CONV, Kind.MATMUL):
-            for v in node.inputs[1:2]:
-                is_learned = v is not None and v.weight is not None and v.weight.is_parameter
-                if is_learned and isinstance(v.type, TensorType):
-                    count += v.type.numel if isinstance(v.type.numel, int) else 0
+            count += sum(map(_learned, node.inputs[1:2]))
     return count
+
+
+def _learned(v: Value | None) -> int:
+    """Elements of a parameter; 0 of anything else."""
+    if v is None or v.weight is None or not v.weight.is_parameter:
+        return 0
+    numel = v.type.numel if isinstance(v.type, TensorType) else None
+    return numel if isinstance(numel, int) else 0
 
 
 def forms(counts: Sequence[int], stated: Sequence[float | None]) -> list[int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
@@ -173,9 +173,9 @@ CHANNELS_LAST = StepExperiment(
 COMPILED = StepExperiment(
     weights_name(Mode.COMPILED), "Whole models, compiled", Mode.COMPILED
 )  # fmt: skip
-LISTED = SumRecipe(folds=7, least_share=0.002, likens=True)
-"""Of steps whose gradients are listed. What they are off corrects others, so that those who say it
-were learned from nearly as many steps as what is corrected."""
+LISTED = SumRecipe(least_share=0.002, likens=True)
+"""Of steps whose gradients are listed, and whose errors tell those of like steps."""
 TRAINING = StepExperiment(
-    weights_name(Mode.TRAINING), "Whole models, training step", Mode.TRAINING, LISTED, LISTED
+    weights_name(Mode.TRAINING), "Whole models, training step", Mode.TRAINING,
+    LISTED, replace(LISTED, folds=7),
 )  # fmt: skip
