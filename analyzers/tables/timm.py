@@ -81,9 +81,7 @@ class Measured:
     parameters: float | None = None
 
 
-def step_rows(
-    folder: Path, say: Say = lambda _: None, *, training: bool = False
-) -> list[StepRow]:
+def step_rows(folder: Path, say: Say = lambda _: None, *, training: bool = False) -> list[StepRow]:
     """Rows on graphics processors whose graph is there, lowered to launches.
 
     Takes minutes: about 0.15 s a graph, 0.6 s a training step. Graphs that do not lower are said

@@ -102,8 +102,9 @@ def calibrate(
     """Spread and band, from residuals of groups that the factors were not learned from.
 
     Where steps are corrected by like ones, residuals are what that leaves of groups whose steps
-    are not among those known. The scores of a fold are divided by a spread learned from the other folds, which is nearly as
-    good as the one that is kept, of all folds (Vovk, "Cross-conformal predictors", 2015).
+    are not among those known. The scores of a fold are divided by a spread learned from the other
+    folds, which is nearly as good as the one that is kept, of all folds (Vovk, "Cross-conformal
+    predictors", 2015).
     """
     dealt = fold_of(groups, recipe.folds, recipe.seed)
     fold = np.array([dealt[g] for g in groups])

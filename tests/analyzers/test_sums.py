@@ -125,7 +125,9 @@ def test_what_like_steps_were_off_corrects_a_step(tmp_path: Path) -> None:
     rows = drawn(300)
     stack = stacked(rows)
     heavy = stack.total(stack.scale_s) > np.median(stack.total(stack.scale_s))
-    rows = [replace(r, time_s=r.time_s * (1.25 if h else 1.0)) for r, h in zip(rows, heavy)]
+    rows = [
+        replace(r, time_s=r.time_s * (1.25 if h else 1.0)) for r, h in zip(rows, heavy, strict=True)
+    ]
     off: dict[bool, float] = {}
     for likens in (False, True):
         recipe = replace(RECIPE, trees=10, likens=likens)
