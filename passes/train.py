@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from perfc.errors import PassError
 from perfc.ir.fresh import numbering
-from perfc.ir.gradients.tape import Tape, dtype_of
+from perfc.ir.gradients.tape import Tape, dtype_of, shape_of
 from perfc.ir.graph import Graph, Loc, Module, Node, Phase, Value
 from perfc.ir.ops.cast import Cast
 from perfc.ir.record import frozen
@@ -36,6 +36,9 @@ BUFFERS = (
     "*/Constant_output_0", "*/Constant_*_output_0",
 )  # fmt: skip
 """Names that PyTorch modules, and torch.onnx's constants, give to what is no parameter."""
+UNNAMED = "val_[0-9]*"
+"""Names that torch.onnx gives to constants of its own, among them biases of zeros that it adds to
+convolutions; parameters under such a name are matrices that it turned over."""
 SCALE = 65536.0
 """PyTorch, torch.amp.GradScaler: the scale that it starts with."""
 UNSCALE = Step("_amp_foreach_non_finite_check_and_unscale_", "g", "g", alu=2)
@@ -149,6 +152,8 @@ class Train(Transform):
     def is_trained(self, w: Value) -> bool:
         """Whether a stored tensor is a parameter that is not frozen."""
         if w.weight is None or not w.weight.is_parameter or not w.is_real:
+            return False
+        if fnmatchcase(w.name, UNNAMED) and len(shape_of(w)) <= 1:
             return False
         patterns = (*BUFFERS, *self.freeze)
         return not any(fnmatchcase(w.name, p) for p in patterns)

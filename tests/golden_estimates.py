@@ -200,7 +200,7 @@ def steps(
 ) -> Iterator[str]:
     """Every launch of a step, and what the factor of the first of each kind depends on."""
     am, machine, setting = Analyses(), load_machine(target), setting_of(precision, mode)
-    module = am.apply(Canonicalize(), typed(path, dims, am=am))
+    module = am.apply(Canonicalize(setting.training), typed(path, dims, am=am))
     launches, found = predict_module(module, module.defaults(), setting, machine)
     table = tabulate_launches(columns(launches), setting, Sheet(machine))
     shown: set[LaunchKind] = set()

@@ -9,7 +9,7 @@ import numpy as np
 from ..features import physics
 from ..features.classes import Amounts
 from ..features.table import Table
-from .launch_kind import LaunchKind
+from .launch_kind import LaunchKind, Role
 
 if TYPE_CHECKING:
     from ..features.classes import Array
@@ -23,8 +23,10 @@ FRAGMENT = 8
 """Extents are padded to multiples of it before tensor cores multiply."""
 MOST_PADDING = 4.0
 TRAINING_PASSES = 3.0
-"""Forward, and gradients by inputs and by weights, as many operations each."""
+"""Forward, and gradients by inputs and by weights, as many operations each: what a launch of the
+forward pass stands for in a training step whose gradients are not listed."""
 LAUNCH_S = 2e-6
+ROLE = "role"
 SPECIAL_COST = 4.0
 """Vector operations that an exponential costs."""
 
@@ -34,14 +36,17 @@ def floors_s(columns: Columns, setting: Setting, sheet: Sheet) -> Array:
 
     Products, convolutions and attention do their arithmetic and pass narrow operands and results;
     what a better compiler would fuse into them has no floor. A training step has a forward pass
-    at least.
+    at least, and no floor of its gradients is counted.
     """
     a = columns.amounts
     none = np.zeros(len(columns))
     least = Amounts(
         a["mac"], a["floor_mac"], none, none, a["least_read_bytes"], a["least_write_bytes"]
     )  # fmt: skip
-    return physics.floor_s(least, setting.precision.dtype, sheet)
+    floor_s = physics.floor_s(least, setting.precision.dtype, sheet)
+    is_forward = columns.traits[ROLE] <= Role.FORWARD.number
+    found: Array = np.where(is_forward, floor_s, 0.0)
+    return found
 
 
 SHARED = (
@@ -61,7 +66,7 @@ def tabulate(columns: Columns, setting: Setting, sheet: Sheet) -> Table:
 
     The scale is the roofline of one launch at the rates of the data sheet, products padded to
     what tensor cores multiply, depthwise convolutions on the vector unit; three times that for
-    a training step.
+    a training step whose gradients are not listed. Launches of a listed step have a role.
     """
     a, traits = columns.amounts, columns.traits
     dtype = setting.precision.dtype
@@ -74,7 +79,9 @@ def tabulate(columns: Columns, setting: Setting, sheet: Sheet) -> Table:
     matrix_s *= np.where(depthwise, np.maximum(rate / vector, 1.0), padding)
     device_s = nbytes / sheet.device_bytes_per_s
     vector_s = (a["alu"] + SPECIAL_COST * a["sfu"]) / vector
-    passes = TRAINING_PASSES if setting.training else 1.0
+    role = traits[ROLE]
+    is_listed = role > 0
+    passes = np.where(setting.training & ~is_listed, TRAINING_PASSES, 1.0)
     scale_s = passes * (np.maximum.reduce([matrix_s, device_s, vector_s]) + LAUNCH_S)
     tiles = np.ceil(a["m"] / TILE) * np.ceil(traits["n"] / TILE) * a["groups"]
     features: dict[str, Array] = {
@@ -106,6 +113,8 @@ def tabulate(columns: Columns, setting: Setting, sheet: Sheet) -> Table:
         "log2_bytes_per_l2": np.log2((nbytes + 1) / max(sheet.l2_bytes, 1.0)),
         "log2_waves": np.log2((tiles + 1) / sheet.sm_count),
     }
+    if is_listed.any():
+        features[ROLE] = role
     features |= constants(len(columns), setting, sheet)
     values = np.stack(list(features.values()), axis=1).astype(np.float32)
     floor_s = floors_s(columns, setting, sheet)

@@ -40,3 +40,25 @@ class LaunchKind(Enum):
 
 
 NUMBERS = {kind: i for i, kind in enumerate(LaunchKind)}
+
+
+class Role(Enum):
+    """What a launch is for in a training step; gradients of convolutions run kernels of their own.
+
+    The number is the value of a feature. A launch of no listed step has 0.
+    """
+
+    FORWARD = 1
+    """The forward pass and the loss."""
+    DATA_GRADIENT = 2
+    """Of a convolution, by its feature maps."""
+    FILTER_GRADIENT = 3
+    """Of a convolution, by its filters."""
+    BACKWARD = 4
+    """Any other part of the backward pass."""
+    OPTIMIZER = 5
+
+    @property
+    def number(self) -> int:
+        """As a feature."""
+        return self.value

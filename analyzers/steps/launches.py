@@ -58,7 +58,7 @@ AMOUNTS = (
 )  # fmt: skip
 TRAITS = (
     "n", "k", "window", "stride", "channels", "inner", "reduced", "permuted",
-    "read_bits", "write_bits", "operands", "nodes",
+    "read_bits", "write_bits", "operands", "nodes", "role",
 )  # fmt: skip
 
 

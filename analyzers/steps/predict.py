@@ -22,6 +22,7 @@ from .columns import columns as columns_of
 from .features import SHARED, tabulate
 from .launch_kind import LaunchKind
 from .launches import Launch, launches
+from .likeness import Likeness
 from .setting import Mode, Setting
 
 if TYPE_CHECKING:
@@ -96,12 +97,18 @@ def predict_module(
 ) -> tuple[list[Launch], StepEstimate]:
     """The launches of a typed, canonical f32 module at given extents, and what they take.
 
+    In training they are those of the step; the module is canonical with its parameters kept.
+
     Raises:
         WeightsError: as `predict_step`.
     """
     from perfc.passes.manager import Analyses
 
-    listed = launches(module, Analyses(), setting, [env])[1]
+    if setting.training:
+        from .training_step import step_launches as listed_by
+    else:
+        listed_by = launches
+    listed = listed_by(module, Analyses(), setting, [env])[1]
     return listed, predict_step(columns_of(listed), setting, machine, folder=folder)
 
 
@@ -118,18 +125,24 @@ def estimate(
         )
     row = multipliers(artefact.more["multipliers"], artefact.card, setting, machine.name)
     factor = row[columns.kind.astype(int)] * np.exp(walked(artefact.factor, table.values))
-    launch_s = np.maximum(table.scale_s * factor, table.floor_s) * columns.times
+    least_s = table.floor_s * columns.times
+    launch_s = np.maximum(table.scale_s * factor * columns.times, least_s)
     time_s = float(launch_s.sum())
     share = launch_s / time_s if time_s else launch_s
+    known = machine.name in artefact.card.targets
+    likeness = Likeness.of_arrays(artefact.more)
+    if likeness is not None and known:
+        error = likeness.error((share @ table.values)[None])
+        launch_s = np.maximum(launch_s * np.exp(error[0]), least_s)
+        time_s = float(launch_s.sum())
     spread = float((share * walked(artefact.spread, table.values)).sum())
     beyond = float((share * outside(artefact, table.values)).sum())
-    known = machine.name in artefact.card.targets
     apart = distance_to(artefact.card, setting, sheet)
     low, high = (
         float(end[0]) * (1 + beyond)
         for end in ends(artefact.card, np.array([spread]), apart, known=known)
     )
-    floor_s = float((table.floor_s * columns.times).sum())
+    floor_s = float(least_s.sum())
     return StepEstimate(
         launch_s,
         time_s,
@@ -156,9 +169,9 @@ def outside(artefact: Artefact, values: NDArray[np.float32]) -> Array:
 def multipliers(table: Array, card: Card, setting: Setting, target: str) -> Array:
     """What launches of each kind take of their scale: of this machine, else of all.
 
-    Where the machine was measured under several precisions and versions, of the nearest.
+    Where the machine was measured under several precisions and ways of running, of the nearest.
     """
-    wanted = (setting.precision.value, setting.framework)
+    wanted = (setting.precision.value, setting.way)
     same = [i for i, k in enumerate(card.kin) if k[0] == target]
     exact = [i for i in same if card.kin[i][1:] == wanted]
     precise = [i for i in same if card.kin[i][1] == wanted[0]]

@@ -187,6 +187,12 @@ class Setting:
         return Mode.CHANNELS_LAST if self.channels_last else Mode.EAGER
 
     @property
+    def way(self) -> str:
+        """Framework and version, and what the weights of its mode have several of: layouts."""
+        lies = ", channels last" if self.training and self.channels_last else ""
+        return self.framework + lies
+
+    @property
     def framework(self) -> str:
         """Name and version."""
         return f"{self.engine or 'torch'} {self.version[0]}.{self.version[1]}"

@@ -15,8 +15,9 @@ from ..features.rows import DataError
 from ..steps.columns import LinearColumns, linear
 from ..steps.launches import launches
 from ..steps.setting import Precision, Setting
+from ..steps.training_step import step_launches
 from . import with_columns
-from .timm_variants import forms, parameters, read_variants
+from .timm_variants import forms, parameters, read_trained, read_variants, require_parameters
 
 if TYPE_CHECKING:
     pass
@@ -80,11 +81,17 @@ class Measured:
     parameters: float | None = None
 
 
-def step_rows(folder: Path, say: Say = lambda _: None) -> list[StepRow]:
+def step_rows(folder: Path, say: Say = lambda _: None, *, training: bool = False) -> list[StepRow]:
     """Rows on graphics processors whose graph is there, lowered to launches.
 
-    Takes minutes: about 0.15 s a graph. Graphs that do not lower are said and left out. Where the
-    table states the parameters of a model whose branches were folded, so are those of its graph.
+    Takes minutes: about 0.15 s a graph, 0.6 s a training step. Graphs that do not lower are said
+    and left out. Where the table states the parameters of a model whose branches were folded, so
+    are those of its graph.
+
+    Args:
+        folder: of the table.
+        say: told what is left out.
+        training: rows of training steps, and none of forward passes; or the other way round.
 
     Raises:
         DataError: no table or no graphs.
@@ -94,7 +101,8 @@ def step_rows(folder: Path, say: Say = lambda _: None) -> list[StepRow]:
     graphs = graph_folder(folder)
     wanted: dict[str, list[Measured]] = {}
     for row in measured(folder):
-        wanted.setdefault(row.file, []).append(row)
+        if row.setting.training is training:
+            wanted.setdefault(row.file, []).append(row)
     rows: list[StepRow] = []
     used = missing = 0
     for file, ones in sorted(wanted.items()):
@@ -104,7 +112,7 @@ def step_rows(folder: Path, say: Say = lambda _: None) -> list[StepRow]:
             continue
         with paused_collector():
             try:
-                lowered = lower(path, ones)
+                lowered = (lower_steps if training else lower)(path, ones)
             except PerfcError as error:
                 say(f"left out: {error}")
                 continue
@@ -204,5 +212,25 @@ def lower(path: Path, rows: Sequence[Measured]) -> list[LinearColumns]:
         key = (row.setting.runtime, row.setting.precision.is_mixed, form)
         if key not in known:
             known[key] = linear(launches(variants[form], am, row.setting, envs)[1], BATCHES)
+        columns.append(known[key])
+    return columns
+
+
+def lower_steps(path: Path, rows: Sequence[Measured]) -> list[LinearColumns]:
+    """Launches of a graph's training step for each row, under the setting that it was run in.
+
+    Raises:
+        PerfcError: the graph cannot be read, contradicts itself, or has no gradient; or the model
+            that was trained is another than the graph's.
+    """
+    module, am = read_trained(path)
+    require_parameters(module, {row.parameters for row in rows if row.parameters is not None})
+    envs = [{s.name: batch for s in module.symbols} for batch in BATCHES]
+    known: dict[str, LinearColumns] = {}
+    columns: list[LinearColumns] = []
+    for row in rows:
+        key = row.setting.launch_key
+        if key not in known:
+            known[key] = linear(step_launches(module, am, row.setting, envs)[1], BATCHES)
         columns.append(known[key])
     return columns

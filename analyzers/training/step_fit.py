@@ -14,6 +14,7 @@ from ..features.distance import nearest, place
 from ..features.rows import DataError, Protocol
 from ..intervals.conformal import AT_ONCE, LEAST_SPREAD, Band, Bands, Calibration, Unseen, band
 from ..intervals.unseen import LeftOut, learned
+from ..steps.likeness import Likeness
 from ..steps.predict import CLASS, MOST_SPREAD
 from ..tables.architectures import family, fold_of
 from ..tables.timm import StepRow
@@ -57,7 +58,7 @@ def train_steps(
     if ready is not None:
         ready(name, schema_of(CLASS, (), stack.names))
     groups = dealt_groups([r.architecture for r in rows], group, recipe.folds)
-    spread, seen = calibrate(stack, groups, recipe)
+    spread, seen, likeness = calibrate(stack, groups, recipe)
     unseen = None
     if leave_machines_out and len({r.target for r in rows}) >= LEAST_MACHINES:
         unseen = calibrate_unseen(stack, rows, spread, recipe)
@@ -75,7 +76,7 @@ def train_steps(
         values.min(axis=0).astype(np.float64),
         values.max(axis=0).astype(np.float64),
         np.median(values, axis=0).astype(np.float64),
-        more={"multipliers": model.multipliers},
+        more={"multipliers": model.multipliers, **(likeness.arrays() if likeness else {})},
     )  # fmt: skip
 
 
@@ -95,11 +96,15 @@ def dealt_groups(
     raise DataError(f"{count} architectures", hint=f"intervals need at least {folds}")
 
 
-def calibrate(stack: SumStack, groups: Sequence[str], recipe: SumRecipe) -> tuple[Forest, Band]:
+def calibrate(
+    stack: SumStack, groups: Sequence[str], recipe: SumRecipe
+) -> tuple[Forest, Band, Likeness | None]:
     """Spread and band, from residuals of groups that the factors were not learned from.
 
-    The scores of a fold are divided by a spread learned from the other folds, which is nearly as
-    good as the one that is kept, of all folds (Vovk, "Cross-conformal predictors", 2015).
+    Where steps are corrected by like ones, residuals are what that leaves of groups whose steps
+    are not among those known. The scores of a fold are divided by a spread learned from the other
+    folds, which is nearly as good as the one that is kept, of all folds (Vovk, "Cross-conformal
+    predictors", 2015).
     """
     dealt = fold_of(groups, recipe.folds, recipe.seed)
     fold = np.array([dealt[g] for g in groups])
@@ -111,6 +116,13 @@ def calibrate(stack: SumStack, groups: Sequence[str], recipe: SumRecipe) -> tupl
             continue
         model = learn(stack.take(~out), recipe)
         residual[out], share[out[stack.row]] = tested(model, stack.take(out))
+    likeness = None
+    if recipe.likens:
+        means, raw = stack.means(share), residual.copy()
+        likeness = Likeness.learned(means, raw)
+        for one in sorted(set(fold.tolist())):
+            out = fold == one
+            residual[out] -= Likeness.learned(means[~out], raw[~out]).error(means[out])
     scores = np.zeros(len(stack))
     for one in sorted(set(fold.tolist())):
         check = fold == one
@@ -119,7 +131,7 @@ def calibrate(stack: SumStack, groups: Sequence[str], recipe: SumRecipe) -> tupl
             learner, stack.take(check), share[check[stack.row]]
         )
     everything = np.ones(len(stack), np.bool_)
-    return _spread(stack, share, residual, everything, recipe), band(scores)
+    return _spread(stack, share, residual, everything, recipe), band(scores), likeness
 
 
 def calibrate_unseen(

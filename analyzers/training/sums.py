@@ -23,7 +23,7 @@ from perfc.machine import load_machine
 from ..artefacts.forest import Forest
 from ..features.rows import DataError
 from ..features.sheet import Sheet
-from ..steps.features import tabulate
+from ..steps.features import ROLE, tabulate
 from ..steps.launch_kind import LaunchKind
 from ..tables.timm import StepRow
 from .libraries import xgboost
@@ -56,6 +56,8 @@ class SumRecipe:
         ridge: pull of a setting's multipliers towards those of all.
         spread_trees: of the spread, four levels deep.
         folds: that residuals for calibration come from.
+        least_share: of a step's scale; launches below it are learned from together.
+        likens: whether a step is corrected by what steps of like launches were off.
     """
 
     trees: int = 400
@@ -68,6 +70,8 @@ class SumRecipe:
     spread_trees: int = 60
     folds: int = 3
     seed: int = 0
+    least_share: float = 0.0
+    likens: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +85,7 @@ class SumStack:
         scale_s: of each launch, its repetitions included.
         floor_s: likewise.
         row: index of the step it belongs to.
-        kin: of every step the index of its machine, precision and version among ``known``.
+        kin: of every step the index of its machine, precision and way among ``known``.
         known: those.
         time_s: of every step.
     """
@@ -103,6 +107,10 @@ class SumStack:
         """Sums by step."""
         return np.bincount(self.row, per_launch, len(self)).astype(np.float64)
 
+    def means(self, share: Array) -> Array:
+        """Of the features of each step's launches, weighted by shares, ``[steps, features]``."""
+        return np.stack([self.total(share * column) for column in self.values.T], axis=1)
+
     def take(self, chosen: NDArray[np.bool_]) -> SumStack:
         """The steps of a mask."""
         launches = chosen[self.row]
@@ -112,6 +120,33 @@ class SumStack:
             self.floor_s[launches], place[self.row[launches]], self.kin[chosen], self.known,
             self.time_s[chosen],
         )  # fmt: skip
+
+    def thinned(self, least_share: float) -> SumStack:
+        """Launches below a share of their step's scale as one of each kind and role.
+
+        It has the sum of their scales, and the mean of their features weighted by them.
+        """
+        small = self.scale_s < least_share * self.total(self.scale_s)[self.row]
+        if not small.any():
+            return self
+        alike = [self.row[small], self.kind[small]]
+        if ROLE in self.names:
+            alike.append(self.values[small, self.names.index(ROLE)].astype(np.int64))
+        merged, back = np.unique(np.stack(alike), axis=1, return_inverse=True)
+        back, weight = back.reshape(-1), self.scale_s[small]
+        scale_s = np.bincount(back, weight)
+        means = [np.bincount(back, weight * column) / scale_s for column in self.values[small].T]
+        return SumStack(
+            self.names,
+            np.concatenate([self.values[~small], np.stack(means, axis=1).astype(np.float32)]),
+            np.concatenate([self.kind[~small], merged[1]]),
+            np.concatenate([self.scale_s[~small], scale_s]),
+            np.concatenate([self.floor_s[~small], np.bincount(back, self.floor_s[small])]),
+            np.concatenate([self.row[~small], merged[0]]),
+            self.kin,
+            self.known,
+            self.time_s,
+        )
 
 
 def stacked(rows: Sequence[StepRow]) -> SumStack:
@@ -151,8 +186,8 @@ def stacked(rows: Sequence[StepRow]) -> SumStack:
 
 
 def kin_of(row: StepRow) -> Kin:
-    """Machine, precision and version."""
-    return row.target, row.setting.precision.value, row.setting.framework
+    """Machine, precision and way of running."""
+    return row.target, row.setting.precision.value, row.setting.way
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,13 +221,14 @@ def learn(stack: SumStack, recipe: SumRecipe) -> SumModel:
     Raises:
         MissingExtraError: xgboost is not installed.
     """
+    stack = stack.thinned(recipe.least_share)
     table = multipliers(stack, recipe)
     scale_s = stack.scale_s * table[stack.kin[stack.row], stack.kind]
     return SumModel(table, boost(stack, scale_s, recipe))
 
 
 def multipliers(stack: SumStack, recipe: SumRecipe) -> Array:
-    """What launches of each kind take of their scale, by machine, precision and version.
+    """What launches of each kind take of their scale, by machine, precision and way of running.
 
     Each is pulled towards the multipliers of all rows, those towards 1.
     """

@@ -57,7 +57,7 @@ def trained(monkeypatch: pytest.MonkeyPatch) -> list[tuple[list[StepRow], dict[s
 
     monkeypatch.setattr(steps, "train_steps", train)
     monkeypatch.setattr(steps, "estimated", estimated)
-    monkeypatch.setattr(steps, "every_row", lambda folder, say: tuple(rows()))
+    monkeypatch.setattr(steps, "every_row", lambda folder, say, training: tuple(rows()))
     return calls
 
 
@@ -92,7 +92,7 @@ def test_one_machine_is_not_left_out(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     own = tuple(r for r in rows() if r.target == "rtx3090")
-    monkeypatch.setattr(steps, "every_row", lambda folder, say: own)
+    monkeypatch.setattr(steps, "every_row", lambda folder, say, training: own)
     found = list(StepExperiment("x", "title", Mode.COMPILED).evaluate(tmp_path, lambda _: None))
     assert [(f.split, f.slice) for f in found] == [
         (RANDOM, "compiled, rtx3090"), (FAMILIES, "compiled, rtx3090"),

@@ -25,7 +25,8 @@ SETTINGS = {
 
 def predicted(name: str, mode: Mode, target: str, batch: int = 256) -> StepEstimate:
     am = Analyses()
-    module = am.apply(Canonicalize(), typed(MODELS / f"{name}.onnx.gz", am=am))
+    keeps = mode is Mode.TRAINING
+    module = am.apply(Canonicalize(keeps), typed(MODELS / f"{name}.onnx.gz", am=am))
     env = {s.name: batch for s in module.symbols}
     return predict_module(module, env, SETTINGS[mode], load_machine(target))[1]
 

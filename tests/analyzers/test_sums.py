@@ -93,6 +93,19 @@ def test_trees_learn_what_multipliers_cannot() -> None:
     assert error < 0.5 * np.abs(plain / test.time_s - 1).mean()
 
 
+def test_launches_that_hardly_count_are_one_of_each_kind() -> None:
+    stack = stacked(drawn(40))
+    thin = stack.thinned(0.1)
+    assert len(thin.row) < len(stack.row)
+    assert len(thin) == len(stack)
+    assert thin.total(thin.scale_s) == pytest.approx(stack.total(stack.scale_s))
+    assert thin.total(thin.floor_s) == pytest.approx(stack.total(stack.floor_s))
+    assert stack.thinned(0.0) is stack
+    whole = stack.thinned(2.0)
+    pairs = np.stack([whole.row, whole.kind], axis=1)
+    assert len(np.unique(pairs, axis=0)) == len(pairs)
+
+
 def test_what_is_saved_predicts_the_same_and_nothing_beats_its_floor(tmp_path: Path) -> None:
     rows = drawn(150)
     found = train_steps("step-eager", rows, RECIPE)
@@ -105,6 +118,29 @@ def test_what_is_saved_predicts_the_same_and_nothing_beats_its_floor(tmp_path: P
         assert ours.floor_s <= ours.low_s <= ours.time_s <= ours.high_s
         assert (ours.launch_s > 0).all()
         assert ours.time_s == pytest.approx(row.time_s, rel=0.25)
+
+
+def test_what_like_steps_were_off_corrects_a_step(tmp_path: Path) -> None:
+    """Steps whose memory is nearly full take longer, which no launch alone tells."""
+    rows = drawn(300)
+    stack = stacked(rows)
+    heavy = stack.total(stack.scale_s) > np.median(stack.total(stack.scale_s))
+    rows = [
+        replace(r, time_s=r.time_s * (1.25 if h else 1.0)) for r, h in zip(rows, heavy, strict=True)
+    ]
+    off: dict[bool, float] = {}
+    for likens in (False, True):
+        recipe = replace(RECIPE, trees=10, likens=likens)
+        made = train_steps("x", rows[:200], recipe, group=str, leave_machines_out=False)
+        found = artefact.load(artefact.save(made, tmp_path, overwrite=True))
+        errors = [
+            estimate(found, r.columns.at(r.batch), r.setting, load_machine(r.target)).time_s
+            / r.time_s
+            - 1
+            for r in rows[200:]
+        ]
+        off[likens] = float(np.abs(errors).mean())
+    assert off[True] < 0.9 * off[False]
 
 
 def test_intervals_hold_on_steps_not_seen() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
@@ -46,9 +46,9 @@ Pair = tuple[StepRow, StepEstimate]
 
 
 @cache
-def every_row(folder: Path, say: Say) -> tuple[StepRow, ...]:
-    """All usable rows; graphs are lowered once for all experiments of a run."""
-    return tuple(step_rows(folder, say))
+def every_row(folder: Path, say: Say, training: bool) -> tuple[StepRow, ...]:
+    """Usable rows; graphs are lowered once for all experiments of a run."""
+    return tuple(step_rows(folder, say, training=training))
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +78,8 @@ class StepExperiment(Experiment):
 
     def rows(self, folder: Path, say: Say) -> list[StepRow]:
         """Rows of this way of running."""
-        return [r for r in every_row(folder, say) if r.setting.mode is self.mode]
+        rows = every_row(folder, say, self.mode is Mode.TRAINING)
+        return [r for r in rows if r.setting.mode is self.mode]
 
     def train(self, folder: Path, say: Say, ready: Ready | None = None) -> Artefact:
         """Train on every row."""
@@ -172,4 +173,9 @@ CHANNELS_LAST = StepExperiment(
 COMPILED = StepExperiment(
     weights_name(Mode.COMPILED), "Whole models, compiled", Mode.COMPILED
 )  # fmt: skip
-TRAINING = StepExperiment(weights_name(Mode.TRAINING), "Whole models, training step", Mode.TRAINING)
+LISTED = SumRecipe(least_share=0.002, likens=True)
+"""Of steps whose gradients are listed, and whose errors tell those of like steps."""
+TRAINING = StepExperiment(
+    weights_name(Mode.TRAINING), "Whole models, training step", Mode.TRAINING,
+    LISTED, replace(LISTED, folds=7),
+)  # fmt: skip

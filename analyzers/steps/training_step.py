@@ -1,0 +1,116 @@
+"""The launches of a training step, from the step's own graph: forward, gradients, optimiser."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from perfc.ir.evaluate import Numbers
+from perfc.ir.graph import Module, Phase, Value
+from perfc.ir.ops.cast import Cast
+from perfc.ir.ops.conv_grad import ConvDataGrad, ConvFilterGrad
+from perfc.passes.casts import Casts
+from perfc.passes.fuse import Fuse, Kernel, KernelTable
+from perfc.passes.retype import Retype
+from perfc.passes.runtimes import runtime
+from perfc.passes.strides import Strides
+from perfc.passes.train import Train
+from perfc.passes.untie import Untie
+
+from .kernels import Stored
+from .launch_kind import LaunchKind, Role
+from .launches import Launch
+
+if TYPE_CHECKING:
+    from perfc.passes.manager import Analyses
+
+    from .setting import Setting
+
+OPTIMIZER = "momentum"
+"""Of the steps that were measured whole: SGD as timm's ``benchmark.py`` makes it."""
+
+
+def step_launches(
+    module: Module, am: Analyses, setting: Setting, envs: Sequence[Mapping[str, int]]
+) -> tuple[KernelTable, list[Launch]]:
+    """The launches of one training step of a typed f32 module, in order, each with its role.
+
+    Args:
+        module: its floating-point tensors in f32, canonical with its parameters kept.
+        am: gives the step, its fusion and strides.
+        setting: how the framework runs it.
+        envs: values of the symbols; amounts have an element for each.
+
+    Raises:
+        PassError: an operator has no gradient, or autocast is not known of the model.
+    """
+    step = step_of(module, am, setting)
+    table = am.get(Fuse(setting.runtime), step)
+    strides = am.get(Strides(setting.runtime), step)
+    listing = StepListing(table, None, strides, setting.compiled, [Numbers(e) for e in envs])
+    return table, list(listing.all())
+
+
+def step_of(module: Module, am: Analyses, setting: Setting) -> Module:
+    """The module as one step: its types as stored, then its gradients and the update."""
+    module = am.apply(Untie(), module)
+    precision = setting.precision
+    if precision.is_mixed:
+        module = am.apply(Casts(precision.dtype, setting.runtime), module)
+    elif precision.bits < 32:
+        module = am.apply(Retype(precision.dtype), module)
+    fuses = runtime(setting.runtime).fuses_attention
+    return am.apply(Train(OPTIMIZER, fuses_attention=fuses), module)
+
+
+class StepListing(Stored):
+    """Walks over the kernels of a step."""
+
+    def all(self) -> Iterator[Launch]:
+        """Every launch; casts of parameters and of their gradients come last, of the mean size."""
+        kernels = self.table.kernels
+        gradients = {v for k in kernels if role_of(k) is Role.OPTIMIZER for v in k.reads}
+        known: dict[tuple[int, Role], Mapping[str, float]] = {}
+        cast_bytes, casts = 0.0, 0
+        for index, kernel in enumerate(kernels):
+            if is_of_parameters(kernel, gradients):
+                traffic = kernel.traffic
+                cast_bytes += self.number(traffic.read_bytes) + self.number(traffic.write_bytes)
+                casts += 1
+                continue
+            role = role_of(kernel)
+            for launch in (self.launch(index, kernel), *self.copied(kernel)):
+                key = id(launch.traits), role
+                if key not in known:
+                    known[key] = {**launch.traits, "role": float(role.number)}
+                yield replace(launch, traits=known[key])
+        if casts:
+            half = self.same(cast_bytes / casts / 2)
+            amounts = {"read_bytes": half, "write_bytes": half}
+            traits = {"role": float(Role.FORWARD.number), "operands": 1.0}
+            yield Launch(LaunchKind.WEIGHT_CAST, -1, amounts, traits, float(casts))
+
+
+def is_of_parameters(kernel: Kernel, gradients: Container[Value]) -> bool:
+    """Whether it casts parameters, or what the optimiser reads: ``gradients``."""
+    if not isinstance(kernel.anchor.op, Cast):
+        return False
+    return all(v.weight is not None for v in kernel.reads) or all(
+        v in gradients for v in kernel.writes
+    )
+
+
+def role_of(kernel: Kernel) -> Role:
+    """What a kernel is for, by its anchor."""
+    match kernel.anchor.loc.phase, kernel.anchor.op:
+        case Phase.OPTIMIZER, _:
+            return Role.OPTIMIZER
+        case Phase.BACKWARD, ConvDataGrad():
+            return Role.DATA_GRADIENT
+        case Phase.BACKWARD, ConvFilterGrad():
+            return Role.FILTER_GRADIENT
+        case Phase.BACKWARD | Phase.RECOMPUTE, _:
+            return Role.BACKWARD
+        case _:
+            return Role.FORWARD
