@@ -33,7 +33,7 @@ KEYS: Mapping[Metric, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@dataclass(frozen=True, slots=True)
 class Case:
     """A model under one setting.
 
@@ -66,6 +66,14 @@ class Case:
         }
         dims, more = sorted(how.dims.items()), sorted(others.items())
         return cls(model, target, how.table_name, how.dtype, tuple(dims), tuple(more))  # type: ignore[arg-type]
+
+    def __lt__(self, other: Case) -> bool:
+        """By model, then by setting; values of one field may be words or not."""
+        ours, theirs = (
+            (c.model, c.target, c.runtime, c.dtype, c.dims, [(n, str(v)) for n, v in c.others])
+            for c in (self, other)
+        )
+        return ours < theirs
 
     @property
     def deployment(self) -> Deployment:

@@ -338,6 +338,13 @@ def test_budgets_are_deployments_and_the_command_line_wins(
     assert "1 same" in said(capsys, "check")
     other = said(capsys, "check", "--runtime", "inductor", "--tf32")
     assert "on h100-sxm5-80gb, inductor, layout channels-last, tf32, batch=1" in other
+    said(capsys, "baseline", "write", "--runtime", "inductor", "--tf32")
+    (tmp_path / "perfc.toml").write_text(
+        '[[budget]]\nmodel = "*.gz"\ntf32 = "convolutions"\nlayout = "channels-last"\n'
+        'target = "h100"\nruntime = "eager"\nflop = "+0%"\n'
+    )
+    words = said(capsys, "check", "--runtime", "inductor")
+    assert "on h100-sxm5-80gb, inductor, layout channels-last, tf32 convolutions, batch=1" in words
 
 
 def test_the_page_has_every_field() -> None:
