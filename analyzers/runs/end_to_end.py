@@ -24,6 +24,7 @@ from perfc.passes.fuse import Fuse, KernelTable
 from perfc.passes.manager import Analyses
 from perfc.passes.roofline import Roofline, RooflineTable
 from perfc.passes.runtimes import Launch, Tf32
+from perfc.passes.runtimes import runtime as runtime_of
 from perfc.passes.shapes import Shapes
 from perfc.passes.strides import Strides, StrideTable
 from perfc.passes.train import Train
@@ -170,7 +171,9 @@ class Plan:
         source = am.apply(Shapes(), load(model, dims, {}))
         module = am.apply(Canonicalize(keeps_parameters=trains), source)
         if trains:
-            module = am.apply(Train(optimizer="", loss="mean"), am.apply(Untie(), module))
+            fuses = runtime_of(runtime).fuses_attention
+            step = Train(optimizer="", loss="mean", fuses_attention=fuses)
+            module = am.apply(step, am.apply(Untie(), module))
         bounds = am.get(Roofline(target, runtime, tf32), module)
         strides = am.get(Strides(runtime), module)
         gradients = module.graph.outputs[1:] if trains else ()
