@@ -10,9 +10,8 @@ from perfc.ir.evaluate import Numbers
 from perfc.ir.graph import Module, Phase, Value
 from perfc.ir.ops.cast import Cast
 from perfc.ir.ops.conv_grad import ConvDataGrad, ConvFilterGrad
-from perfc.passes.casts import Casts
 from perfc.passes.fuse import Fuse, Kernel, KernelTable
-from perfc.passes.retype import Retype
+from perfc.passes.mixed import what_if
 from perfc.passes.runtimes import runtime
 from perfc.passes.strides import Strides
 from perfc.passes.train import Train
@@ -56,10 +55,8 @@ def step_of(module: Module, am: Analyses, setting: Setting) -> Module:
     """The module as one step: its types as stored, then its gradients and the update."""
     module = am.apply(Untie(), module)
     precision = setting.precision
-    if precision.is_mixed:
-        module = am.apply(Casts(precision.dtype, setting.runtime), module)
-    elif precision.bits < 32:
-        module = am.apply(Retype(precision.dtype), module)
+    if precision.is_mixed or precision.bits < 32:
+        module = am.apply(what_if(precision.value, trained_by=setting.runtime), module)
     fuses = runtime(setting.runtime).fuses_attention
     return am.apply(Train(OPTIMIZER, fuses_attention=fuses), module)
 

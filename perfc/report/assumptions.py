@@ -262,9 +262,9 @@ def used(ceiling: str, dtype: str, floor: Rate, sustained: Rate) -> RateUsed:
     )
 
 
-def rounded(tf32: bool | str) -> str:
-    """Which products may use TF32, in words."""
-    return "products" if tf32 is True else str(tf32)
+def which_products(tf32: object) -> str:
+    """The products that TF32 is said of, in words: all, or those of one kind."""
+    return tf32 if isinstance(tf32, str) else "products"
 
 
 def section(view: Assumptions, work: str) -> Section:
@@ -272,7 +272,7 @@ def section(view: Assumptions, work: str) -> Section:
     opsets = ", ".join(f"{d or 'opset'} {v}" for d, v in view.opsets.items())
     precision = f"what-if {view.dtype}" if view.dtype else "as in the model"
     if view.tf32:
-        precision += f"; f32 {rounded(view.tf32)} may use TF32 (--no-tf32)"
+        precision += f"; f32 {which_products(view.tf32)} may use TF32 (--no-tf32)"
     launch = f"{view.launch}, {quantity(view.launch_s, Unit.SECOND)} each ({view.launch_origin})"
     facts = (
         ("model", f"{view.graph}, {opsets}, {view.producer or 'producer not stated'}"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from perfc.report.assumptions import which_products
 from perfc.report.units import Unit, quantity
 from perfc.report.views import Views
 
@@ -25,7 +26,7 @@ def precision(views: Views) -> Fact | None:
     """Element types."""
     asked, tf32 = cite(views, "assumptions.dtype"), cite(views, "assumptions.tf32")
     types = sorted({row.dtype for row in views.kernels if row.mac.value})
-    which = tf32.value if isinstance(tf32.value, str) else "products"
+    which = which_products(tf32.value)
     allowed = "may" if tf32.value else "may not"
     text = f"products are in {listed(types) or 'no type'}; f32 {which} {allowed} use TF32"
     stated = f"precision asked for is {asked.value}" if asked.value else "it is the model's own"
