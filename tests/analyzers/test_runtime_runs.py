@@ -471,6 +471,16 @@ def test_precisions_are_told_by_width(target: str, dtype: str, tf32: bool, expec
     assert found in (*ORDER, "")
 
 
+@pytest.mark.parametrize(("model", "expected"), [("resnet50", "tf32"), ("bert-base", "f32")])
+def test_a_run_whose_convolutions_alone_are_rounded_is_what_most_products_are(
+    model: str, expected: str
+) -> None:
+    report = perfc.analyze(f"examples/models/{model}.onnx.gz", "a100", runtime="eager")
+    assert precision(report.deployment, "f32", report.roofline) == expected
+    for said, told in ((True, "tf32"), (False, "f32")):
+        assert precision(report.deployment.stated({"tf32": said}), "f32", report.roofline) == told
+
+
 def test_batch_is_the_leading_extent(folder: Path) -> None:
     report = perfc.analyze(folder / "models" / "tv__net3.onnx.gz", "t4", batch=24)
     assert leading_extent(report.source, report.env) == 24
