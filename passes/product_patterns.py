@@ -69,7 +69,7 @@ def _is_like(other: Node, node: Node, near: Neighbourhood) -> bool:
     for one in (other, node):
         right = one.inputs[1] if len(one.inputs) > 1 else None
         type_ = one.results[0].type if one.results else None
-        if right is None or right.weight is None and near.root(right).weight is None:
+        if right is None or near.root(right).weight is None:
             return False
         if not isinstance(type_, TensorType) or not type_.shape:
             return False

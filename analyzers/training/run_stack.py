@@ -38,7 +38,7 @@ class RunStack:
         values: of the runs, ``[runs, features]``.
         kernels_s: sum of the kernels' estimates, ``[runs]``.
         graph: index of each run's graph.
-        weight: of each run; a graph of many rows counts for the fourth root of them.
+        weight: of each run; a graph of many rows counts for the square root of them.
     """
 
     launches: SumStack
@@ -108,7 +108,7 @@ def stacked(runs: Sequence[MeasuredRun]) -> RunStack:
         np.concatenate([run.table.run_values(names) for run in runs]),
         np.array([run.table.kernels_s for run in runs]),
         np.array([graphs[run.row.graph] for run in runs]),
-        np.array([counts[run.row.graph] ** -0.75 for run in runs]),
+        np.array([counts[run.row.graph] ** -0.5 for run in runs]),
     )
 
 

@@ -55,6 +55,8 @@ DRAWN_ROWS = 20.0
 LENT_ROWS = 10
 """Of all runtimes, in the finite-sample correction of a runtime's band (`benchmarks/few_graphs.py`:
 with 0, 10, 20 and 100 of them bands of runtimes known by three graphs hold 95, 93, 90, 85 %)."""
+ALWAYS = "precision", "runtime_version"
+"""What every tree of factors knows of a run, as an engine's version decides what it takes."""
 NOTES = (
     "factors of kernels learned from the times of whole runs; no kernel was timed alone",
     "intervals calibrated on graphs left out, and on machines left out",
@@ -66,7 +68,7 @@ class RuntimeRecipe:
     """How runs are learned.
 
     Args:
-        factors: of the forest of kernels.
+        factors: of the forest of kernels; each of its trees knows precision and version.
         parts: of the graphs, whose sums the forest of runs is learned from.
         folds: of the graphs, that calibrate.
         rounds: trees of the forest of runs.
@@ -75,7 +77,7 @@ class RuntimeRecipe:
     """
 
     factors: SumRecipe = field(
-        default_factory=lambda: SumRecipe(trees=150, depth=6, learning_rate=0.1, knee=0.1)
+        default_factory=lambda: SumRecipe(150, 6, 0.1, knee=0.1, always=ALWAYS)
     )
     parts: int = 3
     folds: int = 5

@@ -39,6 +39,9 @@ SWEEPS = 2000
 LEAST_ERROR = 0.05
 """Relative error below which reweighting stops caring."""
 
+OFTEN = 100.0
+"""Weight of a feature in the draw of those that a tree sees, so that it is hardly ever left out."""
+
 Kin = tuple[str, ...]
 
 
@@ -51,6 +54,7 @@ class SumRecipe:
         depth: of each.
         learning_rate: shrinkage.
         columns: share of features a tree sees.
+        always: features that are among them in every tree.
         leaf_penalty: L2, in steps.
         knee: of the pseudo-Huber loss in ``log(T / measured)``.
         ridge: pull of a setting's multipliers towards those of all.
@@ -62,6 +66,7 @@ class SumRecipe:
     depth: int = 6
     learning_rate: float = 0.15
     columns: float = 0.5
+    always: tuple[str, ...] = ()
     leaf_penalty: float = 2.0
     knee: float = 0.15
     ridge: float = 0.3
@@ -260,7 +265,7 @@ def boost(stack: SumStack, scale_s: Array, recipe: SumRecipe) -> Any:
         "max_bin": 64,
         "seed": recipe.seed,
     }
-    return _trained(stack, settings, recipe.trees, loss)
+    return _trained(stack, settings, recipe, loss)
 
 
 def spread_of(stack: SumStack, share: Array, residual: Array, recipe: SumRecipe) -> Any:
@@ -276,11 +281,14 @@ def spread_of(stack: SumStack, share: Array, residual: Array, recipe: SumRecipe)
     return library.train(options, matrix, num_boost_round=recipe.spread_trees)
 
 
-def _trained(stack: SumStack, settings: Mapping[str, object], trees: int, loss: Any) -> Any:
+def _trained(stack: SumStack, settings: Mapping[str, object], recipe: SumRecipe, loss: Any) -> Any:
     library = xgboost()
     matrix = library.QuantileDMatrix(
         stack.values, stack.time_s[stack.row], feature_names=list(stack.names),
         max_bin=64, nthread=1,
     )  # fmt: skip
+    if recipe.always:
+        weights = [OFTEN if name in recipe.always else 1.0 for name in stack.names]
+        matrix.set_info(feature_weights=np.array(weights))
     options = {"tree_method": "hist", "nthread": 1, **settings}
-    return library.train(options, matrix, num_boost_round=trees, obj=loss)
+    return library.train(options, matrix, num_boost_round=recipe.trees, obj=loss)

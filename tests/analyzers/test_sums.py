@@ -93,6 +93,17 @@ def test_trees_learn_what_multipliers_cannot() -> None:
     assert error < 0.5 * np.abs(plain / test.time_s - 1).mean()
 
 
+def test_every_tree_sees_what_is_always_asked() -> None:
+    stack = stacked(drawn(60))
+    scarce = replace(RECIPE, columns=0.02)
+
+    def kinds(recipe: SumRecipe) -> int:
+        forest = learn(replace(stack, kind=np.zeros_like(stack.kind)), recipe).forest()
+        return int((forest.feature == forest.names.index("kind")).sum())
+
+    assert kinds(replace(scarce, always=("kind",))) > 2 * kinds(scarce)
+
+
 def test_what_is_saved_predicts_the_same_and_nothing_beats_its_floor(tmp_path: Path) -> None:
     rows = drawn(150)
     found = train_steps("step-eager", rows, RECIPE)
