@@ -151,6 +151,7 @@ def widened(found: Mapping[int, Estimate]) -> dict[int, Estimate]:
     wide = {
         key: replace(
             one,
+            is_own=False,
             time=Interval(one.time.low * low, one.time.mid, one.time.high * high).at_least(
                 one.floor_s
             ),
