@@ -6,6 +6,7 @@ from perfc.ir.graph import Node, Value
 from perfc.ir.op import Kind
 from perfc.ir.ops.logic import IsNaN, Where
 from perfc.ir.ops.movement import Transpose
+from perfc.ir.types import TensorType
 
 from .neighbourhood import FACTORS, Neighbourhood, is_scalar
 
@@ -53,8 +54,19 @@ def _attention(node: Node, near: Neighbourhood) -> tuple[Nodes, Node] | None:
     if after is None or path is None or len(near.computed(path[-1])) != 2:
         return None
     scores, product = path[-1], after[-1]
+    if not _has_kernel(node, near):
+        return None
     members = [node, *after, *path, *_prologue(scores, near)]
     return (members, scores) if near.is_sealed(members, product.results[0]) else None
+
+
+def _has_kernel(softmax: Node, near: Neighbourhood) -> bool:
+    """Whether the runtime has a kernel for such elements and as many keys."""
+    match softmax.results[0].type:
+        case TensorType(dtype, (*_, keys)):
+            return near.table.attention.takes(dtype.bits, keys)
+        case _:
+            return True
 
 
 def _after(node: Node, near: Neighbourhood) -> Nodes | None:

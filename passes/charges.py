@@ -15,6 +15,7 @@ from perfc.ir.types import DType, TensorType, Type
 
 from .cost import NodeCost, Tier
 from .fuse import Kernel
+from .patterns import JOINED
 from .product_patterns import is_dequantize
 from .runtimes import Runtime
 
@@ -130,7 +131,9 @@ class Charging:
         return self.alike.setdefault(key, len(self.alike))
 
     def _problem(self, group: Group, nodes: Sequence[Node]) -> Problem | None:
-        """That of the anchor, or of two products that are one attention."""
+        """That of the anchor, of products side by side, or of two that are one attention."""
+        if group.pattern == JOINED:
+            return self._joined(group, nodes)
         if group.pattern != "attention" or group.anchor.op.kind is Kind.ATTENTION:
             return self.cost[group.anchor].problem
         products = [n for n in nodes if n.op.kind is Kind.MATMUL]
@@ -141,6 +144,15 @@ class Charging:
                 if shape and len(shape) > 1 and (first.m, first.n) == (second.m, second.k):
                     return Attention.of_products(first, second, shape)
         return None
+
+    def _joined(self, group: Group, nodes: Sequence[Node]) -> Problem | None:
+        """The product that has the columns of several of one left operand."""
+        first = self.cost[group.anchor].problem
+        columns = [
+            problem.n for n in nodes
+            if n.op.kind is Kind.MATMUL and isinstance(problem := self.cost[n].problem, Product)
+        ]  # fmt: skip
+        return first._replace(n=added(columns)) if isinstance(first, Product) else first
 
     def _work(self, costs: Sequence[NodeCost]) -> Work:
         """Operations of several nodes, added up once for the same applications."""

@@ -64,6 +64,7 @@ def _pattern(
 
 
 SLICE_UPDATE = "slice_update"
+JOINED = "joined_products"
 GELU = ("erf",)
 OTHER = ("tanh", "sigmoid", "hard_sigmoid", "clip", "softplus")
 NORMS = (Kind.NORMALIZATION, "reduce_mean")
@@ -89,6 +90,7 @@ PATTERNS: Mapping[str, Pattern] = {
     "linear_bias": _pattern([Kind.MATMUL], product.linear_bias, "linear", Kind.MATMUL),
     "gemm": _pattern(["matmul"], product.gemm, "gemm", Kind.MATMUL),
     "gemm_activation": _pattern(["matmul", "gemm"], product.gemm_activation, "gemm", Kind.MATMUL),
+    JOINED: _pattern([Kind.MATMUL], product.joined, JOINED, Kind.MATMUL),
     "scaled_product": _pattern(["matmul"], product.scaled, "matmul", Kind.MATMUL),
     "conv_affine": _pattern([Kind.CONV], product.conv_affine, "conv", Kind.CONV, folds=True),
     "padded_conv": _pattern([Kind.CONV], product.padded_conv, "conv", Kind.CONV),

@@ -49,6 +49,34 @@ def linear_bias(node: Node, near: Neighbourhood) -> Nodes | None:
     return [node, bias] if rows and all(is_channelwise(v) for v in rows) else None
 
 
+def joined(node: Node, near: Neighbourhood) -> Nodes | None:
+    """Products of one tensor with stored matrices, as of queries, keys and values: one product.
+
+    Source: TensorRT developer guide, 'Layer fusion': layers of one input are aggregated;
+    FasterTransformer, cublasMMWrapper::isFuseBatchGemm and FusedAttentionLayer.
+    """
+    left = node.inputs[0] if node.inputs else None
+    readers = near.readers(near.root(left)) if left is not None and left.weight is None else None
+    members = [r for r in readers or () if r.inputs[0] is left and _is_like(r, node, near)]
+    return members if node in members else None
+
+
+def _is_like(other: Node, node: Node, near: Neighbourhood) -> bool:
+    """Whether two products have a stored right operand, as many rows and one type of result."""
+    if type(other.op) is not type(node.op) or other not in near.inside:
+        return False
+    rows = []
+    for one in (other, node):
+        right = one.inputs[1] if len(one.inputs) > 1 else None
+        type_ = one.results[0].type if one.results else None
+        if right is None or near.root(right).weight is None:
+            return False
+        if not isinstance(type_, TensorType) or not type_.shape:
+            return False
+        rows.append((type_.dtype, *type_.shape[:-1]))
+    return rows[0] == rows[1]
+
+
 def gemm(node: Node, near: Neighbourhood) -> Nodes | None:
     """A product of two matrices and a bias. Source: onnxruntime MatMulAddFusion, rank 2 only."""
     type_ = node.results[0].type if node.results else None

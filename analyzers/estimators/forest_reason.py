@@ -19,7 +19,7 @@ from ..features.lowering import Lowered, lower
 from ..features.sheet import Sheet
 from ..features.table import class_of, complete, tabulate
 from . import predictor
-from .forest import INSIDE, inside, served, weighted
+from .forest import INSIDE, inside, is_integer_product, of_half_depth, served, weighted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -130,6 +130,7 @@ def reasons(
     *,
     launch: Launch = Launch.GRAPH,
     framework: str = "",
+    stores_integers: bool = False,
     folder: Path = artefact.SHIPPED,
 ) -> ForestReason | None:
     """Why the operator predictor says what it says of a kernel; None where it says nothing.
@@ -142,6 +143,8 @@ def reasons(
     known = predictor.known_classes(folder)
     if row is None or machine.kind == "cpu":
         return None
+    if stores_integers and is_integer_product(row):
+        row = of_half_depth(row, machine)
     own = served(row, machine, framework, known, folder)
     own = own or weighted(row, machine, known, tf32=bounds.kernels[index].tf32)
     if own is None:

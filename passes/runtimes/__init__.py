@@ -157,6 +157,28 @@ CLUSTER_DEFAULT = "cudagraph"
 
 
 @record
+class FusedAttention:
+    """What kernels of attention written out a runtime has; others run as products and a softmax.
+
+    Args:
+        most_bits: of an element.
+        most_keys: that a query attends to; None where any number may be.
+    """
+
+    most_bits: int = 64
+    most_keys: int | None = None
+
+    def takes(self, bits: int, keys: object) -> bool:
+        """Whether a kernel has such elements and so many keys; a number nobody knows is in reach.
+
+        >>> FusedAttention(16, 384).takes(16, 197), FusedAttention(16, 384).takes(16, 577)
+        (True, False)
+        """
+        is_long = self.most_keys is not None and isinstance(keys, int) and keys > self.most_keys
+        return bits <= self.most_bits and not is_long
+
+
+@record
 class Runtime:
     """One runtime's table.
 
@@ -169,6 +191,9 @@ class Runtime:
             all of a kind are.
         patterns: multi-operator patterns (``passes/patterns.py``) it knows as one kernel; where
             two claim a node, the first named has it.
+        attention: which of the attention that ``patterns`` know it has kernels for.
+        stores_integers: whether kernels write quantised tensors as integers for those that read
+            them, and products of integers are the fastest of many, so that none quantises a thing.
         views: mnemonics that move nothing here, besides operators that never do; ``WINDOWS``
             for lookups that are windows.
         keeps_shared: whether a kernel may write a value that others read and go on with it; else
@@ -202,6 +227,8 @@ class Runtime:
     epilogue: Mapping[Kind, frozenset[Kind]] = field(default_factory=dict)
     epilogue_tags: Mapping[Kind, frozenset[str]] = field(default_factory=dict)
     patterns: tuple[str, ...] = ()
+    attention: FusedAttention = FusedAttention()
+    stores_integers: bool = False
     views: frozenset[str] = frozenset()
     keeps_shared: bool = False
     max_nodes: int = 64

@@ -8,10 +8,12 @@ from perfc.api import typed
 from perfc.ir.evaluate import evaluate
 from perfc.ir.graph import Module
 from perfc.ir.op import Kind
+from perfc.ir.problem import Product
 from perfc.ir.types import DType
 from perfc.passes.canonicalize import Canonicalize
 from perfc.passes.fuse import Fuse, Kernel, KernelTable
 from perfc.passes.manager import Analyses
+from perfc.passes.mixed import what_if
 
 HEAD = '<ir_version: 8, opset_import: ["" : 18]>\n'
 X = "float[2, 16, 64] x"
@@ -45,6 +47,7 @@ BODY_RMS_NORM = """
 STORED = {
     "w": (DType.F32, (64,)),
     "W": (DType.F32, (64, 64)),
+    "U": (DType.F32, (64, 32)),
     "K": (DType.F32, (8, 16, 3, 3)),
     "k8": (DType.F32, (8,)),
     "qw": (DType.I8, (64, 64)),
@@ -160,6 +163,50 @@ def test_attention_by_hand_is_one_kernel_only_for_compilers() -> None:
 
 def test_ort_fuses_no_attention_of_torch_exports() -> None:
     assert len(attention(SDPA, "ort")) == 4
+
+
+def test_attention_is_one_kernel_only_in_types_and_lengths_that_have_one() -> None:
+    wide = module(MANUAL, ATTENTION_INPUTS + ", float[2, 1, 16, 16] M", "float[a, b, c, d] y")
+    narrow = Analyses().apply(what_if("f16"), wide)
+    assert [k.label for k in kernels(wide, "fastertransformer").kernels] == [
+        "Transpose + MatMul",
+        "Mul + Add + Softmax",
+        "MatMul",
+    ]
+    assert len(kernels(narrow, "fastertransformer").kernels) == 1
+    inputs = ATTENTION_INPUTS.replace("16", "385") + ", float[2, 1, 385, 385] M"
+    long = Analyses().apply(what_if("f16"), module(MANUAL, inputs, "float[a, b, c, d] y"))
+    assert len(kernels(long, "fastertransformer").kernels) == 3
+    assert len(kernels(long, "tensorrt").kernels) == 1
+
+
+SIBLINGS = "a = MatMul(x, W)  b = MatMul(x, U)  c2 = Add(a, w)  y = Relu(c2)  z = Relu(b)"
+
+
+def test_products_of_one_tensor_are_one_kernel_for_engines() -> None:
+    m = module(SIBLINGS, X, "float[a, b, c] y, float[a, b, c] z")
+    (k,) = kernels(m, "tensorrt").kernels
+    assert isinstance(k.problem, Product)
+    assert (k.problem.rows, k.problem.n, k.problem.k) == (32, 64 + 32, 64)
+    assert evaluate(k.work.mac, {}) == 32 * 96 * 64
+    assert evaluate(k.traffic.read_bytes, {}) == 4 * (32 * 64 + 64 * 96 + 64)
+    assert evaluate(k.traffic.write_bytes, {}) == 4 * 32 * 96
+    assert sum(k.work.mac != 0 for k in kernels(m, "ort").kernels) == 2
+    assert sum(k.work.mac != 0 for k in kernels(m, "eager").kernels) == 2
+
+
+def test_a_product_of_a_product_is_a_kernel_of_its_own() -> None:
+    body = "a = MatMul(x, W)  b = MatMul(a, W)  y = Add(b, x)"
+    assert sum(k.work.mac != 0 for k in kernels(module(body), "tensorrt").kernels) == 2
+
+
+def test_faster_transformer_adds_biases_in_the_kernel_that_follows() -> None:
+    body = "a = MatMul(x, W)  c2 = Add(a, w)  s2 = Sigmoid(c2)  m = Mul(c2, s2)  y = MatMul(m, W)"
+    assert labels(module(body), "fastertransformer") == [
+        ["MatMul"],
+        ["Add", "Sigmoid", "Mul"],
+        ["MatMul"],
+    ]
 
 
 CONV = "a = Conv<pads = [1, 1, 1, 1]>(x, K)  n = BatchNormalization(a, k8, k8, k8, k8)"
