@@ -17,13 +17,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perfc.analyzers.intervals.conformal import of_category
+from perfc.analyzers.training.chips_left_out import mixed
 from perfc.analyzers.training.measured_runs import measured_runs
+from perfc.analyzers.training.run_forests import RuntimeRecipe
 from perfc.analyzers.training.run_stack import runtimes, stacked
 from perfc.analyzers.training.runtime_fit import (
     DRAWN_ROWS,
     LENT_ROWS,
-    RuntimeRecipe,
     graphs_left_out,
+    shares_of_forests,
     usual_errors,
 )
 
@@ -67,7 +69,8 @@ def main() -> None:
     stack, names = stacked(runs), runtimes(runs)
     runtime = np.array([run.row.deployment.runtime for run in runs])
     category = np.array([names.index(name) for name in runtime])
-    wrong = graphs_left_out(stack, RuntimeRecipe(), print)
+    by_both = graphs_left_out(stack, RuntimeRecipe(), print)
+    wrong = mixed(by_both, shares_of_forests(stack, by_both, category)[category])
     usual = usual_errors(wrong, category)[category]
     for beside in map(int, asked.beside.split(",")):
         generator, shares = np.random.default_rng(0), []

@@ -19,8 +19,8 @@ from perfc.analyzers.runs.run_table import Network
 from perfc.analyzers.runs.runtime_runs import UNLIKE_SHARE
 from perfc.analyzers.training.chips_left_out import SHARES, mixed
 from perfc.analyzers.training.measured_runs import measured_runs
+from perfc.analyzers.training.run_forests import RuntimeRecipe, fitted
 from perfc.analyzers.training.run_stack import stacked
-from perfc.analyzers.training.runtime_fit import RuntimeRecipe, fitted
 
 RUNTIMES = ("tensorrt", "paddle-trt", "torchscript", "eager")
 LEAST_ROWS = 5

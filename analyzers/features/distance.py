@@ -1,13 +1,19 @@
-"""How far apart two machines are, by their data sheets."""
+"""How far apart two machines are, by their data sheets; and places of any kind."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from perfc.machine import load_machine
 
 from .sheet import Sheet
+
+if TYPE_CHECKING:
+    from .classes import Array
 
 VENDORS = {"NVIDIA": 0.0, "AMD": 8.0, "Intel": -8.0}
 """Other makers' machines are beyond the reach of whatever was measured."""
@@ -32,6 +38,12 @@ def coordinates(sheet: Sheet, dtype: str) -> tuple[float, ...]:
         sheet.power_w or USUAL_POWER_W,
     )
     return (*(math.log2(n) for n in numbers), vendor(sheet))
+
+
+def squares(mine: Array, theirs: Array) -> Array:
+    """Squared distances of places from others; ``[mine, theirs]`` of two ``[rows, columns]``."""
+    found: Array = (mine**2).sum(axis=1)[:, None] + (theirs**2).sum(axis=1) - 2 * mine @ theirs.T
+    return np.maximum(found, 0.0)
 
 
 def place(target: str, dtype: str) -> tuple[float, ...]:

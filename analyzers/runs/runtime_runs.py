@@ -3,10 +3,11 @@
 ``T = Σ scale · exp(f)·exp(g)``: ``f`` is a forest over what each kernel is and was estimated to
 take, learned through the sums of whole runs (`perfc.analyzers.training.sums`), so that a runtime's
 short kernels, grouped convolutions and the run beside its kernels have factors of their own; ``g``
-is a forest over the run as a whole. Where such networks were not measured under the runtime on the
-machine, ``g`` is left out, as it tells machines apart. The sum is then pooled with that of the
-kernels' own estimates, by shares that machines left out in turn have chosen. Intervals are split
-conformal by runtime, from graphs left out or from machines left out.
+is a forest over the run as a whole. A Gaussian process says besides what like runs took beyond
+their kernels (`perfc.analyzers.runs.run_process`); both are pooled by shares that graphs left out
+have chosen. Where such networks were not measured under the runtime on the machine, ``g``
+is left out, as it tells machines apart: the mean of factors, kernels and process answers.
+Intervals are split conformal by runtime, from graphs left out or from machines left out.
 """
 
 from __future__ import annotations
@@ -29,9 +30,13 @@ from ..features.distance import SAME_CHIP, coordinates, distance, nearest
 from ..features.sheet import Sheet
 from ..intervals.conformal import AT_ONCE, LEAST_SPREAD, Band, grown
 from .processor_runs import is_plain, laws, told
+from .run_process import RunProcess
+from .run_process import tabulated as places_of
 from .run_table import Network, RunTable, precision, tabulated
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from perfc.deployment import Deployment
     from perfc.machine import Machine
 
@@ -43,6 +48,8 @@ NAME = "runs"
 CLASS = "run"
 RESIDUAL = "residual_"
 """Start of the names of the arrays of the forest of runs."""
+PROCESS = "process_"
+"""Start of the names of the arrays of the process of runs."""
 RATIO = "log_factors"
 """Feature of a run: its sum with the factors of its kernels over the sum of their estimates."""
 ROUNDED = "int8"
@@ -211,17 +218,18 @@ def estimated(
     low, high = calibration.of(named if named in calibration.categories else runtime).ends(
         spread, max(nearest(here, places.values()), AT_ONCE), measured=is_own
     )
-    longer = 0.0
     if not is_like:
         longer, band = unlike(run, runtime)
         low, high = np.minimum(low, band.low), np.maximum(high, band.high)
-    if is_own:
-        middle_s = summed_s * np.exp(float(residual(found)(values)[0]))
+        middle_s = summed_s ** (1 - UNLIKE_SHARE) * run.kernels_s**UNLIKE_SHARE * np.exp(longer)
     else:
-        share = (
-            float(found.more["pooled"][category, run.network.number]) if is_like else UNLIKE_SHARE
-        )
-        middle_s = summed_s ** (1 - share) * run.kernels_s**share * np.exp(longer)
+        like_s = beyond_s(found, run, values)
+        if is_own:
+            share = float(found.more["of_forests"][category])
+            forests_s = summed_s * np.exp(float(residual(found)(values)[0]))
+            middle_s = forests_s**share * like_s ** (1 - share)
+        else:
+            middle_s = np.cbrt(summed_s * run.kernels_s * like_s)
     time_s = max(middle_s, run.floor_s)
     time = Interval(
         max(time_s * float(np.exp(low[0])), run.floor_s), time_s, time_s * float(np.exp(high[0]))
@@ -230,6 +238,12 @@ def estimated(
         time, run.floor_s, is_own, is_better(found, runtime),
         is_like, int(found.more["counts"][category]), found.card.rows,
     )  # fmt: skip
+
+
+def beyond_s(found: Artefact, run: RunTable, values: NDArray[np.float32]) -> float:
+    """Seconds of a run by what like runs took; ``values`` are its features."""
+    places = places_of(values, found.card.features, np.array([run.kernels_s]))
+    return run.kernels_s * float(np.exp(process(found).beyond(places)[0]))
 
 
 def of_any(found: Artefact, run: RunTable, machine: Machine, stored: str) -> RuntimeRun | None:
@@ -314,6 +328,21 @@ def residual(found: Artefact) -> Forest:
     arrays = {name: found.more[f"{RESIDUAL}{name}"] for name in ARRAYS}
     try:
         return Forest.from_arrays(found.card.features, arrays, found.card.bases["residual"])
+    except (ValueError, KeyError) as error:
+        raise WeightsError(f"damaged weights of {found.card.name}: {error}") from None
+
+
+@lru_cache(maxsize=8)
+def process(found: Artefact) -> RunProcess:
+    """What like runs took, read once.
+
+    Raises:
+        WeightsError: its arrays are damaged.
+    """
+    length = len(PROCESS)
+    arrays = {n[length:]: a for n, a in found.more.items() if n.startswith(PROCESS)}
+    try:
+        return RunProcess.of_arrays(arrays)
     except (ValueError, KeyError) as error:
         raise WeightsError(f"damaged weights of {found.card.name}: {error}") from None
 

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..features.distance import squares
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -79,8 +81,7 @@ class Likeness:
     def alike(self, places: Array) -> Array:
         """How alike steps are to those known, ``[steps, known]``, from 0 to 1."""
         ours, theirs = places.astype(np.float64), self.places.astype(np.float64)
-        square = (ours**2).sum(axis=1)[:, None] + (theirs**2).sum(axis=1) - 2 * ours @ theirs.T
         features = max(int(np.isfinite(self.width).sum()), 1)
-        apart = np.sqrt(np.maximum(square, 0.0) / features)
+        apart = np.sqrt(squares(ours, theirs) / features)
         found: Array = np.exp(-apart / REACH)
         return found

@@ -9,12 +9,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-
-from perfc.ir.record import frozen
 
 from ..artefacts.artefact import FORMAT, Artefact, Ready, schema_of
 from ..artefacts.card import Card
@@ -29,19 +26,27 @@ from ..intervals.conformal import (
 )
 from ..intervals.unseen import LeftOut, learned
 from ..runs.run_table import IS_RUNTIME
-from ..runs.runtime_runs import CLASS, RESIDUAL, ROUNDED, SPREAD_OF, banded, kin
+from ..runs.runtime_runs import CLASS, PROCESS, RESIDUAL, ROUNDED, SPREAD_OF, banded, kin
 from .chips_left_out import (
     Apart,
+    best_share,
     by_precision,
     left_out,
     machines_left_out,
+    mixed,
     percent,
-    shares_of_kernels,
 )
-from .libraries import versions, xgboost
+from .libraries import versions
 from .measured_runs import MeasuredRun
-from .run_stack import RunStack, chips, is_left_out, runtimes, stacked, sums_of
-from .sums import SumRecipe, boost
+from .run_forests import Learned, RuntimeRecipe, fitted
+from .run_stack import (
+    LEAST_GRAPHS,
+    RunStack,
+    chips,
+    is_left_out,
+    runtimes,
+    stacked,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -59,124 +64,6 @@ NOTES = (
     "factors of kernels learned from the times of whole runs; no kernel was timed alone",
     "intervals calibrated on graphs left out, and on machines left out",
 )
-
-
-@frozen
-class RuntimeRecipe:
-    """How runs are learned.
-
-    Args:
-        factors: of the forest of kernels.
-        parts: of the graphs, whose sums the forest of runs is learned from.
-        folds: of the graphs, that calibrate.
-        rounds: trees of the forest of runs.
-        depth: of each.
-        learning_rate: of each.
-    """
-
-    factors: SumRecipe = field(
-        default_factory=lambda: SumRecipe(trees=150, depth=6, learning_rate=0.1, knee=0.1)
-    )
-    parts: int = 3
-    folds: int = 5
-    rounds: int = 200
-    depth: int = 7
-    learning_rate: float = 0.06
-    seed: int = 0
-
-
-@dataclass(frozen=True, eq=False)
-class Forests:
-    """What was learned of runs.
-
-    Args:
-        factor: of kernels.
-        residual: of runs.
-    """
-
-    factor: Forest
-    residual: Forest
-
-    def wrong(self, stack: RunStack) -> Array:
-        """``log(measured / predicted)`` of runs on machines that were measured."""
-        sums_s = sums_of(self.factor, stack.launches)
-        found: Array = np.log(stack.launches.time_s / sums_s)
-        return found - self.residual(stack.with_sums(sums_s))
-
-    def wrong_unseen(self, stack: RunStack) -> Array:
-        """``log(measured / sum)`` of runs on others, ``[runs, 2]``.
-
-        The first sum has the factors of kernels, the second is of their estimates.
-        """
-        sums_s = np.stack([sums_of(self.factor, stack.launches), stack.kernels_s], axis=1)
-        found: Array = np.log(stack.launches.time_s[:, None] / sums_s)
-        return found
-
-
-def fitted(stack: RunStack, recipe: RuntimeRecipe) -> Forests:
-    """Factors of parts of the graphs, and the forest of runs on sums by other parts' factors.
-
-    What is predicted by is the mean of all parts, as the forest of runs has seen it.
-    """
-    part = stack.dealt(recipe.parts, recipe.seed + 1)
-    sums_s = np.zeros(len(stack))
-    factors: list[Forest] = []
-    for one in range(recipe.parts):
-        out = part == one
-        factors.append(grown(stack.take(~out), recipe))
-        sums_s[out] = sums_of(factors[-1], stack.launches.take(out))
-    wrong = np.log(stack.launches.time_s / sums_s)
-    return Forests(mean(factors), residual(stack, stack.with_sums(sums_s), wrong, recipe))
-
-
-def mean(forests: Sequence[Forest]) -> Forest:
-    """One forest whose sum is the mean of those of several."""
-    share = np.float32(1 / len(forests))
-    scaled = [
-        replace(
-            one, base=one.base * float(share),
-            threshold=np.where(one.feature < 0, one.threshold * share, one.threshold),
-        )
-        for one in forests
-    ]  # fmt: skip
-    found = scaled[0]
-    for one in scaled[1:]:
-        found = found + one
-    return found
-
-
-def grown(stack: RunStack, recipe: RuntimeRecipe) -> Forest:
-    """The forest of kernels' factors."""
-    launches = stack.launches
-    chosen = varying(launches.values)
-    names = tuple(np.array(stack.names)[chosen].tolist())
-    part = replace(launches, names=names, values=launches.values[:, chosen])
-    return of_all(Forest.from_xgboost(boost(part, part.scale_s, recipe.factors)), stack.names)
-
-
-def varying(values: NDArray[np.float32]) -> NDArray[np.bool_]:
-    """Which columns are not the same in every row: only these can part rows."""
-    found: NDArray[np.bool_] = values.min(axis=0) < values.max(axis=0)
-    return found
-
-
-def of_all(forest: Forest, names: tuple[str, ...]) -> Forest:
-    """A forest of some columns as one of all."""
-    place = np.array([names.index(name) for name in forest.names], np.int16)
-    feature = np.where(forest.feature < 0, forest.feature, place[forest.feature])
-    return replace(forest, names=names, feature=feature.astype(np.int16))
-
-
-def residual(
-    stack: RunStack, values: NDArray[np.float32], wrong: Array, recipe: RuntimeRecipe
-) -> Forest:
-    """The forest of runs, of ``log(measured / sum)``."""
-    options = {
-        "max_depth": recipe.depth, "eta": recipe.learning_rate, "min_child_weight": 1.0,
-        "lambda": 10.0, "subsample": 0.7, "colsample_bytree": 0.25, "base_score": 0.0,
-        "objective": "reg:pseudohubererror", "huber_slope": 0.1,
-    }  # fmt: skip
-    return _trees(stack, values, wrong, stack.weight, options, recipe.rounds, recipe.seed)
 
 
 def usual_errors(wrong: Array, category: NDArray[np.int64]) -> Array:
@@ -209,32 +96,36 @@ def spread_of(names: tuple[str, ...], usual: Array, runtimes: Sequence[str]) -> 
     )  # fmt: skip
 
 
-def _trees(
-    stack: RunStack,
-    values: NDArray[np.float32],
-    wanted: Array,
-    weight: Array,
-    options: Mapping[str, object],
-    rounds: int,
-    seed: int,
-) -> Forest:
-    library = xgboost()
-    chosen = varying(values)
-    names = np.array(stack.names)[chosen].tolist()
-    matrix = library.DMatrix(values[:, chosen], wanted, weight=weight, feature_names=names)
-    every = {"tree_method": "hist", "nthread": 1, "max_bin": 64, "seed": seed, **options}
-    return of_all(Forest.from_xgboost(library.train(every, matrix, rounds)), stack.names)
-
-
 def graphs_left_out(stack: RunStack, recipe: RuntimeRecipe, say: Callable[[str], None]) -> Array:
-    """``log(measured / predicted)`` of every run, by forests that have not seen its graph."""
+    """`Learned.wrong` of every run by what has not seen its graph, ``[runs, 2]``."""
     fold = stack.dealt(recipe.folds, recipe.seed)
-    wrong = np.zeros(len(stack))
+    wrong = np.zeros((len(stack), 2))
     for one in range(recipe.folds):
         out = fold == one
         wrong[out] = fitted(stack.take(~out), recipe).wrong(stack.take(out))
-        say(f"graphs left out, {one + 1} of {recipe.folds}: {percent(wrong[out])}")
+        process, forests = (percent(column) for column in wrong[out].T)
+        say(f"graphs left out, {one + 1} of {recipe.folds}: {process}, forests {forests}")
     return wrong
+
+
+def shares_of_forests(stack: RunStack, wrong: Array, category: NDArray[np.int64]) -> Array:
+    """Share of the forests in what is told of runs under each runtime, ``[runtimes]``.
+
+    The share is that of the least error of graphs left out, each counting the same. A runtime of
+    few graphs has that of all.
+    """
+
+    def of(mine: NDArray[np.bool_]) -> float:
+        graphs = np.unique(stack.graph[mine])
+        return best_share([wrong[mine & (stack.graph == graph)] for graph in graphs])
+
+    every = of(np.ones(len(stack), np.bool_))
+    found = np.full(int(category.max()) + 1, every)
+    for runtime in range(len(found)):
+        mine = category == runtime
+        if len(np.unique(stack.graph[mine])) >= LEAST_GRAPHS:
+            found[runtime] = of(mine)
+    return found
 
 
 def train_runs(
@@ -266,13 +157,14 @@ def train_runs(
         ready(name, schema_of(CLASS, (), stack.names))
     names = runtimes(runs)
     category = np.array([names.index(run.row.deployment.runtime) for run in runs])
-    wrong = graphs_left_out(stack, recipe, say)
+    by_both = graphs_left_out(stack, recipe, say)
+    of_forests = shares_of_forests(stack, by_both, category)
+    wrong = mixed(by_both, of_forests[category])
     usual = usual_errors(wrong, category)
     apart: Sequence[Apart] = []
     if leave_machines_out:
         apart = machines_left_out(stack, runs, category, lambda part: fitted(part, recipe), say)
-    pooled = shares_of_kernels(apart, len(names))
-    groups = [[left_out(one, pooled, usual)] for one in apart]
+    groups = [[left_out(one, usual)] for one in apart]
     is_better = np.ones(len(names), np.bool_)
     if leave_machines_out:
         is_better = better_than_kernels(stack, runs, category, wrong, groups)
@@ -290,7 +182,8 @@ def train_runs(
         more={
             "counts": np.bincount(category, minlength=len(names)),
             "is_better": is_better.astype(np.int8),
-            "pooled": pooled,
+            "of_forests": of_forests,
+            **{f"{PROCESS}{n}": array for n, array in found.process.arrays().items()},
             **{f"{RESIDUAL}{n}": found.residual.arrays()[n] for n in ARRAYS},
         },
     )  # fmt: skip
@@ -358,7 +251,7 @@ def card(
     name: str,
     runs: Sequence[MeasuredRun],
     names: tuple[str, ...],
-    found: Forests,
+    found: Learned,
     spread: Forest,
     calibration: Calibration,
     data: Mapping[str, str],

@@ -33,21 +33,21 @@ from perfc.analyzers.runs.runtime_runs import banded
 from perfc.analyzers.tables.whole_models import WholeModel, version_of, whole_models
 from perfc.analyzers.training.chips_left_out import (
     Apart,
+    best_share,
     by_precision,
     left_out,
-    shares_of_kernels,
 )
 from perfc.analyzers.training.experiments.runtimes import RuntimeExperiment
 from perfc.analyzers.training.measured_runs import MeasuredRun, measured_runs, of_graph
+from perfc.analyzers.training.process_fit import ProcessRecipe
+from perfc.analyzers.training.run_forests import RuntimeRecipe, mean, of_all, varying
+from perfc.analyzers.training.run_stack import LEAST_GRAPHS, stacked
 from perfc.analyzers.training.runtime_fit import (
-    RuntimeRecipe,
     calibrated,
-    mean,
-    of_all,
+    shares_of_forests,
     spread_of,
     train_runs,
     usual_errors,
-    varying,
 )
 from perfc.analyzers.training.sums import SumRecipe
 from perfc.analyzers.whole_runs.ordering import no_faster
@@ -65,7 +65,12 @@ pytest.importorskip("xgboost")
 SLOWER = {"tensorrt": 1.5, "paddle-trt": 4.0}
 """What the runs of this table take, over the sum of their kernels."""
 WIDTHS = range(1, 15)
-RECIPE = RuntimeRecipe(factors=SumRecipe(trees=30, depth=3, learning_rate=0.3), rounds=20, folds=4)
+RECIPE = RuntimeRecipe(
+    factors=SumRecipe(trees=30, depth=3, learning_rate=0.3),
+    rounds=20,
+    folds=4,
+    process=ProcessRecipe(rows=60, steps=5),
+)
 
 
 def network(width: int) -> onnx.ModelProto:
@@ -280,20 +285,29 @@ def test_products_that_nobody_timed_are_told_by_runs_under_other_runtimes() -> N
         assert other.prediction.total.predictor == ""
 
 
-def test_kernels_own_sums_have_the_share_that_machines_left_out_choose() -> None:
-    wrong = np.array([[0.4, 0.1], [0.4, 0.1], [-0.2, 0.4]])
-    runtime, network = np.array([0, 0, 1]), np.array([1, 1, 0])
-    one = Apart(1.0, wrong, runtime, network, np.array([False, True, False]))
-    shares = shares_of_kernels([one], 2)
-    third = pytest.approx(1 / 3)
-    assert shares[0].tolist() == [third, 1.0]
-    assert shares[1].tolist() == [third, third]
-    assert one.pooled(shares).tolist() == [0.1, 0.1, pytest.approx(0.0)]
-    held = left_out(one, shares, np.array([0.2, 0.3]))
+def test_on_machines_left_out_all_predictions_count_the_same() -> None:
+    wrong = np.array([[0.4, 0.1, 0.1], [0.5, 0.1, 0.0], [-0.2, 0.4, -0.5]])
+    one = Apart(1.0, wrong, np.array([0, 0, 1]), np.array([False, True, False]))
+    assert one.pooled() == pytest.approx([0.2, 0.2, -0.1])
+    held = left_out(one, np.array([0.2, 0.3]))
     assert held.spread.tolist() == [0.2, 0.2, 0.3]
     apart = by_precision(one, [held], ("a", "b"))
     assert apart.category.tolist() == [0, 2, 1]
     assert apart.residual is held.residual
+
+
+def test_forests_have_the_share_that_graphs_left_out_choose(runs: list[MeasuredRun]) -> None:
+    stack = stacked(runs)
+    count, half = len(stack), len(stack) // 2
+    category = (np.arange(count) >= half).astype(np.int64)
+    # the process is right of the first runtime, forests of the second
+    wrong = np.stack([np.where(category, 0.5, 0.0), np.where(category, 0.0, 0.5)], axis=1)
+    shares = shares_of_forests(stack, wrong, category)
+    many = [len(np.unique(stack.graph[category == i])) >= LEAST_GRAPHS for i in (0, 1)]
+    assert any(many)
+    for share, is_known, best in zip(shares, many, (0.0, 1.0), strict=True):
+        assert share == best or not is_known
+    assert best_share([np.array([[0.3, -0.3]]), np.array([[0.1, -0.2]])]) == pytest.approx(1 / 3)
 
 
 def test_whole_numbers_have_bands_of_their_own_where_no_machine_was_measured() -> None:

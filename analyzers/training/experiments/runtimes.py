@@ -19,8 +19,9 @@ from ...tables.architectures import fold_of
 from ...tables.whole_models import ODD_GRAPHS, TABLE
 from ..evaluate import Figure
 from ..measured_runs import MeasuredRun, measured_runs
+from ..run_forests import RuntimeRecipe
 from ..run_stack import chips, is_left_out
-from ..runtime_fit import RuntimeRecipe, train_runs
+from ..runtime_fit import train_runs
 from . import Experiment, Say
 
 FOLDS = 5
