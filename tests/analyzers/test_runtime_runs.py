@@ -187,7 +187,7 @@ def test_runs_of_another_graph_are_as_slow_as_their_runtime(
         if made.is_own:
             assert made.time.mid == pytest.approx(run.row.time_s, rel=0.3)
         else:
-            assert made.time.high / made.time.low > 1.2
+            assert made.time.high / made.time.low > 1.02
 
 
 def test_training_reads_what_analyze_reads(folder: Path) -> None:
@@ -298,15 +298,17 @@ def test_on_machines_left_out_all_predictions_count_the_same() -> None:
 
 def test_forests_have_the_share_that_graphs_left_out_choose(runs: list[MeasuredRun]) -> None:
     stack = stacked(runs)
-    count, half = len(stack), len(stack) // 2
-    category = (np.arange(count) >= half).astype(np.int64)
+    category = np.arange(len(stack)) % 2
     # the process is right of the first runtime, forests of the second
     wrong = np.stack([np.where(category, 0.5, 0.0), np.where(category, 0.0, 0.5)], axis=1)
-    shares = shares_of_forests(stack, wrong, category)
-    many = [len(np.unique(stack.graph[category == i])) >= LEAST_GRAPHS for i in (0, 1)]
-    assert any(many)
-    for share, is_known, best in zip(shares, many, (0.0, 1.0), strict=True):
-        assert share == best or not is_known
+    assert shares_of_forests(stack, wrong, category).tolist() == [0.0, 1.0]
+    # runtimes of few graphs, whose own runs say otherwise, have the share of all
+    few = stack.graph == 0
+    category[few] = 2
+    for right, best in ((0, 0.0), (1, 1.0)):
+        wrong = np.full((len(stack), 2), 0.5)
+        wrong[~few, right] = wrong[few, 1 - right] = 0.0
+        assert shares_of_forests(stack, wrong, category).tolist() == [best] * 3
     assert best_share([np.array([[0.3, -0.3]]), np.array([[0.1, -0.2]])]) == pytest.approx(1 / 3)
 
 
