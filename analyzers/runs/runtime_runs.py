@@ -230,7 +230,7 @@ def estimated(
             middle_s = forests_s**share * like_s ** (1 - share)
         else:
             middle_s = float(np.cbrt(summed_s * run.kernels_s * like_s))
-    time_s = max(middle_s, run.floor_s)
+    time_s = max(float(middle_s), run.floor_s)
     time = Interval(
         max(time_s * float(np.exp(low[0])), run.floor_s), time_s, time_s * float(np.exp(high[0]))
     )

@@ -97,10 +97,9 @@ def machines_left_out(
     return found
 
 
-def best_share(wrong: Sequence[Array]) -> float:
-    """Share of the least mean error; parts of the rows, ``[runs, 2]``, count the same."""
-    errors = [np.mean([np.abs(mixed(w, share)).mean() for w in wrong]) for share in SHARES]
-    return SHARES[int(np.argmin(errors))]
+def errors_of_shares(wrong: Sequence[Array]) -> Array:
+    """Mean error with each of `SHARES`; parts of the rows, ``[runs, 2]``, count the same."""
+    return np.array([np.mean([np.abs(mixed(w, share)).mean() for w in wrong]) for share in SHARES])
 
 
 def left_out(one: Apart, usual: Array) -> LeftOut:

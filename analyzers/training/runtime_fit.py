@@ -28,9 +28,10 @@ from ..intervals.unseen import LeftOut, learned
 from ..runs.run_table import IS_RUNTIME
 from ..runs.runtime_runs import CLASS, PROCESS, RESIDUAL, ROUNDED, SPREAD_OF, banded, kin
 from .chips_left_out import (
+    SHARES,
     Apart,
-    best_share,
     by_precision,
+    errors_of_shares,
     left_out,
     machines_left_out,
     mixed,
@@ -40,7 +41,6 @@ from .libraries import versions
 from .measured_runs import MeasuredRun
 from .run_forests import Learned, RuntimeRecipe, fitted
 from .run_stack import (
-    LEAST_GRAPHS,
     RunStack,
     chips,
     is_left_out,
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
     from ..features.classes import Array
 
-LEAST_OWN = 8
+LEAST_OWN = 6
 """Rows of a machine, a precision, a runtime and a kind of network, to be called measured so."""
 DRAWN_ROWS = 20.0
 """Of all runtimes, that stand beside a runtime's own when its usual error is said."""
@@ -111,21 +111,17 @@ def graphs_left_out(stack: RunStack, recipe: RuntimeRecipe, say: Callable[[str],
 def shares_of_forests(stack: RunStack, wrong: Array, category: NDArray[np.int64]) -> Array:
     """Share of the forests in what is told of runs under each runtime, ``[runtimes]``.
 
-    The share is that of the least error of graphs left out, each counting the same. A runtime of
-    few graphs has that of all.
+    The share is that of the least error of graphs left out, each counting the same: of the
+    runtime's own graphs and of all graphs, added up, as few graphs cannot choose alone.
     """
 
-    def of(mine: NDArray[np.bool_]) -> float:
+    def errors(mine: NDArray[np.bool_]) -> Array:
         graphs = np.unique(stack.graph[mine])
-        return best_share([wrong[mine & (stack.graph == graph)] for graph in graphs])
+        return errors_of_shares([wrong[mine & (stack.graph == graph)] for graph in graphs])
 
-    every = of(np.ones(len(stack), np.bool_))
-    found = np.full(int(category.max()) + 1, every)
-    for runtime in range(len(found)):
-        mine = category == runtime
-        if len(np.unique(stack.graph[mine])) >= LEAST_GRAPHS:
-            found[runtime] = of(mine)
-    return found
+    every = errors(np.ones(len(stack), np.bool_))
+    runtimes = range(int(category.max()) + 1)
+    return np.array([SHARES[int(np.argmin(errors(category == i) + every))] for i in runtimes])
 
 
 def train_runs(
@@ -226,8 +222,9 @@ def better_than_kernels(
 ) -> NDArray[np.bool_]:
     """Under which runtimes held-out runs were told better than by their kernels' sums.
 
-    Graphs left out and chips left out count the same, as it is one answer for all machines: else
-    two machines would be compared by two predictors. Kernels' sums have seen none of these runs.
+    They are nearer on graphs left out and on chips left out alike, as it is one answer for all
+    machines: else two machines would be compared by two predictors. Kernels' sums have seen none of
+    these runs, and their range is the narrower.
     """
     kernels = np.abs(np.log(stack.launches.time_s / stack.kernels_s))
     chip = np.array(chips(runs))
@@ -242,8 +239,7 @@ def better_than_kernels(
             if (rows & mine).any()
         ]
         errors += [tuple(np.mean(apart, axis=0))] if apart else []
-        runs_error, kernels_error = np.mean(errors, axis=0)
-        found.append(bool(runs_error <= kernels_error))
+        found.append(all(by_runs <= by_kernels for by_runs, by_kernels in errors))
     return np.array(found)
 
 

@@ -8,6 +8,7 @@ ONNX Runtime took 0.6 to 1.3 times what TorchScript took, in 27 pairs of one arc
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from perfc.deployment_fields import Mode
@@ -47,13 +48,11 @@ def in_order(
     match table.total.predictor:
         case "":
             is_asked = deployment.table.is_dispatched
-        case runtime_runs.NAME:
+        case _:
             stored = precision(deployment, stored_element(source), execution.bounds)
             is_asked = runtime_runs.is_measured(
                 execution.machine, stored, merged_by, folder=execution.folder
             )
-        case _:
-            is_asked = False
     if not is_asked:
         return table
     merged = under(merged_by)
@@ -85,4 +84,4 @@ def no_faster(
         merged.whole,
         outside=(f"its runs are of {how.merged_by}, which merges kernels of {how.name}",),
     )  # fmt: skip
-    return joined(table, [run, *table.others])
+    return replace(joined(table, [run, *table.others]), summed=table.summed or table.total)
