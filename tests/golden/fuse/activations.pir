@@ -642,78 +642,133 @@ kernel 73: sub (elementwise)
   reads %x12 %m12: 2048 bytes
   writes %b12: 1024 bytes
 
-## fastertransformer, ort-tensorrt, paddle-trt, tensorrt
-kernel 0: matmul + div + … 2 more + mul (matmul)
-  nodes %x0 %a0 %b0 %d0 %e0 %f0
-  16384 mac, 768 alu, 512 sfu; f32
-  reads %x %w %sq %one %half: 17420 bytes
+## fastertransformer, torchscript
+kernel 0: matmul (matmul)
+  nodes %x0
+  16384 mac; f32
+  reads %x %w: 17408 bytes
+  writes %x0: 1024 bytes
+kernel 1: div + erf + add + mul (elementwise, activation)
+  nodes %a0 %b0 %d0 %e0 %f0
+  768 alu, 512 sfu; f32
+  reads %x0 %sq %one %half: 1036 bytes
   writes %f0: 1024 bytes
-kernel 1: matmul + div + … 2 more + mul (matmul)
-  nodes %x1 %a1 %b1 %d1 %e1 %f1
-  16384 mac, 768 alu, 512 sfu; f32
-  reads %x %w %sq %one %half: 17420 bytes
+kernel 2: matmul (matmul)
+  nodes %x1
+  16384 mac; f32
+  reads %x %w: 17408 bytes
+  writes %x1: 1024 bytes
+kernel 3: div + erf + add + mul (elementwise, activation)
+  nodes %a1 %b1 %d1 %e1 %f1
+  768 alu, 512 sfu; f32
+  reads %x1 %sq %one %half: 1036 bytes
   writes %f1: 1024 bytes
-kernel 2: matmul + div + … 2 more + mul (matmul)
-  nodes %x2 %a2 %b2 %d2 %e2 %f2
-  16384 mac, 768 alu, 512 sfu; f32
-  reads %x %w %sq %one %half: 17420 bytes
+kernel 4: matmul (matmul)
+  nodes %x2
+  16384 mac; f32
+  reads %x %w: 17408 bytes
+  writes %x2: 1024 bytes
+kernel 5: div + erf + add + mul (elementwise, activation)
+  nodes %a2 %b2 %d2 %e2 %f2
+  768 alu, 512 sfu; f32
+  reads %x2 %sq %one %half: 1036 bytes
   writes %f2: 1024 bytes
-kernel 3: matmul + div + … 2 more + mul (matmul)
-  nodes %x3 %a3 %b3 %d3 %e3 %f3
-  16384 mac, 768 alu, 512 sfu; f32
-  reads %x %w %sq %one %two: 17420 bytes
-  writes %f3: 1024 bytes
-kernel 4: matmul + pow + … 5 more + mul (matmul)
-  nodes %x4 %p4 %q4 %s4 %t4 %u4 %v4 %y4 %z4
-  16384 mac, 1536 alu, 512 sfu; f32
-  reads %x %w %three %c %r %one %half: 17428 bytes
-  writes %z4: 1024 bytes
-kernel 5: matmul + pow + … 5 more + mul (matmul)
-  nodes %x5 %p5 %q5 %s5 %t5 %u5 %v5 %y5 %z5
-  16384 mac, 1536 alu, 512 sfu; f32
-  reads %x %w %three %c %r %one %half: 17428 bytes
-  writes %z5: 1024 bytes
 kernel 6: matmul (matmul)
+  nodes %x3
+  16384 mac; f32
+  reads %x %w: 17408 bytes
+  writes %x3: 1024 bytes
+kernel 7: div + erf + add + mul (elementwise, activation)
+  nodes %a3 %b3 %d3 %e3 %f3
+  768 alu, 512 sfu; f32
+  reads %x3 %sq %one %two: 1036 bytes
+  writes %f3: 1024 bytes
+kernel 8: matmul (matmul)
+  nodes %x4
+  16384 mac; f32
+  reads %x %w: 17408 bytes
+  writes %x4: 1024 bytes
+kernel 9: pow + mul + … 4 more + mul (elementwise, activation)
+  nodes %p4 %q4 %s4 %t4 %u4 %v4 %y4 %z4
+  1536 alu, 512 sfu; f32
+  reads %x4 %three %c %r %one %half: 1044 bytes
+  writes %z4: 1024 bytes
+kernel 10: matmul (matmul)
+  nodes %x5
+  16384 mac; f32
+  reads %x %w: 17408 bytes
+  writes %x5: 1024 bytes
+kernel 11: pow + mul + … 4 more + mul (elementwise, activation)
+  nodes %p5 %q5 %s5 %t5 %u5 %v5 %y5 %z5
+  1536 alu, 512 sfu; f32
+  reads %x5 %three %c %r %one %half: 1044 bytes
+  writes %z5: 1024 bytes
+kernel 12: matmul (matmul)
   nodes %x6
   16384 mac; f32
   reads %x %w: 17408 bytes
   writes %x6: 1024 bytes
-kernel 7: mul + add + … 3 more + mul (elementwise)
+kernel 13: mul + add + … 3 more + mul (elementwise)
   nodes %p6 %o6 %q6 %n6 %t6 %u6 %v6 %y6 %z6
   2048 alu, 256 sfu; f32
   reads %x6 %c %one %r %half: 1040 bytes
   writes %z6: 1024 bytes
-kernel 8: matmul + sigmoid + mul (matmul)
-  nodes %x7 %a7 %b7
-  16384 mac, 768 alu, 512 sfu; f32
+kernel 14: matmul (matmul)
+  nodes %x7
+  16384 mac; f32
   reads %x %w: 17408 bytes
+  writes %x7: 1024 bytes
+kernel 15: sigmoid + mul (elementwise, activation)
+  nodes %a7 %b7
+  768 alu, 512 sfu; f32
+  reads %x7: 1024 bytes
   writes %b7: 1024 bytes
-kernel 9: matmul + softplus + tanh + mul (matmul)
-  nodes %x8 %a8 %d8 %b8
-  16384 mac, 512 alu, 768 sfu; f32
+kernel 16: matmul (matmul)
+  nodes %x8
+  16384 mac; f32
   reads %x %w: 17408 bytes
+  writes %x8: 1024 bytes
+kernel 17: softplus + tanh + mul (elementwise, activation)
+  nodes %a8 %d8 %b8
+  512 alu, 768 sfu; f32
+  reads %x8: 1024 bytes
   writes %b8: 1024 bytes
-kernel 10: matmul + add + … 2 more + div (matmul)
-  nodes %x9 %a9 %d9 %b9 %e9
-  16384 mac, 768 alu, 256 sfu; f32
-  reads %x %w %three %six: 17416 bytes
-  writes %e9: 1024 bytes
-kernel 11: matmul + hard_sigmoid + mul (matmul)
-  nodes %x10 %a10 %b10
-  16384 mac, 1280 alu; f32
+kernel 18: matmul (matmul)
+  nodes %x9
+  16384 mac; f32
   reads %x %w: 17408 bytes
+  writes %x9: 1024 bytes
+kernel 19: add + clip + mul + div (elementwise, activation)
+  nodes %a9 %d9 %b9 %e9
+  768 alu, 256 sfu; f32
+  reads %x9 %three %six: 1032 bytes
+  writes %e9: 1024 bytes
+kernel 20: matmul (matmul)
+  nodes %x10
+  16384 mac; f32
+  reads %x %w: 17408 bytes
+  writes %x10: 1024 bytes
+kernel 21: hard_sigmoid + mul (elementwise, activation)
+  nodes %a10 %b10
+  1280 alu; f32
+  reads %x10: 1024 bytes
   writes %b10: 1024 bytes
-kernel 12: matmul + mul + sigmoid + mul (matmul)
-  nodes %x11 %a11 %d11 %b11
-  16384 mac, 1024 alu, 512 sfu; f32
-  reads %x %w %r: 17412 bytes
+kernel 22: matmul (matmul)
+  nodes %x11
+  16384 mac; f32
+  reads %x %w: 17408 bytes
+  writes %x11: 1024 bytes
+kernel 23: mul + sigmoid + mul (elementwise, activation)
+  nodes %a11 %d11 %b11
+  1024 alu, 512 sfu; f32
+  reads %x11 %r: 1028 bytes
   writes %b11: 1024 bytes
-kernel 13: matmul (matmul)
+kernel 24: matmul (matmul)
   nodes %x12
   16384 mac; f32
   reads %x %w: 17408 bytes
   writes %x12: 1024 bytes
-kernel 14: mul + sub (elementwise)
+kernel 25: mul + sub (elementwise)
   nodes %m12 %b12
   512 alu; f32
   reads %x12 %one: 1028 bytes
@@ -1200,6 +1255,83 @@ kernel 45: sub (elementwise)
   reads %x12 %m12: 2048 bytes
   writes %b12: 1024 bytes
 
+## ort-tensorrt, paddle-trt, tensorrt
+kernel 0: matmul + div + … 2 more + mul (matmul)
+  nodes %x0 %a0 %b0 %d0 %e0 %f0
+  16384 mac, 768 alu, 512 sfu; f32
+  reads %x %w %sq %one %half: 17420 bytes
+  writes %f0: 1024 bytes
+kernel 1: matmul + div + … 2 more + mul (matmul)
+  nodes %x1 %a1 %b1 %d1 %e1 %f1
+  16384 mac, 768 alu, 512 sfu; f32
+  reads %x %w %sq %one %half: 17420 bytes
+  writes %f1: 1024 bytes
+kernel 2: matmul + div + … 2 more + mul (matmul)
+  nodes %x2 %a2 %b2 %d2 %e2 %f2
+  16384 mac, 768 alu, 512 sfu; f32
+  reads %x %w %sq %one %half: 17420 bytes
+  writes %f2: 1024 bytes
+kernel 3: matmul + div + … 2 more + mul (matmul)
+  nodes %x3 %a3 %b3 %d3 %e3 %f3
+  16384 mac, 768 alu, 512 sfu; f32
+  reads %x %w %sq %one %two: 17420 bytes
+  writes %f3: 1024 bytes
+kernel 4: matmul + pow + … 5 more + mul (matmul)
+  nodes %x4 %p4 %q4 %s4 %t4 %u4 %v4 %y4 %z4
+  16384 mac, 1536 alu, 512 sfu; f32
+  reads %x %w %three %c %r %one %half: 17428 bytes
+  writes %z4: 1024 bytes
+kernel 5: matmul + pow + … 5 more + mul (matmul)
+  nodes %x5 %p5 %q5 %s5 %t5 %u5 %v5 %y5 %z5
+  16384 mac, 1536 alu, 512 sfu; f32
+  reads %x %w %three %c %r %one %half: 17428 bytes
+  writes %z5: 1024 bytes
+kernel 6: matmul (matmul)
+  nodes %x6
+  16384 mac; f32
+  reads %x %w: 17408 bytes
+  writes %x6: 1024 bytes
+kernel 7: mul + add + … 3 more + mul (elementwise)
+  nodes %p6 %o6 %q6 %n6 %t6 %u6 %v6 %y6 %z6
+  2048 alu, 256 sfu; f32
+  reads %x6 %c %one %r %half: 1040 bytes
+  writes %z6: 1024 bytes
+kernel 8: matmul + sigmoid + mul (matmul)
+  nodes %x7 %a7 %b7
+  16384 mac, 768 alu, 512 sfu; f32
+  reads %x %w: 17408 bytes
+  writes %b7: 1024 bytes
+kernel 9: matmul + softplus + tanh + mul (matmul)
+  nodes %x8 %a8 %d8 %b8
+  16384 mac, 512 alu, 768 sfu; f32
+  reads %x %w: 17408 bytes
+  writes %b8: 1024 bytes
+kernel 10: matmul + add + … 2 more + div (matmul)
+  nodes %x9 %a9 %d9 %b9 %e9
+  16384 mac, 768 alu, 256 sfu; f32
+  reads %x %w %three %six: 17416 bytes
+  writes %e9: 1024 bytes
+kernel 11: matmul + hard_sigmoid + mul (matmul)
+  nodes %x10 %a10 %b10
+  16384 mac, 1280 alu; f32
+  reads %x %w: 17408 bytes
+  writes %b10: 1024 bytes
+kernel 12: matmul + mul + sigmoid + mul (matmul)
+  nodes %x11 %a11 %d11 %b11
+  16384 mac, 1024 alu, 512 sfu; f32
+  reads %x %w %r: 17412 bytes
+  writes %b11: 1024 bytes
+kernel 13: matmul (matmul)
+  nodes %x12
+  16384 mac; f32
+  reads %x %w: 17408 bytes
+  writes %x12: 1024 bytes
+kernel 14: mul + sub (elementwise)
+  nodes %m12 %b12
+  512 alu; f32
+  reads %x12 %one: 1028 bytes
+  writes %b12: 1024 bytes
+
 ## paddle, tensorflow
 kernel 0: matmul (matmul)
   nodes %x0
@@ -1515,136 +1647,4 @@ kernel 62: sub (elementwise)
   nodes %b12
   256 alu; f32
   reads %x12 %m12: 2048 bytes
-  writes %b12: 1024 bytes
-
-## torchscript
-kernel 0: matmul (matmul)
-  nodes %x0
-  16384 mac; f32
-  reads %x %w: 17408 bytes
-  writes %x0: 1024 bytes
-kernel 1: div + erf + add + mul (elementwise, activation)
-  nodes %a0 %b0 %d0 %e0 %f0
-  768 alu, 512 sfu; f32
-  reads %x0 %sq %one %half: 1036 bytes
-  writes %f0: 1024 bytes
-kernel 2: matmul (matmul)
-  nodes %x1
-  16384 mac; f32
-  reads %x %w: 17408 bytes
-  writes %x1: 1024 bytes
-kernel 3: div + erf + add + mul (elementwise, activation)
-  nodes %a1 %b1 %d1 %e1 %f1
-  768 alu, 512 sfu; f32
-  reads %x1 %sq %one %half: 1036 bytes
-  writes %f1: 1024 bytes
-kernel 4: matmul (matmul)
-  nodes %x2
-  16384 mac; f32
-  reads %x %w: 17408 bytes
-  writes %x2: 1024 bytes
-kernel 5: div + erf + add + mul (elementwise, activation)
-  nodes %a2 %b2 %d2 %e2 %f2
-  768 alu, 512 sfu; f32
-  reads %x2 %sq %one %half: 1036 bytes
-  writes %f2: 1024 bytes
-kernel 6: matmul (matmul)
-  nodes %x3
-  16384 mac; f32
-  reads %x %w: 17408 bytes
-  writes %x3: 1024 bytes
-kernel 7: div + erf + add + mul (elementwise, activation)
-  nodes %a3 %b3 %d3 %e3 %f3
-  768 alu, 512 sfu; f32
-  reads %x3 %sq %one %two: 1036 bytes
-  writes %f3: 1024 bytes
-kernel 8: matmul (matmul)
-  nodes %x4
-  16384 mac; f32
-  reads %x %w: 17408 bytes
-  writes %x4: 1024 bytes
-kernel 9: pow + mul + … 4 more + mul (elementwise, activation)
-  nodes %p4 %q4 %s4 %t4 %u4 %v4 %y4 %z4
-  1536 alu, 512 sfu; f32
-  reads %x4 %three %c %r %one %half: 1044 bytes
-  writes %z4: 1024 bytes
-kernel 10: matmul (matmul)
-  nodes %x5
-  16384 mac; f32
-  reads %x %w: 17408 bytes
-  writes %x5: 1024 bytes
-kernel 11: pow + mul + … 4 more + mul (elementwise, activation)
-  nodes %p5 %q5 %s5 %t5 %u5 %v5 %y5 %z5
-  1536 alu, 512 sfu; f32
-  reads %x5 %three %c %r %one %half: 1044 bytes
-  writes %z5: 1024 bytes
-kernel 12: matmul (matmul)
-  nodes %x6
-  16384 mac; f32
-  reads %x %w: 17408 bytes
-  writes %x6: 1024 bytes
-kernel 13: mul + add + … 3 more + mul (elementwise)
-  nodes %p6 %o6 %q6 %n6 %t6 %u6 %v6 %y6 %z6
-  2048 alu, 256 sfu; f32
-  reads %x6 %c %one %r %half: 1040 bytes
-  writes %z6: 1024 bytes
-kernel 14: matmul (matmul)
-  nodes %x7
-  16384 mac; f32
-  reads %x %w: 17408 bytes
-  writes %x7: 1024 bytes
-kernel 15: sigmoid + mul (elementwise, activation)
-  nodes %a7 %b7
-  768 alu, 512 sfu; f32
-  reads %x7: 1024 bytes
-  writes %b7: 1024 bytes
-kernel 16: matmul (matmul)
-  nodes %x8
-  16384 mac; f32
-  reads %x %w: 17408 bytes
-  writes %x8: 1024 bytes
-kernel 17: softplus + tanh + mul (elementwise, activation)
-  nodes %a8 %d8 %b8
-  512 alu, 768 sfu; f32
-  reads %x8: 1024 bytes
-  writes %b8: 1024 bytes
-kernel 18: matmul (matmul)
-  nodes %x9
-  16384 mac; f32
-  reads %x %w: 17408 bytes
-  writes %x9: 1024 bytes
-kernel 19: add + clip + mul + div (elementwise, activation)
-  nodes %a9 %d9 %b9 %e9
-  768 alu, 256 sfu; f32
-  reads %x9 %three %six: 1032 bytes
-  writes %e9: 1024 bytes
-kernel 20: matmul (matmul)
-  nodes %x10
-  16384 mac; f32
-  reads %x %w: 17408 bytes
-  writes %x10: 1024 bytes
-kernel 21: hard_sigmoid + mul (elementwise, activation)
-  nodes %a10 %b10
-  1280 alu; f32
-  reads %x10: 1024 bytes
-  writes %b10: 1024 bytes
-kernel 22: matmul (matmul)
-  nodes %x11
-  16384 mac; f32
-  reads %x %w: 17408 bytes
-  writes %x11: 1024 bytes
-kernel 23: mul + sigmoid + mul (elementwise, activation)
-  nodes %a11 %d11 %b11
-  1024 alu, 512 sfu; f32
-  reads %x11 %r: 1028 bytes
-  writes %b11: 1024 bytes
-kernel 24: matmul (matmul)
-  nodes %x12
-  16384 mac; f32
-  reads %x %w: 17408 bytes
-  writes %x12: 1024 bytes
-kernel 25: mul + sub (elementwise)
-  nodes %m12 %b12
-  512 alu; f32
-  reads %x12 %one: 1028 bytes
   writes %b12: 1024 bytes

@@ -24,7 +24,7 @@ graph @main(%x: f32[n, 64]) {
   return %y
 }
 # ---- expect
-## cudagraph, eager, eager-literal, eager-unfused, llamacpp, openvino, ort, ort-cpu, ort-cpu-blocked, paddle, sglang, tensorflow, torchscript, transformers, trtllm, vllm
+## cudagraph, eager, eager-literal, eager-unfused, fastertransformer, llamacpp, openvino, ort, ort-cpu, ort-cpu-blocked, paddle, sglang, tensorflow, torchscript, transformers, trtllm, vllm
 kernel 0: ReduceMax (reduction)
   nodes %mx
   64*n alu; f32
@@ -57,7 +57,7 @@ alternative to kernels from 2 up to 3:
     reads %e0 %wb: 256*n + 16384 bytes
     writes %e: 256*n bytes
 
-## fastertransformer, inductor, ort-tensorrt, paddle-trt, tensorrt
+## inductor, ort-tensorrt, paddle-trt, tensorrt
 kernel 0: ReduceMax + Greater (reduction)
   nodes %mx %cond
   64*n + 1 alu; f32

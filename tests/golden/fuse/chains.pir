@@ -731,7 +731,7 @@ kernel 66: add (elementwise)
   reads %g3 %x: 32768 bytes
   writes %h3: 16384 bytes
 
-## fastertransformer, ort-tensorrt, paddle-trt, tensorrt
+## fastertransformer
 kernel 0: matmul + softmax + matmul (attention, attention)
   nodes %p0 %s0 %o0
   4194304 mac, 262144 alu, 66560 sfu; f16
@@ -747,15 +747,15 @@ kernel 2: matmul + relu + softmax + matmul (attention, attention)
   4194304 mac, 589824 alu, 66560 sfu; f16
   reads %q %k %v: 196608 bytes
   writes %o2: 65536 bytes
-kernel 3: matmul + relu (matmul)
-  nodes %p3 %b3_0 %b3_1 %b3_2 %b3_3 %b3_4 %b3_5
-  2097152 mac, 393216 alu; f16
+kernel 3: matmul (matmul)
+  nodes %p3
+  2097152 mac; f16
   reads %q %k: 131072 bytes
-  writes %b3_5: 131072 bytes
-kernel 4: softmax (softmax)
-  nodes %s3
-  262144 alu, 66560 sfu; f16
-  reads %b3_5: 131072 bytes
+  writes %p3: 131072 bytes
+kernel 4: relu + softmax (softmax)
+  nodes %b3_0 %b3_1 %b3_2 %b3_3 %b3_4 %b3_5 %s3
+  655360 alu, 66560 sfu; f16
+  reads %p3: 131072 bytes
   writes %s3: 131072 bytes
 kernel 5: matmul (matmul)
   nodes %o3
@@ -802,22 +802,12 @@ kernel 13: conv + softplus + tanh + mul (conv)
   589824 mac, 16384 alu, 24576 sfu; f16
   reads %x %w: 17536 bytes
   writes %h1: 16384 bytes
-kernel 14: conv (conv)
-  nodes %c2
-  589824 mac; f16
+kernel 14: conv + erf + … 3 more + add (conv)
+  nodes %c2 %d2 %e2 %f2 %g2 %h2
+  589824 mac, 32768 alu, 8192 sfu; f16
   reads %x %w: 17536 bytes
-  writes %c2: 16384 bytes
-kernel 15: erf + neg + mul (elementwise)
-  nodes %d2 %e2 %f2
-  16384 alu, 8192 sfu; f16
-  reads %c2: 16384 bytes
-  writes %f2: 16384 bytes
-kernel 16: relu + add (elementwise)
-  nodes %g2 %h2
-  16384 alu; f16
-  reads %f2: 16384 bytes
   writes %h2: 16384 bytes
-kernel 17: conv + relu + add (conv)
+kernel 15: conv + relu + add (conv)
   nodes %c3 %g3 %h3
   589824 mac, 16384 alu; f16
   reads %x %w: 17536 bytes
@@ -1751,6 +1741,98 @@ kernel 62: add (elementwise)
   reads %f2 %g2: 32768 bytes
   writes %h2: 16384 bytes
 kernel 63: conv + relu + add (conv)
+  nodes %c3 %g3 %h3
+  589824 mac, 16384 alu; f16
+  reads %x %w: 17536 bytes
+  writes %h3: 16384 bytes
+
+## ort-tensorrt, paddle-trt, tensorrt
+kernel 0: matmul + softmax + matmul (attention, attention)
+  nodes %p0 %s0 %o0
+  4194304 mac, 262144 alu, 66560 sfu; f16
+  reads %q %k %v: 196608 bytes
+  writes %o0: 65536 bytes
+kernel 1: matmul + relu + softmax + matmul (attention, attention)
+  nodes %p1 %b1_0 %b1_1 %b1_2 %b1_3 %s1 %o1
+  4194304 mac, 524288 alu, 66560 sfu; f16
+  reads %q %k %v: 196608 bytes
+  writes %o1: 65536 bytes
+kernel 2: matmul + relu + softmax + matmul (attention, attention)
+  nodes %p2 %b2_0 %b2_1 %b2_2 %b2_3 %b2_4 %s2 %o2
+  4194304 mac, 589824 alu, 66560 sfu; f16
+  reads %q %k %v: 196608 bytes
+  writes %o2: 65536 bytes
+kernel 3: matmul + relu (matmul)
+  nodes %p3 %b3_0 %b3_1 %b3_2 %b3_3 %b3_4 %b3_5
+  2097152 mac, 393216 alu; f16
+  reads %q %k: 131072 bytes
+  writes %b3_5: 131072 bytes
+kernel 4: softmax (softmax)
+  nodes %s3
+  262144 alu, 66560 sfu; f16
+  reads %b3_5: 131072 bytes
+  writes %s3: 131072 bytes
+kernel 5: matmul (matmul)
+  nodes %o3
+  2097152 mac; f16
+  reads %s3 %v: 196608 bytes
+  writes %o3: 65536 bytes
+kernel 6: matmul + softmax + relu + matmul (attention, attention)
+  nodes %p4 %s4 %a4_0 %a4_1 %o4
+  4194304 mac, 393216 alu, 66560 sfu; f16
+  reads %q %k %v: 196608 bytes
+  writes %o4: 65536 bytes
+kernel 7: matmul + softmax + relu + matmul (attention, attention)
+  nodes %p5 %s5 %a5_0 %a5_1 %a5_2 %o5
+  4194304 mac, 458752 alu, 66560 sfu; f16
+  reads %q %k %v: 196608 bytes
+  writes %o5: 65536 bytes
+kernel 8: matmul (matmul)
+  nodes %p6
+  2097152 mac; f16
+  reads %q %k: 131072 bytes
+  writes %p6: 131072 bytes
+kernel 9: softmax + relu (softmax)
+  nodes %s6 %a6_0 %a6_1 %a6_2 %a6_3
+  524288 alu, 66560 sfu; f16
+  reads %p6: 131072 bytes
+  writes %a6_3: 131072 bytes
+kernel 10: matmul (matmul)
+  nodes %o6
+  2097152 mac; f16
+  reads %a6_3 %v: 196608 bytes
+  writes %o6: 65536 bytes
+kernel 11: matmul + where + … 3 more + matmul (attention, attention)
+  nodes %pm %wm %sm %nm %cm %om
+  4194304 mac, 327680 alu, 66560 sfu, 131072 integer; f16
+  reads %q %k %m %z %v: 204802 bytes
+  writes %om: 65536 bytes
+kernel 12: conv + sigmoid + mul (conv)
+  nodes %c0 %g0 %h0
+  589824 mac, 24576 alu, 16384 sfu; f16
+  reads %x %w: 17536 bytes
+  writes %h0: 16384 bytes
+kernel 13: conv + softplus + tanh + mul (conv)
+  nodes %c1 %e1 %g1 %h1
+  589824 mac, 16384 alu, 24576 sfu; f16
+  reads %x %w: 17536 bytes
+  writes %h1: 16384 bytes
+kernel 14: conv (conv)
+  nodes %c2
+  589824 mac; f16
+  reads %x %w: 17536 bytes
+  writes %c2: 16384 bytes
+kernel 15: erf + neg + mul (elementwise)
+  nodes %d2 %e2 %f2
+  16384 alu, 8192 sfu; f16
+  reads %c2: 16384 bytes
+  writes %f2: 16384 bytes
+kernel 16: relu + add (elementwise)
+  nodes %g2 %h2
+  16384 alu; f16
+  reads %f2: 16384 bytes
+  writes %h2: 16384 bytes
+kernel 17: conv + relu + add (conv)
   nodes %c3 %g3 %h3
   589824 mac, 16384 alu; f16
   reads %x %w: 17536 bytes

@@ -177,32 +177,32 @@ kernel 16: Mul (elementwise)
   reads %rot %sin: 1024*t + 1024 bytes
   writes %y: 1024*t bytes
 
-## fastertransformer, ort-tensorrt, paddle-trt, tensorrt
+## fastertransformer
 kernel 0: Pow + ReduceMean + … 3 more + Mul (reduction, rms_norm)
   nodes %sq %ms %me %rt %rr %xn %nrm
   769*t alu, 259*t sfu; f32
   reads %x %two %last %eps %gamma: 1024*t + 1040 bytes
   writes %nrm: 1024*t bytes
-kernel 1: MatMul (matmul)
-  nodes %up
-  176128*t mac; f32
-  reads %nrm %wu: 1024*t + 704512 bytes
-  writes %up: 2752*t bytes
-kernel 2: MatMul + Sigmoid + Mul (matmul)
-  nodes %gate %sg %silu %prod
-  176128*t mac, 2752*t alu, 1376*t sfu; f32
-  reads %nrm %wg %up: 3776*t + 704512 bytes
+kernel 1: MatMul (matmul, joined_products)
+  nodes %gate %up
+  352256*t mac; f32
+  reads %nrm %wg %wu: 1024*t + 1409024 bytes
+  writes %gate %up: 5504*t bytes
+kernel 2: Sigmoid + Mul (elementwise, activation)
+  nodes %sg %silu %prod
+  2752*t alu, 1376*t sfu; f32
+  reads %gate %up: 5504*t bytes
   writes %prod: 2752*t bytes
-kernel 3: MatMul + Add + Slice (matmul)
-  nodes %down %res %lo %hi
-  176128*t mac, 256*t alu; f32
-  reads %prod %wd %x: 3776*t + 704512 bytes
-  writes %res: 1024*t bytes
-kernel 4: Neg (elementwise)
-  nodes %nh
-  128*t alu; f32
-  reads %res: 512*t bytes
-  writes %nh: 512*t bytes
+kernel 3: MatMul (matmul)
+  nodes %down
+  176128*t mac; f32
+  reads %prod %wd: 2752*t + 704512 bytes
+  writes %down: 1024*t bytes
+kernel 4: Add + Slice + Neg (elementwise)
+  nodes %res %lo %hi %nh
+  384*t alu; f32
+  reads %down %x: 2048*t bytes
+  writes %res %nh: 1536*t bytes
 kernel 5: Concat (movement)
   nodes %rot
   no operations; f32
@@ -365,6 +365,38 @@ kernel 10: Concat (movement)
   reads %nh %lo: 1024*t bytes
   writes %rot: 1024*t bytes
 kernel 11: Mul (elementwise)
+  nodes %y
+  256*t alu; f32
+  reads %rot %sin: 1024*t + 1024 bytes
+  writes %y: 1024*t bytes
+
+## ort-tensorrt, paddle-trt, tensorrt
+kernel 0: Pow + ReduceMean + … 3 more + Mul (reduction, rms_norm)
+  nodes %sq %ms %me %rt %rr %xn %nrm
+  769*t alu, 259*t sfu; f32
+  reads %x %two %last %eps %gamma: 1024*t + 1040 bytes
+  writes %nrm: 1024*t bytes
+kernel 1: MatMul + Sigmoid + Mul (matmul, joined_products)
+  nodes %gate %up %sg %silu %prod
+  352256*t mac, 2752*t alu, 1376*t sfu; f32
+  reads %nrm %wg %wu: 1024*t + 1409024 bytes
+  writes %prod: 2752*t bytes
+kernel 2: MatMul + Add + Slice (matmul)
+  nodes %down %res %lo %hi
+  176128*t mac, 256*t alu; f32
+  reads %prod %wd %x: 3776*t + 704512 bytes
+  writes %res: 1024*t bytes
+kernel 3: Neg (elementwise)
+  nodes %nh
+  128*t alu; f32
+  reads %res: 512*t bytes
+  writes %nh: 512*t bytes
+kernel 4: Concat (movement)
+  nodes %rot
+  no operations; f32
+  reads %nh %res: 1024*t bytes
+  writes %rot: 1024*t bytes
+kernel 5: Mul (elementwise)
   nodes %y
   256*t alu; f32
   reads %rot %sin: 1024*t + 1024 bytes

@@ -107,32 +107,32 @@ kernel 15: MatMul (matmul)
   reads %cut %v: 64*s*s + 4096*s bytes
   writes %o3: 4096*s bytes
 
-## fastertransformer, ort-tensorrt, paddle-trt, tensorrt
-kernel 0: MatMul + Softmax + … 2 more + MatMul (attention, attention)
-  nodes %a %p %empty %clean %o
-  2048*s*s mac, 80*s*s alu, 16*s*s + 16*s sfu, 16*s*s integer; f32
-  reads %q %k %zero %v: 12288*s + 4 bytes
+## fastertransformer
+kernel 0: MatMul (matmul)
+  nodes %a
+  1024*s*s mac; f32
+  reads %q %k: 8192*s bytes
+  writes %a: 64*s*s bytes
+kernel 1: Softmax + IsNaN + Where (softmax)
+  nodes %p %empty %clean
+  80*s*s alu, 16*s*s + 16*s sfu, 16*s*s integer; f32
+  reads %a %zero: 64*s*s + 4 bytes
+  writes %clean: 64*s*s bytes
+kernel 2: MatMul (matmul)
+  nodes %o
+  1024*s*s mac; f32
+  reads %clean %v: 64*s*s + 4096*s bytes
   writes %o: 4096*s bytes
-kernel 1: MatMul (matmul)
+kernel 3: MatMul (matmul)
   nodes %b
   1024*s*s mac; f32
   reads %q2 %k: 8192*s bytes
   writes %b: 64*s*s bytes
-kernel 2: Softmax (softmax)
-  nodes %r
-  64*s*s alu, 16*s*s + 16*s sfu; f32
-  reads %b: 64*s*s bytes
-  writes %r: 64*s*s bytes
-kernel 3: IsNaN + Cast (elementwise)
-  nodes %odd %cast
-  32*s*s alu; f32
-  reads %r: 64*s*s bytes
-  writes %cast: 64*s*s bytes
-kernel 4: Mul (elementwise)
-  nodes %kept
-  16*s*s alu; f32
-  reads %r %half: 64*s*s + 4 bytes
-  writes %kept: 64*s*s bytes
+kernel 4: Softmax + IsNaN + Cast + Mul (softmax)
+  nodes %r %odd %cast %kept
+  112*s*s alu, 16*s*s + 16*s sfu; f32
+  reads %b %half: 64*s*s + 4 bytes
+  writes %cast %kept: 128*s*s bytes
 kernel 5: MatMul (matmul)
   nodes %o2
   1024*s*s mac; f32
@@ -143,17 +143,12 @@ kernel 6: MatMul (matmul)
   1024*s*s mac; f32
   reads %q3 %k: 8192*s bytes
   writes %c: 64*s*s bytes
-kernel 7: Softmax (softmax)
-  nodes %t
-  64*s*s alu, 16*s*s + 16*s sfu; f32
-  reads %c: 64*s*s bytes
-  writes %t: 64*s*s bytes
-kernel 8: Greater + Where (elementwise)
-  nodes %big %cut
-  16*s*s alu, 16*s*s integer; f32
-  reads %t %half %zero: 64*s*s + 8 bytes
+kernel 7: Softmax + Greater + Where (softmax)
+  nodes %t %big %cut
+  80*s*s alu, 16*s*s + 16*s sfu, 16*s*s integer; f32
+  reads %c %half %zero: 64*s*s + 8 bytes
   writes %cut: 64*s*s bytes
-kernel 9: MatMul (matmul)
+kernel 8: MatMul (matmul)
   nodes %o3
   1024*s*s mac; f32
   reads %cut %v: 64*s*s + 4096*s bytes
@@ -258,6 +253,58 @@ kernel 11: Greater + Where (elementwise)
   reads %t %half %zero: 64*s*s + 8 bytes
   writes %cut: 64*s*s bytes
 kernel 12: MatMul (matmul)
+  nodes %o3
+  1024*s*s mac; f32
+  reads %cut %v: 64*s*s + 4096*s bytes
+  writes %o3: 4096*s bytes
+
+## ort-tensorrt, paddle-trt, tensorrt
+kernel 0: MatMul + Softmax + … 2 more + MatMul (attention, attention)
+  nodes %a %p %empty %clean %o
+  2048*s*s mac, 80*s*s alu, 16*s*s + 16*s sfu, 16*s*s integer; f32
+  reads %q %k %zero %v: 12288*s + 4 bytes
+  writes %o: 4096*s bytes
+kernel 1: MatMul (matmul)
+  nodes %b
+  1024*s*s mac; f32
+  reads %q2 %k: 8192*s bytes
+  writes %b: 64*s*s bytes
+kernel 2: Softmax (softmax)
+  nodes %r
+  64*s*s alu, 16*s*s + 16*s sfu; f32
+  reads %b: 64*s*s bytes
+  writes %r: 64*s*s bytes
+kernel 3: IsNaN + Cast (elementwise)
+  nodes %odd %cast
+  32*s*s alu; f32
+  reads %r: 64*s*s bytes
+  writes %cast: 64*s*s bytes
+kernel 4: Mul (elementwise)
+  nodes %kept
+  16*s*s alu; f32
+  reads %r %half: 64*s*s + 4 bytes
+  writes %kept: 64*s*s bytes
+kernel 5: MatMul (matmul)
+  nodes %o2
+  1024*s*s mac; f32
+  reads %kept %v: 64*s*s + 4096*s bytes
+  writes %o2: 4096*s bytes
+kernel 6: MatMul (matmul)
+  nodes %c
+  1024*s*s mac; f32
+  reads %q3 %k: 8192*s bytes
+  writes %c: 64*s*s bytes
+kernel 7: Softmax (softmax)
+  nodes %t
+  64*s*s alu, 16*s*s + 16*s sfu; f32
+  reads %c: 64*s*s bytes
+  writes %t: 64*s*s bytes
+kernel 8: Greater + Where (elementwise)
+  nodes %big %cut
+  16*s*s alu, 16*s*s integer; f32
+  reads %t %half %zero: 64*s*s + 8 bytes
+  writes %cut: 64*s*s bytes
+kernel 9: MatMul (matmul)
   nodes %o3
   1024*s*s mac; f32
   reads %cut %v: 64*s*s + 4096*s bytes

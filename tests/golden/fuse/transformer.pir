@@ -226,43 +226,53 @@ kernel 17: MatMul (matmul)
   reads %ge %wd: 524288*n + 1048576 bytes
   writes %y: 131072*n bytes
 
-## fastertransformer, ort-tensorrt, paddle-trt, tensorrt
-kernel 0: MatMul + Add + Transpose (matmul)
-  nodes %q0 %q1 %q2 %q
-  8388608*n mac, 32768*n alu; f32
-  reads %x %wq %bq: 131072*n + 263168 bytes
+## fastertransformer
+kernel 0: MatMul + Transpose + MatMul + Transpose (matmul, joined_products)
+  nodes %q0 %k0 %k2 %k %v0 %v2 %v
+  25165824*n mac; f32
+  reads %x %wq %wk %wv: 131072*n + 786432 bytes
+  writes %q0 %k0 %v0: 393216*n bytes
+kernel 1: Add + Transpose (elementwise)
+  nodes %q1 %q2 %q
+  32768*n alu; f32
+  reads %bq %q0: 131072*n + 1024 bytes
   writes %q1: 131072*n bytes
-kernel 1: MatMul + Transpose (matmul)
-  nodes %k0 %k2 %k
-  8388608*n mac; f32
-  reads %x %wk: 131072*n + 262144 bytes
-  writes %k0: 131072*n bytes
-kernel 2: MatMul + Transpose (matmul)
-  nodes %v0 %v2 %v
-  8388608*n mac; f32
-  reads %x %wv: 131072*n + 262144 bytes
-  writes %v0: 131072*n bytes
-kernel 3: MatMul + Div + … 3 more + Transpose (attention, attention)
-  nodes %s0 %s1 %s2 %p %o0 %o1 %o2
-  8388608*n mac, 327680*n alu, 131584*n sfu; f32
-  reads %q1 %k0 %eight %mask %v0: 393728*n + 4 bytes
+kernel 2: MatMul (matmul)
+  nodes %s0
+  4194304*n mac; f32
+  reads %q1 %k0: 262144*n bytes
+  writes %s0: 262144*n bytes
+kernel 3: Div + Add + Softmax (softmax)
+  nodes %s1 %s2 %p
+  327680*n alu, 131584*n sfu; f32
+  reads %s0 %eight %mask: 262656*n + 4 bytes
+  writes %p: 262144*n bytes
+kernel 4: MatMul + Transpose (matmul)
+  nodes %o0 %o1 %o2
+  4194304*n mac; f32
+  reads %p %v0: 393216*n bytes
   writes %o0: 131072*n bytes
-kernel 4: MatMul (matmul)
+kernel 5: MatMul (matmul)
   nodes %o3
   8388608*n mac; f32
   reads %o0 %wo: 131072*n + 262144 bytes
   writes %o3: 131072*n bytes
-kernel 5: Add + ReduceMean + … 7 more + Add (reduction, skip_norm)
+kernel 6: Add + ReduceMean + … 7 more + Add (reduction, skip_norm)
   nodes %res %mu %d %sq %var %ve %sd %nn %ng %ln
   196736*n alu, 65920*n sfu; f32
   reads %o3 %x %last %two %eps %gamma %beta: 262144*n + 2064 bytes
   writes %ln: 131072*n bytes
-kernel 6: MatMul + Add + … 3 more + Mul (matmul)
-  nodes %u0 %u %e0 %e1 %e2 %e3 %ge
-  33554432*n mac, 524288*n alu, 262144*n sfu; f32
-  reads %ln %wu %bu %root2 %one %half: 131072*n + 1052684 bytes
-  writes %ge: 524288*n bytes
 kernel 7: MatMul (matmul)
+  nodes %u0
+  33554432*n mac; f32
+  reads %ln %wu: 131072*n + 1048576 bytes
+  writes %u0: 524288*n bytes
+kernel 8: Add + Div + … 2 more + Mul (elementwise)
+  nodes %u %e0 %e1 %e2 %e3 %ge
+  524288*n alu, 262144*n sfu; f32
+  reads %u0 %bu %root2 %one %half: 524288*n + 4108 bytes
+  writes %ge: 524288*n bytes
+kernel 9: MatMul (matmul)
   nodes %y
   33554432*n mac; f32
   reads %ge %wd: 524288*n + 1048576 bytes
@@ -611,6 +621,38 @@ kernel 15: Add + Div + … 2 more + Mul (elementwise, bias_gelu)
   reads %u0 %bu %root2 %one %half: 524288*n + 4108 bytes
   writes %ge: 524288*n bytes
 kernel 16: MatMul (matmul)
+  nodes %y
+  33554432*n mac; f32
+  reads %ge %wd: 524288*n + 1048576 bytes
+  writes %y: 131072*n bytes
+
+## ort-tensorrt, paddle-trt, tensorrt
+kernel 0: MatMul + Add + … 4 more + Transpose (matmul, joined_products)
+  nodes %q0 %q1 %q2 %q %k0 %k2 %k %v0 %v2 %v
+  25165824*n mac, 32768*n alu; f32
+  reads %x %wq %bq %wk %wv: 131072*n + 787456 bytes
+  writes %q1 %k0 %v0: 393216*n bytes
+kernel 1: MatMul + Div + … 3 more + Transpose (attention, attention)
+  nodes %s0 %s1 %s2 %p %o0 %o1 %o2
+  8388608*n mac, 327680*n alu, 131584*n sfu; f32
+  reads %q1 %k0 %eight %mask %v0: 393728*n + 4 bytes
+  writes %o0: 131072*n bytes
+kernel 2: MatMul (matmul)
+  nodes %o3
+  8388608*n mac; f32
+  reads %o0 %wo: 131072*n + 262144 bytes
+  writes %o3: 131072*n bytes
+kernel 3: Add + ReduceMean + … 7 more + Add (reduction, skip_norm)
+  nodes %res %mu %d %sq %var %ve %sd %nn %ng %ln
+  196736*n alu, 65920*n sfu; f32
+  reads %o3 %x %last %two %eps %gamma %beta: 262144*n + 2064 bytes
+  writes %ln: 131072*n bytes
+kernel 4: MatMul + Add + … 3 more + Mul (matmul)
+  nodes %u0 %u %e0 %e1 %e2 %e3 %ge
+  33554432*n mac, 524288*n alu, 262144*n sfu; f32
+  reads %ln %wu %bu %root2 %one %half: 131072*n + 1052684 bytes
+  writes %ge: 524288*n bytes
+kernel 5: MatMul (matmul)
   nodes %y
   33554432*n mac; f32
   reads %ge %wd: 524288*n + 1048576 bytes
