@@ -70,21 +70,24 @@ Groups = Sequence[Sequence[LeftOut]]
 """Machines that are apart as one, as those of one chip, or one machine run in several ways."""
 
 
-def learned(groups: Groups, names: Sequence[str] = ()) -> Mapping[str, Unseen]:
+def learned(
+    groups: Groups, names: Sequence[str] = (), *, freedom: int | None = None
+) -> Mapping[str, Unseen]:
     """By category, of those that have rows enough, and of all rows together under ``""``.
 
     Args:
         groups: at least one.
         names: of the categories.
+        freedom: how many draws tell what a machine shares; by default a category's own machines.
     """
     everything = shared_error(groups)
-    found = {"": unseen([(groups, 1.0)], everything, len(groups))}
+    found = {"": unseen([(groups, 1.0)], everything, freedom or len(groups))}
     for index, name in enumerate(names):
         own = of_category(groups, index)
         if own:
             share = len(own) / (len(own) + BORROWED_MACHINES)
             error = float(np.hypot(share**0.5 * shared_error(own), (1 - share) ** 0.5 * everything))
-            found[name] = unseen([(own, share), (groups, 1 - share)], error, len(own))
+            found[name] = unseen([(own, share), (groups, 1 - share)], error, freedom or len(own))
     return found
 
 
@@ -100,13 +103,13 @@ def shared_error(groups: Groups) -> float:
     return float(np.sqrt(np.mean([np.mean([one.shared**2 for one in group]) for group in groups])))
 
 
-def unseen(parts: Sequence[tuple[Groups, float]], error: float, machines: int) -> Unseen:
+def unseen(parts: Sequence[tuple[Groups, float]], error: float, freedom: int) -> Unseen:
     """An error that machines share, and the band of scores by it.
 
     Args:
         parts: groups with their share of the weight, each group with the same of that.
         error: shared, as the machines tell it.
-        machines: how many those are.
+        freedom: how many of them tell it.
     """
     scores, weights = [], []
     for groups, share in parts:
@@ -115,7 +118,7 @@ def unseen(parts: Sequence[tuple[Groups, float]], error: float, machines: int) -
                 scores.append(one.scores(error))
                 rows = len(scores[-1])
                 weights.append(np.full(rows, share / len(groups) / len(group) / rows))
-    return Unseen(error * student(machines), band(np.concatenate(scores), np.concatenate(weights)))
+    return Unseen(error * student(freedom), band(np.concatenate(scores), np.concatenate(weights)))
 
 
 def student(freedom: int) -> float:

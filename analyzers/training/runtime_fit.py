@@ -25,6 +25,7 @@ from ..intervals.conformal import (
     of_category,
 )
 from ..intervals.unseen import LeftOut, learned
+from ..intervals.unseen import of_category as of_runtime
 from ..runs.run_table import IS_RUNTIME
 from ..runs.runtime_runs import CLASS, PROCESS, RESIDUAL, ROUNDED, SPREAD_OF, banded, kin
 from .chips_left_out import (
@@ -202,7 +203,9 @@ def calibrated(
         groups: chips left out, as `by_precision` has them.
     """
     every = [*names, *(banded(one, ROUNDED) for one in names)]
-    unseen = learned(groups, every) if len(groups) > 1 else {}
+    # what a runtime adds on a chip is a draw of its own: all of them tell how far such draws go
+    draws = sum(len(of_runtime(groups, i)) for i in range(len(every)))
+    unseen = learned(groups, every, freedom=draws) if len(groups) > 1 else {}
     bands: dict[str, Bands] = {}
     for i, one in enumerate(names):
         seen = of_category(score[category == i], score, beside=LENT_ROWS)
