@@ -185,7 +185,7 @@ def llm(
         prices: of machines; those of target files, and the dated table, by default.
         grid: carbon of electricity; the world's average by default.
         has_parts: whether steps say what their time goes to, which takes a little longer.
-        added: adapters, images and sampling, as `Additions` has them.
+        added: adapters, images, sampling, `offline`, as `Additions` has them.
 
     Raises:
         PerfcError: the configuration, the target or a number is none, or nothing divides so.
@@ -201,6 +201,10 @@ def llm(
         model, str(load_machine(target).path), dtype, kv_dtype, replace(divided, data=1), runtime,
         runtime_version, max_num_seqs, token_budget, utilization, drafts, images,
     )  # fmt: skip
+    if added.get("offline"):
+        from .offline import offline
+
+        engine = offline(engine, isl, osl, math.ceil(users / engines))
     found = report_of(engine, load.checked(), engines, prefill_gpus, prices or Prices(), grid)
     return replace(found, steps=with_parts(engine, found.steps, load)) if has_parts else found
 
