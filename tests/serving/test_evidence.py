@@ -514,7 +514,7 @@ def test_bands_hold_what_is_expected_and_are_of_each_latency() -> None:
     law = HostLaw(step_s=4e-3)
     slow = [replace(s, value=1.5 * s.value) for s in lawful(law, "a")]
     given = [*slow, *lawful(law, "b"), *lawful(law, "c")]
-    found = scores._bands(given)
+    found = scores._bands(given, left_out(given, law_name, model_fold))
     assert set(found) == {"tpot_low", "tpot_high"}
     assert found["tpot_low"] <= 1.0 < found["tpot_high"]
     first = [replace(s, quantity=Quantity.TTFT_S) for s in given]
