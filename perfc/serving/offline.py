@@ -206,7 +206,8 @@ def offline(engine: Engine, isl: int, osl: int, users: int) -> Engine:
     name, law = bench_law(engine.runtime, engine.version, has_experts=has_experts(engine.model))
     bare = replace(engine, law=law)
     process = processes().get(kind_of_benchmark(name))
-    if process is None:
+    # no published benchmark had images or drafted tokens
+    if process is None or bare.images or bare.speculation.tokens:
         return bare
     place = place_of(bare, name, isl, osl, sequences(bare, isl, osl, users))
     return replace(bare, law=slowed(law, math.exp(beyond(process, [place])[0])))

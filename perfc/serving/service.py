@@ -201,10 +201,7 @@ def llm(
         model, str(load_machine(target).path), dtype, kv_dtype, replace(divided, data=1), runtime,
         runtime_version, max_num_seqs, token_budget, utilization, drafts, images,
     )  # fmt: skip
-    if added.get("offline"):
-        from .offline import offline
-
-        engine = offline(engine, isl, osl, math.ceil(users / engines))
+    engine = _driven(engine, load, engines, is_offline=added.get("offline", False))
     found = report_of(engine, load.checked(), engines, prefill_gpus, prices or Prices(), grid)
     return replace(found, steps=with_parts(engine, found.steps, load)) if has_parts else found
 
@@ -220,6 +217,15 @@ def decoder_of(config: str | os.PathLike[str] | LanguageModel) -> LanguageModel:
         hint = "`perfc analyze` reads encoders"
         raise ModelError("it generates no tokens", where=model.name, hint=hint)
     return model
+
+
+def _driven(engine: Engine, load: Load, engines: int, *, is_offline: bool) -> Engine:
+    """The engine as its load is driven: behind a server, or by its own benchmark."""
+    if not is_offline:
+        return engine
+    from .offline import offline
+
+    return offline(engine, load.isl, load.osl, math.ceil(load.concurrency / engines))
 
 
 @lru_cache(maxsize=256)

@@ -514,13 +514,17 @@ def test_bands_hold_what_is_expected_and_are_of_each_latency() -> None:
     law = HostLaw(step_s=4e-3)
     slow = [replace(s, value=1.5 * s.value) for s in lawful(law, "a")]
     given = [*slow, *lawful(law, "b"), *lawful(law, "c")]
-    found = scores._bands(given, left_out(given, law_name, model_fold))
+
+    def bands(own: list[Sample]) -> dict[str, Any]:
+        return scores._bands(own, left_out(own, law_name, model_fold))
+
+    found = bands(given)
     assert set(found) == {"tpot_low", "tpot_high"}
     assert found["tpot_low"] <= 1.0 < found["tpot_high"]
     first = [replace(s, quantity=Quantity.TTFT_S) for s in given]
-    assert set(scores._bands(first)) == {"ttft_low", "ttft_high"}
+    assert set(bands(first)) == {"ttft_low", "ttft_high"}
     # all of them exact: the band is no narrower than what is expected
-    exact = scores._bands([replace(s, amounts=(s.value, *(0.0,) * 6)) for s in given])
+    exact = bands([replace(s, amounts=(s.value, *(0.0,) * 6)) for s in given])
     assert (exact["tpot_low"], exact["tpot_high"]) == (
         pytest.approx(1.0, abs=1e-6), pytest.approx(1.0, abs=1e-6),
     )  # fmt: skip

@@ -15,6 +15,7 @@ from perfc.errors import ParseError
 from perfc.frontend.config import Parallel, precision_of, read_config
 from perfc.machine import load_machine
 from perfc.serving import llm, offline
+from perfc.serving.drafts import Speculation
 from perfc.serving.engine import Engine
 from perfc.serving.evidence import Quantity, ServedRow
 from perfc.serving.evidence.learn import left_out, model_fold
@@ -198,6 +199,12 @@ def test_a_benchmark_without_a_server_is_told_from_python(process: Process) -> N
     assert told.kernels == pytest.approx(law.kernels * factor, rel=1e-3)
     with pytest.raises(ParseError, match="sglang"):
         llm("llama-3.1-8b", "h100", runtime="sglang", offline=True)
+
+
+def test_drafted_tokens_are_told_by_the_law_alone() -> None:
+    drafting = replace(engine(), speculation=Speculation(2, 0.7))
+    law = bench_law("trtllm", "", has_experts=False)[1]
+    assert offline.offline(drafting, 128, 128, 64).law == law
 
 
 def test_rows_fitted_to_are_those_of_the_recipe() -> None:
