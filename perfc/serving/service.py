@@ -197,11 +197,10 @@ def llm(
     divided = parallel if isinstance(parallel, Parallel) else ALONE.stated(parallel)
     engines = divided.require_serving().data
     drafts = Speculation(draft_tokens, acceptance, decoder_of(draft) if draft else None)
-    engine = _engine(
+    engine = _driven(_engine(
         model, str(load_machine(target).path), dtype, kv_dtype, replace(divided, data=1), runtime,
         runtime_version, max_num_seqs, token_budget, utilization, drafts, images,
-    )  # fmt: skip
-    engine = _driven(engine, load, engines, is_offline=added.get("offline", False))
+    ), load, engines, is_offline=added.get("offline", False))  # fmt: skip
     found = report_of(engine, load.checked(), engines, prefill_gpus, prices or Prices(), grid)
     return replace(found, steps=with_parts(engine, found.steps, load)) if has_parts else found
 
