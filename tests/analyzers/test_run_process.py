@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 
 from perfc.analyzers.artefacts.arrays import packed, unpacked
+from perfc.analyzers.features.process import NOBODY
+from perfc.analyzers.features.process import Rows as Runs
 from perfc.analyzers.runs.run_process import (
     COLUMNS,
     FORM,
     GROUPS,
     KINDS,
-    NOBODY,
     TERMS,
     Aspect,
     RunProcess,
-    Runs,
     alike,
     tabulated,
 )
