@@ -1,23 +1,21 @@
 """What like runs took beyond their kernels, as a Gaussian process tells it of another.
 
 ``log(T / sum of kernels)`` is a sum of functions. One is alike for runs of one runtime, one for
-runs of like sizes under one runtime, and so on: `TERMS` lists them. Two runs are alike in an aspect
-from 0 to 1; in a term they are as alike as the product of its aspects.
-
-Source: Rasmussen and Williams, "Gaussian Processes for Machine Learning", 2006: equation 2.25, the
-mean; equation 4.17, likeness of sizes; equation 4.9, of shares and machines.
+runs of like sizes under one runtime, and so on: `TERMS` lists them
+(`perfc.analyzers.features.process`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum, auto
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from ..features.distance import squares
+from ..features.process import NOBODY, Form, Near, Process
+from ..features.process import Rows as Runs
+from ..features.process import alike as alike_in
 from ..steps.launch_kind import LaunchKind
 from .run_table import IS_RUNTIME, OF_MACHINE
 
@@ -79,28 +77,20 @@ GROUPS: Mapping[Aspect, slice] = {
     Aspect.SHARES: slice(len(SIZES) + len(OF_MACHINE), len(COLUMNS)),
 }
 KINDS = (Aspect.RUNTIME, Aspect.PRECISION, Aspect.VERSION, Aspect.GRAPH)
-NOBODY = -1
-"""Number of the graph of a run that is asked of."""
-LEAST_WIDTH = 1e-6
 LEAST_RATE = 1e-9
-NAMES = ("centre", "width", "amplitudes", "kinds", "places", "weights")
-
-
-@dataclass(frozen=True, eq=False)
-class Runs:
-    """Runs as places.
-
-    Args:
-        kinds: numbers of `KINDS`, ``[runs, 4]``.
-        places: of `COLUMNS`, ``[runs, columns]``.
-    """
-
-    kinds: NDArray[np.float32]
-    places: NDArray[np.float32]
-
-    def take(self, chosen: NDArray[Any]) -> Runs:
-        """Some of them."""
-        return Runs(self.kinds[chosen], self.places[chosen])
+FORM = Form(
+    TERMS,
+    {
+        Aspect.RUNTIME: (0,), Aspect.PRECISION: (1,), Aspect.VERSION: (0, 2), Aspect.GRAPH: (3,),
+    },
+    {
+        Aspect.SIZES: Near(GROUPS[Aspect.SIZES], has_each=True, start=1.0),
+        Aspect.MACHINE: Near(GROUPS[Aspect.MACHINE]),
+        Aspect.SHARES: Near(GROUPS[Aspect.SHARES], start=-0.5, is_one_unit=True),
+    },
+    len(COLUMNS),
+    Aspect.GRAPH,
+)  # fmt: skip
 
 
 def tabulated(
@@ -134,96 +124,19 @@ def tabulated(
     )
 
 
-def alike(mine: Runs, theirs: Runs) -> dict[Aspect, Array]:
-    """How alike runs are in each aspect, ``[mine, theirs]``, from 0 to 1.
-
-    Args:
-        mine: runs, places in units of reach.
-        theirs: likewise.
-    """
-    same = {
-        aspect: (mine.kinds[:, i][:, None] == theirs.kinds[:, i]).astype(np.float64)
-        for i, aspect in enumerate(KINDS)
-    }
-    same[Aspect.VERSION] *= same[Aspect.RUNTIME]
-    same[Aspect.GRAPH] *= mine.kinds[:, KINDS.index(Aspect.GRAPH)][:, None] != NOBODY
-    square = {
-        aspect: squares(*(one.places[:, columns].astype(np.float64) for one in (mine, theirs)))
-        for aspect, columns in GROUPS.items()
-    }
-    apart = np.sqrt(3.0 * square[Aspect.SIZES])
-    return same | {
-        Aspect.SIZES: (1.0 + apart) * np.exp(-apart),
-        Aspect.MACHINE: np.exp(-square[Aspect.MACHINE]),
-        Aspect.SHARES: np.exp(-square[Aspect.SHARES]),
-    }
+def alike(mine: Runs, theirs: Runs) -> dict[Enum, Array]:
+    """How alike runs are in each aspect, ``[mine, theirs]``, from 0 to 1; places in reaches."""
+    return alike_in(FORM, mine, theirs)
 
 
-def term(aspects: Sequence[Aspect], likeness: Mapping[Aspect, Array]) -> Array | float:
-    """How alike runs are in all of some aspects."""
-    found: Array | float = 1.0
-    for one in aspects:
-        found = found * likeness[one]
-    return found
-
-
-@dataclass(frozen=True, eq=False)
-class RunProcess:
-    """Runs whose times are known.
-
-    Args:
-        centre: of each of `COLUMNS`.
-        width: at which runs are no longer alike in it; infinite where they do not differ.
-        amplitudes: standard deviation of each of `TERMS`.
-        known: the runs, places less ``centre`` and over ``width``.
-        weights: of the runs.
-    """
-
-    centre: Array
-    width: Array
-    amplitudes: Array
-    known: Runs
-    weights: Array
+class RunProcess(Process):
+    """Runs whose times are known: ``log(T / sum of kernels)`` of each."""
 
     @classmethod
-    def of_arrays(cls, arrays: Mapping[str, Any]) -> RunProcess:
+    def of_arrays(cls, arrays: Mapping[str, Any]) -> Self:
         """From further arrays of an artefact.
 
         Raises:
             KeyError, ValueError: an array is not there, or is of another shape.
         """
-        centre, width, amplitudes, kinds, places, weights = (
-            np.asarray(arrays[name], np.float64) for name in NAMES
-        )
-        rows = len(weights)
-        wanted = [(len(COLUMNS),)] * 2 + [(len(TERMS),), (rows, len(KINDS)), (rows, len(COLUMNS))]
-        if [one.shape for one in (centre, width, amplitudes, kinds, places)] != wanted:
-            raise ValueError("runs of another shape")
-        known = Runs(kinds.astype(np.float32), places.astype(np.float32))
-        return cls(centre, width, amplitudes, known, weights)
-
-    def arrays(self) -> dict[str, Any]:
-        """What `of_arrays` reads."""
-        return {
-            "centre": self.centre.astype(np.float32), "width": self.width.astype(np.float32),
-            "amplitudes": self.amplitudes.astype(np.float32), "kinds": self.known.kinds,
-            "places": self.known.places.astype(np.float16),
-            "weights": self.weights.astype(np.float32),
-        }  # fmt: skip
-
-    def placed(self, runs: Runs) -> Runs:
-        """Runs in units of reach."""
-        return Runs(runs.kinds, ((runs.places - self.centre) / self.width).astype(np.float32))
-
-    def beyond(self, runs: Runs) -> Array:
-        """``log(T / sum of kernels)`` that is expected of runs, ``[runs]``."""
-        found: Array = self.covariance(self.placed(runs)) @ self.weights
-        return found
-
-    def covariance(self, placed: Runs) -> Array:
-        """Of runs with those known, ``[runs, known]``."""
-        likeness = alike(placed, self.known)
-        found: Array = np.zeros((len(placed.places), len(self.weights)))
-        for amplitude, aspects in zip(self.amplitudes, TERMS, strict=True):
-            found += amplitude**2 * term(aspects, likeness)
-        return found
+        return cls.read(FORM, arrays)

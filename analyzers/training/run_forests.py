@@ -11,7 +11,7 @@ import numpy as np
 from perfc.ir.record import frozen
 
 from ..artefacts.forest import Forest
-from ..runs.run_process import RunProcess, tabulated
+from ..runs.run_process import FORM, tabulated
 from .libraries import xgboost
 from .process_fit import ProcessRecipe, fitted_process
 from .run_stack import RunStack, sums_of
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ..features.classes import Array
+    from ..features.process import Process
 
 
 @frozen
@@ -61,7 +62,7 @@ class Learned:
 
     factor: Forest
     residual: Forest
-    process: RunProcess
+    process: Process
 
     def wrong(self, stack: RunStack) -> Array:
         """``log(measured / predicted)`` of runs on machines that were measured, ``[runs, 2]``.
@@ -104,7 +105,7 @@ def fitted(stack: RunStack, recipe: RuntimeRecipe) -> Learned:
     return Learned(
         mean(factors),
         residual(stack, stack.with_sums(sums_s), wrong, recipe),
-        fitted_process(places, beyond, recipe.process),
+        fitted_process(FORM, places, beyond, recipe.process),
     )
 
 

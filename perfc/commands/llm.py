@@ -107,6 +107,8 @@ _ENGINE: tuple[tuple[str, dict[str, Any]], ...] = (
                     "help": "Count the kernels that choose the next token so."}),
     ("--loras", {"type": click.IntRange(0), "default": 0,
                  "help": "Adapters of --lora-rank in memory, which one batch may mix."}),
+    ("--offline", {"is_flag": True,
+                   "help": "No server before the engine: its own benchmark, as TensorRT-LLM's."}),
     ("--max-num-seqs", {"type": click.IntRange(1), "help": "Under way; the runtime's default."}),
     ("--token-budget", {"type": click.IntRange(1), "help": "Of a step; the runtime's default."}),
     ("--utilization", {"type": click.FloatRange(0.05, 1.0),

@@ -63,18 +63,24 @@ def op(names: tuple[str, ...], data: Path, output: Path | None, force: bool) -> 
     "--output",
     type=click.Path(path_type=Path, file_okay=False),
     default=None,
-    help="Folder of the laws, host.toml; that which perfc reads by default.",
+    help="Folder of host.toml and offline.npz; that which perfc reads by default.",
 )
 def serving(data: Path, output: Path | None) -> None:
     """Learn what hosts of serving engines take beside their kernels, from published runs."""
-    from perfc.serving.evidence.scores import gathered, trained
+    from perfc.analyzers.graph.store import write_file
+    from perfc.serving import offline
+    from perfc.serving.evidence.scores import gathered, trained, trained_processes
     from perfc.serving.host import FILE, as_toml
     from perfc.whole_file import write_output
 
-    laws = trained(gathered(data, lambda line: say(line, is_error=True)))
+    evidence = gathered(data, lambda line: say(line, is_error=True))
+    laws = trained(evidence)
     path = FILE if output is None else output / FILE.name
     path.parent.mkdir(parents=True, exist_ok=True)
     write_output(path, as_toml(laws))
+    say(str(path))
+    path = path.with_name(offline.FILE.name)
+    write_file(path, offline.written(trained_processes(evidence, laws)))
     say(str(path))
 
 

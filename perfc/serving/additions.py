@@ -25,6 +25,7 @@ class Additions(TypedDict, total=False):
         images: of each prompt, whose tokens come beside the ``isl`` of text.
         image_size: pixels along an edge of these; 0 for the size of the model's tower.
         sampling: kernels that choose the next token, "greedy", "random" or "top-p".
+        offline: whether no server is before the engine, as in its own benchmark.
     """
 
     lora_rank: int
@@ -32,6 +33,7 @@ class Additions(TypedDict, total=False):
     images: int
     image_size: int
     sampling: str | Sampling
+    offline: bool
 
 
 def with_additions(

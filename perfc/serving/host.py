@@ -14,9 +14,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from perfc.errors import ParseError
 from perfc.ir.record import record
 
 FILE = Path(__file__).with_suffix(".toml")
+BENCH, EXPERTS = "-bench", "experts"
+"""End of the runtime in names of laws of benchmarks without a server; last word of those that speak
+for models with experts alone."""
 FEW = 64
 """Sequences up to which each costs ``few_s`` more: later ones share loops and kernels."""
 
@@ -127,11 +131,39 @@ def law_of(runtime: str, version: str = "") -> HostLaw:
         for name, law in known.items()
         if name.split()[0] == runtime and " " in name
     ]
-    asked = tuple(int(n) for n in version.split(".")[:2] if n.isdigit())
+    asked = _numbers(version)
     older = [(v, law) for v, law in parts if asked and v <= asked]
     if older:
         return max(older, key=lambda pair: pair[0])[1]
     return known.get(runtime) or HostLaw()
+
+
+def bench_law(runtime: str, version: str, *, has_experts: bool) -> tuple[str, HostLaw]:
+    """The law of benchmarks without a server and its name: of the newest version not newer.
+
+    Args:
+        runtime: that was driven so.
+        version: of it; "" for the newest that was measured.
+        has_experts: whether the model has; they have laws of their own where several were run.
+
+    Raises:
+        ParseError: nobody published such benchmarks of the runtime, or only of newer versions.
+    """
+    named = [(name.split(), name) for name in laws() if name.split()[0] == f"{runtime}{BENCH}"]
+    apart = [(words, name) for words, name in named if (EXPERTS in words) is has_experts]
+    asked = _numbers(version)
+    found = [(_numbers(words[1]) if len(words) > 1 else (), name) for words, name in apart or named]
+    older = [pair for pair in found if not asked or pair[0] <= asked]
+    if not older:
+        hint = "leave --offline out for a server"
+        message = f"nobody published benchmarks without a server of {runtime} {version}".rstrip()
+        raise ParseError(message, where="--offline", hint=hint)
+    name = max(older)[1]
+    return name, laws()[name]
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(n) for n in version.split(".")[:2] if n.isdigit())
 
 
 def as_toml(found: Mapping[str, HostLaw]) -> str:

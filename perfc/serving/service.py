@@ -185,7 +185,7 @@ def llm(
         prices: of machines; those of target files, and the dated table, by default.
         grid: carbon of electricity; the world's average by default.
         has_parts: whether steps say what their time goes to, which takes a little longer.
-        added: adapters, images and sampling, as `Additions` has them.
+        added: adapters, images, sampling, `offline`, as `Additions` has them.
 
     Raises:
         PerfcError: the configuration, the target or a number is none, or nothing divides so.
@@ -197,10 +197,10 @@ def llm(
     divided = parallel if isinstance(parallel, Parallel) else ALONE.stated(parallel)
     engines = divided.require_serving().data
     drafts = Speculation(draft_tokens, acceptance, decoder_of(draft) if draft else None)
-    engine = _engine(
+    engine = _driven(_engine(
         model, str(load_machine(target).path), dtype, kv_dtype, replace(divided, data=1), runtime,
         runtime_version, max_num_seqs, token_budget, utilization, drafts, images,
-    )  # fmt: skip
+    ), load, engines, is_offline=added.get("offline", False))  # fmt: skip
     found = report_of(engine, load.checked(), engines, prefill_gpus, prices or Prices(), grid)
     return replace(found, steps=with_parts(engine, found.steps, load)) if has_parts else found
 
@@ -216,6 +216,15 @@ def decoder_of(config: str | os.PathLike[str] | LanguageModel) -> LanguageModel:
         hint = "`perfc analyze` reads encoders"
         raise ModelError("it generates no tokens", where=model.name, hint=hint)
     return model
+
+
+def _driven(engine: Engine, load: Load, engines: int, *, is_offline: bool) -> Engine:
+    """The engine as its load is driven: behind a server, or by its own benchmark."""
+    if not is_offline:
+        return engine
+    from .offline import offline
+
+    return offline(engine, load.isl, load.osl, math.ceil(load.concurrency / engines))
 
 
 @lru_cache(maxsize=256)

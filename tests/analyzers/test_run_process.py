@@ -6,21 +6,21 @@ import numpy as np
 import pytest
 
 from perfc.analyzers.artefacts.arrays import packed, unpacked
+from perfc.analyzers.features.process import NOBODY
+from perfc.analyzers.features.process import Rows as Runs
 from perfc.analyzers.runs.run_process import (
     COLUMNS,
+    FORM,
     GROUPS,
     KINDS,
-    NOBODY,
     TERMS,
     Aspect,
     RunProcess,
-    Runs,
     alike,
     tabulated,
 )
 from perfc.analyzers.training.process_fit import (
     MOST_BEYOND,
-    ROWS_OF_GRAPH,
     Likelihood,
     ProcessRecipe,
     drawn,
@@ -41,7 +41,7 @@ def measured(count: int = 120, seed: int = 0) -> tuple[Runs, np.ndarray]:
 
 def test_gradients_are_those_of_differences() -> None:
     runs, beyond = measured(60)
-    likely = Likelihood(runs, beyond)
+    likely = Likelihood(FORM, runs, beyond)
     at = likely.start() + np.random.default_rng(1).normal(0, 0.2, len(likely.start()))
     _, gradient = likely.minus_log(at)
     step = 1e-4
@@ -54,7 +54,9 @@ def test_gradients_are_those_of_differences() -> None:
 def test_what_a_runtime_adds_is_known_of_runs_that_nobody_measured() -> None:
     runs, beyond = measured(160)
     known, asked = np.arange(120), np.arange(120, 160)
-    process = fitted_process(runs.take(known), beyond[known], ProcessRecipe(rows=80, steps=40))
+    process = fitted_process(
+        FORM, runs.take(known), beyond[known], ProcessRecipe(rows=80, steps=40)
+    )
     kinds = runs.kinds.copy()
     kinds[:, -1] = NOBODY
     told = process.beyond(Runs(kinds, runs.places).take(asked))
@@ -87,7 +89,7 @@ def test_the_graph_that_is_asked_of_is_none_of_those_known() -> None:
 
 def test_what_is_stored_tells_the_same() -> None:
     runs, beyond = measured()
-    process = fitted_process(runs, beyond, ProcessRecipe(rows=50, steps=3))
+    process = fitted_process(FORM, runs, beyond, ProcessRecipe(rows=50, steps=3))
     again = RunProcess.of_arrays(unpacked(packed(process.arrays())))
     assert again.beyond(runs) == pytest.approx(process.beyond(runs), abs=1e-3)
 
@@ -95,7 +97,7 @@ def test_what_is_stored_tells_the_same() -> None:
 @pytest.mark.parametrize("name", ["weights", "places", "amplitudes"])
 def test_arrays_of_another_shape_are_refused(name: str) -> None:
     runs, beyond = measured(40)
-    arrays = fitted_process(runs, beyond, ProcessRecipe(rows=20, steps=1)).arrays()
+    arrays = fitted_process(FORM, runs, beyond, ProcessRecipe(rows=20, steps=1)).arrays()
     with pytest.raises(ValueError, match="another shape"):
         RunProcess.of_arrays(arrays | {name: arrays[name][1:]})
     with pytest.raises(KeyError):
@@ -105,7 +107,7 @@ def test_arrays_of_another_shape_are_refused(name: str) -> None:
 def test_a_run_that_is_far_off_counts_as_the_most() -> None:
     runs, beyond = measured(40)
     beyond[0] = 50.0
-    process = fitted_process(runs, beyond, ProcessRecipe(rows=20, steps=1))
+    process = fitted_process(FORM, runs, beyond, ProcessRecipe(rows=20, steps=1))
     assert process.beyond(runs).max() <= MOST_BEYOND + 0.1
 
 
@@ -114,7 +116,7 @@ def test_few_runs_of_a_graph_are_drawn() -> None:
     kinds = runs.kinds.copy()
     kinds[:50, -1] = 0
     some = drawn(Runs(kinds, runs.places), ProcessRecipe(rows=90))
-    assert (kinds[some, -1] == 0).sum() == ROWS_OF_GRAPH
+    assert (kinds[some, -1] == 0).sum() == ProcessRecipe().of_model
     assert len(np.unique(some)) == len(some)
 
 

@@ -49,6 +49,8 @@ def test_laws_are_written_into_a_folder_that_is_made(
     text = (folder / "host.toml").read_text()
     assert "[vllm]" in text
     assert "step_s = 0.001235" in text, "four digits"
+    assert str(folder / "offline.npz") in said
+    assert (folder / "offline.npz").stat().st_size > 0
 
 
 def test_trees_are_written_into_their_folder(

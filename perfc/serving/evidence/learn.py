@@ -173,19 +173,16 @@ def of_kernels(law: HostLaw, sample: Sample) -> tuple[float, float]:
 Fold = Callable[[Sample], str]
 
 
-def left_out(
-    samples: Sequence[Sample], law_name: Fold, fold_of: Fold, among: Sequence[Sample] = ()
-) -> list[float]:
+def left_out(samples: Sequence[Sample], law_name: Fold, fold_of: Fold) -> list[float]:
     """What each sample is predicted to be by a law that has none of its fold.
 
     Args:
         samples: to predict.
         law_name: of the law that speaks for a sample.
         fold_of: name of its fold.
-        among: what hosts of other engines are learned from; the samples themselves by default.
     """
     found = [0.0] * len(samples)
-    every = [(fold_of(s), s) for s in among or samples]
+    every = [(fold_of(s), s) for s in samples]
     for name in dict.fromkeys(map(law_name, samples)):
         own = [(i, s) for i, s in enumerate(samples) if law_name(s) == name]
         for fold in dict.fromkeys(fold_of(s) for _, s in own):
@@ -209,6 +206,15 @@ def random_fold(samples: Iterable[Sample], folds: int = 5, seed: int = 0) -> Fol
     return lambda s: at[s.row.name]
 
 
-def model_fold(sample: Sample) -> str:
-    """One fold a model; models of the same configuration are one."""
+TWINS = {"llama-7b": "llama-2-7b", "llama-3-8b": "llama-3.1-8b"}
+"""Configurations whose layers are those of another."""
+
+
+def config_of(sample: Sample) -> str:
+    """The configuration of a sample's model."""
     return CONFIGS.get(sample.row.model, sample.row.model)
+
+
+def model_fold(sample: Sample) -> str:
+    """One fold a model; models of one configuration, or with the same layers, are one."""
+    return TWINS.get(config_of(sample), config_of(sample))

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from perfc.errors import PerfcError
 from perfc.frontend.config import (
@@ -30,6 +31,9 @@ from ..simulate import Run, Served, simulate
 from . import Quantity, ServedRow, Stated
 from .settings import ACCEPTANCE, RANGE_RATIO
 from .tables import AIC, EXPERTS_NVFP4, ML_ENERGY, TRTLLM
+
+if TYPE_CHECKING:
+    from ..offline import Place
 
 ROUNDS, MANY = 4, 300
 """Requests of a closed loop for each of its users, one less of more users."""
@@ -89,12 +93,14 @@ class Sample:
         quantity: that was measured.
         amounts: their product with the law's numbers is the time.
         value: the time that was measured; of a throughput, the time of its tokens.
+        place: among benchmarks without a server; None of others.
     """
 
     row: ServedRow
     quantity: Quantity
     amounts: tuple[float, ...]
     value: float
+    place: Place | None = None
 
 
 @record
@@ -150,23 +156,25 @@ def samples(row: ServedRow, seed_law: HostLaw = BARE) -> list[Sample] | Unanswer
     if model_of(row.model) is None:
         return Unanswered(row, f"no configuration of {row.model}")
     try:
-        engine = engine_of(
-            row.model,
-            row.target,
-            row.weights,
-            row.cache,
-            Parallel(row.tensor, 1, row.expert, row.attention_data),
-            row.runtime,
-            row.drafted,
-            row.stated,
-            HostLaw(launch_s=launch_of(row)),
-            row.version if is_compiled(row) else "",
-        )
+        engine = engine_of_row(row)
         if row.prefill:
             return _apart(row, engine)
         return _static(row, engine) if row.is_static else _served(row, engine)
     except PerfcError as error:
         return Unanswered(row, error.message)
+
+
+def engine_of_row(row: ServedRow) -> Engine:
+    """The engine of a row, whose host takes nothing but for launches.
+
+    Raises:
+        PerfcError: the model does not divide so.
+    """
+    return engine_of(
+        row.model, row.target, row.weights, row.cache,
+        Parallel(row.tensor, 1, row.expert, row.attention_data), row.runtime, row.drafted,
+        row.stated, HostLaw(launch_s=launch_of(row)), row.version if is_compiled(row) else "",
+    )  # fmt: skip
 
 
 def launch_of(row: ServedRow) -> float:
@@ -183,8 +191,7 @@ def is_compiled(row: ServedRow) -> bool:
 
 
 def _amounts(engine: Engine, chunks: Sequence[Chunk], decodes: int, context: float) -> list[float]:
-    parts = engine.cost.parts("time_s", chunks, decodes, context)
-    parts = engine.cost.launched(parts, chunks)
+    parts = engine.cost.launched(engine.cost.parts("time_s", chunks, decodes, context), chunks)
     return list(amounts(parts.kernels, parts.exchanges, len(chunks), decodes))
 
 
@@ -390,4 +397,4 @@ def _steady(run: Run, history: History) -> tuple[float, tuple[float, ...]]:
     return float(tokens), tuple(_between(history, first, last))
 
 
-__all__ = ["Sample", "Unanswered", "engine_of", "model_of", "recorded", "samples"]
+__all__ = ["Sample", "Unanswered", "engine_of", "engine_of_row", "model_of", "recorded", "samples"]

@@ -3,32 +3,36 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from perfc.analyzers.runs.energy import idle_w, power_model
 from perfc.ir.record import record
 from perfc.machine import load_machine
 
-from ..host import HostLaw
+from ..host import BENCH, EXPERTS, HostLaw
 from . import Quantity, ServedRow
 from .learn import (
     LEAST_ROWS,
+    config_of,
     fitted,
     is_warm,
-    left_out,
     model_fold,
     of_kernels,
     of_other_hosts,
     predicted,
     random_fold,
 )
+from .like import fitted_processes, placed, told_unseen
 from .replay import Sample, Unanswered, launch_of, samples
 from .tables import AIC, ML_ENERGY, STATED, TABLES, TRTLLM, UNSTATED
+
+if TYPE_CHECKING:
+    from perfc.analyzers.features.process import Process
 
 Say = Callable[[str], None]
 EDGES = 0.05, 0.95
@@ -36,10 +40,8 @@ MIXTURES = ("deepseek", "gpt-oss", "moe", "mixtral", "a22b", "a3b", "llama 4", "
 """Parts of the names of models with experts."""
 UNKNOWN_PROMPTS = "prompts that no cache knew"
 """Rows but for those of sweeps whose engines seem to know prompts beforehand."""
-EXPERTS = "experts"
-"""Last word of the names of laws of models with experts."""
-BENCH, EAGER, APART = "-bench", "-eager", "-apart"
-"""Ends of the names of laws: of an offline benchmark, launched kernel by kernel, prompts apart."""
+EAGER, APART = "-eager", "-apart"
+"""Ends of the names of laws: launched kernel by kernel, prompts apart."""
 TOLD_APART = {"trtllm": "1.0."}
 """Versions that served several models, so that one of them may be left out; others go together."""
 WAITING = tuple([0.5 * n for n in range(2, 15)])
@@ -97,7 +99,7 @@ def gathered(data: Path, say: Say, wanted: Sequence[str] = tuple(TABLES)) -> Evi
             if isinstance(each, Unanswered):
                 missed.append(each)
             else:
-                found += each
+                found += [placed(s, law_name(s)) for s in each]
         say(f"{name}: {len(found) - before} numbers")
     return Evidence(tuple(found), tuple(missed))
 
@@ -144,18 +146,20 @@ def trained(evidence: Evidence) -> dict[str, HostLaw]:
     """
     found: dict[str, HostLaw] = {}
     energy: dict[str, Any] = {}
+    every = _timed(evidence)
+    unseen = dict(zip(map(id, every), told_unseen(every, law_name, model_fold), strict=True))
     for name in dict.fromkeys(map(law_name, evidence.samples)):
         taught_by = (name, f"{name}{BENCH}")
         own = [s for s in evidence.samples if law_name(s) in taught_by]
         timed = [s for s in own if s.quantity is not Quantity.ENERGY_J]
         energies = [s for s in own if s.quantity is Quantity.ENERGY_J]
         others = of_other_hosts(evidence.samples, law_name, name)
-        law = replace(fitted(timed, others), **_bands(timed, evidence.samples))
+        law = replace(fitted(timed, others), **_bands(timed, [unseen[id(s)] for s in timed]))
         found[name] = replace(
             law,
             launch_s=launch_of(own[0].row),
             rows=len({s.row.name for s in own}),
-            models=tuple(sorted({model_fold(s) for s in own})),
+            models=tuple(sorted({config_of(s) for s in own})),
             source=", ".join(sorted({s.row.source for s in own})),
         )
         if energies and not any(s.row.is_eager for s in own):
@@ -163,9 +167,18 @@ def trained(evidence: Evidence) -> dict[str, HostLaw]:
     return {name: replace(law, **energy) for name, law in found.items()}
 
 
-def _bands(own: Sequence[Sample], among: Sequence[Sample] = ()) -> dict[str, Any]:
-    """The ends of the intervals, from models left out."""
-    ratios = _ratios(own, left_out(own, law_name, model_fold, among))
+def trained_processes(evidence: Evidence, laws: Mapping[str, HostLaw]) -> dict[str, Process]:
+    """The processes that ship, from all rows: what benchmarks took beyond the laws that ship."""
+    return fitted_processes(_timed(evidence), law_name, laws)
+
+
+def _timed(evidence: Evidence) -> list[Sample]:
+    return [s for s in evidence.samples if s.quantity is not Quantity.ENERGY_J]
+
+
+def _bands(own: Sequence[Sample], unseen: Sequence[float]) -> dict[str, Any]:
+    """The ends of the intervals, from what is told of models left out."""
+    ratios = _ratios(own, unseen)
     found: dict[str, float] = {}
     for prefix, is_first in (("ttft", True), ("tpot", False)):
         values = [
@@ -298,9 +311,9 @@ def _energies_left_out(
 
 def scored(evidence: Evidence) -> Iterator[Score]:
     """Both kinds of folds of every table and quantity."""
-    every = [s for s in evidence.samples if s.quantity is not Quantity.ENERGY_J]
+    every = _timed(evidence)
     for folds, fold_of in (("random", random_fold(evidence.samples)), ("model", model_fold)):
-        pairs = list(zip(every, left_out(every, law_name, fold_of), strict=True))
+        pairs = list(zip(every, told_unseen(every, law_name, fold_of), strict=True))
         pairs += _energies_left_out(
             [s for s in evidence.samples if s.row.source == ML_ENERGY], fold_of
         )

@@ -1,0 +1,180 @@
+"""What a quantity is where rows that are alike were measured: a Gaussian process of many terms.
+
+The logarithm is a sum of functions, one a term of a `Form`. Two rows are alike in an aspect from 0
+to 1; in a term they are as alike as the product of its aspects. Far from all rows it is 0.
+
+Source: Rasmussen and Williams, "Gaussian Processes for Machine Learning", 2006: equation 2.25, the
+mean; equation 4.17, likeness with a reach for each column; equation 4.9, with one for all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from .distance import squares
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from .classes import Array
+
+NOBODY = -1
+"""Number of the model of a row that is asked of."""
+NAMES = ("centre", "width", "amplitudes", "kinds", "places", "weights")
+
+
+@dataclass(frozen=True)
+class Near:
+    """An aspect in which rows are alike whose places are near.
+
+    Args:
+        columns: of the places.
+        has_each: whether each column has a reach of its own.
+        start: logarithm of the reach from which the search starts.
+        is_one_unit: whether columns are in one unit, not in their deviations.
+    """
+
+    columns: slice
+    has_each: bool = False
+    start: float = 0.0
+    is_one_unit: bool = False
+
+
+@dataclass(frozen=True)
+class Form:
+    """What rows are alike in.
+
+    Args:
+        terms: the aspects of each.
+        kinds: of aspects in which rows are the same or not, the numbers that must all be equal.
+        near: of the other aspects.
+        columns: of places.
+        model: the aspect of rows of one model, whose number is the last: a row that is asked of is
+            of `NOBODY`.
+    """
+
+    terms: tuple[tuple[Enum, ...], ...]
+    kinds: Mapping[Enum, tuple[int, ...]]
+    near: Mapping[Enum, Near]
+    columns: int
+    model: Enum
+
+    @property
+    def numbers(self) -> int:
+        """Of a row's kinds."""
+        return 1 + max(max(each) for each in self.kinds.values())
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows as places.
+
+    Args:
+        kinds: numbers, ``[rows, numbers]``.
+        places: ``[rows, columns]``.
+    """
+
+    kinds: NDArray[np.float32]
+    places: NDArray[np.float32]
+
+    def take(self, chosen: NDArray[Any]) -> Rows:
+        """Some of them."""
+        return Rows(self.kinds[chosen], self.places[chosen])
+
+
+def alike(form: Form, mine: Rows, theirs: Rows) -> dict[Enum, Array]:
+    """How alike rows are in each aspect, ``[mine, theirs]``, from 0 to 1.
+
+    Args:
+        form: what they are alike in.
+        mine: rows, places in units of reach.
+        theirs: likewise.
+    """
+    equal = mine.kinds[:, None, :] == theirs.kinds
+    found: dict[Enum, Array] = {
+        aspect: equal[:, :, list(each)].all(axis=2).astype(np.float64)
+        for aspect, each in form.kinds.items()
+    }
+    found[form.model] *= mine.kinds[:, -1][:, None] != NOBODY
+    for aspect, near in form.near.items():
+        square = squares(*(r.places[:, near.columns].astype(np.float64) for r in (mine, theirs)))
+        apart = np.sqrt(3.0 * square)
+        found[aspect] = (1.0 + apart) * np.exp(-apart) if near.has_each else np.exp(-square)
+    return found
+
+
+def term(aspects: Sequence[Enum], likeness: Mapping[Enum, Array]) -> Array | float:
+    """How alike rows are in all of some aspects."""
+    product: Array | float = 1.0
+    for one in aspects:
+        product = product * likeness[one]
+    return product
+
+
+@dataclass(frozen=True, eq=False)
+class Process:
+    """Rows whose quantity is known.
+
+    Args:
+        form: what rows are alike in.
+        centre: of each column.
+        width: at which rows are no longer alike in it; infinite where they do not differ.
+        amplitudes: standard deviation of each term.
+        known: the rows, places less ``centre`` and over ``width``.
+        weights: of the rows.
+    """
+
+    form: Form
+    centre: Array
+    width: Array
+    amplitudes: Array
+    known: Rows
+    weights: Array
+
+    @classmethod
+    def read(cls, form: Form, arrays: Mapping[str, Any]) -> Self:
+        """From arrays of an artefact.
+
+        Raises:
+            KeyError, ValueError: an array is not there, or is of another shape.
+        """
+        centre, width, amplitudes, kinds, places, weights = (
+            np.asarray(arrays[name], np.float64) for name in NAMES
+        )
+        rows, columns = len(weights), form.columns
+        wanted = [(columns,)] * 2 + [(len(form.terms),), (rows, form.numbers), (rows, columns)]
+        if [one.shape for one in (centre, width, amplitudes, kinds, places)] != wanted:
+            raise ValueError("rows of another shape")
+        known = Rows(kinds.astype(np.float32), places.astype(np.float32))
+        return cls(form, centre, width, amplitudes, known, weights)
+
+    def arrays(self) -> dict[str, Any]:
+        """What `read` reads."""
+        return {
+            "centre": self.centre.astype(np.float32), "width": self.width.astype(np.float32),
+            "amplitudes": self.amplitudes.astype(np.float32), "kinds": self.known.kinds,
+            "places": self.known.places.astype(np.float16),
+            "weights": self.weights.astype(np.float32),
+        }  # fmt: skip
+
+    def placed(self, rows: Rows) -> Rows:
+        """Rows in units of reach."""
+        return Rows(rows.kinds, ((rows.places - self.centre) / self.width).astype(np.float32))
+
+    def beyond(self, rows: Rows) -> Array:
+        """The logarithm that is expected of rows, ``[rows]``."""
+        expected: Array = self.covariance(self.placed(rows)) @ self.weights
+        return expected
+
+    def covariance(self, placed: Rows) -> Array:
+        """Of rows with those known, ``[rows, known]``."""
+        likeness = alike(self.form, placed, self.known)
+        total: Array = np.zeros((len(placed.places), len(self.weights)))
+        for amplitude, aspects in zip(self.amplitudes, self.form.terms, strict=True):
+            total += amplitude**2 * term(aspects, likeness)
+        return total
