@@ -10,11 +10,12 @@ mean; equation 4.17, likeness with a reach for each column; equation 4.9, with o
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from perfc.ir.record import entity, record
 
 from .distance import squares
 
@@ -25,10 +26,12 @@ if TYPE_CHECKING:
 
 NOBODY = -1
 """Number of the model of a row that is asked of."""
-NAMES = ("centre", "width", "amplitudes", "kinds", "places", "weights")
+NUMBERS = ("centre", "width", "amplitudes", "weights")
+PLACED = ("kinds", "places")
+"""Names of the arrays of `Rows`."""
 
 
-@dataclass(frozen=True)
+@record
 class Near:
     """An aspect in which rows are alike whose places are near.
 
@@ -45,7 +48,7 @@ class Near:
     is_one_unit: bool = False
 
 
-@dataclass(frozen=True)
+@entity
 class Form:
     """What rows are alike in.
 
@@ -70,7 +73,7 @@ class Form:
         return 1 + max(max(each) for each in self.kinds.values())
 
 
-@dataclass(frozen=True, eq=False)
+@entity
 class Rows:
     """Rows as places.
 
@@ -116,7 +119,7 @@ def term(aspects: Sequence[Enum], likeness: Mapping[Enum, Array]) -> Array | flo
     return product
 
 
-@dataclass(frozen=True, eq=False)
+@entity
 class Process:
     """Rows whose quantity is known.
 
@@ -137,21 +140,21 @@ class Process:
     weights: Array
 
     @classmethod
-    def read(cls, form: Form, arrays: Mapping[str, Any]) -> Self:
+    def read(cls, form: Form, arrays: Mapping[str, Any]) -> Process:
         """From arrays of an artefact.
 
         Raises:
             KeyError, ValueError: an array is not there, or is of another shape.
         """
-        centre, width, amplitudes, kinds, places, weights = (
-            np.asarray(arrays[name], np.float64) for name in NAMES
+        centre, width, amplitudes, weights = (
+            np.asarray(arrays[name], np.float64) for name in NUMBERS
         )
+        kinds, places = (np.asarray(arrays[name], np.float32) for name in PLACED)
         rows, columns = len(weights), form.columns
         wanted = [(columns,)] * 2 + [(len(form.terms),), (rows, form.numbers), (rows, columns)]
         if [one.shape for one in (centre, width, amplitudes, kinds, places)] != wanted:
             raise ValueError("rows of another shape")
-        known = Rows(kinds.astype(np.float32), places.astype(np.float32))
-        return cls(form, centre, width, amplitudes, known, weights)
+        return cls(form, centre, width, amplitudes, Rows(kinds, places), weights)
 
     def arrays(self) -> dict[str, Any]:
         """What `read` reads."""

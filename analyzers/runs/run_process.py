@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from enum import Enum, auto
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..features.process import NOBODY, Form, Near, Process
+from ..features.process import NOBODY, Form, Near
 from ..features.process import Rows as Runs
 from ..features.process import alike as alike_in
 from ..steps.launch_kind import LaunchKind
@@ -107,7 +107,8 @@ def tabulated(
         kernels_s: sum of the kernels of each run.
         graph: number of each run's model; none of those known by default.
     """
-    at = {name: values[:, i].astype(np.float64) for i, name in enumerate(names)}
+    wanted = {*COLUMNS, "precision", "runtime_version"}
+    at = {n: values[:, i].astype(np.float64) for i, n in enumerate(names) if n in wanted}
     none = np.zeros(len(values))
     sums = np.log(kernels_s)
     columns = {**at, SUMS[0]: sums, SUMS[1]: sums - at["log_launches"]}
@@ -127,16 +128,3 @@ def tabulated(
 def alike(mine: Runs, theirs: Runs) -> dict[Enum, Array]:
     """How alike runs are in each aspect, ``[mine, theirs]``, from 0 to 1; places in reaches."""
     return alike_in(FORM, mine, theirs)
-
-
-class RunProcess(Process):
-    """Runs whose times are known: ``log(T / sum of kernels)`` of each."""
-
-    @classmethod
-    def of_arrays(cls, arrays: Mapping[str, Any]) -> Self:
-        """From further arrays of an artefact.
-
-        Raises:
-            KeyError, ValueError: an array is not there, or is of another shape.
-        """
-        return cls.read(FORM, arrays)

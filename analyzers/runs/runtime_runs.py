@@ -27,10 +27,11 @@ from ..artefacts.artefact import Artefact, WeightsError
 from ..artefacts.forest import ARRAYS, Forest
 from ..estimate.interval import Interval
 from ..features.distance import SAME_CHIP, coordinates, distance, nearest
+from ..features.process import Process
 from ..features.sheet import Sheet
 from ..intervals.conformal import AT_ONCE, LEAST_SPREAD, Band, grown
 from .processor_runs import is_plain, laws, told
-from .run_process import RunProcess
+from .run_process import FORM
 from .run_process import tabulated as places_of
 from .run_table import Network, RunTable, precision, tabulated
 
@@ -333,7 +334,7 @@ def residual(found: Artefact) -> Forest:
 
 
 @lru_cache(maxsize=8)
-def process(found: Artefact) -> RunProcess:
+def process(found: Artefact) -> Process:
     """What like runs took, read once.
 
     Raises:
@@ -342,7 +343,7 @@ def process(found: Artefact) -> RunProcess:
     length = len(PROCESS)
     arrays = {n[length:]: a for n, a in found.more.items() if n.startswith(PROCESS)}
     try:
-        return RunProcess.of_arrays(arrays)
+        return Process.read(FORM, arrays)
     except (ValueError, KeyError) as error:
         raise WeightsError(f"damaged weights of {found.card.name}: {error}") from None
 

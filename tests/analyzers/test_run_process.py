@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from perfc.analyzers.artefacts.arrays import packed, unpacked
-from perfc.analyzers.features.process import NOBODY
+from perfc.analyzers.features.process import NOBODY, Process
 from perfc.analyzers.features.process import Rows as Runs
 from perfc.analyzers.runs.run_process import (
     COLUMNS,
@@ -15,7 +15,6 @@ from perfc.analyzers.runs.run_process import (
     KINDS,
     TERMS,
     Aspect,
-    RunProcess,
     alike,
     tabulated,
 )
@@ -90,7 +89,7 @@ def test_the_graph_that_is_asked_of_is_none_of_those_known() -> None:
 def test_what_is_stored_tells_the_same() -> None:
     runs, beyond = measured()
     process = fitted_process(FORM, runs, beyond, ProcessRecipe(rows=50, steps=3))
-    again = RunProcess.of_arrays(unpacked(packed(process.arrays())))
+    again = Process.read(FORM, unpacked(packed(process.arrays())))
     assert again.beyond(runs) == pytest.approx(process.beyond(runs), abs=1e-3)
 
 
@@ -99,9 +98,9 @@ def test_arrays_of_another_shape_are_refused(name: str) -> None:
     runs, beyond = measured(40)
     arrays = fitted_process(FORM, runs, beyond, ProcessRecipe(rows=20, steps=1)).arrays()
     with pytest.raises(ValueError, match="another shape"):
-        RunProcess.of_arrays(arrays | {name: arrays[name][1:]})
+        Process.read(FORM, arrays | {name: arrays[name][1:]})
     with pytest.raises(KeyError):
-        RunProcess.of_arrays({n: a for n, a in arrays.items() if n != name})
+        Process.read(FORM, {n: a for n, a in arrays.items() if n != name})
 
 
 def test_a_run_that_is_far_off_counts_as_the_most() -> None:
