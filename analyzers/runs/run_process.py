@@ -15,7 +15,6 @@ import numpy as np
 
 from ..features.process import NOBODY, Form, Near
 from ..features.process import Rows as Runs
-from ..features.process import alike as alike_in
 from ..steps.launch_kind import LaunchKind
 from .run_table import IS_RUNTIME, OF_MACHINE
 
@@ -123,8 +122,3 @@ def tabulated(
         np.stack(kinds, axis=1).astype(np.float32),
         np.stack([columns[name] for name in COLUMNS], axis=1).astype(np.float32),
     )
-
-
-def alike(mine: Runs, theirs: Runs) -> dict[Enum, Array]:
-    """How alike runs are in each aspect, ``[mine, theirs]``, from 0 to 1; places in reaches."""
-    return alike_in(FORM, mine, theirs)

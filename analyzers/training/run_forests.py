@@ -70,7 +70,7 @@ class Learned:
         The first is told by the process, the second by both forests.
         """
         by_factors, _, by_process = self.wrong_unseen(stack).T
-        sums_s = sums_of(self.factor, stack.launches)
+        sums_s = stack.launches.time_s * np.exp(-by_factors)
         by_forests = by_factors - self.residual(stack.with_sums(sums_s))
         return np.stack([by_process, by_forests], axis=1)
 

@@ -1,7 +1,8 @@
 """Trains the predictor of whole runs under runtimes, with intervals.
 
 First the factors of kernels through the sums of runs, then what the run as a whole took beyond,
-from sums of graphs that the factors were not learned from. Graphs left out twice calibrate the
+from sums of graphs that the factors were not learned from. Beside them a process tells what like
+runs took beyond their kernels. Graphs left out twice calibrate the
 interval of machines that were measured, machines left out that of others.
 """
 

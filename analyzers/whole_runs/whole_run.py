@@ -351,8 +351,8 @@ def no_slower(run: CandidateRun, launched: CandidateRun | None) -> CandidateRun:
 
     Runs of this very machine are, then the narrower range: each holds nine in ten held-out runs of
     its kind, on this machine or where no run of it was known. A narrow range of runs elsewhere
-    bounds no run of this machine: ViT-B/16 in f16 on T4 was told from other machines at half of
-    what FasterTransformer takes there.
+    bounds no run of this machine: ViT-B/16 in f16 on T4 was told from other machines at
+    three quarters of what FasterTransformer takes there.
 
     Args:
         run: under a runtime that merges kernels.

@@ -15,7 +15,6 @@ from perfc.analyzers.runs.run_process import (
     KINDS,
     TERMS,
     Aspect,
-    alike,
     tabulated,
 )
 from perfc.analyzers.training.process_fit import (
@@ -65,14 +64,14 @@ def test_what_a_runtime_adds_is_known_of_runs_that_nobody_measured() -> None:
 
 def test_likeness_goes_from_none_to_all() -> None:
     runs, _ = measured(8)
-    likeness = alike(runs, runs)
+    likeness = alike(FORM, runs, runs)
     for aspect in Aspect:
         assert np.diag(likeness[aspect]) == pytest.approx(np.ones(8), abs=1e-3), aspect
         assert (likeness[aspect] >= 0).all()
         assert (likeness[aspect] <= 1 + 1e-9).all()
     far = Runs(runs.kinds + 1, runs.places + 1e3)
-    assert max(one.max() for one in alike(runs, far).values()) <= 1.0
-    assert all(one[0, 0] < 1e-6 for one in alike(runs, far).values())
+    assert max(one.max() for one in alike(FORM, runs, far).values()) <= 1.0
+    assert all(one[0, 0] < 1e-6 for one in alike(FORM, runs, far).values())
     # one version of two runtimes is no common version
     assert likeness[Aspect.VERSION][0, 1] == 0.0
 
@@ -81,9 +80,9 @@ def test_the_graph_that_is_asked_of_is_none_of_those_known() -> None:
     runs, _ = measured(4)
     asked = Runs(runs.kinds.copy(), runs.places)
     asked.kinds[:, KINDS.index(Aspect.GRAPH)] = NOBODY
-    assert alike(runs, runs)[Aspect.GRAPH][0, 0] == 1.0
-    assert not alike(asked, runs)[Aspect.GRAPH].any()
-    assert not alike(asked, asked)[Aspect.GRAPH].any()
+    assert alike(FORM, runs, runs)[Aspect.GRAPH][0, 0] == 1.0
+    assert not alike(FORM, asked, runs)[Aspect.GRAPH].any()
+    assert not alike(FORM, asked, asked)[Aspect.GRAPH].any()
 
 
 def test_what_is_stored_tells_the_same() -> None:
