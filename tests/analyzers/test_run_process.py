@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from perfc.analyzers.artefacts.arrays import packed, unpacked
-from perfc.analyzers.features.process import NOBODY, Process
+from perfc.analyzers.features.process import NOBODY, Process, alike
 from perfc.analyzers.features.process import Rows as Runs
 from perfc.analyzers.runs.run_process import (
     COLUMNS,
