@@ -4,8 +4,9 @@
 
 DATA has the table of whole models and their graphs. Every graph is left out once, by forests of the
 others, as `perfc train op runs` does (about ten minutes). Then each runtime of many graphs is taken
-to be known by a few of its own, drawn at random: its usual error and its band are of their runs and
-of other runtimes', and its other runs are looked for in that band.
+to be known by a few of its own, drawn at random: its usual error, over the deviation that like runs
+tell, and its band are of their runs and of other runtimes', and its other runs are looked for in
+that band.
 """
 
 from __future__ import annotations
@@ -35,13 +36,19 @@ Array = NDArray[np.float64]
 
 
 def held(
-    wrong: Array, usual: Array, own: NDArray[np.bool_], few: NDArray[np.bool_], beside: int
+    wrong: Array,
+    deviation: Array,
+    usual: Array,
+    own: NDArray[np.bool_],
+    few: NDArray[np.bool_],
+    beside: int,
 ) -> tuple[float, float]:
-    """Share of the other runs of a runtime in its band, and the band's upper over lower end.
+    """Share of a runtime's other runs in its band, and the middle of their upper over lower ends.
 
     Args:
-        wrong: ``log(measured / predicted)`` of every run.
-        usual: error expected of each, by its runtime.
+        wrong: ``log(measured / predicted)`` of every run, in deviations.
+        deviation: of each from what like runs tell.
+        usual: error expected of each, by its runtime, in deviations.
         own: runs of the runtime.
         few: those of them it is known by.
         beside: as `of_category` has it.
@@ -53,8 +60,9 @@ def held(
     mine = wrong[few] / expected
     band = of_category(mine, np.concatenate([wrong[~own] / usual[~own], mine]), beside=beside)
     low, high = min(band.low, 0.0) * expected, max(band.high, 0.0) * expected
-    rest = wrong[own & ~few]
-    return float(((rest >= low) & (rest <= high)).mean()), float(np.exp(high - low))
+    rest = own & ~few
+    width = float(np.median(np.exp((high - low) * deviation[rest])))
+    return float(((wrong[rest] >= low) & (wrong[rest] <= high)).mean()), width
 
 
 def main() -> None:
@@ -69,8 +77,8 @@ def main() -> None:
     stack, names = stacked(runs), runtimes(runs)
     runtime = np.array([run.row.deployment.runtime for run in runs])
     category = np.array([names.index(name) for name in runtime])
-    by_both = graphs_left_out(stack, RuntimeRecipe(), print)
-    wrong = mixed(by_both, shares_of_forests(stack, by_both, category)[category])
+    by_both, deviation = graphs_left_out(stack, RuntimeRecipe(), print)
+    wrong = mixed(by_both, shares_of_forests(stack, by_both, category)[category]) / deviation
     usual = usual_errors(wrong, category)[category]
     for beside in map(int, asked.beside.split(",")):
         generator, shares = np.random.default_rng(0), []
@@ -78,7 +86,7 @@ def main() -> None:
             own = runtime == name
             graphs = np.unique(stack.graph[own])
             found = [
-                held(wrong, usual, own,
+                held(wrong, deviation, usual, own,
                      own & np.isin(stack.graph, generator.choice(graphs, asked.graphs, False)),
                      beside)
                 for _ in range(asked.draws)

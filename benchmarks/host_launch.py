@@ -112,7 +112,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("data", type=Path, help="folder of the tables")
     parser.add_argument("--host-launch", default="", help="as `perfc analyze` takes it")
-    parser.add_argument("--predictor", default="", help="of whole runs; kernels for none")
+    parser.add_argument("--predictor", default="kernels", help="others know these runs")
     parser.add_argument("-o", "--output", type=Path, help="CSV of all rows")
     args = parser.parse_args()
     runs = [r for r in whole_models(args.data) if r.deployment.runtime in LAUNCHED]

@@ -19,8 +19,8 @@ from perfc.analyzers.runs.run_table import Network
 from perfc.analyzers.runs.runtime_runs import UNLIKE_SHARE
 from perfc.analyzers.training.chips_left_out import SHARES, mixed
 from perfc.analyzers.training.measured_runs import measured_runs
-from perfc.analyzers.training.run_forests import RuntimeRecipe, fitted
-from perfc.analyzers.training.run_stack import stacked
+from perfc.analyzers.training.run_forests import RuntimeRecipe, factors
+from perfc.analyzers.training.run_stack import stacked, sums_of
 
 RUNTIMES = ("tensorrt", "paddle-trt", "torchscript", "eager")
 LEAST_ROWS = 5
@@ -39,7 +39,10 @@ def main() -> None:
         out = (runtime == name) & (kind == network.number)
         if out.sum() < LEAST_ROWS:
             continue
-        wrong = fitted(stack.take(~out), RuntimeRecipe()).wrong_unseen(stack.take(out))
+        factor, _ = factors(stack.take(~out), RuntimeRecipe())
+        tested = stack.take(out)
+        sums_s = np.stack([sums_of(factor, tested.launches), tested.kernels_s], axis=1)
+        wrong = np.log(tested.launches.time_s[:, None] / sums_s)
         errors.append([float(np.abs(mixed(wrong, share)).mean()) for share in SHARES])
         pooled.append(mixed(wrong, UNLIKE_SHARE))
         each = ", ".join(f"{error:.2f}" for error in errors[-1])

@@ -4,7 +4,9 @@ The logarithm is a sum of functions, one a term of a `Form`. Two rows are alike 
 to 1; in a term they are as alike as the product of its aspects. Far from all rows it is 0.
 
 Source: Rasmussen and Williams, "Gaussian Processes for Machine Learning", 2006: equation 2.25, the
-mean; equation 4.17, likeness with a reach for each column; equation 4.9, with one for all.
+mean; equation 2.26, the deviation; equation 4.17, likeness with a reach for each column; equation
+4.9, with one for all. Gramacy and Apley, "Local Gaussian Process Approximation for Large Computer
+Experiments", 2015, section 2: few of the known rows tell the deviation of one.
 """
 
 from __future__ import annotations
@@ -27,6 +29,10 @@ if TYPE_CHECKING:
 NOBODY = -1
 """Number of the model of a row that is asked of."""
 NUMBERS = ("centre", "width", "amplitudes", "weights")
+NOISE = "noise"
+LOCAL = 50
+"""Known rows that tell the deviation of a row: those most like it."""
+LEAST_DEVIATION = 1e-3
 PLACED = ("kinds", "places")
 """Names of the arrays of `Rows`."""
 
@@ -130,6 +136,7 @@ class Process:
         amplitudes: standard deviation of each term.
         known: the rows, places less ``centre`` and over ``width``.
         weights: of the rows.
+        noise: deviation of what nothing tells; NaN where that was not kept.
     """
 
     form: Form
@@ -138,6 +145,7 @@ class Process:
     amplitudes: Array
     known: Rows
     weights: Array
+    noise: float = np.nan
 
     @classmethod
     def read(cls, form: Form, arrays: Mapping[str, Any]) -> Process:
@@ -154,7 +162,8 @@ class Process:
         wanted = [(columns,)] * 2 + [(len(form.terms),), (rows, form.numbers), (rows, columns)]
         if [one.shape for one in (centre, width, amplitudes, kinds, places)] != wanted:
             raise ValueError("rows of another shape")
-        return cls(form, centre, width, amplitudes, Rows(kinds, places), weights)
+        (noise,) = np.asarray(arrays.get(NOISE, [np.nan]), np.float64).reshape(-1)
+        return cls(form, centre, width, amplitudes, Rows(kinds, places), weights, float(noise))
 
     def arrays(self) -> dict[str, Any]:
         """What `read` reads."""
@@ -162,7 +171,7 @@ class Process:
             "centre": self.centre.astype(np.float32), "width": self.width.astype(np.float32),
             "amplitudes": self.amplitudes.astype(np.float32), "kinds": self.known.kinds,
             "places": self.known.places.astype(np.float16),
-            "weights": self.weights.astype(np.float32),
+            "weights": self.weights.astype(np.float32), NOISE: np.array([self.noise], np.float32),
         }  # fmt: skip
 
     def placed(self, rows: Rows) -> Rows:
@@ -171,13 +180,30 @@ class Process:
 
     def beyond(self, rows: Rows) -> Array:
         """The logarithm that is expected of rows, ``[rows]``."""
-        expected: Array = self.covariance(self.placed(rows)) @ self.weights
+        expected: Array = self.covariance(self.placed(rows), self.known) @ self.weights
         return expected
 
-    def covariance(self, placed: Rows) -> Array:
-        """Of rows with those known, ``[rows, known]``."""
-        likeness = alike(self.form, placed, self.known)
-        total: Array = np.zeros((len(placed.places), len(self.weights)))
+    def deviation(self, rows: Rows) -> Array:
+        """Of what is measured of rows from what is expected of them, ``[rows]``."""
+        placed = self.placed(rows)
+        covariance = self.covariance(placed, self.known)
+        alone = float((self.amplitudes**2).sum()) + self.noise**2
+        known = [self._known_of(row) for row in covariance]
+        found: Array = np.sqrt(np.maximum(alone - np.array(known), LEAST_DEVIATION**2))
+        return found
+
+    def _known_of(self, covariance: Array) -> float:
+        """Variance of a row that the rows most like it tell, from its covariance with all."""
+        near = np.argsort(-covariance, kind="stable")[:LOCAL]
+        some = self.known.take(near)
+        among = self.covariance(some, some)
+        among[np.diag_indices_from(among)] += self.noise**2
+        return float(covariance[near] @ np.linalg.solve(among, covariance[near]))
+
+    def covariance(self, mine: Rows, theirs: Rows) -> Array:
+        """Of rows in units of reach, ``[mine, theirs]``."""
+        likeness = alike(self.form, mine, theirs)
+        total: Array = np.zeros((len(mine.places), len(theirs.places)))
         for amplitude, aspects in zip(self.amplitudes, self.form.terms, strict=True):
             total += amplitude**2 * term(aspects, likeness)
         return total

@@ -53,11 +53,9 @@ def encode(
         fixed: values of symbols that are not the batch.
     """
     envs = environments(module, fixed)
-    kernels: dict[str, KernelGraph] = {}
-    for setting in settings:
-        key = setting.launch_key
-        if key not in kernels:
-            kernels[key] = kernel_graph(*launches(module, am, setting, envs))
+    # in the order of their keys: a built data set has the same bytes in every process
+    distinct = sorted({setting.launch_key: setting for setting in settings}.items())
+    kernels = {key: kernel_graph(*launches(module, am, one, envs)) for key, one in distinct}
     return ModelGraph(name, op_graph(module, am, envs), kernels)
 
 

@@ -27,7 +27,7 @@ from ..artefacts.artefact import Artefact, WeightsError
 from ..artefacts.forest import ARRAYS, Forest
 from ..estimate.interval import Interval
 from ..features.distance import SAME_CHIP, coordinates, distance, nearest
-from ..features.process import Process
+from ..features.process import Process, Rows
 from ..features.sheet import Sheet
 from ..intervals.conformal import AT_ONCE, LEAST_SPREAD, Band, grown
 from .processor_runs import is_plain, laws, told
@@ -36,12 +36,11 @@ from .run_process import tabulated as places_of
 from .run_table import Network, RunTable, precision, tabulated
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from perfc.deployment import Deployment
     from perfc.machine import Machine
 
     from ..estimators import Execution
+    from ..features.classes import Array
     from .prediction import PredictionTable
 
 NAME = "runs"
@@ -208,7 +207,8 @@ def estimated(
     summed_s = run_sum(found.factor, run, names)
     values = run.run_values(names)
     values[:, names.index(RATIO)] = np.log(summed_s / run.kernels_s)
-    spread = np.exp(np.clip(found.spread(values), np.log(LEAST_SPREAD), MOST_SPREAD))
+    usual = np.exp(np.clip(found.spread(values), np.log(LEAST_SPREAD), MOST_SPREAD))
+    near = places_of(values, names, np.array([run.kernels_s]))
     places = dict(zip(found.card.targets, found.card.places[SPREAD_OF], strict=True))
     here = coordinates(Sheet(machine), SPREAD_OF)
     like = kin(runtime, run.network)
@@ -217,16 +217,17 @@ def estimated(
     calibration = found.card.calibration
     named = banded(runtime, stored)
     low, high = calibration.of(named if named in calibration.categories else runtime).ends(
-        spread, max(nearest(here, places.values()), AT_ONCE), measured=is_own
-    )
+        expected_error(found, near, category) if is_own else usual,
+        max(nearest(here, places.values()), AT_ONCE), measured=is_own,
+    )  # fmt: skip
     if not is_like:
         longer, band = unlike(run, runtime)
         low, high = np.minimum(low, band.low), np.maximum(high, band.high)
         middle_s = summed_s ** (1 - UNLIKE_SHARE) * run.kernels_s**UNLIKE_SHARE * np.exp(longer)
     else:
-        like_s = beyond_s(found, run, values)
+        like_s = run.kernels_s * float(np.exp(process(found).beyond(near)[0]))
         if is_own:
-            share = float(found.more["of_forests"][category])
+            share = of_runtime(found, "of_forests", category)
             forests_s = summed_s * np.exp(float(residual(found)(values)[0]))
             middle_s = forests_s**share * like_s ** (1 - share)
         else:
@@ -237,14 +238,22 @@ def estimated(
     )
     return RuntimeRun(
         time, run.floor_s, is_own, is_better(found, runtime),
-        is_like, int(found.more["counts"][category]), found.card.rows,
+        is_like, int(of_runtime(found, "counts", category)), found.card.rows,
     )  # fmt: skip
 
 
-def beyond_s(found: Artefact, run: RunTable, values: NDArray[np.float32]) -> float:
-    """Seconds of a run by what like runs took; ``values`` are its features."""
-    places = places_of(values, found.card.features, np.array([run.kernels_s]))
-    return run.kernels_s * float(np.exp(process(found).beyond(places)[0]))
+def expected_error(found: Artefact, near: Rows, category: int) -> Array:
+    """Usual error of a run on a machine that was measured, ``[1]``, of its logarithm.
+
+    How far it may be from what like runs tell, times what a runtime's runs are off of that.
+
+    Args:
+        found: the weights.
+        near: where the run stands among others.
+        category: its runtime.
+    """
+    error = of_runtime(found, "by_deviation", category) * process(found).deviation(near)
+    return np.asarray(np.clip(error, LEAST_SPREAD, np.exp(MOST_SPREAD)))
 
 
 def of_any(found: Artefact, run: RunTable, machine: Machine, stored: str) -> RuntimeRun | None:
@@ -311,7 +320,19 @@ def kin(runtime: str, network: Network) -> str:
 
 def is_better(found: Artefact, runtime: str) -> bool:
     """Whether held-out runs under a runtime were told better than by their kernels."""
-    return bool(found.more["is_better"][found.card.frameworks.index(runtime)])
+    return bool(of_runtime(found, "is_better", found.card.frameworks.index(runtime)))
+
+
+def of_runtime(found: Artefact, name: str, category: int) -> float:
+    """A number that the weights have of each runtime.
+
+    Raises:
+        WeightsError: they have none.
+    """
+    try:
+        return float(found.more[name][category])
+    except (KeyError, IndexError):
+        raise WeightsError(f"damaged weights of {found.card.name}: no {name}") from None
 
 
 def run_sum(factor: Forest, run: RunTable, names: tuple[str, ...]) -> float:
@@ -343,9 +364,12 @@ def process(found: Artefact) -> Process:
     length = len(PROCESS)
     arrays = {n[length:]: a for n, a in found.more.items() if n.startswith(PROCESS)}
     try:
-        return Process.read(FORM, arrays)
+        read = Process.read(FORM, arrays)
     except (ValueError, KeyError) as error:
         raise WeightsError(f"damaged weights of {found.card.name}: {error}") from None
+    if not read.noise > 0:
+        raise WeightsError(f"damaged weights of {found.card.name}: no noise")
+    return read
 
 
 @cache

@@ -75,8 +75,10 @@ def fitted_process(form: Form, rows: Rows, beyond: Array, recipe: ProcessRecipe)
     parameters = Parameters.of(form, likeliest)
     width = deviation * parameters.reach
     known = Rows(rows.kinds, ((rows.places - centre) / width).astype(np.float16).astype(np.float32))
-    process = Process(form, centre, width, parameters.amplitudes, known, np.zeros(len(beyond)))
-    covariance = process.covariance(known)
+    process = Process(
+        form, centre, width, parameters.amplitudes, known, np.zeros(len(beyond)), parameters.noise
+    )
+    covariance = process.covariance(known, known)
     covariance[np.diag_indices_from(covariance)] += parameters.noise**2 + JITTER
     weights = np.asarray(np.linalg.solve(covariance, beyond), np.float64)
     return replace(process, weights=weights)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ..features.classes import Array
-    from ..features.process import Process
+    from ..features.process import Process, Rows
 
 
 @frozen
@@ -74,36 +74,50 @@ class Learned:
         by_forests = by_factors - self.residual(stack.with_sums(sums_s))
         return np.stack([by_process, by_forests], axis=1)
 
+    def deviation(self, stack: RunStack) -> Array:
+        """Of runs from what the process expects of them, ``[runs]``."""
+        return self.process.deviation(places_of(stack))
+
     def wrong_unseen(self, stack: RunStack) -> Array:
         """``log(measured / predicted)`` of runs on others, ``[runs, 3]``.
 
         The first is told by kernels with their factors, the second by kernels, the third by the
         process.
         """
-        places = tabulated(stack.values, stack.names, stack.kernels_s)
-        like_s = stack.kernels_s * np.exp(self.process.beyond(places))
+        like_s = stack.kernels_s * np.exp(self.process.beyond(places_of(stack)))
         sums_s = [sums_of(self.factor, stack.launches), stack.kernels_s, like_s]
         found: Array = np.log(stack.launches.time_s[:, None] / np.stack(sums_s, axis=1))
         return found
 
 
-def fitted(stack: RunStack, recipe: RuntimeRecipe) -> Learned:
-    """Factors of parts of the graphs, the forest of runs on sums by other parts, and the process.
+def places_of(stack: RunStack) -> Rows:
+    """Where runs stand of whose graphs none is known."""
+    return tabulated(stack.values, stack.names, stack.kernels_s)
 
-    What is predicted by is the mean of all parts, as the forest of runs has seen it.
+
+def factors(stack: RunStack, recipe: RuntimeRecipe) -> tuple[Forest, Array]:
+    """Factors of kernels, and the sum of each run by factors that have not seen its graph.
+
+    What is predicted by is the mean of all parts.
     """
     part = stack.dealt(recipe.parts, recipe.seed + 1)
     sums_s = np.zeros(len(stack))
-    factors: list[Forest] = []
+    forests: list[Forest] = []
     for one in range(recipe.parts):
         out = part == one
-        factors.append(grown(stack.take(~out), recipe))
-        sums_s[out] = sums_of(factors[-1], stack.launches.take(out))
+        forests.append(grown(stack.take(~out), recipe))
+        sums_s[out] = sums_of(forests[-1], stack.launches.take(out))
+    return mean(forests), sums_s
+
+
+def fitted(stack: RunStack, recipe: RuntimeRecipe) -> Learned:
+    """Factors of kernels, the forest of runs on sums by other graphs' factors, and the process."""
+    factor, sums_s = factors(stack, recipe)
     wrong = np.log(stack.launches.time_s / sums_s)
     places = tabulated(stack.values, stack.names, stack.kernels_s, stack.graph)
     beyond = np.log(stack.launches.time_s / stack.kernels_s)
     return Learned(
-        mean(factors),
+        factor,
         residual(stack, stack.with_sums(sums_s), wrong, recipe),
         fitted_process(FORM, places, beyond, recipe.process),
     )

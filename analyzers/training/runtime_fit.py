@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -61,7 +61,7 @@ DRAWN_ROWS = 20.0
 """Of all runtimes, that stand beside a runtime's own when its usual error is said."""
 LENT_ROWS = 10
 """Of all runtimes, in the finite-sample correction of a runtime's band (`benchmarks/few_graphs.py`:
-with 0, 10, 20 and 100 of them bands of runtimes known by three graphs hold 95, 93, 90, 85 %)."""
+with 0, 10, 20 and 100 of them bands of runtimes known by three graphs hold 95, 94, 91, 85 %)."""
 NOTES = (
     "factors of kernels learned from the times of whole runs; no kernel was timed alone",
     "intervals calibrated on graphs left out, and on machines left out",
@@ -98,16 +98,23 @@ def spread_of(names: tuple[str, ...], usual: Array, runtimes: Sequence[str]) -> 
     )  # fmt: skip
 
 
-def graphs_left_out(stack: RunStack, recipe: RuntimeRecipe, say: Callable[[str], None]) -> Array:
-    """`Learned.wrong` of every run by what has not seen its graph, ``[runs, 2]``."""
-    fold = stack.dealt(recipe.folds, recipe.seed)
-    wrong = np.zeros((len(stack), 2))
+def graphs_left_out(
+    stack: RunStack, recipe: RuntimeRecipe, say: Callable[[str], None]
+) -> tuple[Array, Array]:
+    """What has not seen a run's graph says of it.
+
+    Returns:
+        `Learned.wrong`, ``[runs, 2]``, and `Learned.deviation`, ``[runs]``.
+    """
+    fold = stack.balanced(recipe.folds, recipe.seed)
+    wrong, deviation = np.zeros((len(stack), 2)), np.zeros(len(stack))
     for one in range(recipe.folds):
         out = fold == one
-        wrong[out] = fitted(stack.take(~out), recipe).wrong(stack.take(out))
+        found, tested = fitted(stack.take(~out), recipe), stack.take(out)
+        wrong[out], deviation[out] = found.wrong(tested), found.deviation(tested)
         process, forests = (percent(column) for column in wrong[out].T)
         say(f"graphs left out, {one + 1} of {recipe.folds}: {process}, forests {forests}")
-    return wrong
+    return wrong, deviation
 
 
 def shares_of_forests(stack: RunStack, wrong: Array, category: NDArray[np.int64]) -> Array:
@@ -155,10 +162,10 @@ def train_runs(
         ready(name, schema_of(CLASS, (), stack.names))
     names = runtimes(runs)
     category = np.array([names.index(run.row.deployment.runtime) for run in runs])
-    by_both = graphs_left_out(stack, recipe, say)
+    by_both, deviation = graphs_left_out(stack, recipe, say)
     of_forests = shares_of_forests(stack, by_both, category)
     wrong = mixed(by_both, of_forests[category])
-    usual = usual_errors(wrong, category)
+    usual, by_deviation = (usual_errors(one, category) for one in (wrong, wrong / deviation))
     apart: Sequence[Apart] = []
     if leave_machines_out:
         apart = machines_left_out(stack, runs, category, lambda part: fitted(part, recipe), say)
@@ -167,7 +174,8 @@ def train_runs(
     if leave_machines_out:
         is_better = better_than_kernels(stack, runs, category, wrong, groups)
     by_kind = [[by_precision(*pair, names)] for pair in zip(apart, groups, strict=True)]
-    calibration = calibrated(wrong / usual[category], category, names, by_kind)
+    expected = by_deviation[category] * deviation
+    calibration = calibrated(wrong / expected, category, names, by_kind)
     found, spread = fitted(stack, recipe), spread_of(stack.names, usual, names)
     values = stack.values
     return Artefact(
@@ -181,10 +189,18 @@ def train_runs(
             "counts": np.bincount(category, minlength=len(names)),
             "is_better": is_better.astype(np.int8),
             "of_forests": of_forests,
-            **{f"{PROCESS}{n}": array for n, array in found.process.arrays().items()},
-            **{f"{RESIDUAL}{n}": found.residual.arrays()[n] for n in ARRAYS},
+            "by_deviation": by_deviation,
+            **arrays_of(found),
         },
     )  # fmt: skip
+
+
+def arrays_of(found: Learned) -> dict[str, Any]:
+    """Of the process and of the forest of runs, by the names that predictions read."""
+    return {
+        **{f"{PROCESS}{n}": array for n, array in found.process.arrays().items()},
+        **{f"{RESIDUAL}{n}": found.residual.arrays()[n] for n in ARRAYS},
+    }
 
 
 def calibrated(
@@ -198,7 +214,7 @@ def calibrated(
     Rounding to whole numbers errs otherwise on another chip: it has bands of its own there.
 
     Args:
-        score: errors of graphs left out over the usual ones.
+        score: errors of graphs left out over those that were expected.
         category: runtime of each run.
         names: of the runtimes.
         groups: chips left out, as `by_precision` has them.

@@ -21,6 +21,7 @@ from ..estimate.estimate import CandidateRun, RunEstimate
 from ..estimate.interval import Interval
 from ..runs import runtime_runs
 from ..runs.energy import Energy
+from ..runs.host import stated_host
 from ..runs.prediction import PredictionTable
 from ..runs.recurrence import chained_s
 from ..runs.run_table import leading_extent, stored_element
@@ -45,6 +46,7 @@ TOO_WIDE = "its range is wider than a factor of ten"
 WORSE = "held-out runs say that the sum of the kernels is better"
 FAR = "neither such runs nor this machine were measured"
 RECURRENT = "no run with recurrent layers was measured"
+OWN_HOST = "the host's time a launch is stated, and the runs that were measured had others"
 WIDER, ELSEWHERE = "its range is wider", "no such run was measured on this machine"
 """Why a predictor that knows a run is not its answer."""
 KERNELS = "kernels"
@@ -114,7 +116,8 @@ def under_runtime(
 
     Asked for by name it answers in any case, else where held-out runs say that it is better than
     the sum of the kernels. No run with recurrent layers was measured, and no column tells that
-    their steps wait for one another: those are left to their kernels.
+    their steps wait for one another: those are left to their kernels. So are runs of a framework
+    whose host is known, as those measured had others.
     """
     if deployment.train:
         # the runs are of forward passes
@@ -131,14 +134,19 @@ def under_runtime(
     words = f"{runtime_runs.NAME}, learned from {rows}"
     bounds = execution.bounds
     is_chained = any(chained_s(b.kernel, bounds.env) is not None for b in bounds.kernels)
+    own_host = execution.kernels.runtime.is_dispatched and (
+        stated_host(execution.machine, execution.host_launch_s) is not None
+    )
     reasons = {
         f"no {deployment.runtime} run was measured so on {name}": not run.is_own,
         f"no {deployment.runtime} run of such a network was measured": not run.is_like,
         RECURRENT: is_chained,
+        OWN_HOST: own_host,
     }
     outside = tuple(reason for reason, holds in reasons.items() if holds)
     said = CandidateRun(run.floor_s, run.time, runtime_runs.NAME, words, run.is_own, outside)
-    return withheld(said, RECURRENT if is_chained else "" if run.is_better else WORSE)
+    reason = "" if run.is_better else WORSE
+    return withheld(said, RECURRENT if is_chained else OWN_HOST if own_host else reason)
 
 
 def by_graph(

@@ -271,7 +271,7 @@ def graph(
 @click.option("--paper", "papers", multiple=True, help="One paper; repeated for several.")
 @click.option(
     "--preset", type=click.Choice(["cpu", "paper", "smoke"]), default="cpu", show_default=True,
-    help="Width and time of the networks: cpu ends within six hours on two cores.",
+    help="Width and time of the networks: cpu takes about two hours of one core.",
 )  # fmt: skip
 @click.option(
     "--limit-s", type=click.FloatRange(0.1), help="Longest training, in place of the preset's."

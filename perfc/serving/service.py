@@ -23,6 +23,7 @@ from perfc.ir.record import record
 from perfc.machine import load_machine
 from perfc.parallel import ALONE, Parallel
 from perfc.passes.runtimes import SERVING_DEFAULT, Batching
+from perfc.report.units import plural
 
 from .additions import Additions, with_additions
 from .apart import Prefill, served_apart
@@ -327,8 +328,8 @@ def _notes(engine: Engine) -> tuple[str, ...]:
         found.append("nobody measured sorts of a vocabulary: one takes a pass over it at least")
     if law.rows:
         found.append(
-            f"host of {engine.runtime} fitted to {law.rows} published runs of "
-            f"{len(law.models)} models"
+            f"host of {engine.runtime} fitted to {plural(law.rows, 'published run')} of "
+            f"{plural(len(law.models), 'model')}"
         )
     else:
         found.append(f"nobody measured the host of {engine.runtime}: kernels alone")

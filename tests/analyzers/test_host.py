@@ -8,7 +8,9 @@ import pytest
 
 import perfc
 from perfc.analyzers.runs.host import NEWER_HOST, OTHER_HOST, host_gap, launches_of
+from perfc.analyzers.runs.runtime_runs import NAME as RUNS
 from perfc.analyzers.steps.setting import Setting
+from perfc.analyzers.whole_runs.whole_run import OWN_HOST
 from perfc.machine import load_machine
 
 RESNET = str(Path(__file__).parents[2] / "examples" / "models" / "resnet50.onnx.gz")
@@ -31,7 +33,8 @@ def test_a_run_that_was_measured_keeps_its_number() -> None:
 @pytest.mark.parametrize("target", ["a100", "mi300x"])
 def test_recorded_graphs_and_other_runtimes_do_not_wait(target: str) -> None:
     eager, recorded, ort = (
-        perfc.analyze(RESNET, target, runtime=r).prediction for r in ("eager", "cudagraph", "ort")
+        perfc.analyze(RESNET, target, runtime=r, predictor="kernels").prediction
+        for r in ("eager", "cudagraph", "ort")
     )
     host = OTHER_HOST if target == "mi300x" else NEWER_HOST
     assert eager.total.time_s == pytest.approx(len(eager.kernels) * host.mid)
@@ -51,6 +54,9 @@ def test_the_cost_of_a_launch_is_part_of_a_deployment() -> None:
     assert found.total.time_s == pytest.approx(launches * 30e-6)
     assert found.total.high_s < launches * 76e-6
     assert any("30 µs each;" in note for note in found.notes)
+    # whole runs that were measured had other hosts
+    report = perfc.analyze(RESNET, "t4", runtime="eager", host_launch="30us")
+    assert [(run.predictor, run.withheld) for run in report.unheard_runs] == [(RUNS, OWN_HOST)]
     told = perfc.analyze(RESNET, "t4", runtime="eager", host_launch=30e-6).prediction
     assert told.total == found.total
     one, other = (

@@ -172,7 +172,11 @@ def test_table_of_kernels_has_the_prediction_in_every_format(bert: perfc.Report)
     assert '"energy_j"' in render(bert, Format.JSON)
 
 
-def test_power_lies_between_idle_and_cap_and_rises_with_work(bert: perfc.Report) -> None:
+def test_power_lies_between_idle_and_cap_and_rises_with_work() -> None:
+    bert = perfc.analyze(
+        MODELS / "bert-base.onnx.gz", "a100", dims={"batch": 4}, runtime="eager", dtype="bf16",
+        predictor="kernels",
+    )  # fmt: skip
     model = PowerModel(0.4, 0.2, {"matrix16": 2.0, "device": 1.0}, 0.8, 1.2, 0.8, 1.2)
     light, heavy = ({"matrix16": u, "device": u} for u in (0.1, 0.9))
     assert 0.4 < share_of_cap(model, light) < share_of_cap(model, heavy) < 1

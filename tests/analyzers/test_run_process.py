@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from perfc.analyzers.artefacts.arrays import packed, unpacked
-from perfc.analyzers.features.process import NOBODY, Process, alike
+from perfc.analyzers.features.process import LOCAL, NOBODY, NOISE, Process, alike
 from perfc.analyzers.features.process import Rows as Runs
 from perfc.analyzers.runs.run_process import (
     COLUMNS,
@@ -90,6 +90,39 @@ def test_what_is_stored_tells_the_same() -> None:
     process = fitted_process(FORM, runs, beyond, ProcessRecipe(rows=50, steps=3))
     again = Process.read(FORM, unpacked(packed(process.arrays())))
     assert again.beyond(runs) == pytest.approx(process.beyond(runs), abs=1e-3)
+
+
+def test_the_deviation_is_that_of_all_rows_where_few_are_known() -> None:
+    runs, beyond = measured(LOCAL)
+    asked = Runs(np.column_stack([runs.kinds[:, :-1], np.full(LOCAL, NOBODY)]), runs.places + 0.2)
+    process = fitted_process(FORM, runs, beyond, ProcessRecipe(rows=40, steps=20))
+    known, placed = process.known, process.placed(asked)
+    covariance = process.covariance(known, known) + process.noise**2 * np.eye(LOCAL)
+    ours = process.covariance(placed, known)
+    # as a row is alike with itself in every aspect but its model, which nobody knows: all of it
+    alone = (process.amplitudes**2).sum() + process.noise**2
+    variance = alone - (ours * np.linalg.solve(covariance, ours.T).T).sum(axis=1)
+    assert process.deviation(asked) == pytest.approx(np.sqrt(variance), rel=1e-6)
+
+
+def test_a_run_far_from_all_others_is_known_least() -> None:
+    runs, beyond = measured(3 * LOCAL)
+    process = fitted_process(FORM, runs, beyond, ProcessRecipe(rows=60, steps=20))
+    far = Runs(runs.kinds[:1] + 9, runs.places[:1] + 1e3)
+    alone = float(np.sqrt((process.amplitudes**2).sum() + process.noise**2))
+    nearly_all = process.deviation(far)[0]
+    assert (process.deviation(runs) < nearly_all).all()
+    assert nearly_all <= alone
+    assert nearly_all > 0.8 * np.sqrt(alone**2 - process.amplitudes[TERMS.index(())] ** 2)
+
+
+def test_noise_is_kept_with_the_other_arrays() -> None:
+    runs, beyond = measured(40)
+    process = fitted_process(FORM, runs, beyond, ProcessRecipe(rows=20, steps=1))
+    arrays = unpacked(packed(process.arrays()))
+    assert Process.read(FORM, arrays).noise == pytest.approx(process.noise, rel=1e-6)
+    unkept = {name: array for name, array in arrays.items() if name != NOISE}
+    assert np.isnan(Process.read(FORM, unkept).noise)
 
 
 @pytest.mark.parametrize("name", ["weights", "places", "amplitudes"])

@@ -16,6 +16,7 @@ from perfc.analyzers.artefacts.artefact import WeightsError, load, save
 from perfc.analyzers.estimate.estimate import CandidateRun
 from perfc.analyzers.estimate.interval import Interval
 from perfc.analyzers.estimators import Execution
+from perfc.analyzers.features.process import Process
 from perfc.analyzers.features.rows import DataError
 from perfc.analyzers.intervals.conformal import of_category
 from perfc.analyzers.intervals.unseen import LeftOut
@@ -335,6 +336,25 @@ def test_whole_numbers_have_bands_of_their_own_where_no_machine_was_measured() -
     assert banded("a", "f16") == "a"
 
 
+def test_ranges_are_as_wide_as_like_runs_deviate(
+    runs: list[MeasuredRun], weights: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = load(weights / f"{runtime_runs.NAME}.json")
+
+    def widths(target: str, expected: float) -> tuple[float, float]:
+        row = next(run for run in runs if run.row.deployment.target == target)
+        runtime = row.row.deployment.runtime
+        each = found.more["by_deviation"][found.card.frameworks.index(runtime)]
+        monkeypatch.setattr(Process, "deviation", lambda *_: np.array([expected / each]))
+        machine = load_machine(target)
+        time = runtime_runs.estimated(found, row.table, machine, runtime, row.stored).time
+        return np.log(time.mid / time.low), np.log(time.high / time.mid)
+
+    assert widths("t4", 0.04) == pytest.approx([2 * one for one in widths("t4", 0.02)])
+    # nobody measured the other: what chips that were left out were off by tells its range
+    assert widths("v100-sxm2-16gb", 0.04) == widths("v100-sxm2-16gb", 0.02)
+
+
 def test_rows_beside_a_runtimes_own_count_in_its_correction() -> None:
     every = np.linspace(-1.0, 1.0, 2001)
     alone, beside = of_category(every[::100], every), of_category(every[::100], every, beside=20)
@@ -559,3 +579,18 @@ def test_forest_of_some_columns_reads_them_among_all() -> None:
     assert of_all(forest, ("a", "b", "c"))(values).tolist() == [10.0, 20.0]
     assert varying(values).tolist() == [True, True, True]
     assert varying(values[:1]).tolist() == [False, False, False]
+
+
+@pytest.mark.parametrize("name", ["of_forests", "by_deviation", "counts", "process_noise"])
+def test_weights_without_a_number_of_each_runtime_are_damaged(
+    runs: list[MeasuredRun], weights: Path, name: str
+) -> None:
+    """As those that an older version wrote are."""
+    found = load(weights / f"{runtime_runs.NAME}.json")
+    assert name in found.more
+    older = replace(found, more={n: array for n, array in found.more.items() if n != name})
+    row = next(run for run in runs if run.row.deployment.target == "t4")
+    with pytest.raises(WeightsError, match="damaged weights of runs: no "):
+        runtime_runs.estimated(
+            older, row.table, load_machine("t4"), row.row.deployment.runtime, row.stored
+        )

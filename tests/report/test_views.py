@@ -67,7 +67,9 @@ def test_lifting_the_launch_leaves_the_sustained_time(gpt2: perfc.Report) -> Non
 def test_lifting_the_launch_of_a_prediction_saves_what_waits_for_launches() -> None:
     from .conftest import MODELS
 
-    report = perfc.analyze(MODELS / "resnet50.onnx.gz", "a100", runtime="eager", dtype="f16")
+    report = perfc.analyze(
+        MODELS / "resnet50.onnx.gz", "a100", runtime="eager", dtype="f16", predictor="kernels"
+    )
     found = {b.ceiling: b for b in collect(report).bottlenecks.ceilings}
     total, waits_s = report.prediction.total, report.prediction.total.wait_s
     assert waits_s > 0
