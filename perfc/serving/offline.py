@@ -31,6 +31,8 @@ FILE = Path(__file__).with_suffix(".npz")
 RATES_OF = "f16"
 """Element type whose rates tell machines apart."""
 LEAST = 1e-9
+FEW = 0.05
+"""Share of the known benchmarks that may have fewer sequences than an asked one."""
 PROMPT_TOKENS = 2048
 """Most tokens of the prompt that is looked at."""
 
@@ -208,6 +210,29 @@ def offline(engine: Engine, isl: int, osl: int, users: int) -> Engine:
         return bare
     place = place_of(bare, name, isl, osl, sequences(bare, isl, osl, users))
     return replace(bare, law=slowed(law, math.exp(beyond(process, [place])[0])))
+
+
+def beyond_known(engine: Engine, isl: int, osl: int, users: int) -> tuple[str, ...]:
+    """What a reader must know where nearly all known benchmarks have more sequences in a step.
+
+    Args:
+        engine: of a benchmark.
+        isl: tokens of a prompt.
+        osl: tokens of an answer.
+        users: of it; 0 for as many as the memory holds.
+    """
+    name, _ = bench_law(engine.runtime, engine.version, has_experts=has_experts(engine.model))
+    process = processes().get(kind_of_benchmark(name))
+    if process is None:
+        return ()
+    column = LOAD.index("log2_batch")
+    logs = process.known.places[:, column] * process.width[column] + process.centre[column]
+    fewest = round(2 ** float(np.quantile(logs, FEW)))
+    asked = sequences(engine, isl, osl, users)
+    if asked >= fewest:
+        return ()
+    told = f"a step of nearly all published benchmarks has {fewest} sequences or more, this one"
+    return (f"{told} {asked}: --concurrency says how many",)
 
 
 def has_experts(model: LanguageModel) -> bool:

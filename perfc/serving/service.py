@@ -203,6 +203,11 @@ def llm(
         runtime_version, max_num_seqs, token_budget, utilization, drafts, images,
     ), load, engines, is_offline=added.get("offline", False))  # fmt: skip
     found = report_of(engine, load.checked(), engines, prefill_gpus, prices or Prices(), grid)
+    if added.get("offline", False):
+        from .offline import beyond_known
+
+        few = beyond_known(engine, load.isl, load.osl, math.ceil(load.concurrency / engines))
+        found = replace(found, notes=(*found.notes, *few))
     return replace(found, steps=with_parts(engine, found.steps, load)) if has_parts else found
 
 
