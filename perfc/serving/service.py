@@ -198,16 +198,12 @@ def llm(
     divided = parallel if isinstance(parallel, Parallel) else ALONE.stated(parallel)
     engines = divided.require_serving().data
     drafts = Speculation(draft_tokens, acceptance, decoder_of(draft) if draft else None)
-    engine = _driven(_engine(
+    engine, few = _driven(_engine(
         model, str(load_machine(target).path), dtype, kv_dtype, replace(divided, data=1), runtime,
         runtime_version, max_num_seqs, token_budget, utilization, drafts, images,
     ), load, engines, is_offline=added.get("offline", False))  # fmt: skip
     found = report_of(engine, load.checked(), engines, prefill_gpus, prices or Prices(), grid)
-    if added.get("offline", False):
-        from .offline import beyond_known
-
-        few = beyond_known(engine, load.isl, load.osl, math.ceil(load.concurrency / engines))
-        found = replace(found, notes=(*found.notes, *few))
+    found = replace(found, notes=(*found.notes, *few))
     return replace(found, steps=with_parts(engine, found.steps, load)) if has_parts else found
 
 
@@ -224,13 +220,16 @@ def decoder_of(config: str | os.PathLike[str] | LanguageModel) -> LanguageModel:
     return model
 
 
-def _driven(engine: Engine, load: Load, engines: int, *, is_offline: bool) -> Engine:
-    """The engine as its load is driven: behind a server, or by its own benchmark."""
+def _driven(
+    engine: Engine, load: Load, engines: int, *, is_offline: bool
+) -> tuple[Engine, tuple[str, ...]]:
+    """The engine as its load is driven, behind a server or by its own benchmark, with notes."""
     if not is_offline:
-        return engine
-    from .offline import offline
+        return engine, ()
+    from .offline import beyond_known, offline
 
-    return offline(engine, load.isl, load.osl, math.ceil(load.concurrency / engines))
+    each = load.isl, load.osl, math.ceil(load.concurrency / engines)
+    return offline(engine, *each), beyond_known(engine, *each)
 
 
 @lru_cache(maxsize=256)
