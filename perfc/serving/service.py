@@ -196,14 +196,13 @@ def llm(
     isl += (images := added.get("images", 0)) * (model.tower.tokens if model.tower else 0)
     load = Load(isl, osl, users, rate, os.fspath(trace), spread, cached_tokens, requests, seed)
     divided = parallel if isinstance(parallel, Parallel) else ALONE.stated(parallel)
-    engines = divided.require_serving().data
     drafts = Speculation(draft_tokens, acceptance, decoder_of(draft) if draft else None)
+    engines = divided.require_serving().data
     engine, few = _driven(_engine(
         model, str(load_machine(target).path), dtype, kv_dtype, replace(divided, data=1), runtime,
         runtime_version, max_num_seqs, token_budget, utilization, drafts, images,
     ), load, engines, is_offline=added.get("offline", False))  # fmt: skip
-    found = report_of(engine, load.checked(), engines, prefill_gpus, prices or Prices(), grid)
-    found = replace(found, notes=(*found.notes, *few))
+    found = report_of(engine, load.checked(), engines, prefill_gpus, prices or Prices(), grid, few)
     return replace(found, steps=with_parts(engine, found.steps, load)) if has_parts else found
 
 
@@ -247,9 +246,10 @@ def _engine(
 
 
 def report_of(
-    engine: Engine, load: Load, engines: int, prefill_gpus: int, prices: Prices, grid: Region | None
-) -> ServingReport:
-    """The load on so many engines.
+    engine: Engine, load: Load, engines: int, prefill_gpus: int, prices: Prices,
+    grid: Region | None, more: tuple[str, ...] = (),
+) -> ServingReport:  # fmt: skip
+    """The load on so many engines; ``more`` are notes beside its own.
 
     Raises:
         PerfcError: as ``llm``.
@@ -293,7 +293,7 @@ def report_of(
         steps=steps_of(engine, run, load),
         expenses=expenses(energy_j, rate, run, engine.machine, prices, grid),
         preempted=run.preempted,
-        notes=_notes(engine),
+        notes=(*_notes(engine), *more),
     )
 
 
