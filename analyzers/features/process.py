@@ -185,12 +185,15 @@ class Process:
 
     def deviation(self, rows: Rows) -> Array:
         """Of what is measured of rows from what is expected of them, ``[rows]``."""
-        placed = self.placed(rows)
-        covariance = self.covariance(placed, self.known)
+        return self.told(rows)[1]
+
+    def told(self, rows: Rows) -> tuple[Array, Array]:
+        """`beyond` and `deviation` of rows, whose likeness with those known is computed once."""
+        covariance = self.covariance(self.placed(rows), self.known)
         alone = float((self.amplitudes**2).sum()) + self.noise**2
-        known = [self._known_of(row) for row in covariance]
-        found: Array = np.sqrt(np.maximum(alone - np.array(known), LEAST_DEVIATION**2))
-        return found
+        known = np.array([self._known_of(row) for row in covariance])
+        deviation: Array = np.sqrt(np.maximum(alone - known, LEAST_DEVIATION**2))
+        return covariance @ self.weights, deviation
 
     def _known_of(self, covariance: Array) -> float:
         """Variance of a row that the rows most like it tell, from its covariance with all."""

@@ -27,7 +27,7 @@ from ..artefacts.artefact import Artefact, WeightsError
 from ..artefacts.forest import ARRAYS, Forest
 from ..estimate.interval import Interval
 from ..features.distance import SAME_CHIP, coordinates, distance, nearest
-from ..features.process import Process, Rows
+from ..features.process import Process
 from ..features.sheet import Sheet
 from ..intervals.conformal import AT_ONCE, LEAST_SPREAD, Band, grown
 from .processor_runs import is_plain, laws, told
@@ -207,25 +207,28 @@ def estimated(
     summed_s = run_sum(found.factor, run, names)
     values = run.run_values(names)
     values[:, names.index(RATIO)] = np.log(summed_s / run.kernels_s)
-    usual = np.exp(np.clip(found.spread(values), np.log(LEAST_SPREAD), MOST_SPREAD))
+    spread = np.exp(np.clip(found.spread(values), np.log(LEAST_SPREAD), MOST_SPREAD))
     near = places_of(values, names, np.array([run.kernels_s]))
     places = dict(zip(found.card.targets, found.card.places[SPREAD_OF], strict=True))
     here = coordinates(Sheet(machine), SPREAD_OF)
     like = kin(runtime, run.network)
     is_own = is_kin(found, machine, stored, like)
     is_like = any(how[-1] == like for how in found.card.kin)
+    if is_own:
+        beyond, deviation = process(found).told(near)
+        spread = expected_error(found, deviation, category)
     calibration = found.card.calibration
     named = banded(runtime, stored)
     low, high = calibration.of(named if named in calibration.categories else runtime).ends(
-        expected_error(found, near, category) if is_own else usual,
-        max(nearest(here, places.values()), AT_ONCE), measured=is_own,
-    )  # fmt: skip
+        spread, max(nearest(here, places.values()), AT_ONCE), measured=is_own
+    )
     if not is_like:
         longer, band = unlike(run, runtime)
         low, high = np.minimum(low, band.low), np.maximum(high, band.high)
         middle_s = summed_s ** (1 - UNLIKE_SHARE) * run.kernels_s**UNLIKE_SHARE * np.exp(longer)
     else:
-        like_s = run.kernels_s * float(np.exp(process(found).beyond(near)[0]))
+        beyond = beyond if is_own else process(found).beyond(near)
+        like_s = run.kernels_s * float(np.exp(beyond[0]))
         if is_own:
             share = of_runtime(found, "of_forests", category)
             forests_s = summed_s * np.exp(float(residual(found)(values)[0]))
@@ -242,17 +245,17 @@ def estimated(
     )  # fmt: skip
 
 
-def expected_error(found: Artefact, near: Rows, category: int) -> Array:
+def expected_error(found: Artefact, deviation: Array, category: int) -> Array:
     """Usual error of a run on a machine that was measured, ``[1]``, of its logarithm.
 
     How far it may be from what like runs tell, times what a runtime's runs are off of that.
 
     Args:
         found: the weights.
-        near: where the run stands among others.
+        deviation: from what like runs tell, ``[1]``.
         category: its runtime.
     """
-    error = of_runtime(found, "by_deviation", category) * process(found).deviation(near)
+    error = of_runtime(found, "by_deviation", category) * deviation
     return np.asarray(np.clip(error, LEAST_SPREAD, np.exp(MOST_SPREAD)))
 
 
