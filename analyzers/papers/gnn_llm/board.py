@@ -241,7 +241,7 @@ def inference_s(stages: Stages, pool: Mapping[str, ModelGraph]) -> float:
     network.eval()
     features = GraphFeatures(*stages.standards())
     question = network.model.ids(
-        " Predict the inference time of DL model on rtx4090, f16, eager, batch 64\n"
+        " Predict the inference time of DL model, batch 64, on rtx4090, f16, eager\n"
     )
     names = sorted(pool)[:: max(len(pool) // (TIMED_GRAPHS + 1), 1)][: TIMED_GRAPHS + 1]
     spent = []

@@ -63,7 +63,7 @@ class GinEncoder(nn.Module):
     def forward(self, x: Tensor, edges: Tensor) -> Tensor:
         x = self.dropout(x)
         for layer, norm, activation in zip(self.layers, self.norms, self.activations, strict=True):
-            x = leaky(norm(layer(x, edges)), activation.weight)
+            x = leaky(norm(layer(x, edges)), activation.get_parameter("weight"))
         return x
 
 

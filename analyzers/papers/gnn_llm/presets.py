@@ -106,7 +106,7 @@ PRESETS: Mapping[str, Preset] = {
         tuning_s=240.0, tuning_epochs=100, few_passes=20, few_rows=384,
         graph_rate=1e-3, language_rate=1e-3,
         has_whole_decoder=True, has_every_layer=True, is_annealed=True,
-        rows_per_step=32, rows_per_epoch=1024, json_tokens=2048, rising_steps=20, places=4,
+        rows_per_step=16, rows_per_epoch=512, json_tokens=2048, rising_steps=20,
     ),
     SMOKE: Preset(
         scale=1 / 32, decoder=DecoderShape(384, 32, 64, 2, 2, 1280), text_s=2.0, graphs=12,
@@ -115,7 +115,7 @@ PRESETS: Mapping[str, Preset] = {
         tuning_s=2.0, tuning_epochs=1, few_passes=1, few_rows=0,
         graph_rate=1e-3, language_rate=2e-3,
         has_whole_decoder=True, has_every_layer=True, is_annealed=True,
-        rows_per_step=16, rows_per_epoch=32, json_tokens=256, rising_steps=2, places=4,
+        rows_per_step=16, rows_per_epoch=32, json_tokens=256, rising_steps=2,
     ),
 }  # fmt: skip
 """``cpu`` learns the stages in half an hour of a core; ``smoke`` shows that everything runs."""
