@@ -87,18 +87,11 @@ def _whole(digits: str, step: int) -> int | None:
     return int(number) if number == number.to_integral_value() else None
 
 
-def latency_text(time_s: float, places: int = 1) -> str:
+def latency_text(time_s: float) -> str:
     """``12.35 ms``: milliseconds with four significant digits, without exponent.
-
-    Args:
-        time_s: a positive number.
-        places: before the point at least, filled with zeros, so that every place has its token: a
-            small model then says the magnitude first, and digits as finely as it knows them.
 
     >>> latency_text(0.0123456), latency_text(23.0767), latency_text(1.2e-6)
     ('12.35 ms', '23077 ms', '0.0012 ms')
-    >>> latency_text(0.0123456, 4), latency_of("0012.35 ms")
-    ('0012.35 ms', 0.01235)
 
     Raises:
         ValueError: no positive number.
@@ -108,9 +101,7 @@ def latency_text(time_s: float, places: int = 1) -> str:
     milliseconds = time_s * MS_PER_S
     if milliseconds >= 10**LATENCY_DIGITS:
         return f"{milliseconds:.0f} ms"
-    digits = f"{Decimal(f'{milliseconds:.{LATENCY_DIGITS}g}'):f}"
-    whole, point, part = digits.partition(".")
-    return f"{whole.zfill(places)}{point}{part} ms"
+    return f"{Decimal(f'{milliseconds:.{LATENCY_DIGITS}g}'):f} ms"
 
 
 def latency_of(text: str) -> float | None:

@@ -179,7 +179,7 @@ class GnnLlm(NetworkPredictor):
         model, self._model = self.model, None
         made = LatencyNetwork(
             len(NODES), stages.width, self.readout, model, self.scale,
-            (own.graph_rate, own.language_rate), places=own.places, has_graph=has_graph,
+            (own.graph_rate, own.language_rate), has_graph=has_graph,
         )  # fmt: skip
         is_plain = self.variant in (LLM_ONLY, NEITHER) or not has_graph
         encoder = None if is_plain else stages.encoder()

@@ -58,7 +58,6 @@ class Preset:
         rows_per_epoch: rows between two validations of stage 3; 0 for all.
         json_tokens: longest JSON of a graph.
         rising_steps: of stage 3 that rates rise over; 0 for rates by epoch.
-        places: of a latency before its point at least, filled with zeros; the thesis has none.
     """
 
     scale: float
@@ -83,7 +82,6 @@ class Preset:
     rows_per_epoch: int
     json_tokens: int
     rising_steps: int = 0
-    places: int = 1
 
 
 PAPER, CPU, SMOKE = "paper", "cpu", "smoke"

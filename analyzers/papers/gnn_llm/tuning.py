@@ -34,7 +34,6 @@ class LatencyNetwork(GraphLanguageNetwork):
         model: language model.
         scale: of latencies in a batch.
         rates: of graph and language model.
-        places: of a latency before its point, at least.
         has_graph: whether the graph's tokens are read.
     """
 
@@ -47,13 +46,11 @@ class LatencyNetwork(GraphLanguageNetwork):
         scale: LogScale,
         rates: tuple[float, float],
         *,
-        places: int = 1,
         has_graph: bool = True,
     ) -> None:
         super().__init__(features, width, readout, model, has_graph=has_graph)
         self.scale = scale
         self.rates = rates
-        self.places = places
         self.asked, self.failed = 0, 0
 
     def rated_groups(self) -> list[tuple[list[nn.Parameter], float]]:
@@ -65,7 +62,7 @@ class LatencyNetwork(GraphLanguageNetwork):
         """Cross entropy of the measured latencies of a batch, as text."""
         tokens, is_there = self.graph_tokens(batch)
         times = [self.scale.value(y) for y in batch.y.tolist()]
-        answers = [self.model.ids(latency_text(t, self.places)) for t in times]
+        answers = [self.model.ids(latency_text(t)) for t in times]
         return self.answer_loss(tokens, is_there, questions(batch), answers, batch.graph_of_row)
 
     def forward(self, batch: Batch) -> Tensor:
