@@ -40,8 +40,8 @@ INTRODUCTION = (
     "Chapter 7 of the thesis on the rows that perfc can fetch. Each cell is the mean of the seeds "
     "with the deviation between them. *paper* is the thesis's own number, of its rows, machines "
     "and language model: lines are compared, not numbers. {model} Each training had at most "
-    "{limit_s:,.0f} s of processor time; seeds {seeds}; {done} of {all} trainings are there. "
-    "*Failed answers* are no latency; the usual time of the rows trained on stands for them. An "
+    "{limit_s:,.0f} s of processor time after its graphs were read; seeds {seeds}; {done} of "
+    "{all} trainings are there. *Failed answers* are no latency; the usual time of the rows trained on stands for them. An "
     "epoch of a network with a language model is {rows} rows."
 )
 
