@@ -41,8 +41,8 @@ INTRODUCTION = (
     "with the deviation between them. *paper* is the thesis's own number, of its rows, machines "
     "and language model: lines are compared, not numbers. {model} Each training had at most "
     "{limit_s:,.0f} s of processor time after its graphs were read; seeds {seeds}; {done} of "
-    "{all} trainings are there. *Failed answers* are no latency; the usual time of the rows trained "
-    "on stands for them. An epoch of a network with a language model is {rows} rows."
+    "{all} trainings are there. *Failed answers* are no latency; the usual time of the rows "
+    "trained on stands for them. An epoch of a network with a language model is {rows} rows."
 )
 
 

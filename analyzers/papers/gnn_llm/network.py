@@ -364,13 +364,13 @@ def at_once(layer: Any, x: Tensor) -> Tensor:
     return nn.functional.linear(x, weight, layer.base_layer.bias)
 
 
-def common_start(texts: Sequence[Sequence[int]]) -> Sequence[int]:
+def common_start(texts: Sequence[Sequence[int]]) -> tuple[int, ...]:
     """What all texts begin with.
 
     >>> common_start([(1, 2, 3), (1, 2), (1, 2, 4)])
     (1, 2)
     """
-    first, last = min(texts), max(texts)
+    first, last = min(map(tuple, texts)), max(map(tuple, texts))
     same = (i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b)
     return first[: next(same, min(len(first), len(last)))]
 
