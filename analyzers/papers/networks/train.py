@@ -222,13 +222,9 @@ def fit_network(
             group["lr"] = rate * group["share"]
         network.train()
         drawn = train.epoch(random.Random(f"{budget.seed} {state.epoch}"))
-        if recipe.rising_steps:
-            drawn = paced(drawn, optimiser, recipe, budget, start)
         losses = [
-            step(network, optimiser, batch.to(place))
-            if step is not None
-            else _step(network, optimiser, batch.to(place), loss, recipe)
-            for batch in drawn
+            _step(network, optimiser, batch.to(place), loss, recipe, step)
+            for batch in paced(drawn, optimiser, recipe, budget, start)
         ]
         mean = sum(losses) / max(len(losses), 1)
         error = mape(network, validation) if len(validation) else mean
@@ -254,7 +250,10 @@ def paced(
     budget: Budget,
     start: float,
 ) -> Iterator[Batch]:
-    """Batches until the time is over, the rate set before each by the clock."""
+    """Batches; with rising steps until the time is over, the rate set before each by the clock."""
+    if not recipe.rising_steps:
+        yield from batches
+        return
     for batch in batches:
         share = (clock_s() - start) / budget.limit_s
         counts = [s["step"] for s in optimiser.state.values() if "step" in s]
@@ -318,7 +317,10 @@ def _step(
     batch: Batch,
     loss: Loss,
     recipe: TrainRecipe,
+    step: Step | None,
 ) -> float:
+    if step is not None:
+        return step(network, optimiser, batch)
     optimiser.zero_grad(set_to_none=True)
     with short_products(batch.x.device, recipe.has_short_products):
         value = loss(network, batch)
