@@ -306,6 +306,63 @@ def test_an_answer_does_not_depend_on_what_is_asked_beside_it(tmp_path: Path) ->
     assert both == each
 
 
+def test_rows_that_share_their_graph_learn_as_rows_that_do_not(tmp_path: Path) -> None:
+    pytest.importorskip("peft")
+    from perfc.analyzers.papers.gnn_llm.projection import Readout
+
+    network = tiny_network(tmp_path, Readout.NUMBERS).eval()
+    network.with_lora(4, has_every_layer=True)
+    torch.manual_seed(1)
+    sums = torch.zeros(2, len(SUMS))
+    for i, graph in enumerate(list(measurements().graphs.values())[:2]):
+        sums[i] = torch.tensor(graph_vector(graph, 4.0 ** (i + 1)))
+    sums[1, LAYOUT.digits + 20 * 49 : LAYOUT.kinds] = 0.0
+    of_row = torch.tensor([0, 0, 1, 0])
+    ids = network.model.ids
+    questions = [ids(f"The graph contains {text}") for text in ("12", "nodes", "1", "120 nodes")]
+    answers = [ids(text) for text in ("0012 ms", "1", "13.5 ms", "7")]
+    readouts, gradients, losses = torch.randn(2, 16), [], []
+    for is_shared in (False, True):
+        network.zero_grad()
+        tokens, is_there = network.projection(readouts, sums)
+        given = (tokens, is_there) if is_shared else (tokens[of_row], is_there[of_row])
+        loss = network.answer_loss(*given, questions, answers, of_row if is_shared else None)
+        loss.backward()  # type: ignore[no-untyped-call]
+        losses.append(float(loss.detach()))
+        learned = [p.grad for p in network.parameters() if p.grad is not None]
+        gradients.append(torch.cat([g.flatten() for g in learned]))
+    assert losses[0] == pytest.approx(losses[1], rel=1e-5)
+    assert float(gradients[0].norm()) > 0
+    torch.testing.assert_close(gradients[0], gradients[1], rtol=1e-3, atol=1e-6)
+
+
+def test_slopes_are_those_of_prelu() -> None:
+    from perfc.analyzers.papers.gnn_llm.graph_mae import leaky
+
+    torch.manual_seed(0)
+    x, layer = torch.randn(64, 3), torch.nn.PReLU()
+    torch.testing.assert_close(leaky(x, layer.weight), layer(x))
+
+
+def test_a_rate_rises_and_falls_within_an_epoch() -> None:
+    """Trainings of less than an epoch are annealed too."""
+    from perfc.analyzers.graph.predictor import Budget
+    from perfc.analyzers.papers.networks.train import TrainRecipe, clock_s, paced
+
+    layer = torch.nn.Linear(1, 1)
+    optimiser = torch.optim.Adam([{"params": list(layer.parameters()), "share": 0.5}])
+    recipe = TrainRecipe(learning_rate=1.0, is_annealed=True, rising_steps=4)
+    rates = []
+    nothing: list[Any] = [None] * 6
+    for _ in paced(nothing, optimiser, recipe, Budget(0, 1e9), clock_s()):
+        rates.append(optimiser.param_groups[0]["lr"])
+        layer(torch.ones(1, 1)).sum().backward()
+        optimiser.step()
+    assert rates == pytest.approx([0.505 * min(i, 4) / 4 for i in range(1, 7)], rel=1e-3)
+    over = paced(nothing, optimiser, recipe, Budget(0, 1.0), clock_s() - 2.0)
+    assert len(list(over)) == 1
+
+
 def test_stage_2_leaves_the_encoder_and_lora_the_language_model(tmp_path: Path) -> None:
     pytest.importorskip("peft")
     from perfc.analyzers.papers.gnn_llm.projection import Readout

@@ -140,4 +140,4 @@ def test_a_machine_is_stated_by_its_sheet() -> None:
     row = measurements().rows[0]
     assert hardware_text(row).startswith("gtx1080ti: ")
     assert "batch 1" in hardware_text(row)
-    assert "gtx1080ti, f32, eager, batch 1" in latency_question(row)
+    assert "batch 1, on gtx1080ti, f32, eager" in latency_question(row)

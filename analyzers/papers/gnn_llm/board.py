@@ -40,9 +40,9 @@ INTRODUCTION = (
     "Chapter 7 of the thesis on the rows that perfc can fetch. Each cell is the mean of the seeds "
     "with the deviation between them. *paper* is the thesis's own number, of its rows, machines "
     "and language model: lines are compared, not numbers. {model} Each training had at most "
-    "{limit_s:,.0f} s of processor time; seeds {seeds}; {done} of {all} trainings are there. "
-    "*Failed answers* are no latency; the usual time of the rows trained on stands for them. An "
-    "epoch of a network with a language model is {rows} rows."
+    "{limit_s:,.0f} s of processor time after its graphs were read; seeds {seeds}; {done} of "
+    "{all} trainings are there. *Failed answers* are no latency; the usual time of the rows "
+    "trained on stands for them. An epoch of a network with a language model is {rows} rows."
 )
 
 
@@ -241,7 +241,7 @@ def inference_s(stages: Stages, pool: Mapping[str, ModelGraph]) -> float:
     network.eval()
     features = GraphFeatures(*stages.standards())
     question = network.model.ids(
-        " Predict the inference time of DL model on rtx4090, f16, eager, batch 64\n"
+        " Predict the inference time of DL model, batch 64, on rtx4090, f16, eager\n"
     )
     names = sorted(pool)[:: max(len(pool) // (TIMED_GRAPHS + 1), 1)][: TIMED_GRAPHS + 1]
     spent = []

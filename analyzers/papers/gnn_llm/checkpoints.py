@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 from dataclasses import asdict
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -130,6 +131,11 @@ class Stages:
         from .features import HIDDEN
 
         return max(round(HIDDEN * self.preset.scale), 1)
+
+    @cached_property
+    def read_as(self) -> str:
+        """Digest of what features of graphs are standardised by."""
+        return hashlib.sha256((self.folder / STANDARDS).read_bytes()).hexdigest()[:16]
 
     def settings(self) -> str:
         """Of the card and its preset: what stages that are learned anew have in common."""

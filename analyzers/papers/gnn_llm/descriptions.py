@@ -255,6 +255,6 @@ def latency_question(row: GraphRow) -> str:
     """The question of stage 3 (Section 7.4.2), which names the machine and the way of running."""
     setting = row.setting
     return (
-        f"Predict the inference time of DL model on {row.target}, {setting.precision.value}, "
-        f"{setting.mode.value}, batch {row.batch}"
+        f"Predict the inference time of DL model, batch {row.batch}, on {row.target}, "
+        f"{setting.precision.value}, {setting.mode.value}"
     )

@@ -63,8 +63,13 @@ class GinEncoder(nn.Module):
     def forward(self, x: Tensor, edges: Tensor) -> Tensor:
         x = self.dropout(x)
         for layer, norm, activation in zip(self.layers, self.norms, self.activations, strict=True):
-            x = activation(norm(layer(x, edges)))
+            x = leaky(norm(layer(x, edges)), activation.get_parameter("weight"))
         return x
+
+
+def leaky(x: Tensor, slope: Tensor) -> Tensor:
+    """PReLU of one slope, whose gradient on a processor torch takes in four times the time."""
+    return slope * x + (1 - slope) * torch.relu(x)
 
 
 class GraphMae(nn.Module):

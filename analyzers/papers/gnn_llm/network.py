@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MethodType
 from typing import Any
 
 import torch
@@ -21,6 +23,21 @@ from .projection import Projection, Readout
 BEFORE, AFTER = "<graph>", "</graph>"
 """Ordinary text on both sides of the graph's tokens (Eq. 7.7)."""
 LORA_RANK = 8
+
+
+@dataclass(frozen=True, eq=False)
+class Begun:
+    """What rows are asked, of which the language model has read the beginning.
+
+    Args:
+        kept: keys and values of what it has read, by row.
+        mask: which of them there are, ``[rows, length]``.
+        rests: ids that it has not read yet.
+    """
+
+    kept: Any
+    mask: Tensor
+    rests: Sequence[Sequence[int]]
 
 
 class GraphLanguageNetwork(nn.Module):
@@ -74,6 +91,11 @@ class GraphLanguageNetwork(nn.Module):
             # peft asks for what the newest transformers call otherwise
             warnings.simplefilter("ignore", FutureWarning)
             self.language = get_peft_model(self.language, adapter)
+        for module in self.language.modules():
+            # other layers hold their weights turned round or in few bits
+            is_plain = type(getattr(module, "base_layer", None)) is nn.Linear
+            if is_plain and self.language.dtype == torch.float32:
+                module.forward = MethodType(at_once, module)
 
     def merge_lora(self) -> None:
         """Add the low-rank updates to the weights they lie over."""
@@ -169,16 +191,10 @@ class GraphLanguageNetwork(nn.Module):
             texts: ids of the tokens behind them.
         """
         place, rows = tokens.device, len(texts)
-        longest = max(len(text) for text in texts)
-        ids = torch.zeros(rows, longest, dtype=torch.long)
-        mask = torch.zeros(rows, longest, dtype=torch.long)
-        for i, text in enumerate(texts):
-            ids[i, : len(text)] = torch.tensor(text)
-            mask[i, : len(text)] = 1
-        embedding = self.language.get_input_embeddings()  # type: ignore[operator]
-        words = embedding(ids.to(place))
+        words, mask = self.words(texts, place)
         if not self.has_graph:
-            return words, mask.to(place)
+            return words, mask
+        embedding = self.language.get_input_embeddings()  # type: ignore[operator]
         sides = [embedding(torch.tensor(s, device=place)) for s in (self.before, self.after)]
         before, after = (side.expand(rows, *side.shape) for side in sides)
         ones = [
@@ -187,8 +203,52 @@ class GraphLanguageNetwork(nn.Module):
         ]
         return (
             torch.cat([before, tokens.to(words.dtype), after, words], dim=1),
-            torch.cat([ones[0], is_there, ones[1], mask.to(place)], dim=1),
+            torch.cat([ones[0], is_there, ones[1], mask], dim=1),
         )
+
+    def words(self, texts: Sequence[Sequence[int]], place: torch.device) -> tuple[Tensor, Tensor]:
+        """Embeddings of texts, ``[rows, length, width]``, and their mask; texts end in padding."""
+        rows, longest = len(texts), max(len(text) for text in texts)
+        ids = torch.zeros(rows, longest, dtype=torch.long)
+        mask = torch.zeros(rows, longest, dtype=torch.long)
+        for i, text in enumerate(texts):
+            ids[i, : len(text)] = torch.tensor(text)
+            mask[i, : len(text)] = 1
+        embedding = self.language.get_input_embeddings()  # type: ignore[operator]
+        return embedding(ids.to(place)), mask.to(place)
+
+    def read_once(
+        self,
+        tokens: Tensor,
+        is_there: Tensor,
+        questions: Sequence[Sequence[int]],
+        of_row: Tensor,
+    ) -> Begun:
+        """Pass each graph, and what all questions on it begin with, once for all its rows.
+
+        A causal model's keys and values of a token depend on the tokens before it alone, so that
+        rows with the same beginning have the same ones.
+
+        Args:
+            tokens: of each graph, ``[graphs, tokens, width]``.
+            is_there: ``[graphs, tokens]``.
+            questions: ids of each row, at least one.
+            of_row: graph of each row, ``[rows]``; each graph has one.
+        """
+        graph_of = of_row.tolist()
+        of_graph: list[list[Sequence[int]]] = [[] for _ in range(len(tokens))]
+        for graph, question in zip(graph_of, questions, strict=True):
+            # the last token stays behind, as an answer goes on from it
+            of_graph[graph].append(question[:-1])
+        starts = [common_start(texts) for texts in of_graph]
+        embeddings, mask = self.inputs(tokens, is_there, starts)
+        out = self.language(
+            inputs_embeds=embeddings, attention_mask=mask, position_ids=positions(mask),
+            use_cache=True, logits_to_keep=1,
+        )  # fmt: skip
+        out.past_key_values.batch_select_indices(of_row)
+        rests = [q[len(starts[g]) :] for g, q in zip(graph_of, questions, strict=True)]
+        return Begun(out.past_key_values, mask[of_row], rests)
 
     def answer_loss(
         self,
@@ -196,45 +256,77 @@ class GraphLanguageNetwork(nn.Module):
         is_there: Tensor,
         questions: Sequence[Sequence[int]],
         answers: Sequence[Sequence[int]],
+        of_row: Tensor | None = None,
     ) -> Tensor:
-        """Cross entropy of the answers' tokens, of each the end too."""
+        """Cross entropy of the answers' tokens, of each the end too.
+
+        Args:
+            tokens: of the graph of each row; of each graph, where ``of_row`` is given.
+            is_there: which of them there are.
+            questions: ids.
+            answers: ids.
+            of_row: graph of each row, so that each is passed once; None for a graph a row.
+        """
+        given: dict[str, Any] = {"use_cache": False}
+        before = None
+        if of_row is not None:
+            begun = self.read_once(tokens, is_there, questions, of_row)
+            questions, before = begun.rests, begun.mask
+            given = {"use_cache": True, "past_key_values": begun.kept}
         ended = [[*answer, self.model.end] for answer in answers]
         texts = [[*q, *a] for q, a in zip(questions, ended, strict=True)]
-        embeddings, mask = self.inputs(tokens, is_there, texts)
+        if before is None:
+            embeddings, mask = self.inputs(tokens, is_there, texts)
+            whole = mask
+        else:
+            embeddings, mask = self.words(texts, tokens.device)
+            whole = torch.cat([before, mask], dim=1)
         labels = torch.full(mask.shape, IGNORED)
         start = mask.shape[1] - max(len(text) for text in texts)
         for i, (question, answer) in enumerate(zip(questions, ended, strict=True)):
             begin = start + len(question)
             labels[i, begin : begin + len(answer)] = torch.tensor(answer)
         loss: Tensor = self.language(
-            inputs_embeds=embeddings, attention_mask=mask, position_ids=positions(mask),
-            labels=labels.to(mask.device), use_cache=False,
+            inputs_embeds=embeddings, attention_mask=whole,
+            position_ids=positions(whole)[:, -mask.shape[1] :], labels=labels.to(mask.device),
+            **given,
         ).loss  # fmt: skip
         return loss
 
     def answers(
-        self, tokens: Tensor, is_there: Tensor, questions: Sequence[Sequence[int]], most: int
+        self,
+        tokens: Tensor,
+        is_there: Tensor,
+        questions: Sequence[Sequence[int]],
+        most: int,
+        of_row: Tensor | None = None,
     ) -> list[str]:
         """What the language model writes, the likeliest token each time.
 
         Args:
-            tokens: of the graph of each row.
+            tokens: of the graph of each row; of each graph, where ``of_row`` is given.
             is_there: which of them there are.
             questions: ids.
             most: tokens of an answer.
+            of_row: graph of each row; None for a graph a row.
         """
         with torch.no_grad():
-            return self._written(tokens, is_there, questions, most)
+            if of_row is None:
+                of_row = torch.arange(len(questions), device=tokens.device)
+            return self._written(self.read_once(tokens, is_there, questions, of_row), most)
 
-    def _written(
-        self, tokens: Tensor, is_there: Tensor, questions: Sequence[Sequence[int]], most: int
-    ) -> list[str]:
-        embeddings, mask = self.inputs(tokens, is_there, questions)
+    def _written(self, begun: Begun, most: int) -> list[str]:
+        embeddings, rest = self.words(begun.rests, begun.mask.device)
+        mask = torch.cat([begun.mask, rest], dim=1)
         written: list[Tensor] = []
-        has_ended = torch.zeros(len(questions), dtype=torch.bool, device=mask.device)
+        has_ended = torch.zeros(len(mask), dtype=torch.bool, device=mask.device)
         # the last token of each question, not the padding behind it
-        last = mask.shape[1] - 1 - mask.flip(1).argmax(1)
-        given: dict[str, Any] = {"inputs_embeds": embeddings, "position_ids": positions(mask)}
+        last = rest.shape[1] - 1 - rest.flip(1).argmax(1)
+        given: dict[str, Any] = {
+            "inputs_embeds": embeddings,
+            "position_ids": positions(mask)[:, -rest.shape[1] :],
+            "past_key_values": begun.kept,
+        }
         for _ in range(most):
             out = self.language(attention_mask=mask, use_cache=True, **given)
             each = torch.arange(len(mask), device=mask.device)
@@ -252,13 +344,35 @@ class GraphLanguageNetwork(nn.Module):
             }
             last = torch.zeros_like(last)
         if not written:
-            return [""] * len(questions)
+            return [""] * len(mask)
         return [self.model.text(line) for line in torch.stack(written, dim=1).tolist()]
 
 
 def positions(mask: Tensor) -> Tensor:
     """Places of the tokens that are there, ``[rows, length]``."""
     return (mask.cumsum(1) - 1).clamp_min(0)
+
+
+def at_once(layer: Any, x: Tensor) -> Tensor:
+    """``x (W + s B A)ᵀ`` of a low-rank update without dropout: one product where peft has three.
+
+    Of a small model, three take a fifth longer: sums over tokens cost more than those of weights.
+    """
+    (name,) = layer.active_adapters
+    down, up = layer.lora_A[name].weight, layer.lora_B[name].weight
+    weight = torch.addmm(layer.base_layer.weight, up, down, alpha=layer.scaling[name])
+    return nn.functional.linear(x, weight, layer.base_layer.bias)
+
+
+def common_start(texts: Sequence[Sequence[int]]) -> tuple[int, ...]:
+    """What all texts begin with.
+
+    >>> common_start([(1, 2, 3), (1, 2), (1, 2, 4)])
+    (1, 2)
+    """
+    first, last = min(map(tuple, texts)), max(map(tuple, texts))
+    same = (i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b)
+    return first[: next(same, min(len(first), len(last)))]
 
 
 def parts(rows: Sequence[int], most: int) -> Iterator[Sequence[int]]:

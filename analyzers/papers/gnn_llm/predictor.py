@@ -7,8 +7,10 @@ import os
 import random
 from collections.abc import Mapping
 from dataclasses import replace
+from math import cos, pi
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
+from weakref import WeakKeyDictionary
 
 import torch
 from torch import nn
@@ -27,7 +29,7 @@ from ..networks.network_predictor import (
     plain_indicators,
 )
 from ..networks.row_features import ROW, row_features
-from ..networks.train import Loss, TrainRecipe, device, one_thread
+from ..networks.train import Loss, TrainRecipe, device, one_thread, short_products
 from .alignment import alone
 from .checkpoints import ENCODER, Stages, adapted_file
 from .counts import KINDS
@@ -51,11 +53,17 @@ TEXT, JSON, WITHOUT = "text", "json", "without-llm"
 MEAN, SUMS = "mean", "sums"
 ROWS_AT_ONCE, LONG_ROWS = 192, 4
 """Rows whose answers are written together; of questions with a whole graph in them."""
+FEW_ROWS_PER_STEP = 16
+"""Of a new machine or family, at most."""
 VALIDATION_ROWS = 96
 """Drawn, that choose an epoch; all say how wide intervals are."""
 CALIBRATION_ROWS = 160
 USUAL_GRAPHS = 64
 """That say what is usual where stage 2 did not."""
+
+
+_READ: WeakKeyDictionary[ModelGraph, dict[tuple[str, float], GraphTensors]] = WeakKeyDictionary()
+"""What trainings one after another read of the same graphs, by the standards and the batch."""
 
 
 class GnnLlm(NetworkPredictor):
@@ -94,6 +102,7 @@ class GnnLlm(NetworkPredictor):
         self._usual: list[tuple[ModelGraph, float]] = []
         self._questions: dict[str, list[int]] = {}
         self._cache: dict[GraphAtBatch, GraphTensors] = {}
+        self._keys: set[GraphAtBatch] = set()
 
     @property
     def readout(self) -> Readout:
@@ -144,6 +153,7 @@ class GnnLlm(NetworkPredictor):
         few = drawn(validation, VALIDATION_ROWS, budget.seed)
         usual = drawn(train, USUAL_GRAPHS, budget.seed)
         self._usual = [(usual.graph(r), float(r.batch)) for r in usual.rows]
+        self._keys = {(r.graph, r.batch) for r in (*train.rows, *few.rows)}
         super().fit(train, few, replace(budget, scale=self.there.preset.scale), say)
 
     def calibrate(self, validation: Measurements) -> None:
@@ -157,6 +167,7 @@ class GnnLlm(NetworkPredictor):
         return TrainRecipe(
             epochs=epochs, learning_rate=own.graph_rate, rows=rows, is_annealed=own.is_annealed,
             clip=1.0 if own.is_annealed else 0.0, has_short_products=own.is_annealed,
+            rising_steps=own.rising_steps,
         )  # fmt: skip
 
     def network(self) -> nn.Module:
@@ -221,6 +232,20 @@ class GnnLlm(NetworkPredictor):
         found.rows_per_epoch = self.there.preset.rows_per_epoch if rows else 0
         return found
 
+    def passed(self, graph: ModelGraph, batch: float) -> GraphTensors:
+        """One graph as the network is given it, read once for all trainings of a process."""
+        known, key = _READ.setdefault(graph, {}), (self.there.read_as, batch)
+        if key not in known:
+            known[key] = super().passed(graph, batch)
+        return known[key]
+
+    def prepare(self, graphs: Mapping[str, ModelGraph], budget: Budget, say: Say) -> Budget:
+        """Read the graphs before the clock runs, as networks of whole epochs do."""
+        del say
+        for name, batch in sorted(self._keys):
+            self.passed(graphs[name], float(batch))
+        return budget
+
     def _row(self, data: Measurements, row: GraphRow) -> list[float]:
         if self.variant == WITHOUT:
             return super()._row(data, row)
@@ -261,23 +286,30 @@ class GnnLlm(NetworkPredictor):
         own, recipe = self.there.preset, self.chosen_recipe(Budget())
         most = own.few_rows // len(few) if own.few_rows else own.few_passes
         passes = max(min(own.few_passes, most), 1)
-        batches = self.batches(few, {}, recipe.rows)
+        batches = self.batches(few, {}, min(recipe.rows, FEW_ROWS_PER_STEP))
         network = self.made.to(device())
         rate = recipe.learning_rate / (2 if own.is_annealed else 1)
         groups = (
             network.rated_groups() if isinstance(network, LatencyNetwork)
             else [(list(network.parameters()), 1.0)]
         )  # fmt: skip
-        optimiser = torch.optim.Adam([{"params": p, "lr": rate * share} for p, share in groups])
-        network.train()
+        optimiser = torch.optim.Adam([
+            {"params": p, "lr": rate * share, "rate": rate * share} for p, share in groups
+        ])  # fmt: skip
+        # a few graphs are not what a norm is taken over: those of the training stay
+        network.eval()
         with one_thread():
             for turn in range(passes):
+                share = 0.5 * (1 + cos(pi * turn / passes)) if own.is_annealed and passes > 1 else 1
+                for group in optimiser.param_groups:
+                    group["lr"] = group["rate"] * share
                 for batch in batches.epoch(random.Random(turn)):
                     optimiser.zero_grad(set_to_none=True)
-                    written_loss(network, batch.to(device())).backward()  # type: ignore[no-untyped-call]
+                    with short_products(device(), recipe.has_short_products):
+                        loss = written_loss(network, batch.to(device()))
+                    loss.backward()  # type: ignore[no-untyped-call]
                     nn.utils.clip_grad_norm_(network.parameters(), 1.0)
                     optimiser.step()
-        network.eval()
         super().adapt(few)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> GnnLlm:

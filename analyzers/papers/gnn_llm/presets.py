@@ -57,6 +57,7 @@ class Preset:
         rows_per_step: of stage 3, about.
         rows_per_epoch: rows between two validations of stage 3; 0 for all.
         json_tokens: longest JSON of a graph.
+        rising_steps: of stage 3 that rates rise over; 0 for rates by epoch.
     """
 
     scale: float
@@ -80,6 +81,7 @@ class Preset:
     rows_per_step: int
     rows_per_epoch: int
     json_tokens: int
+    rising_steps: int = 0
 
 
 PAPER, CPU, SMOKE = "paper", "cpu", "smoke"
@@ -99,10 +101,10 @@ PRESETS: Mapping[str, Preset] = {
         scale=0.25, decoder=DecoderShape(), text_s=60.0, graphs=1200,
         encoder_s=180.0, encoder_epochs=EPOCHS, graphs_per_step=32,
         alignment_s=1500.0, alignment_epochs=100,
-        tuning_s=240.0, tuning_epochs=100, few_passes=20, few_rows=256,
+        tuning_s=240.0, tuning_epochs=100, few_passes=20, few_rows=384,
         graph_rate=1e-3, language_rate=1e-3,
         has_whole_decoder=True, has_every_layer=True, is_annealed=True,
-        rows_per_step=16, rows_per_epoch=512, json_tokens=2048,
+        rows_per_step=16, rows_per_epoch=512, json_tokens=2048, rising_steps=20,
     ),
     SMOKE: Preset(
         scale=1 / 32, decoder=DecoderShape(384, 32, 64, 2, 2, 1280), text_s=2.0, graphs=12,
@@ -111,7 +113,7 @@ PRESETS: Mapping[str, Preset] = {
         tuning_s=2.0, tuning_epochs=1, few_passes=1, few_rows=0,
         graph_rate=1e-3, language_rate=2e-3,
         has_whole_decoder=True, has_every_layer=True, is_annealed=True,
-        rows_per_step=16, rows_per_epoch=32, json_tokens=256,
+        rows_per_step=16, rows_per_epoch=32, json_tokens=256, rising_steps=2,
     ),
 }  # fmt: skip
 """``cpu`` learns the stages in half an hour of a core; ``smoke`` shows that everything runs."""

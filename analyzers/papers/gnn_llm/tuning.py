@@ -62,18 +62,15 @@ class LatencyNetwork(GraphLanguageNetwork):
         """Cross entropy of the measured latencies of a batch, as text."""
         tokens, is_there = self.graph_tokens(batch)
         times = [self.scale.value(y) for y in batch.y.tolist()]
-        answers = [self.model.ids(latency_text(time_s)) for time_s in times]
-        of_row = batch.graph_of_row
-        return self.answer_loss(tokens[of_row], is_there[of_row], questions(batch), answers)
+        answers = [self.model.ids(latency_text(t)) for t in times]
+        return self.answer_loss(tokens, is_there, questions(batch), answers, batch.graph_of_row)
 
     def forward(self, batch: Batch) -> Tensor:
         """Latencies of the rows, ``[rows]``, scaled; an answer that is none counts as the mean."""
         tokens, is_there = self.graph_tokens(batch)
-        of_row = batch.graph_of_row
-        with torch.no_grad():
-            written = self.answers(
-                tokens[of_row], is_there[of_row], questions(batch), LONGEST_LATENCY
-            )
+        written = self.answers(
+            tokens, is_there, questions(batch), LONGEST_LATENCY, batch.graph_of_row
+        )
         read = latencies(written)
         self.asked += len(written)
         self.failed += read.failures

@@ -8,7 +8,7 @@ import io
 import json
 import random
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -53,6 +53,8 @@ class TrainRecipe:
         has_short_products: whether graph layers multiply in bfloat16 and add in 32 bits while they
             learn, where that is faster: two to four times for layers 512 wide. Heads, sums over
             updates and predictions keep 32 bits.
+        rising_steps: that the rate rises over; it then follows the clock step by step, not epoch by
+            epoch, as trainings of a few epochs need it. 0 for neither.
         checkpoint_every_s: processor seconds between checkpoints.
     """
 
@@ -66,6 +68,7 @@ class TrainRecipe:
     patience: int = 0
     clip: float = 0.0
     has_short_products: bool = False
+    rising_steps: int = 0
     checkpoint_every_s: float = 60.0
 
     def annealed(self, learning_rate: float | None = None, patience: int = 200) -> TrainRecipe:
@@ -218,11 +221,10 @@ def fit_network(
         for group in optimiser.param_groups:
             group["lr"] = rate * group["share"]
         network.train()
+        drawn = train.epoch(random.Random(f"{budget.seed} {state.epoch}"))
         losses = [
-            step(network, optimiser, batch.to(place))
-            if step is not None
-            else _step(network, optimiser, batch.to(place), loss, recipe)
-            for batch in train.epoch(random.Random(f"{budget.seed} {state.epoch}"))
+            _step(network, optimiser, batch.to(place), loss, recipe, step)
+            for batch in paced(drawn, optimiser, recipe, budget, start)
         ]
         mean = sum(losses) / max(len(losses), 1)
         error = mape(network, validation) if len(validation) else mean
@@ -239,6 +241,28 @@ def fit_network(
     network.eval()
     say(f"best validation {state.best:.1%} at epoch {state.best_epoch} of {state.epoch}")
     return Trained(state.epoch, state.seconds, state.best, state.history)
+
+
+def paced(
+    batches: Iterable[Batch],
+    optimiser: torch.optim.Optimizer,
+    recipe: TrainRecipe,
+    budget: Budget,
+    start: float,
+) -> Iterator[Batch]:
+    """Batches; with rising steps until the time is over, the rate set before each by the clock."""
+    if not recipe.rising_steps:
+        yield from batches
+        return
+    for batch in batches:
+        share = (clock_s() - start) / budget.limit_s
+        counts = [s["step"] for s in optimiser.state.values() if "step" in s]
+        risen = min((float(max(counts, default=0)) + 1) / recipe.rising_steps, 1.0)
+        for group in optimiser.param_groups:
+            group["lr"] = recipe.learning_rate * _cosine(share) * risen * group["share"]
+        yield batch
+        if share >= 1:
+            return
 
 
 @runtime_checkable
@@ -293,7 +317,10 @@ def _step(
     batch: Batch,
     loss: Loss,
     recipe: TrainRecipe,
+    step: Step | None,
 ) -> float:
+    if step is not None:
+        return step(network, optimiser, batch)
     optimiser.zero_grad(set_to_none=True)
     with short_products(batch.x.device, recipe.has_short_products):
         value = loss(network, batch)
