@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perfc.analyzers.intervals.conformal import of_category
+from perfc.analyzers.runs.runtime_runs import share_of_forests
 from perfc.analyzers.training.chips_left_out import mixed
 from perfc.analyzers.training.measured_runs import measured_runs
 from perfc.analyzers.training.run_forests import RuntimeRecipe
@@ -25,8 +26,8 @@ from perfc.analyzers.training.run_stack import runtimes, stacked
 from perfc.analyzers.training.runtime_fit import (
     DRAWN_ROWS,
     LENT_ROWS,
+    deviations_of_forests,
     graphs_left_out,
-    shares_of_forests,
     usual_errors,
 )
 
@@ -78,7 +79,8 @@ def main() -> None:
     runtime = np.array([run.row.deployment.runtime for run in runs])
     category = np.array([names.index(name) for name in runtime])
     by_both, deviation = graphs_left_out(stack, RuntimeRecipe(), print)
-    wrong = mixed(by_both, shares_of_forests(stack, by_both, category)[category]) / deviation
+    of_forests = deviations_of_forests(stack, by_both, deviation, category)[category]
+    wrong = mixed(by_both, share_of_forests(deviation, of_forests)) / deviation
     usual = usual_errors(wrong, category)[category]
     for beside in map(int, asked.beside.split(",")):
         generator, shares = np.random.default_rng(0), []

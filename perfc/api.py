@@ -27,7 +27,7 @@ from perfc.passes.fuse import Fuse, KernelTable
 from perfc.passes.liveness import Liveness, LivenessTable
 from perfc.passes.manager import Analyses, Instrument
 from perfc.passes.roofline import Roofline, RooflineTable, bounds
-from perfc.passes.runtimes import Layout, Tf32
+from perfc.passes.runtimes import Tf32
 from perfc.passes.shapes import Shapes
 from perfc.passes.sizes import Sizes, holds, settled, with_numbers
 from perfc.passes.sizing import Sizing
@@ -174,23 +174,20 @@ class Report(Presentation):
         return prepared(self.source, replace(self.deployment, checkpointing=none), self.analyses)
 
     @cached_property
-    def prediction(self) -> PredictionTable:
-        """What every kernel and the run will take; made when first asked for."""
+    def unordered(self) -> PredictionTable:
+        """`prediction` before runtimes that merge more or less are asked; made when asked for."""
         from perfc.analyzers.runs.prediction import predicted
-        from perfc.analyzers.whole_runs.ordering import in_order
         from perfc.analyzers.whole_runs.whole_run import with_whole
 
-        how, alone = self.deployment, predicted(self.execution, self.source)
-        table = with_whole(alone, self.source, self.execution, how, predictor=self.predictor)
-        if self.predictor:
-            return table
+        run, table = self.execution, predicted(self.execution, self.source)
+        return with_whole(table, self.source, run, self.deployment, predictor=self.predictor)
 
-        return in_order(
-            table, self.source, self.execution, how,
-            lambda runtime: self.under(
-                runtime=runtime, runtime_version="", layout=Layout.CHANNELS_FIRST
-            ).prediction,
-        )  # fmt: skip
+    @cached_property
+    def prediction(self) -> PredictionTable:
+        """What every kernel and the run will take; made when first asked for."""
+        from perfc.analyzers.whole_runs.ordering import in_order
+
+        return self.unordered if self.predictor else in_order(self)
 
     @cached_property
     def unheard_runs(self) -> tuple[CandidateRun, ...]:

@@ -4,9 +4,10 @@
 take, learned through the sums of whole runs (`perfc.analyzers.training.sums`), so that a runtime's
 short kernels, grouped convolutions and the run beside its kernels have factors of their own; ``g``
 is a forest over the run as a whole. A Gaussian process says besides what like runs took beyond
-their kernels (`perfc.analyzers.runs.run_process`); both are pooled by shares that graphs left out
-have chosen. Where such networks were not measured under the runtime on the machine, ``g``
-is left out, as it tells machines apart: the mean of factors, kernels and process answers.
+their kernels (`perfc.analyzers.runs.run_process`); forests have the larger share the less like runs
+tell, and graphs left out have chosen how much. Where such networks were not measured under the
+runtime on the machine, ``g`` is left out, as it tells machines apart: the mean of factors, kernels
+and process answers.
 Intervals are split conformal by runtime, from graphs left out or from machines left out.
 """
 
@@ -50,6 +51,8 @@ RESIDUAL = "residual_"
 """Start of the names of the arrays of the forest of runs."""
 PROCESS = "process_"
 """Start of the names of the arrays of the process of runs."""
+OF_FORESTS = "deviation_of_forests"
+"""Name of the deviations of runs from what forests tell, by runtime."""
 RATIO = "log_factors"
 """Feature of a run: its sum with the factors of its kernels over the sum of their estimates."""
 ROUNDED = "int8"
@@ -230,7 +233,7 @@ def estimated(
         beyond = beyond if is_own else process(found).beyond(near)
         like_s = run.kernels_s * float(np.exp(beyond[0]))
         if is_own:
-            share = of_runtime(found, "of_forests", category)
+            share = float(share_of_forests(deviation, of_runtime(found, OF_FORESTS, category))[0])
             forests_s = summed_s * np.exp(float(residual(found)(values)[0]))
             middle_s = forests_s**share * like_s ** (1 - share)
         else:
@@ -243,6 +246,17 @@ def estimated(
         time, run.floor_s, is_own, is_better(found, runtime),
         is_like, int(of_runtime(found, "counts", category)), found.card.rows,
     )  # fmt: skip
+
+
+def share_of_forests(deviation: Array, of_forests: Array | float) -> Array:
+    """Share of the forests in the logarithm of runs, by the inverse of variances, ``[runs]``.
+
+    Args:
+        deviation: of runs from what like runs tell, ``[runs]``.
+        of_forests: of runs from what forests tell, by runtime.
+    """
+    found: Array = deviation**2 / (deviation**2 + np.square(of_forests))
+    return found
 
 
 def expected_error(found: Artefact, deviation: Array, category: int) -> Array:

@@ -24,9 +24,6 @@ if TYPE_CHECKING:
 
     from ..features.classes import Array
 
-SHARES = (0.0, 1 / 3, 2 / 3, 1.0)
-"""Of the logarithm of the second of two predictions, that are tried."""
-
 
 class Learned(Protocol):
     """What was learned of runs."""
@@ -95,11 +92,6 @@ def machines_left_out(
         factors, kernels, process = (percent(column) for column in wrong.T)
         say(f"without {one}: factors {factors}, kernels {kernels}, process {process}")
     return found
-
-
-def errors_of_shares(wrong: Sequence[Array]) -> Array:
-    """Mean error with each of `SHARES`; parts of the rows, ``[runs, 2]``, count the same."""
-    return np.array([np.mean([np.abs(mixed(w, share)).mean() for w in wrong]) for share in SHARES])
 
 
 def left_out(one: Apart, usual: Array) -> LeftOut:

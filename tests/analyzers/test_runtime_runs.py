@@ -30,13 +30,11 @@ from perfc.analyzers.runs.run_table import (
     precision,
     stored_element,
 )
-from perfc.analyzers.runs.runtime_runs import banded
+from perfc.analyzers.runs.runtime_runs import banded, share_of_forests
 from perfc.analyzers.tables.whole_models import WholeModel, version_of, whole_models
 from perfc.analyzers.training.chips_left_out import (
-    SHARES,
     Apart,
     by_precision,
-    errors_of_shares,
     left_out,
 )
 from perfc.analyzers.training.experiments.runtimes import RuntimeExperiment
@@ -45,13 +43,15 @@ from perfc.analyzers.training.process_fit import ProcessRecipe
 from perfc.analyzers.training.run_forests import RuntimeRecipe, mean, of_all, varying
 from perfc.analyzers.training.run_stack import stacked
 from perfc.analyzers.training.runtime_fit import (
+    DEVIATIONS,
     calibrated,
-    shares_of_forests,
+    deviations_of_forests,
     spread_of,
     train_runs,
     usual_errors,
 )
 from perfc.analyzers.training.sums import SumRecipe
+from perfc.analyzers.whole_runs import ordering
 from perfc.analyzers.whole_runs.ordering import no_faster
 from perfc.analyzers.whole_runs.whole_run import launched_apart, no_slower, with_whole
 from perfc.deployment import Deployment
@@ -301,18 +301,28 @@ def test_on_machines_left_out_all_predictions_count_the_same() -> None:
 def test_forests_have_the_share_that_graphs_left_out_choose(runs: list[MeasuredRun]) -> None:
     stack = stacked(runs)
     category = np.arange(len(stack)) % 2
+    deviation = np.linspace(0.1, 0.4, len(stack))
+    least, most = min(DEVIATIONS), max(DEVIATIONS)
     # the process is right of the first runtime, forests of the second
     wrong = np.stack([np.where(category, 0.5, 0.0), np.where(category, 0.0, 0.5)], axis=1)
-    assert shares_of_forests(stack, wrong, category).tolist() == [0.0, 1.0]
+    assert deviations_of_forests(stack, wrong, deviation, category).tolist() == [most, least]
     # few graphs do not outvote all of them
     few = stack.graph == 0
     category[few] = 2
-    for right, best in ((0, 0.0), (1, 1.0)):
+    for right, best in ((0, most), (1, least)):
         wrong = np.full((len(stack), 2), 0.5)
         wrong[~few, right], wrong[few, 1 - right] = 0.0, 0.2
-        assert shares_of_forests(stack, wrong, category).tolist() == [best] * 3
-    parts = [np.array([[0.3, -0.3]]), np.array([[0.1, -0.2]])]
-    assert SHARES[int(np.argmin(errors_of_shares(parts)))] == pytest.approx(1 / 3)
+        alike = np.full(len(stack), 0.2)
+        assert deviations_of_forests(stack, wrong, alike, category).tolist() == [best] * 3
+    # these errors cancel where forests deviate by 0.15
+    wrong = np.stack([deviation**2, np.full(len(stack), -(0.15**2))], axis=1)
+    assert deviations_of_forests(stack, wrong, deviation, category).tolist() == [0.15] * 3
+
+
+def test_forests_have_the_more_say_the_less_like_runs_tell() -> None:
+    share = share_of_forests(np.array([0.0, 0.1, 0.2, 1e3]), 0.1)
+    assert share == pytest.approx([0.0, 0.5, 0.8, 1.0])
+    assert share_of_forests(np.array([0.3]), max(DEVIATIONS))[0] < 0.001
 
 
 def test_whole_numbers_have_bands_of_their_own_where_no_machine_was_measured() -> None:
@@ -384,9 +394,8 @@ def test_eager_is_not_faster_than_what_merges_its_kernels() -> None:
     assert kernels.total.time_s == eager.summed.time_s
     assert kernels.total.predictor == ""
     table = predicted(perfc.analyze(path, **how, runtime="eager").execution)
-    deployment = Deployment(runtime="eager")
     short = replace(merged, total=replace(merged.total, time=Interval(1e-6, 2e-6, 3e-6)))
-    assert no_faster(table, short, deployment) is table
+    assert no_faster(table, short, "eager", "ort") is table
 
 
 def test_what_merges_kernels_is_not_slower_than_runs_of_them_apart() -> None:
@@ -402,18 +411,66 @@ def test_what_merges_kernels_is_not_slower_than_runs_of_them_apart() -> None:
 
 
 @pytest.mark.parametrize(
-    ("model", "target", "batch"),
-    [("resnet50", "t4", 8), ("resnet50", "t4", 64), ("vit-b16", "a100", 64), ("vit-b16", "t4", 64)],
+    ("model", "target", "dtype", "batch"),
+    [
+        ("resnet50", "t4", "f16", 8),
+        ("resnet50", "t4", "f16", 64),
+        ("vit-b16", "a100", "f16", 64),
+        ("vit-b16", "t4", "f16", 64),
+        ("bert-base", "t4", "f32", 8),
+        ("bert-base", "v100-sxm2-32gb", "f32", 8),
+        ("bert-base", "l40s", "f16", 64),
+        ("gpt2", "rtx4090", "f32", 64),
+    ],
 )
-def test_a_runtime_that_merges_more_is_never_slower(model: str, target: str, batch: int) -> None:
+def test_a_runtime_that_merges_more_is_never_slower(
+    model: str, target: str, dtype: str, batch: int
+) -> None:
     path = Path(f"examples/models/{model}.onnx.gz")
     apart, merged, most = (
-        perfc.analyze(path, target, dtype="f16", batch=batch, runtime=r).prediction.total
+        perfc.analyze(path, target, dtype=dtype, batch=batch, runtime=r).prediction.total
         for r in ("eager", "ort", "tensorrt")
     )
     assert most.time_s <= merged.time_s <= apart.time_s
     assert most.low_s <= merged.high_s
     assert merged.low_s <= merged.time_s <= merged.high_s
+
+
+@pytest.mark.parametrize(
+    ("target", "keeps", "gives_way"),
+    [
+        ("v100-sxm2-32gb", "eager", "ort"),  # runs of this machine
+        ("t4", "ort", "eager"),  # neither, and the one that launches apart takes no less
+    ],
+)
+def test_runs_of_this_machine_keep_their_total(target: str, keeps: str, gives_way: str) -> None:
+    path = Path("examples/models/bert-base.onnx.gz")
+    asked = {
+        r: perfc.analyze(path, target, dtype="f32", batch=8, runtime=r) for r in ("eager", "ort")
+    }
+    alone = {r: each.unordered for r, each in asked.items()}
+    told = {r: each.prediction for r, each in asked.items()}
+    assert {each.total.predictor for each in alone.values()} == {"runs"}
+    assert alone["ort"].total.time_s > alone["eager"].total.time_s
+    assert told[keeps].total == alone[keeps].total
+    assert told[gives_way].total.time_s == alone[keeps].total.time_s
+    assert alone["eager"].is_own == (keeps == "eager")
+    assert not told["ort"].is_own
+
+
+def test_a_framework_is_not_asked_whose_launches_take_longer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    path = Path("examples/models/resnet50.onnx.gz")
+    heard: list[str] = []
+    under = ordering.under
+    monkeypatch.setattr(ordering, "under", lambda run, name: heard.append(name) or under(run, name))
+    for batch, asked in ((1, []), (64, ["eager"])):
+        heard.clear()
+        run = perfc.analyze(path, "a100", batch=batch, runtime="ort")
+        assert not run.unordered.is_own
+        assert run.prediction.total.predictor == "runs"
+        assert heard == asked
 
 
 def test_what_tensorrt_took_here_bounds_a_runtime_that_never_ran_such_a_network() -> None:
@@ -425,7 +482,7 @@ def test_what_tensorrt_took_here_bounds_a_runtime_that_never_ran_such_a_network(
     assert merged.total.time_s >= most.total.time_s
     floor_s = merged.total.floor_s
     short = replace(merged.total, time=Interval(floor_s, 1.1 * floor_s, 1.2 * floor_s))
-    told = no_faster(replace(merged, total=short), most, Deployment(runtime="ort"))
+    told = no_faster(replace(merged, total=short), most, "ort", "tensorrt")
     assert told.total.time_s == most.total.time_s
     assert told.total.low_s == most.total.low_s
     assert any("its runs are of tensorrt" in note for note in told.notes)
@@ -582,7 +639,9 @@ def test_forest_of_some_columns_reads_them_among_all() -> None:
     assert varying(values[:1]).tolist() == [False, False, False]
 
 
-@pytest.mark.parametrize("name", ["of_forests", "by_deviation", "counts", "process_noise"])
+@pytest.mark.parametrize(
+    "name", [runtime_runs.OF_FORESTS, "by_deviation", "counts", "process_noise"]
+)
 def test_weights_without_a_number_of_each_runtime_are_damaged(
     runs: list[MeasuredRun], weights: Path, name: str
 ) -> None:
