@@ -80,7 +80,7 @@ def list_sets() -> None:
 )  # fmt: skip
 @click.option(
     "--unlabelled", type=click.IntRange(1, 1_000_000), default=None, metavar="N",
-    help="Graphs of the set `graphs`, which nobody measured; 20,000 by default.",
+    help="Drawn graphs of the set `graphs`, beside files; 20,000 by default.",
 )  # fmt: skip
 def build(names: tuple[str, ...], data: Path, output: Path, unlabelled: int | None) -> None:
     """Encode the graphs of data sets NAME beside their rows; goes on where it was interrupted.

@@ -70,6 +70,14 @@ def test_drawn_graphs_are_the_same_every_time_and_computable(tmp_path: Path) -> 
     assert all(graph.ops.at(8)["mac"].sum() > 0 for graph in data.graphs.values())
 
 
+def test_files_stand_beside_the_drawn_graphs(tmp_path: Path) -> None:
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models" / "one.onnx.gz").touch()
+    names = list(Unlabelled(5).wanted(tmp_path))
+    assert len(names) == 6
+    assert [name for name in names if name.startswith("file.")] == ["file.one"]
+
+
 @pytest.mark.parametrize("name", ["vgg", "densenet", "efficientnet", "swin", "poolformer"])
 def test_a_family_is_drawn_at_several_sizes(name: str) -> None:
     sizes = {drawn(name, seed).graph.inputs[0].type for seed in range(8)}

@@ -1,7 +1,7 @@
 """Graphs that nobody measured, for networks that learn from graphs alone.
 
 A third each are networks drawn from ten families, cells of NAS-Bench-201 and cells drawn from
-NAS-Bench-101's space; files of ``models/`` beside the tables come first where there are any.
+NAS-Bench-101's space; files of ``models/`` beside the tables stand beside them.
 TraPPM's pool has 25,053 of them (thesis, Section 5.5.2).
 """
 
@@ -37,7 +37,7 @@ class Unlabelled(GraphDataset):
     """Drawn networks and cells, the same ones every time; names say how each is drawn.
 
     Args:
-        count: of the graphs.
+        count: of the drawn ones.
     """
 
     name: ClassVar[str] = "graphs"
@@ -50,7 +50,7 @@ class Unlabelled(GraphDataset):
         self.count = count
 
     def sized(self, count: int) -> GraphDataset:
-        """As many graphs as wanted."""
+        """As many drawn graphs as wanted."""
         return Unlabelled(count)
 
     def rows(self, folder: Path) -> list[GraphRow]:
@@ -60,15 +60,15 @@ class Unlabelled(GraphDataset):
 
     def wanted(self, folder: Path) -> Mapping[str, Sequence[GraphRow]]:
         """Names of the graphs; none has a row."""
-        names = [f"{FILE}{SEPARATOR}{stem}" for stem in file_stems(folder)][: self.count]
+        files = [f"{FILE}{SEPARATOR}{stem}" for stem in file_stems(folder)]
         kinds = (
             [f"{family}{SEPARATOR}{i}" for i in range(self.count) for family in families.FAMILIES],
             [f"cell201{SEPARATOR}{i}" for i in range(self.count)],
             [f"cell101{SEPARATOR}{i}" for i in range(self.count)],
         )
         turns = zip(*kinds, strict=False)
-        names += [name for turn in turns for name in turn][: self.count - len(names)]
-        return dict.fromkeys(names, ())
+        names = [name for turn in turns for name in turn][: self.count]
+        return dict.fromkeys((*files, *names), ())
 
     def encode(self, graph: str, settings: Iterable[Setting], folder: Path) -> ModelGraph | None:
         """The graph of a name."""
