@@ -1,7 +1,7 @@
 """Graphs that nobody measured, for networks that learn from graphs alone.
 
 A third each are networks drawn from ten families, cells of NAS-Bench-201 and cells drawn from
-NAS-Bench-101's space; files of ``models/`` beside the tables stand beside them.
+NAS-Bench-101's space; the files of ``models/``, where there are any, come besides.
 TraPPM's pool has 25,053 of them (thesis, Section 5.5.2).
 """
 
