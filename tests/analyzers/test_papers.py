@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -157,6 +158,18 @@ def test_a_table_by_family_has_a_line_a_family() -> None:
     text = by_family(table, done)
     assert "| vit | 50.0% | 7.1% | – | 9.2% | – | 105.8% | – | 16.6% |" in text
     assert len(text.splitlines()) == 2 + len(table.families)
+
+
+def test_an_order_that_is_undefined_of_a_seed_is_left_out_of_the_mean() -> None:
+    """Answers that are all alike have none."""
+    from perfc.analyzers.papers.reproduction.page import number, spread
+    from perfc.analyzers.papers.reproduction.published import Column
+
+    column = Column("τ", metric=Metric.TAU)
+    seeds = [{"slices": {column.slice: {Metric.TAU.value: tau}}} for tau in (0.5, math.nan, 0.7)]
+    known = [n for seed in seeds if (n := number(seed, column)) is not None]
+    assert spread(known, Metric.TAU) == "0.600 ± 0.100"
+    assert number({"slices": {}}, column) is None
 
 
 def test_rows_that_cannot_be_fetched_are_left_out_where_they_are_not(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from statistics import mean, pstdev
 from typing import Any
@@ -125,12 +126,16 @@ def cells(published: PaperTable, done: Done) -> tuple[str, ...]:
 
 
 def number(result: Result, column: Column) -> float | None:
-    """A column of a result; None where no row was of its slice."""
+    """A column of a result; None where no row was of its slice, or it is undefined.
+
+    The order of answers that are all alike is, for one.
+    """
     if column.metric.is_of_training:
         of_training = result.get(column.metric.value)
         return None if of_training is None else float(of_training)
     row = result["slices"].get(column.slice)
-    return None if row is None else float(row[column.metric.value])
+    found = math.nan if row is None else float(row[column.metric.value])
+    return found if math.isfinite(found) else None
 
 
 def spread(numbers: Sequence[float], metric: Metric) -> str:
