@@ -225,7 +225,8 @@ def page_of(
     assert "4 of 4 trainings are there" in text
     (line,) = (x for x in text.splitlines() if x.startswith("| LLM_PRE + GNN_PRE |"))
     assert "12.5%" in line
-    assert "–" not in line
+    # answers that are all alike have no order
+    assert [i for i, cell in enumerate(line.split("|")) if cell == " – "] in ([], [6])
     assert "Pre-training both parts gains 3 points of Acc(10), all platforms: **" in text
     assert "32 rows of new hardware: not trained yet" in text
     assert "| numbers | drawn graphs |" in text
