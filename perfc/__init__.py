@@ -17,13 +17,14 @@ if TYPE_CHECKING:
     from perfc.comparison import compare_models as compare
     from perfc.distributed.service import plan, scale
     from perfc.errors import PerfcError
+    from perfc.generation import diffusion
     from perfc.serving import llm
     from perfc.single_kernel import op
     from perfc.whole import predict
 
 __all__ = [
-    "PerfcError", "Report", "__version__", "analyze", "compare", "infer_shapes", "llm", "op",
-    "plan", "predict", "scale",
+    "PerfcError", "Report", "__version__", "analyze", "compare", "diffusion", "infer_shapes",
+    "llm", "op", "plan", "predict", "scale",
 ]  # fmt: skip
 
 
@@ -42,6 +43,10 @@ def __getattr__(name: str) -> object:
         from perfc.comparison import compare_models
 
         return compare_models
+    if name == "diffusion":
+        from perfc.generation import diffusion
+
+        return diffusion
     if name == "llm":
         from perfc.serving import llm
 

@@ -19,13 +19,15 @@ ROOT = Path(__file__).resolve().parents[1]
 CODE = ("perfc", "ir", "passes", "analyzers", "kernels")
 OPTIONAL = (
     *("cupy", "onnxruntime", "onnxscript", "openpyxl", "pandas", "plotext", "pyarrow", "torch"),
-    *("peft", "scipy", "torch_geometric", "transformers", "tvm", "vl_convert", "xgboost", "yaml"),
+    *("diffusers", "peft", "scipy", "torch_geometric", "transformers", "tvm", "vl_convert"),
+    *("xgboost", "yaml"),
 )
 MORE = {
     "baseline write": "",
     "baseline update": "model.onnx",
     "completion": "bash",
     "data build": "timm --data .",
+    "diffusion": "pixart-sigma-xl-2-1024",
     "data fetch": "timm --url /nowhere",
     "data list": "",
     "data sets": "",

@@ -140,7 +140,7 @@ class Forest:
         roots = np.concatenate(([0], np.cumsum(sizes)[:-1])).astype(np.int32)
         of_feature = np.cumsum(counts) - counts, counts
         threshold, left = np.empty(len(feature), np.float32), np.empty(len(feature), np.int32)
-        edges = [*dict.fromkeys(np.searchsorted(roots, range(0, len(feature), NODES))), len(sizes)]
+        edges = dict.fromkeys((*np.searchsorted(roots, range(0, len(feature), NODES)), len(sizes)))
         inner_before = 0
         for first, last in pairwise(map(int, edges)):
             start = int(roots[first])

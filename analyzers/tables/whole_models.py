@@ -51,6 +51,8 @@ VARIANTS: Mapping[tuple[str, str], str] = {
     ("Nano", "2GB"): "jetson-nano-2gb",
 }
 """The same with another memory, where the device's name says so."""
+FRAMEWORK = (1, 14)
+"""No newer PyTorch ran any row; the newest are of NVIDIA's container 22.11."""
 VERSION = re.compile(r"(?:TensorRT )?(\d{1,3})\.(\d{1,3})")
 ODD_GRAPHS = frozenset({"pd__Fix_ResNeXt101_32x48d_wsl__320.onnx.gz"})
 """Rows faster than the machine's peak rate allows."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,7 @@ from perfc.passes.fuse import Fuse
 from perfc.passes.manager import Analyses
 from perfc.passes.mixed import what_if
 from perfc.passes.roofline import bounds
+from perfc.passes.runtimes import of_steps
 from perfc.passes.sizes import Sizes
 
 from ..estimators import Execution
@@ -24,10 +25,11 @@ from ..runs.prediction import predicted
 from ..runs.run_table import RunTable, leading_extent, precision, stored_element, tabulated
 from ..steps.kernels import Autocasting
 from ..tables.timm import graph_folder
-from ..tables.whole_models import WholeModel, whole_models
+from ..tables.whole_models import FRAMEWORK, WholeModel, whole_models
 
 if TYPE_CHECKING:
     from perfc.ir.graph import Module
+    from perfc.passes.runtimes import Runtime
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,6 +105,14 @@ def typed(path: Path, dims: Mapping[str, int]) -> Module:
     return Analyses().apply(Sizes(tuple(given)), module)
 
 
+def merged_then(table: Runtime) -> Runtime:
+    """The fusion table that a runtime had when the rows were measured.
+
+    PyTorch ran attention as two products and a softmax. Its other kernels are as today's.
+    """
+    return table if table.known_steps is None else of_steps(table.known_steps, FRAMEWORK)
+
+
 def lowered(source: Module, row: WholeModel, am: Analyses) -> tuple[str, RunTable]:
     """Precision and table of a run.
 
@@ -113,7 +123,7 @@ def lowered(source: Module, row: WholeModel, am: Analyses) -> tuple[str, RunTabl
     machine = load_machine(how.target)
     module = am.apply(Canonicalize(), source)
     module = am.apply(what_if(how.dtype), module)
-    kernels = am.get(Fuse(how.table_name), module)
+    kernels = replace(am.get(Fuse(merged_then(how.table).name), module), runtime=how.table)
     bound = bounds(kernels, machine, source.defaults(), tf32=how.rounded)
     autocast = Autocasting.of(source, how.dtype)
     execution = Execution(

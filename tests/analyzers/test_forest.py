@@ -35,6 +35,16 @@ def test_arrays_are_the_whole_of_it(grown: tuple[Forest, np.ndarray, np.ndarray]
     assert np.array_equal(again(table), forest(table))
 
 
+def test_a_last_tree_across_a_block_is_read_back(
+    grown: tuple[Forest, np.ndarray, np.ndarray], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    forest, table, _ = grown
+    for nodes in (len(forest.feature) - 1, int(forest.roots[-1]) + 1, int(forest.roots[-1]), 7):
+        monkeypatch.setattr("perfc.analyzers.artefacts.forest.NODES", nodes)
+        again = Forest.from_arrays(forest.names, unpacked(packed(forest.arrays())), forest.base)
+        assert np.array_equal(again(table), forest(table))
+
+
 def test_leaves_are_rounded_when_they_are_written(
     grown: tuple[Forest, np.ndarray, np.ndarray],
 ) -> None:

@@ -20,6 +20,8 @@ PREDICTORS = ("num_nextn_predict_layers", "num_mtp_modules")
 LONGEST_BYTES = 1 << 20
 """Of a configuration file; the longest published ones are below 100 kB."""
 DEEPEST = 32
+ENCODER = "EncoderModel"
+"""End of the name of a class that leaves the decoder of its family out, as T5EncoderModel."""
 FILE = "config.json"
 HERE = os.path.dirname(__file__)
 NEUTRAL: tuple[object, ...] = (None, False, 0, 1, 0.0, 1.0, "", [], {})
@@ -167,6 +169,8 @@ def described(stated: dict[str, Any], name: str, where: str) -> LanguageModel:
     found = file.READERS[family](keys)
     stacks, tower, left_out = found if isinstance(found[0], tuple) else (found, None, ())
     assert all(isinstance(s, Stack) for s in stacks)
+    if classes and classes[0].endswith(ENCODER):
+        stacks = tuple(s for s in stacks if not s.is_decoder)
     check_unread(keys, family)
     dtype = keys.text("torch_dtype") or keys.text("dtype") or "bfloat16"
     quantization = keys.inner("quantization_config")

@@ -1,0 +1,239 @@
+"""Published generations of images and videos against what ``perfc diffusion`` says of them.
+
+    python benchmarks/diffusion.py DATA [--write]
+
+Rows are ML.ENERGY's of one GPU (``mlenergy.parquet``): those of several name no way in which the
+work was divided. Each family of models is left out in turn: the law that tells it rests on the
+others. Needs diffusers and PyTorch; parts are exported once, which takes minutes. ``--write``
+writes the law of all rows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import math
+import statistics
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cache
+from pathlib import Path
+
+import pandas as pd
+from scipy.stats import t
+
+from perfc.frontend.diffusion import read_pipeline
+from perfc.generation import diffusion
+from perfc.generation.law import FILE, Law
+from perfc.generation.service import GenerationReport
+
+PIPELINES = {
+    "PixArt-alpha/PixArt-Sigma-XL-2-1024-MS": "pixart-sigma-xl-2-1024",
+    "Efficient-Large-Model/SANA1.5_1.6B_1024px_diffusers": "sana1.5-1.6b-1024",
+    "Efficient-Large-Model/SANA1.5_4.8B_1024px_diffusers": "sana1.5-4.8b-1024",
+    "Wan-AI/Wan2.1-T2V-1.3B-Diffusers": "wan2.1-t2v-1.3b",
+    "zai-org/CogVideoX-2b": "cogvideox-2b",
+}
+TARGETS = {"H100": "h100-sxm5-80gb", "B200": "b200-sxm-180gb"}
+LAUNCHES_S = (4e-6, 6e-6, 8e-6, 1e-5, 1.2e-5, 1.5e-5, 1.8e-5)
+"""What a launch may take at least."""
+PLAIN = Law(dict.fromkeys(TARGETS.values(), 1.0), 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0, 0)
+"""The kernels' own sums."""
+
+
+@dataclass(frozen=True, eq=False)
+class Row:
+    """A published generation beside its kernels' sums.
+
+    Args:
+        model: name of its pipeline.
+        target: name of its machine.
+        batch: pictures at once.
+        time_s: of the batch, measured.
+        energy_j: of a picture, measured.
+        plain: what the kernels' own sums say.
+    """
+
+    model: str
+    target: str
+    batch: int
+    time_s: float
+    energy_j: float
+    plain: GenerationReport
+
+    @property
+    def family(self) -> str:
+        """Models of one design."""
+        return self.model[:4]
+
+    @property
+    def is_image(self) -> bool:
+        """Whether one frame is made."""
+        return self.plain.picture.frames == 1
+
+    def told_s(self, law: Law) -> float:
+        """By a law."""
+        factor = law.factors.get(self.target) or mean(list(law.factors.values()))
+        return math.fsum(
+            p.calls * max(factor * p.call_s, law.launch_s * p.launches) for p in self.plain.parts
+        )
+
+    def told_j(self, law: Law) -> float:
+        """Of a picture, by a law: the mean power of the kernels over the told time."""
+        plain = self.plain.energy
+        if plain is None:
+            return math.nan
+        return law.energy * plain.energy_j * self.told_s(law) / self.plain.time_s
+
+
+def mean(values: Sequence[float]) -> float:
+    """Geometric."""
+    return math.exp(statistics.fmean(math.log(v) for v in values))
+
+
+def rows(data: Path, only: str) -> Iterator[Row]:
+    """Generations on one GPU of the pipelines that perfc ships."""
+    frame = pd.read_parquet(data / "mlenergy.parquet")
+    frame = frame[frame["batch_latency_s"].notna() & (frame["num_gpus"] == 1)]
+    for row in frame.itertuples():
+        name, target = PIPELINES.get(str(row.model_id), ""), TARGETS.get(str(row.gpu_model), "")
+        if not name or not target or not name.startswith(tuple(only.split(","))):
+            continue
+        joules = row.energy_per_image_joules
+        energy = joules if joules == joules else row.energy_per_video_joules
+        plain = summed(name, target, int(row.batch_size), int(row.inference_steps))
+        yield Row(
+            name, target, int(row.batch_size), float(row.batch_latency_s), float(energy), plain
+        )  # fmt: skip
+
+
+@cache
+def summed(name: str, target: str, batch: int, steps: int) -> GenerationReport:
+    """What the kernels' own sums say."""
+    return diffusion(read_pipeline(name), target, batch=batch, steps=steps, by=PLAIN)
+
+
+def fitted(known: Sequence[Row]) -> Law:
+    """The law whose errors are least: factors are medians, each family counting the same."""
+    best: tuple[float, Law] | None = None
+    for launch_s in LAUNCHES_S:
+        factors: dict[str, float] = {}
+        for target in sorted({r.target for r in known}):
+            ratios = [
+                statistics.median(r.time_s / r.plain.time_s for r in of)
+                for of in families([r for r in known if r.target == target])
+            ]
+            factors[target] = mean(ratios)
+        law = replace(PLAIN, factors=factors, launch_s=launch_s, rows=len(known))
+        error = statistics.fmean(
+            statistics.fmean(abs(math.log(r.told_s(law) / r.time_s)) for r in of)
+            for of in families(known)
+        )
+        if best is None or error < best[0]:
+            best = error, law
+    assert best is not None
+    law = best[1]
+    energy = mean([r.energy_j / r.told_j(law) for r in known])
+    return replace(law, energy=energy, models=len({r.model for r in known}))
+
+
+def families(known: Sequence[Row]) -> list[list[Row]]:
+    """Rows by family."""
+    ordered = sorted(known, key=lambda r: r.family)
+    return [list(of) for _, of in itertools.groupby(ordered, key=lambda r: r.family)]
+
+
+def left_out(known: Sequence[Row]) -> list[tuple[Row, Law]]:
+    """Every row with the law of the other families."""
+    return [
+        (row, fitted([r for r in known if r.family != row.family]))
+        for of in families(known) for row in of
+    ]  # fmt: skip
+
+
+def machines_left_out(known: Sequence[Row]) -> list[tuple[Row, Law]]:
+    """Every row with the law of the other machines and families."""
+    return [
+        (row, fitted([r for r in known if r.family != row.family and r.target != row.target]))
+        for row in known
+    ]  # fmt: skip
+
+
+def reach(pairs: Sequence[tuple[Row, Law]], *, of_energy: bool = False) -> float:
+    """Logarithm that nine in ten are within: of these rows, and of a family drawn as these are.
+
+    The second is Student's t: families are few, and rows of one err alike.
+    """
+    wrong = [off(row, law, of_energy=of_energy) for row, law in pairs]
+    ordered = sorted(map(abs, wrong))
+    most = ordered[min(len(ordered) - 1, math.ceil(0.9 * (len(ordered) + 1)) - 1)]
+    each = [
+        statistics.fmean(off(row, law, of_energy=of_energy) for row, law in pairs if row in of)
+        for of in families([row for row, _ in pairs])
+    ]
+    deviation = math.sqrt(statistics.fmean(one * one for one in each))
+    return max(most, float(t.ppf(0.95, len(each) - 1)) * deviation)
+
+
+def off(row: Row, law: Law, *, of_energy: bool) -> float:
+    """Logarithm of what is told over what was measured."""
+    return math.log(row.told_j(law) / row.energy_j if of_energy else row.told_s(law) / row.time_s)
+
+
+def line(name: str, pairs: Sequence[tuple[Row, Law]]) -> str:
+    """Errors of some rows."""
+    times = [row.told_s(law) / row.time_s for row, law in pairs]
+    joules = [row.told_j(law) / row.energy_j for row, law in pairs]
+    plain = statistics.fmean(abs(row.plain.time_s / row.time_s - 1) for row, _ in pairs)
+    floors = sum(row.plain.floor_s <= row.time_s for row, _ in pairs)
+    return (
+        f"{name:44s} {len(pairs):3d} rows: time {error(times)}, bias {mean(times) - 1:+.1%}; "
+        f"energy {error(joules)}; kernels' sums {plain:.1%}; {floors} at or above their floor"
+    )
+
+
+def error(ratios: Sequence[float]) -> str:
+    """Mean and median of what is told over what was measured."""
+    wrong = [abs(r - 1) for r in ratios]
+    return f"{statistics.fmean(wrong):5.1%} mean, {statistics.median(wrong):5.1%} median"
+
+
+def write(law: Law, path: Path) -> None:
+    """The law as the file that ships."""
+    lines = ["# Generations by diffusers; written by benchmarks/diffusion.py."]
+    lines += [f"{f.name} = {getattr(law, f.name):.4g}" for f in fields(law) if f.name != "factors"]
+    lines.append("[factors]")
+    lines += [f"{name} = {factor:.4g}" for name, factor in sorted(law.factors.items())]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("data", type=Path, help="folder of the tables")
+    parser.add_argument("--only", default="", help="beginnings of pipelines' names, with commas")
+    parser.add_argument("--write", action="store_true", help="the law of all rows")
+    asked = parser.parse_args()
+    known = list(rows(asked.data, asked.only))
+    pairs = left_out(known)
+    for name in sorted({r.model for r in known}):
+        for target in sorted({r.target for r in known}):
+            of = [p for p in pairs if (p[0].model, p[0].target) == (name, target)]
+            print(line(f"{name} on {target}", of))
+    print(line("images, family left out", [p for p in pairs if p[0].is_image]))
+    if any(not r.is_image for r in known):
+        print(line("videos, family left out", [p for p in pairs if not p[0].is_image]))
+    elsewhere = machines_left_out(known)
+    print(line("all, family and machine left out", elsewhere))
+    law = replace(
+        fitted(known), seen=reach(pairs), unseen=reach(elsewhere),
+        energy_seen=reach(pairs, of_energy=True),
+        energy_unseen=reach(elsewhere, of_energy=True),
+    )  # fmt: skip
+    print(law)
+    if asked.write:
+        write(law, FILE)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

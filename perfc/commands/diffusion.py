@@ -1,0 +1,98 @@
+"""``perfc diffusion``: images and videos generated on a device: time, energy and memory.
+
+Group: look.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from perfc.errors import ParseError
+
+from ._document import show_document
+from ._examples import examples
+from ._output import deliver, emit, format_options
+from ._report import color_option
+
+DOCUMENT = ("diffusion", "perfc.generation.service:GenerationReport")
+"""Name of the JSON that the command writes, and the type that its schema is read off."""
+FINDINGS = 1
+
+
+@click.command(
+    "diffusion",
+    epilog=examples(
+        "diffusion pixart-sigma-xl-2-1024 -t h100 --batch 4",
+        "diffusion wan2.1-t2v-1.3b -t b200 --frames 49 --steps 30",
+    ),
+)
+@click.argument("model", metavar="MODEL")
+@click.option(
+    "-t",
+    "--target",
+    default="h100",
+    show_default=True,
+    metavar="NAME",
+    help="Name or file of a target, see `perfc targets`.",
+)
+@click.option(
+    "--batch", type=click.IntRange(1), default=1, show_default=True, help="Pictures at once."
+)
+@click.option("--steps", type=click.IntRange(1), help="Of denoising; the pipeline's by default.")
+@click.option("--size", metavar="WxH", default="", help="In pixels, as 1024 or 832x480.")
+@click.option("--frames", type=click.IntRange(1), help="Of a video.")
+@click.option(
+    "--guided/--unguided",
+    default=None,
+    help="Whether each step denoises with the prompt and without.",
+)
+@format_options("text", "json", "markdown", "html")
+@color_option
+def command(
+    model: str, target: str, batch: int, steps: int | None, size: str, frames: int | None,
+    guided: bool | None, form: str, output: Path | None,
+) -> int:  # fmt: skip
+    """Generate images with MODEL: `perfc diffusion pixart-sigma-xl-2-1024 -t h100 --batch 4`.
+
+    MODEL is a folder as diffusers saves it, whose weights are not opened, or a shipped name. The
+    exit code is 1 if its parts and their activations do not fit into the device at once.
+    """
+    from perfc.generation import diffusion
+    from perfc.generation.views import document
+
+    width, height = edges(size)
+    report = diffusion(
+        model, target, batch=batch, steps=steps or 0, height=height, width=width,
+        frames=frames or 0, is_guided=guided,
+    )  # fmt: skip
+    match form:
+        case "json":
+            from perfc.report.json_form import enveloped, strict
+
+            emit(strict(enveloped(report.document, report), indent=2) + "\n", output)
+        case "html":
+            from perfc.html.document_page import document_page
+
+            deliver(document_page(document(report)), output)
+        case _:
+            show_document(document(report), form, output)
+    return 0 if report.fits else FINDINGS
+
+
+def edges(size: str) -> tuple[int, int]:
+    """Width and height of ``1024`` or ``832x480``; zeros where nothing is said.
+
+    Raises:
+        ParseError: it is no such size.
+
+    >>> edges("832x480"), edges("512"), edges("")
+    ((832, 480), (512, 512), (0, 0))
+    """
+    if not size:
+        return 0, 0
+    parts = size.lower().split("x")
+    if len(parts) > 2 or not all(p.isascii() and p.isdigit() and len(p) < 6 for p in parts):
+        raise ParseError(f"{size[:32]!r} is no size", where="--size", hint="1024 or 832x480")
+    return int(parts[0]), int(parts[-1])

@@ -1,0 +1,11 @@
+"""Generators of images and videos from the configurations that diffusers keeps with weights."""
+
+from __future__ import annotations
+
+from .export import module_of as module_of
+from .pipeline import Part as Part
+from .pipeline import Picture as Picture
+from .pipeline import Pipeline as Pipeline
+from .pipeline import Role as Role
+from .reader import read_pipeline as read_pipeline
+from .reader import shipped as shipped

@@ -1,0 +1,19 @@
+"""The deep compression autoencoder of SANA (Chen et al., 2024, arXiv:2410.10733)."""
+
+from __future__ import annotations
+
+from ..pipeline import Part, doubled
+from . import Decoder
+
+
+class DeepCompression(Decoder):
+    """Its edges double between blocks, 32 times in all."""
+
+    classes = ("AutoencoderDC",)
+
+    def factors(self, part: Part) -> tuple[int, int]:
+        """As many doublings as there are blocks but one."""
+        return doubled(part.config.get("decoder_block_out_channels")), 1
+
+
+DECODER = DeepCompression()

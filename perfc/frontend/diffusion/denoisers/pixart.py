@@ -1,0 +1,28 @@
+"""PixArt: a diffusion transformer whose prompt is attended to (arXiv:2403.04692)."""
+
+from __future__ import annotations
+
+from ..pipeline import Latent, Part, Tensor
+from . import Denoiser
+
+
+class PixArt(Denoiser):
+    """Padded tokens of the prompt are masked."""
+
+    classes = ("PixArtTransformer2DModel",)
+
+    def inputs(self, part: Part, latent: Latent, tokens: int) -> tuple[Tensor, ...]:
+        """Latent, prompt, time step and mask of the prompt."""
+        return (
+            Tensor("hidden_states", (latent.channels, latent.height, latent.width)),
+            Tensor("encoder_hidden_states", (tokens, part.number("caption_channels"))),
+            Tensor("timestep", (), "int64"),
+            Tensor("encoder_attention_mask", (tokens,), "int64"),
+        )
+
+    def fixed(self) -> dict[str, object]:
+        """Sigma has no conditions on resolution."""
+        return {"added_cond_kwargs": {"resolution": None, "aspect_ratio": None}}
+
+
+DENOISER = PixArt()

@@ -1,0 +1,24 @@
+"""SANA: linear attention over few tokens of a deeply compressed latent (arXiv:2410.10629)."""
+
+from __future__ import annotations
+
+from ..pipeline import Latent, Part, Tensor
+from . import Denoiser
+
+
+class Sana(Denoiser):
+    """Padded tokens of the prompt are masked."""
+
+    classes = ("SanaTransformer2DModel",)
+
+    def inputs(self, part: Part, latent: Latent, tokens: int) -> tuple[Tensor, ...]:
+        """Latent, prompt, time step and mask of the prompt."""
+        return (
+            Tensor("hidden_states", (latent.channels, latent.height, latent.width)),
+            Tensor("encoder_hidden_states", (tokens, part.number("caption_channels"))),
+            Tensor("timestep", ()),
+            Tensor("encoder_attention_mask", (tokens,), "int64"),
+        )
+
+
+DENOISER = Sana()

@@ -1,0 +1,25 @@
+"""Wan: a transformer over all frames, the prompt attended to (arXiv:2503.20314)."""
+
+from __future__ import annotations
+
+from ..pipeline import Latent, Part, Tensor
+from . import Denoiser
+
+
+class Wan(Denoiser):
+    """It is called twice where it is guided."""
+
+    classes = ("WanTransformer3DModel",)
+    is_doubled = False
+
+    def inputs(self, part: Part, latent: Latent, tokens: int) -> tuple[Tensor, ...]:
+        """Latent, time step and prompt."""
+        picture = (latent.channels, latent.frames, latent.height, latent.width)
+        return (
+            Tensor("hidden_states", picture),
+            Tensor("timestep", (), "int64"),
+            Tensor("encoder_hidden_states", (tokens, part.number("text_dim"))),
+        )
+
+
+DENOISER = Wan()

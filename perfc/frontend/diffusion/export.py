@@ -1,0 +1,182 @@
+"""A part as a graph: its class of diffusers on PyTorch's meta device, exported once and kept.
+
+No weight is made: parameters have shapes alone. What was exported lies in the user's cache, as
+PyTorch takes some ten seconds for it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from dataclasses import asdict
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from perfc.errors import MissingExtraError, ModelError
+from perfc.frontend import load
+from perfc.frontend.torch_module import unheard, why
+
+from .decoders import decoder_of
+from .denoisers import denoiser_of
+from .pipeline import Latent, Part, Role, Tensor
+
+if TYPE_CHECKING:
+    from perfc.ir.graph import Module
+
+ABSENT = "weights-are-absent.bin"
+BATCH, MOST = "batch", 1 << 12
+EXAMPLES = 2
+"""Batch that a denoiser is exported with: exporters take 1 for an extent that broadcasts."""
+FORM = 1
+"""Of what is kept; another one is exported anew."""
+PACKAGES = ("diffusers", "torch", "onnxscript")
+
+
+def module_of(part: Part, latent: Latent, tokens: int) -> Module:
+    """A denoiser in the IR, its batch a symbol; or a decoder of one picture.
+
+    Decoders are bound to few pictures a call: their largest activations are indexed by 32 bits.
+
+    Args:
+        part: its class and configuration.
+        latent: of one picture.
+        tokens: of a prompt.
+
+    Raises:
+        ModelError: its class cannot be built so, or PyTorch cannot export it.
+        MissingExtraError: diffusers or PyTorch is not installed.
+    """
+    inputs = inputs_of(part, latent, tokens)
+    path = kept(part, inputs)
+    if not path.is_file():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=path.parent) as place:
+            fresh = Path(place) / path.name
+            export(part, inputs, fresh)
+            os.replace(fresh, path)
+    return load(path)
+
+
+def inputs_of(part: Part, latent: Latent, tokens: int) -> tuple[Tensor, ...]:
+    """What a part is called with, but for the batch."""
+    if part.role is Role.DECODER:
+        return decoder_of(part).inputs(latent)
+    return denoiser_of(part).inputs(part, latent, tokens)
+
+
+def kept(part: Part, inputs: tuple[Tensor, ...]) -> Path:
+    """Where the graph of a part lies, which versions of the packages that make it tell apart."""
+    try:
+        versions = [f"{name} {version(name)}" for name in PACKAGES]
+    except ImportError:
+        versions = []
+    told = [FORM, part.class_name, dict(part.config), [asdict(i) for i in inputs], versions]
+    digest = hashlib.sha256(json.dumps(told, sort_keys=True, default=str).encode()).hexdigest()
+    cache = os.environ.get("XDG_CACHE_HOME", "")
+    root = Path(cache) if cache.startswith("/") else Path.home() / ".cache"
+    return root / "perfc" / "diffusion" / f"{digest[:24]}.onnx"
+
+
+def export(part: Part, inputs: tuple[Tensor, ...], path: Path) -> None:
+    """Write the graph of a part, without its weights.
+
+    Raises:
+        ModelError: its class cannot be built so, or PyTorch cannot export it.
+        MissingExtraError: diffusers or PyTorch is not installed.
+    """
+    try:
+        import diffusers  # noqa: F401
+        import onnx_ir
+        import onnxscript  # noqa: F401
+    except ImportError as error:
+        from perfc.extras import install
+
+        hint = install("diffusion")
+        raise MissingExtraError(f"{part.name} needs {error.name}", hint=hint) from None
+    with unheard():
+        try:
+            written = written_by_torch(part, inputs)
+        except Exception as error:
+            raise ModelError(f"PyTorch cannot export it: {why(error)}", where=part.name) from None
+    without_weights(written)
+    onnx_ir.save(written.model, path)
+
+
+def written_by_torch(part: Part, inputs: tuple[Tensor, ...]) -> Any:
+    """What PyTorch exports of a part on its meta device."""
+    import diffusers
+    import torch
+
+    batch = 1 if part.role is Role.DECODER else EXAMPLES
+    with torch.device("meta"), torch.no_grad():
+        found = getattr(diffusers, part.class_name).from_config(dict(part.config))
+        called = calling(found.to(torch.bfloat16).eval(), part, inputs)
+        given = tuple(example(tensor, batch) for tensor in inputs)
+        dim = {0: torch.export.Dim(BATCH, min=1, max=MOST)}
+        axes = tuple(dim if tensor.has_batch else None for tensor in inputs)
+        shapes = None if batch == 1 else (axes,)
+        program = torch.export.export(called, given, dynamic_shapes=shapes)
+        without_idle_squeezes(program)
+        return torch.onnx.export(program, dynamo=True, optimize=False, verbose=False)
+
+
+def calling(module: Any, part: Part, inputs: tuple[Tensor, ...]) -> Any:
+    """A module that takes the tensors in their order and calls a part with them by name."""
+    import torch
+
+    names = [tensor.name for tensor in inputs]
+    is_decoder = part.role is Role.DECODER
+    fixed = {} if is_decoder else denoiser_of(part).fixed()
+
+    class Calling(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.part = module
+
+        def forward(self, *tensors: Any) -> Any:
+            named = dict(zip(names, tensors, strict=True))
+            if is_decoder:
+                return self.part.decode(*tensors, return_dict=False)[0]
+            return self.part(**named, **fixed, return_dict=False)[0]
+
+    return Calling()
+
+
+def example(tensor: Tensor, batch: int) -> Any:
+    """A tensor on the meta device."""
+    import torch
+
+    dtype = getattr(torch, tensor.dtype or "bfloat16")
+    leading = (batch,) if tensor.has_batch else ()
+    return torch.zeros((*leading, *tensor.shape), dtype=dtype, device="meta")
+
+
+def without_idle_squeezes(program: Any) -> None:
+    """Take out squeezes of axes that are not one: PyTorch ignores them, ONNX refuses them."""
+    import torch
+
+    for node in list(program.graph.nodes):
+        if node.op == "call_function" and node.target is torch.ops.aten.squeeze.dim:
+            source, axis = node.args
+            if source.meta["val"].shape[axis] != 1:
+                node.replace_all_uses_with(source)
+                program.graph.erase_node(node)
+
+
+def without_weights(program: Any) -> None:
+    """Point every parameter that has no bytes at a file that is not there; drop traces of calls."""
+    import onnx_ir
+
+    for node in program.model.graph.all_nodes():
+        node.metadata_props.clear()
+        node.doc_string = None
+    for value in program.model.graph.initializers.values():
+        tensor = value.const_value
+        raw = getattr(tensor, "raw", None)
+        if raw is not None and raw.device.type == "meta":
+            value.const_value = onnx_ir.ExternalTensor(
+                ABSENT, 0, tensor.nbytes, tensor.dtype, shape=tensor.shape, name=value.name
+            )

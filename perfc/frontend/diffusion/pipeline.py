@@ -1,0 +1,194 @@
+"""What generates an image: an encoder of the prompt, a denoiser called step by step, a decoder.
+
+A latent diffusion model denoises a small picture, which a decoder widens (Rombach et al., 2022,
+arXiv:2112.10752, section 3).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from enum import Enum
+from typing import Any
+
+from perfc.errors import ModelError, ParseError
+from perfc.ir.record import record
+
+LARGEST_EDGE = 1 << 13
+"""Pixels along an edge of a picture, at most."""
+MOST_FRAMES = 1 << 10
+MOST_STEPS = 1 << 12
+
+
+class Role(Enum):
+    """What a part does, in the order of a run."""
+
+    PROMPT = "prompt"
+    """Encodes the prompt, once."""
+    DENOISER = "denoiser"
+    """Is called at every step."""
+    DECODER = "decoder"
+    """Makes pixels of what was denoised, once."""
+
+
+@record
+class Picture:
+    """What is asked for.
+
+    Args:
+        height: in pixels.
+        width: in pixels.
+        frames: of a video; 1 for an image.
+    """
+
+    height: int
+    width: int
+    frames: int = 1
+
+    def checked(self) -> Picture:
+        """Itself.
+
+        Raises:
+            ParseError: no such size.
+        """
+        for name, size, most in (
+            ("--size", self.height, LARGEST_EDGE),
+            ("--size", self.width, LARGEST_EDGE),
+            ("--frames", self.frames, MOST_FRAMES),
+        ):
+            if not 1 <= size <= most:
+                raise ParseError(f"{size} is no size", where=name, hint=f"1 to {most}")
+        return self
+
+
+@record
+class Tensor:
+    """An input of a part at one batch.
+
+    Args:
+        name: of the argument.
+        shape: behind the batch.
+        dtype: element type as PyTorch names it; that of the weights by default.
+        has_batch: whether its first extent is the batch.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str = ""
+    has_batch: bool = True
+
+
+@record
+class Part:
+    """A network of a pipeline.
+
+    Args:
+        name: as the folder calls it, e.g. ``transformer``.
+        role: what it does.
+        class_name: of the library that defines it.
+        config: its configuration, without what only the library's files need.
+    """
+
+    name: str
+    role: Role
+    class_name: str
+    config: Mapping[str, Any]
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.class_name))
+
+    def number(self, key: str) -> int:
+        """A whole number of the configuration.
+
+        Raises:
+            ModelError: it has none.
+        """
+        found = self.config.get(key)
+        if not isinstance(found, int) or isinstance(found, bool) or not 0 < found < 1 << 24:
+            raise ModelError(f"no size {key!r} in the configuration", where=self.name)
+        return found
+
+
+@record
+class Latent:
+    """The small picture that is denoised.
+
+    Args:
+        channels: of it.
+        frames: 1 for an image.
+        height: in cells.
+        width: in cells.
+    """
+
+    channels: int
+    frames: int
+    height: int
+    width: int
+
+
+@record
+class Pipeline:
+    """A generator.
+
+    Args:
+        name: of the folder, or a shipped name.
+        class_name: of the pipeline in diffusers.
+        parts: prompts' encoders, denoiser, decoder.
+        picture: what it makes where nothing is asked for.
+        steps: of denoising, likewise.
+        tokens: of a prompt, as it is padded.
+        is_guided: whether each step denoises once with the prompt and once without
+            (classifier-free guidance, Ho and Salimans, 2022, arXiv:2207.12598).
+    """
+
+    name: str
+    class_name: str
+    parts: tuple[Part, ...]
+    picture: Picture
+    steps: int
+    tokens: int
+    is_guided: bool
+
+    def part(self, role: Role) -> Part:
+        """The first part of a role.
+
+        Raises:
+            ModelError: there is none.
+        """
+        for part in self.parts:
+            if part.role is role:
+                return part
+        raise ModelError(f"a pipeline without a {role.value}", where=self.name)
+
+    def latent(self, picture: Picture) -> Latent:
+        """The latent of a picture: its edges divided by what the decoder multiplies them by.
+
+        Raises:
+            ParseError: the decoder makes no such picture.
+            ModelError: the decoder is none perfc knows.
+        """
+        from .decoders import decoder_of
+
+        decoder = self.part(Role.DECODER)
+        edge, time = decoder_of(decoder).factors(decoder)
+        across = (("height", picture.height), ("width", picture.width))
+        for name, size in across:
+            if size % edge:
+                near = max(1, round(size / edge)) * edge
+                raise ParseError(f"a {name} of {size} pixels", where="--size",
+                                 hint=f"multiples of {edge}, as {near}")  # fmt: skip
+        frames = 1 + math.ceil((picture.frames - 1) / time)
+        key = "latent_channels" if "latent_channels" in decoder.config else "z_dim"
+        channels = decoder.number(key)
+        return Latent(channels, frames, picture.height // edge, picture.width // edge)
+
+
+def doubled(edges: object) -> int:
+    """By how much a decoder widens that halves its widths between blocks of these channels.
+
+    Raises:
+        ModelError: they are no list of channels.
+    """
+    if not isinstance(edges, Sequence) or not 0 < len(edges) < 16:
+        raise ModelError("a decoder without channels of its blocks")
+    return 1 << (len(edges) - 1)

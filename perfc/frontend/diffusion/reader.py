@@ -1,0 +1,121 @@
+"""Pipelines from a folder as diffusers saves it, or by a shipped name. Weights are not opened."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from perfc.errors import ModelError
+
+from .pipeline import Part, Picture, Pipeline, Role
+
+HERE = Path(__file__).parent / "pipelines"
+INDEX, CONFIG = "model_index.json", "config.json"
+LARGEST_FILE_BYTES = 1 << 20
+ROLES: Mapping[str, Role] = {
+    "text_encoder": Role.PROMPT,
+    "text_encoder_2": Role.PROMPT,
+    "text_encoder_3": Role.PROMPT,
+    "transformer": Role.DENOISER,
+    "unet": Role.DENOISER,
+    "vae": Role.DECODER,
+}
+"""Parts that run on the device, by the names that pipelines have for them."""
+EDGE, FRAMES, STEPS, TOKENS = 1024, 1, 20, 300
+"""Of a picture, where a folder says nothing: its index has no defaults."""
+
+
+def shipped() -> tuple[str, ...]:
+    """Names of the pipelines that come with perfc."""
+    return tuple(sorted(path.stem for path in HERE.glob("*.json")))
+
+
+def read_pipeline(source: str | os.PathLike[str]) -> Pipeline:
+    """The pipeline of a folder, or of a shipped name.
+
+    Raises:
+        ModelError: there is none, or it is of no kind perfc knows.
+    """
+    path = Path(source)
+    if path.is_dir():
+        return of_folder(path)
+    name = os.fspath(source)
+    if name.lower() in shipped():
+        return described(name.lower(), read(HERE / f"{name.lower()}.json"))
+    near = get_close_matches(name.lower(), shipped(), 1, 0.4)
+    hint = f"did you mean {near[0]}?" if near else "give a folder with a model_index.json"
+    raise ModelError(f"no pipeline {name[:64]!r}", hint=hint)
+
+
+def of_folder(folder: Path) -> Pipeline:
+    """The pipeline whose parts lie in folders beside its index.
+
+    Raises:
+        ModelError: no index, or a part without its configuration.
+    """
+    index = read(folder / INDEX)
+    stated: dict[str, Any] = {"pipeline": index.get("_class_name"), "parts": {}}
+    for name in ROLES:
+        entry = index.get(name)
+        if not isinstance(entry, list) or len(entry) != 2 or not all(entry):
+            continue
+        config = read(folder / name / CONFIG)
+        stated["parts"][name] = {**config, "_class_name": str(entry[1])}
+    return described(folder.resolve().name, stated)
+
+
+def described(name: str, stated: Mapping[str, Any]) -> Pipeline:
+    """A pipeline from what a file says.
+
+    Raises:
+        ModelError: it has no denoiser or no decoder, or a part without a class.
+    """
+    parts = stated.get("parts")
+    if not isinstance(parts, dict):
+        raise ModelError("a pipeline without parts", where=name)
+    found = tuple(_parts(name, parts))
+    picture = Picture(
+        stated.get("height", EDGE), stated.get("width", EDGE), stated.get("frames", FRAMES)
+    ).checked()
+    pipeline = Pipeline(
+        name, str(stated.get("pipeline")), found, picture, stated.get("steps", STEPS),
+        stated.get("tokens", TOKENS), stated.get("guided", True),
+    )  # fmt: skip
+    for role in (Role.DENOISER, Role.DECODER):
+        pipeline.part(role)
+    return pipeline
+
+
+def _parts(name: str, parts: Mapping[str, Any]) -> Iterator[Part]:
+    for key, role in ROLES.items():
+        config = parts.get(key)
+        if not isinstance(config, dict):
+            continue
+        stated = config.get("_class_name") or next(iter(config.get("architectures", ())), None)
+        if not isinstance(stated, str):
+            raise ModelError("a part without a class", where=f"{name}: {key}")
+        kept = {k: v for k, v in config.items() if not k.startswith("_")}
+        yield Part(key, role, stated, kept)
+
+
+def read(path: Path) -> dict[str, Any]:
+    """A JSON object of a file.
+
+    Raises:
+        ModelError: it cannot be read, is too long, or is no object.
+    """
+    try:
+        if path.stat().st_size > LARGEST_FILE_BYTES:
+            raise ModelError("a configuration of more than 1 MiB", where=str(path))
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ModelError(f"cannot be read: {error.strerror}", where=str(path)) from None
+    except (ValueError, RecursionError):
+        raise ModelError("no JSON", where=str(path)) from None
+    if not isinstance(found, dict):
+        raise ModelError("no JSON object", where=str(path))
+    return found

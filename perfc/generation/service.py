@@ -1,0 +1,226 @@
+"""What a program calls: a diffusion model on one device, answered as one report."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterator
+from typing import ClassVar
+
+import perfc.api as api
+from perfc.errors import ParseError
+from perfc.frontend.config import Step, lower
+from perfc.frontend.config.reader import described
+from perfc.frontend.diffusion import Part, Picture, Pipeline, Role, module_of, read_pipeline
+from perfc.frontend.diffusion.denoisers import denoiser_of
+from perfc.frontend.diffusion.pipeline import MOST_STEPS, Latent
+from perfc.ir.evaluate import evaluate
+from perfc.ir.graph import Module
+from perfc.ir.record import record
+from perfc.machine import Machine, load_machine
+from perfc.passes.runtimes import TRAINING_DEFAULT
+
+from .law import Law, PictureEnergy, law
+
+RUNTIME = TRAINING_DEFAULT
+"""diffusers runs PyTorch operator by operator."""
+TARGET = "h100"
+MOST_PICTURES = 1 << 12
+
+
+@record
+class PartView:
+    """One part of a generation.
+
+    Args:
+        name: as the pipeline calls it.
+        class_name: of diffusers or transformers.
+        calls: how often it is called.
+        batch: of a call.
+        launches: kernels of a call.
+        call_s: of a call.
+        time_s: of all calls.
+        floor_s: of all calls; nothing is faster.
+        energy_j: of all calls; None where nobody fitted the power of such a board.
+        weight_bytes: that stay in memory.
+        activation_bytes: live at once, at most.
+    """
+
+    name: str
+    class_name: str
+    calls: int
+    batch: int
+    launches: float
+    call_s: float
+    time_s: float
+    floor_s: float
+    energy_j: float | None
+    weight_bytes: int
+    activation_bytes: int
+
+
+@record
+class GenerationReport:
+    """A batch of pictures made on one device.
+
+    Args:
+        model: name of the pipeline.
+        target: name of the machine.
+        batch: pictures at once.
+        picture: their size.
+        steps: of denoising.
+        is_guided: whether each step denoises with the prompt and without.
+        parts: of the pipeline, in their order.
+        time_s: of the batch.
+        low_s: lower end of the interval that holds nine in ten.
+        high_s: upper end.
+        floor_s: nothing is faster.
+        pictures_per_s: of the batch.
+        energy: of a picture; None where nobody fitted the power of such a board.
+        memory_bytes: weights of all parts with the largest activations.
+        capacity_bytes: of the device.
+        fits: whether these are within it.
+        notes: what a reader must know.
+    """
+
+    document: ClassVar[str] = "perfc-diffusion/1"
+    model: str
+    target: str
+    batch: int
+    picture: Picture
+    steps: int
+    is_guided: bool
+    parts: tuple[PartView, ...]
+    time_s: float
+    low_s: float
+    high_s: float
+    floor_s: float
+    pictures_per_s: float
+    energy: PictureEnergy | None
+    memory_bytes: int
+    capacity_bytes: int
+    fits: bool
+    notes: tuple[str, ...] = ()
+
+
+def diffusion(
+    model: str | os.PathLike[str] | Pipeline,
+    target: str | os.PathLike[str] = TARGET,
+    *,
+    batch: int = 1,
+    steps: int = 0,
+    height: int = 0,
+    width: int = 0,
+    frames: int = 0,
+    is_guided: bool | None = None,
+    by: Law | None = None,
+) -> GenerationReport:
+    """Generate a batch of pictures with a diffusion model on one device.
+
+    Args:
+        model: a folder as diffusers saves it, a shipped name, or a pipeline that was read.
+        target: name of a target, or path of its file.
+        batch: pictures at once.
+        steps: of denoising; the pipeline's by default, as height, width, frames and guidance.
+        height: in pixels.
+        width: in pixels.
+        frames: of a video.
+        is_guided: whether each step denoises with the prompt and without.
+        by: another law than the shipped one.
+
+    Raises:
+        ModelError: no such pipeline, or of a kind perfc does not know.
+        ParseError: no such size or number.
+        MissingExtraError: diffusers or PyTorch is not installed.
+    """
+    pipeline = model if isinstance(model, Pipeline) else read_pipeline(model)
+    own = pipeline.picture
+    picture = Picture(height or own.height, width or own.width, frames or own.frames).checked()
+    steps, guided = steps or pipeline.steps, pipeline.is_guided if is_guided is None else is_guided
+    within("--batch", batch, MOST_PICTURES)
+    within("--steps", steps, MOST_STEPS)
+    machine, told = load_machine(target), by or law()
+    parts = tuple(views(pipeline, machine, told, picture, batch, steps, guided))
+    time_s = math.fsum(p.time_s for p in parts)
+    floor_s = math.fsum(p.floor_s for p in parts)
+    energy = told.energy_of([p.energy_j for p in parts], batch, machine)
+    memory = sum(p.weight_bytes for p in parts) + max(p.activation_bytes for p in parts)
+    reach = told.reach(machine)
+    device = machine.level("device")
+    capacity_bytes = device.capacity_bytes if device is not None else 0
+    return GenerationReport(
+        pipeline.name, machine.label, batch, picture, steps, guided, parts, time_s,
+        max(time_s / reach, floor_s), time_s * reach, floor_s, batch / time_s, energy,
+        memory, capacity_bytes, memory <= capacity_bytes, tuple(notes(told, machine)),
+    )  # fmt: skip
+
+
+def within(option: str, number: int, most: int) -> None:
+    """Refuse a number beyond its range.
+
+    Raises:
+        ParseError: it is.
+    """
+    if not 1 <= number <= most:
+        raise ParseError(f"{number} is too few or too many", where=option, hint=f"1 to {most}")
+
+
+def views(
+    pipeline: Pipeline, machine: Machine, told: Law, picture: Picture, batch: int, steps: int,
+    guided: bool,
+) -> Iterator[PartView]:  # fmt: skip
+    """Each part as it runs."""
+    latent = pipeline.latent(picture)
+    for part in pipeline.parts:
+        match part.role:
+            case Role.PROMPT:
+                calls, each = 1 + guided, batch
+            case Role.DECODER:
+                calls, each = batch, 1
+            case Role.DENOISER if denoiser_of(part).is_doubled:
+                calls, each = steps, batch * (1 + guided)
+            case Role.DENOISER:
+                calls, each = steps * (1 + guided), batch
+        yield viewed(part, graph_of(part, latent, pipeline.tokens), calls, each, machine, told)
+
+
+def graph_of(part: Part, latent: Latent, tokens: int) -> Module:
+    """The graph of a part: of an encoder of prompts from its configuration, else by diffusers."""
+    if part.role is not Role.PROMPT:
+        return module_of(part, latent, tokens)
+    from perfc.ir.rewrite import with_defaults
+
+    module = lower(described(dict(part.config), part.name, part.name), Step.PREFILL)
+    return with_defaults(module, {"seq": tokens})
+
+
+def viewed(
+    part: Part, module: Module, calls: int, batch: int, machine: Machine, told: Law
+) -> PartView:
+    """A part on a machine."""
+    dims = {} if part.role is Role.DECODER else {"batch": batch}
+    report = api.analyze(
+        module, str(machine.path), runtime=RUNTIME, predictor="kernels", dims=dims
+    )  # fmt: skip
+    table = report.prediction
+    launches = math.fsum(bound.launches for bound in report.roofline.kernels)
+    floor_s = report.roofline.floor_s
+    call_s = max(told.call_s(table.kernels_s, launches, machine), floor_s)
+    energy = None if table.energy is None else table.energy.power_w * call_s * calls
+    activations, _ = report.liveness.peak(report.env)
+    stored = int(evaluate(report.liveness.weight_bytes, report.env))
+    return PartView(
+        part.name, part.class_name, calls, batch, launches, call_s, call_s * calls,
+        floor_s * calls, energy, stored, activations,
+    )  # fmt: skip
+
+
+def notes(told: Law, machine: Machine) -> Iterator[str]:
+    """What a reader must know."""
+    yield (
+        f"kernels of PyTorch, times {told.factor(machine):.2f}: learned from {told.rows} published "
+        f"generations of {told.models} models"
+    )
+    if not told.is_known(machine):
+        known = " and ".join(sorted(told.factors))
+        yield f"no generation was measured on {machine.name}: the factor is that of {known}"
