@@ -27,7 +27,6 @@ MORE = {
     "baseline update": "model.onnx",
     "completion": "bash",
     "data build": "timm --data .",
-    "diffusion": "pixart-sigma-xl-2-1024",
     "data fetch": "timm --url /nowhere",
     "data list": "",
     "data sets": "",

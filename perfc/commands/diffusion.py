@@ -25,7 +25,7 @@ FINDINGS = 1
     "diffusion",
     epilog=examples(
         "diffusion pixart-sigma-xl-2-1024 -t h100 --batch 4",
-        "diffusion wan2.1-t2v-1.3b -t b200 --frames 49 --steps 30",
+        "diffusion wan2.1-t2v-1.3b -t b200 --steps 30 --unguided",
     ),
 )
 @click.argument("model", metavar="MODEL")

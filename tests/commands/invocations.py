@@ -27,6 +27,7 @@ CALLS: Mapping[str, str] = {
     "cost": "model.onnx -t a100,t4 --steps 100",
     "comment": "check.json --policy always",
     "diff": "model.onnx model.onnx --to-dim n=8",
+    "diffusion": "pixart-sigma-xl-2-1024 -t h100",
     "eval graph": "--graphs .",
     "eval op": "--data .",
     "eval serving": "--data .",

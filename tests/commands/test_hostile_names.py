@@ -27,7 +27,9 @@ from perfc.single_kernel import KERNELS
 
 from .invocations import BUDGETS, NCU, commands
 
-CONFIGS = Path(__file__).parents[2] / "perfc" / "frontend" / "config" / "configs"
+FRONTEND = Path(__file__).parents[2] / "perfc" / "frontend"
+CONFIGS = FRONTEND / "config" / "configs"
+PIPELINES = FRONTEND / "diffusion" / "pipelines"
 FILE = "=m\x1b[31m\n::error::a\u202e<img src=x onerror=a()>`|@org##vso[task]"
 """Name of the model's file, without what no file system takes."""
 PARTS = (
@@ -77,8 +79,21 @@ def hostile_model() -> onnx.ModelProto:
     return model
 
 
+def hostile_pipeline(folder: Path) -> None:
+    """A folder of diffusers whose index names what it pleases; its graphs come with perfc."""
+    stated = json.loads((PIPELINES / "pixart-sigma-xl-2-1024.json").read_text())
+    index: dict[str, object] = {"_class_name": named("Pipeline")}
+    for part, config in stated["parts"].items():
+        known = config.get("_class_name") or named("T5EncoderModel")
+        index[part] = [named("library"), known]
+        (folder / part).mkdir(parents=True)
+        (folder / part / "config.json").write_text(json.dumps(config))
+    (folder / "model_index.json").write_text(json.dumps(index))
+
+
 MODEL = f"{FILE}.onnx"
 CONFIG = f"{FILE}.json"
+PIPELINE = f"{FILE}.d"
 BAD = "bad-::error::\x1b]0;x\x07.onnx"
 CALLS: dict[str, tuple[str, ...]] = {
     "analyze": (MODEL, "--all-views", "--top", "all"),
@@ -91,6 +106,7 @@ CALLS: dict[str, tuple[str, ...]] = {
     "mig": (MODEL, "-t", "a100"),
     "comment": ("check.json", "--policy", "always"),
     "diff": (MODEL, "changed.onnx"),
+    "diffusion": (PIPELINE, "-t", "h100"),
     "explain": (MODEL, "1"),
     "fit": (MODEL, "-t", "a100", "--batch", "4"),
     "ir": (MODEL,),
@@ -128,6 +144,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     (path / MODEL).write_bytes(model.SerializeToString())
     (path / BAD).write_bytes(b"no model")
     shutil.copy(CONFIGS / "gpt2.json", path / CONFIG)
+    hostile_pipeline(path / PIPELINE)
     plain = hostile_model()
     del plain.graph.node[-1], plain.opset_import[1:]
     plain.graph.output[0].name = named("y")

@@ -29,6 +29,8 @@ CASES = (
     ("cost", "cost model.onnx -t a100,cpu,a100/1g.10gb --region 100 --terms spot"),
     ("cost", "cost model.onnx -t h100 --steps 1000 --cloud aws --no-predict --pue 1.2"),
     ("mig", "mig model.onnx -t a100 --slo 10ms"),
+    ("diffusion", "diffusion pixart-sigma-xl-2-1024 -t h100"),
+    ("diffusion", "diffusion sana1.5-1.6b-1024 -t t4 --unguided"),
     ("fit", "fit model.onnx -t a100 --batch 4"),
     ("fit", "fit model.onnx -t a100 --train adamw --batch 8 --no-predict"),
     ("mig", "mig model.onnx -t a30 --no-predict"),

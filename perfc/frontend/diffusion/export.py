@@ -1,7 +1,8 @@
 """A part as a graph: its class of diffusers on PyTorch's meta device, exported once and kept.
 
 No weight is made: parameters have shapes alone. What was exported lies in the user's cache, as
-PyTorch takes some ten seconds for it.
+PyTorch takes some ten seconds for it. Graphs of the shipped pipelines come with perfc, for the
+pictures that they make by default; ``benchmarks/diffusion_graphs.py`` writes them.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import hashlib
 import json
 import os
 import tempfile
+from collections.abc import Sequence
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
@@ -26,6 +28,7 @@ from .pipeline import Latent, Part, Role, Tensor
 if TYPE_CHECKING:
     from perfc.ir.graph import Module
 
+HERE = Path(__file__).parent / "graphs"
 ABSENT = "weights-are-absent.bin"
 BATCH, MOST = "batch", 1 << 12
 EXAMPLES = 2
@@ -50,7 +53,9 @@ def module_of(part: Part, latent: Latent, tokens: int) -> Module:
         MissingExtraError: diffusers or PyTorch is not installed.
     """
     inputs = inputs_of(part, latent, tokens)
-    path = kept(part, inputs)
+    path = HERE / f"{digest(part, inputs)}.onnx.gz"
+    if not path.is_file():
+        path = kept(part, inputs)
     if not path.is_file():
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=path.parent) as place:
@@ -67,17 +72,22 @@ def inputs_of(part: Part, latent: Latent, tokens: int) -> tuple[Tensor, ...]:
     return denoiser_of(part).inputs(part, latent, tokens)
 
 
+def digest(part: Part, inputs: tuple[Tensor, ...], versions: Sequence[str] = ()) -> str:
+    """What tells the graph of a part apart, and of packages where they make it."""
+    told = [FORM, part.class_name, dict(part.config), [asdict(i) for i in inputs], list(versions)]
+    content = json.dumps(told, sort_keys=True, default=str)
+    return hashlib.sha256(content.encode()).hexdigest()[:24]
+
+
 def kept(part: Part, inputs: tuple[Tensor, ...]) -> Path:
-    """Where the graph of a part lies, which versions of the packages that make it tell apart."""
+    """Where the graph of a part lies that the packages of this machine made."""
     try:
         versions = [f"{name} {version(name)}" for name in PACKAGES]
     except ImportError:
         versions = []
-    told = [FORM, part.class_name, dict(part.config), [asdict(i) for i in inputs], versions]
-    digest = hashlib.sha256(json.dumps(told, sort_keys=True, default=str).encode()).hexdigest()
     cache = os.environ.get("XDG_CACHE_HOME", "")
     root = Path(cache) if cache.startswith("/") else Path.home() / ".cache"
-    return root / "perfc" / "diffusion" / f"{digest[:24]}.onnx"
+    return root / "perfc" / "diffusion" / f"{digest(part, inputs, versions)}.onnx"
 
 
 def export(part: Part, inputs: tuple[Tensor, ...], path: Path) -> None:

@@ -136,7 +136,8 @@ def published(model: str, weights: str, runtime: str = "", target: str = "") -> 
     """The format that the published weights of a model have where a table says fp8 or fp4.
 
     gpt-oss has one of its own, which TensorRT-LLM multiplies in 8-bit floats on Blackwell, and vLLM
-    where it is told to, as InferenceX tells it. DeepSeek, Qwen 3 and MiniMax are published in
+    where it is told to, as InferenceX and ML.ENERGY tell it (``configs/vllm/gpqa/openai`` of
+    github.com/ml-energy/benchmark). DeepSeek, Qwen 3 and MiniMax are published in
     blocks of fp8; of DeepSeek in fp4 the experts alone are.
     """
     name = model.lower()
@@ -202,10 +203,11 @@ def ml_energy(folder: Path) -> Iterator[ServedRow]:
     for i, r in enumerate(read_parquet(folder / f"{ML_ENERGY}.parquet").itertuples()):
         if r.max_num_seqs != r.max_num_seqs:
             continue
-        dense = "bf16" if r.weight_precision == "bfloat16" else ""
+        gpu, plain = str(r.gpu_model).lower(), "bf16" if r.weight_precision == "bfloat16" else ""
         yield ServedRow(
             ML_ENERGY, f"{r.model_id} {r.task} {r.num_gpus}x{r.gpu_model} {i}", str(r.model_id),
-            load_machine(str(r.gpu_model).lower()).name, "vllm", "", dense, "", int(r.num_gpus),
+            load_machine(gpu).name, "vllm", "", published(str(r.model_id), plain, "vllm", gpu), "",
+            int(r.num_gpus),
             1, 1, 1, PROMPT_TOKENS, max(2, round(r.avg_output_len)), int(r.max_num_seqs), False,
             (), _is_launched_singly(r),
             {
