@@ -1,8 +1,8 @@
 """A generation from the sums of its kernels, by a law that published generations taught.
 
 ``T = Σ calls · max(factor · Σ kernels, launch · kernels)``. diffusers runs PyTorch operator by
-operator, for seconds on end: boards get hot, and kernels are PyTorch's, where those that perfc
-learned from were timed alone. Each machine has a factor of its own; another one has their middle.
+operator, for seconds on end, where the kernels that perfc learned from were timed alone. Each
+machine has a factor of its own; another one has their geometric mean.
 """
 
 from __future__ import annotations

@@ -196,6 +196,8 @@ def test_a_name_that_is_none_gets_the_nearest() -> None:
         ("vae/config.json", None, "cannot be read"),
         ("transformer/config.json", '{"caption_channels": "x"}', "caption_channels"),
         ("vae/config.json", '{"latent_channels": 4}', "channels of its blocks"),
+        ("transformer/config.json", '{"num_layers": 1000000}', "beyond what is built"),
+        ("vae/config.json", '{"latent_channels": 99999999}', "beyond what is built"),
     ],
 )
 def test_folders_that_are_damaged_are_one_line(

@@ -16,6 +16,8 @@ from .pipeline import Part, Picture, Pipeline, Role
 HERE = Path(__file__).parent / "pipelines"
 INDEX, CONFIG = "model_index.json", "config.json"
 LARGEST_FILE_BYTES = 1 << 20
+MOST_LAYERS, LARGEST_NUMBER = 1 << 10, 1 << 24
+"""Of a configuration; published denoisers have up to some hundred layers."""
 ROLES: Mapping[str, Role] = {
     "text_encoder": Role.PROMPT,
     "text_encoder_2": Role.PROMPT,
@@ -99,7 +101,22 @@ def _parts(name: str, parts: Mapping[str, Any]) -> Iterator[Part]:
         if not isinstance(stated, str):
             raise ModelError("a part without a class", where=f"{name}: {key}")
         kept = {k: v for k, v in config.items() if not k.startswith("_")}
+        require_sizes(kept, f"{name}: {key}")
         yield Part(key, role, stated, kept)
+
+
+def require_sizes(config: Mapping[str, Any], where: str) -> None:
+    """Refuse networks that nobody built: libraries would build them layer by layer.
+
+    Raises:
+        ModelError: a number of layers or another whole number is beyond all published ones.
+    """
+    for key, value in config.items():
+        most = MOST_LAYERS if "layers" in key or "blocks" in key else LARGEST_NUMBER
+        numbers = value if isinstance(value, list) else [value]
+        if len(numbers) > MOST_LAYERS or any(isinstance(n, int) and abs(n) > most for n in numbers):
+            raise ModelError(f"{key[:64]!r} is beyond what is built", where=where,
+                             hint=f"at most {most}")  # fmt: skip
 
 
 def read(path: Path) -> dict[str, Any]:
