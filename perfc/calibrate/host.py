@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+from perfc.cache_folder import cache_folder
 from perfc.errors import TargetError
 from perfc.kernels import host
 from perfc.machine import HOST
@@ -44,9 +45,7 @@ def host_file(probe: Callable[[Path], None] | None = None) -> Path:
 
 def folder() -> Path:
     """Where the file of this processor with so many cores lies."""
-    cache = os.environ.get("XDG_CACHE_HOME", "")
-    root = Path(cache) if cache.startswith("/") else Path.home() / ".cache"
-    return root / "perfc" / "hosts" / key()
+    return cache_folder("hosts") / key()
 
 
 def key() -> str:

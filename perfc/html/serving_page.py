@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from .blocks import section_block
@@ -9,6 +10,7 @@ from .page import ChartBlock, chart_page
 from .payload import Json, number, text
 
 if TYPE_CHECKING:
+    from perfc.serving.parts import StepView
     from perfc.serving.search import SearchResult
     from perfc.serving.service import Band, MemoryView, ServingReport
 
@@ -56,20 +58,21 @@ def search_page(found: SearchResult) -> str:
     return chart_page(shown.title, charts, sections, search_payload(found), SCRIPTS)
 
 
+def step(view: StepView) -> Json:
+    """A bar of the steps, as long as its parts are with the digits that they have on the page."""
+    parts = [(text(p.what), number(p.time_s) or 0.0) for p in view.parts]
+    whole = round(math.fsum(time_s for _, time_s in parts), 12) if parts else number(view.time_s)
+    return {
+        "what": text(view.what), "time_s": whole, "floor_s": number(view.floor_s),
+        "parts": [list(part) for part in parts],
+    }  # fmt: skip
+
+
 def payload(report: ServingReport) -> Json:
     """What the scripts draw of one setting."""
-    steps = [
-        {
-            "what": text(s.what),
-            "time_s": number(s.time_s),
-            "floor_s": number(s.floor_s),
-            "parts": [[text(p.what), number(p.time_s)] for p in s.parts],
-        }
-        for s in report.steps
-    ]
     return {
-        "reports": [], "steps": steps, "latencies": list(latencies(report)),
-        "memory": memory(report.memory),
+        "reports": [], "steps": [step(s) for s in report.steps],
+        "latencies": list(latencies(report)), "memory": memory(report.memory),
     }  # fmt: skip
 
 

@@ -187,13 +187,13 @@ def test_a_name_that_is_none_gets_the_nearest() -> None:
 @pytest.mark.parametrize(
     ("file", "content", "words"),
     [
-        ("model_index.json", "", "no JSON"),
-        ("model_index.json", "[]", "no JSON object"),
+        ("model_index.json", "", "not JSON"),
+        ("model_index.json", "[]", "not an object of keys"),
         ("model_index.json", "{}", "without a denoiser"),
-        ("model_index.json", "[" * 100_000, "no JSON"),
+        ("model_index.json", "[" * 100_000, "nested deeper"),
         ("model_index.json", " " * ((1 << 20) + 1), "more than 1 MiB"),
-        ("transformer/config.json", "nothing", "no JSON"),
-        ("vae/config.json", None, "cannot be read"),
+        ("transformer/config.json", "nothing", "not JSON"),
+        ("vae/config.json", None, "no such file"),
         ("transformer/config.json", '{"caption_channels": "x"}', "caption_channels"),
         ("vae/config.json", '{"latent_channels": 4}', "channels of its blocks"),
         ("transformer/config.json", '{"num_layers": 1000000}', "beyond what is built"),

@@ -7,7 +7,6 @@ network on the runs of all others.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from perfc.cache_folder import cache_folder
 from perfc.errors import MissingExtraError
 from perfc.ir.record import frozen
 from perfc.passes.runtimes import Tf32
@@ -168,8 +168,7 @@ def figure(mode: str, device: str, lines: list[tuple[float, ...]]) -> Figure:
 
 def cache() -> Path:
     """Where exported models are kept."""
-    root = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    return Path(root) / "perfc" / "neusight"
+    return cache_folder("neusight")
 
 
 EXPERIMENT = Runs()

@@ -17,6 +17,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from perfc.cache_folder import cache_folder
 from perfc.errors import MissingExtraError, ModelError
 from perfc.frontend import load
 from perfc.frontend.torch_module import unheard, why
@@ -85,9 +86,7 @@ def kept(part: Part, inputs: tuple[Tensor, ...]) -> Path:
         versions = [f"{name} {version(name)}" for name in PACKAGES]
     except ImportError:
         versions = []
-    cache = os.environ.get("XDG_CACHE_HOME", "")
-    root = Path(cache) if cache.startswith("/") else Path.home() / ".cache"
-    return root / "perfc" / "diffusion" / f"{digest(part, inputs, versions)}.onnx"
+    return cache_folder("diffusion") / f"{digest(part, inputs, versions)}.onnx"
 
 
 def export(part: Part, inputs: tuple[Tensor, ...], path: Path) -> None:

@@ -7,7 +7,7 @@ arXiv:2112.10752, section 3).
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from enum import Enum
 from typing import Any
 
@@ -94,9 +94,6 @@ class Part:
     class_name: str
     config: Mapping[str, Any]
 
-    def __hash__(self) -> int:
-        return hash((self.name, self.class_name))
-
     def number(self, key: str) -> int:
         """A whole number of the configuration.
 
@@ -181,14 +178,3 @@ class Pipeline:
         key = "latent_channels" if "latent_channels" in decoder.config else "z_dim"
         channels = decoder.number(key)
         return Latent(channels, frames, picture.height // edge, picture.width // edge)
-
-
-def doubled(edges: object) -> int:
-    """By how much a decoder widens that halves its widths between blocks of these channels.
-
-    Raises:
-        ModelError: they are no list of channels.
-    """
-    if not isinstance(edges, Sequence) or not 0 < len(edges) < 16:
-        raise ModelError("a decoder without channels of its blocks")
-    return 1 << (len(edges) - 1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
@@ -10,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from perfc.errors import ModelError
+from perfc.frontend.config.reader import FILE, loaded
 
 from .pipeline import Part, Picture, Pipeline, Role
 
 HERE = Path(__file__).parent / "pipelines"
-INDEX, CONFIG = "model_index.json", "config.json"
-LARGEST_FILE_BYTES = 1 << 20
+INDEX = "model_index.json"
 MOST_LAYERS, LARGEST_NUMBER = 1 << 10, 1 << 24
 """Of a configuration; published denoisers have up to some hundred layers."""
 ROLES: Mapping[str, Role] = {
@@ -47,7 +46,7 @@ def read_pipeline(source: str | os.PathLike[str]) -> Pipeline:
         return of_folder(path)
     name = os.fspath(source)
     if name.lower() in shipped():
-        return described(name.lower(), read(HERE / f"{name.lower()}.json"))
+        return described(name.lower(), loaded(str(HERE / f"{name.lower()}.json")))
     near = get_close_matches(name.lower(), shipped(), 1, 0.4)
     hint = f"did you mean {near[0]}?" if near else "give a folder with a model_index.json"
     raise ModelError(f"no pipeline {name[:64]!r}", hint=hint)
@@ -59,13 +58,13 @@ def of_folder(folder: Path) -> Pipeline:
     Raises:
         ModelError: no index, or a part without its configuration.
     """
-    index = read(folder / INDEX)
+    index = loaded(str(folder / INDEX))
     stated: dict[str, Any] = {"pipeline": index.get("_class_name"), "parts": {}}
     for name in ROLES:
         entry = index.get(name)
         if not isinstance(entry, list) or len(entry) != 2 or not all(entry):
             continue
-        config = read(folder / name / CONFIG)
+        config = loaded(str(folder / name / FILE))
         stated["parts"][name] = {**config, "_class_name": str(entry[1])}
     return described(folder.resolve().name, stated)
 
@@ -117,22 +116,3 @@ def require_sizes(config: Mapping[str, Any], where: str) -> None:
         if len(numbers) > MOST_LAYERS or any(isinstance(n, int) and abs(n) > most for n in numbers):
             raise ModelError(f"{key[:64]!r} is beyond what is built", where=where,
                              hint=f"at most {most}")  # fmt: skip
-
-
-def read(path: Path) -> dict[str, Any]:
-    """A JSON object of a file.
-
-    Raises:
-        ModelError: it cannot be read, is too long, or is no object.
-    """
-    try:
-        if path.stat().st_size > LARGEST_FILE_BYTES:
-            raise ModelError("a configuration of more than 1 MiB", where=str(path))
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ModelError(f"cannot be read: {error.strerror}", where=str(path)) from None
-    except (ValueError, RecursionError):
-        raise ModelError("no JSON", where=str(path)) from None
-    if not isinstance(found, dict):
-        raise ModelError("no JSON object", where=str(path))
-    return found

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..pipeline import Part, doubled
-from . import Decoder
+from ..pipeline import Part
+from . import Decoder, doubled
 
 
 class DeepCompression(Decoder):
@@ -14,6 +14,3 @@ class DeepCompression(Decoder):
     def factors(self, part: Part) -> tuple[int, int]:
         """As many doublings as there are blocks but one."""
         return doubled(part.config.get("decoder_block_out_channels")), 1
-
-
-DECODER = DeepCompression()

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from perfc.errors import ModelError
 
-from ..pipeline import Part
-from . import VideoDecoder
+from ..pipeline import Latent, Part, Tensor
+from . import Decoder
 
 EDGE, TIME = 8, 4
 """How far both widen, where their configurations say nothing."""
 MOST = 64
 
 
-class Video(VideoDecoder):
+class Video(Decoder):
     """Wan's and CogVideoX's."""
 
     classes = ("AutoencoderKLWan", "AutoencoderKLCogVideoX")
@@ -26,5 +26,6 @@ class Video(VideoDecoder):
             raise ModelError("a decoder that widens by no number", where=part.name)
         return edge, time
 
-
-DECODER = Video()
+    def inputs(self, latent: Latent) -> tuple[Tensor, ...]:
+        """A latent of all frames."""
+        return (Tensor("z", (latent.channels, latent.frames, latent.height, latent.width)),)

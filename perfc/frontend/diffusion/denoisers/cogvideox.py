@@ -19,6 +19,3 @@ class CogVideoX(Denoiser):
             Tensor("encoder_hidden_states", (tokens, part.number("text_embed_dim"))),
             Tensor("timestep", (), "int64"),
         )
-
-
-DENOISER = CogVideoX()

@@ -30,6 +30,3 @@ class Flux(Denoiser):
         if part.config.get("guidance_embeds"):
             inputs.append(Tensor("guidance", (), "float32"))
         return tuple(inputs)
-
-
-DENOISER = Flux()

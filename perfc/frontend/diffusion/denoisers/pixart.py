@@ -23,6 +23,3 @@ class PixArt(Denoiser):
     def fixed(self) -> dict[str, object]:
         """Sigma has no conditions on resolution."""
         return {"added_cond_kwargs": {"resolution": None, "aspect_ratio": None}}
-
-
-DENOISER = PixArt()

@@ -19,6 +19,3 @@ class Sana(Denoiser):
             Tensor("timestep", ()),
             Tensor("encoder_attention_mask", (tokens,), "int64"),
         )
-
-
-DENOISER = Sana()

@@ -19,6 +19,3 @@ class StableDiffusion3(Denoiser):
             Tensor("pooled_projections", (part.number("pooled_projection_dim"),)),
             Tensor("timestep", (), "int64"),
         )
-
-
-DENOISER = StableDiffusion3()

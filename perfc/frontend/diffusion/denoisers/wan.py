@@ -20,6 +20,3 @@ class Wan(Denoiser):
             Tensor("timestep", (), "int64"),
             Tensor("encoder_hidden_states", (tokens, part.number("text_dim"))),
         )
-
-
-DENOISER = Wan()

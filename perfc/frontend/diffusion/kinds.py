@@ -1,0 +1,43 @@
+"""What perfc knows of classes of diffusers: one file a family, found by the class of a part."""
+
+from __future__ import annotations
+
+from abc import ABC
+from functools import cache
+from typing import ClassVar, TypeVar
+
+from perfc.declared import instances
+from perfc.errors import ModelError
+
+from .pipeline import Part
+
+
+class PartKind(ABC):
+    """A family of parts."""
+
+    classes: ClassVar[tuple[str, ...]]
+    """Of diffusers."""
+
+
+K = TypeVar("K", bound=PartKind)
+
+
+@cache
+def known(package: str, kind: type[K]) -> tuple[K, ...]:
+    """One of each family that a package declares."""
+    return tuple(instances(package, kind))
+
+
+def kind_of(part: Part, package: str, kind: type[K]) -> K:
+    """The family of a part.
+
+    Raises:
+        ModelError: perfc knows none of its class.
+    """
+    every: tuple[K, ...] = known(package, kind)
+    for one in every:
+        if part.class_name in one.classes:
+            return one
+    names = ", ".join(sorted(name for one in every for name in one.classes))
+    raise ModelError(f"no {part.role.value} {part.class_name[:64]!r} is known", where=part.name,
+                     hint=f"known are {names}")  # fmt: skip
