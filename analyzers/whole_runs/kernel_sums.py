@@ -7,13 +7,14 @@ they were run. Launches too short to matter keep the multiplier of their kind.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ..features.sustained import SustainedSheet
 from ..graph.datasets import sheet
 from ..steps.columns import LinearColumns, merged
 from ..steps.features import tabulate
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ..features.classes import Array
+    from ..features.sheet import Sheet
     from ..graph.model_graph import KernelGraph
     from ..graph.rows import GraphRow, Measurements
 
@@ -76,18 +78,27 @@ def kin_of(row: GraphRow) -> RunKin:
     )
 
 
+@cache
+def sustained(target: str) -> Sheet:
+    """What a target keeps up over whole networks."""
+    return SustainedSheet(sheet(target).machine)
+
+
 @lru_cache(maxsize=8192)
 def distinct(kernels: KernelGraph) -> LinearColumns:
     """Equal launches of a graph once."""
     return LinearColumns(kernels.columns.batches, merged(kernels.columns.table))
 
 
-def tabulated_runs(data: Measurements, wanted: Array) -> RunTable:
+def tabulated_runs(
+    data: Measurements, wanted: Array, sheets: Callable[[str], Sheet] = sheet
+) -> RunTable:
     """Launches of every row.
 
     Args:
         data: rows and graphs.
         wanted: ``[rows]``, what their sums shall be; anything positive where it is not known.
+        sheets: rates of a machine by its name.
     """
     known = tuple(sorted({kin_of(r) for r in data.rows}))
     place = {kin: i for i, kin in enumerate(known)}
@@ -95,7 +106,7 @@ def tabulated_runs(data: Measurements, wanted: Array) -> RunTable:
     values, kind, scale, floor, index, times = [], [], [], [], [], []
     for i, row in enumerate(data.rows):
         columns = distinct(data.kernels(row)).at(row.batch)
-        table = tabulate(columns, row.setting, sheet(row.target))
+        table = tabulate(columns, row.setting, sheets(row.target))
         names = (*table.names, *CONTEXT)
         context = np.array([row.setting.compiled, row.setting.training], np.float32)
         width = (len(columns), len(CONTEXT))
