@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..features.sustained import SustainedSheet
+from ..features.effective_bandwidth import EffectiveSheet
 from ..graph.datasets import sheet
 from ..steps.columns import LinearColumns, merged
 from ..steps.features import tabulate
@@ -79,9 +79,9 @@ def kin_of(row: GraphRow) -> RunKin:
 
 
 @cache
-def sustained(target: str) -> Sheet:
-    """What a target keeps up over whole networks."""
-    return SustainedSheet(sheet(target).machine)
+def effective_sheet(target: str) -> Sheet:
+    """The data sheet of a target, with the bandwidth that it keeps up."""
+    return EffectiveSheet(sheet(target).machine)
 
 
 @lru_cache(maxsize=8192)
@@ -98,7 +98,7 @@ def tabulated_runs(
     Args:
         data: rows and graphs.
         wanted: ``[rows]``, what their sums shall be; anything positive where it is not known.
-        sheets: rates of a machine by its name.
+        sheets: what is known of a machine, by its name.
     """
     known = tuple(sorted({kin_of(r) for r in data.rows}))
     place = {kin: i for i, kin in enumerate(known)}

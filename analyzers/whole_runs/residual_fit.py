@@ -18,7 +18,7 @@ from ..steps.predict import walked
 from ..tables.architectures import family, fold_of
 from ..training.libraries import xgboost
 from ..training.sums import SumRecipe
-from .kernel_sums import KindRates, Pruned, RunTable, grown, sustained, tabulated_runs
+from .kernel_sums import KindRates, Pruned, RunTable, effective_sheet, grown, tabulated_runs
 from .kinship import Kinship
 from .memory import Memory
 from .pooled import pooled, pooled_schema
@@ -111,7 +111,7 @@ class Learned:
 
     def features(self, data: Measurements) -> tuple[Array, NDArray[np.float32]]:
         """Sum of every run, and its pooled features."""
-        runs = tabulated_runs(data, np.ones(len(data)), sustained)
+        runs = tabulated_runs(data, np.ones(len(data)), effective_sheet)
         return self.features_of(data, runs, Pruned.of(runs.stack, self.rates))
 
     def features_of(
@@ -145,7 +145,7 @@ def fitted(
         parts: of the cross-fit.
         unwatched: trees of the residual where no rows stop it.
     """
-    runs = tabulated_runs(train, train.values(quantity), sustained)
+    runs = tabulated_runs(train, train.values(quantity), effective_sheet)
     unit = 1.0
     if quantity is not Quantity.TIME:
         unit = float(np.median(runs.stack.time_s / runs.stack.total(runs.stack.scale_s)))

@@ -1,4 +1,4 @@
-"""Rates that a board keeps up over whole networks, from its data sheet alone.
+"""The bandwidth that a board keeps up over whole networks, from its data sheet alone.
 
 A sheet states what memory reaches alone. Kernels that a roofline calls bound by memory also take
 time in the multiprocessors that move the bytes, at the clock that the board's power leaves. A board
@@ -17,19 +17,19 @@ MEMORY_SHARE = 0.8
 """Of the logarithm of an effective bandwidth, what device memory decides; multiprocessors the rest.
 
 Chosen on RTX 3090, RTX 4090 and RTX PRO 6000 Max-Q, each left out in turn: shares of 0.7 to 0.8 are
-7.8 to 8.4 % off there, a share of 1 is 14 % off (`docs/accuracy/notes/graph.md`).
+7.8 to 8.3 % off there, a share of 1 is 14 % off (`benchmarks/board_bandwidth.py`).
 """
 PORT_BYTES = 16 / 3
 """That a multiprocessor moves a clock, as far as boards are compared; multipliers take the rest."""
 
 
 @frozen
-class SustainedSheet(Sheet):
-    """A machine as features: what it keeps up, where `Sheet` has what is stated.
+class EffectiveSheet(Sheet):
+    """A machine as features: the bandwidth it keeps up, where `Sheet` has the one that is stated.
 
     >>> from perfc.machine import load_machine
     >>> board = load_machine("rtx4090")
-    >>> f"{Sheet(board).device_bytes_per_s:.2e}, {SustainedSheet(board).device_bytes_per_s:.2e}"
+    >>> f"{Sheet(board).device_bytes_per_s:.2e}, {EffectiveSheet(board).device_bytes_per_s:.2e}"
     '1.01e+12, 1.10e+12'
     """
 
