@@ -14,17 +14,20 @@ import numpy as np
 
 from perfc.ir.types import bits_of
 
+from . import physics
+
 if TYPE_CHECKING:
     from .classes import Array
     from .sheet import Sheet
 
 FLOP_PER_JOULE: Mapping[float, float] = {
-    7.5: 0.56e12, 8.0: 0.75e12, 8.6: 0.415e12, 8.9: 0.62e12, 9.0: 1.3e12, 10.0: 1.73e12,
-    12.0: 0.75e12,
+    7.0: 0.36e12, 7.5: 0.56e12, 8.0: 0.75e12, 8.6: 0.415e12, 8.9: 0.62e12, 9.0: 1.3e12,
+    10.0: 1.73e12, 12.0: 0.75e12,
 }  # fmt: skip
 """Of products in 16 bits, by compute capability, over the board's limit.
 
-Measured at the limit: T4 (7.5, 12 nm, large products of DeepBench), RTX A6000 and A40 (8.6, 8 nm),
+Measured at the limit: V100 and T4 (7.0 and 7.5, 12 nm, large products of DeepBench; T4 has a
+quarter of the power and clocks far below its boost), RTX A6000 and A40 (8.6, 8 nm),
 H200 and B200 (9.0 and 10.0, 4 nm, with their power). L4 (8.9) was reported with 0.6. A100 and RTX
 PRO 6000 reach what is stated at a share of their rate of 0.94: their limits are no lower.
 """
@@ -32,6 +35,26 @@ NARROWER: Mapping[int, float] = {16: 1.0, 8: 1.75, 4: 2.6}
 """Products a joule over those of 16 bits, by bits of the factors; B200, least of three boards."""
 TF32 = 0.5
 """The same of TF32, whose factors take twice the bits; assumed."""
+
+
+ORDER = 4.0
+"""Of the norm that joins what units and power allow; boards near both limits reach neither."""
+
+
+def matrix_flop_per_s(dtype: str, sheet: Sheet) -> float:
+    """Rate that a board keeps up in products: what its units are stated to do and power leaves.
+
+    The fastest tenth of large products under a profiler reaches 0.92 to 1.10 times it on nine
+    boards, and 0.64 to 0.99 times what their sheets state (`docs/accuracy/notes/products.md`).
+
+    >>> from perfc.machine import load_machine
+    >>> from perfc.analyzers.features.sheet import Sheet
+    >>> boards = [Sheet(load_machine(name)) for name in ("rtx-a6000", "rtx3090")]
+    >>> [f"{matrix_flop_per_s('bf16', board) / 1e12:.0f}" for board in boards]
+    ['114', '70']
+    """
+    rates = physics.matrix_flop_per_s(dtype, sheet), flop_per_s(dtype, sheet)
+    return float(sum(rate**-ORDER for rate in rates) ** (-1 / ORDER))
 
 
 def flop_per_s(dtype: str, sheet: Sheet) -> float:

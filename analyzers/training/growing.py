@@ -226,7 +226,7 @@ def boost(
     settings: Mapping[str, object],
     trees: int,
 ) -> Forest:
-    """Trees by xgboost's histogram method, on one thread.
+    """Trees by xgboost's histogram method, on one thread, cut midway between values.
 
     Raises:
         MissingExtraError: xgboost is not installed.
@@ -234,7 +234,7 @@ def boost(
     library = xgboost()
     matrix = library.QuantileDMatrix(values, target, weight=weight, feature_names=list(names))
     options = {"tree_method": "hist", "nthread": 1, "max_bin": 256, **settings}
-    return Forest.from_xgboost(library.train(options, matrix, num_boost_round=trees))
+    return Forest.from_xgboost(library.train(options, matrix, num_boost_round=trees)).midway(values)
 
 
 def protocols_of(blocks: Sequence[Rows]) -> tuple[Protocol, ...]:

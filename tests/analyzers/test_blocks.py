@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,7 +13,13 @@ from perfc.analyzers.features.rows import Protocol, Rows
 from perfc.analyzers.tables.language_models import KNOWN, NAMES, number
 from perfc.analyzers.training.evaluate import Tested
 from perfc.analyzers.training.experiments import experiments
-from perfc.analyzers.training.experiments.blocks import layer_sums, left_out, of_blocks
+from perfc.analyzers.training.experiments.blocks import (
+    Blocks,
+    layer_sums,
+    left_out,
+    of_blocks,
+    with_several_models,
+)
 
 
 def rows_with_estimates(
@@ -75,6 +82,25 @@ def test_no_row_of_a_model_left_out_is_learned(monkeypatch: pytest.MonkeyPatch) 
     held = left_out("matmul", [both, graphs], frozenset({0}))
     assert [each.time_s.tolist() for each in seen] == [[2.0], [1.0, 2.0, 9.0]]
     assert [each.time_s.tolist() for each in held] == [[1.0, 9.0]]
+
+
+def on(target: str, models: list[float]) -> Tested:
+    """Products of some models on a machine, with their estimates."""
+    one = rows_with_estimates("matmul", [1.0] * len(models), m=[8.0] * len(models))
+    columns = {**one.rows.columns, "model": np.array(models)}
+    return replace(one, rows=replace(one.rows, target=target, columns=columns))
+
+
+def test_machines_of_one_model_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Models 0 and 3 are of one part, -1 is none that is known."""
+    each = [on("l4", [0.0, 3.0, -1.0]), on("t4", [0.0, 1.0])]
+    assert with_several_models([one.rows for one in each]) == {"t4"}
+    module = "perfc.analyzers.training.experiments.blocks"
+    rows = {"matmul": [one.rows for one in each]}
+    monkeypatch.setattr(f"{module}.rows_of", lambda name, _: rows.get(name, []))
+    monkeypatch.setattr(f"{module}.left_out", lambda name, *_: each if name == "matmul" else [])
+    lines = {line.slice: line.rows for line in Blocks().evaluate(Path(), print)}
+    assert lines == {"products": 15, "products, machines of several models": 6}
 
 
 def test_models_of_the_same_layers_are_one() -> None:

@@ -35,6 +35,43 @@ def test_arrays_are_the_whole_of_it(grown: tuple[Forest, np.ndarray, np.ndarray]
     assert np.array_equal(again(table), forest(table))
 
 
+def test_cuts_lie_midway_between_the_values_that_they_part() -> None:
+    values = np.repeat(np.array([1.0, 2.0, 8.0], np.float32), 50)[:, None]
+    target = np.log(values[:, 0])
+    matrix = xgboost.QuantileDMatrix(values, target, feature_names=["bandwidth"])
+    forest = Forest.from_xgboost(xgboost.train({"eta": 1.0}, matrix, num_boost_round=1))
+    moved = forest.midway(values)
+    assert np.array_equal(moved(values), forest(values))
+    below, above = np.array([[1.4], [4.9]], np.float32), np.array([[1.6], [5.1]], np.float32)
+    assert moved(below) == pytest.approx(forest(np.array([[1.0], [2.0]], np.float32)))
+    assert moved(above) == pytest.approx(forest(np.array([[2.0], [8.0]], np.float32)))
+    # the trainer's own cut: what is just below a known value stands with the next lower one
+    assert forest(np.array([[7.9]], np.float32)) == pytest.approx(forest(values[50:51]))
+
+
+def test_no_row_of_the_table_falls_elsewhere_where_cuts_are_moved(
+    grown: tuple[Forest, np.ndarray, np.ndarray],
+) -> None:
+    forest, table, _ = grown
+    moved = forest.midway(table)
+    assert np.array_equal(moved(table), forest(table))
+    inner = forest.feature >= 0
+    assert (moved.threshold[inner] <= forest.threshold[inner]).all()
+    assert (moved.threshold[inner] < forest.threshold[inner]).any()
+    assert np.array_equal(moved.threshold[~inner], forest.threshold[~inner])
+
+
+def test_values_that_nothing_lies_between_keep_their_cut() -> None:
+    low = np.float32(1.0)
+    values = np.repeat(np.array([low, np.nextafter(low, np.float32(2))]), 50)[:, None]
+    target = np.repeat([0.0, 1.0], 50)
+    matrix = xgboost.QuantileDMatrix(values, target, feature_names=["a"])
+    forest = Forest.from_xgboost(xgboost.train({"eta": 1.0}, matrix, num_boost_round=1))
+    moved = forest.midway(values)
+    assert np.array_equal(moved(values), forest(values))
+    assert len(np.unique(moved(values))) == 2
+
+
 def test_a_last_tree_across_a_block_is_read_back(
     grown: tuple[Forest, np.ndarray, np.ndarray], monkeypatch: pytest.MonkeyPatch
 ) -> None:

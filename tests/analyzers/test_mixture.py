@@ -61,6 +61,12 @@ def test_what_is_said_has_the_least_expected_relative_error() -> None:
     assert low < middle == said < high
 
 
+def test_wide_estimates_that_agree_are_told_as_they_say() -> None:
+    """Weights by the reciprocal of the time follow the lower tail of what spans decades."""
+    found = mixture((-2.2, 0.0, 3.0), (-2.2, 0.04, 3.0), (-2.2, 0.01, 3.0), silent=1)
+    assert found.least_error().tolist() == [0.0]
+
+
 def test_many_rows_are_told_as_each_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("perfc.analyzers.intervals.mixture.AT_ONCE", 7)
     rng = np.random.default_rng(2)

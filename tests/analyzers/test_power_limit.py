@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 
 from perfc.analyzers.estimators.predictor import predict
-from perfc.analyzers.features.power_limit import flop_per_joule, flop_per_s, products_s
+from perfc.analyzers.features import physics
+from perfc.analyzers.features.power_limit import (
+    ORDER,
+    flop_per_joule,
+    flop_per_s,
+    matrix_flop_per_s,
+    products_s,
+)
 from perfc.analyzers.features.rows import Protocol
 from perfc.analyzers.features.sheet import Sheet
 from perfc.machine import load_machine
@@ -20,6 +27,7 @@ def sheet(name: str) -> Sheet:
     ("target", "dtype", "expected"),
     [
         ("t4", "f16", 0.56e12 * 70),
+        ("v100-sxm2-16gb", "f16", 0.36e12 * 300),
         # base clock, 795 of 2040 MHz: above 0.62 Tflop a joule
         ("l4", "bf16", 121e12 * 795 / 2040),
         ("l40s", "bf16", 0.62e12 * 350),
@@ -35,11 +43,29 @@ def test_a_board_at_its_limit_multiplies_so_much(target: str, dtype: str, expect
 def test_designs_without_rows_have_those_of_their_series_or_no_limit() -> None:
     assert flop_per_joule(10.3) == flop_per_joule(10.0)
     assert flop_per_joule(8.7) == flop_per_joule(8.6)
-    for unknown in (0.0, 6.1, 7.0, 11.0, 13.0):
+    for unknown in (0.0, 6.1, 6.9, 11.0, 13.0):
         assert flop_per_joule(unknown) is None
-    assert flop_per_s("f16", sheet("v100-sxm2-16gb")) == np.inf
+    assert flop_per_s("f16", sheet("p100-pcie-16gb")) == np.inf
     assert flop_per_s("f32", sheet("l4")) == np.inf
     assert products_s(np.array([1e12]), "bf16", sheet("mi300x")).tolist() == [0.0]
+
+
+@pytest.mark.parametrize(
+    "target", ["rtx3090", "rtx-a6000", "t4", "h100-sxm5-80gb", "b200-sxm-180gb"]
+)
+def test_a_board_keeps_up_less_than_units_and_power_allow(target: str) -> None:
+    board = sheet(target)
+    units, power = physics.matrix_flop_per_s("bf16", board), flop_per_s("bf16", board)
+    kept = matrix_flop_per_s("bf16", board)
+    assert min(units, power) * 2 ** (-1 / ORDER) <= kept < min(units, power)
+
+
+def test_what_no_power_is_known_of_keeps_up_what_its_sheet_states() -> None:
+    for target, dtype in (("mi300x", "bf16"), ("h100-sxm5-80gb", "f64")):
+        board = sheet(target)
+        assert matrix_flop_per_s(dtype, board) == pytest.approx(
+            physics.matrix_flop_per_s(dtype, board)
+        )
 
 
 def rate(target: str, dtype: str, extent: float) -> float:

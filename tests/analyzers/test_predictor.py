@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,9 +17,11 @@ from perfc.analyzers.features.rows import Protocol
 from perfc.analyzers.features.sheet import Sheet
 from perfc.analyzers.features.table import KernelError
 from perfc.analyzers.intervals.conformal import EXTRAPOLATED, coverage_of
+from perfc.analyzers.training.fit import train
 from perfc.machine import load_machine
 
-from .synthetic import matmul_rows
+from .conftest import QUICK
+from .synthetic import blocks, matmul_rows
 
 
 def estimates(found: Artefact, target: str, rows: dict[str, np.ndarray] | None = None) -> Estimates:
@@ -44,7 +47,14 @@ def test_a_law_with_noise_is_learned_with_its_interval(trained: Artefact) -> Non
     assert 0.8 < coverage_of(rows.time_s, found.low_s, found.high_s) < 0.98
 
 
-def test_a_machine_without_kin_says_so_and_widens(trained: Artefact) -> None:
+def test_a_machine_without_kin_says_so_and_widens() -> None:
+    """Machines that are each off by a factor of their own say nothing sure of one far from all."""
+    factors = (0.9, 1.0, 1.1)
+    apart = [
+        replace(rows, time_s=rows.time_s * factor)
+        for rows, factor in zip(blocks(), factors, strict=True)
+    ]
+    trained = train("matmul", apart, QUICK, ("n", "k"))
     rows = {"m": np.array([256.0]), "n": np.array([2048.0]), "k": np.array([2048.0])}
     seen, near, far = (estimates(trained, t, rows) for t in ("h100", "h200", "t4"))
     widths = [float(e.high_s[0] / e.low_s[0]) for e in (seen, near, far)]

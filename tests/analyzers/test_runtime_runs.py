@@ -265,9 +265,12 @@ def test_products_that_nobody_timed_are_told_by_runs_under_other_runtimes() -> N
     for made in (near, far):
         assert made.total.predictor == "runs"
         assert made.summed is not None
-        assert made.total.time_s > made.summed.time_s
         assert not made.is_own
         assert any("no inductor run was measured" in note for note in made.notes)
+    # runs of TF32 say that its products take longer, which kernels know of the 72 W of an L4 alone
+    sums = [one.summed.time_s for one in (near, far) if one.summed is not None]
+    assert near.total.time_s > 1.02 * sums[0]
+    assert far.total.time_s == pytest.approx(sums[1], rel=0.05)
     ratio = [one.total.high_s / one.total.low_s for one in (near, far)]
     unknown = runtime_runs.UNKNOWN
     assert ratio[0] == pytest.approx(np.exp(unknown.high - unknown.low))

@@ -34,8 +34,8 @@ def completions(line: str) -> list[str]:
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
-        ("analyze model.onnx -t h100-s", ["h100-sxm5-80gb"]),
-        ("analyze model.onnx -t a100,h100-s", ["a100,h100-sxm5-80gb"]),
+        ("analyze model.onnx -t h100-s", ["h100-sxm5-80gb", "h100-sxm5-96gb-500w"]),
+        ("analyze model.onnx -t a100,h100-s", ["a100,h100-sxm5-80gb", "a100,h100-sxm5-96gb-500w"]),
         ("analyze model.onnx --runtime eager-", ["eager-literal", "eager-unfused"]),
         ("compare model.onnx --runtime ort,tens", ["ort,tensorflow", "ort,tensorrt"]),
         ("compare model.onnx --sort thr", ["throughput"]),

@@ -134,7 +134,7 @@ def test_rows_of_torchtitan_say_in_words_how_they_ran(
         2048, batch, batch // parallel.data, "adamw", again or Policy.NONE
     )
     assert one.step_s == pytest.approx(batch * 2048 / (8 * speed))
-    assert one.cluster == "dgx-h100"
+    assert one.cluster == "grand-teton-h100"
 
 
 def test_of_torchtitan_only_h100_is_read(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from perfc.ir.types import bits_of
 
-from .. import physics, tiling
+from .. import physics, power_limit, tiling
 from ..rows import Protocol
 from . import Amounts, KernelClass
 
@@ -83,7 +83,7 @@ class Matmul(KernelClass):
         ones = np.ones_like(m)
         x_bytes, w_bytes, y_bytes = _bytes(rows, dtype)
         parts = _tiling(rows, dtype, sheet)
-        compute_s = 2 * batch * m * n * k / physics.matrix_flop_per_s(dtype, sheet)
+        compute_s = 2 * batch * m * n * k / power_limit.matrix_flop_per_s(dtype, sheet)
         device_s = (x_bytes + w_bytes + y_bytes) / sheet.device_bytes_per_s
         l2 = max(sheet.l2_bytes, 1.0)
         columns = {
@@ -156,7 +156,7 @@ def _tiling(rows: Columns, dtype: str, sheet: Sheet) -> tiling.Tiling:
         rows["m"], rows["n"], rows["k"], rows["batch"],
         x_bytes, w_bytes, y_bytes, np.full_like(x_bytes, computed), w_bits,
     )  # fmt: skip
-    return tiling.estimate(product, physics.matrix_flop_per_s(dtype, sheet), sheet)
+    return tiling.estimate(product, power_limit.matrix_flop_per_s(dtype, sheet), sheet)
 
 
 def _quantise_s(rows: Columns, dtype: str, sheet: Sheet) -> Array:

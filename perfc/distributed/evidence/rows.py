@@ -20,7 +20,7 @@ THROUGHPUT, BIGSCIENCE = "llm_train_throughput", "bigscience_train"
 CLUSTERS = {
     "A100-40GB": "bm-gpu4-8", "A100-80GB": "dgx-a100", "H100-80GB": "bm-gpu-h100-8",
     "DGX-H100": "dgx-h100", "DGX-B200": "dgx-b200", "DGX-GB200": "gb200-nvl72",
-    "DGX-GB300": "gb300-nvl72", "DGX-B300": "dgx-b300", "H100-96GB-HBM2e-500W": "dgx-h100",
+    "DGX-GB300": "gb300-nvl72", "DGX-B300": "dgx-b300", "H100-96GB-HBM2e-500W": "grand-teton-h100",
     "V100-32GB": "jean-zay-v100",
 }  # fmt: skip
 """Clusters of the sources' systems; llm-foundry states 1600 and 3200 Gb/s a node."""
