@@ -96,6 +96,8 @@ def meant(
 ) -> list[Meant]:
     """What rows may mean; one alone where the caller said all, or nothing was measured.
 
+    Nobody means kernels that were timed without the tuner which engines run, but who names them.
+
     Args:
         card: of the weights.
         columns: every parameter of the class; the framework's choices at their defaults where the
@@ -107,15 +109,16 @@ def meant(
     """
     kind = class_of(card.class_name)
     known = framework if framework in card.frameworks else ""
-    near = _near(card, dtype, sheet, protocol)
-    if known:
-        near = [choice for choice in near if choice.framework == known]
+    every = _near(card, dtype, sheet, protocol)
+    own = [choice for choice in every if choice.framework == known] if known else every
     keys, back = np.unique(_keys(kind, columns), axis=0, return_inverse=True)
     back = back.reshape(-1)
     rows: dict[Choice, list[NDArray[np.intp]]] = {}
     for index, key in enumerate(keys.tolist()):
         at = len(kind.by_framework)
-        for choice in _fitting(kind, near, tuple(key[:at]), tuple(key[at:]), known):
+        choices, reasons = tuple(key[:at]), tuple(key[at:])
+        near = _tuned(kind, every, own, reasons) if choices not in kind.untuned else own
+        for choice in _fitting(kind, near, choices, reasons, known):
             rows.setdefault(choice, []).append(np.flatnonzero(back == index))
     return [
         _taken(kind, columns, choice, np.concatenate(indices)) for choice, indices in rows.items()
@@ -161,6 +164,30 @@ def _fitting(
     alike = _alike(fits or near, reasons)
     chosen = ((kernel.framework, choices if is_stated else kernel.choices) for kernel in alike)
     return list(dict.fromkeys(chosen))
+
+
+def _tuned(
+    kind: KernelClass,
+    every: Sequence[Implementation],
+    own: Sequence[Implementation],
+    reasons: tuple[float, ...],
+) -> Sequence[Implementation]:
+    """A framework's kernels but those that no tuner had chosen; others' where it has no more.
+
+    Args:
+        kind: class of the kernels.
+        every: kernels of all frameworks.
+        own: those of the framework that is meant.
+        reasons: what it chooses by.
+    """
+    tuned = [kernel for kernel in own if kernel.choices not in kind.untuned]
+    if len(tuned) == len(own):
+        return own
+    chosen_so = {kernel.reasons for kernel in tuned}
+    if reasons in chosen_so or reasons not in {kernel.reasons for kernel in own}:
+        return tuned
+    others = [k for k in every if k.choices not in kind.untuned and k.reasons == reasons]
+    return others or tuned or own
 
 
 def _alike(fits: Sequence[Implementation], reasons: tuple[float, ...]) -> Sequence[Implementation]:

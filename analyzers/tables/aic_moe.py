@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -50,6 +50,11 @@ UNGATED = frozenset(
 )
 """Extents of a token and inside an expert of Nemotron-H, whose experts have no gate."""
 POWER_LAW = "power_law_"
+TUNED = "flashinfer_cutlass"
+"""Kernels among whose tactics FlashInfer's tuner chooses. It did not run before the tables were
+made, and FlashInfer knows good tactics of Blackwell alone. On Hopper the first of them takes three
+to six times what TensorRT-LLM's tuned ones take; products in blocks have one kernel there."""
+HOPPER = 9
 
 
 class AicMoe(Source):
@@ -67,28 +72,28 @@ class AicMoe(Source):
         frame = read_parquet(folder / FILE)
         for device, _, label, dtype, block in versioned(frame, "moe_dtype"):
             machine = load_machine(target_of(device))
-            computed, constants = TYPES[dtype]
-            stated = {name: np.full(len(block), float(v)) for name, v in constants.items()}
+            computed, stated = TYPES[dtype]
             yield Rows(
                 "experts",
                 machine.name,
                 computed,
                 Protocol.GRAPH,
                 label,
-                columns(block, Sheet(machine)) | stated,
+                columns(block, Sheet(machine), stated),
                 block["latency_us"].to_numpy(np.float64) * 1e-6,
                 block["power_w"].to_numpy(np.float64),
             )
 
 
-def columns(block: pd.DataFrame, sheet: Sheet) -> dict[str, Array]:
-    """The shape parameters of a block, under their names here."""
+def columns(block: pd.DataFrame, sheet: Sheet, stated: Mapping[str, float]) -> dict[str, Array]:
+    """The shape parameters of a block, under their names here, with those that its type states."""
 
     def given(name: str) -> Array:
         column: Array = block[name].to_numpy(np.float64)
         return column
 
     hidden, inner = given("hidden_size"), given("inter_size")
+    has_blocks = bool(stated.get("scale_block"))
     is_ungated = [(int(h), int(i)) in UNGATED for h, i in zip(hidden, inner, strict=True)]
     drawn = block["distribution"].astype(str)
     skew = drawn.where(drawn.str.startswith(POWER_LAW), f"{POWER_LAW}0").str.removeprefix(POWER_LAW)
@@ -102,13 +107,16 @@ def columns(block: pd.DataFrame, sheet: Sheet) -> dict[str, Array]:
         "ranks": given("moe_ep_size"),
         "matrices": np.where(is_ungated, 2.0, 3.0),
         "skew": skew.to_numpy(np.float64),
-        "kernel": sources.map({s: float(kernel_of(s, sheet)) for s in sources.unique()}).to_numpy(
-            np.float64
-        ),
+        "kernel": sources.map(
+            {s: float(kernel_of(s, sheet, has_blocks=has_blocks)) for s in sources.unique()}
+        ).to_numpy(np.float64),
+        **{name: np.full(len(block), float(value)) for name, value in stated.items()},
     }
 
 
-def kernel_of(name: str, sheet: Sheet) -> ExpertsKernel:
-    """The family of a kernel by its name."""
+def kernel_of(name: str, sheet: Sheet, *, has_blocks: bool = False) -> ExpertsKernel:
+    """The family of a kernel by its name, and by whether its weights share scales in blocks."""
+    if TUNED in name and int(sheet.generation) == HOPPER and not has_blocks:
+        return ExpertsKernel.UNTUNED_CUTLASS
     named = next((kernel for word, kernel in KERNELS if word in name), None)
     return named or TORCH_FLOW.get(int(sheet.generation), ExpertsKernel.UNKNOWN)

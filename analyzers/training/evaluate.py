@@ -39,11 +39,28 @@ class Asked(Enum):
         columns = {n: c for n, c in rows.columns.items() if n not in hidden}
         return rows if self is Asked.EVERYTHING else replace(rows, columns=columns, framework="")
 
+    def among(self, blocks: Sequence[Rows]) -> list[Rows]:
+        """Rows that such a caller may mean: of kernels that a tuner chose, or that are named."""
+        if self is not Asked.NOTHING:
+            return list(blocks)
+        tuned = [block.take(~untuned(block)) for block in blocks]
+        return [block for block in tuned if len(block)]
+
     def slices(self, slices: Sequence[Slice]) -> Sequence[Slice]:
         """The same; goals are of callers who say everything."""
         if self is Asked.EVERYTHING:
             return slices
         return [replace(part, goal=None, anchor="") for part in slices]
+
+
+def untuned(rows: Rows) -> NDArray[np.bool_]:
+    """Which rows are of kernels that were timed without their tuner."""
+    kind = class_of(rows.class_name)
+    found = np.zeros(len(rows), np.bool_)
+    for values in kind.untuned:
+        stated = zip(kind.by_framework, values, strict=True)
+        found |= np.all([rows.columns.get(n, np.nan) == v for n, v in stated], axis=0)
+    return found
 
 
 @frozen
@@ -119,7 +136,7 @@ def test(found: Artefact, blocks: Sequence[Rows], asked: Asked) -> list[Tested]:
                 told.framework,
             ),
         )
-        for block, told in ((block, asked.of(block)) for block in blocks)
+        for block, told in ((block, asked.of(block)) for block in asked.among(blocks))
     ]
 
 

@@ -15,10 +15,12 @@ from perfc.analyzers.artefacts.card import card_text, parse_card
 from perfc.analyzers.artefacts.implementations import implementations, meant
 from perfc.analyzers.estimators.predictor import Estimates, predict, predict_with
 from perfc.analyzers.features.classes import classes
+from perfc.analyzers.features.classes.experts import ExpertsKernel
 from perfc.analyzers.features.rows import Protocol, Rows
 from perfc.analyzers.features.sheet import Sheet
 from perfc.analyzers.features.table import complete
 from perfc.analyzers.intervals.conformal import coverage_of
+from perfc.analyzers.tables.aic_moe import kernel_of
 from perfc.analyzers.training.evaluate import Asked
 from perfc.analyzers.training.fit import Recipe, train
 from perfc.machine import load_machine
@@ -204,3 +206,62 @@ def test_implementations_of_another_class_are_refused(found: Artefact, tmp_path:
     path.write_text(path.read_text().replace('"one", [16, 0]', '"one", [16]'))
     with pytest.raises(WeightsError, match="implementations of another class"):
         artefact.load(path)
+
+
+QWEN3_30B = {"tokens": 64.0, "hidden": 2048.0, "inner": 384.0, "chosen": 8.0, "experts": 128.0}
+
+
+def experts_s(dtype: str, framework: str, **columns: float) -> float:
+    rows = {n: np.array([v]) for n, v in {**QWEN3_30B, **columns}.items()}
+    machine = load_machine("h100")
+    return float(predict("experts", rows, dtype, machine, Protocol.GRAPH, framework).time_s[0])
+
+
+def test_nobody_means_kernels_that_were_timed_without_their_tuner() -> None:
+    half_s = experts_s("bf16", "vllm")
+    assert experts_s("f8e4m3", "vllm") < half_s
+    untuned = float(ExpertsKernel.UNTUNED_CUTLASS)
+    assert experts_s("f8e4m3", "vllm", kernel=untuned) > 2 * half_s
+
+
+def test_a_framework_with_untuned_kernels_alone_means_those_that_others_tuned() -> None:
+    card = artefact.read_card(artefact.SHIPPED / "experts.json")
+    kind, sheet = classes()["experts"], Sheet(load_machine("h100"))
+    columns = complete(kind, {n: np.array([v]) for n, v in QWEN3_30B.items()})
+
+    def kernels(dtype: str, framework: str) -> set[tuple[str, float]]:
+        means = meant(card, columns, dtype, sheet, Protocol.GRAPH, framework)
+        return {(one.framework, float(one.columns["kernel"][0])) for one in means}
+
+    tuned = {("trtllm", float(ExpertsKernel.CUTLASS))}
+    assert kernels("f8e4m3", "vllm") == kernels("f8e4m3", "trtllm") == tuned
+    assert kernels("bf16", "sglang") == {("sglang", float(ExpertsKernel.TRITON))}
+
+
+def test_untuned_rows_are_asked_for_by_name_alone() -> None:
+    kernel = np.array([ExpertsKernel.UNTUNED_CUTLASS, ExpertsKernel.TRITON], np.float64)
+    columns = {name: np.full(2, value) for name, value in QWEN3_30B.items()} | {"kernel": kernel}
+    rows = Rows(
+        "experts", "h100-sxm5-80gb", "bf16", Protocol.GRAPH, "sglang", columns, np.ones(2)
+    )  # fmt: skip
+    assert [len(one) for one in Asked.EVERYTHING.among([rows])] == [2]
+    (left,) = Asked.NOTHING.among([rows])
+    assert left.columns["kernel"].tolist() == [ExpertsKernel.TRITON]
+    assert Asked.NOTHING.among([rows.take(np.array([0]))]) == []
+
+
+@pytest.mark.parametrize(
+    ("target", "has_blocks", "kernel"),
+    [
+        ("h100", False, ExpertsKernel.UNTUNED_CUTLASS),
+        ("h100", True, ExpertsKernel.CUTLASS),
+        ("b200", False, ExpertsKernel.CUTLASS),
+        ("rtx-pro-6000-server", False, ExpertsKernel.CUTLASS),
+    ],
+)
+def test_flashinfer_tunes_nothing_before_tables_are_made(
+    target: str, has_blocks: bool, kernel: ExpertsKernel
+) -> None:
+    sheet = Sheet(load_machine(target))
+    assert kernel_of("sglang_flashinfer_cutlass_moe", sheet, has_blocks=has_blocks) is kernel
+    assert kernel_of("moe_torch_flow_cutlass", sheet) is ExpertsKernel.CUTLASS

@@ -58,6 +58,8 @@ class KernelClass(ABC):
     """Columns a row may leave out, with the value that stands for them."""
     by_framework: ClassVar[tuple[str, ...]] = ()
     """Those of ``optional`` that a model does not tell: whose kernel it is, how it quantises."""
+    untuned: ClassVar[frozenset[tuple[float, ...]]] = frozenset()
+    """Values of these that were timed without the tuner which engines run: nobody means them."""
     chosen_by: ClassVar[tuple[str, ...]] = ()
     """Other parameters, few values each, by which frameworks choose; the most telling first."""
     derived: ClassVar[tuple[str, ...]] = ()

@@ -50,6 +50,8 @@ class ExpertsKernel(IntEnum):
     """TensorRT-LLM's for few tokens."""
     ONE_API = 7
     """Intel's."""
+    UNTUNED_CUTLASS = 8
+    """CUTLASS's on Hopper by the first of FlashInfer's tactics, as nothing was tuned before."""
 
 
 class Experts(KernelClass):
@@ -72,6 +74,7 @@ class Experts(KernelClass):
         "alone": 0,
     }  # fmt: skip
     by_framework: ClassVar[tuple[str, ...]] = ("kernel",)
+    untuned: ClassVar[frozenset[tuple[float, ...]]] = frozenset({(ExpertsKernel.UNTUNED_CUTLASS,)})
     chosen_by: ClassVar[tuple[str, ...]] = ("weight_bits", "scale_block", "matrices")
     categories: ClassVar[tuple[str, ...]] = ("half", "eight bits", "four bits", "narrow weights")
 
@@ -132,9 +135,12 @@ class Experts(KernelClass):
             features[f"log_waves_up_{height}"] = log(up)
             features[f"log_waves_down_{height}"] = log(down)
             features[f"fill_{height}"] = (up + down) / (np.ceil(up) + np.ceil(down))
+        # the framework tells trees which of CUTLASS's kernels were not tuned
+        is_untuned = rows["kernel"] == ExpertsKernel.UNTUNED_CUTLASS
+        kernel = np.where(is_untuned, ExpertsKernel.CUTLASS, rows["kernel"])
         for family in ExpertsKernel:
-            if family is not ExpertsKernel.UNKNOWN:
-                features[f"kernel={family.name.lower()}"] = (rows["kernel"] == family).astype(float)
+            if family not in (ExpertsKernel.UNKNOWN, ExpertsKernel.UNTUNED_CUTLASS):
+                features[f"kernel={family.name.lower()}"] = (kernel == family).astype(float)
         return features
 
     def scale_s(self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol) -> Array:
