@@ -183,8 +183,8 @@ def _tuned(
     tuned = [kernel for kernel in own if kernel.choices not in kind.untuned]
     if len(tuned) == len(own):
         return own
-    chosen_so = {kernel.reasons for kernel in tuned}
-    if reasons in chosen_so or reasons not in {kernel.reasons for kernel in own}:
+    were_tuned = [kernel in tuned for kernel in own if kernel.reasons == reasons]
+    if any(were_tuned) or not were_tuned:
         return tuned
     others = [k for k in every if k.choices not in kind.untuned and k.reasons == reasons]
     return others or tuned or own

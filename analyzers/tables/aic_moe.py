@@ -50,7 +50,7 @@ UNGATED = frozenset(
 )
 """Extents of a token and inside an expert of Nemotron-H, whose experts have no gate."""
 POWER_LAW = "power_law_"
-TUNED = "flashinfer_cutlass"
+AUTOTUNED = "flashinfer_cutlass"
 """Kernels among whose tactics FlashInfer's tuner chooses. It did not run before the tables were
 made, and FlashInfer knows good tactics of Blackwell alone. On Hopper the first of them takes three
 to six times what TensorRT-LLM's tuned ones take; products in blocks have one kernel there."""
@@ -116,7 +116,7 @@ def columns(block: pd.DataFrame, sheet: Sheet, stated: Mapping[str, float]) -> d
 
 def kernel_of(name: str, sheet: Sheet, *, has_blocks: bool = False) -> ExpertsKernel:
     """The family of a kernel by its name, and by whether its weights share scales in blocks."""
-    if TUNED in name and int(sheet.generation) == HOPPER and not has_blocks:
+    if AUTOTUNED in name and int(sheet.generation) == HOPPER and not has_blocks:
         return ExpertsKernel.UNTUNED_CUTLASS
     named = next((kernel for word, kernel in KERNELS if word in name), None)
     return named or TORCH_FLOW.get(int(sheet.generation), ExpertsKernel.UNKNOWN)
