@@ -43,8 +43,12 @@ class Asked(Enum):
         """Rows that such a caller may mean: of kernels that a tuner chose, or that are named."""
         if self is not Asked.NOTHING:
             return list(blocks)
-        tuned = [block.take(~untuned(block)) for block in blocks]
-        return [block for block in tuned if len(block)]
+        masks = [untuned(block) for block in blocks]
+        return [
+            block.take(~mask) if mask.any() else block
+            for block, mask in zip(blocks, masks, strict=True)
+            if not mask.all()
+        ]
 
     def slices(self, slices: Sequence[Slice]) -> Sequence[Slice]:
         """The same; goals are of callers who say everything."""
