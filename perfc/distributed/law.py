@@ -18,6 +18,7 @@ from typing import Any
 from perfc.errors import ParseError
 from perfc.ir.record import record
 
+from .kinds import Loss
 from .parts import Doing
 
 FILE = Path(__file__).with_suffix(".toml")
@@ -33,6 +34,7 @@ class RunLaw:
         experts: of grouped products of experts.
         pointwise: of all other kernels.
         exchanges: of what is waited for.
+        contention: share of the time of hidden exchanges that kernels beside them lose.
         straggling: share of the computation that each doubling of nodes adds.
         micro_s: of each micro-batch, whatever its size.
         routing_s: of each layer with experts and micro-batch: launches that sort tokens.
@@ -48,6 +50,7 @@ class RunLaw:
     experts: float = 1.3
     pointwise: float = 1.2
     exchanges: float = 1.0
+    contention: float = 0.1
     straggling: float = 0.01
     micro_s: float = 0.0
     routing_s: float = 0.0005
@@ -62,10 +65,15 @@ class RunLaw:
         """Of kernels by what they do."""
         return {work: getattr(self, work.value) for work in Doing}
 
+    def waited_s(self, loss: Loss) -> float:
+        """What an exchange adds to a step: what is waited for, and what hidden ones take."""
+        hidden_s = max(loss.exchanged_s - loss.exposed_s, 0.0)
+        return self.exchanges * loss.exposed_s + self.contention * hidden_s
+
 
 LEARNED = (
-    "products", "attention", "experts", "pointwise", "exchanges", "straggling", "micro_s",
-    "routing_s",
+    "products", "attention", "experts", "pointwise", "exchanges", "contention", "straggling",
+    "micro_s", "routing_s",
 )  # fmt: skip
 """Numbers that are fitted."""
 USUAL = "any"

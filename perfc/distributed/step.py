@@ -233,13 +233,13 @@ def _parts_s(slowest: _Stage, middle: _Stage, law: RunLaw, update_s: float) -> d
         RECOMPUTATION: count * again_s,
     }
     for name, loss in slowest.losses.items():
-        found[name] = found.get(name, 0.0) + law.exchanges * count * loss.exposed_s
+        found[name] = found.get(name, 0.0) + count * law.waited_s(loss)
     for name, loss in slowest.once.items():
-        found[name] = found.get(name, 0.0) + law.exchanges * loss.exposed_s
+        found[name] = found.get(name, 0.0) + law.waited_s(loss)
     if work.parallel.pipeline > 1:
         stage = middle.work.pipeline
         # what a micro-batch waits for is waited for in every stage
-        waits_s = law.exchanges * middle.wait_s / 3
+        waits_s = sum([law.waited_s(x) for x in middle.losses.values()]) / 3
         slowed = replace(
             stage, forward_s=stage.forward_s + waits_s, input_s=stage.input_s + waits_s,
             weight_s=stage.weight_s + waits_s,

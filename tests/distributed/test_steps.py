@@ -36,7 +36,7 @@ from perfc.passes.manager import Analyses
 from perfc.passes.train import Train
 from perfc.passes.training.optimizer import names
 
-LAW = RunLaw(1.0, 1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
+LAW = RunLaw(1.0, 1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0)
 SMALL = Training(seq=1024, batch=64)
 
 
@@ -135,6 +135,19 @@ def test_overlapped_gradients_are_waited_for_no_longer() -> None:
     )
     assert 0 < beside.parts_s["data parallel"] < after.parts_s["data parallel"]
     assert beside.exchanged_s["data parallel"] == after.exchanged_s["data parallel"]
+
+
+def test_kernels_lose_time_to_exchanges_that_hide_beside_them() -> None:
+    parallel, free = Parallel(data=8, zero=3), LAW
+    taking = replace(LAW, contention=0.5)
+    hidden, taken = (step_cost(LLAMA, parallel, SMALL, law=law) for law in (free, taking))
+    exchanged_s = sum(hidden.exchanged_s.values())
+    waited_s = sum([s for name, s in hidden.parts_s.items() if name in hidden.exchanged_s])
+    assert waited_s < exchanged_s / 2, "most of it is hidden"
+    lost_s = taken.time_s - hidden.time_s
+    assert lost_s == pytest.approx((exchanged_s - waited_s) / 2, rel=1e-6)
+    alone = [step_cost(LLAMA, Parallel(), SMALL, law=law).time_s for law in (free, taking)]
+    assert alone[0] == alone[1]
 
 
 def test_ranks_of_a_sequence_share_its_attention() -> None:

@@ -28,7 +28,7 @@ ROBUST = 8
 NUDGE = 0.05
 SCALE: Mapping[str, float] = {
     "products": 0.15, "attention": 0.5, "experts": 0.5, "pointwise": 0.5, "exchanges": 0.7,
-    "straggling": 0.02, "micro_s": 0.005, "routing_s": 0.002,
+    "contention": 0.2, "straggling": 0.02, "micro_s": 0.005, "routing_s": 0.002,
 }  # fmt: skip
 """How far each number may lie from the prior before that counts as much as one row's error."""
 LEAST: Mapping[str, float] = {

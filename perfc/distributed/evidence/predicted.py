@@ -17,7 +17,7 @@ from ..work import LanguageWork
 from . import RunRow
 from .models import model_of
 
-PHYSICS = RunLaw(1.0, 1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
+PHYSICS = RunLaw(1.0, 1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0)
 """Kernels and links as they are known, with nothing learned of runs."""
 
 
