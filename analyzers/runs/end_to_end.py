@@ -23,7 +23,7 @@ from perfc.passes.canonicalize import Canonicalize
 from perfc.passes.fuse import Fuse, KernelTable
 from perfc.passes.manager import Analyses
 from perfc.passes.roofline import Roofline, RooflineTable
-from perfc.passes.runtimes import Launch, Tf32
+from perfc.passes.runtimes import Launch, Steps, Tf32
 from perfc.passes.runtimes import runtime as runtime_of
 from perfc.passes.shapes import Shapes
 from perfc.passes.strides import Strides, StrideTable
@@ -182,7 +182,8 @@ class Plan:
 
     def copies(self, *, backward: bool = False) -> Iterator[Lowered]:
         """Of views in a pass, none where kernels do not come one by one from the host."""
-        if self.kernels.runtime.launch is Launch.EAGER:
+        runtime = self.kernels.runtime
+        if runtime.launch is Launch.EAGER and runtime.steps is not Steps.COMPILED:
             for bound in self.bounds.kernels:
                 if bound.is_gradient is not backward:
                     continue

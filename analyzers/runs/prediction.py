@@ -175,10 +175,12 @@ def predicted(execution: Execution, source: Module | None = None) -> PredictionT
 
         launch_s = launch_gap(machine, kernels.runtime.launch).mid
         whole = overlapped(whole, complete, bounds, kernels, module, launch_s)
-    host = launch_cost(machine, kernels.runtime, execution.host_launch_s)
+    stated_s = execution.host_launch_s
+    host = launch_cost(machine, kernels.runtime, stated_s)
     launches = launches_of(execution) if host is not None else 0.0
     whole = kept_waiting(whole, launches, host)
-    note = "" if host is None else host_note(launches, kernels.runtime, host)
+    is_stated = stated_s is not None
+    note = "" if host is None else host_note(launches, kernels.runtime, host, is_stated=is_stated)
     return table_of(complete, whole, bounds, kernels.runtime, note)
 
 

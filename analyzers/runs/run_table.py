@@ -24,12 +24,14 @@ from perfc.passes.runtimes import Tf32
 from perfc.passes.strides import strides_of
 
 from ..estimate.estimate import Predictor
+from ..estimate.interval import Interval
 from ..features.sheet import Sheet
 from ..steps.columns import columns as columns_of
 from ..steps.features import LAUNCH_S, SHARED, TILE, log2, tabulate
 from ..steps.kernels import Stored
 from ..steps.launch_kind import LaunchKind
 from ..steps.setting import Precision, Setting
+from .host import host_sides
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -102,6 +104,7 @@ class RunTable:
         run: columns of the run, by name.
         floor_s: what no run beats.
         kernels_s: sum of the kernels' estimates.
+        host: what other hosts than those measured make of its time, relative.
     """
 
     launches: Mapping[str, Array]
@@ -109,6 +112,7 @@ class RunTable:
     run: Mapping[str, float]
     floor_s: float
     kernels_s: float
+    host: Interval = Interval.exactly(1.0)
 
     @property
     def network(self) -> Network:
@@ -217,6 +221,7 @@ def tabulated(
         {**shared, **parts.of_run(own, total.floor_s, total.time_s)},
         execution.bounds.floor_s,
         total.time_s,
+        host_sides(execution, total.time_s - table.behind_s),
     )
 
 

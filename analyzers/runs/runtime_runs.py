@@ -239,9 +239,11 @@ def estimated(
         else:
             middle_s = float(np.cbrt(summed_s * run.kernels_s * like_s))
     time_s = max(float(middle_s), run.floor_s)
-    time = Interval(
-        max(time_s * float(np.exp(low[0])), run.floor_s), time_s, time_s * float(np.exp(high[0]))
-    )
+    low_s, high_s = (time_s * float(np.exp(end[0])) for end in (low, high))
+    if is_own:
+        # runs of this machine had a host of their own, which is not the one asked for
+        low_s, high_s = min(low_s, time_s * run.host.low), max(high_s, time_s * run.host.high)
+    time = Interval(max(low_s, run.floor_s), time_s, high_s)
     return RuntimeRun(
         time, run.floor_s, is_own, is_better(found, runtime),
         is_like, int(of_runtime(found, "counts", category)), found.card.rows,

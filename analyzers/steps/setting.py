@@ -94,7 +94,8 @@ PRECISIONS = {
 
 def is_measured_whole(table: Runtime) -> bool:
     """Whether whole runs under a runtime were measured: as PyTorch launches them, on one stream."""
-    return table.known_steps is not None and not table.is_recorded and table.streams == 1
+    is_replayed = table.is_recorded and table.steps is Steps.EAGER
+    return table.known_steps is not None and not is_replayed and table.streams == 1
 
 
 class Mode(Enum):

@@ -275,8 +275,8 @@ class Runtime:
 
     @property
     def is_recorded(self) -> bool:
-        """Whether kernels of operators that were launched one by one are replayed as a graph."""
-        return self.steps is Steps.EAGER and self.launch is Launch.GRAPH
+        """Whether kernels that were launched one by one are replayed as a graph."""
+        return self.steps is not None and self.launch is Launch.GRAPH
 
     @property
     def is_dispatched(self) -> bool:

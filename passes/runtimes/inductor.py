@@ -1,4 +1,7 @@
-"""torch.compile's Inductor: generated kernels for pointwise chains and reductions."""
+"""torch.compile's Inductor: generated kernels for pointwise chains and reductions.
+
+Its wrapper launches one after the other, unless graphs are recorded (`inductor_cudagraph`).
+"""
 
 from perfc.ir.op import Kind
 
@@ -11,7 +14,7 @@ _LOOPS = _POINTWISE | {Kind.NORMALIZATION, Kind.REDUCTION, Kind.SOFTMAX}
 TABLE = Runtime(
     name="inductor",
     title="torch.compile (Inductor)",
-    launch=Launch.GRAPH,
+    launch=Launch.EAGER,
     epilogue={
         Kind.ELEMENTWISE: _LOOPS,
         Kind.MOVEMENT: _LOOPS,

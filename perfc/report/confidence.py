@@ -101,7 +101,10 @@ def known(report: Report, table: PredictionTable) -> str:
 def unknown(report: Report, table: PredictionTable) -> str:
     """What makes the range wide: the host, a predictor of whole runs, or a class of kernels."""
     if table.total.predictor:
-        return outside(table) or "whole runs like it were measured, and spread as widely"
+        how = "on other hosts (--host-launch)" if table.behind_s > 0 else "and spread as widely"
+        return outside(table) or f"whole runs like it were measured, {how}"
+    if table.behind_s > 0 and report.deployment.host_launch is not None:
+        return "the host sets the pace, and its launches are not all alike"
     if table.behind_s > 0:
         return "the host sets the pace, and its time a launch is assumed, not measured"
     alike: dict[tuple[object, ...], list[int]] = {}

@@ -97,9 +97,10 @@ def what_ifs(report: Report) -> Iterator[tuple[str, str, DeploymentKeywords, int
 def runtimes(report: Report) -> Iterator[str]:
     """Other runtimes to try: what compiles the same framework's models, and what fuses most."""
     now = report.kernels.runtime
+    graph = None if now.launch is Launch.GRAPH else recorded(now)
+    if graph is not None:
+        yield graph.name
     if now.is_dispatched:
-        graph = recorded(now)
-        yield from () if graph is None else (graph.name,)
         yield of_steps(Steps.COMPILED).name
     elif now.launch is not Launch.GRAPH and report.machine.vendor == "NVIDIA":
         # the compiler of the machine's maker

@@ -53,9 +53,8 @@ class LaunchBound(Rule):
         if launches < 2:
             return
         twin = recorded(runtime)
-        is_torch = twin is not None and runtime.is_dispatched
-        gain = subject.deployed(runtime=twin.name) if twin and is_torch else replayed(subject)
-        flag = f" (--runtime {twin.name})" if twin and is_torch else ""
+        gain = subject.deployed(runtime=twin.name) if twin is not None else replayed(subject)
+        flag = f" (--runtime {twin.name})" if twin is not None else ""
         yield self.finding(
             f"{share(waiting)} of the run waits for {plural(launches, 'launch', 'launches')}",
             f"record them in a CUDA graph{flag}, or give each more work with a larger batch",

@@ -11,7 +11,7 @@ from perfc.lint.finding import Finding
 from perfc.lint.rule import Rule
 from perfc.lint.subject import Subject
 from perfc.passes.fuse import Kernel
-from perfc.passes.runtimes import Framework, Launch, tables
+from perfc.passes.runtimes import Framework, Launch, Steps, tables
 
 
 class UnfusedElementwise(Rule):
@@ -72,8 +72,9 @@ class UnfusedElementwise(Rule):
 def fusing() -> Iterator[str]:
     """Runtimes that make one kernel of such a chain."""
     chain = Kind.ELEMENTWISE
-    known = (t for t in tables() if t.launch is Launch.GRAPH and t.framework is not Framework.OTHER)
-    return (t.name for t in known if chain in t.epilogue.get(chain, ()))
+    known = (t for t in tables() if t.framework is not Framework.OTHER and not t.is_recorded)
+    compiling = (t for t in known if t.launch is Launch.GRAPH or t.steps is Steps.COMPILED)
+    return (t.name for t in compiling if chain in t.epilogue.get(chain, ()))
 
 
 def following(subject: Subject, index: int) -> int | None:

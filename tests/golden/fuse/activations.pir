@@ -774,7 +774,7 @@ kernel 25: mul + sub (elementwise)
   reads %x12 %one: 1028 bytes
   writes %b12: 1024 bytes
 
-## inductor
+## inductor, inductor-cudagraph
 kernel 0: matmul (matmul)
   nodes %x0
   16384 mac; f32

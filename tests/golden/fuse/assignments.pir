@@ -149,7 +149,7 @@ kernel 11: ScatterND (gather)
   reads %v %index2 %y: 832*n bytes
   writes %w: 512*n bytes
 
-## inductor
+## inductor, inductor-cudagraph
 kernel 0: ScatterND (gather, slice_update)
   nodes %f1
   no operations; f32

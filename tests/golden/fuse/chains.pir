@@ -813,7 +813,7 @@ kernel 15: conv + relu + add (conv)
   reads %x %w: 17536 bytes
   writes %h3: 16384 bytes
 
-## inductor
+## inductor, inductor-cudagraph
 kernel 0: matmul + softmax + matmul (attention, attention)
   nodes %p0 %s0 %o0
   4194304 mac, 262144 alu, 66560 sfu; f16

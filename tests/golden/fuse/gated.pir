@@ -214,7 +214,7 @@ kernel 6: Mul (elementwise)
   reads %rot %sin: 1024*t + 1024 bytes
   writes %y: 1024*t bytes
 
-## inductor
+## inductor, inductor-cudagraph
 kernel 0: Pow + ReduceMean + … 3 more + Mul (reduction)
   nodes %sq %ms %me %rt %rr %xn %nrm
   769*t alu, 259*t sfu; f32

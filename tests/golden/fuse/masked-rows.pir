@@ -154,7 +154,7 @@ kernel 8: MatMul (matmul)
   reads %cut %v: 64*s*s + 4096*s bytes
   writes %o3: 4096*s bytes
 
-## inductor
+## inductor, inductor-cudagraph
 kernel 0: MatMul + Softmax + … 2 more + MatMul (attention, attention)
   nodes %a %p %empty %clean %o
   2048*s*s mac, 80*s*s alu, 16*s*s + 16*s sfu, 16*s*s integer; f32

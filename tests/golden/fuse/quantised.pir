@@ -101,7 +101,7 @@ kernel 3: DequantizeLinear + Conv (conv, quantized)
   reads %mq %s %z %wf: 6272*n + 4101 bytes
   writes %y: 25088*n bytes
 
-## inductor
+## inductor, inductor-cudagraph
 kernel 0: QuantizeLinear + DequantizeLinear (quantize)
   nodes %xq %xd
   150528*n alu; f32

@@ -194,7 +194,7 @@ kernel 5: Gemm (matmul)
   reads %g %wf %bf: 128*n + 1320 bytes
   writes %y: 40*n bytes
 
-## inductor
+## inductor, inductor-cudagraph
 kernel 0: Conv (conv)
   nodes %c1
   28901376*n mac; f32

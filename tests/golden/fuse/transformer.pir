@@ -278,7 +278,7 @@ kernel 9: MatMul (matmul)
   reads %ge %wd: 524288*n + 1048576 bytes
   writes %y: 131072*n bytes
 
-## inductor
+## inductor, inductor-cudagraph
 kernel 0: MatMul + Add + Transpose (matmul, linear)
   nodes %q0 %q1 %q2 %q
   8388608*n mac, 32768*n alu; f32

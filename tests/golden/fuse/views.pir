@@ -49,7 +49,7 @@ kernel 5: exp (elementwise)
   reads %x: 96 bytes
   writes %e: 96 bytes
 
-## fastertransformer, inductor
+## fastertransformer, inductor, inductor-cudagraph
 kernel 0: relu (elementwise)
   nodes %a
   24 alu; f32

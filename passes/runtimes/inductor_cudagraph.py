@@ -1,0 +1,15 @@
+"""Kernels of torch.compile, recorded once as a CUDA graph and replayed."""
+
+from dataclasses import replace
+
+from . import Launch
+from .inductor import TABLE as INDUCTOR
+
+TABLE = replace(
+    INDUCTOR,
+    name="inductor-cudagraph",
+    title="torch.compile (Inductor) in a CUDA graph",
+    launch=Launch.GRAPH,
+    aliases=("reduce-overhead",),
+    source=f"{INDUCTOR.source}; mode='reduce-overhead' records the same kernels (CUDAGraph Trees)",
+)
