@@ -4,15 +4,16 @@
 
 Steps are NVIDIA's, of PyTorch examples on one card, run as their scripts run them, data loading
 included. What is printed: each step left out, the mean by architecture, how many are in range, and
-the same of the sum of the kernels. Networks of products have no law: `perfc.analyze` says of them
-what it says of others. Rows below their floor are named. ``-o`` writes the law.
+the same of the sum of the kernels. Then each card left out. Networks of products have no law:
+`perfc.analyze` says of them what it says of others. Rows below their floor are named. ``-o`` writes
+the law.
 """
 
 from __future__ import annotations
 
 import argparse
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import expm1, log
 from pathlib import Path
 from statistics import mean, median
@@ -43,7 +44,7 @@ def summed(step: PublishedStep, folder: Path) -> SummedStep:
     """
     path = graph_folder(folder) / step.graph
     report = perfc.analyze(str(path), deployment=step.deployment, predictor=KERNELS)
-    stored = precision(step.deployment, stored_element(report.source), report.machine)
+    stored = precision(step.deployment, stored_element(report.source), report.roofline)
     sums = sums_s(report.execution, report.prediction, stored, step.deployment.layout)
     total = report.prediction.total
     if not is_convolutional(sums):
@@ -71,6 +72,21 @@ def by_architecture(errors: Sequence[tuple[SummedStep, float]]) -> Mapping[str, 
     for step, error in errors:
         found[step.step.architecture].append(expm1(-error))
     return found
+
+
+def cards_left_out(steps: Sequence[SummedStep]) -> Iterator[str]:
+    """Errors of each card and precision by a law of the other cards."""
+    for card in sorted({s.step.deployment.target.partition("-")[0] for s in steps}):
+        mine = [s for s in steps if s.step.deployment.target.startswith(card)]
+        law = learned([s for s in steps if s not in mine])
+        for stored in sorted({s.stored for s in mine}):
+            some = [s for s in mine if s.stored == stored]
+            logs = [log(s.step.time_s / s.told_s(law)) for s in some]
+            alone = mean(log(s.step.time_s / s.kernels_s) for s in some)
+            yield (
+                f"without {card}, {stored}: {len(some)} rows, mean of logarithms {mean(logs):+.2f} "
+                f"({min(logs):+.2f} to {max(logs):+.2f}), of kernels alone {alone:+.2f}"
+            )
 
 
 def main() -> None:
@@ -109,6 +125,8 @@ def main() -> None:
             f"{title}: {len(off)} rows, MAPE {mean(off):.1%}, median {median(off):.1%}, in range "
             f"{mean(ranges):.1%}; kernels alone {mean(alone):.1%}"
         )
+    for line in cards_left_out(taught):
+        print(line)
     law = with_band(learned(taught), errors)
     print(as_toml(law), end="")
     if asked.output is not None:

@@ -113,7 +113,7 @@ def errors(
     recipe = experiment.recipe
     if isinstance(holdout, UnseenMachine):
         recipe = recipe.for_unseen_machine()
-    recipe = replace(recipe, max_rows=most, unnamed=0.0, general=False)
+    recipe = replace(recipe, max_rows=most, general=False)
     known = tuple(sorted({b.framework for b in parts.train}))
     protocols = protocols_of(parts.train)
     stack = stacked(parts.train, known, recipe, protocols)

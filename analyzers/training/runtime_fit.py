@@ -36,6 +36,7 @@ from ..runs.runtime_runs import (
     ROUNDED,
     SPREAD_OF,
     banded,
+    expected_error,
     kin,
     share_of_forests,
 )
@@ -197,7 +198,7 @@ def train_runs(
     if leave_machines_out:
         is_better = better_than_kernels(stack, runs, category, wrong, groups)
     by_kind = [[by_precision(*pair, names)] for pair in zip(apart, groups, strict=True)]
-    expected = by_deviation[category] * deviation
+    expected = expected_error(by_deviation[category], deviation)
     calibration = calibrated(wrong / expected, category, names, by_kind)
     found, spread = fitted(stack, recipe), spread_of(stack.names, usual, names)
     values = stack.values

@@ -31,12 +31,13 @@ def by_published_steps(
         return None
     from ..runs.step_law import law, told
 
-    time = told(execution, table, deployment, source)
-    if time is None:
+    found = told(execution, table, deployment, source)
+    if found is None:
         return None
-    known = law()
+    (time, is_own), known = found, law()
     words = (
         f"{NAME}, learned from {known.steps} published steps of {known.architectures} "
         "convolutional networks, data loading included"
     )
-    return CandidateRun(execution.bounds.floor_s, time, NAME, words)
+    outside = () if is_own else (f"no such step was published of {execution.machine.name}",)
+    return CandidateRun(execution.bounds.floor_s, time, NAME, words, is_own, outside)

@@ -26,6 +26,7 @@ from . import Experiment, Say
 
 FOLDS = 5
 GRAPHS, CHIPS = "graphs left out, each once", "each chip left out"
+ROWS = "rows left out, each once"
 Pair = tuple[MeasuredRun, RuntimeRun]
 Slice = tuple[str, Callable[[MeasuredRun, RuntimeRun], bool], float | None]
 
@@ -90,8 +91,9 @@ class RuntimeExperiment(Experiment):
     def held_out(self) -> str:
         """Graphs, then chips."""
         return (
-            "Every graph is left out once, with all its rows, then every chip. Runs are told by "
-            "the predictor `runs`, also where `perfc analyze` sums kernels by default."
+            "Every graph is left out once, with all its rows, then every chip, then every row, "
+            "whose graph is known by others. Runs are told by the predictor `runs`, also where "
+            "`perfc analyze` sums kernels by default."
         )
 
     def train(self, folder: Path, say: Say, ready: Ready | None = None) -> Artefact:
@@ -102,7 +104,7 @@ class RuntimeExperiment(Experiment):
         )
 
     def evaluate(self, folder: Path, say: Say) -> Iterator[Figure]:
-        """Graphs, then chips."""
+        """Graphs, then chips, then rows."""
         runs = every_run(folder, say)
         yield from figures(GRAPHS, self.graphs(runs, say))
         pairs: list[Pair] = []
@@ -114,18 +116,29 @@ class RuntimeExperiment(Experiment):
             yield from figures(f"unseen chip {chip}", found, TOGETHER[-1:])
             pairs += found
         yield from figures(CHIPS, pairs)
+        yield from figures(ROWS, self.rows(runs, say))
 
     def graphs(self, runs: Sequence[MeasuredRun], say: Say) -> list[Pair]:
         """Every row by a model that has not seen its graph."""
         dealt = fold_of([run.row.graph for run in runs], FOLDS, seed=7)
+        return self.left_out(runs, [dealt[run.row.graph] for run in runs], GRAPHS, say)
+
+    def rows(self, runs: Sequence[MeasuredRun], say: Say) -> list[Pair]:
+        """Every row by a model that has seen others, some of its graph."""
+        dealt = np.random.default_rng(7).permutation(len(runs)) % FOLDS
+        return self.left_out(runs, dealt.tolist(), ROWS, say)
+
+    def left_out(
+        self, runs: Sequence[MeasuredRun], dealt: Sequence[int], split: str, say: Say
+    ) -> list[Pair]:
+        """Every row by a model that has not seen its fold."""
         pairs: list[Pair] = []
         for fold in range(FOLDS):
-            say(f"{self.name}: {GRAPHS}, {fold + 1} of {FOLDS}")
-            train = [r for r in runs if dealt[r.row.graph] != fold]
-            test = [r for r in runs if dealt[r.row.graph] == fold]
-            pairs += estimates(
-                train_runs(self.name, train, self.recipe, say, leave_machines_out=False), test
-            )
+            say(f"{self.name}: {split}, {fold + 1} of {FOLDS}")
+            train = [run for run, one in zip(runs, dealt, strict=True) if one != fold]
+            test = [run for run, one in zip(runs, dealt, strict=True) if one == fold]
+            found = train_runs(self.name, train, self.recipe, say, leave_machines_out=False)
+            pairs += estimates(found, test)
         return pairs
 
     def without(self, runs: Sequence[MeasuredRun], chip: str, say: Say) -> list[Pair]:
