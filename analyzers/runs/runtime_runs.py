@@ -232,7 +232,8 @@ def estimated(
     low, high = bands.ends(spread, apart, measured=is_own)
     if not is_own:
         near_low, near_high = bands.ends(expected_error(1.0, spread), 0.0, measured=True)
-        low, high = np.minimum(low, near_low), np.maximum(high, near_high)
+        low = np.minimum(np.minimum(low, near_low), -ANOTHER_RUN)
+        high = np.maximum(np.maximum(high, near_high), ANOTHER_RUN)
     if not is_like:
         longer, band = unlike(run, runtime)
         low, high = np.minimum(low, band.low), np.maximum(high, band.high)

@@ -30,7 +30,7 @@ from perfc.analyzers.runs.run_table import (
     precision,
     stored_element,
 )
-from perfc.analyzers.runs.runtime_runs import banded, share_of_forests
+from perfc.analyzers.runs.runtime_runs import ANOTHER_RUN, banded, share_of_forests
 from perfc.analyzers.tables.whole_models import WholeModel, version_of, whole_models
 from perfc.analyzers.training.chips_left_out import (
     Apart,
@@ -364,7 +364,9 @@ def test_ranges_are_as_wide_as_like_runs_deviate(
         time = runtime_runs.estimated(found, row.table, machine, runtime, row.stored).time
         return np.log(time.mid / time.low), np.log(time.high / time.mid)
 
-    assert widths("t4", 0.04) == pytest.approx([2 * one for one in widths("t4", 0.02)])
+    for more, less in ((0.04, 0.02), (0.8, 0.4)):
+        ratio = np.hypot(more, ANOTHER_RUN) / np.hypot(less, ANOTHER_RUN)
+        assert widths("t4", more) == pytest.approx([ratio * one for one in widths("t4", less)])
     # nobody measured the other: what chips that were left out were off by tells its range
     assert widths("v100-sxm2-16gb", 0.04) == widths("v100-sxm2-16gb", 0.02)
 
