@@ -31,6 +31,11 @@ quarter of the power and clocks far below its boost), RTX A6000 and A40 (8.6, 8 
 H200 and B200 (9.0 and 10.0, 4 nm, with their power). L4 (8.9) was reported with 0.6. A100 and RTX
 PRO 6000 reach what is stated at a share of their rate of 0.94: their limits are no lower.
 """
+AMD_FLOP_PER_JOULE: Mapping[str, float] = {"gfx942": 0.94e12}
+"""The same by AMD's designs, whose clocks have no base: MI300X at 750 W keeps up 708 Tflop/s in bf16,
+and 1.8 times that in fp8 (AMD, "Measuring Max-Achievable FLOPs", part 2, 2025; hipBLASLt, 4096 x
+4864 x 32896). Its sheet states 1307.
+"""
 NARROWER: Mapping[int, float] = {16: 1.0, 8: 1.75, 4: 2.6}
 """Products a joule over those of 16 bits, by bits of the factors; B200, least of three boards."""
 TF32 = 0.5
@@ -60,7 +65,7 @@ def matrix_flop_per_s(dtype: str, sheet: Sheet) -> float:
 def flop_per_s(dtype: str, sheet: Sheet) -> float:
     """Rate of products that the board's power leaves; infinite where nobody knows.
 
-    A board never runs below its base clock for power.
+    A board of NVIDIA never runs below its base clock for power.
 
     >>> from perfc.machine import load_machine
     >>> from perfc.analyzers.features.sheet import Sheet
@@ -68,10 +73,11 @@ def flop_per_s(dtype: str, sheet: Sheet) -> float:
     '39.2'
     """
     gain = TF32 if dtype == "tf32" else NARROWER.get(bits_of(dtype))
-    each = flop_per_joule(sheet.generation)
+    amd = AMD_FLOP_PER_JOULE.get(sheet.machine.arch)
+    each = flop_per_joule(sheet.generation) if amd is None else amd
     if gain is None or each is None or sheet.power_w <= 0:
         return np.inf
-    least = sheet.base_clock_share * sheet.matrix_flop_per_s(dtype)
+    least = sheet.base_clock_share * sheet.matrix_flop_per_s(dtype) if amd is None else 0.0
     return max(gain * each * sheet.power_w, least)
 
 

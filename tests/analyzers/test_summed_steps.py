@@ -13,7 +13,7 @@ from perfc.api import analyze
 RESNET = str(Path(__file__).parents[2] / "examples" / "models" / "resnet50.onnx.gz")
 
 
-@pytest.mark.parametrize(("runtime", "target"), [("eager", "h100"), ("ort", "a100")])
+@pytest.mark.parametrize(("runtime", "target"), [("eager", "mi300x"), ("ort", "a100")])
 def test_a_step_that_nobody_measured_is_told_as_wide_as_published_ones_say(
     runtime: str, target: str
 ) -> None:
