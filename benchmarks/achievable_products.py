@@ -2,9 +2,9 @@
 
     python benchmarks/achievable_products.py DATA
 
-Rows are those of `ml_engineering_mamf`: of each accelerator the shape with the highest rate, in bf16
-and fp8, under PyTorch. Nothing that ships is learned from them. Whether a row is of bf16 or fp8
-tells the rate that its source says the sheet states.
+Rows are those of `ml_engineering_mamf`: of each accelerator the shape with the highest rate, in
+bf16 and fp8, under PyTorch. Nothing that ships is learned from them. Whether a row is of bf16 or
+fp8 tells the rate that its source says the sheet states.
 
 Needs pandas and pyarrow.
 """
