@@ -40,9 +40,9 @@ if TYPE_CHECKING:
     from ..estimators import Execution
     from .estimate import Estimate
 
-WIDEST = 10.0
-"""Upper over lower end beyond which the kernels' sum is as good: a factor of three either way."""
-TOO_WIDE = "its range is wider than a factor of ten"
+WIDEST = 12.0
+"""Upper over lower end beyond which the kernels' sum is as good: three and a half either way."""
+TOO_WIDE = "its range is wider than a factor of twelve"
 WORSE = "held-out runs say that the sum of the kernels is better"
 FAR = "neither such runs nor this machine were measured"
 RECURRENT = "no run with recurrent layers was measured"
