@@ -21,16 +21,24 @@ from .plan import SHOWN, PlanView
 from .scale import ScaleView
 from .step import StepCost
 
-COLUMNS = (
-    Column("parallel", "divided", is_name=True),
-    Column("micro_batch", "micro-batch", Unit.COUNT),
-    Column("checkpointing", "computed again"),
-    Column("time_s", "step"),
-    Column("tokens_per_s_per_gpu", "tokens/s a GPU", Unit.COUNT),
-    Column("mfu", "MFU"),
-    Column("memory_bytes", "memory"),
-    Column("bottleneck", "beside computation"),
-)
+
+def items(seq: int) -> str:
+    """What is counted of samples of so many tokens; those of one are images or the like."""
+    return "tokens" if seq > 1 else "items"
+
+
+def columns(seq: int) -> tuple[Column, ...]:
+    """Of the front, with samples of so many tokens."""
+    return (
+        Column("parallel", "divided", is_name=True),
+        Column("micro_batch", "micro-batch", Unit.COUNT),
+        Column("checkpointing", "computed again"),
+        Column("time_s", "step"),
+        Column("tokens_per_s_per_gpu", f"{items(seq)}/s a GPU", Unit.COUNT),
+        Column("mfu", "MFU"),
+        Column("memory_bytes", "memory"),
+        Column("bottleneck", "beside computation"),
+    )
 
 
 def row(c: StepCost) -> tuple[Cell, ...]:
@@ -44,7 +52,8 @@ def row(c: StepCost) -> tuple[Cell, ...]:
 
 def plan_document(found: PlanView) -> Document:
     """The best setting and the front of time against memory."""
-    samples = f"{plural(found.batch, 'sample')} of {found.seq} tokens"
+    each = f" of {found.seq} tokens" if found.seq > 1 else ""
+    samples = f"{plural(found.batch, 'sample')}{each}"
     title = f"{found.model} on {found.gpus} × {found.target} · {samples}"
     sections: list[Section] = []
     best = found.best or found.smallest
@@ -59,7 +68,7 @@ def plan_document(found: PlanView) -> Document:
     sections.append(Section("losses", "where a step goes", (losses(best),)))
     if found.pareto:
         rows = tuple([row(c) for c in found.pareto[:SHOWN]])
-        front = Table(COLUMNS, rows)
+        front = Table(columns(found.seq), rows)
         sections.append(Section("pareto", "time against memory", (front,)))
     return Document(title, tuple(sections))
 
@@ -70,7 +79,7 @@ def step_facts(c: StepCost, capacity: float) -> Iterator[Fact]:
     yield Fact("step", Amount(c.time_s, Unit.SECOND), f"{ends}, nine in ten")
     yield Fact("at best", Amount(c.floor_s, Unit.SECOND), "computation of one rank at the roofline")
     each = f"{c.tokens_per_s / c.gpus:,.0f} a GPU"
-    yield Fact("tokens", None, f"{c.tokens_per_s:,.0f} a second, {each}")
+    yield Fact(items(c.training.seq), None, f"{c.tokens_per_s:,.0f} a second, {each}")
     yield Fact("MFU", Amount(c.mfu, Unit.SHARE), "of the data sheets' dense 16-bit rate")
     micro = f"{plural(c.micro_batches, 'micro-batch', 'micro-batches')} of {c.training.micro_batch}"
     yield Fact("samples", None, f"{micro}, {c.training.checkpointing.value} computed again")
@@ -105,13 +114,14 @@ def losses(c: StepCost) -> Table:
 def scale_document(found: ScaleView) -> Document:
     """One line for each number of devices."""
     how = "samples grow with the devices" if found.is_weak else "as many samples on all"
-    columns = (
+    item = items(next((p.cost.training.seq for p in found.points if p.cost is not None), 2))
+    head = (
         Column("gpus", "GPUs", Unit.COUNT),
         Column("parallel", "divided", is_name=True),
         Column("batch", "samples", Unit.COUNT),
         Column("time_s", "step"),
         Column("range", "nine in ten"),
-        Column("tokens_per_s", "tokens/s", Unit.COUNT),
+        Column("tokens_per_s", f"{item}/s", Unit.COUNT),
         Column("efficiency", "scaling"),
         Column("mfu", "MFU"),
         Column("memory_bytes", "memory"),
@@ -139,4 +149,4 @@ def scale_document(found: ScaleView) -> Document:
         what = f"memory does not hold it on {some} GPUs: `perfc plan` looks for ways that fit"
         notes.append(Note(what, is_warning=True))
     title = f"{found.model} on {found.target} · {how}"
-    return Document(title, (Section("sizes", "devices", (Table(columns, tuple(rows)), *notes)),))
+    return Document(title, (Section("sizes", "devices", (Table(head, tuple(rows)), *notes)),))

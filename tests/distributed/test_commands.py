@@ -182,6 +182,18 @@ def test_a_graph_of_images_has_samples_and_no_tokens() -> None:
     assert work_of("gpt2", "dgx-a100").tokens(2048) == 2048
 
 
+def test_images_are_no_tokens_in_what_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    source = str(Path(__file__).parents[2] / "examples" / "models" / "resnet50.onnx.gz")
+    printed = [
+        said(capsys, "plan", source, "--gpus", "2", "-t", "dgx-h100", "--global-batch", "8"),
+        said(capsys, "scale", source, "-t", "dgx-h100", "--gpus", "1,2"),
+        said(capsys, "scale", "llama-3.2-1b", "-t", "dgx-h100", "--gpus", "1,2"),
+    ]
+    assert [code for code, *_ in printed] == [0, 0, 0]
+    assert ["tokens" in out for _, out, _ in printed] == [False, False, True]
+    assert ["items" in out for _, out, _ in printed] == [True, True, False]
+
+
 def test_the_backward_pass_of_a_graph_is_that_of_its_step() -> None:
     import math
 
