@@ -183,6 +183,28 @@ def is_measured_here(table: PredictionTable) -> bool:
     return any(k.predictor is Predictor.FITTED or k.correction != 1.0 for k in table.kernels)
 
 
+def factors(
+    execution: Execution, table: PredictionTable, deployment: Deployment, source: Module
+) -> list[float] | None:
+    """Of each kernel of a step; None of other networks, precisions and makers of cards.
+
+    Args:
+        execution: its kernels.
+        table: their estimates.
+        deployment: how it is run.
+        source: the model as read.
+    """
+    known = law()
+    stored = precision(deployment, stored_element(source), execution.bounds)
+    is_of_maker = Sheet(execution.machine).generation > 0
+    if stored not in {p for _, p in known.measured} or not is_of_maker or is_measured_here(table):
+        return None
+    if not is_convolutional(sums_s(execution, table, stored, deployment.layout)):
+        return None
+    kernels = [bound.kernel for bound in execution.bounds.kernels]
+    return [known.factor(parts_of(k, stored, deployment.layout)) for k in kernels]
+
+
 def told(
     execution: Execution, table: PredictionTable, deployment: Deployment, source: Module
 ) -> tuple[Interval, bool] | None:
@@ -198,19 +220,14 @@ def told(
     """
     if not execution.kernels.runtime.is_dispatched or execution.kernels.runtime.streams > 1:
         return None
-    if is_measured_here(table):
+    each = factors(execution, table, deployment, source)
+    if each is None:
         return None
     known = law()
-    machine = execution.machine
     stored = precision(deployment, stored_element(source), execution.bounds)
-    if stored not in {p for _, p in known.measured} or Sheet(machine).generation == 0:
-        return None
-    band = known.band if known.knows(machine, stored) else UNMEASURED
-    sums = sums_s(execution, table, stored, deployment.layout)
-    if not is_convolutional(sums):
-        return None
-    kernels_s = math.fsum(known.factor(parts) * time_s for parts, time_s in sums.items())
-    time_s = table.total_of(kernels_s)
+    band = known.band if known.knows(execution.machine, stored) else UNMEASURED
+    kernels = zip(table.kernels, each, strict=True)
+    time_s = table.total_of(math.fsum(factor * kernel.time_s for kernel, factor in kernels))
     ends = (time_s * math.exp(end) for end in (band.low, 0.0, band.high))
     time = Interval(*ends).at_least(execution.bounds.floor_s)
     return time, band is known.band

@@ -26,7 +26,10 @@ from .parts import PartCost, part_of
 from .work import Parts, Work
 
 if TYPE_CHECKING:
+    from perfc.api import Report
     from perfc.deployment import Deployment
+
+    from .law import RunLaw
 
 PARTS = 16
 """Into which a graph is cut: as many steps has the exchange of its gradients."""
@@ -55,6 +58,7 @@ class GraphWork(Work):
         self.target = str(load_machine(deployment.target).path)
         self.is_divisible = False
         self.known: dict[int, Parts] = {}
+        self.has_step_law = False
 
     def tokens(self, stated: int) -> int:
         """Of a sample: as stated, 1 of images and the like."""
@@ -78,6 +82,12 @@ class GraphWork(Work):
         """Sequences of a graph are not divided."""
         return 0.0
 
+    def law(self, known: RunLaw) -> RunLaw:
+        """What runs of language models say of kernels is not asked of convolutional networks."""
+        if not self.has_step_law:
+            return known
+        return replace(known, products=1.0, attention=1.0, experts=1.0, pointwise=1.0)
+
     def parts(self, parallel: Parallel, samples: int, seq: int) -> Parts:
         """Of one copy, for a micro-batch; ``seq`` is that of the deployment.
 
@@ -99,7 +109,7 @@ class GraphWork(Work):
         )
         report = analyze(self.model, deployment=how, predictor="kernels")
         bounds, env = report.roofline.kernels, report.env
-        rows = rows_of(bounds, report.prediction.kernels)
+        rows = rows_of(bounds, self._times(report))
         ahead = [i for i, r in enumerate(rows) if r.role is Role.FORWARD]
         cuts = cuts_of([rows[i].time.time_s for i in ahead])
         written = [*report.module.graph.inputs, *(v for i in ahead for v in writes(rows[i]))]
@@ -108,6 +118,20 @@ class GraphWork(Work):
             forward = [r.bound.kernel for r in rows[first:last] if r.role is Role.FORWARD]
             made.append(part_of(forward, rows[first:last], env, written))
         return Parts(nothing(env), tuple(made), nothing(env))
+
+    def _times(self, report: Report) -> Sequence[Estimate]:
+        """Of the step's kernels, by the law of published steps where it is of them."""
+        from perfc.analyzers.runs.step_law import factors
+
+        table = report.prediction
+        each = factors(report.execution, table, report.deployment, report.source)
+        self.has_step_law = each is not None
+        if each is None:
+            return table.kernels
+        return [
+            replace(kernel, time=(kernel.time * factor).at_least(kernel.floor_s))
+            for kernel, factor in zip(table.kernels, each, strict=True)
+        ]
 
 
 def writes(row: Ran) -> Sequence[Value]:

@@ -137,7 +137,9 @@ def step_cost(
     if parallel.micro_batches:
         training = training.divided(parallel.data, parallel.micro_batches)
     count = training.micro_batches(parallel.data)
-    parts = scaled(work.parts(parallel, training.micro_batch, training.seq), known, training)
+    alone = work.parts(parallel, training.micro_batch, training.seq)
+    known = work.law(known)
+    parts = scaled(alone, known, training)
     last = parallel.pipeline - 1
     stages = [
         StageWork(work, parts, i, parallel, training, links, count)

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING
 
 from perfc.errors import ModelError
 from perfc.frontend.config import LanguageModel, Precision
@@ -17,6 +18,9 @@ from perfc.parallel import Parallel
 from perfc.passes.runtimes import Tf32
 
 from .parts import Doing, PartCost, costs
+
+if TYPE_CHECKING:
+    from .law import RunLaw
 
 USUAL_SAMPLES = (1, 2, 4, 8)
 """Of a micro-batch, that are estimated together: a search asks for all of them."""
@@ -49,6 +53,10 @@ class Work(ABC):
     def tokens(self, stated: int) -> int:
         """Of a sample: as stated, 1 of what is no sequence."""
         return stated
+
+    def law(self, known: RunLaw) -> RunLaw:
+        """What runs take beside this model's kernels, once it has told its parts."""
+        return known
 
     @property
     @abstractmethod

@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 
+import perfc
 from perfc import cli
 from perfc.distributed.service import plan, scale
 from perfc.distributed.step import step_cost
 from perfc.errors import ParseError
+from perfc.machine import load_machine
 from perfc.parallel import ALONE, Parallel
 
 
@@ -194,10 +196,32 @@ def test_images_are_no_tokens_in_what_is_printed(capsys: pytest.CaptureFixture[s
     assert ["items" in out for _, out, _ in printed] == [True, True, False]
 
 
+@pytest.mark.parametrize(
+    ("target", "items_per_s"), [("dgx-h100", 1873.0), ("dgx-1", 352.0), ("dgx-a100", 925.0)]
+)
+def test_convolutional_networks_have_the_law_of_published_steps(
+    target: str, items_per_s: float
+) -> None:
+    """ResNet-50 on eight cards, each of them, as `lambda_train` has it, which taught nothing."""
+    source = Path(__file__).parents[2] / "examples" / "models" / "resnet50.onnx.gz"
+    curve = scale(source, target, micro_batch=128, gpus=(1, 8))
+    one, eight = (p.cost for p in curve.points)
+    assert one is not None
+    assert eight is not None
+    assert abs(eight.tokens_per_s / 8 / items_per_s - 1) < 0.1
+    alone = perfc.analyze(source, one_of(target), train="momentum", batch=128).prediction.total
+    assert one.time_s == pytest.approx(alone.time_s, rel=0.05)
+
+
+def one_of(cluster: str) -> str:
+    """The card of a cluster."""
+    return str(load_machine(cluster).path)
+
+
 def test_the_backward_pass_of_a_graph_is_that_of_its_step() -> None:
     import math
 
-    import perfc
+    from perfc.analyzers.runs.step_law import factors
     from perfc.distributed.both_passes import Role
     from perfc.distributed.graph_work import rows_of
     from perfc.distributed.service import work_of
@@ -211,8 +235,11 @@ def test_the_backward_pass_of_a_graph_is_that_of_its_step() -> None:
     )
     bounds, times = step.roofline.kernels, step.prediction.kernels
     summed = dict.fromkeys(Phase, 0.0)
-    for bound, one in zip(bounds, times, strict=True):
-        summed[bound.kernel.anchor.loc.phase] += one.time_s
+    each = factors(step.execution, step.prediction, step.deployment, step.source)
+    assert each is not None
+    assert work.has_step_law  # type: ignore[attr-defined]
+    for bound, one, factor in zip(bounds, times, each, strict=True):
+        summed[bound.kernel.anchor.loc.phase] += max(factor * one.time_s, one.floor_s)
     forward_s = math.fsum(p.forward_s for p in parts)
     assert forward_s == pytest.approx(summed[Phase.FORWARD] + summed[Phase.LOSS])
     assert math.fsum(p.backward_s for p in parts) == pytest.approx(summed[Phase.BACKWARD])
