@@ -289,10 +289,40 @@ def emptied(sizing: Sizing, node: Node, env: Mapping[str, int]) -> tuple[str, in
     return None
 
 
+def shortened(
+    sizing: Sizing, names: Collection[str], given: Mapping[str, int]
+) -> tuple[str, int] | None:
+    """The one size given that is too large, as of a table of positions, and the largest that fits.
+
+    None where no half of it does, as of a size that must equal another.
+    """
+    asked = [n for n in names if n in given]
+    if len(asked) != 1:
+        return None
+    name = asked[0]
+
+    def fits(size: int) -> bool:
+        env = assumed(sizing.read.symbols, {**given, name: size})
+        return not sizing.is_exhausted and isinstance(sizing.attempt(env), Module)
+
+    high, low = given[name], given[name] // 2
+    while low > NEAR and not fits(low):
+        high, low = low, low // 2
+    if low <= NEAR:
+        return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return name, low
+
+
 def advice(
     sizing: Sizing, names: Collection[str], env: Mapping[str, int], given: Mapping[str, int]
 ) -> str:
     """Sizes that would do in the place of those that do not."""
+    smaller = shortened(sizing, names, given)
+    if smaller is not None:
+        return f"{symbol_name(smaller[0])} = {smaller[1]} would do"
     kept = {n: v for n, v in given.items() if n not in names}
     declared = [
         replace(s, default=given[s.name], tie=None, basis=Basis.NOTHING) if s.name in given else s

@@ -22,7 +22,7 @@ from ._report import color_option
 if TYPE_CHECKING:
     from perfc.report.document import Document
 
-TARGET, TRAIN, SEQ = "dgx-h100", "adamw", 2048
+TARGET, TRAIN = "dgx-h100", "adamw"
 """Where nobody says."""
 
 
@@ -36,6 +36,7 @@ class StatedStep:
     train: str
     checkpointing: str
     seq: int
+    """0 where nobody says."""
 
 
 def step_options(function: Any) -> Any:
@@ -75,8 +76,8 @@ def stated(options: DeploymentOptions) -> StatedStep:
     target = text("target", TARGET)
     if len(names_in(target)) != 1:
         raise ParseError("one target at a time", where=options.place("target"))
-    seq = options.seq if options.seq is not None else str(SEQ)
-    if not (seq.isascii() and seq.isdigit() and int(seq[:9]) > 0):
+    seq = options.seq or ""
+    if options.seq is not None and not (seq.isascii() and seq.isdigit() and int(seq[:9]) > 0):
         raise ParseError(f"{seq[:32]!r} is no number of tokens", where="--seq")
     return StatedStep(
         target,
@@ -84,7 +85,7 @@ def stated(options: DeploymentOptions) -> StatedStep:
         text("dtype", ""),
         text("train", TRAIN),
         text("checkpointing", ""),
-        int(seq[:9]),
+        int(seq[:9] or 0),
     )
 
 

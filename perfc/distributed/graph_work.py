@@ -47,22 +47,20 @@ class GraphWork(Work):
         model: as `perfc.analyze` takes it.
         name: of it.
         deployment: how one copy runs.
-        is_sequence: whether its inputs have sequences.
+        seq: tokens of a sample, 1 of what is no sequence.
     """
 
-    def __init__(
-        self, model: Any, name: str, deployment: Deployment, *, is_sequence: bool = True
-    ) -> None:
+    def __init__(self, model: Any, name: str, deployment: Deployment, *, seq: int) -> None:
         self.model, self.name, self.deployment = model, name, deployment
-        self.is_sequence = is_sequence
+        self.seq = seq
         self.target = str(load_machine(deployment.target).path)
         self.is_divisible = False
         self.known: dict[int, Parts] = {}
         self.has_step_law = False
 
     def tokens(self, stated: int) -> int:
-        """Of a sample: as stated, 1 of images and the like."""
-        return stated if self.is_sequence else 1
+        """Of a sample: as the deployment has it, 1 of images and the like."""
+        return self.seq
 
     @property
     def depth(self) -> int:

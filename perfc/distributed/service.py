@@ -30,6 +30,13 @@ def work_of(
 ) -> Work:
     """The model on its machine: a configuration of a language model, or a graph.
 
+    Args:
+        model: as `plan` takes it.
+        target: cluster, or GPU whose links are assumed.
+        dtype: format of products; "" for 16 bits.
+        runtime: fusion table.
+        seq: tokens of a sample; 0 for as many as the file of a graph assumes.
+
     Raises:
         PerfcError: the model or the target cannot be read.
     """
@@ -45,11 +52,14 @@ def work_of(
     values: dict[str, object] = {"target": path, "runtime": runtime}
     if dtype:
         values["dtype"] = dtype
-    is_sequence = axis_of(typed(model), SEQUENCE).is_there
-    if seq and is_sequence:
-        values["seq"] = seq
+    module = typed(model)
+    axis = axis_of(module, SEQUENCE)
+    usual = axis.size or (module.defaults()[axis.keys[0]] if axis.keys else 1)
+    tokens = seq if seq and axis.is_there else usual
+    if tokens != usual:
+        values["seq"] = tokens
     name = os.path.basename(os.fspath(model)) if isinstance(model, str | os.PathLike) else "model"
-    return GraphWork(model, name, Deployment().stated(values), is_sequence=is_sequence)
+    return GraphWork(model, name, Deployment().stated(values), seq=tokens)
 
 
 def trained_in(stored: str, dtype: str) -> Precision:
@@ -76,7 +86,7 @@ def trained_in(stored: str, dtype: str) -> Precision:
 
 
 def plan(
-    model: Any, gpus: int, target: str = "dgx-h100", *, batch: int = 256, seq: int = 2048,
+    model: Any, gpus: int, target: str = "dgx-h100", *, batch: int = 256, seq: int = 0,
     train: str = "adamw", dtype: str = "", runtime: str = CLUSTER_DEFAULT,
     parallel: Parallel | Mapping[str, object] = ALONE, checkpointing: str = "",
     micro_batch: int = 0, trained_by: str = USUAL_LAW,
@@ -88,7 +98,8 @@ def plan(
         gpus: devices.
         target: cluster, or GPU whose links are assumed.
         batch: samples of a step, of all devices.
-        seq: tokens of each.
+        seq: tokens of each; 0 for 2,048, or as many as the model has positions for, or as the
+            file of a graph assumes.
         train: optimiser.
         dtype: format of products; "" for 16 bits.
         runtime: fusion table.
@@ -113,7 +124,7 @@ def plan(
 
 def scale(
     model: Any, target: str = "dgx-h100", *, gpus: Sequence[int] = (), batch: int = 0,
-    seq: int = 2048, train: str = "adamw", dtype: str = "", runtime: str = CLUSTER_DEFAULT,
+    seq: int = 0, train: str = "adamw", dtype: str = "", runtime: str = CLUSTER_DEFAULT,
     parallel: Parallel | Mapping[str, object] = ALONE, checkpointing: str = "none",
     micro_batch: int = 1, is_weak: bool = True, trained_by: str = USUAL_LAW,
 ) -> ScaleView:  # fmt: skip
@@ -124,7 +135,8 @@ def scale(
         target: cluster, or GPU whose links are assumed.
         gpus: devices of each point; powers of two up to 1,024 by default.
         batch: samples of a step on the fewest devices; 0 for one micro-batch of each stage.
-        seq: tokens of each.
+        seq: tokens of each; 0 for 2,048, or as many as the model has positions for, or as the
+            file of a graph assumes.
         train: optimiser.
         dtype: format of products; "" for 16 bits.
         runtime: fusion table.

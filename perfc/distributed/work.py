@@ -9,7 +9,7 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 from perfc.errors import ModelError
-from perfc.frontend.config import LanguageModel, Precision
+from perfc.frontend.config import LanguageModel, Precision, usual_sequence
 from perfc.frontend.config.lowering.parts import embedding_part, head_part, layer_part
 from perfc.frontend.config.model import Experts, Layer, Stack, mixers
 from perfc.ir.graph import Module
@@ -50,9 +50,9 @@ class Work(ABC):
     is_divisible: bool = True
     """Whether products, sequences and layers may be divided; else samples alone."""
 
+    @abstractmethod
     def tokens(self, stated: int) -> int:
-        """Of a sample: as stated, 1 of what is no sequence."""
-        return stated
+        """Of a sample: as stated, if 0 what is usual; 1 of what is no sequence."""
 
     def law(self, known: RunLaw) -> RunLaw:
         """What runs take beside this model's kernels, once it has told its parts."""
@@ -120,6 +120,10 @@ class LanguageWork(Work):
         if len(self.model.stacks) != 1:
             raise ModelError("models of one stack are trained so far", where=self.model.name)
         return self.model.stacks[0]
+
+    def tokens(self, stated: int) -> int:
+        """Of a sample: as stated, if 0 usually 2,048, or as many as the model has positions for."""
+        return stated or usual_sequence(self.model)
 
     @property
     def depth(self) -> int:

@@ -181,7 +181,16 @@ def test_a_graph_of_images_has_samples_and_no_tokens() -> None:
     assert work.tokens(2048) == 1
     assert "seq" not in work.deployment.dims  # type: ignore[attr-defined]
     assert scale(source, "dgx-a100", gpus=(1, 8)).points
-    assert work_of("gpt2", "dgx-a100").tokens(2048) == 2048
+
+
+def test_samples_have_the_tokens_that_are_stated_or_those_that_the_model_has() -> None:
+    from perfc.distributed.service import work_of
+
+    bert = Path(__file__).parents[2] / "examples" / "models" / "bert-base.onnx.gz"
+    assert [work_of(bert, "dgx-a100", seq=n).tokens(n) for n in (0, 512)] == [128, 512]
+    assert [work_of("gpt2", "dgx-a100").tokens(n) for n in (0, 512)] == [1024, 512]
+    assert work_of("llama-3.1-8b", "dgx-a100").tokens(0) == 2048
+    assert scale(bert, "dgx-a100", gpus=(1,)).points[0].cost is not None
 
 
 def test_images_are_no_tokens_in_what_is_printed(capsys: pytest.CaptureFixture[str]) -> None:

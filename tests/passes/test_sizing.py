@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from perfc.api import typed
+from perfc.errors import ShapeError
 from perfc.ir.dim import Dim, dim_max, dim_min, symbol
 from perfc.ir.graph import Value
 from perfc.ir.known import Known
@@ -81,3 +85,12 @@ def test_no_size_beyond_the_largest_is_tried(size: int, most: int) -> None:
 )
 def test_extents_are_limited_where_a_minimum_or_maximum_occurs(extent: Dim, expected: bool) -> None:
     assert is_limited(extent) is expected
+
+
+@pytest.mark.parametrize("seq", [513, 1000, 2048])
+def test_a_sequence_beyond_the_table_of_positions_is_told_the_longest(seq: int) -> None:
+    bert = Path(__file__).parents[2] / "examples" / "models" / "bert-base.onnx.gz"
+    with pytest.raises(ShapeError) as caught:
+        typed(bert, {"seq": seq})
+    assert caught.value.hint == "seq = 512 would do"
+    assert typed(bert, {"seq": 512}).graph.outputs

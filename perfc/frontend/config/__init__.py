@@ -14,6 +14,7 @@ from .drafting import verifying as verifying
 from .images import with_images as with_images
 from .lowering import lower as lower
 from .lowering import lower_images as lower_images
+from .lowering import usual_sequence as usual_sequence
 from .lowering.step import Step as Step
 from .model import OF_IMAGES as OF_IMAGES
 from .model import Adapters as Adapters

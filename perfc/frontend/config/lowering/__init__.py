@@ -214,12 +214,21 @@ def _tokens(step: Step, new_tokens: int) -> tuple[Tokens, tuple[str, ...]]:
             return both, (BATCH, SEQ, PAST, DECODES, CONTEXT)
 
 
-def _declared(model: LanguageModel, names: Iterable[str]) -> list[SymbolDecl]:
-    """Symbols with usual sizes, of sequences no more than the model has positions for."""
+def longest_sequence(model: LanguageModel) -> int:
+    """Tokens that the model has positions for; twice ``LONG`` where it does not say."""
     tables = [s.embedding for s in model.stacks]
     stated = [e.positions for e in tables if isinstance(e, TokenEmbedding)]
-    known = [n for n in (model.max_positions, *stated) if n]
-    longest = min(known, default=2 * LONG)
+    return min((n for n in (model.max_positions, *stated) if n), default=2 * LONG)
+
+
+def usual_sequence(model: LanguageModel) -> int:
+    """Tokens of a sequence where nobody says: at most ``LONG``, and the positions of the model."""
+    return max(min(LONG, longest_sequence(model)), 1)
+
+
+def _declared(model: LanguageModel, names: Iterable[str]) -> list[SymbolDecl]:
+    """Symbols with usual sizes, of sequences no more than the model has positions for."""
+    longest = longest_sequence(model)
     limits = {SEQ: longest, SOURCE: longest, PAST: longest // 2, CONTEXT: longest // 2}
     return [
         replace(DECLARED[n], default=max(min(LONG, limits[n]), 1)) if n in limits else DECLARED[n]
