@@ -24,7 +24,7 @@ TARGETS = {
     "NVIDIA H100 SXM": "h100-sxm5-80gb", "NVIDIA H200 SXM": "h200-sxm-141gb",
     "NVIDIA GH200 SXM": "gh200-144gb", "NVIDIA B200 SXM": "b200-sxm-180gb",
     "NVIDIA B300 SXM": "b300-sxm-270gb", "NVIDIA GB200 SXM": "gb200-186gb",
-    "AMD MI300X": "mi300x", "AMD MI325X": "mi325x",
+    "AMD MI300X": "mi300x", "AMD MI325X": "mi325x", "AMD MI355X": "mi355x",
 }  # fmt: skip
 HALF, NARROW = "bf16", "f8e4m3"
 ALIKE = 0.1

@@ -3,7 +3,7 @@
     python benchmarks/lambda_steps.py DATA [--models examples/models] [--predictor kernels]
 
 ResNet-50 with momentum, and BERT base fine-tuned on sequences of 384 with Adam, in f32 with TF32
-where a card has it and under autocast, of `lambda_train`: nine cards, run by NVIDIA's PyTorch
+where a card has it and under autocast, of `lambda_train`: ten cards, run by NVIDIA's PyTorch
 examples. Nothing that ships is learned from these rows. Each is asked as a user does, nothing said
 of layouts or hosts.
 
@@ -26,6 +26,7 @@ CARDS = {
     "SMC H100 80GB SXM5": "h100-sxm5-80gb", "H100 80GB PCIe Gen5": "h100-pcie-80gb",
     "LambdaCloud A10": "a10", "LambdaCloud A100 40GB PCIe": "a100-pcie-40gb",
     "LambdaCloud V100 16GB": "v100-sxm2-16gb", "RTX 3090": "rtx3090", "RTX 4090": "rtx4090",
+    "Quadro RTX 8000": "quadro-rtx8000",
 }  # fmt: skip
 """One system of each card, and its target; ten systems with H100 SXM5 differ by 8 % at most."""
 NETWORKS = {"resnet50": ("resnet50", "momentum"), "bert_base_squad": ("bert-base", "adam")}

@@ -31,10 +31,12 @@ quarter of the power and clocks far below its boost), RTX A6000 and A40 (8.6, 8 
 H200 and B200 (9.0 and 10.0, 4 nm, with their power). L4 (8.9) was reported with 0.6. A100 and RTX
 PRO 6000 reach what is stated at a share of their rate of 0.94: their limits are no lower.
 """
-AMD_FLOP_PER_JOULE: Mapping[str, float] = {"gfx942": 0.94e12}
+AMD_FLOP_PER_JOULE: Mapping[str, float] = {"gfx942": 0.94e12, "gfx950": 1.07e12}
 """The same by AMD's designs, whose clocks have no base: MI300X at 750 W keeps up 708 Tflop/s in
 bf16, and 1.8 times that in fp8 (AMD, "Measuring Max-Achievable FLOPs", part 2, 2025; hipBLASLt,
-4096 x 4864 x 32896). Its sheet states 1307.
+4096 x 4864 x 32896). Its sheet states 1307. MI355X at 1,400 W: the fastest product that was tuned
+for a model, 131072 x 1024 x 7168, kept up 1499 (ROCm/aiter, pull request 2559, 2026). Its sheet
+states 2517.
 """
 NARROWER: Mapping[int, float] = {16: 1.0, 8: 1.75, 4: 2.6}
 """Products a joule over those of 16 bits, by bits of the factors; B200, least of three boards."""

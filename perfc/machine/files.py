@@ -27,6 +27,7 @@ MAX_FILE_BYTES = 131_072
 MAX_LINE_BYTES = 1_000  # a dotted key takes tomllib quadratic time in its parts
 _HEAD_BYTES = 4_096
 _MAX_FILES = 1_000
+CLOSE, SUGGESTED = 8, 3  # names that are close to an unknown one, and those of them that are told
 _MAX_LOCATED = 100
 """Problems whose line is looked for, each in the whole file."""
 _HEAD_STR = re.compile(r'^(name|kind|description)\s*=\s*"([^"\\\n]*)"', re.MULTILINE)
@@ -184,7 +185,8 @@ def load(name: str | os.PathLike[str]) -> Machine:
     import difflib
 
     known = [n for t in (*listings(), *cluster_listings()) for n in (t.name, *t.aliases)]
-    near = difflib.get_close_matches(wanted[:64], known, n=3)
+    near = difflib.get_close_matches(wanted[:64], known, n=CLOSE)
+    near = sorted(near, key=lambda one: one[:1] != wanted[:1])[:SUGGESTED]
     hint = "`perfc targets list` shows all"
     guess = f": did you mean {' or '.join(near)}?" if near else ""
     raise TargetError(f"no such target {text[:64]!r}{guess}", hint=hint)

@@ -448,8 +448,8 @@ def test_llama_cpp_fits_by_its_bits_and_is_timed_where_the_card_is_known(tmp_pat
     }  # fmt: skip
     rows = (
         given, {**given, "precision": "Q4_K_M", "phase": "prompt 512", "tokens_per_s": 3000.0},
-        {**given, "device": "3080 10GB", "fits": False, "tokens_per_s": math.nan},
-        {**given, "device": "3080 10GB  2"}, {**given, "tokens_per_s": math.nan},
+        {**given, "device": "M1 Max 10GB", "fits": False, "tokens_per_s": math.nan},
+        {**given, "device": "M1 Max 10GB  2"}, {**given, "tokens_per_s": math.nan},
     )  # fmt: skip
     found = list(llama_cpp(written(tmp_path, "llamacpp_speed", *rows)))
     fits = [(c.measured, c.predicted) for c in found if c.quantity == "fits"]

@@ -26,7 +26,8 @@ PRODUCTS = {"RTX4090": "rtx4090", "RTXPRO6000": "rtx-pro-6000-server"}
 CARDS = {
     "3090 24GB": "rtx3090", "4090 24GB": "rtx4090", "A100 SXM 80GB": "a100-sxm4-80gb",
     "RTX 6000 Ada 48GB": "rtx6000-ada", "RTX A6000 48GB": "rtx-a6000",
-    "H100 PCIe 80GB": "h100-pcie-80gb",
+    "H100 PCIe 80GB": "h100-pcie-80gb", "3070 8GB": "rtx3070", "3080 10GB": "rtx3080",
+    "3080 Ti 12GB": "rtx3080-ti", "4070 Ti 12GB": "rtx4070-ti", "RTX 4000 Ada 20GB": "rtx-4000-ada",
 }  # fmt: skip
 FORMATS = {"F16": "f16", "Q4_K_M": "i4"}
 BITS = {"F16": 16.0, "Q4_K_M": 4.83}
