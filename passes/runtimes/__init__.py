@@ -91,6 +91,8 @@ class EngineKind:
         looks_every: steps of decoding after which it looks for requests again, while it is busy.
         beside: kernels of each layer that move little and are told as part of others.
         beside_quantized: further ones where weights are quantised.
+        launched: kernels that its host launches for an operator, by mnemonic, one for any other,
+            in every step; None where it records steps of decoding.
     """
 
     batching: Batching
@@ -105,6 +107,7 @@ class EngineKind:
     looks_every: int = 1
     beside: int = 0
     beside_quantized: int = 0
+    launched: Mapping[str, int] | None = None
 
 
 class Steps(Enum):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cached_property
 
+from perfc.analyzers.runs.host import eager_host, stated_host
 from perfc.analyzers.runs.launch_gap import launch_gap
 from perfc.errors import ParseError
 from perfc.frontend.config import LanguageModel, Parallel, Precision, verifying
@@ -32,6 +33,17 @@ def kind_of(name: str) -> EngineKind:
         hint = f"there are {', '.join(known)}"
         raise ParseError(f"{name[:32]!r} does not serve", where="--runtime", hint=hint)
     return known[name]
+
+
+def waiting(law: HostLaw, machine: Machine) -> HostLaw:
+    """The law with what a host of an eager framework takes to launch a kernel, and how far off."""
+    host = stated_host(machine, None) or eager_host(machine)
+    low, high = host.low / host.mid, host.high / host.mid
+    return replace(
+        law, launch_s=host.mid,
+        ttft_low=min(law.ttft_low, low), ttft_high=max(law.ttft_high, high),
+        tpot_low=min(law.tpot_low, low), tpot_high=max(law.tpot_high, high),
+    )  # fmt: skip
 
 
 @frozen
@@ -86,6 +98,8 @@ class Engine:
         """An engine with the defaults of its runtime, but for what is stated of its kind."""
         kind = replace(kind_of(runtime), **{k: v for k, v in stated.items() if v is not None})  # type: ignore[arg-type]
         known = law if law is not None else law_of(runtime, version)
+        if kind.launched is not None and not known.launch_s:
+            known = waiting(known, machine)
         drafts = (speculation or Speculation()).checked()
         return cls(
             model, machine, precision, parallel.checked(), runtime, version, kind, known,

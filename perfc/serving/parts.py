@@ -116,7 +116,8 @@ def _step(
     sums = {q: p.kernels + p.exchanges for q, p in each.items()}
     time_s = max(engine.cost.step_s(chunks, decodes, context), sums["floor_s"])
     launched = engine.cost.launched(each["time_s"], chunks)
-    waiting_s = engine.law.prompts * (launched.kernels - each["time_s"].kernels)
+    factor = engine.law.prompts if chunks else engine.law.kernels
+    waiting_s = factor * (launched.kernels - each["time_s"].kernels)
     energy_j = sums["energy_j"] * engine.parallel.tensor
     return StepView(
         what, sum([c.tokens for c in chunks]), decodes, context, time_s,

@@ -87,6 +87,7 @@ class StageCost:
         attends_jointly: whether prompts and decodes attend in one kernel.
         ungrouped: the stage with keys for each head of queries, where kernels read them so often.
         share: of its time that such a kernel takes at least.
+        launched: as `EngineKind` has it.
     """
 
     def __init__(
@@ -98,9 +99,17 @@ class StageCost:
         attends_jointly: bool = False,
         ungrouped: StageCost | None = None,
         share: float = 1.0,
+        launched: Mapping[str, int] | None = None,
     ) -> None:
         self.passes, self.machine, self.framework = passes, machine, framework
         self.attends_jointly, self.ungrouped, self.share = attends_jointly, ungrouped, share
+        each = launched or {}
+        prompts, decodes = (
+            sum([each.get(kernel.anchor.op.mnemonic, 1) for kernel in program.whole])
+            for program in (passes.prefill, passes.decode)
+        )
+        self.launches = prompts, 0 if launched is None else decodes
+        """Kernels of a step with prompts, and of one without, that a host launches one by one."""
 
     def parts(self, quantity: str, chunks: Sequence[Chunk], decodes: int, context: float) -> Parts:
         """One of ``QUANTITIES`` of a step, what the engine's host takes left out."""
@@ -281,6 +290,7 @@ def stage_cost(
         passes, load_machine(target), framework,
         attends_jointly=engine is not None and engine.attends_jointly, ungrouped=apart,
         share=min(1.0, MULTIPLIED_BITS / precision.cached.bits),
+        launched=None if engine is None else engine.launched,
     )  # fmt: skip
 
 
@@ -347,14 +357,9 @@ class StepCost:
         floor = self.parts("floor_s", chunks, decodes, context)
         return max(step_s, floor.kernels + floor.exchanges)
 
-    @cached_property
-    def prompt_kernels(self) -> int:
-        """Of a step with prompts, through all stages."""
-        return sum([n * sum(stage.passes.prefill.counts) for stage, n in self.stages])
-
     def launches(self, chunks: Sequence[Chunk]) -> int:
-        """Kernels of a step that the host launches one by one: steps of decoding are recorded."""
-        return self.prompt_kernels if chunks else 0
+        """Kernels of a step that the host launches one by one, through all stages."""
+        return sum([n * stage.launches[not chunks] for stage, n in self.stages])
 
     def launched(self, parts: Parts, chunks: Sequence[Chunk]) -> Parts:
         """Times of a step: it takes no less than the host needs to launch its kernels."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -140,3 +141,32 @@ def test_servers_are_told_what_their_publisher_says() -> None:
     few = together("openai/gpt-oss-120b", "vllm", "h100_sxm", "fp4", 1024, 32, 1)
     assert few == (Stated(8192, 32, 0), "")
     assert together("Qwen/Qwen3-8B", "vllm", "h100_sxm", "fp8", 1024, 32, 1) == (Stated(), "")
+
+
+def test_transformers_waits_for_its_host_in_every_step() -> None:
+    """Llama 2 7B, a token at a time, unrecorded, on an A100: 25.5 a second.
+
+    Source: PyTorch, "Accelerating Generative AI with PyTorch II: GPT, Fast", 2023.
+    """
+    model, machine = read_config("llama-2-7b"), load_machine("a100")
+    engine = Engine.of(model, machine, precision_of("float16", ""), Parallel(), "transformers")
+    each, ends = 2 * 8 + 10 + 5 + 3 + 6, 8 + 2
+    assert engine.cost.launches(()) == 32 * each + ends
+    assert engine.law.launch_s == pytest.approx(30e-6)
+    assert 1 / engine.cost.step_s((), 1, 32.0) == pytest.approx(25.5, rel=0.1)
+    assert (engine.law.tpot_low, engine.law.tpot_high) == pytest.approx((2 / 3, 1.6))
+    busy = engine.cost.step_s((), 256, 2048.0)
+    assert busy > engine.law.launch_s * engine.cost.launches(()), "launched meanwhile"
+
+
+def test_a_host_that_was_measured_is_that_of_transformers(tmp_path: Path) -> None:
+    text = load_machine("a100").path.read_text(encoding="utf-8")
+    file = tmp_path / "ours.toml"
+    stated = '\nhost_launch_s = { value = 12e-6, from = "assumed", note = "ours" }\n'
+    file.write_text(text.replace("\n[compute.matrix", f"{stated}\n[compute.matrix", 1))
+    engine = Engine.of(
+        read_config("llama-2-7b"), load_machine(file), precision_of("float16", ""), Parallel(),
+        "transformers",
+    )  # fmt: skip
+    assert engine.law.launch_s == pytest.approx(12e-6)
+    assert (engine.law.tpot_low, engine.law.tpot_high) == pytest.approx((0.7, 1.4))
