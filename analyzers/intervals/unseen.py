@@ -71,7 +71,11 @@ Groups = Sequence[Sequence[LeftOut]]
 
 
 def learned(
-    groups: Groups, names: Sequence[str] = (), *, freedom: int | None = None
+    groups: Groups,
+    names: Sequence[str] = (),
+    *,
+    freedom: int | None = None,
+    borrowed: float = BORROWED_MACHINES,
 ) -> Mapping[str, Unseen]:
     """By category, of those that have rows enough, and of all rows together under ``""``.
 
@@ -79,13 +83,14 @@ def learned(
         groups: at least one.
         names: of the categories.
         freedom: how many draws tell what a machine shares; by default a category's own machines.
+        borrowed: machines of all categories that stand beside a category's own.
     """
     everything = shared_error(groups)
     found = {"": unseen([(groups, 1.0)], everything, freedom or len(groups))}
     for index, name in enumerate(names):
         own = of_category(groups, index)
         if own:
-            share = len(own) / (len(own) + BORROWED_MACHINES)
+            share = len(own) / (len(own) + borrowed)
             error = float(np.hypot(share**0.5 * shared_error(own), (1 - share) ** 0.5 * everything))
             found[name] = unseen([(own, share), (groups, 1 - share)], error, freedom or len(own))
     return found
