@@ -21,6 +21,8 @@ from ..features.sheet import Sheet
 from ..steps.kernels import listed
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from perfc.machine import Machine
     from perfc.passes.runtimes import Runtime
 
@@ -98,12 +100,17 @@ def launch_cost(
     """
     if machine.kind == "cpu" or runtime.launch is Launch.GRAPH:
         return None
-    if runtime.is_dispatched:
+    if runtime.is_dispatched or launched_by(runtime):
         stated = stated_host(machine, host_launch_s)
         return stated if stated is not None else eager_host(machine)
     if host_launch_s is not None:
         return KNOWN_HOST * host_launch_s
     return COMPILED_HOST if runtime.steps is Steps.COMPILED else None
+
+
+def launched_by(runtime: Runtime) -> Mapping[str, int]:
+    """Kernels that the host of an eager engine launches for operators, one for any other."""
+    return {} if runtime.engine is None else runtime.engine.launched or {}
 
 
 def host_sides(execution: Execution, device_s: float) -> Interval:
@@ -122,8 +129,11 @@ def host_sides(execution: Execution, device_s: float) -> Interval:
 
 def launches_of(execution: Execution) -> float:
     """How often the host launches: kernels, and under autocast the casts before them."""
-    launches = math.fsum(b.launches for b in execution.bounds.kernels)
     runtime = execution.kernels.runtime
+    each = launched_by(runtime)
+    launches = math.fsum(
+        b.launches * each.get(b.kernel.anchor.op.mnemonic, 1) for b in execution.bounds.kernels
+    )
     if execution.autocast is None or execution.module is None or not runtime.is_dispatched:
         return launches
     listing = listed(

@@ -27,8 +27,10 @@ if TYPE_CHECKING:
 
 COLOUR_CHANNELS = (1, 3, 4)
 """Channels of inputs that are images: grey, RGB, RGBA."""
-TOKENS = re.compile(r"(^|_)(input_?ids|tokens?|token_ids|ids)([._]?\d+)?$")
+TOKENS = re.compile(r"(^|[._])(input_?ids|tokens?|token_ids|ids)([._]?\d+)?$")
 """Names of inputs that hold one token an element."""
+CACHED = re.compile(r"(^|[._])(past|cache|caches)([._]|$)")
+"""Names of inputs that earlier tokens left, of which some have as many axes as images."""
 
 
 class Item(Enum):
@@ -166,8 +168,8 @@ def memory_need(report: Report) -> MemoryNeed:
 def throughput(report: Report, time_s: float) -> Throughput:
     """What a run works through: images or tokens where the inputs say so, else runs.
 
-    An input is images where it has four axes and 1, 3 or 4 channels, tokens where it has two axes,
-    integers, and a name such as ``input_ids``.
+    An input is images where it has four axes and 1, 3 or 4 channels and caches nothing, tokens
+    where it has one axis or two, integers, and a name such as ``input_ids``.
     """
     item, per_run = Item.RUN, 1
     unset = open_symbols(report)
@@ -186,11 +188,12 @@ def items(value: Value, env: Mapping[str, int]) -> tuple[Item, int] | None:
     if not isinstance(type_, TensorType) or type_.shape is None:
         return None
     shape: tuple[Dim, ...] = type_.shape
-    is_pixel = type_.dtype.is_float or type_.dtype is DType.U8
+    name = value.name.lower()
+    is_pixel = (type_.dtype.is_float or type_.dtype is DType.U8) and not CACHED.search(name)
     match len(shape):
         case 4 if is_pixel and (shape[1] in COLOUR_CHANNELS or shape[3] in COLOUR_CHANNELS):
             counted, item = shape[:1], Item.IMAGE
-        case 2 if not type_.dtype.is_float and TOKENS.search(value.name.lower()):
+        case 1 | 2 if not type_.dtype.is_float and TOKENS.search(name):
             counted, item = shape, Item.TOKEN
         case _:
             return None

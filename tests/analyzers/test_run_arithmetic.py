@@ -18,6 +18,7 @@ from perfc.analyzers.runs.host import (
     host_note,
     kept_waiting,
     launch_cost,
+    launches_of,
 )
 from perfc.analyzers.runs.launch_gap import launch_gap
 from perfc.analyzers.runs.overlap import overlapped
@@ -122,6 +123,17 @@ def test_hosts_come_with_their_boards(target: str, expected: Interval) -> None:
     assert launch_cost(machine, runtime_named("eager-unfused")) == expected
     assert NEWER_HOST.low <= 22 * US <= 37 * US <= NEWER_HOST.high
     assert OLDER_HOST.low <= 42 * US <= 76 * US <= OLDER_HOST.high
+
+
+def test_the_host_of_transformers_launches_what_its_operators_are() -> None:
+    """A layer is 40 launches: two norms of 8, rotation 10, attention 5, gate 3, six others."""
+    machine = load_machine("a100")
+    assert launch_cost(machine, runtime_named("transformers")) == NEWER_HOST
+    assert launch_cost(machine, runtime_named("vllm")) is None
+    report = perfc.analyze("qwen2.5-0.5b", "a100", runtime="transformers", dims={"seq": 16})
+    # an embedding, the last token of each sequence, a norm and a head
+    assert launches_of(report.execution) == 24 * 40 + 1 + 1 + 8 + 1
+    assert report.prediction.total.time_s >= 20 * US * 24 * 40
 
 
 def test_what_is_said_of_a_host_wins_over_what_was_measured_and_that_over_all_hosts(

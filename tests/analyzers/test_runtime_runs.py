@@ -329,14 +329,14 @@ def test_forests_have_the_more_say_the_less_like_runs_tell() -> None:
 
 
 def test_whole_numbers_have_bands_of_their_own_where_no_machine_was_measured() -> None:
-    """Floats are off by a tenth on each chip, whole numbers by a half."""
+    """Floats are off by a tenth on each of twelve chips, whole numbers by a half."""
     score = np.linspace(-2.0, 2.0, 401)
     category = np.zeros(401, np.int64)
     names = ("a",)
     chips = [
         LeftOut(1.0, np.repeat([sign * 0.1, sign * 0.5], 20), np.full(40, 0.1),
                 np.repeat([0, 1], 20))
-        for sign in (1, -1, 1)
+        for sign in (1, -1) * 6
     ]  # fmt: skip
     found = calibrated(score, category, names, [[one] for one in chips])
     assert sorted(found.categories) == ["a", "a, int8"]
@@ -347,6 +347,20 @@ def test_whole_numbers_have_bands_of_their_own_where_no_machine_was_measured() -
     assert lower[0] < 2 * low[0] < 0 < 2 * high[0] < higher[0]
     assert banded("a", "int8") == "a, int8"
     assert banded("a", "f16") == "a"
+
+
+def test_a_runtime_of_few_chips_is_as_far_off_as_all_are() -> None:
+    """Two chips told by luck within a hundredth, where other runtimes are off by 0.4."""
+    chips = [
+        [LeftOut(1.0, np.repeat([0.01 * sign, 0.4 * sign], (few, 20)), np.full(few + 20, 0.02),
+                 np.repeat([0, 1], (few, 20)))]
+        for sign, few in ((1, 20), (-1, 20), (1, 0), (-1, 0))
+    ]  # fmt: skip
+    score, category = np.linspace(-2.0, 2.0, 401), np.repeat([0, 1], (200, 201))
+    found = calibrated(score, category, ("few", "many"), chips)
+    (low,), (high,) = found.of("few").ends(np.array([0.02]), 1.0, measured=False)
+    assert low < -0.3
+    assert high > 0.3
 
 
 def test_ranges_are_as_wide_as_like_runs_deviate(

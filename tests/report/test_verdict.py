@@ -61,6 +61,14 @@ def test_throughput_counts_what_the_input_is(
     assert found.throughput.per_s * found.time_s == pytest.approx(per_run)
 
 
+@pytest.mark.parametrize("name", ["qwen2.5-7b", "llama-3.1-8b"])
+def test_models_of_configurations_count_tokens_and_no_cached_keys(name: str) -> None:
+    """The cache of Qwen2.5 7B has four axes and four heads, as an image has channels."""
+    report = perfc.analyze(name, "a100", dims={"batch": 4, "seq": 64})
+    found = Verdict.of(report).throughput
+    assert (found.item, found.per_run) == (Item.TOKEN, 256)
+
+
 def test_without_a_prediction_nobody_is_confident() -> None:
     found = verdict("resnet50", "a100", predict=False)
     assert found.confidence is None
