@@ -41,7 +41,6 @@ def cells(folder: Path, targets: list[str]) -> dict[Cell, tuple[float, float, st
                         print(f"left out: {error}")
                         continue
                     ratio = total.high_s / total.low_s if total.low_s else float("inf")
-                    ratio = round(ratio, 9)
                     key = name, target, dtype, batch, runtime
                     found[key] = total.time_s, ratio, total.predictor or "kernels"
     return found

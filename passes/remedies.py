@@ -305,15 +305,13 @@ def shortened(
         env = assumed(sizing.read.symbols, {**given, name: size})
         return not sizing.is_exhausted and isinstance(sizing.attempt(env), Module)
 
-    high, low = given[name], given[name] // 2
-    while low > NEAR and not fits(low):
-        high, low = low, low // 2
-    if low <= NEAR:
+    size = given[name] // 2
+    while size > NEAR and not fits(size):
+        size //= 2
+    if size <= NEAR:
         return None
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if fits(middle) else (low, middle)
-    return name, low
+    beyond = least(lambda n: not fits(n), size, given[name])
+    return name, (given[name] if beyond is None else beyond) - 1
 
 
 def advice(

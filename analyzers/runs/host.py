@@ -100,7 +100,7 @@ def launch_cost(
     """
     if machine.kind == "cpu" or runtime.launch is Launch.GRAPH:
         return None
-    if runtime.is_dispatched or launched_by(runtime):
+    if runtime.is_dispatched or launched_by(runtime) is not None:
         stated = stated_host(machine, host_launch_s)
         return stated if stated is not None else eager_host(machine)
     if host_launch_s is not None:
@@ -108,9 +108,9 @@ def launch_cost(
     return COMPILED_HOST if runtime.steps is Steps.COMPILED else None
 
 
-def launched_by(runtime: Runtime) -> Mapping[str, int]:
-    """Kernels that the host of an eager engine launches for operators, one for any other."""
-    return {} if runtime.engine is None else runtime.engine.launched or {}
+def launched_by(runtime: Runtime) -> Mapping[str, int] | None:
+    """What the host of an eager engine launches for operators, as `EngineKind` has it."""
+    return None if runtime.engine is None else runtime.engine.launched
 
 
 def host_sides(execution: Execution, device_s: float) -> Interval:
@@ -130,7 +130,7 @@ def host_sides(execution: Execution, device_s: float) -> Interval:
 def launches_of(execution: Execution) -> float:
     """How often the host launches: kernels, and under autocast the casts before them."""
     runtime = execution.kernels.runtime
-    each = launched_by(runtime)
+    each = launched_by(runtime) or {}
     launches = math.fsum(
         b.launches * each.get(b.kernel.anchor.op.mnemonic, 1) for b in execution.bounds.kernels
     )

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from perfc.ir.op import Kind
 from perfc.ir.record import entity, record
 from perfc.ir.types import TensorType
 from perfc.passes.autocast import Autocast
@@ -73,6 +74,8 @@ profiler of LLMServingSim; ``benchmarks/step_kernels.py``.
 """
 NINE_IN_TEN = 1.645
 """Standard deviations on either side that hold nine in ten of a normal distribution."""
+NEVER_RUN = frozenset({Kind.OPTIMIZER})
+"""Kinds of kernels that the steps of these weights, all of inference, did not run."""
 TORCH = r"torch (\d{1,4})\.(\d{1,4})"
 
 
@@ -178,8 +181,9 @@ def asked(
     artefact = _load(path)
     groups: dict[str, list[int]] = {}
     for i in wanted:
-        dtype = autocast.dtype if autocast else element_type(bounds.kernels[i].kernel)
-        if dtype in artefact.card.dtypes:
+        kernel = bounds.kernels[i].kernel
+        dtype = autocast.dtype if autocast else element_type(kernel)
+        if dtype in artefact.card.dtypes and kernel.kind not in NEVER_RUN:
             groups.setdefault(dtype, []).append(i)
     listing: Listing | None = None
     parts: list[Asked] = []

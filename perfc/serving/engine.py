@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cached_property
 
-from perfc.analyzers.runs.host import eager_host, stated_host
+from perfc.analyzers.estimate.interval import Interval
+from perfc.analyzers.runs.host import launch_cost
 from perfc.analyzers.runs.launch_gap import launch_gap
 from perfc.errors import ParseError
 from perfc.frontend.config import LanguageModel, Parallel, Precision, verifying
@@ -35,9 +36,8 @@ def kind_of(name: str) -> EngineKind:
     return known[name]
 
 
-def waiting(law: HostLaw, machine: Machine) -> HostLaw:
+def waiting(law: HostLaw, host: Interval) -> HostLaw:
     """The law with what a host of an eager framework takes to launch a kernel, and how far off."""
-    host = stated_host(machine, None) or eager_host(machine)
     low, high = host.low / host.mid, host.high / host.mid
     return replace(
         law, launch_s=host.mid,
@@ -98,8 +98,9 @@ class Engine:
         """An engine with the defaults of its runtime, but for what is stated of its kind."""
         kind = replace(kind_of(runtime), **{k: v for k, v in stated.items() if v is not None})  # type: ignore[arg-type]
         known = law if law is not None else law_of(runtime, version)
-        if kind.launched is not None and not known.launch_s:
-            known = waiting(known, machine)
+        host = launch_cost(machine, table_of(runtime)) if kind.launched is not None else None
+        if host is not None and not known.launch_s:
+            known = waiting(known, host)
         drafts = (speculation or Speculation()).checked()
         return cls(
             model, machine, precision, parallel.checked(), runtime, version, kind, known,

@@ -203,6 +203,16 @@ def test_what_no_step_was_measured_in_is_left_to_the_roofline(
     assert {k.predictor for k in found.kernels} == {Predictor.ROOFLINE}
 
 
+def test_steps_of_inference_know_no_optimiser(weights: Path) -> None:
+    """Inference taught nothing of updates: all weights at once were told nine times too slow."""
+    step = perfc.analyze(MODEL, "rtx3090", train="adamw", dtype="f16", batch=4)
+    told = of(step, weights).kernels
+    kinds = [k.kernel.kind for k in step.roofline.kernels]
+    updated = {t.predictor for t, kind in zip(told, kinds, strict=True) if kind is Kind.OPTIMIZER}
+    assert updated == {Predictor.ROOFLINE}
+    assert Predictor.STEPS in {t.predictor for t in told}
+
+
 def test_without_weights_the_roofline_answers(tmp_path: Path) -> None:
     found = of(analysed("eager"), tmp_path)
     assert {k.predictor for k in found.kernels} == {Predictor.ROOFLINE}
