@@ -26,6 +26,7 @@ from perfc.passes.cost import Cost, CostTable
 from perfc.passes.fuse import Fuse, KernelTable
 from perfc.passes.liveness import Liveness, LivenessTable
 from perfc.passes.manager import Analyses, Instrument
+from perfc.passes.retype import Retype
 from perfc.passes.roofline import Roofline, RooflineTable, bounds
 from perfc.passes.runtimes import Tf32
 from perfc.passes.shapes import Shapes
@@ -126,7 +127,8 @@ class Report(Presentation):
         how = self.deployment.stated({**stated(target), **changed})
         given = keyed(self.source, how.dims)
         base = None if given is None else self._sized(given)
-        is_retyped = how.dtype != self.dtype and bool(self.dtype or how.train)
+        is_anew = bool(self.dtype or how.train) or how.widens(self.model)
+        is_retyped = how.dtype != self.dtype and is_anew
         if base is None or is_retyped or how.recipe != self.deployment.recipe:
             return analyze(self.model, values=self.values, predictor=self.predictor, deployment=how)
         am, module = replace(self.analyses, instruments=()), self.module
@@ -245,6 +247,7 @@ def analyze(
     if is_torch_module(model):
         model = exported(model, input)
     source, given = typed_sizes(model, how.dims, values, am)
+    source = am.apply(Retype("f32"), source) if how.widens(model) else source
     if input is not None:
         check_example(source, input)
     module = prepared(source, how, am)

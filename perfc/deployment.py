@@ -101,6 +101,10 @@ class Deployment:
         is_served = is_configuration(model) and self.stated_runtime == DEFAULT
         return replace(self, runtime=SERVING_DEFAULT if is_served else self.stated_runtime)
 
+    def widens(self, model: object) -> bool:
+        """Whether parameters are f32 that a configuration states in fewer bits: under autocast."""
+        return self.dtype.startswith("amp-") and is_configuration(model)
+
     @property
     def is_step(self) -> bool:
         """Whether a run is a training step."""

@@ -10,6 +10,7 @@ import click
 from perfc.errors import ParseError
 
 from ._deployment import DeploymentOptions, deployment_options
+from ._deployment_option import reads
 from ._document import show_document
 from ._examples import examples
 from ._output import emit, format_options
@@ -37,6 +38,7 @@ DOCUMENT = ("collective", "perfc.collective:CollectiveView")
 @click.option("--bytes", "size", required=True, metavar="SIZE", help="Message of one rank, 64MiB.")
 @click.option("--ranks", type=int, required=True, metavar="N", help="Machines that take part.")
 @click.option("--nodes", type=int, default=1, metavar="N", help="They spread over; 1 by default.")
+@reads("a collective", "target", "runtime", "dtype")
 @deployment_options
 @format_options("text", "json", "csv", "markdown")
 @color_option
@@ -52,8 +54,6 @@ def command(
     from perfc.collective import collective
     from perfc.passes.runtimes import Launch
 
-    if options.sizes or options.values:
-        raise click.UsageError("a collective has no --batch, --seq, --dim or --value")
     how = options.deployment(dims={}, is_several=True)
     found = collective(
         operation, bytes_of(size), ranks, options.machines(how.target), nodes=nodes,

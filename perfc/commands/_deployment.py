@@ -54,7 +54,7 @@ _FIELDS: Mapping[str, tuple[tuple[str, ...], dict[str, Any]]] = {
     }),
     "dtype": (("--dtype",), {
         "type": Names(_names.precisions), "metavar": "NAME",
-        "words": "Precision, autocast included: {names}; {default}.",
+        "words": "Precision: {names}; {default}.",
     }),
     "tf32": (("--tf32/--no-tf32",), {
         "words": "Whether f32 products may use TF32; by default those that the runtime lets.",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 import click
@@ -12,6 +13,9 @@ from ._names import Names
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+NOTHING: Mapping[str, Any] = MappingProxyType({})
+SIZES = ("batch", "seq", "dims", "values")
+"""Names of the options that say sizes and contents of a graph's inputs."""
 Usual = Callable[[], Mapping[str, str]]
 """Defaults of a command by field, looked up only where somebody asks for help."""
 
@@ -58,6 +62,39 @@ def by_default(usual: Usual) -> Callable[[F], F]:
         return function
 
     return told
+
+
+def reads(
+    what: str, *fields: str, instead: Mapping[str, str] = NOTHING,
+    known: Mapping[str, Callable[[], Iterable[str]]] = NOTHING,
+) -> Callable[[F], F]:  # fmt: skip
+    """Let a command take some options of a deployment alone; it refuses all others by name.
+
+    It stands above ``deployment_options``.
+
+    Args:
+        what: that it tells of, for the message: ``a collective``.
+        fields: of a deployment that the command looks at.
+        instead: options of the command by the fields whose place they take.
+        known: names that the command knows, by field, where they are not those of all others.
+    """
+
+    def refused(ctx: click.Context, option: click.Parameter, value: object) -> object:
+        if value in (None, ()):
+            return value
+        other = f", but {instead[option.name]}" if option.name in instead else ""
+        raise click.UsageError(f"{what} has no {option.opts[-1]}{other}", ctx)
+
+    def decorate(function: F) -> F:
+        for option in getattr(function, "__click_params__", ()):
+            is_field = isinstance(option, DeploymentOption) or option.name in SIZES
+            if is_field and option.name not in fields:
+                option.hidden, option.callback = True, refused
+            elif option.name in known:
+                option.type = Names(known[option.name])
+        return function
+
+    return decorate
 
 
 def default_of(field: str) -> str:

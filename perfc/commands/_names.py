@@ -81,6 +81,20 @@ def precisions() -> Iterable[str]:
     return (*WIDE, *NARROW, *AUTOCAST)
 
 
+def engines() -> Iterable[str]:
+    """Runtimes that serve language models."""
+    from perfc.passes.runtimes import tables
+
+    return (table.name for table in tables() if table.engine is not None)
+
+
+def weight_formats() -> Iterable[str]:
+    """How weights of language models are stored."""
+    from perfc.frontend.config import WeightFormat
+
+    return (one.value for one in WeightFormat)
+
+
 def serving() -> Iterable[str]:
     """Frameworks whose kernels were measured."""
     from perfc.passes.runtimes import Serving

@@ -12,7 +12,7 @@ from perfc.ir.record import record
 from perfc.passes.runtimes import CLUSTER_DEFAULT
 
 from ._deployment import DeploymentOptions, deployment_options
-from ._deployment_option import by_default
+from ._deployment_option import by_default, reads
 from ._document import show_document
 from ._options import names_in
 from ._output import emit, format_options
@@ -46,6 +46,9 @@ def step_options(function: Any) -> Any:
     """
     function = format_options("text", "json", "markdown", "html")(color_option(function))
     function = deployment_options(parallel_options(function))
+    read = ("target", "runtime", "dtype", "train", "checkpointing", "seq")
+    instead = {"batch": "--global-batch"}
+    function = reads("a step on many devices", *read, instead=instead)(function)
     function = by_default(lambda: {"target": TARGET, "runtime": CLUSTER_DEFAULT})(function)
     function = click.option(
         "--trained-by", default="any", show_default=True, metavar="NAME",
@@ -62,10 +65,7 @@ def stated(options: DeploymentOptions) -> StatedStep:
 
     Raises:
         ParseError: a value that is none.
-        UsageError: options that are of graphs with inputs.
     """
-    if options.batch is not None or options.dims or options.values:
-        raise click.UsageError("a step has --global-batch and --seq, no --batch, --dim or --value")
 
     def text(field: str, default: str) -> str:
         found = getattr(options, field)

@@ -5,7 +5,7 @@ Group: look.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,9 @@ import click
 from perfc.errors import ParseError
 from perfc.passes.runtimes import SERVING_DEFAULT
 
+from . import _names
 from ._deployment import DeploymentOptions, deployment_options, flag_of
+from ._deployment_option import by_default, reads
 from ._document import show_document
 from ._examples import examples
 from ._options import names_in
@@ -32,8 +34,14 @@ DOCUMENT = ("llm", "perfc.serving.service:ServingReport")
 DOCUMENTS = (("llm-search", "perfc.serving.search:SearchResult"),)
 TARGET, RUNTIME = "h100", SERVING_DEFAULT
 """Where nobody says."""
+KNOWN = {"runtime": _names.engines, "dtype": _names.weight_formats}
 FINDINGS = 1
 FORMATS = ("text", "json", "markdown", "html")
+
+
+def usual() -> Mapping[str, str]:
+    """What is meant where nobody says, for help."""
+    return {"target": TARGET, "runtime": RUNTIME, "dtype": "the published one"}
 
 
 class ModelOrSearch(click.Group):
@@ -141,6 +149,11 @@ def _added(options: tuple[tuple[str, dict[str, Any]], ...]) -> Callable[[Any], A
 @_added(_LOAD)
 @_added(_ENGINE)
 @_grid_option
+@by_default(usual)
+@reads(
+    "serving", "target", "runtime", "runtime_version", "dtype", "lora_rank", "host_launch",
+    instead={"batch": "--concurrency", "seq": "--isl"}, known=KNOWN,
+)  # fmt: skip
 @deployment_options
 @parallel_options
 @format_options(*FORMATS)
@@ -170,7 +183,8 @@ def serve(
         model, target, runtime=runtime, dtype=stated(options, "dtype", ""),
         runtime_version=stated(options, "runtime_version", ""), prices=prices(options),
         grid=region_named(grid, "--grid"), parallel=parallel, has_parts=True,
-        lora_rank=rank_of(options), sampling=sampling or "", **load,
+        lora_rank=rank_of(options), sampling=sampling or "", host_launch=options.host_launch,
+        **load,
     )  # fmt: skip
     if form == "html":
         from perfc.html.serving_page import serving_page
@@ -191,6 +205,8 @@ def serve(
 @click.argument("model", metavar="CONFIG")
 @click.option("--slo", default="", metavar="LIMITS", help="Means, as ttft=500ms,tpot=30ms,e2e=9s.")
 @_added(_LOAD)
+@by_default(usual)
+@reads("a search", "target", "runtime", "dtype", instead={"seq": "--isl"}, known=KNOWN)
 @deployment_options
 @format_options(*FORMATS)
 @color_option
@@ -225,13 +241,7 @@ def search(
 
 
 def stated(options: DeploymentOptions, field: str, default: str) -> str:
-    """A field as the command line, else the project's file, says it.
-
-    Raises:
-        UsageError: an option that is of graphs with inputs.
-    """
-    if options.sizes or options.values:
-        raise click.UsageError("a configuration has no --batch, --seq, --dim or --value")
+    """A field as the command line, else the project's file, says it."""
     found = getattr(options, field)
     if found is None:
         found = options.of_file.values.get(field)

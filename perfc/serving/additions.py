@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TypedDict
 
 from perfc.choice import member
+from perfc.durations import seconds_of
 from perfc.errors import ParseError
 from perfc.frontend.config import LanguageModel, Sampling, adapted, with_images
 from perfc.passes.runtimes import tables
@@ -26,6 +27,8 @@ class Additions(TypedDict, total=False):
         image_size: pixels along an edge of these; 0 for the size of the model's tower.
         sampling: kernels that choose the next token, "greedy", "random" or "top-p".
         offline: whether no server is before the engine, as in its own benchmark.
+        host_launch: what the host takes to launch one kernel, as ``30us`` or in seconds, of an
+            engine that waits for each; by default the target's or a prior.
     """
 
     lora_rank: int
@@ -34,6 +37,7 @@ class Additions(TypedDict, total=False):
     image_size: int
     sampling: str | Sampling
     offline: bool
+    host_launch: str | float | None
 
 
 def with_additions(
@@ -56,6 +60,16 @@ def with_additions(
     edge = added.get("image_size", 0)
     has_images = checked(added.get("images", 0), edge, has_trace)
     return with_images(model, edge) if has_images else model
+
+
+def launch_s(added: Additions) -> float | None:
+    """Of the host, to launch one kernel, in seconds; None where nobody says.
+
+    Raises:
+        ParseError: it is no duration.
+    """
+    stated = added.get("host_launch")
+    return None if stated is None else seconds_of(stated, "--host-launch")
 
 
 def with_adapters(model: LanguageModel, rank: int, count: int, runtime: str) -> LanguageModel:

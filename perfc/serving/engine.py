@@ -93,14 +93,22 @@ class Engine:
         law: HostLaw | None = None,
         speculation: Speculation | None = None,
         images: int = 0,
+        host_launch_s: float | None = None,
         **stated: object,
     ) -> Engine:
-        """An engine with the defaults of its runtime, but for what is stated of its kind."""
+        """An engine with the defaults of its runtime, but for what is stated of its kind.
+
+        Raises:
+            ParseError: ``host_launch_s`` of an engine that does not wait for each launch.
+        """
         kind = replace(kind_of(runtime), **{k: v for k, v in stated.items() if v is not None})  # type: ignore[arg-type]
         known = law if law is not None else law_of(runtime, version)
-        host = launch_cost(machine, table_of(runtime)) if kind.launched is not None else None
-        if host is not None and not known.launch_s:
-            known = waiting(known, host)
+        if kind.launched is not None and not known.launch_s:
+            host = launch_cost(machine, table_of(runtime), host_launch_s)
+            known = known if host is None else waiting(known, host)
+        elif host_launch_s is not None:
+            message = f"the host of {runtime} is not told by its launches"
+            raise ParseError(message, where="--host-launch", hint="that of transformers is")
         drafts = (speculation or Speculation()).checked()
         return cls(
             model, machine, precision, parallel.checked(), runtime, version, kind, known,

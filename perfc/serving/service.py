@@ -23,9 +23,9 @@ from perfc.ir.record import record
 from perfc.machine import load_machine
 from perfc.parallel import ALONE, Parallel
 from perfc.passes.runtimes import SERVING_DEFAULT, Batching
-from perfc.report.units import plural
+from perfc.report.units import Unit, plural, quantity
 
-from .additions import Additions, with_additions
+from .additions import Additions, launch_s, with_additions
 from .apart import Prefill, served_apart
 from .drafts import DraftsView, Speculation
 from .engine import Engine
@@ -200,7 +200,7 @@ def llm(
     engines = divided.require_serving().data
     engine, few = _driven(_engine(
         model, str(load_machine(target).path), dtype, kv_dtype, replace(divided, data=1), runtime,
-        runtime_version, max_num_seqs, token_budget, utilization, drafts, images,
+        runtime_version, max_num_seqs, token_budget, utilization, drafts, images, launch_s(added),
     ), load, engines, is_offline=added.get("offline", False))  # fmt: skip
     found = report_of(engine, load.checked(), engines, prefill_gpus, prices or Prices(), grid, few)
     return replace(found, steps=with_parts(engine, found.steps, load)) if has_parts else found
@@ -235,12 +235,12 @@ def _driven(
 def _engine(
     model: LanguageModel, target: str, dtype: str, cache: str, parallel: Parallel,
     runtime: str, version: str, seqs: int | None, budget: int | None, utilization: float | None,
-    drafts: Speculation, images: int,
+    drafts: Speculation, images: int, host_launch_s: float | None,
 ) -> Engine:  # fmt: skip
     precision = precision_of(model.dtype, model.quantization, dtype, cache)
     return Engine.of(
         model, load_machine(target), precision, parallel, runtime, version, speculation=drafts,
-        images=images,
+        images=images, host_launch_s=host_launch_s,
         max_num_seqs=seqs, token_budget=budget, utilization=utilization,
     )  # fmt: skip
 
@@ -336,5 +336,7 @@ def _notes(engine: Engine) -> tuple[str, ...]:
             f"{plural(len(law.models), 'model')}"
         )
     else:
-        found.append(f"nobody measured the host of {engine.runtime}: kernels alone")
+        launch = f"{quantity(law.launch_s, Unit.SECOND)} a launch"
+        waits = launch if law.launch_s else "kernels alone"
+        found.append(f"nobody measured the host of {engine.runtime}: {waits}")
     return tuple(found)

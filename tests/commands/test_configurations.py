@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from perfc.api import analyze
+from perfc.api import Report, analyze
 from perfc.cli import run as perfc
 from perfc.frontend.config import reader
+from perfc.ir.types import DType, TensorType
 from perfc.passes.runtimes import SERVING_DEFAULT
 
 MODEL = "llama-3.2-1b"
@@ -62,3 +63,23 @@ def test_a_program_means_the_same() -> None:
     report = analyze(MODEL, "h100", runtime="ort")
     assert report.deployment.runtime == "ort"
     assert report.under(runtime=SERVING_DEFAULT).deployment.runtime == SERVING_DEFAULT
+
+
+def test_under_autocast_parameters_of_a_configuration_are_f32() -> None:
+    """As trainers load them; products run in the type that is asked for."""
+    published = analyze(MODEL, "h100", seq=64)
+    cast = analyze(MODEL, "h100", dtype="amp-bf16", seq=64)
+    assert stored(published) == {DType.BF16}
+    assert stored(cast) == {DType.F32}
+    times = {
+        report.prediction.total.time_s
+        for report in (cast, published.under(dtype="amp-bf16"), cast.under("h100"))
+    }
+    assert len(times) == 1
+    assert times.pop() > published.prediction.total.time_s
+    assert cast.under(dtype="").prediction.total == published.prediction.total
+
+
+def stored(report: Report) -> set[DType]:
+    types = [v.type for v in report.module.graph.weights]
+    return {t.dtype for t in types if isinstance(t, TensorType) and len(t.shape or ()) > 1}

@@ -362,3 +362,42 @@ def test_a_baseline_remembers_whose_kernels_and_what_a_launch_costs() -> None:
     assert dict(case.others) == {"framework": "vllm", "host-launch": "30us"}
     assert (case.deployment.host_launch, case.deployment.serving) == (3e-05, how.serving)
     assert case != Case.of("model.onnx", "a100", Deployment(runtime="eager"))
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("llm llama-2-7b --train adamw", "serving has no --train"),
+        ("llm llama-2-7b --no-tf32", "serving has no --tf32"),
+        ("llm llama-2-7b --batch 4", "serving has no --batch, but --concurrency"),
+        ("llm llama-2-7b --dim heads=4", "serving has no --dim"),
+        ("llm search llama-2-7b --streams 2", "a search has no --streams"),
+        ("plan llama-2-7b --gpus 8 --batch 4", "a step on many devices has no --batch, but --glo"),
+        ("plan llama-2-7b --gpus 8 --master-weights", "a step on many devices has no --master-we"),
+        ("scale llama-2-7b --loss mse", "a step on many devices has no --loss"),
+        ("op collective --bytes 1MiB --ranks 8 --layout channels-last", "a collective has no --la"),
+    ],
+)
+def test_what_a_command_does_not_look_at_it_refuses(
+    line: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.run(line.split()) == 2
+    error = capsys.readouterr().err
+    assert said in error
+    assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize(("name", "shown"), [("llm serve", 6), ("llm search", 3), ("plan", 6)])
+def test_help_shows_what_a_command_looks_at(name: str, shown: int) -> None:
+    group, _, rest = name.partition(" ")
+    command = command_of(group)
+    if isinstance(command, click.Group):
+        command = command.commands[rest]
+    context = click.Context(command)
+    files = {"--config", "--isolated"}
+    fields = {
+        p.opts[-1]
+        for p in command.params
+        if p.opts[-1] in OPTIONS and p.get_help_record(context) is not None
+    }
+    assert len(fields - files) == shown

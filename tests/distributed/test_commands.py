@@ -126,7 +126,7 @@ def test_the_file_of_the_project_divides_and_the_command_line_changes_it(
         (("plan", "gpt2", "--gpus", "8", "--checkpointing", "some"), "--checkpointing: no 'some'"),
         (("plan", "gpt2", "--gpus", "8", "--checkpointing", "optimal"), "treated as all are"),
         (("scale", "gpt2", "--trained-by", "tf"), "--trained-by: no runs of 'tf'"),
-        (("plan", "gpt2", "--gpus", "8", "--batch", "4"), "no --batch, --dim or --value"),
+        (("plan", "gpt2", "--gpus", "8", "--batch", "4"), "no --batch, but --global-batch"),
         (("plan", "gpt2", "--gpus", "8", "--seq", "x"), "--seq"),
         (("plan", "gpt2", "--gpus", "8", "-t", "dgx-h1000"), "no such target 'dgx-h1000'"),
         (("plan", "gpt2", "--gpus", "8", "--train", "lion"), "lion"),

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+import perfc
+from perfc.errors import ParseError
 from perfc.frontend.config import Parallel, precision_of, read_config
 from perfc.machine import load_machine
 from perfc.serving.arrivals import closed_loop
@@ -170,3 +172,16 @@ def test_a_host_that_was_measured_is_that_of_transformers(tmp_path: Path) -> Non
     )  # fmt: skip
     assert engine.law.launch_s == pytest.approx(12e-6)
     assert (engine.law.tpot_low, engine.law.tpot_high) == pytest.approx((0.7, 1.4))
+
+
+def test_what_a_launch_takes_is_said_of_an_engine_that_waits_for_each() -> None:
+    engine = perfc.llm("llama-2-7b", "a100", runtime="transformers", host_launch="12us")
+    assert engine.notes[-1] == "nobody measured the host of transformers: 12.0 µs a launch"
+    slow = perfc.llm("llama-2-7b", "a100", runtime="transformers", host_launch=60e-6)
+    assert engine.latencies is not None
+    assert slow.latencies is not None
+    assert slow.latencies.tpot.mean > 2 * engine.latencies.tpot.mean
+    with pytest.raises(ParseError, match="the host of vllm is not told by its launches"):
+        perfc.llm("llama-2-7b", "a100", host_launch="12us")
+    with pytest.raises(ParseError, match="no duration"):
+        perfc.llm("llama-2-7b", "a100", runtime="transformers", host_launch="soon")
