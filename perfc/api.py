@@ -84,7 +84,7 @@ class Report(Presentation):
     @property
     def dtype(self) -> str:
         """What-if precision, "" for the model's own."""
-        return self.deployment.dtype
+        return self.deployment.executed(self.source)
 
     @property
     def tf32(self) -> Tf32:
@@ -128,14 +128,14 @@ class Report(Presentation):
         given = keyed(self.source, how.dims)
         base = None if given is None else self._sized(given)
         is_anew = bool(self.dtype or how.train) or how.widens(self.model)
-        is_retyped = how.dtype != self.dtype and is_anew
+        is_retyped = (dtype := how.executed(self.source)) != self.dtype and is_anew
         if base is None or is_retyped or how.recipe != self.deployment.recipe:
             return analyze(self.model, values=self.values, predictor=self.predictor, deployment=how)
         am, module = replace(self.analyses, instruments=()), self.module
-        if how.dtype != self.dtype:
+        if dtype != self.dtype:
             from perfc.passes.mixed import what_if
 
-            module = am.apply(what_if(how.dtype), module)
+            module = am.apply(what_if(dtype), module)
         kernels = am.get(Fuse(how.table_name), module)
         machine = self.machine if target is None else load_machine(how.target)
         roofline = bounds(kernels, machine, base.env, tf32=how.rounded)
@@ -271,10 +271,10 @@ def prepared(source: Module, how: Deployment, am: Analyses) -> Module:
         from perfc.passes.untie import Untie
 
         module = am.apply(Untie(), module)
-    if how.dtype:
+    if dtype := how.executed(source):
         from perfc.passes.mixed import what_if
 
-        module = am.apply(what_if(how.dtype, trained_by=how.trained_by), module)
+        module = am.apply(what_if(dtype, trained_by=how.trained_by), module)
     recipe = how.recipe
     return module if recipe is None else am.apply(recipe, module)
 

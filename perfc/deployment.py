@@ -12,7 +12,10 @@ from perfc.deployment_fields import READERS, VERSION, Mode
 from perfc.errors import ParseError
 from perfc.frontend import is_configuration
 from perfc.ir.record import record
+from perfc.ir.types import DType
+from perfc.machine import load_machine
 from perfc.parallel import ALONE, Parallel
+from perfc.passes.retype import element_type
 from perfc.passes.runtimes import (
     DEFAULT,
     SERVING_DEFAULT,
@@ -29,6 +32,7 @@ from perfc.passes.runtimes import (
 from perfc.passes.training.implementation import Implementation, Policy
 
 if TYPE_CHECKING:
+    from perfc.ir.graph import Module
     from perfc.passes.train import Train
 
 
@@ -104,6 +108,17 @@ class Deployment:
     def widens(self, model: object) -> bool:
         """Whether parameters are f32 that a configuration states in fewer bits: under autocast."""
         return self.dtype.startswith("amp-") and is_configuration(model)
+
+    def executed(self, module: Module) -> str:
+        """What-if precision in which a model runs: f16 where an engine's GPU has no bf16.
+
+        vLLM wants ``--dtype half`` there, SGLang takes it by itself, and TensorRT-LLM has no other.
+        """
+        engine = self.table.engine
+        if self.dtype or engine is None or engine.launched is not None:
+            return self.dtype
+        is_bf16 = any(element_type(v) is DType.BF16 for v in module.graph.weights)
+        return "f16" if is_bf16 and not load_machine(self.target).takes_bf16 else ""
 
     @property
     def is_step(self) -> bool:

@@ -275,7 +275,7 @@ def compare(
             report = first if i == 0 else first.under(str(machine.path))
             how = report.deployment
             row = Row(
-                Verdict.of(report, predict=predict), how.table_name, how.dtype, dict(report.env),
+                Verdict.of(report, predict=predict), how.table_name, report.dtype, dict(report.env),
                 report.source.labels, frozenset(report.given), known.of(machine), region,
                 1.0 if machine.slice is None else machine.slice.card_share,
             )  # fmt: skip

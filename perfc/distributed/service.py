@@ -8,7 +8,14 @@ from typing import Any
 
 from perfc.deployment import Deployment
 from perfc.errors import ParseError
-from perfc.frontend.config import Precision, WeightFormat, is_config, precision_of, read_config
+from perfc.frontend.config import (
+    Precision,
+    WeightFormat,
+    is_config,
+    precision_of,
+    read_config,
+    runnable,
+)
 from perfc.machine import load_machine
 from perfc.parallel import ALONE, Parallel
 from perfc.passes.runtimes import CLUSTER_DEFAULT
@@ -43,7 +50,9 @@ def work_of(
     path = str(load_machine(target).path)
     if isinstance(model, str | os.PathLike) and is_config(os.fspath(model)):
         found = read_config(model)
-        return LanguageWork(found, trained_in(found.dtype, dtype), runtime, path)
+        precision = trained_in(found.dtype, dtype)
+        precision = runnable(precision, takes_bf16=load_machine(target).takes_bf16)
+        return LanguageWork(found, precision, runtime, path)
     from perfc.api import typed
     from perfc.extents import SEQUENCE, axis_of
 

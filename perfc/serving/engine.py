@@ -9,7 +9,7 @@ from perfc.analyzers.estimate.interval import Interval
 from perfc.analyzers.runs.host import launch_cost
 from perfc.analyzers.runs.launch_gap import launch_gap
 from perfc.errors import ParseError
-from perfc.frontend.config import LanguageModel, Parallel, Precision, verifying
+from perfc.frontend.config import LanguageModel, Parallel, Precision, runnable, verifying
 from perfc.ir.record import frozen
 from perfc.machine import Machine
 from perfc.passes.runtimes import EngineKind, Launch, tables
@@ -110,6 +110,9 @@ class Engine:
             message = f"the host of {runtime} is not told by its launches"
             raise ParseError(message, where="--host-launch", hint="that of transformers is")
         drafts = (speculation or Speculation()).checked()
+        # eager frameworks run bf16 on any board, if slowly
+        takes_bf16 = machine.takes_bf16 or kind.launched is not None
+        precision = runnable(precision, takes_bf16=takes_bf16)
         return cls(
             model, machine, precision, parallel.checked(), runtime, version, kind, known,
             speculation=drafts, images=images,

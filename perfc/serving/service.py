@@ -20,6 +20,7 @@ from perfc.frontend.config import (
     read_config,
 )
 from perfc.ir.record import record
+from perfc.ir.types import DType
 from perfc.machine import load_machine
 from perfc.parallel import ALONE, Parallel
 from perfc.passes.runtimes import SERVING_DEFAULT, Batching
@@ -326,6 +327,8 @@ def _notes(engine: Engine) -> tuple[str, ...]:
     read = {OF_IMAGES} if engine.images else set()
     left_out = [part for part in engine.model.left_out if part not in read]
     found = [f"{part} is not counted" for part in left_out]
+    if engine.precision.half is DType.F16 and not engine.machine.takes_bf16:
+        found.append(f"{engine.machine.name} has no bf16: computed in f16")
     if engine.model.adapters is not None:
         found.append("nobody measured adapters: their kernels are told as products of few rows")
     if engine.model.sampling is Sampling.TOP_P:

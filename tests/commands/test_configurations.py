@@ -12,6 +12,7 @@ from perfc.cli import run as perfc
 from perfc.frontend.config import reader
 from perfc.ir.types import DType, TensorType
 from perfc.passes.runtimes import SERVING_DEFAULT
+from perfc.serving import llm
 
 MODEL = "llama-3.2-1b"
 BUDGET = '[[budget]]\nmodel = "*.json"\ntarget = "h100"\nflop = { fail = "+5%" }\n'
@@ -78,6 +79,29 @@ def test_under_autocast_parameters_of_a_configuration_are_f32() -> None:
     assert len(times) == 1
     assert times.pop() > published.prediction.total.time_s
     assert cast.under(dtype="").prediction.total == published.prediction.total
+
+
+def test_an_engine_runs_f16_where_a_gpu_has_no_bf16() -> None:
+    """vLLM: "Bfloat16 is only supported on GPUs with compute capability of at least 8.0"."""
+    turing, ampere = analyze(MODEL, "t4", seq=64), analyze(MODEL, "a100", seq=64)
+    assert (turing.dtype, stored(turing)) == ("f16", {DType.F16})
+    assert (ampere.dtype, stored(ampere)) == ("", {DType.BF16})
+    assert ampere.under("t4").prediction.total == turing.prediction.total
+    assert turing.under("a100").prediction.total == ampere.prediction.total
+    stated = analyze(MODEL, "t4", seq=64, dtype="bf16")
+    assert stored(stated) == {DType.BF16}
+    assert stored(analyze(MODEL, "t4", seq=64, runtime="transformers")) == {DType.BF16}
+    assert stated.prediction.total.floor_s > 2 * turing.prediction.total.floor_s
+
+
+def test_a_server_runs_f16_where_a_gpu_has_no_bf16() -> None:
+    told = llm(MODEL, "v100", isl=256, osl=16)
+    assert told.notes[0] == "v100-sxm2-32gb has no bf16: computed in f16"
+    assert told.cache == "f16"
+    assert told.latencies == llm(MODEL, "v100", isl=256, osl=16, dtype="f16").latencies
+    assert not [n for n in llm(MODEL, "a100", isl=256, osl=16).notes if "bf16" in n]
+    waits = llm(MODEL, "v100", isl=256, osl=16, runtime="transformers")
+    assert waits.cache == "bf16"
 
 
 def stored(report: Report) -> set[DType]:

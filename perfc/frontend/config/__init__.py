@@ -23,6 +23,7 @@ from .model import Sampling as Sampling
 from .precision import Precision as Precision
 from .precision import WeightFormat as WeightFormat
 from .precision import precision_of as precision_of
+from .precision import runnable as runnable
 from .precision import weight_format as weight_format
 from .reader import content_of, located
 from .reader import is_config as is_config

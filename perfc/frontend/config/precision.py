@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from enum import Enum
 
 from perfc.errors import ParseError
@@ -117,6 +118,17 @@ def weight_format(name: str) -> WeightFormat:
     except ValueError:
         choice = ", ".join(f.value for f in WeightFormat)
         raise ParseError(f"no format of weights {name[:32]!r}", hint=f"one of {choice}") from None
+
+
+def runnable(precision: Precision, *, takes_bf16: bool) -> Precision:
+    """The precision in which a model runs: f16 where the machine multiplies no bf16.
+
+    vLLM wants ``--dtype half`` there, SGLang takes it by itself, and TensorRT-LLM has no other.
+    """
+    if takes_bf16 or precision.half is not DType.BF16:
+        return precision
+    cache = DType.F16 if precision.cache is DType.BF16 else precision.cache
+    return replace(precision, half=DType.F16, cache=cache)
 
 
 def precision_of(stored: str, quantization: str, weights: str = "", cache: str = "") -> Precision:
