@@ -130,12 +130,7 @@ def bounds(
     """Bounds of every kernel with symbols at ``env``; TF32 where the runtime uses it by default."""
     tf32 = table.runtime.tf32 if tf32 is None else tf32
     at = Numbers(env)
-    nbytes = Sizes()
-    sizes: dict[Value, float] = {}
-    for k in table.kernels:
-        for v in (*k.reads, *k.writes):
-            if v not in sizes:
-                sizes[v] = at(nbytes[v.type])
+    sizes = value_bytes(table, at)
     firsts: dict[int, Counts] = {}
     counts = [
         firsts.get(k.alike) or firsts.setdefault(k.alike, counts_at(k, at)) for k in table.kernels
@@ -160,6 +155,17 @@ def bounds(
         bounded[other.first : other.last] = lowered(bounded[other.first : other.last], least)
     weights_s = weight_floor(table, sizes, machine, env)
     return RooflineTable(machine, tuple(bounded), weights_s, dict(env), table.runtime.streams)
+
+
+def value_bytes(table: KernelTable, at: Numbers) -> dict[Value, float]:
+    """Bytes of each value that kernels read or write."""
+    nbytes = Sizes()
+    sizes: dict[Value, float] = {}
+    for k in table.kernels:
+        for v in (*k.reads, *k.writes):
+            if v not in sizes:
+                sizes[v] = at(nbytes[v.type])
+    return sizes
 
 
 def counted(kernel: Kernel, env: Mapping[str, int]) -> Counts:

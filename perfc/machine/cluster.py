@@ -29,7 +29,7 @@ class Cluster:
         machine: each GPU.
         gpus_per_node: of one node.
         joined: of those that NVLink joins; 1 where none is.
-        nvlink_bytes_per_s: of one GPU, one direction; 0 without NVLink.
+        nvlink_bytes_per_s: of one GPU, one direction; of all links of a mesh; 0 without either.
         host_bytes_per_s: PCIe of one GPU, one direction.
         network_bytes_per_s: all adapters of one node together, one direction.
         network_latency_s: of one message between nodes.
@@ -55,9 +55,9 @@ class Cluster:
             return rate.value if rate is not None else otherwise
 
         count = int(fact("node.gpu_count", USUAL_NODE))
-        # targets state both directions of NVLink together
-        nvlink = fact("link.nvlink.bandwidth_bytes_per_s", 0.0) / 2
-        joined = int(fact("node.nvlink_gpu_count", count)) if nvlink else 1
+        nvlink = machine.direct_bytes_per_s
+        reached = machine.peer_count + 1 if machine.peer_count else count
+        joined = int(fact("node.nvlink_gpu_count", reached)) if nvlink else 1
         return cls(
             machine.label, machine, count, joined, nvlink,
             fact("link.host.bandwidth_bytes_per_s", UNKNOWN_LINK_BYTES_PER_S),
@@ -68,5 +68,5 @@ class Cluster:
 
     def local_bytes_per_s(self, ranks: int) -> float:
         """One direction of the link that joins so many GPUs of a node."""
-        is_joined = self.nvlink_bytes_per_s and ranks <= self.joined
-        return self.nvlink_bytes_per_s if is_joined else self.host_bytes_per_s
+        direct = self.machine.joined_bytes_per_s(ranks) if ranks <= self.joined else 0.0
+        return direct or self.host_bytes_per_s

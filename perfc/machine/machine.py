@@ -192,8 +192,31 @@ class Machine:
         return self.facts.get(f"device.{key}")
 
     def link(self, name: str) -> Rate | None:
-        """Bandwidth of the link ``host``, ``nvlink`` or ``network``; None where not stated."""
+        """Bandwidth of the link ``host``, ``nvlink``, ``mesh`` or ``network``; None if unstated."""
         return self.facts.get(f"link.{name}.bandwidth_bytes_per_s")
+
+    @property
+    def peer_count(self) -> int:
+        """GPUs to each of which a link of a mesh of its own leads; 0 where there is no mesh."""
+        peers = self.facts.get("link.mesh.peer_count")
+        return 0 if peers is None else int(peers.value)
+
+    @property
+    def direct_bytes_per_s(self) -> float:
+        """One direction of all links to other GPUs, which files state in both; 0 without any."""
+        rate = self.link("nvlink") or self.link("mesh")
+        return 0.0 if rate is None else rate.value / 2
+
+    def joined_bytes_per_s(self, ranks: int) -> float:
+        """One direction of the direct links that join so many GPUs; 0 where none do.
+
+        A switch, as of NVLink, gives each pair of GPUs all of it. In a mesh a GPU reaches each of
+        the others over one link.
+        """
+        whole, peers, reached = self.direct_bytes_per_s, self.peer_count, ranks - 1
+        if not peers:
+            return whole
+        return whole * reached / peers if reached <= peers else 0.0
 
     def level(self, name: str) -> MemoryLevel | None:
         """The memory level ``l1``, ``l2`` or ``device``; None where not stated."""

@@ -107,6 +107,7 @@ _SECTIONS: dict[str, tuple[str, ...]] = {
     "memory.device": _DRAM,
     "link.host": _LINK,
     "link.nvlink": _LINK,
+    "link.mesh": (*_LINK, "peer_count"),
     "link.network": (*_LINK, "latency_s"),
     "node": ("gpu_count", "nvlink_gpu_count"),
 }

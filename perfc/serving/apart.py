@@ -38,8 +38,7 @@ class Prefill:
             chunk = min(budget, tokens - done)
             found += cost.step_s([Chunk(chunk, done)], 0, 0.0)
             done += chunk
-        link = self.engine.machine.link("nvlink")
-        speed = link.value / 2 if link is not None else LINK_BYTES_PER_S
+        speed = self.engine.machine.joined_bytes_per_s(2) or LINK_BYTES_PER_S
         demand = cost.demand(tokens, min(tokens, budget), 1)
         return found + demand.kv_bytes * tokens / speed
 

@@ -14,7 +14,7 @@ from perfc.analyzers.estimators.choice import estimates
 from perfc.analyzers.runs.energy import energy_of
 from perfc.analyzers.runs.prediction import in_run
 from perfc.frontend.config import LanguageModel, Parallel, Precision, Step, lower
-from perfc.ir.evaluate import evaluate
+from perfc.ir.evaluate import Numbers, evaluate
 from perfc.ir.graph import Module
 from perfc.ir.op import Kind
 from perfc.ir.record import frozen, record
@@ -24,7 +24,7 @@ from perfc.passes.cost import Cost
 from perfc.passes.fuse import Fuse, Kernel, KernelTable
 from perfc.passes.liveness import Liveness, LivenessTable
 from perfc.passes.manager import Analyses
-from perfc.passes.roofline import KernelBound, RooflineTable, bounds
+from perfc.passes.roofline import KernelBound, RooflineTable, bounds, value_bytes, weight_floor
 from perfc.passes.sizes import Sizes
 
 Env = Mapping[str, int]
@@ -90,6 +90,11 @@ class Program:
         return frozenset(
             i for i, k in enumerate(self.table.kernels) if _amounts(k, first) != _amounts(k, second)
         )
+
+    def weights_floor_s(self, machine: Machine, env: Env) -> float:
+        """What reading the weights of a step takes at least: no cache keeps all of them."""
+        table = KernelTable(self.table.runtime, self.whole, ())
+        return weight_floor(table, value_bytes(table, Numbers(env)), machine, env)
 
     @cached_property
     def exchanges(self) -> frozenset[int]:

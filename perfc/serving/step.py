@@ -111,8 +111,21 @@ class StageCost:
         self.launches = prompts, 0 if launched is None else decodes
         """Kernels of a step with prompts, and of one without, that a host launches one by one."""
 
+    @cached_property
+    def weights_floor_s(self) -> float:
+        """Reading the weights of a step takes no less, whatever it computes."""
+        return self.passes.decode.weights_floor_s(self.machine, {"decodes": 1, "context": 1})
+
     def parts(self, quantity: str, chunks: Sequence[Chunk], decodes: int, context: float) -> Parts:
         """One of ``QUANTITIES`` of a step, what the engine's host takes left out."""
+        found = self._summed(quantity, chunks, decodes, context)
+        if quantity != "floor_s":
+            return found
+        return Parts(max(found.kernels, self.weights_floor_s), found.exchanges)
+
+    def _summed(
+        self, quantity: str, chunks: Sequence[Chunk], decodes: int, context: float
+    ) -> Parts:
         if not chunks:
             kernels = self.decode_tokens.at(quantity, decodes)
             kernels += self.decode_context.at(quantity, decodes, context)
@@ -328,24 +341,11 @@ class StepCost:
             **({1: depth - 2} if depth > 2 else {}),
             **({depth - 1: 1} if depth > 1 else {}),
         }
-        self.stages = tuple(
-            [
-                (
-                    stage_cost(
-                        model,
-                        precision,
-                        parallel,
-                        runtime,
-                        i,
-                        str(machine.path),
-                        framework,
-                        reads_keys_anew=is_anew,
-                    ),
-                    n,
-                )
-                for i, n in chosen.items()
-            ]
-        )
+        how, path = (model, precision, parallel, runtime), str(machine.path)
+        self.stages = tuple([
+            (stage_cost(*how, i, path, framework, reads_keys_anew=is_anew), n)
+            for i, n in chosen.items()
+        ])  # fmt: skip
 
     def step_s(self, chunks: Sequence[Chunk], decodes: int, context: float) -> float:
         """As `Clock` asks."""

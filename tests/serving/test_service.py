@@ -271,3 +271,19 @@ def test_a_machine_without_a_price_is_not_taken_to_be_the_cheapest() -> None:
 def test_limits_are_read_strictly(text: str) -> None:
     with pytest.raises(ParseError):
         Slo.parse(text)
+
+
+def test_no_step_is_faster_than_its_weights_are_read() -> None:
+    """Each kernel alone might find its weights in the cache; the step as a whole cannot."""
+    told = llm(LLAMA, "h100", isl=128, osl=16)
+    machine = load_machine("h100")
+    memory, cache = machine.level("device"), machine.level("l2")
+    assert memory is not None
+    assert cache is not None
+    assert cache.capacity_bytes is not None
+    # of the table of tokens a step reads a line, and its head is another matrix
+    table = 128256 * 4096 * 2
+    read = told.memory.weight_bytes - table - cache.capacity_bytes
+    least = read / memory.bandwidth.value
+    for step in told.steps:
+        assert least * 0.99 < step.floor_s < step.time_s

@@ -88,8 +88,7 @@ class Collective(KernelClass):
 
     def place(self, sheet: Sheet, dtype: str) -> tuple[float, ...]:
         """The link that joins ranks, so that 1 is a factor of two in it, and the maker."""
-        nvlink, host = _rates(sheet)
-        rate = nvlink or host or UNKNOWN_LINK_BYTES_PER_S
+        rate = sheet.machine.direct_bytes_per_s or _host(sheet) or UNKNOWN_LINK_BYTES_PER_S
         return math.sqrt(2) * math.log2(rate), vendor(sheet)
 
     def floor_s(self, rows: Columns, dtype: str, sheet: Sheet) -> Array:
@@ -98,7 +97,7 @@ class Collective(KernelClass):
         One rank alone has nobody to send to. Between nodes all adapters of a node carry what must
         leave it.
         """
-        known = [rate for rate in _rates(sheet) if rate]
+        known = [rate for rate in (sheet.machine.direct_bytes_per_s, _host(sheet)) if rate]
         best = max(known, default=np.inf)
         floor_s: Array = np.where(rows["ranks"] > 1, wire_bytes(rows) / best, 0.0)
         for at, message in _by_law(rows, sheet):
@@ -141,19 +140,28 @@ def wire_bytes(rows: Columns) -> Array:
 
 
 def fast(rows: Columns, sheet: Sheet) -> NDArray[np.bool_]:
-    """Whether NVLink joins all ranks."""
+    """Whether NVLink, or a mesh, joins all ranks."""
     within = (rows["joined"] == 0) | (rows["ranks"] <= rows["joined"])
-    found: NDArray[np.bool_] = within & (rows["nodes"] <= 1) & (_rates(sheet)[0] > 0)
+    found: NDArray[np.bool_] = within & (rows["nodes"] <= 1) & (_direct(rows, sheet) > 0)
     return found
 
 
 def link_bytes_per_s(rows: Columns, sheet: Sheet) -> Array:
     """One direction of the link that joins all ranks."""
-    nvlink, host = _rates(sheet)
-    return np.where(fast(rows, sheet), nvlink, host or UNKNOWN_LINK_BYTES_PER_S)
+    return np.where(
+        fast(rows, sheet), _direct(rows, sheet), _host(sheet) or UNKNOWN_LINK_BYTES_PER_S
+    )
 
 
-def _rates(sheet: Sheet) -> tuple[float, float]:
-    """NVLink and PCIe, one direction; 0 where not stated. Targets state both of NVLink."""
-    nvlink, host = sheet.machine.link("nvlink"), sheet.machine.link("host")
-    return (nvlink.value / 2 if nvlink else 0.0, host.value if host else 0.0)
+def _direct(rows: Columns, sheet: Sheet) -> Array:
+    """One direction of the direct links among so many ranks; 0 where there are none."""
+    counts, place = np.unique(rows["ranks"], return_inverse=True)
+    rates = np.array([sheet.machine.joined_bytes_per_s(int(n)) for n in counts])
+    found: Array = rates[place.reshape(-1)]
+    return found
+
+
+def _host(sheet: Sheet) -> float:
+    """PCIe, one direction; 0 where not stated."""
+    host = sheet.machine.link("host")
+    return host.value if host else 0.0
