@@ -118,7 +118,7 @@ class Deployment:
         if self.dtype or engine is None or engine.launched is not None:
             return self.dtype
         is_bf16 = any(element_type(v) is DType.BF16 for v in module.graph.weights)
-        return "f16" if is_bf16 and not load_machine(self.target).takes_bf16 else ""
+        return "f16" if is_bf16 and not load_machine(self.target).takes("bf16") else ""
 
     @property
     def is_step(self) -> bool:

@@ -11,10 +11,10 @@ from perfc.errors import ParseError
 from perfc.frontend.config import (
     Precision,
     WeightFormat,
+    in_half,
     is_config,
     precision_of,
     read_config,
-    runnable,
 )
 from perfc.machine import load_machine
 from perfc.parallel import ALONE, Parallel
@@ -51,7 +51,7 @@ def work_of(
     if isinstance(model, str | os.PathLike) and is_config(os.fspath(model)):
         found = read_config(model)
         precision = trained_in(found.dtype, dtype)
-        precision = runnable(precision, takes_bf16=load_machine(target).takes_bf16)
+        precision = in_half(precision, load_machine(target).takes)
         return LanguageWork(found, precision, runtime, path)
     from perfc.api import typed
     from perfc.extents import SEQUENCE, axis_of

@@ -182,10 +182,9 @@ class Machine:
         """Host cost of one eager kernel launch; outside every floor."""
         return self.device("launch_overhead_s")
 
-    @property
-    def takes_bf16(self) -> bool:
-        """Whether it multiplies bf16 at a rate of its own; GPUs before Ampere and CDNA do not."""
-        return self.kind == "cpu" or (Unit.MATRIX, "bf16") in self.compute
+    def takes(self, dtype: str) -> bool:
+        """Whether its matrix unit multiplies a type by itself; processors take any."""
+        return self.kind == "cpu" or (Unit.MATRIX, dtype) in self.compute
 
     def device(self, key: str) -> Rate | None:
         """A number of ``[device]``, such as ``max_threads_per_sm``; None where not stated."""

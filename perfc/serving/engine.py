@@ -111,8 +111,8 @@ class Engine:
             raise ParseError(message, where="--host-launch", hint="that of transformers is")
         drafts = (speculation or Speculation()).checked()
         # eager frameworks run bf16 on any board, if slowly
-        takes_bf16 = machine.takes_bf16 or kind.launched is not None
-        precision = runnable(precision, takes_bf16=takes_bf16)
+        if kind.launched is None:
+            precision = runnable(precision, machine.takes)
         return cls(
             model, machine, precision, parallel.checked(), runtime, version, kind, known,
             speculation=drafts, images=images,

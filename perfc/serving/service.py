@@ -16,6 +16,7 @@ from perfc.frontend.config import (
     Adapters,
     LanguageModel,
     Sampling,
+    WeightFormat,
     precision_of,
     read_config,
 )
@@ -321,14 +322,22 @@ NEAR_BELOW, NEAR_ABOVE = 0.15, 0.25
 """Width of kernels' own intervals on machines that were measured, which held-out runs include."""
 
 
+WIDENED = {WeightFormat.W8: "f8e4m3", WeightFormat.MXFP4: "f4e2m1"}
+"""Formats that run in the place of others, and what a machine without it widens."""
+
+
 def _notes(engine: Engine) -> tuple[str, ...]:
     """What a reader must know."""
     law = engine.law
     read = {OF_IMAGES} if engine.images else set()
     left_out = [part for part in engine.model.left_out if part not in read]
     found = [f"{part} is not counted" for part in left_out]
-    if engine.precision.half is DType.F16 and not engine.machine.takes_bf16:
+    if engine.precision.half is DType.F16 and not engine.machine.takes("bf16"):
         found.append(f"{engine.machine.name} has no bf16: computed in f16")
+    stored = engine.precision.weights, engine.precision.of_experts
+    for form, narrow in WIDENED.items():
+        if form in stored and not engine.machine.takes(narrow):
+            found.append(f"{engine.machine.name} has no {narrow}: {form.value} weights are widened")
     if engine.model.adapters is not None:
         found.append("nobody measured adapters: their kernels are told as products of few rows")
     if engine.model.sampling is Sampling.TOP_P:

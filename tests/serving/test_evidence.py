@@ -260,10 +260,10 @@ def test_what_has_no_configuration_is_unanswered() -> None:
 
 
 def test_experts_in_four_bits_leave_the_rest_as_it_was() -> None:
-    asked = ("deepseek-v3", ROW.target, tables.EXPERTS_NVFP4, "", Parallel(8, 1, 8), "vllm")
+    asked = ("deepseek-v3", "b200", tables.EXPERTS_NVFP4, "", Parallel(8, 1, 8), "vllm")
     experts = replay.engine_of(*asked).precision
     assert (experts.weights, experts.experts) == (WeightFormat.HALF, WeightFormat.NVFP4)
-    plain = replay.engine_of("llama-3.1-8b", ROW.target, "nvfp4", "", Parallel(), "vllm")
+    plain = replay.engine_of("llama-3.1-8b", "b200", "nvfp4", "", Parallel(), "vllm")
     assert plain.precision.weights is WeightFormat.NVFP4
     assert plain.law == HostLaw(launch_s=LAUNCH_S), "its host takes nothing but launches"
 

@@ -22,6 +22,7 @@ from .model import LanguageModel as LanguageModel
 from .model import Sampling as Sampling
 from .precision import Precision as Precision
 from .precision import WeightFormat as WeightFormat
+from .precision import in_half as in_half
 from .precision import precision_of as precision_of
 from .precision import runnable as runnable
 from .precision import weight_format as weight_format

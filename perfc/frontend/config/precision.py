@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from enum import Enum
 
@@ -21,6 +22,8 @@ class WeightFormat(Enum):
     """8-bit floats with a scale a block of 128 by 128; activations by 128."""
     I8 = "i8"
     """8-bit integers with a scale a column; activations are quantised too (SmoothQuant)."""
+    W8 = "w8"
+    """8-bit weights with a scale for 128 of them, widened to 16 bits (GPTQ, Marlin)."""
     I4 = "i4"
     """4-bit integers with a scale for 128 of them, widened to 16 bits (AWQ, GPTQ)."""
     NVFP4 = "nvfp4"
@@ -50,21 +53,27 @@ class WeightFormat(Enum):
 
 _BITS = {
     WeightFormat.HALF: 16, WeightFormat.F8: 8, WeightFormat.F8_BLOCK: 8, WeightFormat.I8: 8,
-    WeightFormat.I4: 4, WeightFormat.NVFP4: 4, WeightFormat.MXFP4: 4,
+    WeightFormat.W8: 8,    WeightFormat.I4: 4, WeightFormat.NVFP4: 4, WeightFormat.MXFP4: 4,
     WeightFormat.MXFP4_F8: 4,
 }  # fmt: skip
 _BLOCKS = {
-    WeightFormat.F8_BLOCK: 128, WeightFormat.I4: 128, WeightFormat.NVFP4: 16,
+    WeightFormat.F8_BLOCK: 128, WeightFormat.W8: 128, WeightFormat.I4: 128, WeightFormat.NVFP4: 16,
     WeightFormat.MXFP4: 32, WeightFormat.MXFP4_F8: 32,
 }  # fmt: skip
 _MULTIPLIED = {
     WeightFormat.F8: DType.F8E4M3FN, WeightFormat.F8_BLOCK: DType.F8E4M3FN,
     WeightFormat.I8: DType.I8, WeightFormat.NVFP4: DType.F4E2M1,
 }  # fmt: skip
+_WIDENED = {
+    WeightFormat.F8: WeightFormat.W8, WeightFormat.F8_BLOCK: WeightFormat.W8,
+    WeightFormat.I8: WeightFormat.W8, WeightFormat.NVFP4: WeightFormat.MXFP4,
+    WeightFormat.MXFP4_F8: WeightFormat.MXFP4,
+}  # fmt: skip
+"""Formats of as many bits whose weights are widened, where a machine multiplies none so narrow."""
 _ALIASES = {
     "fp8": "f8", "f8e4m3": "f8", "fp8-block": "f8-block", "int8": "i8", "int4": "i4", "awq": "i4",
     "gptq": "i4", "fp4": "nvfp4", "f4e2m1": "nvfp4", "bf16": "half", "f16": "half",
-    "fp16": "half", "bfloat16": "half", "float16": "half",
+    "w8a16": "w8", "gptq-int8": "w8", "fp16": "half", "bfloat16": "half", "float16": "half",
 }  # fmt: skip
 HALVES = {
     "float16": DType.F16, "f16": DType.F16, "fp16": DType.F16, "float32": DType.F16,
@@ -120,15 +129,37 @@ def weight_format(name: str) -> WeightFormat:
         raise ParseError(f"no format of weights {name[:32]!r}", hint=f"one of {choice}") from None
 
 
-def runnable(precision: Precision, *, takes_bf16: bool) -> Precision:
-    """The precision in which a model runs: f16 where the machine multiplies no bf16.
+def in_half(precision: Precision, takes: Callable[[str], bool]) -> Precision:
+    """The precision with f16 in the place of bf16 where the machine multiplies no bf16.
 
     vLLM wants ``--dtype half`` there, SGLang takes it by itself, and TensorRT-LLM has no other.
+
+    Args:
+        precision: as asked for.
+        takes: whether the machine multiplies a type, by its code, at a rate of its own.
     """
-    if takes_bf16 or precision.half is not DType.BF16:
+    if takes("bf16") or precision.half is not DType.BF16:
         return precision
     cache = DType.F16 if precision.cache is DType.BF16 else precision.cache
     return replace(precision, half=DType.F16, cache=cache)
+
+
+def runnable(precision: Precision, takes: Callable[[str], bool]) -> Precision:
+    """The precision in which an engine runs a model: also as `in_half` has it.
+
+    Weights in a type that the machine does not multiply are widened on their way into products, as
+    Marlin's kernels of vLLM do.
+    """
+
+    def form(asked: WeightFormat) -> WeightFormat:
+        narrow = DType.F8E4M3FN if asked is WeightFormat.MXFP4_F8 else asked.multiplied
+        return asked if narrow is None or takes(narrow.code) else _WIDENED[asked]
+
+    experts = precision.experts
+    return replace(
+        in_half(precision, takes), weights=form(precision.weights),
+        experts=None if experts is None else form(experts),
+    )  # fmt: skip
 
 
 def precision_of(stored: str, quantization: str, weights: str = "", cache: str = "") -> Precision:

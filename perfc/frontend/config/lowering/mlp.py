@@ -122,7 +122,7 @@ def fused_experts(
     return b.node(op, trimmed(*operands), f"{name}.experts")
 
 
-PACKED = frozenset({WeightFormat.I4, WeightFormat.MXFP4, WeightFormat.MXFP4_F8})
+PACKED = frozenset({WeightFormat.W8, WeightFormat.I4, WeightFormat.MXFP4, WeightFormat.MXFP4_F8})
 """Formats whose weights are widened on the way into a product."""
 
 
@@ -134,8 +134,9 @@ def stored(
     if form is WeightFormat.HALF:
         return b.weight(f"{name}.weight", shape), None
     if form in PACKED:
-        weight = b.weight(f"{name}.weight", (count, columns, -(-contracted // 2)), DType.U8)
-        scale = b.half if form is WeightFormat.I4 else DType.F8E8M0
+        packed = -(-contracted * form.bits // 8)
+        weight = b.weight(f"{name}.weight", (count, columns, packed), DType.U8)
+        scale = b.half if form in (WeightFormat.W8, WeightFormat.I4) else DType.F8E8M0
         blocks = -(-contracted // form.block)
         return weight, b.scales(f"{name}.scales", (count, columns, blocks), scale)
     assert form.multiplied is not None

@@ -23,12 +23,12 @@ def quantised_product(
     k, n = extents
     weight = f"{name}.weight"
     match form:
-        case WeightFormat.I4:
-            blocks = -(-k // form.block)
-            packed = b.weight(weight, (n, blocks, form.block // 2), DType.U8)
+        case WeightFormat.I4 | WeightFormat.W8:
+            blocks, bits = -(-k // form.block), form.bits
+            packed = b.weight(weight, (n, blocks, form.block * bits // 8), DType.U8)
             scales = b.scales(f"{name}.scales", (n * blocks,), b.half)
-            zeros = b.scales(f"{name}.zeros", (n * -(-blocks // 2),), DType.U8)
-            wide = MatMulNBits(K=k, N=n, bits=4, block_size=form.block)
+            zeros = b.scales(f"{name}.zeros", (n * -(-blocks * bits // 8),), DType.U8)
+            wide = MatMulNBits(K=k, N=n, bits=bits, block_size=form.block)
             return b.node(wide, trimmed(x, packed, scales, zeros, None, bias), name)
         case WeightFormat.MXFP4 | WeightFormat.MXFP4_F8:
             packed = b.weight(weight, (n, -(-k // 2)), DType.U8)
