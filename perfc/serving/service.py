@@ -37,6 +37,7 @@ from .memory import MemoryPlan
 from .metrics import Latencies, Throughput, latencies, throughput
 from .parts import StepView, steps_of, with_parts
 from .power import Expenses, expenses, run_energy_j
+from .room import would_fit
 from .simulate import Run, Served, simulate
 
 MOST_ENGINES = 1 << 12
@@ -276,7 +277,8 @@ def report_of(
         MemoryView.of(plan, isl + osl, parts), plan.fits(isl + osl),
     )  # fmt: skip
     if not base.fits:
-        return base
+        remedies = " or ".join(would_fit(engine, isl, osl))
+        return replace(base, notes=(f"would fit: {remedies}",) if remedies else ())
     limits = engine.limits(isl, osl)
     if prefill_gpus:
         prefill = Prefill(engine, prefill_gpus // engine.ranks, parts)

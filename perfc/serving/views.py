@@ -44,11 +44,11 @@ def document(r: ServingReport) -> Document:
     """The first screen."""
     title = f"{r.model} on {engine_words(r)} · {load_words(r.load)}"
     sections = [Section("memory", "memory of a GPU", (Facts(tuple(_memory(r))),))]
+    notes = tuple(Note(n) for n in r.notes)
     if r.latencies is None:
         note = Note("does not fit: not even one request has room", is_warning=True)
-        return Document(title, (replace_parts(sections[0], note),))
+        return Document(title, (replace_parts(sections[0], note, *notes),))
     answer = Section("serving", "what users meet", (_latencies(r), Facts(tuple(_delivered(r)))))
-    notes = tuple(Note(n) for n in r.notes)
     return Document(title, (answer, replace_parts(sections[0], *notes)))
 
 

@@ -287,3 +287,24 @@ def test_no_step_is_faster_than_its_weights_are_read() -> None:
     least = read / memory.bandwidth.value
     for step in told.steps:
         assert least * 0.99 < step.floor_s < step.time_s
+
+
+@pytest.mark.parametrize(
+    ("model", "target", "more", "said"),
+    [
+        ("llama-3.1-70b", "h100", {}, "would fit: --tp 2 or --dtype i4"),
+        ("llama-3.1-8b", "t4", {}, "would fit: --tp 2 or --dtype f8"),
+        ("llama-3.1-405b", "h100", {"dtype": "fp8"}, "would fit: --tp 8"),
+        ("deepseek-v3", "jetson-orin-nano", {}, ""),
+    ],
+)
+def test_what_does_not_fit_is_told_what_would(
+    model: str, target: str, more: dict[str, str], said: str
+) -> None:
+    told = llm(model, target, **more)  # type: ignore[arg-type]
+    assert not told.fits
+    assert told.notes == ((said,) if said else ())
+    for option in said.removeprefix("would fit: ").split(" or ") if said else ():
+        flag, value = option.split()
+        change = {"parallel": {"tp": int(value)}} if flag == "--tp" else {"dtype": value}
+        assert llm(model, target, **{**more, **change}).fits  # type: ignore[arg-type]
