@@ -46,6 +46,11 @@ def waiting(law: HostLaw, host: Interval) -> HostLaw:
     )  # fmt: skip
 
 
+def run_in(precision: Precision, machine: Machine, kind: EngineKind) -> Precision:
+    """What an engine computes in; eager frameworks run bf16 on any machine, if slowly."""
+    return precision if kind.launched is not None else runnable(precision, machine.takes)
+
+
 @frozen
 class Engine:
     """One engine on the ranks of one model copy.
@@ -110,11 +115,9 @@ class Engine:
             message = f"the host of {runtime} is not told by its launches"
             raise ParseError(message, where="--host-launch", hint="that of transformers is")
         drafts = (speculation or Speculation()).checked()
-        # eager frameworks run bf16 on any board, if slowly
-        if kind.launched is None:
-            precision = runnable(precision, machine.takes)
+        executed = run_in(precision, machine, kind)
         return cls(
-            model, machine, precision, parallel.checked(), runtime, version, kind, known,
+            model, machine, executed, parallel.checked(), runtime, version, kind, known,
             speculation=drafts, images=images,
         )  # fmt: skip
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from perfc.errors import ModelError
-from perfc.frontend.config import WeightFormat, runnable
+from perfc.frontend.config import WeightFormat
 
-from .engine import Engine
+from .engine import Engine, run_in
 
 RANKS = (2, 4, 8, 16, 32)
 FORMATS = (WeightFormat.F8, WeightFormat.I4)
@@ -48,7 +48,7 @@ def _smaller_weights(engine: Engine) -> Iterator[tuple[str, Engine]]:
     for form in FORMATS:
         if form.bits < engine.precision.weights.bits:
             asked = replace(engine.precision, weights=form)
-            precision = runnable(asked, engine.machine.takes)
+            precision = run_in(asked, engine.machine, engine.kind)
             yield f"--dtype {form.value}", replace(engine, precision=precision)
 
 
