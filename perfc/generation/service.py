@@ -200,7 +200,8 @@ def viewed(
     """A part on a machine."""
     dims = {} if part.role is Role.DECODER else {"batch": batch}
     report = api.analyze(
-        module, str(machine.path), runtime=RUNTIME, predictor="kernels", dims=dims
+        module, str(machine.path), runtime=RUNTIME, predictor="kernels", dims=dims,
+        dtype="" if machine.takes("bf16") else "f16",
     )  # fmt: skip
     table = report.prediction
     launches = math.fsum(bound.launches for bound in report.roofline.kernels)
@@ -217,6 +218,8 @@ def viewed(
 
 def notes(told: Law, machine: Machine) -> Iterator[str]:
     """What a reader must know."""
+    if not machine.takes("bf16"):
+        yield f"{machine.name} has no bf16: computed in f16"
     yield (
         f"kernels of PyTorch, times {told.factor(machine):.2f}: learned from {told.rows} published "
         f"generations of {told.models} models"

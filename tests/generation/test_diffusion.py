@@ -106,6 +106,14 @@ def test_a_machine_without_generations_is_wide_and_says_so(pipeline: Pipeline) -
     assert all(str(law().rows) in report.notes[0] for report in (known, other))
 
 
+def test_gpus_without_bf16_compute_in_f16(pipeline: Pipeline) -> None:
+    turing, ampere = made(pipeline, "t4"), made(pipeline, "a100")
+    assert turing.notes[0] == "t4 has no bf16: computed in f16"
+    assert not [note for note in ampere.notes if "bf16" in note]
+    # tensor cores do 65 Tflop/s in f16, all else 8.1
+    assert ampere.floor_s < turing.floor_s < 8 * ampere.floor_s
+
+
 def test_what_does_not_fit_is_said(pipeline: Pipeline) -> None:
     report = replace(made(pipeline), fits=False)
     shown = text.render(document(report), 100)
