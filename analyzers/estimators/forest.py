@@ -187,7 +187,7 @@ def no_slower_than_parts(
             return None
         weights = predictor.select(*own, INSIDE, machine.name, folder)
         times = predictor.predict_with(
-            weights, columns_of([row.parameters]), own[1], Sheet(machine),
+            weights, columns_of([row.parameters]), own[1], Sheet.of_class(own[0], machine),
             inside(weights.card, launch),
         )  # fmt: skip
         return Interval(*(float(t[0]) for t in (times.low_s, times.time_s, times.high_s)))
@@ -303,7 +303,7 @@ def predicted(
     """Kernels of one class and element type."""
     machine = bounds.machine
     weights = predictor.select(class_name, dtype, INSIDE, machine.name, folder)
-    sheet = Sheet(machine)
+    sheet = Sheet.of_class(class_name, machine)
     firsts: dict[tuple[int, int], int] = {}
     each = [bounds.kernels[i] for i, _ in rows]
     of = [firsts.setdefault((k.kernel.alike, id(k.floor)), len(firsts)) for k in each]

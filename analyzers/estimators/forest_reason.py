@@ -151,7 +151,7 @@ def reasons(
         return None
     name, dtype = own
     weights = predictor.select(name, dtype, INSIDE, machine.name, folder, cells=True)
-    card, sheet = weights.card, Sheet(machine)
+    card, sheet = weights.card, Sheet.of_class(name, machine)
     kind = class_of(name)
     columns = complete(kind, {k: np.array([v]) for k, v in row.parameters.items()})
     wanted = inside(card, launch)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 
 from perfc.ir.record import frozen
 from perfc.machine import Machine, MemoryLevel, Unit
+
+TWINNED = frozenset({"causal_convolution", "experts", "latent_attention", "linear_attention"})
+"""Classes of language models alone, of which nothing was learned on machines without bf16."""
 
 
 @frozen
@@ -17,6 +21,18 @@ class Sheet:
     """
 
     machine: Machine
+
+    @classmethod
+    def of_class(cls, class_name: str, machine: Machine) -> Sheet:
+        """The sheet that kernels of a class are told by.
+
+        Rows of `TWINNED` are of bf16 and stand for f16 too: where a machine multiplies no bf16, its
+        rate of f16 is meant.
+        """
+        if class_name not in TWINNED or machine.takes("bf16"):
+            return cls(machine)
+        half = {(Unit.MATRIX, "bf16"): machine.entry(Unit.MATRIX, "f16")}
+        return cls(replace(machine, compute={**machine.compute, **half}))
 
     @property
     def name(self) -> str:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from perfc.analyzers.features.sheet import Sheet
 from perfc.frontend.config import (
     Precision,
     Step,
@@ -106,3 +107,23 @@ def test_a_server_says_that_it_widens() -> None:
     hopper = llm("llama-3.2-1b", "h100", dtype="fp8", isl=1024, osl=16)
     assert hopper.weights == "f8"
     assert not [n for n in hopper.notes if "widened" in n]
+
+
+def test_kernels_of_bf16_are_told_at_the_rate_of_f16_that_stands_for_it() -> None:
+    """Rows of latent attention are of bf16: a V100 was told by its rate of f32, ten times slow."""
+    volta, ampere = load_machine("v100"), load_machine("a100")
+    told = Sheet.of_class("latent_attention", volta)
+    assert told.matrix_flop_per_s("bf16") == Sheet(volta).matrix_flop_per_s("f16") == 125e12
+    assert told.name == "v100-sxm2-32gb"
+    # whole runs on a V100 were learned with the sheet as it is
+    assert Sheet.of_class("matmul", volta) == Sheet(volta)
+    assert Sheet.of_class("latent_attention", ampere) == Sheet(ampere)
+    times = [
+        told.latencies.tpot.mean
+        for told in (
+            llm("deepseek-v2-lite", target, parallel={"tp": 8}, isl=4096, osl=16)
+            for target in ("v100", "a100")
+        )
+        if told.latencies is not None
+    ]
+    assert 0.5 * times[1] < times[0] < 3 * times[1]
