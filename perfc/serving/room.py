@@ -13,7 +13,7 @@ from .engine import Engine, run_in
 RANKS = (2, 4, 8, 16, 32)
 FORMATS = (WeightFormat.F8, WeightFormat.I4)
 LEAST_BUDGET = 2048
-"""Tokens of a step that vLLM takes where its users say so for small boards."""
+"""Tokens of the smallest step that is offered."""
 
 
 def would_fit(engine: Engine, isl: int, osl: int) -> tuple[str, ...]:

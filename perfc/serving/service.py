@@ -324,7 +324,7 @@ NEAR_BELOW, NEAR_ABOVE = 0.15, 0.25
 """Width of kernels' own intervals on machines that were measured, which held-out runs include."""
 
 
-WIDENED = {WeightFormat.W8: "f8e4m3", WeightFormat.MXFP4: "f4e2m1"}
+STAND_INS = {WeightFormat.W8: "f8e4m3", WeightFormat.MXFP4: "f4e2m1"}
 """Formats that run in the place of others, and what a machine without it widens."""
 
 
@@ -337,7 +337,7 @@ def _notes(engine: Engine) -> tuple[str, ...]:
     if engine.precision.half is DType.F16 and not engine.machine.takes("bf16"):
         found.append(f"{engine.machine.name} has no bf16: computed in f16")
     stored = engine.precision.weights, engine.precision.of_experts
-    for form, narrow in WIDENED.items():
+    for form, narrow in STAND_INS.items():
         if form in stored and not engine.machine.takes(narrow):
             found.append(f"{engine.machine.name} has no {narrow}: {form.value} weights are widened")
     if engine.model.adapters is not None:

@@ -141,23 +141,22 @@ def wire_bytes(rows: Columns) -> Array:
 
 def fast(rows: Columns, sheet: Sheet) -> NDArray[np.bool_]:
     """Whether NVLink, or a mesh, joins all ranks."""
-    within = (rows["joined"] == 0) | (rows["ranks"] <= rows["joined"])
-    found: NDArray[np.bool_] = within & (rows["nodes"] <= 1) & (_direct(rows, sheet) > 0)
+    found: NDArray[np.bool_] = _direct(rows, sheet) > 0
     return found
 
 
 def link_bytes_per_s(rows: Columns, sheet: Sheet) -> Array:
     """One direction of the link that joins all ranks."""
-    return np.where(
-        fast(rows, sheet), _direct(rows, sheet), _host(sheet) or UNKNOWN_LINK_BYTES_PER_S
-    )
+    direct = _direct(rows, sheet)
+    return np.where(direct > 0, direct, _host(sheet) or UNKNOWN_LINK_BYTES_PER_S)
 
 
 def _direct(rows: Columns, sheet: Sheet) -> Array:
-    """One direction of the direct links among so many ranks; 0 where there are none."""
+    """One direction of the direct links that join all ranks; 0 where none do."""
     counts, place = np.unique(rows["ranks"], return_inverse=True)
     rates = np.array([sheet.machine.joined_bytes_per_s(int(n)) for n in counts])
-    found: Array = rates[place.reshape(-1)]
+    within = (rows["joined"] == 0) | (rows["ranks"] <= rows["joined"])
+    found: Array = np.where(within & (rows["nodes"] <= 1), rates[place.reshape(-1)], 0.0)
     return found
 
 
