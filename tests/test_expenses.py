@@ -25,7 +25,7 @@ source = "our contract"
 date = 2027-01-01
 
 [[offer]]
-target = "t4"
+target = "p4"
 gpus = 4
 on_demand_per_hour = 2.0
 spot_per_hour = 1.0
@@ -71,11 +71,11 @@ def test_the_newest_table_counts_and_terms_and_clouds_choose() -> None:
     assert offers_of(h100, Terms.ON_DEMAND)[0].date == "2026-05-31"
     spot = Prices(terms=Terms.SPOT).of(h100)
     assert spot is not None
-    assert (spot.cloud, spot.per_hour) == ("nebius", 1.25)
+    assert (spot.cloud, spot.per_hour) == ("verda", 0.8015)
     reserved = Prices(terms=Terms.RESERVED, cloud="aws").of(h100)
     assert reserved is not None
     assert reserved.per_hour == pytest.approx(39.33 / 8)
-    assert Prices(cloud="nebius").of(load_machine("t4")) is None
+    assert Prices(cloud="nebius").of(load_machine("p4")) is None
     with pytest.raises(ParseError, match="no prices of 'nobody'"):
         Prices(cloud="nobody").of(h100)
 
@@ -93,7 +93,7 @@ def test_a_slice_costs_its_share_of_the_card() -> None:
 
 
 def test_tables_of_the_user_come_first(alone: Path) -> None:
-    assert Prices().of(load_machine("t4")) is None
+    assert Prices().of(load_machine("p4")) is None
     (alone / "prices" / "ours.toml").write_text(TABLE)
     (alone / "regions" / "here.toml").write_text(
         'schema = 1\nsource = "a meter"\ndate = "2027"\n[carbon_g_per_kwh]\nworld = 1\nroof = 0\n'
@@ -104,7 +104,7 @@ def test_tables_of_the_user_come_first(alone: Path) -> None:
     offers._in.cache_clear()
     known_in = __import__("perfc.expenses.regions", fromlist=["_in"])._in
     known_in.cache_clear()
-    found = Prices().of(load_machine("t4"))
+    found = Prices().of(load_machine("p4"))
     assert found is not None
     assert (found.per_hour, found.currency, found.gpus) == (0.5, "EUR", 4)
     assert known()["world"].carbon_g_per_kwh == 1
@@ -122,7 +122,7 @@ def test_tables_of_the_user_come_first(alone: Path) -> None:
         ("= 2.0", "= inf"),
         ("= 2.0", '= "2"'),
         ("gpus = 4", "gpus = 0"),
-        ('"t4"', '"t4000"'),
+        ('"p4"', '"p4000"'),
         ("[[offer]]", "[offer]"),
     ],
 )
@@ -134,7 +134,7 @@ def test_a_wrong_table_is_one_line(alone: Path, old: str, new: str) -> None:
 
     offers._in.cache_clear()
     with pytest.raises(Exception, match=r"^[^\n]+$") as error:
-        Prices().of(load_machine("t4"))
+        Prices().of(load_machine("p4"))
     assert str(path) in str(error.value)
 
 
@@ -191,10 +191,10 @@ def test_the_command_bills_steps_and_items_alike(capsys: pytest.CaptureFixture[s
 def test_the_cheapest_comes_first_and_what_has_no_price_last(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    rows = list(billed(capsys, "-t", "t4,h100,a100", "--batch", "64").values())
+    rows = list(billed(capsys, "-t", "p4,h100,a100", "--batch", "64").values())
     assert [r["price"] is None for r in rows] == [False, False, True]
     assert rows[0]["price"]["mid"] <= rows[1]["price"]["mid"]  # type: ignore[index]
-    assert cli.run(["cost", RESNET, "-t", "a100,t4", "--region", "france"]) == 0
+    assert cli.run(["cost", RESNET, "-t", "a100,p4", "--region", "france"]) == 0
     text = capsys.readouterr().out
     assert "56 g CO2 a kWh" in text
     assert "PUE 1.58" in text
@@ -261,12 +261,12 @@ def test_a_price_lies_between_bounds(alone: Path, amount: float, is_price: bool)
     (alone / "prices" / "ours.toml").write_text(TABLE.replace("= 2.0", f"= {amount}"))
     offers._in.cache_clear()
     if is_price:
-        found = Prices(cloud="ours").of(load_machine("t4"))
+        found = Prices(cloud="ours").of(load_machine("p4"))
         assert found is not None
         assert found.per_hour == pytest.approx(amount / 4)
     else:
         with pytest.raises(ParseError, match=r"a number from 0\.0001 to 1e\+06"):
-            Prices(cloud="ours").of(load_machine("t4"))
+            Prices(cloud="ours").of(load_machine("p4"))
 
 
 def test_six_offers_of_a_machine_are_shown_and_all_are_written(
@@ -281,8 +281,8 @@ def test_six_offers_of_a_machine_are_shown_and_all_are_written(
     )
     (alone / "prices" / "ours.toml").write_text(head + each)
     offers._in.cache_clear()
-    assert len(billed(capsys, "-t", "t4")["t4"]["offers"]) == 8  # type: ignore[arg-type]
-    assert cli.run(["cost", RESNET, "-t", "t4"]) == 0
+    assert len(billed(capsys, "-t", "p4")["p4"]["offers"]) == 8  # type: ignore[arg-type]
+    assert cli.run(["cost", RESNET, "-t", "p4"]) == 0
     text = capsys.readouterr().out.partition("what each offer asks")[2]
     rows = [line for line in text.splitlines() if " ours " in line]
     assert [row.split()[4] for row in rows] == ["0.5", "0.75", "1", "1.25", "1.5", "1.75"]

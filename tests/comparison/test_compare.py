@@ -124,13 +124,16 @@ def test_what_does_not_fit_is_last_and_never_in_time() -> None:
 def test_prices_are_those_that_somebody_states(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    base = (RESNET, "-t", "a100,t4,l4", "--batch", "8")
+    base = (RESNET, "-t", "a100,t4,l20", "--batch", "8")
     dated = {str(r["target"]): r for r in rows(capsys, *base)}
-    assert (dated["a100-sxm4-80gb"]["price_per_hour"], dated["t4"]["price_per_hour"]) == (1.3, None)
+    assert (dated["a100-sxm4-80gb"]["price_per_hour"], dated["t4"]["price_per_hour"]) == (
+        1.3,
+        0.526,
+    )
     assert dated["a100-sxm4-80gb"]["price_date"] == "2026-05-31"
     (tmp_path / "perfc.toml").write_text(PRICES)
     found = rows(capsys, *base, "--sort", "price")
-    per_hour = {"a100-sxm4-80gb": 2, "t4": 0.4, "l4": None}
+    per_hour = {"a100-sxm4-80gb": 2, "t4": 0.4, "l20": None}
     assert {row["target"]: row["price_per_hour"] for row in found} == per_hour
     priced = [float(str(row["price_per_million"])) for row in found[:2]]
     assert priced == sorted(priced)
@@ -179,7 +182,7 @@ def test_a_wrong_price_is_one_line(
     ("words", "expected"),
     [
         (["--sort", "speed"], "--sort: no 'speed' (there are given, time"),
-        (["--sort", "price", "-t", "t4"], "no price is known"),
+        (["--sort", "price", "-t", "p4"], "no price is known"),
         (["--region", "atlantis"], "no region 'atlantis'"),
         (["-t", "a100/9g.99gb"], "has no slice '9g.99gb' (there are 1g.10gb"),
         (["--slo", "10"], "--slo: '10' has no unit"),
