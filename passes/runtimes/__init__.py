@@ -15,6 +15,8 @@ from perfc.ir.op import Kind
 from perfc.ir.record import record
 
 from ..windows import WINDOWS, window_steps
+from ._engine_kind import Batching as Batching
+from ._engine_kind import EngineKind as EngineKind
 
 
 class Launch(Enum):
@@ -60,54 +62,6 @@ class Serving(Enum):
     VLLM = "vllm"
     SGLANG = "sglang"
     ANY = ""
-
-
-class Batching(Enum):
-    """Whose tokens a step of a serving engine may have."""
-
-    MIXED = "mixed"
-    """Decodes first, then chunks of prompts in the rest of the token budget."""
-    WHOLE_PROMPTS = "whole-prompts"
-    """The same, but a prompt that does not fit waits for the next step, unless it is the first."""
-    PROMPTS_FIRST = "prompts-first"
-    """Prompts in steps of their own as long as any may start, decodes else."""
-
-
-@record
-class EngineKind:
-    """How a runtime serves language models where nothing else is said.
-
-    Args:
-        batching: whose tokens a step may have.
-        token_budget: tokens of one step.
-        max_num_seqs: sequences under way.
-        utilization: share of a device's memory that it takes.
-        reserves_output: whether a request starts only when its whole answer has room.
-        source: whose defaults these are.
-        attends_jointly: whether prompts and decodes of a step attend in one kernel.
-        adapters: what it calls the number of adapters that a batch may have; "" where it serves no
-            more than one at once.
-        is_ahead: whether it schedules a step while the one before it runs.
-        looks_every: steps of decoding after which it looks for requests again, while it is busy.
-        beside: kernels of each layer that move little and are told as part of others.
-        beside_quantized: further ones where weights are quantised.
-        launched: kernels that its host launches for an operator, by mnemonic, one for any other,
-            in every step; None where it records steps of decoding.
-    """
-
-    batching: Batching
-    token_budget: int
-    max_num_seqs: int
-    utilization: float
-    reserves_output: bool
-    source: str
-    attends_jointly: bool = False
-    adapters: str = ""
-    is_ahead: bool = False
-    looks_every: int = 1
-    beside: int = 0
-    beside_quantized: int = 0
-    launched: Mapping[str, int] | None = None
 
 
 class Steps(Enum):
@@ -157,6 +111,12 @@ TRAINING_DEFAULT = "eager"
 """The same, of a training step: PyTorch, operator by operator."""
 CLUSTER_DEFAULT = "cudagraph"
 """Of a training step on many devices: PyTorch's kernels, whose launches hide behind them."""
+
+
+ANY_DEVICE: Mapping[str, frozenset[str]] = {"cpu": frozenset(), "cuda": frozenset()}
+NVIDIA_GPU: Mapping[str, frozenset[str]] = {"cuda": frozenset({"NVIDIA"})}
+GPU: Mapping[str, frozenset[str]] = {"cuda": frozenset()}
+CPU: Mapping[str, frozenset[str]] = {"cpu": frozenset()}
 
 
 @record
@@ -209,6 +169,7 @@ class Runtime:
         tf32: which products of f32 it does in TF32 where nobody says.
         stands_for: kinds of devices, ``cpu`` or ``cuda``, on which a session of the framework is
             this one where nothing more is said.
+        devices: kinds it runs on, each with the makers of those; any where none is named.
         trains: whether it runs training steps; engines that only serve do not.
         steps: the measured steps that launched its kernels, whatever launched them; None where
             none did.
@@ -241,6 +202,7 @@ class Runtime:
     engine: EngineKind | None = None
     tf32: Tf32 = Tf32.ALL
     stands_for: frozenset[str] = frozenset()
+    devices: Mapping[str, frozenset[str]] = field(default_factory=lambda: ANY_DEVICE)
     trains: bool = True
     steps: Steps | None = None
     before: tuple[int, int] | None = None
@@ -285,6 +247,11 @@ class Runtime:
     def is_dispatched(self) -> bool:
         """Whether a framework's host launches each operator, and may keep the device waiting."""
         return self.steps is Steps.EAGER and not self.is_recorded
+
+    def runs_on(self, kind: str, maker: str) -> bool:
+        """Whether it runs on devices of a kind, ``cpu`` or ``cuda``, by that maker."""
+        makers = self.devices.get(kind)
+        return makers is not None and (not makers or maker in makers)
 
     @staticmethod
     def rank(node: Node) -> int:

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from . import Launch
+from . import GPU, Launch
 from .eager import TABLE as EAGER
 
 TABLE = replace(
@@ -10,6 +10,7 @@ TABLE = replace(
     name="cudagraph",
     title="operator by operator, recorded as a CUDA graph and replayed",
     launch=Launch.GRAPH,
+    devices=GPU,
     merged_by="",
     aliases=(),
     stands_for=frozenset(),

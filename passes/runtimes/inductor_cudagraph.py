@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from . import Launch
+from . import GPU, Launch
 from .inductor import TABLE as INDUCTOR
 
 TABLE = replace(
@@ -10,6 +10,7 @@ TABLE = replace(
     name="inductor-cudagraph",
     title="torch.compile (Inductor) in a CUDA graph",
     launch=Launch.GRAPH,
+    devices=GPU,
     aliases=("reduce-overhead",),
     source=f"{INDUCTOR.source}; mode='reduce-overhead' records the same kernels (CUDAGraph Trees)",
 )

@@ -2,7 +2,7 @@
 
 from perfc.ir.op import Kind
 
-from . import Launch, Runtime
+from . import CPU, Launch, Runtime
 
 TABLE = Runtime(
     name="openvino",
@@ -14,6 +14,7 @@ TABLE = Runtime(
         Kind.ELEMENTWISE: frozenset({Kind.ELEMENTWISE, Kind.QUANTIZE}),
     },
     patterns=("quantized", "conv_affine", "padded_conv", "gemm", "gelu", "layer_norm"),
+    devices=CPU,
     trains=False,
     source="OpenVINO's CPU plugin, graph_optimizer.cpp: simple operations join convolutions, "
     "products and each other (Eltwise chains through snippets)",

@@ -2,7 +2,7 @@
 
 from perfc.ir.op import Kind
 
-from . import Framework, Launch, Runtime
+from . import CPU, Framework, Launch, Runtime
 from .ort import PATTERNS
 
 _ACTIVATIONS = frozenset({"relu", "sigmoid", "tanh", "leaky_relu", "clip", "hard_sigmoid"})
@@ -14,6 +14,7 @@ TABLE = Runtime(
     epilogue={Kind.CONV: frozenset({Kind.ELEMENTWISE})},
     epilogue_tags={Kind.CONV: _ACTIVATIONS},
     patterns=("gemm_activation", *PATTERNS),
+    devices=CPU,
     max_nodes=12,
     framework=Framework.ORT,
     source="onnxruntime graph_transformer_utils.cc, levels 1 and 2, CPU provider; compared with "

@@ -2,7 +2,7 @@
 
 from perfc.ir.op import Kind
 
-from . import STRIDED, Framework, Launch, Runtime, Serving
+from . import NVIDIA_GPU, STRIDED, Framework, Launch, Runtime, Serving
 
 _POINTWISE = frozenset({Kind.ELEMENTWISE, Kind.QUANTIZE})
 
@@ -36,6 +36,7 @@ TABLE = Runtime(
     framework=Framework.TENSORRT,
     serving=Serving.TRTLLM,
     stands_for=frozenset({"cuda"}),
+    devices=NVIDIA_GPU,
     is_versioned=True,
     aliases=("trt",),
     trains=False,

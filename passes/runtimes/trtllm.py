@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from perfc.ir.op import Kind
 
-from . import Batching, EngineKind, Serving
+from . import NVIDIA_GPU, Batching, EngineKind, Serving
 from .vllm import TABLE as VLLM
 
 TABLE = replace(
@@ -22,6 +22,7 @@ TABLE = replace(
     },
     serving=Serving.TRTLLM,
     aliases=("tensorrt-llm",),
+    devices=NVIDIA_GPU,
     engine=EngineKind(
         Batching.WHOLE_PROMPTS,
         8192,

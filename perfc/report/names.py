@@ -58,6 +58,14 @@ def machine_title(machine: Machine) -> str:
     return f"{title} (this machine, as probed)" if machine.name == HOST else title
 
 
+def runs_elsewhere(runtime: Runtime, machine: Machine) -> str:
+    """That a runtime does not run on such a machine, in words; empty where it does."""
+    if runtime.runs_on(machine.kind, machine.vendor):
+        return ""
+    name = runtime.name.partition(":")[0]
+    return f"{name} does not run on {machine_title(machine)}: a what-if"
+
+
 def place(anchors: Sequence[str], op_type: str = "") -> str:
     """Where equal kernels are in the model: ``layer3.*/conv2``, from the names of their nodes.
 

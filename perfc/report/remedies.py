@@ -102,9 +102,11 @@ def runtimes(report: Report) -> Iterator[str]:
         yield graph.name
     if now.is_dispatched:
         yield of_steps(Steps.COMPILED).name
-    elif now.launch is not Launch.GRAPH and report.machine.vendor == "NVIDIA":
+    elif now.launch is not Launch.GRAPH:
         # the compiler of the machine's maker
-        yield from (table.name for table in tables() if table.framework is Framework.TENSORRT)
+        makers = (table for table in tables() if table.framework is Framework.TENSORRT)
+        kind, vendor = report.machine.kind, report.machine.vendor
+        yield from (table.name for table in makers if table.runs_on(kind, vendor))
 
 
 def batch_symbol(report: Report) -> str | None:

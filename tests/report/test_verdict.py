@@ -11,6 +11,7 @@ import pytest
 
 import perfc
 from perfc.report import Grade, Item, Verdict
+from perfc.report.names import machine_title
 
 MODELS = "examples/models/{}.onnx.gz"
 
@@ -142,6 +143,28 @@ def test_a_run_that_nobody_measured_so_says_so() -> None:
     found = verdict("resnet50", "h100", {"batch": 8}).confidence
     assert found is not None
     assert found.reason == "no ort run was measured so on h100-sxm5-80gb"
+
+
+@pytest.mark.parametrize(
+    ("target", "runtime", "is_known"),
+    [
+        ("mi300x", "tensorrt", False),
+        ("epyc-7763", "cudagraph", False),
+        ("a100", "ort-cpu", False),
+        ("a100", "tensorrt", True),
+        ("mi300x", "cudagraph", True),
+        ("epyc-7763", "openvino", True),
+    ],
+)
+def test_a_runtime_that_does_not_run_on_the_machine_says_so(
+    target: str, runtime: str, is_known: bool
+) -> None:
+    report = perfc.analyze(MODELS.format("resnet50"), target, runtime=runtime)
+    found = Verdict.of(report).confidence
+    assert found is not None
+    told = f"{runtime} does not run on {machine_title(report.machine)}: a what-if"
+    assert (found.reason == told) is not is_known
+    assert is_known or found.grade is Grade.LOW
 
 
 def test_rates_that_did_not_repeat_are_a_reason_against_confidence(tmp_path: Path) -> None:

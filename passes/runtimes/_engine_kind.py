@@ -1,0 +1,56 @@
+"""How runtimes that serve language models schedule their steps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum
+
+from perfc.ir.record import record
+
+
+class Batching(Enum):
+    """Whose tokens a step of a serving engine may have."""
+
+    MIXED = "mixed"
+    """Decodes first, then chunks of prompts in the rest of the token budget."""
+    WHOLE_PROMPTS = "whole-prompts"
+    """The same, but a prompt that does not fit waits for the next step, unless it is the first."""
+    PROMPTS_FIRST = "prompts-first"
+    """Prompts in steps of their own as long as any may start, decodes else."""
+
+
+@record
+class EngineKind:
+    """How a runtime serves language models where nothing else is said.
+
+    Args:
+        batching: whose tokens a step may have.
+        token_budget: tokens of one step.
+        max_num_seqs: sequences under way.
+        utilization: share of a device's memory that it takes.
+        reserves_output: whether a request starts only when its whole answer has room.
+        source: whose defaults these are.
+        attends_jointly: whether prompts and decodes of a step attend in one kernel.
+        adapters: what it calls the number of adapters that a batch may have; "" where it serves no
+            more than one at once.
+        is_ahead: whether it schedules a step while the one before it runs.
+        looks_every: steps of decoding after which it looks for requests again, while it is busy.
+        beside: kernels of each layer that move little and are told as part of others.
+        beside_quantized: further ones where weights are quantised.
+        launched: kernels that its host launches for an operator, by mnemonic, one for any other,
+            in every step; None where it records steps of decoding.
+    """
+
+    batching: Batching
+    token_budget: int
+    max_num_seqs: int
+    utilization: float
+    reserves_output: bool
+    source: str
+    attends_jointly: bool = False
+    adapters: str = ""
+    is_ahead: bool = False
+    looks_every: int = 1
+    beside: int = 0
+    beside_quantized: int = 0
+    launched: Mapping[str, int] | None = None
