@@ -10,7 +10,7 @@ from perfc.analyzers.estimate.estimate import Estimate, Predictor
 from perfc.analyzers.estimate.interval import HIGH_ERROR, MEDIUM_ERROR
 from perfc.ir.record import record
 
-from .names import machine_title, runtime_title
+from .names import machine_title, runs_elsewhere, runtime_title
 from .uncertainty import in_doubt
 
 if TYPE_CHECKING:
@@ -29,17 +29,16 @@ NOUNS = {
     "conv": "convolution",
     "convolution": "convolution",
     "elementwise": "elementwise kernel",
-    "experts": "kernel of experts",
+    "experts": "expert kernel",
     "latent_attention": "attention kernel",
     "linear_attention": "attention kernel",
     "matmul": "matrix product",
     "matmul_f32": "matrix product",
     "mixed_attention": "attention kernel",
-    "movement": "copy",
+    "movement": "copying kernel",
     "normalization": "normalization",
     "pool": "pooling kernel",
     "softmax": "softmax",
-    "tokenwise": "kernel of tokens",
 }
 """Classes and kinds of kernels as a sentence calls one of them; others keep their name."""
 
@@ -69,13 +68,17 @@ def confidence(report: Report, table: PredictionTable) -> Confidence:
     """The grade of a prediction, and its reason.
 
     The grade follows the error that the range expects of half of such runs: at most 6 % is high, at
-    most 15 % is medium. Low: more, or part of the costs is not known. Where half of the time rests
+    most 15 % is medium. Low: more, or part of the costs is not known, or the runtime does not run
+    on such a machine. Where half of the time rests
     on rates of the machine that are assumed, or did not repeat when measured, it is medium at best.
     """
     if report.cost.is_bound:
         return Confidence(Grade.LOW, "the cost of some nodes is not known (--view coverage)")
     if not table.kernels:
         return Confidence(Grade.HIGH, "nothing is launched")
+    stranger = runs_elsewhere(report.kernels.runtime, report.machine)
+    if stranger:
+        return Confidence(Grade.LOW, stranger)
     error = table.total.time.middle_error
     doubt = "" if table.total.predictor else in_doubt(report, table)
     if error <= HIGH_ERROR and not doubt:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 pytest.importorskip("xgboost")
 np = pytest.importorskip("numpy")
 
-from perfc.errors import ParseError  # noqa: E402
+from perfc.errors import MissingExtraError, ParseError  # noqa: E402
 from perfc.frontend.config import read_config  # noqa: E402
 from perfc.frontend.config.facts import parameters  # noqa: E402
 from perfc.machine import load_machine  # noqa: E402
@@ -336,6 +337,16 @@ def test_the_page_has_both_kinds_of_folds_and_the_figures_of_the_thesis(
     assert "by hand" in page
     assert "kernel sum" in written(found, "text", "")
     assert '"perfc-eval-trees/1"' in written(found, "json", "")
+
+
+def test_a_network_without_pytorch_is_refused_before_anything_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in [n for n in sys.modules if n.startswith("perfc.analyzers.papers.llm_sage")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(MissingExtraError, match="needs torch"):
+        experiment.compared(tmp_path, lambda _: None, gnn_s=1.0)
 
 
 def test_the_graph_network_learns_rows_of_language_models(rows: list[TreeRow]) -> None:

@@ -18,7 +18,7 @@ from ..metrics import MILLION
 from . import predictors as ways
 from .boosted import THESIS, Settings
 from .folds import LeftOut, folds_of
-from .graph_network import GraphNetwork, measurements
+from .graph_network import GraphNetwork, measurements, network_of
 from .kept import NOTHING, Kept
 from .rows import QWEN, Target, TreeRow, rows_of
 from .scores import Maker, Say, TreeScore, left_out, score, scores_of
@@ -118,7 +118,10 @@ def compared(
 
     Raises:
         DataError: a table is missing.
+        MissingExtraError: there is time for a network, and no PyTorch.
     """
+    if gnn_s:
+        network_of(Target.THROUGHPUT)
     rows = gathered(folder, (*LEARNED_FROM, QWEN), say)
     return compared_rows(rows, say, is_full=is_full, gnn_s=gnn_s, kept=kept)
 

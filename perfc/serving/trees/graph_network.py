@@ -46,12 +46,12 @@ class GraphNetwork:
 
     def fit(self, rows: Sequence[TreeRow], kind: LeftOut) -> None:
         """Learn; when to stop is told by a part of the rows, left out in the same way."""
+        self.network = network_of(rows[0].target)
         folds = inner_folds(rows, kind)
         every = measurements(rows)
         pairs = list(zip(every.rows, folds, strict=True))
         held = [row for row, fold in pairs if fold == folds[-1]]
         taught = [row for row, fold in pairs if fold != folds[-1]] or held
-        self.network = predictor(NAME, QUANTITIES[rows[0].target])
         budget = Budget(limit_s=self.limit_s)
         self.network.fit(every.of(taught), every.of(held), budget, lambda _: None)
 
@@ -60,6 +60,15 @@ class GraphNetwork:
         assert self.network is not None
         found = self.network.predict(measurements(rows))
         return 1 / found if rows[0].target is Target.THROUGHPUT else found
+
+
+def network_of(target: Target) -> GraphPredictor:
+    """The network that learns a target, untrained.
+
+    Raises:
+        MissingExtraError: PyTorch is not installed.
+    """
+    return predictor(NAME, QUANTITIES[target])
 
 
 def measurements(rows: Sequence[TreeRow]) -> Measurements:
