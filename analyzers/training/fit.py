@@ -68,7 +68,7 @@ def train(
     return Artefact(
         replace(
             card,
-            general=recipe.for_unseen_machine().trees if recipe.general else 0,
+            general=recipe.for_unseen_machine().grown_trees if recipe.general else 0,
             bases={"factor": factor.base, "spread": spread.base},
             calibration=calibration,
         ),

@@ -37,6 +37,11 @@ class Recipe:
         keep_small: whether only the largest blocks are thinned for that, rows that are left
             standing for those that are not; else all alike.
         spread_trees: of the spread, five levels deep.
+        subsample: share of the rows that a tree sees.
+        columns: share of the features that a tree chooses from.
+        node_columns: share of those that each of its nodes chooses from.
+        beside: trees of a round, whose mean is taken: each sees rows and features of its own, so
+            that their noise averages out.
         objective: of the trainer; the squared error of the logarithm converges fastest.
         levels: how often the level of every block is taken off and trees grow anew, so that shapes
             that one machine alone was measured at do not stand for that machine.
@@ -54,6 +59,8 @@ class Recipe:
     least_weight: float = 5.0
     subsample: float = 0.8
     columns: float = 0.8
+    node_columns: float = 1.0
+    beside: int = 1
     balance: float = 0.5
     max_rows: int = 2_000_000
     keep_small: bool = False
@@ -65,6 +72,11 @@ class Recipe:
     leaves: int = 0
     cells: int = 20_000
     seed: int = 0
+
+    @property
+    def grown_trees(self) -> int:
+        """Trees of the factor, those beside each other counted one by one."""
+        return self.trees * self.beside
 
     def for_unseen_machine(self) -> Recipe:
         """The recipe whose residuals calibrate machines that nobody measured."""
@@ -209,6 +221,8 @@ def grown(stack: Stack, recipe: Recipe) -> Forest:
             "min_child_weight": recipe.least_weight,
             "subsample": recipe.subsample,
             "colsample_bytree": recipe.columns,
+            "colsample_bynode": recipe.node_columns,
+            "num_parallel_tree": recipe.beside,
             "objective": recipe.objective,
             "seed": recipe.seed,
             "monotone_constraints": dict.fromkeys(stack.increasing, 1),

@@ -24,7 +24,8 @@ from perfc.ir.record import record
 from perfc.ir.types import DType
 from perfc.machine import load_machine
 from perfc.parallel import ALONE, Parallel
-from perfc.passes.runtimes import SERVING_DEFAULT, Batching
+from perfc.passes.runtimes import SERVING_DEFAULT, Batching, runtime
+from perfc.report.names import runs_elsewhere
 from perfc.report.units import Unit, plural, quantity
 
 from .additions import Additions, launch_s, with_additions
@@ -331,9 +332,11 @@ STAND_INS = {WeightFormat.W8: "f8e4m3", WeightFormat.MXFP4: "f4e2m1"}
 def _notes(engine: Engine) -> tuple[str, ...]:
     """What a reader must know."""
     law = engine.law
+    stranger = runs_elsewhere(runtime(engine.runtime), engine.machine)
     read = {OF_IMAGES} if engine.images else set()
     left_out = [part for part in engine.model.left_out if part not in read]
-    found = [f"{part} is not counted" for part in left_out]
+    found = [stranger] if stranger else []
+    found += [f"{part} is not counted" for part in left_out]
     if engine.precision.half is DType.F16 and not engine.machine.takes("bf16"):
         found.append(f"{engine.machine.name} has no bf16: computed in f16")
     stored = engine.precision.weights, engine.precision.of_experts

@@ -16,10 +16,21 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 GROUP = ("heads", "kv_heads", "head_dim")
-RECIPE = Recipe(
+OF_PROMPTS = Recipe(
     max_rows=400_000,
     columns=0.5,
     apart={"max_rows": 60_000, "trees": 150, "learning_rate": 0.15},
+)
+OF_SINGLE_TOKENS = Recipe(
+    trees=150,
+    depth=10,
+    learning_rate=0.15,
+    columns=1.0,
+    node_columns=0.5,
+    subsample=0.5,
+    beside=3,
+    max_rows=400_000,
+    apart={"max_rows": 60_000, "trees": 100, "learning_rate": 0.2, "depth": 8},
 )
 CALIBRATING = Calibrating(turns=3)
 
@@ -54,7 +65,7 @@ PREFILL = OperatorExperiment(
     class_name="attention_prefill",
     sources=("aic_attention", "llmservingsim_attention"),
     group=GROUP,
-    recipe=RECIPE,
+    recipe=OF_PROMPTS,
     calibrating=CALIBRATING,
     shapes=(
         Slice("prompts", causal, 0.10),
@@ -69,7 +80,7 @@ DECODE = OperatorExperiment(
     class_name="attention_decode",
     sources=("aic_attention", "llmservingsim_attention"),
     group=GROUP,
-    recipe=RECIPE,
+    recipe=OF_SINGLE_TOKENS,
     calibrating=CALIBRATING,
     shapes=(Slice("all", everything, 0.10), Slice("cache of 8 bits", narrow_cache, 0.10)),
     machines=(Slice("all", everything),),

@@ -34,10 +34,10 @@ TESTED_ROWS = 30_000
 """Of a class that a part tests; blocks need all layers, which are fewer."""
 LAYERS = ("matmul", "tokenwise")
 ATTENTION = ("attention_prefill", "attention_decode", "mixed_attention")
-TRAINED: Mapping[str, float | int] = {
-    "trees": 400, "depth": 10, "learning_rate": 0.08, "max_rows": 300_000, "keep_small": True,
-}  # fmt: skip
+TRAINED: Mapping[str, float | int] = {"depth": 10, "max_rows": 300_000, "keep_small": True}
 """Replaces the recipe of products and of attention, whose own takes hours for all parts."""
+FEWER: Mapping[str, float | int] = {"trees": 400, "learning_rate": 0.08}
+"""Likewise where there are as many rounds or more."""
 OWN_RECIPE = "tokenwise"
 """The class small enough for the recipe that ships; others of absolute errors have that of machines
 left out."""
@@ -169,7 +169,8 @@ def recipe_of(own: OperatorExperiment) -> Recipe:
         return own.recipe
     if own.recipe.leaves:
         return own.recipe.for_unseen_machine()
-    return replace(own.recipe, **TRAINED)  # type: ignore[arg-type]
+    changes = {**TRAINED, **(FEWER if own.recipe.trees >= FEWER["trees"] else {})}
+    return replace(own.recipe, **changes)  # type: ignore[arg-type]
 
 
 def of_blocks(tested: Mapping[str, Sequence[Tested]]) -> Iterator[Figure]:
