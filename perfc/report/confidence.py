@@ -69,8 +69,8 @@ def confidence(report: Report, table: PredictionTable) -> Confidence:
 
     The grade follows the error that the range expects of half of such runs: at most 6 % is high, at
     most 15 % is medium. Low: more, or part of the costs is not known, or the runtime does not run
-    on such a machine. Where half of the time rests
-    on rates of the machine that are assumed, or did not repeat when measured, it is medium at best.
+    on such a machine. Where half of the time rests on rates of the machine that are assumed, or did
+    not repeat when measured, it is medium at best.
     """
     if report.cost.is_bound:
         return Confidence(Grade.LOW, "the cost of some nodes is not known (--view coverage)")

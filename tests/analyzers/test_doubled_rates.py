@@ -28,7 +28,7 @@ SLOWER = 1.01
 """No estimate may grow by more where a rate doubles that neither scale nor floor reads."""
 KNOWN: Mapping[str, float] = {
     "attention_decode": 1.14,
-    "attention_prefill": 1.08,
+    "attention_prefill": 1.02,
     "causal_convolution": 1.06,
     "latent_attention": 1.09,
     "linear_attention": 1.13,

@@ -16,12 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 GROUP = ("heads", "kv_heads", "head_dim")
-OF_PROMPTS = Recipe(
-    max_rows=400_000,
-    columns=0.5,
-    apart={"max_rows": 60_000, "trees": 150, "learning_rate": 0.15},
-)
-OF_SINGLE_TOKENS = Recipe(
+RECIPE = Recipe(
     trees=150,
     depth=10,
     learning_rate=0.15,
@@ -65,7 +60,7 @@ PREFILL = OperatorExperiment(
     class_name="attention_prefill",
     sources=("aic_attention", "llmservingsim_attention"),
     group=GROUP,
-    recipe=OF_PROMPTS,
+    recipe=RECIPE,
     calibrating=CALIBRATING,
     shapes=(
         Slice("prompts", causal, 0.10),
@@ -80,7 +75,7 @@ DECODE = OperatorExperiment(
     class_name="attention_decode",
     sources=("aic_attention", "llmservingsim_attention"),
     group=GROUP,
-    recipe=OF_SINGLE_TOKENS,
+    recipe=RECIPE,
     calibrating=CALIBRATING,
     shapes=(Slice("all", everything, 0.10), Slice("cache of 8 bits", narrow_cache, 0.10)),
     machines=(Slice("all", everything),),
