@@ -171,7 +171,7 @@ def test_every_predictor_that_knows_such_runs_is_shown_with_why_it_does_not_answ
     text = render_text(explain(report, "/conv1/Conv"))
     run = text.partition("\nrun: ")[2]
     assert "by its kernels, one by one, summed (predicted)" in run
-    assert "runs says 3.12" in run
+    assert "runs says 3.27" in run
     assert WORSE in " ".join(run.split())
     said = json.loads(render_json(explain(report, "/conv1/Conv")))["prediction"]["run"]
     assert [(o["predictor"], o["reason"]) for o in said["others"]] == [("runs", WORSE)]
