@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import click
 
-from perfc.errors import ParseError
+from perfc.errors import ParseError, PerfcError
 from perfc.plain_text import say
 
 from ._board_options import board_options
@@ -73,6 +73,11 @@ def op(
         experiment: list(experiment.evaluate(data, lambda line: say(line, is_error=True)))
         for experiment in chosen(names)
     }
+    if not any(found.values()):
+        # a page without figures would replace one that has some
+        raise PerfcError(
+            "no figure was measured", where=", ".join(names), hint="what is missing is said above"
+        )
     emit(written(found, form, written_by(ctx)), output)
     if plot is not None:
         write_plot(found, plot)

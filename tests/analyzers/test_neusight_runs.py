@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from pandas import DataFrame
 
+from perfc import cli
 from perfc.analyzers.features.rows import DataError
 from perfc.analyzers.intervals.summing import Side
 from perfc.analyzers.runs.end_to_end import Run, Spent
@@ -154,3 +155,21 @@ def test_nothing_is_trained_and_without_torch_nothing_said(
     assert list(EXPERIMENT.evaluate(Path("data"), said.append)) == []
     assert len(said) == 1
     assert said[0].startswith("neusight_runs: left out, building models needs torch")
+
+
+def test_a_page_stays_as_it_is_where_no_figure_was_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def missing(row: object, say: object) -> Timed:
+        raise MissingExtraError("building models needs torch", hint="pip")
+
+    monkeypatch.setattr(
+        neusight_runs, "read_parquet", lambda path: DataFrame([row("a", "inf", "t4", 1.0)])
+    )
+    monkeypatch.setattr(neusight_runs, "timed", missing)
+    page = tmp_path / "page.md"
+    page.write_text("figures")
+    words = ["eval", "op", "neusight_runs", "--data", str(tmp_path), "-o", str(page)]
+    assert cli.run(words) == 2
+    assert "neusight_runs: no figure was measured" in capsys.readouterr().err
+    assert page.read_text() == "figures"
