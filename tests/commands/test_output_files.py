@@ -18,6 +18,7 @@ import onnx
 import pytest
 
 from perfc import cli
+from perfc.analyzers.training.evaluate import Figure
 from perfc.commands._output import OutputFile
 from perfc.distributed.evidence.scores import Evidence as Runs
 from perfc.formats import SUFFIXES
@@ -43,13 +44,13 @@ WRITING = [name for name, c in commands() if output_of(c) is not None and name n
 FORMED = [name for name, c in commands() if any(p.name == "form" for p in c.params)]
 
 
-class Nothing:
-    """An experiment without figures."""
+class Little:
+    """An experiment of one figure."""
 
-    name = title = held_out = "nothing"
+    name = title = held_out = "little"
 
-    def evaluate(self, *_: object) -> Iterator[object]:
-        return iter(())
+    def evaluate(self, *_: object) -> Iterator[Figure]:
+        yield Figure("a part", "all", 1, 0.1, 0.1, 1.0, 1.0, 2.0)
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +58,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     path = tmp_path_factory.mktemp("doors")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(path)
-        patch.setattr("perfc.analyzers.training.experiments.chosen", lambda names: (Nothing(),))
+        patch.setattr("perfc.analyzers.training.experiments.chosen", lambda names: (Little(),))
         patch.setattr("perfc.analyzers.graph.datasets.load", lambda *_: None)
         patch.setattr("perfc.analyzers.training.graphs.bench.evaluated", lambda *_, **__: [])
         patch.setattr("perfc.serving.evidence.scores.gathered", lambda *_: Evidence((), ()))
