@@ -48,7 +48,7 @@ class Deployment:
             them open; by default what the runtime implies.
         runtime_version: of the runtime's framework, ``2.9``; "" for the newest that was measured.
         dtype: what-if precision, autocast included; "" for the model's own.
-        tf32: which f32 products may use TF32; None for those that the runtime lets.
+        tf32: which f32 products may use TF32; None for those that the runtime lets on the target.
         layout: of feature maps.
         streams: that launch kernels.
         mode: what a run is.
@@ -153,8 +153,10 @@ class Deployment:
 
     @property
     def rounded(self) -> Tf32:
-        """Which f32 products may use TF32: as said, else as the runtime lets them."""
-        return self.table.tf32 if self.tf32 is None else self.tf32
+        """Which f32 products may use TF32: as said, else as the runtime lets them there."""
+        if self.tf32 is not None:
+            return self.tf32
+        return self.table.tf32_on(load_machine(self.target).vendor)
 
     @property
     def trained_by(self) -> str:

@@ -262,3 +262,10 @@ def test_pytorch_rounds_convolutions_alone_unless_told(name: str) -> None:
         assert Deployment(runtime=name, tf32=said).rounded is said
         assert Deployment(runtime=name, tf32=said).as_json()["tf32"] == said.value
     assert [usual.of(kind) for kind in (Kind.CONV, Kind.MATMUL)] == [True, not is_pytorch]
+
+
+@pytest.mark.parametrize("name", runtimes())
+def test_libraries_of_amd_round_where_they_are_told_alone(name: str) -> None:
+    there = Deployment("mi300x", name)
+    assert there.rounded is Tf32.NONE
+    assert there.stated({"tf32": True}).rounded is Tf32.ALL
