@@ -128,7 +128,7 @@ def bounds(
     table: KernelTable, machine: Machine, env: Mapping[str, int], *, tf32: Tf32 | None = None
 ) -> RooflineTable:
     """Bounds of every kernel with symbols at ``env``; TF32 where the runtime uses it by default."""
-    tf32 = table.runtime.tf32 if tf32 is None else tf32
+    tf32 = table.runtime.tf32_on(machine.vendor) if tf32 is None else tf32
     at = Numbers(env)
     sizes = value_bytes(table, at)
     firsts: dict[int, Counts] = {}

@@ -20,6 +20,7 @@ from . import Transform
 from .training.accumulation import accumulated
 from .training.checkpointing import Checkpoints, recomputed
 from .training.differentiate import Derivatives, differentiate
+from .training.dropouts import dropped
 from .training.implementation import Implementation, Policy
 from .training.lora import adapted
 from .training.loss import head
@@ -64,6 +65,7 @@ class Train(Transform):
         lora: patterns of names of the matrices; every one by default.
         checkpointing: policy of what is computed again: none, block, selective or optimal.
         keep: share of the kept bytes that may stay, under ``optimal``.
+        dropout: share of the elements that a transformer drops, where the model has lost its own.
         fuses_attention: whether the framework runs and differentiates attention as one operator.
     """
 
@@ -79,6 +81,7 @@ class Train(Transform):
     lora: tuple[str, ...] = ()
     checkpointing: str = "none"
     keep: float = 0.5
+    dropout: float = 0.0
     fuses_attention: bool = True
 
     def run(self, module: Module, am: Analyses) -> Module:
@@ -98,6 +101,9 @@ class Train(Transform):
         nodes = rewritten(
             graph.nodes, graph.outputs, trained, tape, fuses_attention=self.fuses_attention
         )
+        if self.dropout:
+            tape.phase = Phase.FORWARD
+            nodes, tape.phase = dropped(nodes, self.dropout, tape), Phase.LOSS
         nodes = trained_form(nodes, tape)
         if self.lora_rank:
             tape.phase = Phase.FORWARD

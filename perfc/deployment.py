@@ -48,7 +48,7 @@ class Deployment:
             them open; by default what the runtime implies.
         runtime_version: of the runtime's framework, ``2.9``; "" for the newest that was measured.
         dtype: what-if precision, autocast included; "" for the model's own.
-        tf32: which f32 products may use TF32; None for those that the runtime lets.
+        tf32: which f32 products may use TF32; None for those that the runtime lets on the target.
         layout: of feature maps.
         streams: that launch kernels.
         mode: what a run is.
@@ -63,6 +63,7 @@ class Deployment:
         master_weights: whether the optimiser keeps parameters below 32 bits in f32 besides.
         checkpointing: what of the forward pass is computed again.
         keep: share of the kept bytes that may stay, where ``checkpointing`` is optimal.
+        dropout: share of the elements that a transformer drops, where its file has lost that.
         host_launch: what the host takes to launch one kernel, in seconds; None where nobody says,
             which is measured by `perfc calibrate` or else what such hosts were seen to take.
         parallel: how the model is divided among machines of that kind.
@@ -90,6 +91,7 @@ class Deployment:
     master_weights: bool = False
     checkpointing: Policy = Policy.NONE
     keep: float = 0.5
+    dropout: float = 0.0
     host_launch: float | None = None
     parallel: Parallel = ALONE
     dims: Mapping[str, int] = field(default_factory=dict[str, int], hash=False)
@@ -151,8 +153,10 @@ class Deployment:
 
     @property
     def rounded(self) -> Tf32:
-        """Which f32 products may use TF32: as said, else as the runtime lets them."""
-        return self.table.tf32 if self.tf32 is None else self.tf32
+        """Which f32 products may use TF32: as said, else as the runtime lets them there."""
+        if self.tf32 is not None:
+            return self.tf32
+        return self.table.tf32_on(load_machine(self.target).vendor)
 
     @property
     def trained_by(self) -> str:
@@ -192,7 +196,7 @@ class Deployment:
             self.train, self.loss, self.update.value, self.freeze,
             master_weights=self.master_weights, loss_scaling=self.dtype in step_fields.SCALED,
             accumulate=self.accumulate, lora_rank=self.lora_rank, lora=self.lora,
-            checkpointing=self.checkpointing.value, keep=self.keep,
+            checkpointing=self.checkpointing.value, keep=self.keep, dropout=self.dropout,
             fuses_attention=self.of_version.fuses_attention,
         )  # fmt: skip
 
@@ -296,6 +300,7 @@ class DeploymentKeywords(TypedDict, total=False):
     master_weights: bool
     checkpointing: str | Policy
     keep: float
+    dropout: float
     host_launch: str | float | None
     parallel: Parallel | Mapping[str, object]
     dims: Mapping[str, int] | None

@@ -17,6 +17,8 @@ SCALED = ("f16", "amp-f16")
 MOST_BATCHES = 64
 """Small batches of one step: each is nodes of its own."""
 MOST_RANK = 1 << 14
+MOST_DROPPED = 0.99
+"""Of the elements: a step that drops all of them learns nothing."""
 
 
 def _train(value: object, where: str) -> dict[str, Any]:
@@ -75,13 +77,22 @@ def _checkpointing(value: object, where: str) -> dict[str, Any]:
 
 
 def _keep(value: object, where: str) -> dict[str, Any]:
+    return {"keep": _share(value, where)}
+
+
+def _dropout(value: object, where: str) -> dict[str, Any]:
+    return {"dropout": _share(value, where, most=MOST_DROPPED)}
+
+
+def _share(value: object, where: str, most: float = 1.0) -> float:
     try:
         share = float(str(value))
     except ValueError:
         share = -1.0
-    if isinstance(value, bool) or not 0 <= share <= 1:
-        raise ParseError(f"no share: {str(value)[:32]!r}", where=where, hint="0 to 1")
-    return {"keep": share}
+    if isinstance(value, bool) or not 0 <= share <= most:
+        hint = f"0 to {most:g}"
+        raise ParseError(f"no share: {str(value)[:32]!r}", where=where, hint=hint)
+    return share
 
 
 def _number(value: object, where: str, least: int, most: int) -> int:
@@ -111,6 +122,7 @@ READERS: Mapping[str, Callable[[object, str], dict[str, Any]]] = {
     "master_weights": _master_weights,
     "checkpointing": _checkpointing,
     "keep": _keep,
+    "dropout": _dropout,
 }
 """By the name of the field."""
 

@@ -143,6 +143,7 @@ def test_an_optimiser_makes_a_run_a_training_step() -> None:
         ("accumulate", 0, "no such number: '0' (1 to 64)"),
         ("lora_rank", "-1", "no such number: '-1'"),
         ("keep", 2, "no share: '2' (0 to 1)"),
+        ("dropout", 1, "no share: '1' (0 to 0.99)"),
         ("checkpointing", "all", "no 'all'"),
         ("freeze", 3, "3 is no list of patterns"),
         ("master_weights", 1, "1 is neither true nor false"),
@@ -162,6 +163,7 @@ def test_what_is_no_training_step_is_refused(name: str, value: Any, said: str) -
         ({"accumulate": 2}, "--accumulate: only a training step has it"),
         ({"mode": "training", "loss": "mse"}, "--loss: only a training step has it"),
         ({"train": "sgd", "lora": "*q*"}, "--lora: no factors are asked for (--lora-rank"),
+        ({"dropout": 0.1}, "--dropout: only a training step has it"),
         ({"train": "sgd", "keep": 0.2}, "--keep: only optimal checkpointing reads it (--ch"),
         ({"train": "sgd", "checkpointing": "block", "keep": 0.2}, "--keep: only optimal"),
     ],
@@ -260,3 +262,10 @@ def test_pytorch_rounds_convolutions_alone_unless_told(name: str) -> None:
         assert Deployment(runtime=name, tf32=said).rounded is said
         assert Deployment(runtime=name, tf32=said).as_json()["tf32"] == said.value
     assert [usual.of(kind) for kind in (Kind.CONV, Kind.MATMUL)] == [True, not is_pytorch]
+
+
+@pytest.mark.parametrize("name", runtimes())
+def test_libraries_of_amd_round_where_they_are_told_alone(name: str) -> None:
+    there = Deployment("mi300x", name)
+    assert there.rounded is Tf32.NONE
+    assert there.stated({"tf32": True}).rounded is Tf32.ALL

@@ -117,7 +117,8 @@ def under_runtime(
     Asked for by name it answers in any case, else where held-out runs say that it is better than
     the sum of the kernels. No run with recurrent layers was measured, and no column tells that
     their steps wait for one another: those are left to their kernels. So are runs of a framework
-    whose host is known, as those measured had others.
+    whose host is known, as those measured had others. A wide range is no reason: the sum, which
+    nobody held against runs of that kind there, would only look narrower.
     """
     if deployment.train:
         # the runs are of forward passes
@@ -146,7 +147,7 @@ def under_runtime(
     outside = tuple(reason for reason, holds in reasons.items() if holds)
     said = CandidateRun(run.floor_s, run.time, runtime_runs.NAME, words, run.is_own, outside)
     reason = "" if run.is_better else WORSE
-    return withheld(said, RECURRENT if is_chained else OWN_HOST if own_host else reason)
+    return replace(said, withheld=RECURRENT if is_chained else OWN_HOST if own_host else reason)
 
 
 def by_graph(

@@ -248,6 +248,15 @@ class Runtime:
         """Whether a framework's host launches each operator, and may keep the device waiting."""
         return self.steps is Steps.EAGER and not self.is_recorded
 
+    def tf32_on(self, maker: str) -> Tf32:
+        """Which products of f32 it does in TF32 on a maker's devices where nobody says.
+
+        AMD's libraries round only where they are told to.
+
+        Source: PyTorch, Context::allowTF32CuBLAS, HIPBLASLT_ALLOW_TF32; pull request 162943.
+        """
+        return Tf32.NONE if maker == "AMD" else self.tf32
+
     def runs_on(self, kind: str, maker: str) -> bool:
         """Whether it runs on devices of a kind, ``cpu`` or ``cuda``, by that maker."""
         makers = self.devices.get(kind)

@@ -157,6 +157,7 @@ class DeploymentOptions:
     master_weights: bool | None
     checkpointing: str | None
     keep: str | None
+    dropout: str | None
     host_launch: str | None
     batch: str | None
     seq: str | None

@@ -47,5 +47,9 @@ STEP: Mapping[str, tuple[tuple[str, ...], dict[str, Any]]] = {
         "metavar": "SHARE",
         "words": "Of the kept bytes that may stay under optimal checkpointing; {default}.",
     }),
+    "dropout": (("--dropout",), {
+        "metavar": "SHARE",
+        "words": "Of the elements that a transformer drops, whose file has lost it; {default}.",
+    }),
 }  # fmt: skip
 """Fields of a deployment: flags, and what `click.option` takes."""

@@ -10,7 +10,7 @@ import perfc
 from perfc.analyzers.runs.host import COMPILED_HOST, NEWER_HOST, OTHER_HOST, host_gap, launches_of
 from perfc.analyzers.runs.runtime_runs import NAME as RUNS
 from perfc.analyzers.steps.setting import Setting
-from perfc.analyzers.whole_runs.whole_run import OWN_HOST
+from perfc.analyzers.whole_runs.whole_run import OWN_HOST, WIDEST
 from perfc.machine import load_machine
 
 RESNET = str(Path(__file__).parents[2] / "examples" / "models" / "resnet50.onnx.gz")
@@ -129,3 +129,12 @@ def test_published_latencies_at_batch_one_lie_in_the_range() -> None:
         total = perfc.analyze(RESNET, target, runtime="eager", dtype=dtype).prediction.total
         assert total.low_s < time_s < total.high_s
         assert abs(total.time_s / time_s - 1) < 0.2
+
+
+def test_runs_of_a_runtime_answer_however_wide_their_range_is() -> None:
+    """ONNX Runtime was timed on no chip like MI300X, and the sum of kernels knows less."""
+    found = perfc.analyze(RESNET, "mi300x", runtime="ort").prediction
+    summed = perfc.analyze(RESNET, "mi300x", runtime="ort", predictor="kernels").prediction
+    assert (found.total.predictor, summed.total.predictor) == (RUNS, "")
+    width, narrower = (one.total.high_s / one.total.low_s for one in (found, summed))
+    assert width > WIDEST > narrower

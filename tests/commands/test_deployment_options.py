@@ -30,6 +30,7 @@ OPTIONS = {
     "--streams", "--mode", "--host-launch", "--batch", "--seq", "--dim", "--value", "--config",
     "--isolated", "--train", "--loss", "--update", "--freeze", "--lora-rank", "--lora",
     "--accumulate", "--master-weights", "--checkpointing", "--keep",
+    "--dropout",
 }  # fmt: skip
 ONE_WAY = {
     "target": "rtx4090", "runtime": "inductor", "framework": "vllm", "runtime_version": "2.4",

@@ -19,7 +19,7 @@ from perfc.machine import load_machine
 from perfc.report.document import Amount
 
 MODEL = Path(__file__).parents[1] / "golden" / "estimates" / "windows.onnxtxt"
-MACHINES = [load_machine(name) for name in ("t4", "a100", "rtx3090")]
+MACHINES = [load_machine(name) for name in ("t4", "a100", "rtx3080")]
 
 
 def settings() -> list[Setting]:
