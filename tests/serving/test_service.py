@@ -258,9 +258,12 @@ def test_a_search_finds_the_cheapest_within_the_limits(tmp_path: Path) -> None:
 
 def test_a_machine_without_a_price_is_not_taken_to_be_the_cheapest() -> None:
     found = search(
-        read_config("llama-3.2-1b"), [load_machine(n) for n in ("h100", "a10")], Load(64, 8), Slo()
+        read_config("llama-3.2-1b"),
+        [load_machine(n) for n in ("h100", "titan-rtx")],
+        Load(64, 8),
+        Slo(),
     )
-    assert (found.cost_unit, found.unpriced) == ("GPU seconds a token", ("a10",))
+    assert (found.cost_unit, found.unpriced) == ("GPU seconds a token", ("titan-rtx",))
     assert found.cheapest is not None
     rates = [r.throughput.output_tokens_per_s_per_gpu for r in found.pareto if r.throughput]
     assert rates == sorted(rates, reverse=True)
