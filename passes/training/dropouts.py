@@ -25,9 +25,9 @@ from .written_out import Written
 def dropped(nodes: Sequence[Node], ratio: float, tape: Tape) -> list[Node]:
     """The same nodes with elements dropped where transformers drop them.
 
-    That is what a branch adds to the residual stream, probabilities of attention that are a tensor,
-    and embeddings before the first block. Fused attention drops inside its kernel: no node stands
-    for that.
+    That is what a branch that ends in a product adds to the residual stream, probabilities of
+    attention that are a tensor, and embeddings before the first block. Fused attention drops inside
+    its kernel: no node stands for that.
 
     Args:
         nodes: of the forward pass, in an order that can run, attention as the framework runs it.
@@ -78,6 +78,8 @@ def projected(v: Value, at: Written) -> list[Value]:
     maker = at.maker(v, MatMul, Gemm, Add, Reshape, Cast)
     if maker is None:
         return []
+    if len(at.users.get(v, ())) > 1:
+        return []  # what is read twice is no branch's end: a GELU that is written out reads so
     if maker.op.is_exactly(MatMul, Gemm):
         return [v] if is_stored(maker.inputs[1], at) else []
     operands = [w for w in maker.inputs if w is not None and not is_stored(w, at)]

@@ -19,7 +19,7 @@ from perfc.passes.saved import Saved
 
 from .test_steps import FEEDS, LAYERS, PLAIN, model, results, trained
 
-BERT = Path(__file__).parents[2] / "examples/models/bert-base.onnx.gz"
+MODELS = Path(__file__).parents[2] / "examples" / "models"
 DROPS = replace(PLAIN, dropout=0.1)
 BLOCK = """perfir 1
 module @m
@@ -133,6 +133,14 @@ def test_what_cannot_drop_says_so() -> None:
 def test_bert_drops_after_embeddings_and_every_branch(runtime: str, count: int, dtype: str) -> None:
     """Twelve layers of two branches; probabilities too where they are a tensor."""
     report = perfc.analyze(
-        BERT, "a100", train="adam", dropout=0.1, batch=2, seq=64, dtype=dtype, runtime=runtime
-    )
+        MODELS / "bert-base.onnx.gz", "a100",
+        train="adam", dropout=0.1, batch=2, seq=64, dtype=dtype, runtime=runtime,
+    )  # fmt: skip
     assert len(dropouts(report.module)) == count
+
+
+def test_a_gelu_that_is_written_out_is_no_residual_stream() -> None:
+    """GPT-2's reads the product before it three times."""
+    path = MODELS / "gpt2.onnx.gz"
+    report = perfc.analyze(path, "a100", train="adam", dropout=0.1, batch=1, seq=16)
+    assert len(dropouts(report.module)) == 1 + 2 * 12
