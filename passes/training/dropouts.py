@@ -21,6 +21,9 @@ from perfc.ir.types import DType
 
 from .written_out import Written
 
+MOST_BRANCHES = 8
+"""That are added before the residual stream: attention and a feed-forward layer are two."""
+
 
 def dropped(nodes: Sequence[Node], ratio: float, tape: Tape) -> list[Node]:
     """The same nodes with elements dropped where transformers drop them.
@@ -43,9 +46,7 @@ def dropped(nodes: Sequence[Node], ratio: float, tape: Tape) -> list[Node]:
     if any(node.op.is_exactly(Dropout) for node in nodes):
         hint = "its own share counts"
         raise PassError("the model drops elements already", where="--dropout", hint=hint)
-    at = Written(nodes, ())
-    places = {v for node in nodes for v in (*branches(node, at), *weighing(node, at))}
-    places |= {v for node in nodes for v in embedded(node, at)}
+    places = Places(nodes).found
     if not places:
         hint = "it has no branches of products beside a residual stream"
         raise PassError("the model has no place for dropout", where="--dropout", hint=hint)
@@ -65,71 +66,95 @@ def dropped(nodes: Sequence[Node], ratio: float, tape: Tape) -> list[Node]:
     return found
 
 
-def branches(node: Node, at: Written) -> list[Value]:
-    """What a node adds to the residual stream, each branch for itself."""
-    if not node.op.is_exactly(Add) or len(node.inputs) != 2:
-        return []
-    sides = [projected(v, at) for v in node.inputs if v is not None and not is_stored(v, at)]
-    return [v for side in sides for v in side] if len(sides) == 2 and not all(sides) else []
+class Places:
+    """Where the values of a graph are dropped.
 
+    Every value is asked once, in the order in which nodes run, so that no graph takes longer than
+    its nodes.
 
-def projected(v: Value, at: Written) -> list[Value]:
-    """The products with matrices, biases added, whose sum a value is; none if it is another's."""
-    maker = at.maker(v, MatMul, Gemm, Add, Reshape, Cast)
-    if maker is None:
-        return []
-    if len(at.users.get(v, ())) > 1:
-        return []  # what is read twice is no branch's end: a GELU that is written out reads so
-    if maker.op.is_exactly(MatMul, Gemm):
-        return [v] if is_stored(maker.inputs[1], at) else []
-    operands = [w for w in maker.inputs if w is not None and not is_stored(w, at)]
-    if maker.op.is_exactly(Cast):
-        return projected(operands[0], at) if operands else []
-    if maker.op.is_exactly(Reshape):
-        return [v] if operands and projected(operands[0], at) else []
-    sides = [projected(w, at) for w in operands]
-    if len(sides) == 1:
-        return [v] if sides[0] else []
-    return [w for side in sides for w in side] if all(sides) else []
+    Args:
+        nodes: in an order that can run.
+    """
 
+    def __init__(self, nodes: Sequence[Node]) -> None:
+        self.at = Written(nodes, ())
+        self.found: set[Value] = set()
+        self.stored: set[Value] = set()
+        """Parameters that are turned over or cast."""
+        self.looked_up: set[Value] = set()
+        """Rows of a table, one a token, and their sums."""
+        self.ends: dict[Value | None, tuple[Value, ...]] = {}
+        """Products with matrices, biases added, whose sum a value is."""
+        for node in nodes:
+            self.see(node)
 
-def is_stored(v: Value | None, at: Written) -> bool:
-    """Whether a value is a parameter, turned over or cast."""
-    while (maker := at.maker(v, Cast, Transpose)) is not None:
-        v = maker.inputs[0]
-    return v is not None and v.weight is not None and v.weight.is_parameter
+    def see(self, node: Node) -> None:
+        """Note what a node makes, and what is dropped before it or behind it."""
+        if not node.results:
+            return
+        result = node.results[0]
+        match node.op:
+            case Cast() | Transpose() if self.is_stored(node.inputs[0]):
+                self.stored.add(result)
+            case Gather() if self.is_table(node.inputs[0]):
+                self.looked_up.add(result)
+            case Add() if all(v in self.looked_up for v in node.inputs):
+                self.looked_up.add(result)
+                self.found.difference_update(self.embeddings(v) for v in node.inputs if v)
+                self.found.add(self.embeddings(result))
+            case Softmax() if self.weighs(result):
+                self.found.add(result)
+            case Add() | Reshape() | Cast() | MatMul() | Gemm():
+                self.ends[result] = self.products(node)
+                self.found.update(self.branches(node))
+            case _:
+                pass
 
+    def is_stored(self, v: Value | None) -> bool:
+        """Whether a value is a parameter, turned over or cast."""
+        return v in self.stored or (
+            v is not None and v.weight is not None and v.weight.is_parameter
+        )
 
-def weighing(node: Node, at: Written) -> list[Value]:
-    """Probabilities that weigh values, where they are a tensor."""
-    if not node.op.is_exactly(Softmax):
-        return []
-    weights = node.results[0]
-    reader = at.reader(weights, MatMul, Cast)
-    if reader is not None and reader.op.is_exactly(Cast):
-        reader = at.reader(reader.results[0], MatMul)
-    return [weights] if reader is not None else []
+    def is_table(self, v: Value | None) -> bool:
+        """Whether a value is a stored matrix."""
+        return v is not None and self.is_stored(v) and len(shape_of(v)) == 2
 
+    def products(self, node: Node) -> tuple[Value, ...]:
+        """What ends the branches whose sum a node makes; none where it is another's.
 
-def embedded(node: Node, at: Written) -> list[Value]:
-    """The last sum of embeddings, or what normalises it alone."""
-    sums = node.results[0]
-    is_sum = node.op.is_exactly(Add) and all(looked_up(v, at) for v in node.inputs)
-    readers = at.users.get(sums, [])
-    if not is_sum or any(r.op.is_exactly(Add) and looked_up(r.results[0], at) for r in readers):
-        return []
-    norm = at.reader(sums, LayerNormalization)
-    return [norm.results[0] if norm is not None else sums]
+        What is read twice ends no branch: a GELU that is written out reads so.
+        """
+        result = node.results[0]
+        if len(self.at.users.get(result, ())) > 1:
+            return ()
+        if node.op.is_exactly(MatMul, Gemm):
+            return (result,) if self.is_stored(node.inputs[1]) else ()
+        if node.op.is_exactly(Reshape, Cast):
+            inner = self.ends.get(node.inputs[0], ())
+            return inner if node.op.is_exactly(Cast) else (result,) * bool(inner)
+        sides = [self.ends.get(v, ()) for v in node.inputs if not self.is_stored(v)]
+        if len(sides) == 1:
+            return (result,) * bool(sides[0])
+        parts = tuple(v for side in sides for v in side)
+        return parts if all(sides) and len(parts) <= MOST_BRANCHES else ()
 
+    def branches(self, node: Node) -> tuple[Value, ...]:
+        """What a node adds to the residual stream, each branch for itself."""
+        if not node.op.is_exactly(Add):
+            return ()
+        sides = [self.ends.get(v, ()) for v in node.inputs if not self.is_stored(v)]
+        is_residual = len(sides) == 2 and not all(sides)
+        return tuple(v for side in sides for v in side) if is_residual else ()
 
-def looked_up(v: Value | None, at: Written) -> bool:
-    """Whether a value is a row of a table for each token, or a sum of such."""
-    if v is None:
-        return False
-    maker = at.maker(v, Gather, Add)
-    if maker is None:
-        return False
-    if maker.op.is_exactly(Gather):
-        table = maker.inputs[0]
-        return table is not None and len(shape_of(table)) == 2 and is_stored(table, at)
-    return all(looked_up(w, at) for w in maker.inputs)
+    def weighs(self, v: Value) -> bool:
+        """Whether probabilities that are a tensor weigh values."""
+        reader = self.at.reader(v, MatMul, Cast)
+        if reader is not None and reader.op.is_exactly(Cast):
+            reader = self.at.reader(reader.results[0], MatMul)
+        return reader is not None
+
+    def embeddings(self, sums: Value) -> Value:
+        """What is dropped of a sum of embeddings: what normalises it alone, or the sum."""
+        norm = self.at.reader(sums, LayerNormalization)
+        return norm.results[0] if norm is not None else sums

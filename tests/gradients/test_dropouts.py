@@ -16,6 +16,7 @@ from perfc.ir.text import print_module
 from perfc.passes.cost import Cost
 from perfc.passes.manager import Analyses
 from perfc.passes.saved import Saved
+from perfc.passes.training.dropouts import MOST_BRANCHES, Places
 
 from .test_steps import FEEDS, LAYERS, PLAIN, model, results, trained
 
@@ -144,3 +145,16 @@ def test_a_gelu_that_is_written_out_is_no_residual_stream() -> None:
     path = MODELS / "gpt2.onnx.gz"
     report = perfc.analyze(path, "a100", train="adam", dropout=0.1, batch=1, seq=16)
     assert len(dropouts(report.module)) == 1 + 2 * 12
+
+
+def test_a_long_sum_of_products_is_seen_once() -> None:
+    """Where it has too many for branches that are added first, the rest is a residual stream."""
+    count = 3_000
+    lines = ["perfir 1", "module @m", "graph @main(%x: f32[4, 8]) {", "  %w = weight : f32[8, 8]"]
+    lines += [f"  %p{i} = matmul(%x, %w) : f32[4, 8]" for i in range(count)]
+    lines += ["  %s1 = add(%p0, %p1) : f32[4, 8]"]
+    lines += [f"  %s{i} = add(%s{i - 1}, %p{i}) : f32[4, 8]" for i in range(2, count)]
+    lines += [f"  %y = add(%x, %s{count - 1}) : f32[4, 8]", "  return %y", "}", ""]
+    found = Places(parse_module("\n".join(lines)).graph.nodes).found
+    names = {v.name for v in found}
+    assert names == {f"p{i}" for i in range(MOST_BRANCHES + 1, count)}
