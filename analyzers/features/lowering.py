@@ -265,20 +265,21 @@ def _mixed_attention(
 
 def _experts(problem: Experts, bound: KernelBound, env: Mapping[str, int]) -> Lowered | None:
     """Extents of the routed products."""
+    from .classes.experts import expected_skew
+
     at = Numbers(env)
     counted = {
-        "tokens": float(at(problem.tokens)),
-        "hidden": float(at(problem.hidden)),
-        "inner": float(at(problem.inner)),
-        "chosen": float(at(problem.chosen)),
+        "tokens": float(at(problem.tokens)), "hidden": float(at(problem.hidden)),
+        "inner": float(at(problem.inner)), "chosen": float(at(problem.chosen)),
         "experts": float(at(problem.experts)),
-        "ranks": float(problem.ranks),
-    }
+        "ranks": float(problem.ranks), "matrices": float(problem.matrices),
+    }  # fmt: skip
     if min(counted.values()) < 1:
         return None
-    held = ("matrices", "weight_bits", "scale_block", "skew")
+    held = ("weight_bits", "scale_block")
     parameters = counted | {name: float(getattr(problem, name)) for name in held}
-    parameters["alone"] = float(problem.is_alone and not problem.skew)
+    skew = expected_skew(counted["tokens"]) if problem.skew is None else problem.skew
+    parameters |= {"skew": skew, "alone": float(not skew)}
     return Lowered("experts", TWIN.get(bound.dtype.code, bound.dtype.code), parameters)
 
 

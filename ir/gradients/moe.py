@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ..graph import Value
 from ..ops.moe import MoE
 from ..ops.moe_grad import MoEInputGrad, MoEWeightGrad
@@ -12,10 +14,17 @@ WEIGHTS = 2
 
 
 def moe(at: Adjoint) -> Gradients | None:
-    """Two kernels, for what lies before and for the weights, as of every other product."""
+    """Two kernels, for what lies before and for the weights, as of every other product.
+
+    Training keeps experts equally busy by a loss of its own, so that its tokens are not skewed.
+
+    Source: arXiv:2101.03961, section 2.2.
+    """
     op = at.op
     if not isinstance(op, MoE) or not op.is_exactly(MoE):
         return None
+    op = replace(op, skew=0.0)
+    at.node = replace(at.node, op=op)
     ins = (at.dy, *at.node.inputs)
     found: dict[int, Value | None] = {}
     if at.wants(0) or at.wants(1):

@@ -34,6 +34,7 @@ class MoE(Op):
              Where experts are divided among r ``ranks``, the tensors hold one rank's and n tokens
              are those of all ranks: the mean rank's work, which the busiest has at least. Macs
              are in the type of fc1 where that is narrower, as tokens are then quantised too.
+             ``skew`` is that of `perfc.ir.problem.Experts` and changes no count.
     Traffic: activations once; of each expert tensor k experts of e, what one token touches: the
              compulsory floor, since all tokens may prefer the same experts. With independent,
              uniform choices n tokens touch e*(1 - (1 - k/e)**n) of them, never more than
@@ -65,6 +66,7 @@ class MoE(Op):
     normalize_routing_weights: int = 0
     ranks: Positive = 1
     scale_block: Natural = 0
+    skew: float | None = None
     swiglu_fusion: int = 0
     swiglu_limit: float | None = None
     use_sparse_mixer: int = 0
@@ -111,7 +113,7 @@ class MoE(Op):
         bits, block = self.packing()
         return Experts(
             e["n"], e["i"], e["m"], self.k, e["e"] * self.ranks, self.ranks, 3 if gated else 2,
-            bits, block,
+            bits, block, self.skew,
         )  # fmt: skip
 
     def read_parts(self, ins: Inputs) -> Mapping[int, Dim]:

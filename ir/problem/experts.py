@@ -20,9 +20,8 @@ class Experts(NamedTuple):
         matrices: of an expert: 3 with a gate, else 2.
         weight_bits: of an element of a weight that is widened inside; 0 where none is.
         scale_block: elements of a weight that share a scale; 0 where it has none.
-        skew: exponent of the power law by which tokens choose experts; 0 for none.
-        is_alone: whether without a skew each token chooses by itself at even odds, as those of
-            unlike requests do; else all experts get alike.
+        skew: exponent of the power law by which tokens choose experts; 0 where each chooses by
+            itself at even odds; None where tokens are of requests that nobody knows.
     """
 
     tokens: Dim
@@ -34,5 +33,4 @@ class Experts(NamedTuple):
     matrices: int = 3
     weight_bits: int = 0
     scale_block: int = 0
-    skew: float = 0.0
-    is_alone: bool = True
+    skew: float | None = None

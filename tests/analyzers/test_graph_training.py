@@ -1,4 +1,4 @@
-"""The training loop of networks; needs PyTorch."""
+"""The training loop of networks; needs PyTorch and safetensors."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 torch = pytest.importorskip("torch")
+pytest.importorskip("safetensors")
 
 from perfc.analyzers.graph.model_graph import ModelGraph  # noqa: E402
 from perfc.analyzers.graph.predictor import Budget  # noqa: E402

@@ -197,6 +197,17 @@ def test_ranks_of_experts_are_extents_of_a_row() -> None:
     assert expected.items() <= row.parameters.items()
 
 
+def test_tokens_of_prompts_prefer_some_experts_where_nobody_says_how_they_choose() -> None:
+    problem = Experts(1023, 2048, 384, 8, 128)
+    few, many = lower(bound(problem), {}), lower(bound(problem._replace(tokens=1024)), {})
+    even = lower(bound(problem._replace(tokens=1024, skew=0.0)), {})
+    assert few is not None
+    assert many is not None
+    assert even is not None
+    chosen = [(row.parameters["skew"], row.parameters["alone"]) for row in (few, many, even)]
+    assert chosen == [(0.0, 1.0), (1.01, 0.0), (0.0, 1.0)]
+
+
 def test_groups_are_dealt_out_once_each() -> None:
     every = blocks(count=40)
     parts = dealt(every, ("n",), 3)

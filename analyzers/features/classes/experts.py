@@ -28,6 +28,10 @@ DEVIATES = np.array([NormalDist().inv_cdf((i + 0.5) / NODES) for i in range(NODE
 """Normal deviates at them."""
 UNITS = (8, 16, 64, 128)
 """Tokens of one tile of a product."""
+TOKENS_OF_PROMPTS = 1024
+"""Of a step; those with as many are of prompts, for the most part."""
+SKEW_OF_PROMPTS = 1.01
+"""Exponent by which their tokens choose: those of one text prefer the same experts."""
 LAUNCHES = 4
 """Sorting of tokens, two products and the sum over experts, at least."""
 
@@ -60,8 +64,8 @@ class Experts(KernelClass):
     ``hidden`` is the extent of a token, ``inner`` that inside an expert on this machine.
     ``matrices`` is 3 with a gate, else 2. ``skew`` is the exponent of the power law by which tokens
     choose, 0 where every expert gets as many; with one the rank timed is the busiest. ``alone`` is
-    1 where each token chooses by itself at even odds, as routers do on requests that have nothing
-    to do with each other; no row was drawn so.
+    1 where each token chooses by itself at even odds, as those of unlike requests do in a step of
+    few; no row was drawn so.
     ``weight_bits`` and ``scale_block`` are those of ``matmul``; ``kernel`` is an `ExpertsKernel`.
 
     Leaves out: the router's product, experts that all tokens share, and exchange between ranks.
@@ -186,6 +190,14 @@ class Work:
     weights_s: Array
     compute_s: Array
     tokens_s: Array
+
+
+def expected_skew(tokens: float) -> float:
+    """Exponent of the power law of a step of requests that nobody knows, 0 for even odds.
+
+    Chosen by what TensorRT-LLM and InferenceX measured: docs/accuracy/notes/serving_kernels.md.
+    """
+    return SKEW_OF_PROMPTS if tokens >= TOKENS_OF_PROMPTS else 0.0
 
 
 def routed(rows: Columns) -> Array:

@@ -44,10 +44,10 @@ graph @main(%hidden: f32[8, 8], %places: i64[8], %lengths: i32[2], %y.seed: f32[
   %s = all_reduce(%o) {ranks=2} : f32[8, 8]
   %x = add(%hidden, %s) : f32[8, 8]
   %scores = gemm(%x, %router) : f32[8, 4]
-  %e = moe(%x, %scores, %first, _, %second) {activation_type="swiglu", k=2, swiglu_fusion=1} : f32[8, 8]
+  %e = moe(%x, %scores, %first, _, %second) {activation_type="swiglu", k=2, skew=0.0, swiglu_fusion=1} : f32[8, 8]
   %y = add(%x, %e) : f32[8, 8]
-  %e.grad, %e.grad.1 = moe_input_grad(%y.seed, %x, %scores, %first, _, %second) {activation_type="swiglu", k=2, swiglu_fusion=1} : f32[8, 8], f32[8, 4] loc("e.grad", "MoEInputGrad", backward)
-  %e.grad.2, %e.grad.3, %e.grad.4 = moe_weight_grad(%y.seed, %x, %scores, %first, _, %second) {activation_type="swiglu", k=2, swiglu_fusion=1} : f32[4, 12, 8], ?[0], f32[4, 8, 6] loc("e.grad", "MoEWeightGrad", backward)
+  %e.grad, %e.grad.1 = moe_input_grad(%y.seed, %x, %scores, %first, _, %second) {activation_type="swiglu", k=2, skew=0.0, swiglu_fusion=1} : f32[8, 8], f32[8, 4] loc("e.grad", "MoEInputGrad", backward)
+  %e.grad.2, %e.grad.3, %e.grad.4 = moe_weight_grad(%y.seed, %x, %scores, %first, _, %second) {activation_type="swiglu", k=2, skew=0.0, swiglu_fusion=1} : f32[4, 12, 8], ?[0], f32[4, 8, 6] loc("e.grad", "MoEWeightGrad", backward)
   %e.grad.5 = add(%y.seed, %e.grad) : f32[8, 8] loc("e.grad", "Add", backward)
   %scores.grad = gemm(%e.grad.1, %router) {transB=1} : f32[8, 8] loc("scores.grad", "Gemm", backward)
   %scores.grad.1 = gemm(%x, %e.grad.1) {transA=1} : f32[8, 4] loc("scores.grad", "Gemm", backward)
