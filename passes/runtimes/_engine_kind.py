@@ -39,6 +39,11 @@ class EngineKind:
         beside_quantized: further ones where weights are quantised.
         launched: kernels that its host launches for an operator, by mnemonic, one for any other,
             in every step; None where it records steps of decoding.
+        has_bf16: whether models published in bf16 run in it, where the machine has it; else in f16.
+        converts: whether activations are of 32 bits between products, converted around each, and
+            prompts attend as two products and a softmax.
+        widens_beyond: tokens of a step beyond which quantised weights are written in 16 bits before
+            their products; 0 where products read them as they are.
     """
 
     batching: Batching
@@ -54,3 +59,6 @@ class EngineKind:
     beside: int = 0
     beside_quantized: int = 0
     launched: Mapping[str, int] | None = None
+    has_bf16: bool = True
+    converts: bool = False
+    widens_beyond: int = 0

@@ -13,7 +13,8 @@ from perfc.ir.types import TensorType
 
 from .memory import Demand
 from .scheduler import Chunk
-from .step import Parts, StepCost
+from .step import StepCost
+from .surface import Parts
 
 MOST_DRAFTED = 64
 

@@ -11,6 +11,7 @@ from perfc.analyzers.runs.launch_gap import launch_gap
 from perfc.errors import ParseError
 from perfc.frontend.config import LanguageModel, Parallel, Precision, runnable, verifying
 from perfc.ir.record import frozen
+from perfc.ir.types import DType
 from perfc.machine import Machine
 from perfc.passes.runtimes import EngineKind, Launch, tables
 from perfc.passes.runtimes import runtime as table_of
@@ -48,7 +49,11 @@ def waiting(law: HostLaw, host: Interval) -> HostLaw:
 
 def run_in(precision: Precision, machine: Machine, kind: EngineKind) -> Precision:
     """What an engine computes in; eager frameworks run bf16 on any machine, if slowly."""
-    return precision if kind.launched is not None else runnable(precision, machine.takes)
+
+    def takes(code: str) -> bool:
+        return machine.takes(code) and (kind.has_bf16 or code != DType.BF16.code)
+
+    return precision if kind.launched is not None else runnable(precision, takes)
 
 
 @frozen

@@ -16,7 +16,8 @@ from .grid import octaves
 from .memory import Demand
 from .program import Program, estimated
 from .scheduler import Chunk
-from .step import Parts, StepCost, Surface
+from .step import StepCost
+from .surface import Parts, Surface
 
 COUNTS = octaves(1, 32, between=2)
 AT_ONCE = 32

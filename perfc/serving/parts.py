@@ -187,8 +187,8 @@ def parts_of(
         passes = cost.tokens if is_decode else 1
         stages += [(stage, passes * n, Share.DRAFTS) for stage, n in cost.drafting.stages]
     for stage, count, whole in stages:
-        program = stage.passes.decode if is_decode else stage.passes.prefill
-        for share, time_s in _times(program, env, engine, stage.framework):
+        times = _times(stage.passes.decode, env, engine, stage.framework) if is_decode else ()
+        for share, time_s in times or _of_prompts(stage, env, engine):
             kind = whole or share
             sums[kind] = sums.get(kind, 0.0) + count * time_s
     # the step is read off grids between whose points these sizes may lie
@@ -204,3 +204,14 @@ def _times(program: Program, env: Env, engine: Engine, framework: str) -> list[t
         (share_of(kernel), cost.time_s)
         for kernel, cost in zip(program.table.kernels, costs, strict=True)
     ]
+
+
+def _of_prompts(stage: StageCost, env: Env, engine: Engine) -> list[tuple[Share, float]]:
+    """Of a step of prompts, what is converted and widened beside its kernels included."""
+    found: list[tuple[Share, float]] = []
+    if stage.widened is not None and stage.widens(env["seq"]):
+        found.append((Share.BETWEEN, stage.widening_s))
+        stage = stage.widened
+    program = stage.passes.prefill
+    found.append((Share.BETWEEN, stage.between_s(range(len(program.counts)), env)))
+    return found + _times(program, env, engine, stage.framework)

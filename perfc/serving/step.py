@@ -7,25 +7,27 @@ once and kernels that are alike once. A step of any size is read off the grids.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import astuple
+from collections.abc import Sequence
+from dataclasses import astuple, replace
 from functools import cached_property, lru_cache
 
-from perfc.frontend.config import LanguageModel, Parallel, Precision
+from perfc.frontend.config import LanguageModel, Parallel, Precision, WeightFormat
 from perfc.ir.evaluate import evaluate
 from perfc.ir.graph import Module
-from perfc.ir.record import entity, record
 from perfc.ir.types import TensorType
 from perfc.machine import Machine, load_machine
+from perfc.passes.runtimes import EngineKind
 from perfc.passes.runtimes import runtime as table_of
 
+from .conversions import between_s, longer, widening_s
 from .grid import Grid, octaves, points
 from .grouped import reads_keys_anew, ungrouped
 from .host import HostLaw
 from .joint import NEAR, layers_of, relative_to_both
 from .memory import Demand
-from .program import QUANTITIES, Env, KernelCost, Passes, Program, estimated, passes_of
+from .program import Env, KernelCost, Passes, estimated, passes_of
 from .scheduler import Chunk
+from .surface import Parts, Surface
 
 TOKENS = octaves(1, 16384, between=16)
 SEQUENCES = octaves(1, 4096, step=4)
@@ -42,41 +44,6 @@ TIMES = frozenset({"time_s", "low_s", "high_s"})
 """Quantities that a joint kernel has of its own."""
 
 
-@entity
-class Surface:
-    """What some kernels cost on a grid of sizes."""
-
-    grids: Mapping[str, Grid]
-
-    @classmethod
-    def of(cls, axes: Sequence[Sequence[float]], costs: Sequence[KernelCost]) -> Surface:
-        """Of costs in the order of the grid's points."""
-        return cls({name: Grid.of(axes, [getattr(c, name) for c in costs]) for name in QUANTITIES})
-
-    def at(self, quantity: str, *sizes: float) -> float:
-        """One of ``QUANTITIES``."""
-        return self.grids[quantity].at(*sizes)
-
-    def no_less(self, other: Surface, share: float) -> Surface:
-        """The same with a share of another's times and energy where that is more.
-
-        The floor stays: nothing obliges a kernel to be as slow.
-        """
-        pairs = {
-            name: grid if name == "floor_s" else grid.no_less(other.grids[name], share)
-            for name, grid in self.grids.items()
-        }
-        return Surface(pairs)
-
-
-@record
-class Parts:
-    """A quantity of a step: of its exchanges among ranks, and of all other kernels."""
-
-    kernels: float
-    exchanges: float
-
-
 class StageCost:
     """What a stage of a model costs in steps of any mix of prompts and decodes.
 
@@ -84,10 +51,10 @@ class StageCost:
         passes: of the stage.
         machine: each rank.
         framework: whose kernels run.
-        attends_jointly: whether prompts and decodes attend in one kernel.
         ungrouped: the stage with keys for each head of queries, where kernels read them so often.
         share: of its time that such a kernel takes at least.
-        launched: as `EngineKind` has it.
+        kind: how its engine runs it.
+        widened: the stage with weights of 16 bits, where quantised ones are widened for prompts.
     """
 
     def __init__(
@@ -96,13 +63,14 @@ class StageCost:
         machine: Machine,
         framework: str,
         *,
-        attends_jointly: bool = False,
         ungrouped: StageCost | None = None,
         share: float = 1.0,
-        launched: Mapping[str, int] | None = None,
+        kind: EngineKind | None = None,
+        widened: StageCost | None = None,
     ) -> None:
         self.passes, self.machine, self.framework = passes, machine, framework
-        self.attends_jointly, self.ungrouped, self.share = attends_jointly, ungrouped, share
+        self.ungrouped, self.share, self.kind, self.widened = ungrouped, share, kind, widened
+        launched = None if kind is None else kind.launched
         each = launched or {}
         prompts, decodes = (
             sum([each.get(kernel.anchor.op.mnemonic, 1) for kernel in program.whole])
@@ -166,7 +134,7 @@ class StageCost:
     @cached_property
     def joint(self) -> Grid | None:
         """Joint kernels of attention over those apart; None where they run or are known apart."""
-        if not self.attends_jointly:
+        if self.kind is None or not self.kind.attends_jointly:
             return None
         passes = self.passes
         seen = self._of_prompts[0], self._of_decode[0]
@@ -206,10 +174,10 @@ class StageCost:
         rest = [i for i in every if i not in {*seen, *program.exchanges, *heads}]
         return sorted(seen), sorted(program.exchanges), heads, rest
 
-    def _surface(
-        self, program: Program, wanted: Sequence[int], axes: Sequence[Sequence[float]],
-        envs: Sequence[Env],
-    ) -> Surface:  # fmt: skip
+    def _decodes(
+        self, wanted: Sequence[int], axes: Sequence[Sequence[float]], envs: Sequence[Env]
+    ) -> Surface:
+        program = self.passes.decode
         return Surface.of(axes, estimated(program, wanted, envs, self.machine, self.framework))
 
     @cached_property
@@ -224,14 +192,14 @@ class StageCost:
 
     def _decode(self, wanted: Sequence[int]) -> Surface:
         envs = [{"decodes": int(n), "context": 1024} for n in DECODES]
-        return self._surface(self.passes.decode, wanted, (DECODES,), envs)
+        return self._decodes(wanted, (DECODES,), envs)
 
     @cached_property
     def decode_context(self) -> Surface:
         """Kernels of a decode step that see the cache, by its sequences and their tokens."""
         axes = (DECODES, CONTEXTS)
         envs = [{"decodes": int(n), "context": int(c)} for n, c in points(axes)]
-        once = self._surface(self.passes.decode, self._of_decode[0], axes, envs)
+        once = self._decodes(self._of_decode[0], axes, envs)
         if self.ungrouped is None:
             return once
         return once.no_less(self.ungrouped.decode_context, self.share)
@@ -239,29 +207,66 @@ class StageCost:
     @cached_property
     def prompt_tokens(self) -> Surface:
         """Kernels of a step with prompts that see single tokens, by all of its tokens."""
-        return self._prompts(self._of_prompts[3])
+        return Surface.of((TOKENS,), self._prompt_costs)
+
+    @cached_property
+    def _prompt_costs(self) -> list[KernelCost]:
+        own = self._of_tokens(self._of_prompts[3])
+        if self.widened is None:
+            return own
+        # nothing obliges an engine to widen its weights: floors stay
+        return [
+            replace(longer(wide, self.widening_s), floor_s=cost.floor_s)
+            if self.widens(int(n))
+            else cost
+            for n, cost, wide in zip(TOKENS, own, self.widened._prompt_costs, strict=True)
+        ]
 
     @cached_property
     def prompt_exchanges(self) -> Surface:
         """Exchanges of a step with prompts, by all of its tokens."""
-        return self._prompts(self._of_prompts[1])
+        return Surface.of((TOKENS,), self._of_tokens(self._of_prompts[1]))
 
-    def _prompts(self, wanted: Sequence[int]) -> Surface:
-        envs = [{"batch": 1, "seq": int(n), "past": 0} for n in TOKENS]
-        return self._surface(self.passes.prefill, wanted, (TOKENS,), envs)
+    def _of_tokens(self, wanted: Sequence[int]) -> list[KernelCost]:
+        return self._prompts(wanted, [{"batch": 1, "seq": int(n), "past": 0} for n in TOKENS])
+
+    def _prompts(self, wanted: Sequence[int], envs: Sequence[Env]) -> list[KernelCost]:
+        """Of kernels of prompts, conversions beside them included."""
+        program = self.passes.prefill
+        costs = estimated(program, wanted, envs, self.machine, self.framework)
+        pairs = zip(costs, envs, strict=True)
+        return [longer(cost, self.between_s(wanted, env)) for cost, env in pairs]
+
+    def between_s(self, wanted: Sequence[int], env: Env) -> float:
+        """Of what is converted around some kernels of prompts."""
+        is_converted = self.kind is not None and self.kind.converts
+        return between_s(self.passes.prefill, wanted, env, self.machine) if is_converted else 0.0
+
+    def widens(self, tokens: int) -> bool:
+        """Whether a step of so many tokens writes its quantised weights in 16 bits first."""
+        return (
+            self.kind is not None and self.widened is not None and tokens > self.kind.widens_beyond
+        )
+
+    @cached_property
+    def widening_s(self) -> float:
+        """Of writing them."""
+        if self.widened is None:
+            return 0.0
+        return widening_s(self.passes.prefill, self.widened.passes.prefill, self.machine)
 
     @cached_property
     def heads(self) -> Surface:
         """Kernels that see one token of each sequence, by the sequences."""
         envs = [{"batch": int(n), "seq": 1, "past": 0} for n in SEQUENCES]
-        return self._surface(self.passes.prefill, self._of_prompts[2], (SEQUENCES,), envs)
+        return Surface.of((SEQUENCES,), self._prompts(self._of_prompts[2], envs))
 
     @cached_property
     def prompt_context(self) -> Surface:
         """Kernels that see all tokens of a prompt, by prompts, new and cached tokens."""
         axes = (PROMPTS, LENGTHS, PASTS)
         envs = [{"batch": int(b), "seq": int(n), "past": int(p) - NEAR} for b, n, p in points(axes)]
-        return self._surface(self.passes.prefill, self._of_prompts[0], axes, envs)
+        return Surface.of(axes, self._prompts(self._of_prompts[0], envs))
 
     def demand(self, tokens: int, budget: int, sequences: int) -> Demand:
         """Memory that the stage asks of one rank.
@@ -295,15 +300,15 @@ def stage_cost(
 ) -> StageCost:
     """The cost of a stage on a target, by the path of its file; its grids are made once."""
     passes = passes_of(model, precision, parallel, runtime, stage)
-    engine = table_of(runtime).engine
-    apart: StageCost | None = None
-    if reads_keys_anew:
-        apart = stage_cost(ungrouped(model), precision, parallel, runtime, stage, target, framework)
+    kind = table_of(runtime).engine
+    how = parallel, runtime, stage, target, framework
+    apart = stage_cost(ungrouped(model), precision, *how) if reads_keys_anew else None
+    wide = replace(precision, weights=WeightFormat.HALF, experts=None)
+    is_widened = kind is not None and kind.widens_beyond and precision != wide
     return StageCost(
-        passes, load_machine(target), framework,
-        attends_jointly=engine is not None and engine.attends_jointly, ungrouped=apart,
-        share=min(1.0, MULTIPLIED_BITS / precision.cached.bits),
-        launched=None if engine is None else engine.launched,
+        passes, load_machine(target), framework, ungrouped=apart,
+        share=min(1.0, MULTIPLIED_BITS / precision.cached.bits), kind=kind,
+        widened=stage_cost(model, wide, *how) if is_widened else None,
     )  # fmt: skip
 
 

@@ -15,7 +15,7 @@ from perfc.machine import load_machine
 from perfc.passes.runtimes import Batching
 from perfc.serving.engine import Engine, kind_of
 from perfc.serving.evidence import Quantity, ServedRow, Stated, replay, scores
-from perfc.serving.evidence.checks import _bytes_per_s, _prompt_s
+from perfc.serving.evidence.checks import _prompt_s
 from perfc.serving.evidence.settings import generated, offline, together
 from perfc.serving.host import HostLaw
 from perfc.serving.scheduler import Chunk, Limits
@@ -116,8 +116,5 @@ def test_batches_of_a_prompt_follow_each_other_over_cards() -> None:
         Engine.of(model, machine, precision, Parallel(1, n), "llamacpp", law=HostLaw())
         for n in (1, 4)
     )
-    alone_s = _prompt_s(one, 0.0)
     # two batches through four quarters: five quarters of a batch, not eight
-    assert _prompt_s(four, 0.0) / alone_s == pytest.approx(5 / 8, rel=0.1)
-    assert _prompt_s(one, 0.01) == pytest.approx(alone_s + 0.02)
-    assert _bytes_per_s(machine) == pytest.approx(1.008e12, rel=0.01)
+    assert _prompt_s(four) / _prompt_s(one) == pytest.approx(5 / 8, rel=0.1)

@@ -11,7 +11,7 @@ from perfc.analyzers.tables import read_parquet
 from perfc.errors import TargetError
 from perfc.frontend.config import Parallel, precision_of, read_config
 from perfc.ir.record import record
-from perfc.machine import Machine, load_machine
+from perfc.machine import load_machine
 
 from ..arrivals import Request, Workload
 from ..engine import Engine
@@ -127,37 +127,25 @@ def llama_cpp(folder: Path) -> Iterator[Check]:
         if not r.fits or math.isnan(r.tokens_per_s):
             continue
         is_prompt = not str(r.phase).startswith("generate")
-        # products of many rows are of 16 bits: quantised weights are widened in memory before
-        weights = "f16" if is_prompt else FORMATS[str(r.precision)]
-        precision = precision_of("float16", "", weights)
+        precision = precision_of(model.dtype, "", FORMATS[str(r.precision)])
         engine = Engine.of(
             model, machine, precision, Parallel(1, card.cards), "llamacpp", law=HostLaw()
         )
         if is_prompt:
-            widened = parameters * (BITS[str(r.precision)] + BITS["F16"]) / 8
-            waits_s = widened / _bytes_per_s(machine) if r.precision != "F16" else 0.0
-            rate = CHUNKS * CHUNK / _prompt_s(engine, waits_s)
+            rate = CHUNKS * CHUNK / _prompt_s(engine)
         else:
             rate = 1 / engine.cost.step_s((), 1, 512)
         yield Check(LLAMA_CPP, name, str(r.phase).split()[0], float(r.tokens_per_s), rate)
 
 
-def _bytes_per_s(machine: Machine) -> float:
-    """Of a card's memory."""
-    device = machine.level("device")
-    return device.bandwidth.value if device is not None else math.inf
-
-
-def _prompt_s(engine: Engine, waits_s: float) -> float:
+def _prompt_s(engine: Engine) -> float:
     """A prompt in batches, each on the next card while another follows.
 
     llama.cpp, pull request 6017: layers are spread over cards, and batches are in flight.
 
     Args:
         engine: with a stage on each card.
-        waits_s: of each batch before its products.
     """
     stages = engine.parallel.pipeline
     each = [engine.cost.step_s((Chunk(CHUNK, i * CHUNK),), 0, 0.0) for i in range(CHUNKS)]
-    mean_s = waits_s + math.fsum(each) / CHUNKS
-    return mean_s * (CHUNKS + stages - 1) / stages
+    return math.fsum(each) / CHUNKS * (CHUNKS + stages - 1) / stages

@@ -1,0 +1,125 @@
+"""What engines move that keep activations in 32 bits and multiply in 16, beside their kernels.
+
+A product's operand is narrowed before it and its result widened after it, what lies between
+products moves twice the bytes, and prompts attend as two products and a softmax.
+
+Source: llama.cpp, ggml/src/ggml-cuda: ``ggml_cuda_op_mul_mat_cublas`` converts operands, quantised
+weights and results around ``cublasGemmEx``; ``build_attn`` without flash attention.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from perfc.analyzers.features.sheet import Sheet
+from perfc.ir.evaluate import Numbers
+from perfc.ir.graph import Value
+from perfc.ir.problem import Attention
+from perfc.ir.types import TensorType
+from perfc.machine import Machine
+from perfc.passes.fuse import Kernel
+
+from .program import Env, KernelCost, Program
+
+HALF, WIDE = 2, 4
+"""Bytes of an element, in products and between them."""
+SUSTAINED = 0.8
+"""Of the rated bandwidth, what copies reach: AIConfigurator's ``mem_bw_empirical_scaling_factor``
+of its GPUs."""
+
+
+class Moved(NamedTuple):
+    """Bytes that are moved, and those of the largest tensor among them that is read again."""
+
+    nbytes: float
+    kept_bytes: float
+
+
+def between_s(program: Program, wanted: Sequence[int], env: Env, machine: Machine) -> float:
+    """Seconds of what some kernels of prompts move beyond what is told of them.
+
+    Args:
+        program: a pass in which activations are of `HALF` bytes.
+        wanted: indices of its kernels.
+        env: values of its symbols.
+        machine: where it runs.
+    """
+    at, sheet = Numbers(env), Sheet(machine)
+    return sum([
+        program.counts[i] * _seconds(moved, sheet)
+        for i in wanted
+        for moved in _moved(program.table.kernels[i], at)
+    ])  # fmt: skip
+
+
+def widening_s(packed: Program, widened: Program, machine: Machine) -> float:
+    """Seconds in which the packed weights of products are read and written in `HALF` bytes.
+
+    Args:
+        packed: the pass as weights are stored.
+        widened: the same pass with weights of `HALF` bytes.
+        machine: where it runs.
+    """
+    at, sheet = Numbers({}), Sheet(machine)
+    total = 0.0
+    for stored, wide in zip(packed.whole, widened.whole, strict=True):
+        read, written = (sum([_nbytes(v, at) for v in _weights(k)]) for k in (stored, wide))
+        if stored.work.mac and read < written:
+            total += read + written
+    return total / (SUSTAINED * sheet.device_bytes_per_s)
+
+
+def longer(cost: KernelCost, more_s: float) -> KernelCost:
+    """A cost with as much time on top, in which the board draws what it draws; its floor stays."""
+    if cost.time_s <= 0:
+        return cost
+    return replace(
+        cost, time_s=cost.time_s + more_s, low_s=cost.low_s + more_s, high_s=cost.high_s + more_s,
+        energy_j=cost.energy_j * (1 + more_s / cost.time_s),
+    )  # fmt: skip
+
+
+def _seconds(moved: Moved, sheet: Sheet) -> float:
+    """A tensor that fits into the last cache is read and written there."""
+    beyond = min(max(moved.kept_bytes / max(sheet.l2_bytes, 1.0) - 0.5, 0.0), 1.0)
+    rate = beyond * SUSTAINED * sheet.device_bytes_per_s + (1 - beyond) * sheet.l2_bytes_per_s / 2
+    return moved.nbytes / rate
+
+
+def _moved(kernel: Kernel, at: Numbers) -> list[Moved]:
+    """Of one kernel, beyond what it moves in `HALF` bytes."""
+    read = zip(kernel.reads, kernel.read_parts, strict=True)
+    halves = [at(part) for v, part in read if v.weight is None and v.is_real]
+    halves += [_nbytes(v, at) for v in kernel.writes if v.is_real]
+    match kernel.problem:
+        case Attention() as problem:
+            scores = at(problem.batch * problem.heads) * at(problem.query_len * problem.kv_len)
+            # written by the first product and widened; read and written by softmax; narrowed and
+            # read by the second product
+            each = 2 * (HALF + WIDE) + 2 * WIDE + 2 * HALF
+            narrowed = [_converted(n) for n in halves[:1] + halves[-1:]]
+            return [Moved(each * scores, WIDE * scores), *narrowed]
+        case _ if kernel.work.mac:
+            return [_converted(n) for n in halves]
+        case _:
+            return [Moved(n, WIDE / HALF * n) for n in halves]
+
+
+def _converted(half_bytes: float) -> Moved:
+    """Read in one type and written in the other."""
+    elements = half_bytes / HALF
+    return Moved((HALF + WIDE) * elements, WIDE * elements)
+
+
+def _weights(kernel: Kernel) -> list[Value]:
+    return [v for v in kernel.reads if v.weight is not None]
+
+
+def _nbytes(value: Value, at: Numbers) -> float:
+    match value.type:
+        case TensorType() as type_ if type_.nbytes is not None:
+            return at(type_.nbytes)
+        case _:
+            return 0.0

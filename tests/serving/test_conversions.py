@@ -1,0 +1,104 @@
+"""Conversions around products, attention that is written out, and weights widened for prompts."""
+
+from __future__ import annotations
+
+import pytest
+
+from perfc.frontend.config import Parallel, precision_of, read_config
+from perfc.ir.problem import Attention
+from perfc.machine import load_machine
+from perfc.serving.conversions import SUSTAINED, between_s, widening_s
+from perfc.serving.engine import Engine
+from perfc.serving.program import QUANTITIES, Program, passes_of
+from perfc.serving.scheduler import Chunk
+
+HIDDEN, CACHED, INNER, LAYERS, HEADS = 4096, 1024, 14336, 32, 32
+V100 = load_machine("v100")
+"""Of 900 GB/s, and a cache that keeps none of the tensors below."""
+
+
+def engine(weights: str, runtime: str = "llamacpp") -> Engine:
+    model = read_config("llama-3-8b")
+    precision = precision_of(model.dtype, "", weights)
+    return Engine.of(model, load_machine("rtx3090"), precision, Parallel(), runtime)
+
+
+def prompts(weights: str = "f16") -> Program:
+    precision = precision_of("float16", "", weights)
+    return passes_of(read_config("llama-3-8b"), precision, Parallel(), "llamacpp").prefill
+
+
+def test_operands_and_results_of_products_are_converted() -> None:
+    program, tokens = prompts(), 8192
+    wanted = [
+        i for i, k in enumerate(program.table.kernels)
+        if k.work.mac and program.counts[i] == LAYERS and not isinstance(k.problem, Attention)
+    ]  # fmt: skip
+    taken_s = between_s(program, wanted, {"batch": 1, "seq": tokens, "past": 0}, V100)
+    operands = HIDDEN + HIDDEN + HIDDEN + INNER
+    results = HIDDEN + 2 * CACHED + HIDDEN + 2 * INNER + HIDDEN
+    nbytes = 6 * LAYERS * tokens * (operands + results)
+    assert taken_s == pytest.approx(nbytes / (SUSTAINED * 900e9))
+
+
+def test_attention_writes_all_its_scores() -> None:
+    program, tokens = prompts(), 4096
+    wanted = [i for i, k in enumerate(program.table.kernels) if isinstance(k.problem, Attention)]
+    near, far = (
+        between_s(program, wanted, {"batch": 1, "seq": tokens, "past": past}, V100)
+        for past in (0, 1000)
+    )
+    nbytes = 24 * LAYERS * HEADS * tokens * 1000
+    assert far - near == pytest.approx(nbytes / (SUSTAINED * 900e9))
+
+
+def test_tensors_that_fit_into_the_last_cache_are_converted_there() -> None:
+    program = prompts()
+    every = range(len(program.counts))
+    few, many = (
+        between_s(program, every, {"batch": 1, "seq": n, "past": 0}, V100) / n for n in (16, 8192)
+    )
+    assert few < many
+
+
+def test_packed_weights_are_read_and_written_wide() -> None:
+    linear = LAYERS * HIDDEN * (2 * HIDDEN + 2 * CACHED + 3 * INNER)
+    # four bits, and sixteen and four more for each group of 128
+    nbytes = linear * (4 + (16 + 4) / 128 + 16) / 8
+    taken_s = widening_s(prompts("i4"), prompts(), V100)
+    assert taken_s == pytest.approx(nbytes / (SUSTAINED * 900e9), rel=1e-3)
+    assert widening_s(prompts(), prompts(), V100) == 0
+
+
+def test_quantised_weights_make_tokens_faster_and_prompts_slower() -> None:
+    packed, half = engine("i4").cost, engine("f16").cost
+    assert packed.step_s((), 1, 512) < 0.6 * half.step_s((), 1, 512)
+    chunk = (Chunk(512, 0),)
+    assert half.step_s(chunk, 0, 0) < packed.step_s(chunk, 0, 0)
+    # products of up to 64 tokens read them as they are
+    few = (Chunk(64, 0),)
+    assert packed.step_s(few, 0, 0) < half.step_s(few, 0, 0)
+
+
+def test_nothing_obliges_an_engine_to_widen_its_weights() -> None:
+    packed, half = engine("i4").cost, engine("f16").cost
+    floors = [cost.parts("floor_s", (Chunk(128, 0),), 0, 0).kernels for cost in (packed, half)]
+    assert floors[0] < floors[1]
+    low, time, high, floor = (
+        packed.parts(q, (Chunk(512, 0),), 0, 0).kernels
+        for q in ("low_s", "time_s", "high_s", "floor_s")
+    )
+    assert floor < low < time < high
+    assert {"low_s", "time_s", "high_s", "floor_s"} < set(QUANTITIES)
+
+
+def test_llama_cpp_computes_in_f16_whatever_a_model_is_published_in() -> None:
+    assert engine("i4").precision.half.code == "f16"
+    assert engine("i4", "vllm").precision.half.code == "bf16"
+
+
+def test_other_engines_convert_nothing() -> None:
+    stage = engine("i4", "vllm").cost.stages[0][0]
+    every = range(len(stage.passes.prefill.counts))
+    assert stage.between_s(every, {"batch": 1, "seq": 512, "past": 0}) == 0
+    assert stage.widened is None
