@@ -39,6 +39,7 @@ class EngineKind:
         beside_quantized: further ones where weights are quantised.
         launched: kernels that its host launches for an operator, by mnemonic, one for any other,
             in every step; None where it records steps of decoding.
+        held: tensors as wide as the model that it refers to longer than a step needs them.
         has_bf16: whether models published in bf16 run in it, where the machine has it; else in f16.
         converts: whether activations are of 32 bits between products, converted around each, and
             prompts attend as two products and a softmax.
@@ -59,6 +60,7 @@ class EngineKind:
     beside: int = 0
     beside_quantized: int = 0
     launched: Mapping[str, int] | None = None
+    held: int = 0
     has_bf16: bool = True
     converts: bool = False
     widens_beyond: int = 0

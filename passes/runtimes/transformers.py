@@ -22,7 +22,8 @@ TABLE = replace(
         "transformers, generate: one padded batch, no paging; models/llama/modeling_llama.py and "
         "cache_utils.py: queries, keys and values apart and joined to the cache (5 with their "
         "attention), gate and up apart (3 with the activation and its product), a rotation of "
-        "queries and keys (10), a normalisation in f32 (8); kernels of experts together",
+        "queries and keys (10), a normalisation in f32 (8); kernels of experts together; while a "
+        "layer multiplies, its input and the normalised one are still named (2)",
         launched={
             "rms_norm": 8,
             "rotary_embedding": 10,
@@ -30,6 +31,7 @@ TABLE = replace(
             "gated_activation": 3,
             "moe": 15,
         },
+        held=2,
     ),
     source=f"{EAGER.source}; models of configurations have normalisations, gated activations and "
     "rotation as one kernel each, where transformers launches up to ten",

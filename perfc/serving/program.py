@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import cached_property, lru_cache
 
 from perfc.analyzers.estimate.estimate import Estimate
@@ -18,6 +18,7 @@ from perfc.ir.evaluate import Numbers, evaluate
 from perfc.ir.graph import Module
 from perfc.ir.op import Kind
 from perfc.ir.record import frozen, record
+from perfc.ir.types import TensorType
 from perfc.machine import Machine
 from perfc.passes.canonicalize import Canonicalize
 from perfc.passes.cost import Cost
@@ -60,7 +61,7 @@ class Program:
         module: typed and canonical.
         table: its kernels, each that is alike another left out.
         counts: how many of each there are.
-        liveness: what is live in it.
+        liveness: what is live in it, caches among its inputs included, rows that they take not.
         whole: all of its kernels in order.
     """
 
@@ -83,7 +84,22 @@ class Program:
             firsts.setdefault(kernel.alike, kernel)
         table = KernelTable(whole.runtime, tuple(firsts.values()), ())
         counts = tuple([count[a] for a in firsts])
-        return cls(typed, table, counts, am.get(Liveness(), typed), whole.kernels)
+        # behind the first output are rows that are written into caches
+        alone = replace(typed, graph=replace(typed.graph, outputs=typed.graph.outputs[:1]))
+        return cls(typed, table, counts, am.get(Liveness(), alone), whole.kernels)
+
+    def activation_bytes(self, env: Env) -> float:
+        """Most that lives at a time, but for caches and states: those lie in a pool."""
+        return self.liveness.peak(env)[0] - self.cached_bytes(env)
+
+    def cached_bytes(self, env: Env) -> float:
+        """Of the caches and states that the pass reads: its inputs of more than two axes."""
+        at = Numbers(env)
+        types = [v.type for v in self.module.graph.inputs]
+        return sum([
+            at(t.nbytes) for t in types
+            if isinstance(t, TensorType) and t.nbytes is not None and len(t.shape or ()) > 2
+        ])  # fmt: skip
 
     def differ(self, first: Env, second: Env) -> frozenset[int]:
         """Kernels that do other work or traffic at other values of the symbols."""

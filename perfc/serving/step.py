@@ -13,8 +13,6 @@ from functools import cached_property, lru_cache
 
 from perfc.frontend.config import LanguageModel, Parallel, Precision, WeightFormat
 from perfc.ir.evaluate import evaluate
-from perfc.ir.graph import Module
-from perfc.ir.types import TensorType
 from perfc.machine import Machine, load_machine
 from perfc.passes.runtimes import EngineKind
 from perfc.passes.runtimes import runtime as table_of
@@ -55,6 +53,7 @@ class StageCost:
         share: of its time that such a kernel takes at least.
         kind: how its engine runs it.
         widened: the stage with weights of 16 bits, where quantised ones are widened for prompts.
+        held_bytes: of each token of a step, which the engine refers to longer than needed.
     """
 
     def __init__(
@@ -67,9 +66,11 @@ class StageCost:
         share: float = 1.0,
         kind: EngineKind | None = None,
         widened: StageCost | None = None,
+        held_bytes: float = 0.0,
     ) -> None:
         self.passes, self.machine, self.framework = passes, machine, framework
         self.ungrouped, self.share, self.kind, self.widened = ungrouped, share, kind, widened
+        self.held_bytes = held_bytes
         launched = None if kind is None else kind.launched
         each = launched or {}
         prompts, decodes = (
@@ -277,13 +278,15 @@ class StageCost:
             sequences: in the largest decode step.
         """
         decode, prefill = self.passes.decode, self.passes.prefill
-        held = [_cache_bytes(decode.module, c) for c in (0, tokens)]
+        held = [decode.cached_bytes({"decodes": 1, "context": c}) for c in (0, tokens)]
         live = (
-            prefill.liveness.peak({"batch": 1, "seq": budget, "past": 0})[0],
-            decode.liveness.peak({"decodes": sequences, "context": 0})[0],
+            prefill.activation_bytes({"batch": 1, "seq": budget, "past": 0})
+            + budget * self.held_bytes,
+            decode.activation_bytes({"decodes": sequences, "context": 0})
+            + sequences * self.held_bytes,
         )
         weight_bytes = float(evaluate(decode.liveness.weight_bytes, {}))
-        return Demand(weight_bytes, (held[1] - held[0]) / tokens, held[0], float(max(live)))
+        return Demand(weight_bytes, (held[1] - held[0]) / tokens, held[0], max(live))
 
 
 @lru_cache(maxsize=256)
@@ -309,7 +312,15 @@ def stage_cost(
         passes, load_machine(target), framework, ungrouped=apart,
         share=min(1.0, MULTIPLIED_BITS / precision.cached.bits), kind=kind,
         widened=stage_cost(model, wide, *how) if is_widened else None,
+        held_bytes=held_bytes(model, precision, kind),
     )  # fmt: skip
+
+
+def held_bytes(model: LanguageModel, precision: Precision, kind: EngineKind | None) -> float:
+    """Of each token, as `EngineKind.held` has it."""
+    if kind is None or model.decoder is None:
+        return 0.0
+    return kind.held * model.decoder.hidden * precision.half.bits / 8
 
 
 class StepCost:
@@ -385,16 +396,3 @@ class StepCost:
         """Memory that the model asks of the rank that holds the most; else as of a stage."""
         each = [s.demand(tokens, budget, sequences) for s, _ in self.stages]
         return Demand(*(max(values) for values in zip(*map(astuple, each), strict=True)))
-
-
-def _cache_bytes(module: Module, context: int) -> float:
-    """What one sequence with so many cached tokens leaves in the memory of a rank."""
-    env = {"decodes": 1, "context": context}
-    found = 0.0
-    for value in module.graph.inputs:
-        type_ = value.type
-        if not isinstance(type_, TensorType) or type_.nbytes is None:
-            continue
-        if type_.shape and len(type_.shape) > 1:
-            found += evaluate(type_.nbytes, env)
-    return found

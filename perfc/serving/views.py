@@ -140,9 +140,12 @@ def _memory(r: ServingReport) -> Iterator[Fact]:
     yield Fact("weights", Amount(m.weight_bytes, Unit.BYTE), f"of {whole}")
     rest = m.activation_bytes + m.overhead_bytes
     yield Fact("activations", Amount(rest, Unit.BYTE), "with contexts, libraries, recorded graphs")
-    kv = f"{m.kv_tokens:,} tokens of {quantity(m.kv_bytes_per_token, Unit.BYTE)}"
-    pool = max(m.pool_bytes, 0.0)
-    yield Fact("key-value pool", Amount(pool, Unit.BYTE), f"{kv}, {m.largest_concurrency} users")
+    users = plural(m.largest_concurrency, "user")
+    if m.kv_bytes_per_token:
+        each = quantity(m.kv_bytes_per_token, Unit.BYTE)
+        users = f"{m.kv_tokens:,} tokens of {each}, {users}"
+    name = "key-value pool" if m.kv_bytes_per_token else "pool of states"
+    yield Fact(name, Amount(max(m.pool_bytes, 0.0), Unit.BYTE), users)
 
 
 def search_document(found: SearchResult, *, has_chart: bool = False) -> Document:

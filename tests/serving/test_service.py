@@ -295,7 +295,7 @@ def test_no_step_is_faster_than_its_weights_are_read() -> None:
 @pytest.mark.parametrize(
     ("model", "target", "more", "said"),
     [
-        ("llama-3.1-70b", "h100", {}, "would fit: --tp 2 or --dtype i4"),
+        ("llama-3.1-70b", "h100", {}, "would fit: --tp 2 or --dtype f8"),
         ("llama-3.1-8b", "t4", {}, "would fit: --tp 2 or --dtype f8"),
         ("llama-3.1-405b", "h100", {"dtype": "fp8"}, "would fit: --tp 8"),
         ("deepseek-v3", "jetson-orin-nano", {}, ""),

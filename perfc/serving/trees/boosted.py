@@ -33,6 +33,8 @@ class Settings:
         share: of the rows that a tree is grown on.
         trees: how many.
         is_absolute: whether absolute errors are the loss, squared ones else.
+        beside: trees that are grown beside each other in a round, whose mean is added.
+        node_columns: share of the columns that a node chooses from.
     """
 
     rate: float = 0.1
@@ -40,6 +42,8 @@ class Settings:
     share: float = 1.0
     trees: int = 2000
     is_absolute: bool = False
+    beside: int = 1
+    node_columns: float = 1.0
 
     def __str__(self) -> str:
         return f"rate {self.rate:g}, depth {self.depth}, share {self.share:g}, {self.trees} trees"
@@ -152,5 +156,6 @@ def _parameters(settings: Settings) -> dict[str, object]:
     return {
         "eta": settings.rate, "max_depth": settings.depth, "subsample": settings.share,
         "objective": "reg:absoluteerror" if settings.is_absolute else "reg:squarederror",
+        "num_parallel_tree": settings.beside, "colsample_bynode": settings.node_columns,
         "tree_method": "hist", "seed": 0, "nthread": 1,
     }  # fmt: skip

@@ -194,7 +194,10 @@ CANDIDATES = (
     ),
 )
 """Corrections that are half believed are for models that have no like among those learned from."""
-FINE = (Residual(Base.KEEPING_UP, Settings(0.1, 8, 0.75, 500)),)
+FINE = (
+    Residual(Base.KEEPING_UP, Settings(0.1, 8, 0.75, 500)),
+    Residual(Base.KEEPING_UP, Settings(0.1, 14, 0.8, 300, beside=4, node_columns=0.4)),
+)
 """Further ones where the tested models are among those that were learned."""
 
 

@@ -142,7 +142,8 @@ def _row(
 def expected_bytes(served: ServedRow) -> float:
     """Weights, caches and the tensors of the largest step of one user's request, on all GPUs.
 
-    Layers are shared out among GPUs whole, as transformers does, so that the sum is that of one.
+    Layers are shared out among GPUs whole, as transformers does: weights and caches sum up to those
+    of one, and each keeps what its own largest step took.
     """
     engine = engine_of(
         served.model, served.target, served.weights, served.cache, ALONE, served.runtime
@@ -150,7 +151,7 @@ def expected_bytes(served: ServedRow) -> float:
     tokens = served.isl + served.osl
     demand = engine.cost.demand(tokens, served.isl, 1)
     held = demand.kv_bytes * tokens + demand.state_bytes
-    return demand.weight_bytes + held + demand.activation_bytes
+    return demand.weight_bytes + held + served.gpus * demand.activation_bytes
 
 
 def features_of(served: ServedRow) -> tuple[float, ...]:
