@@ -1,4 +1,4 @@
-"""What a served model may have besides: adapters, images in its prompts, sampling as kernels."""
+"""What a served model may have besides: adapters, images, sampling as kernels, chosen experts."""
 
 from __future__ import annotations
 
@@ -9,12 +9,16 @@ from perfc.choice import member
 from perfc.durations import seconds_of
 from perfc.errors import ParseError
 from perfc.frontend.config import LanguageModel, Sampling, adapted, with_images
+from perfc.frontend.config.mixers import Experts
+from perfc.frontend.config.model import mixers
 from perfc.passes.runtimes import tables
 
 from .engine import kind_of
 from .images import checked
 
 MOST_RANK, MOST_ADAPTERS = 1024, 4096
+MOST_SKEW = 2.0
+"""Rows of kernels were drawn by exponents to 1.2."""
 
 
 class Additions(TypedDict, total=False):
@@ -26,6 +30,8 @@ class Additions(TypedDict, total=False):
         images: of each prompt, whose tokens come beside the ``isl`` of text.
         image_size: pixels along an edge of these; 0 for the size of the model's tower.
         sampling: kernels that choose the next token, "greedy", "random" or "top-p".
+        expert_skew: exponent of the power law by which tokens choose experts, 0 for even odds; None
+            for even odds in steps of few tokens and 1.01 in those of prompts.
         offline: whether no server is before the engine, as in its own benchmark.
         host_launch: what the host takes to launch one kernel, as ``30us`` or in seconds, of an
             engine that waits for each; by default the target's or a prior.
@@ -36,6 +42,7 @@ class Additions(TypedDict, total=False):
     images: int
     image_size: int
     sampling: str | Sampling
+    expert_skew: float | None
     offline: bool
     host_launch: str | float | None
 
@@ -57,9 +64,28 @@ def with_additions(
         model = replace(model, sampling=sampling)
     elif sampling:
         model = replace(model, sampling=member(Sampling, sampling, "--sampling"))
+    model = with_skew(model, added.get("expert_skew"))
     edge = added.get("image_size", 0)
     has_images = checked(added.get("images", 0), edge, has_trace)
     return with_images(model, edge) if has_images else model
+
+
+def with_skew(model: LanguageModel, skew: float | None) -> LanguageModel:
+    """The model whose tokens choose experts by a power law.
+
+    Raises:
+        PerfcError: the exponent is none, or the model has no experts.
+    """
+    if skew is None:
+        return model
+    if not 0 <= skew <= MOST_SKEW:
+        raise ParseError(
+            f"an exponent of {skew:g}", where="--expert-skew", hint=f"0 to {MOST_SKEW:g}"
+        )
+    every = [m for stack in model.stacks for layer in stack.layers for m in mixers(layer)]
+    if not any(isinstance(m, Experts) for m in every):
+        raise ParseError(f"{model.name} has no experts", where="--expert-skew", hint="leave it out")
+    return replace(model, expert_skew=skew)
 
 
 def launch_s(added: Additions) -> float | None:

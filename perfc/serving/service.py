@@ -190,7 +190,7 @@ def llm(
         prices: of machines; those of target files, and the dated table, by default.
         grid: carbon of electricity; the world's average by default.
         has_parts: whether steps say what their time goes to, which takes a little longer.
-        added: adapters, images, sampling, `offline`, as `Additions` has them.
+        added: adapters, images, sampling, experts, `offline`, as `Additions` has them.
 
     Raises:
         PerfcError: the configuration, the target or a number is none, or nothing divides so.
@@ -345,6 +345,8 @@ def _notes(engine: Engine) -> tuple[str, ...]:
             found.append(f"{engine.machine.name} has no {narrow}: {form.value} weights are widened")
     if engine.model.adapters is not None:
         found.append("nobody measured adapters: their kernels are told as products of few rows")
+    if skew := engine.model.expert_skew:
+        found.append(f"tokens choose experts by a power law of exponent {skew:g}")
     if engine.model.sampling is Sampling.TOP_P:
         found.append("nobody measured sorts of a vocabulary: one takes a pass over it at least")
     if law.rows:

@@ -107,7 +107,7 @@ def test_gpus_are_those_of_decodes_and_of_prompts() -> None:
 def test_a_static_batch_is_its_prompts_and_then_its_tokens(bare: list[tuple[Any, ...]]) -> None:
     (found,) = answered(row(is_static=True, measured={Quantity.TOKENS_PER_S: 50.0}))
     asked = ("llama-3.1-8b", ROW.target, "bf16", "", Parallel(2, 1, 1, 1), "vllm", 0)
-    assert bare == [(*asked, Stated(), HostLaw(launch_s=LAUNCH_S), "")]
+    assert bare == [(*asked, Stated(), HostLaw(launch_s=LAUNCH_S), "", None)]
     amounts = dict(zip(LEARNED, found.amounts, strict=True))
     # one step of four prompts of 100 tokens, then ten steps of four sequences
     assert amounts["prompts"] == pytest.approx(4e-4)

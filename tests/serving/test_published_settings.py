@@ -16,7 +16,8 @@ from perfc.passes.runtimes import Batching
 from perfc.serving.engine import Engine, kind_of
 from perfc.serving.evidence import Quantity, ServedRow, Stated, replay, scores
 from perfc.serving.evidence.checks import _prompt_s
-from perfc.serving.evidence.settings import generated, offline, together
+from perfc.serving.evidence.overviews import cache, groups, is_of_nvidia, told
+from perfc.serving.evidence.settings import generated, together
 from perfc.serving.host import HostLaw
 from perfc.serving.scheduler import Chunk, Limits
 
@@ -65,13 +66,39 @@ def test_other_servers_do_not_wait_for_each_other() -> None:
 
 
 def test_a_whole_benchmark_counts_the_last_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert offline("0.11.0")[1] == offline("0.10.0")[1] == 2000
-    assert offline("0.9.0") == offline("v1.0") == (Stated(), 0)
+    assert told("0.11.0", 1, 1)[1] == told("0.10.0", 1, 1)[1] == 2000
+    assert told("0.9.0", 128, 128) == told("v1.0", 1, 1) == (Stated(), 0)
+    assert told("v1.0", 128, 4096)[1] == told("post-v1.0@03e27c7d", 1024, 8192)[1] == 1500
     monkeypatch.setattr(replay, "engine_of", lambda *_: Steps())
     (found,) = replay._served(replace(ROW, requests=3), Steps())  # type: ignore[arg-type]
     # two answers of three tokens in three steps, and the third in three more
     assert sum(found.amounts[:3]) == pytest.approx(6.0)
     assert found.value == pytest.approx(3 * 3 / 100)
+
+
+def test_engines_side_by_side_share_the_requests_of_a_benchmark(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(replay, "engine_of", lambda *_: Steps())
+    row = replace(ROW, requests=6, tensor=1, expert=2, attention_data=2)
+    (found,) = replay._served(row, Steps())  # type: ignore[arg-type]
+    assert sum(found.amounts[:3]) == pytest.approx(6.0)
+    assert found.value == pytest.approx(6 * 3 / 100)
+
+
+def test_experts_of_the_overview_of_1_0_have_attention_of_each_gpu() -> None:
+    assert groups("v1.0", "Llama 4 Maverick", 8, 0) == 8
+    assert groups("v1.0", "Llama 3.1 8B", 2, 0) == 1
+    assert groups("0.11.0", "Mixtral 8x7B", 2, 0) == 1
+    assert groups("post-v1.0@03e27c7d", "Qwen3-235B-A22B", 1, 4) == 4
+
+
+def test_checkpoints_of_overviews() -> None:
+    assert is_of_nvidia("Qwen3-235B-A22B")
+    assert not is_of_nvidia("DeepSeek R1")
+    told = [cache("GPT-OSS 120B", "fp4", gpu) for gpu in ("h200", "gb200")]
+    assert told == ["", "f8e4m3"]
+    assert [cache("Llama 3.1 8B", p, "h100") for p in ("fp16", "fp8")] == ["", "f8e4m3"]
 
 
 def test_a_model_unseen_is_as_far_off_as_the_farthest_one() -> None:

@@ -325,6 +325,8 @@ class LanguageModel:
         adapters: that its decoder is served with; None for none.
         tower: that reads images; None for none, or for one that is not read.
         sampling: that ends its steps of tokens; None where they end with scores.
+        expert_skew: exponent of the power law by which tokens choose experts, 0 for even odds; None
+            where nobody says.
     """
 
     name: str
@@ -340,6 +342,7 @@ class LanguageModel:
     adapters: Adapters | None = None
     tower: Tower | None = None
     sampling: Sampling | None = None
+    expert_skew: float | None = None
 
     @property
     def decoder(self) -> Stack | None:

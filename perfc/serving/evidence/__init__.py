@@ -102,3 +102,12 @@ class ServedRow:
         if self.prefill:
             ranks += self.prefill[0] * self.prefill[2]
         return ranks
+
+
+MIXTURES = ("deepseek", "gpt-oss", "moe", "mixtral", "a22b", "a3b", "llama 4", "minimax")
+"""Parts of the names of models with experts."""
+
+
+def is_mixture(model: str) -> bool:
+    """Whether what a publisher calls so is a mixture of experts."""
+    return any(part in model.lower() for part in MIXTURES)

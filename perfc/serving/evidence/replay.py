@@ -29,7 +29,7 @@ from ..metrics import middle, written
 from ..scheduler import Chunk, Limits
 from ..simulate import Run, Served, simulate
 from . import Quantity, ServedRow, Stated
-from .settings import ACCEPTANCE, RANGE_RATIO
+from .settings import ACCEPTANCE, RANGE_RATIO, TEXT_SKEW
 from .tables import AIC, EXPERTS_NVFP4, ML_ENERGY, TRTLLM
 
 if TYPE_CHECKING:
@@ -130,10 +130,12 @@ def engine_of(
     stated: Stated = TOLD_NOTHING,
     law: HostLaw = BARE,
     version: str = "",
+    expert_skew: float | None = None,
 ) -> Engine:
     """An engine whose host takes nothing, so that kernels alone are counted."""
     found = model_of(model)
     assert found is not None
+    found = replace(found, expert_skew=expert_skew)
     has_own = weights == EXPERTS_NVFP4
     precision = precision_of(found.dtype, found.quantization, "bf16" if has_own else weights, cache)
     if has_own:
@@ -174,6 +176,7 @@ def engine_of_row(row: ServedRow) -> Engine:
         row.model, row.target, row.weights, row.cache,
         Parallel(row.tensor, 1, row.expert, row.attention_data), row.runtime, row.drafted,
         row.stated, HostLaw(launch_s=launch_of(row)), row.version if is_compiled(row) else "",
+        TEXT_SKEW if row.source == ML_ENERGY else None,
     )  # fmt: skip
 
 
@@ -273,10 +276,10 @@ def _served(row: ServedRow, engine: Engine) -> list[Sample]:
 
 def _whole(row: ServedRow, engine: Engine) -> Sample:
     """A run of requests that all come at once, from the first step to the last."""
-    count = row.requests
+    count = math.ceil(row.requests / (row.engines * row.attention_data))
     work = closed_loop(count, row.isl, row.osl, count=count)
     _, history = recorded(work, engine.limits(row.isl, row.osl), engine)
-    value = count * row.osl / row.measured[Quantity.TOKENS_PER_S]
+    value = row.requests * row.osl / row.measured[Quantity.TOKENS_PER_S]
     return Sample(row, Quantity.TOKENS_PER_S, history[-1], value)
 
 
@@ -395,6 +398,3 @@ def _steady(run: Run, history: History) -> tuple[float, tuple[float, ...]]:
     first, last = middle(run, STEADY_UNTIL)
     tokens = sum(written(s) for s in run.strides[first:last])
     return float(tokens), tuple(_between(history, first, last))
-
-
-__all__ = ["Sample", "Unanswered", "engine_of", "engine_of_row", "model_of", "recorded", "samples"]

@@ -15,7 +15,7 @@ from perfc.ir.record import record
 from perfc.machine import load_machine
 
 from ..host import BENCH, EXPERTS, HostLaw
-from . import Quantity, ServedRow
+from . import Quantity, ServedRow, is_mixture
 from .learn import (
     LEAST_ROWS,
     config_of,
@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 
 Say = Callable[[str], None]
 EDGES = 0.05, 0.95
-MIXTURES = ("deepseek", "gpt-oss", "moe", "mixtral", "a22b", "a3b", "llama 4", "minimax")
-"""Parts of the names of models with experts."""
 UNKNOWN_PROMPTS = "prompts that no cache knew"
 """Rows but for those of sweeps whose engines seem to know prompts beforehand."""
 EAGER, APART = "-eager", "-apart"
@@ -135,7 +133,7 @@ def _driven(row: ServedRow) -> str:
 
 def has_experts(row: ServedRow) -> bool:
     """Whether a row is of a mixture of experts."""
-    return any(part in row.model.lower() for part in MIXTURES)
+    return is_mixture(row.model)
 
 
 def trained(evidence: Evidence) -> dict[str, HostLaw]:

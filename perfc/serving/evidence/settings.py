@@ -19,6 +19,9 @@ RANGE_RATIO = frozenset({1024, 8192})
 """Lengths of InferenceMAX, whose requests are drawn from 0.8 to 1 times these."""
 ACCEPTANCE = 0.7
 """Probability that a drafted token is kept in the runs that draft; assumed, nobody states it."""
+TEXT_SKEW = 1.01
+"""Exponent of the power law by which tokens of ML.ENERGY's requests choose experts: they are text
+of one kind, where those of other publishers are drawn at random. Chosen on these rows."""
 DRAFTING = "1.2.0rc6.post3"
 """Version of TensorRT-LLM whose runs in one place draft tokens: the same runs under
 ``1.2.0rc6.post2`` take 1.3 to 2.3 times as long a token, and most where users are few."""
@@ -131,19 +134,3 @@ def generated(runtime: str, version: str, isl: int, users: int) -> Stated:
             batching = Batching(told["batching"]) if "batching" in told else None
             return Stated(token_budget=budget, batching=batching)
     return Stated()
-
-
-REQUESTS = 2000
-"""Of TensorRT-LLM's own benchmark, which all come at once: ``prepare_dataset.py
---num-requests=2000`` of the performance overviews of 0.10 and 0.11."""
-CHUNKED = Stated(token_budget=2048, max_num_seqs=2048, batching=Batching.MIXED)
-"""Its engines: ``trtllm-build --max_batch_size 2048 --max_num_tokens 2048`` of 0.11's overview, and
-``gptManagerBenchmark --enable_chunked_context``; 0.10's leaves both sizes open."""
-
-
-def offline(version: str) -> tuple[Stated, int]:
-    """What engines of TensorRT-LLM's benchmark are told, and its requests.
-
-    Nothing, and 0, where no page says how many.
-    """
-    return (CHUNKED, REQUESTS) if version.startswith(("0.10.", "0.11.")) else (Stated(), 0)

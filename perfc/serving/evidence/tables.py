@@ -12,7 +12,8 @@ from perfc.frontend.config import WeightFormat
 from perfc.machine import load_machine
 
 from . import Quantity, ServedRow, Stated
-from .settings import DRAFTING, RANGE_RATIO, Apart, generated, offline, together
+from .overviews import cache, groups, is_of_nvidia, told
+from .settings import DRAFTING, RANGE_RATIO, Apart, generated, together
 from .settings import apart as apart_of
 
 AIC, TRTLLM, ML_ENERGY, LLAMA_CPP = "aic_serving", "trtllm_throughput", "mlenergy", "llamacpp_speed"
@@ -178,22 +179,23 @@ def trtllm_throughput(folder: Path) -> Iterator[ServedRow]:
         if cell in FAULTY:
             continue
         is_first = r.metric == "first_token_latency_ms"
+        model, gpu, precision = str(r.model), str(r.gpu).lower(), str(r.precision)
         ranks = int(r.tp) * max(1, int(r.dep))
+        data = groups(str(r.version), model, int(r.tp), int(r.dep))
         rate = float(r.value) * ranks if r.version == PER_GPU else r.total_output_tokens_per_s
         value = (
             {Quantity.TTFT_S: r.value / 1e3} if is_first else {Quantity.TOKENS_PER_S: float(rate)}
         )
         batch = _number(r.batch)
-        stated, requests = offline(str(r.version))
+        stated, requests = told(str(r.version), int(r.isl), int(r.osl))
+        weights = TRT_WEIGHTS[precision]
+        if not is_of_nvidia(model):
+            weights = published(model, weights, "trtllm", gpu)
         yield ServedRow(
             TRTLLM, f"{r.version} {r.model} {r.gpu} {r.precision} {r.isl}/{r.osl} {i}",
-            OLD_MODELS.get(str(r.model), str(r.model)), load_machine(str(r.gpu).lower()).name,
-            "trtllm", str(r.version), published(
-                str(r.model), TRT_WEIGHTS[str(r.precision)], "trtllm", str(r.gpu).lower()
-            ),
-            "" if r.precision == "fp16" else "f8e4m3", ranks // max(1, int(r.dep)),
-            ranks if int(r.dep) > 1 else 1, max(1, int(r.dep)), 1, int(r.isl), int(r.osl),
-            batch, bool(batch), (), False, value,
+            OLD_MODELS.get(model, model), load_machine(gpu).name, "trtllm", str(r.version), weights,
+            cache(model, precision, gpu), ranks // data, ranks if data > 1 else 1, data, 1,
+            int(r.isl), int(r.osl), batch, bool(batch), (), False, value,
             stated=stated, requests=requests,
         )  # fmt: skip
 

@@ -99,6 +99,7 @@ def _decoder(
     """A decoder alone, or one stage of its pipeline."""
     tokens, names = _tokens(step, new_tokens)
     run = running(b, tokens, model, stack)
+    b.expert_skew = model.expert_skew
     stages = b.parallel.pipeline
     if not 0 <= stage < stages or len(stack.layers) < stages > 1:
         b.refuse(f"no stage {stage} of {stages} over {len(stack.layers)} layers")

@@ -52,6 +52,7 @@ class Builder:
         self.quantised: dict[tuple[Value, WeightFormat], Value] = {}
         self.adapters: Adapters | None = None
         self.adapter_of: Value | None = None
+        self.expert_skew: float | None = None
 
     def module(self, outputs: Sequence[Value], symbols: Sequence[SymbolDecl]) -> Module:
         """What was built: its outputs, and behind them the rows that are added to caches."""

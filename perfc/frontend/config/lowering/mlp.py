@@ -101,7 +101,7 @@ def fused_experts(
         op: Op = QMoE(
             activation_type=activation, k=k, ranks=ranks, swiglu_fusion=int(e.is_gated),
             expert_weight_bits=form.bits, block_size=form.block,
-            quant_type=NARROW if form is WeightFormat.MXFP4_F8 else "int",
+            quant_type=NARROW if form is WeightFormat.MXFP4_F8 else "int", skew=b.expert_skew,
         )  # fmt: skip
         operands: tuple[Value | None, ...] = (
             x,
@@ -116,7 +116,7 @@ def fused_experts(
     else:
         op = MoE(
             activation_type=activation, k=k, ranks=ranks, swiglu_fusion=int(e.is_gated),
-            scale_block=form.block,
+            scale_block=form.block, skew=b.expert_skew,
         )  # fmt: skip
         operands = (x, routed, first[0], biases[0], second[0], biases[1])
     return b.node(op, trimmed(*operands), f"{name}.experts")

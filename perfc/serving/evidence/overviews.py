@@ -1,0 +1,73 @@
+"""What TensorRT-LLM's performance overviews say of their benchmark, beside what they measured.
+
+Source: ``docs/source/performance/perf-overview.md`` of each version, *Reproducing Benchmarked
+Results*.
+"""
+
+from __future__ import annotations
+
+from perfc.passes.runtimes import Batching
+
+from . import Stated, is_mixture
+
+REQUESTS = 2000
+"""All come at once: ``prepare_dataset.py --num-requests=2000`` of 0.10 and 0.11."""
+CHUNKED = Stated(token_budget=2048, max_num_seqs=2048, batching=Batching.MIXED)
+"""Engines of 0.11: ``trtllm-build --max_batch_size 2048 --max_num_tokens 2048`` and
+``gptManagerBenchmark --enable_chunked_context``; 0.10's leaves both sizes open."""
+OF_LENGTHS = {
+    (128, 128): 30000, (128, 2048): 3000, (128, 4096): 1500, (500, 2000): 3000,
+    (1000, 1000): 3000, (1000, 2000): 1500, (2048, 128): 3000, (2048, 2048): 1500,
+    (5000, 500): 1500, (20000, 2000): 1000,
+    (1024, 1024): 3000, (1024, 8192): 1500, (8192, 1024): 1500, (1024, 32768): 1000,
+    (32768, 1024): 1000,
+}  # fmt: skip
+"""Requests by tokens in and out, since 1.0; those of the second page behind."""
+SHARES_NOTHING = "v1.0"
+"""Version whose table calls GPUs of a model with experts tensor parallel, and whose command tells
+it ``enable_attention_dp: true``: each GPU has sequences of its own, and a share of the experts."""
+
+
+def told(version: str, isl: int, osl: int) -> tuple[Stated, int]:
+    """What the engines of a version's benchmark are told, and how many requests come at once.
+
+    Nothing, and 0, where no page says how many.
+
+    Args:
+        version: as the table has it.
+        isl: tokens of a prompt.
+        osl: tokens of an answer.
+    """
+    if version.startswith(("0.10.", "0.11.")):
+        return CHUNKED, REQUESTS
+    return Stated(), OF_LENGTHS.get((isl, osl), 0) if "v1.0" in version else 0
+
+
+def groups(version: str, model: str, tensor: int, divided: int) -> int:
+    """GPUs that have sequences of their own up to the experts; 1 where all share each product.
+
+    Args:
+        version: as the table has it.
+        model: as the table calls it.
+        tensor: GPUs that the table calls tensor parallel.
+        divided: those that it says have sequences of their own; 0 where it says nothing.
+    """
+    return tensor if version == SHARES_NOTHING and is_mixture(model) else max(1, divided)
+
+
+def is_of_nvidia(model: str) -> bool:
+    """Whether the checkpoint is NVIDIA's own, of one scale a tensor where the model's has blocks.
+
+    ``nvidia/Qwen3-235B-A22B-FP8``, quantised by ModelOpt.
+    """
+    return "qwen3" in model.lower()
+
+
+def cache(model: str, precision: str, target: str) -> str:
+    """Element type of cached keys and values, "" for that of activations.
+
+    Checkpoints in 8 and 4 bits cache in 8. gpt-oss is told to on Blackwell alone, by the page of
+    the next version (``kv_cache_config: dtype: fp8  # Hopper: use auto``).
+    """
+    is_auto = precision == "fp16" or ("oss" in model.lower() and target.startswith("h"))
+    return "" if is_auto else "f8e4m3"

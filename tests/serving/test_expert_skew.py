@@ -1,0 +1,70 @@
+"""Tokens that choose experts by a power law, as somebody says."""
+
+from __future__ import annotations
+
+import pytest
+
+from perfc.errors import ParseError
+from perfc.frontend.config import read_config
+from perfc.ir.ops.moe import MoE
+from perfc.serving import llm
+from perfc.serving.additions import with_skew
+from perfc.serving.evidence.replay import engine_of_row
+from perfc.serving.evidence.settings import TEXT_SKEW
+from perfc.serving.evidence.tables import AIC, ML_ENERGY
+from perfc.serving.program import passes_of
+from tests.serving.test_evidence import row
+
+MIXTURE = "qwen3-30b-a3b"
+
+
+def skews(model: str, skew: float | None) -> set[float | None]:
+    from perfc.frontend.config import Parallel, precision_of
+
+    found = with_skew(read_config(model), skew)
+    passes = passes_of(found, precision_of(found.dtype, ""), Parallel(), "vllm")
+    every = (node.op for p in (passes.prefill, passes.decode) for node in p.module.graph.nodes)
+    return {op.skew for op in every if isinstance(op, MoE)}
+
+
+def test_the_exponent_reaches_every_kernel_of_experts() -> None:
+    assert skews(MIXTURE, 1.2) == {1.2}
+    assert skews(MIXTURE, 0.0) == {0.0}
+    assert skews(MIXTURE, None) == {None}
+
+
+def test_tokens_that_prefer_some_experts_touch_fewer() -> None:
+    load = {"isl": 225, "osl": 600, "concurrency": 64}
+    even, usual, skewed = (
+        llm(MIXTURE, "h100", parallel={"tp": 2}, expert_skew=skew, **load)  # type: ignore[arg-type]
+        for skew in (0.0, None, 1.01)
+    )
+    assert even.latencies is not None
+    assert usual.latencies is not None
+    assert skewed.latencies is not None
+    assert skewed.latencies.tpot.mean < 0.97 * even.latencies.tpot.mean
+    assert usual.latencies.tpot.mean == pytest.approx(even.latencies.tpot.mean, rel=0.02)
+    said = "tokens choose experts by a power law of exponent 1.01"
+    assert [said in r.notes for r in (even, usual, skewed)] == [False, False, True]
+
+
+@pytest.mark.parametrize(
+    ("model", "skew", "message"),
+    [
+        ("llama-3.1-8b", 1.0, "llama-3.1-8b has no experts"),
+        (MIXTURE, -0.1, "an exponent of -0.1"),
+        (MIXTURE, 2.5, "an exponent of 2.5"),
+    ],
+)
+def test_an_exponent_that_says_nothing_is_refused(model: str, skew: float, message: str) -> None:
+    with pytest.raises(ParseError, match=message) as caught:
+        with_skew(read_config(model), skew)
+    assert "--expert-skew" in str(caught.value)
+
+
+def test_requests_of_text_of_one_kind_prefer_some_experts() -> None:
+    told = [
+        engine_of_row(row(model=MIXTURE, source=source)).model.expert_skew
+        for source in (ML_ENERGY, AIC)
+    ]
+    assert told == [TEXT_SKEW, None]
