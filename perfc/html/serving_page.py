@@ -27,7 +27,7 @@ LATENCIES = ChartBlock(
     "Percentiles of the times to the first and to each further token",
 )  # fmt: skip
 MEMORY = ChartBlock(
-    "room", "memory in parts", "The pool holds keys and values of all users.",
+    "room", "memory in parts", "The pool holds keys, values and states of all users.",
     "Parts of a GPU's memory",
 )  # fmt: skip
 FRONT = ChartBlock(
@@ -104,7 +104,7 @@ def memory(m: MemoryView) -> list[list[object]]:
     """Parts of the memory of a GPU, in bytes."""
     parts = [
         ("weights", m.weight_bytes), ("activations", m.activation_bytes),
-        ("contexts and graphs", m.overhead_bytes), ("key-value pool", max(m.pool_bytes, 0.0)),
+        ("contexts and graphs", m.overhead_bytes), (m.pool_name, max(m.pool_bytes, 0.0)),
     ]  # fmt: skip
     rest = m.capacity_bytes - sum(size for _, size in parts)
     return [[name, number(size)] for name, size in (*parts, ("left to others", max(rest, 0.0)))]

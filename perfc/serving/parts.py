@@ -30,7 +30,7 @@ class Share(Enum):
     """Products of the experts that a router chooses."""
     ATTENTION = "attention"
     STATES = "states"
-    """Scans of layers with a state."""
+    """Scans of layers with a state, and the convolutions before them."""
     BETWEEN = "norms and elements"
     """Normalisations, rotations, activations, copies, conversions."""
     HEAD = "head"
@@ -142,6 +142,11 @@ def with_parts(engine: Engine, steps: tuple[StepView, ...], load: Load) -> tuple
     return tuple(found)
 
 
+STATEFUL = frozenset({
+    "causal_conv_with_state", "varlen_causal_conv_with_state", "gated_delta_net",
+    "linear_attention", "state_space_scan",
+})  # fmt: skip
+"""Mnemonics of what reads and writes states."""
 SHARES: Mapping[Kind, Share] = {
     Kind.MATMUL: Share.PRODUCTS, Kind.ATTENTION: Share.ATTENTION, Kind.RECURRENT: Share.STATES,
     Kind.COLLECTIVE: Share.EXCHANGES,
@@ -154,6 +159,8 @@ def share_of(kernel: Kernel) -> Share:
     mnemonics = {node.op.mnemonic for node in kernel.nodes}
     if mnemonics & {"moe", "qmoe"}:
         return Share.EXPERTS
+    if mnemonics & STATEFUL:
+        return Share.STATES
     if "grouped_gemm" in mnemonics:
         return Share.ADAPTERS
     if anchor.results[0].name.startswith("sampling."):

@@ -55,7 +55,7 @@ class MemoryView:
         overhead_bytes: contexts, libraries, recorded graphs.
         pool_bytes: left for keys, values and states.
         kv_bytes_per_token: on one GPU.
-        kv_tokens: that the pool holds.
+        kv_tokens: that the pool holds; 0 of a model without keys and values.
         largest_concurrency: requests of this load that fit at once.
     """
 
@@ -74,8 +74,14 @@ class MemoryView:
         d = plan.demand
         return cls(
             plan.capacity_bytes, d.weight_bytes, d.activation_bytes, plan.overhead_bytes,
-            plan.pool_bytes, d.kv_bytes, plan.kv_tokens, plan.sequences(tokens) * engines,
+            plan.pool_bytes, d.kv_bytes, plan.kv_tokens if d.kv_bytes else 0,
+            plan.sequences(tokens) * engines,
         )  # fmt: skip
+
+    @property
+    def pool_name(self) -> str:
+        """What the pool is called."""
+        return "key-value pool" if self.kv_bytes_per_token else "pool of states"
 
 
 @record

@@ -144,8 +144,7 @@ def _memory(r: ServingReport) -> Iterator[Fact]:
     if m.kv_bytes_per_token:
         each = quantity(m.kv_bytes_per_token, Unit.BYTE)
         users = f"{m.kv_tokens:,} tokens of {each}, {users}"
-    name = "key-value pool" if m.kv_bytes_per_token else "pool of states"
-    yield Fact(name, Amount(max(m.pool_bytes, 0.0), Unit.BYTE), users)
+    yield Fact(m.pool_name, Amount(max(m.pool_bytes, 0.0), Unit.BYTE), users)
 
 
 def search_document(found: SearchResult, *, has_chart: bool = False) -> Document:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from perfc.frontend.config import Parallel, precision_of, read_config
+from perfc.html.serving_page import memory
 from perfc.machine import load_machine
 from perfc.serving.engine import Engine
 from perfc.serving.memory import Demand
@@ -46,3 +47,14 @@ def test_a_pool_of_states_counts_users_and_no_tokens() -> None:
     text = str(document(report))
     assert "pool of states" in text
     assert "tokens of 0 B" not in text
+    assert report.memory.kv_tokens == 0
+    assert memory(report.memory)[3][0] == "pool of states"
+
+
+@pytest.mark.parametrize(("model", "has_keys"), [("mamba-2.8b", False), ("bamba-9b", True)])
+def test_scans_are_states_and_not_attention(model: str, has_keys: bool) -> None:
+    report = llm(model, "h200", isl=512, osl=32, has_parts=True)
+    for step in report.steps:
+        shares = {part.what for part in step.parts}
+        assert "states" in shares
+        assert ("attention" in shares) is has_keys
