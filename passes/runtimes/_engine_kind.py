@@ -40,7 +40,8 @@ class EngineKind:
         launched: kernels that its host launches for an operator, by mnemonic, one for any other,
             in every step; None where it records steps of decoding.
         held: tensors as wide as the model that it refers to longer than a step needs them.
-        has_bf16: whether models published in bf16 run in it, where the machine has it; else in f16.
+        multiplies: codes of the only element types that it multiplies; empty for all that the
+            machine does.
         converts: whether activations are of 32 bits between products, converted around each, and
             prompts attend as two products and a softmax.
         widens_beyond: tokens of a step beyond which quantised weights are written in 16 bits before
@@ -61,6 +62,6 @@ class EngineKind:
     beside_quantized: int = 0
     launched: Mapping[str, int] | None = None
     held: int = 0
-    has_bf16: bool = True
+    multiplies: frozenset[str] = frozenset()
     converts: bool = False
     widens_beyond: int = 0

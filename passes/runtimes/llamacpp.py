@@ -23,7 +23,7 @@ TABLE = Runtime(
         "products in f16; mmq.cuh: MMQ_MAX_BATCH_SIZE 64; build_attn without flash attention",
         beside=9,
         beside_quantized=7,
-        has_bf16=False,
+        multiplies=frozenset({"f16", "f32"}),
         converts=True,
         widens_beyond=64,
     ),

@@ -73,7 +73,7 @@ def widening_s(packed: Program, widened: Program, machine: Machine) -> float:
 
 def longer(cost: KernelCost, more_s: float) -> KernelCost:
     """A cost with as much time on top, in which the board draws what it draws; its floor stays."""
-    if cost.time_s <= 0:
+    if cost.time_s <= 0 or more_s <= 0:
         return cost
     return replace(
         cost, time_s=cost.time_s + more_s, low_s=cost.low_s + more_s, high_s=cost.high_s + more_s,

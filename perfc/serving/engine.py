@@ -11,7 +11,6 @@ from perfc.analyzers.runs.launch_gap import launch_gap
 from perfc.errors import ParseError
 from perfc.frontend.config import LanguageModel, Parallel, Precision, runnable, verifying
 from perfc.ir.record import frozen
-from perfc.ir.types import DType
 from perfc.machine import Machine
 from perfc.passes.runtimes import EngineKind, Launch, tables
 from perfc.passes.runtimes import runtime as table_of
@@ -49,11 +48,14 @@ def waiting(law: HostLaw, host: Interval) -> HostLaw:
 
 def run_in(precision: Precision, machine: Machine, kind: EngineKind) -> Precision:
     """What an engine computes in; eager frameworks run bf16 on any machine, if slowly."""
+    if kind.launched is not None:
+        return precision
+    return runnable(precision, lambda code: not lacks(machine, kind, code))
 
-    def takes(code: str) -> bool:
-        return machine.takes(code) and (kind.has_bf16 or code != DType.BF16.code)
 
-    return precision if kind.launched is not None else runnable(precision, takes)
+def lacks(machine: Machine, kind: EngineKind, code: str) -> bool:
+    """Whether the machine or the engine multiplies no such element type."""
+    return not machine.takes(code) or (bool(kind.multiplies) and code not in kind.multiplies)
 
 
 @frozen

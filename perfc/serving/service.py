@@ -31,7 +31,7 @@ from perfc.report.units import Unit, plural, quantity
 from .additions import Additions, launch_s, with_additions
 from .apart import Prefill, served_apart
 from .drafts import DraftsView, Speculation
-from .engine import Engine
+from .engine import Engine, lacks
 from .images import ImagesView
 from .load import Load
 from .memory import MemoryPlan
@@ -335,6 +335,13 @@ STAND_INS = {WeightFormat.W8: "f8e4m3", WeightFormat.MXFP4: "f4e2m1"}
 """Formats that run in the place of others, and what a machine without it widens."""
 
 
+def _lacking(engine: Engine, code: str) -> str:
+    """The machine or else the runtime that multiplies no such type; "" where both do."""
+    if not engine.machine.takes(code):
+        return engine.machine.name
+    return engine.runtime if lacks(engine.machine, engine.kind, code) else ""
+
+
 def _notes(engine: Engine) -> tuple[str, ...]:
     """What a reader must know."""
     law = engine.law
@@ -343,12 +350,12 @@ def _notes(engine: Engine) -> tuple[str, ...]:
     left_out = [part for part in engine.model.left_out if part not in read]
     found = [stranger] if stranger else []
     found += [f"{part} is not counted" for part in left_out]
-    if engine.precision.half is DType.F16 and not engine.machine.takes("bf16"):
-        found.append(f"{engine.machine.name} has no bf16: computed in f16")
+    if engine.precision.half is DType.F16 and (whose := _lacking(engine, "bf16")):
+        found.append(f"{whose} has no bf16: computed in f16")
     stored = engine.precision.weights, engine.precision.of_experts
     for form, narrow in STAND_INS.items():
-        if form in stored and not engine.machine.takes(narrow):
-            found.append(f"{engine.machine.name} has no {narrow}: {form.value} weights are widened")
+        if form in stored and (whose := _lacking(engine, narrow)):
+            found.append(f"{whose} has no {narrow}: {form.value} weights are widened")
     if engine.model.adapters is not None:
         found.append("nobody measured adapters: their kernels are told as products of few rows")
     if skew := engine.model.expert_skew:

@@ -7,6 +7,7 @@ import pytest
 from perfc.frontend.config import Parallel, precision_of, read_config
 from perfc.ir.problem import Attention
 from perfc.machine import load_machine
+from perfc.serving import llm
 from perfc.serving.conversions import SUSTAINED, between_s, widening_s
 from perfc.serving.engine import Engine
 from perfc.serving.program import QUANTITIES, Program, passes_of
@@ -102,3 +103,16 @@ def test_other_engines_convert_nothing() -> None:
     every = range(len(stage.passes.prefill.counts))
     assert stage.between_s(every, {"batch": 1, "seq": 512, "past": 0}) == 0
     assert stage.widened is None
+
+
+@pytest.mark.parametrize(
+    ("asked", "run"), [("fp8", "w8"), ("fp8-block", "w8"), ("i8", "w8"), ("nvfp4", "mxfp4")]
+)
+@pytest.mark.parametrize("model", ["llama-3-8b", "qwen3-30b-a3b"])
+def test_llama_cpp_widens_formats_that_it_does_not_multiply(
+    model: str, asked: str, run: str
+) -> None:
+    report = llm(model, "b200", runtime="llamacpp", dtype=asked, isl=512, osl=8)
+    assert report.weights == run
+    assert any(f"{run} weights are widened" in note for note in report.notes)
+    assert "llamacpp has no bf16: computed in f16" in report.notes
