@@ -14,7 +14,8 @@ REQUESTS = 2000
 """All come at once: ``prepare_dataset.py --num-requests=2000`` of 0.10 and 0.11."""
 CHUNKED = Stated(token_budget=2048, max_num_seqs=2048, batching=Batching.MIXED)
 """Engines of 0.11: ``trtllm-build --max_batch_size 2048 --max_num_tokens 2048`` and
-``gptManagerBenchmark --enable_chunked_context``; 0.10's leaves both sizes open."""
+``gptManagerBenchmark --enable_chunked_context``. Sizes that 0.10's states by model told its rows
+worse: docs/accuracy/notes/serving_kernels.md."""
 OF_LENGTHS = {
     (128, 128): 30000, (128, 2048): 3000, (128, 4096): 1500, (500, 2000): 3000,
     (1000, 1000): 3000, (1000, 2000): 1500, (2048, 128): 3000, (2048, 2048): 1500,
@@ -22,7 +23,7 @@ OF_LENGTHS = {
     (1024, 1024): 3000, (1024, 8192): 1500, (8192, 1024): 1500, (1024, 32768): 1000,
     (32768, 1024): 1000,
 }  # fmt: skip
-"""Requests by tokens in and out, since 1.0; those of the second page behind."""
+"""Requests by tokens in and out, since 1.0; those of the page after it behind."""
 SHARES_NOTHING = "v1.0"
 """Version whose table calls GPUs of a model with experts tensor parallel, and whose command tells
 it ``enable_attention_dp: true``: each GPU has sequences of its own, and a share of the experts."""
