@@ -35,6 +35,12 @@ def matrix_flop_per_s(dtype: str, sheet: Sheet) -> float:
     return sheet.matrix_flop_per_s(dtype, tf32=dtype != "f32")
 
 
+def beyond_l2(nbytes: Array, sheet: Sheet) -> Array:
+    """Share of so many bytes that device memory moves: from half of the last cache on, to all."""
+    share: Array = np.clip(nbytes / max(sheet.l2_bytes, 1.0) - 0.5, 0, 1)
+    return share
+
+
 def ceilings_s(amounts: Amounts, dtype: str, sheet: Sheet) -> dict[str, Array]:
     """Seconds each ceiling takes at the rates the data sheet states, every byte from memory."""
     nbytes = amounts.read_bytes + amounts.write_bytes

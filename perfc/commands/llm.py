@@ -113,7 +113,7 @@ _ENGINE: tuple[tuple[str, dict[str, Any]], ...] = (
                       "help": "Pixels along an edge; the size of the tower by default."}),
     ("--sampling", {"type": click.Choice(["greedy", "random", "top-p"]), "default": None,
                     "help": "Count the kernels that choose the next token so."}),
-    ("--expert-skew", {"type": click.FloatRange(0.0, 2.0), "default": None,
+    ("--expert-skew", {"type": float, "default": None,
                        "help": "Exponent of the power law by which tokens choose experts; 0 for "
                                "even odds."}),
     ("--loras", {"type": click.IntRange(0), "default": 0,

@@ -13,6 +13,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+import numpy as np
+
+from perfc.analyzers.features.physics import beyond_l2
 from perfc.analyzers.features.sheet import Sheet
 from perfc.ir.evaluate import Numbers
 from perfc.ir.graph import Value
@@ -46,12 +49,13 @@ def between_s(program: Program, wanted: Sequence[int], env: Env, machine: Machin
         env: values of its symbols.
         machine: where it runs.
     """
-    at, sheet = Numbers(env), Sheet(machine)
-    return sum([
-        program.counts[i] * _seconds(moved, sheet)
+    at = Numbers(env)
+    every = [
+        (program.counts[i] * moved.nbytes, moved.kept_bytes)
         for i in wanted
         for moved in _moved(program.table.kernels[i], at)
-    ])  # fmt: skip
+    ]
+    return _seconds(every, Sheet(machine)) if every else 0.0
 
 
 def widening_s(packed: Program, widened: Program, machine: Machine) -> float:
@@ -81,11 +85,12 @@ def longer(cost: KernelCost, more_s: float) -> KernelCost:
     )  # fmt: skip
 
 
-def _seconds(moved: Moved, sheet: Sheet) -> float:
-    """A tensor that fits into the last cache is read and written there."""
-    beyond = min(max(moved.kept_bytes / max(sheet.l2_bytes, 1.0) - 0.5, 0.0), 1.0)
+def _seconds(every: Sequence[tuple[float, float]], sheet: Sheet) -> float:
+    """Of bytes, each beside those kept: what fits into the last cache is moved there."""
+    nbytes, kept = np.array(every).T
+    beyond = beyond_l2(kept, sheet)
     rate = beyond * SUSTAINED * sheet.device_bytes_per_s + (1 - beyond) * sheet.l2_bytes_per_s / 2
-    return moved.nbytes / rate
+    return float((nbytes / rate).sum())
 
 
 def _moved(kernel: Kernel, at: Numbers) -> list[Moved]:

@@ -194,8 +194,8 @@ def parts_of(
         passes = cost.tokens if is_decode else 1
         stages += [(stage, passes * n, Share.DRAFTS) for stage, n in cost.drafting.stages]
     for stage, count, whole in stages:
-        times = _times(stage.passes.decode, env, engine, stage.framework) if is_decode else ()
-        for share, time_s in times or _of_prompts(stage, env, engine):
+        times = _of_tokens(stage, env, engine) if is_decode else _of_prompts(stage, env, engine)
+        for share, time_s in times:
             kind = whole or share
             sums[kind] = sums.get(kind, 0.0) + count * time_s
     # the step is read off grids between whose points these sizes may lie
@@ -211,6 +211,11 @@ def _times(program: Program, env: Env, engine: Engine, framework: str) -> list[t
         (share_of(kernel), cost.time_s)
         for kernel, cost in zip(program.table.kernels, costs, strict=True)
     ]
+
+
+def _of_tokens(stage: StageCost, env: Env, engine: Engine) -> list[tuple[Share, float]]:
+    """Of a step of single tokens."""
+    return _times(stage.passes.decode, env, engine, stage.framework)
 
 
 def _of_prompts(stage: StageCost, env: Env, engine: Engine) -> list[tuple[Share, float]]:

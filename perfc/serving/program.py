@@ -61,7 +61,7 @@ class Program:
         module: typed and canonical.
         table: its kernels, each that is alike another left out.
         counts: how many of each there are.
-        liveness: what is live in it, caches among its inputs included, rows that they take not.
+        liveness: what is live in it, with caches that it reads, without the rows that they take.
         whole: all of its kernels in order.
     """
 

@@ -21,7 +21,6 @@ from perfc.frontend.config import (
     read_config,
 )
 from perfc.ir.record import record
-from perfc.ir.types import DType
 from perfc.machine import load_machine
 from perfc.parallel import ALONE, Parallel
 from perfc.passes.runtimes import SERVING_DEFAULT, Batching, runtime
@@ -350,7 +349,8 @@ def _notes(engine: Engine) -> tuple[str, ...]:
     left_out = [part for part in engine.model.left_out if part not in read]
     found = [stranger] if stranger else []
     found += [f"{part} is not counted" for part in left_out]
-    if engine.precision.half is DType.F16 and (whose := _lacking(engine, "bf16")):
+    is_changed = precision_of(engine.model.dtype, "").half is not engine.precision.half
+    if is_changed and (whose := _lacking(engine, "bf16")):
         found.append(f"{whose} has no bf16: computed in f16")
     stored = engine.precision.weights, engine.precision.of_experts
     for form, narrow in STAND_INS.items():

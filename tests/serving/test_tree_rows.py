@@ -104,6 +104,12 @@ def test_the_memory_of_one_user_is_weights_cache_and_the_largest_step() -> None:
     assert longer - found == pytest.approx(1000 * 2 * 32 * 8 * 128 * 2), "answers lie in the cache"
 
 
+def test_each_gpu_has_the_tensors_of_its_own_layers() -> None:
+    one, two, four = (expected_bytes(replace(SERVED, engines=n)) for n in (1, 2, 4))
+    assert two > one
+    assert four - two == pytest.approx(2 * (two - one))
+
+
 QWEN_ROW = {
     "model": "Qwen2.5-7B-Instruct", "precision": "BF16", "framework": "Transformers", "gpus": 1,
     "input_tokens": 1, "output_tokens": 2048, "tokens_per_s": 40.0, "memory": 14.5,

@@ -266,6 +266,19 @@ def test_an_unknown_number_is_a_branch_of_its_own() -> None:
     assert trees(table)[:3] == pytest.approx([1, 2, 3], abs=0.1)
 
 
+def test_trees_beside_each_other_choose_columns_at_each_node() -> None:
+    table = np.random.default_rng(0).random((64, 4))
+    settings = Settings(0.1, 3, 1.0, 5)
+    columns = (0, 1, 2, 3)
+    alone, beside, chosen = (
+        grown(table, table[:, 0], s, columns)
+        for s in (settings, replace(settings, beside=4), replace(settings, node_columns=0.25))
+    )
+    assert len(beside.booster.get_dump()) == 4 * len(alone.booster.get_dump()) == 20
+    assert set(alone.booster.get_score()) == {"c0"}
+    assert set(chosen.booster.get_score()) > {"c0"}
+
+
 def test_a_score_counts_what_has_no_answer(rows: list[TreeRow]) -> None:
     said = np.array([1.1 * r.value for r in rows])
     said[0] = math.nan

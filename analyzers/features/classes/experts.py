@@ -231,7 +231,7 @@ def work(rows: Columns, dtype: str, sheet: Sheet) -> Work:
     moved = 2 * (
         rows["tokens"] * rows["hidden"] * 2 + load * (2 * rows["hidden"] + 3 * rows["inner"])
     )
-    beyond = np.clip(moved / max(sheet.l2_bytes, 1.0) - 0.5, 0, 1)
+    beyond = physics.beyond_l2(moved, sheet)
     rate = beyond * sheet.device_bytes_per_s + (1 - beyond) * sheet.l2_bytes_per_s / 2
     return Work(
         touched, load, tiles, nbytes, nbytes / sheet.device_bytes_per_s, compute_s, moved / rate

@@ -28,7 +28,7 @@ from ..host import FACTORS, LEARNED, HostLaw, amounts
 from ..metrics import middle, written
 from ..scheduler import Chunk, Limits
 from ..simulate import Run, Served, simulate
-from . import Quantity, ServedRow, Stated
+from . import Quantity, ServedRow, Stated, is_mixture
 from .settings import ACCEPTANCE, RANGE_RATIO, TEXT_SKEW
 from .tables import AIC, EXPERTS_NVFP4, ML_ENERGY, TRTLLM
 
@@ -176,7 +176,7 @@ def engine_of_row(row: ServedRow) -> Engine:
         row.model, row.target, row.weights, row.cache,
         Parallel(row.tensor, 1, row.expert, row.attention_data), row.runtime, row.drafted,
         row.stated, HostLaw(launch_s=launch_of(row)), row.version if is_compiled(row) else "",
-        TEXT_SKEW if row.source == ML_ENERGY else None,
+        TEXT_SKEW if row.source == ML_ENERGY and is_mixture(row.model) else None,
     )  # fmt: skip
 
 
