@@ -85,7 +85,9 @@ _LOAD: tuple[tuple[str, dict[str, Any]], ...] = (
     ("--spread", {"type": float, "default": 0.0,
                   "help": "Share by which lengths vary downwards; 0 by default."}),
     ("--cached-tokens", {"type": click.IntRange(0), "default": 0,
-                         "help": "Of each prompt, that a prefix cache holds."}),
+                         "help": "Of a prompt, that a prefix cache holds."}),
+    ("--cached-share", {"type": float, "default": 1.0,
+                        "help": "Of the requests whose prompts it holds, as 0.8; 1 by default."}),
     ("--seed", {"type": int, "default": 0, "help": "Of what is drawn; 0 by default."}),
 )  # fmt: skip
 _ENGINE: tuple[tuple[str, dict[str, Any]], ...] = (

@@ -70,7 +70,8 @@ def served_apart(workload: Workload, limits: Limits, clock: Clock, prefill: Pref
         )  # fmt: skip
     requests = workload.requests
     mean = sum(r.input_tokens for r in requests) // len(requests)
-    each_s = prefill.prompt_s(mean, requests[0].cached_tokens)
+    cached = sum(r.cached_tokens for r in requests) // len(requests)
+    each_s = prefill.prompt_s(mean, cached)
     rate = prefill.workers / prefill.parts / each_s
     if not workload.concurrency:
         return _delayed(simulate(workload, limits, _Decoding(clock)), each_s, rate)

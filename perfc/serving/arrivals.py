@@ -55,6 +55,7 @@ def closed_loop(
     count: int,
     spread: float = 0.0,
     cached: int = 0,
+    cached_share: float = 1.0,
     seed: int = 0,
     is_staggered: bool = False,
 ) -> Workload:
@@ -66,12 +67,13 @@ def closed_loop(
         osl: tokens of an answer.
         count: requests in all.
         spread: lengths are drawn evenly from ``(1 − spread)`` to 1 times those asked for.
-        cached: tokens of each prompt that a prefix cache holds.
+        cached: tokens of a prompt that a prefix cache holds.
+        cached_share: of the requests those whose prompts it holds.
         seed: of the draw.
         is_staggered: whether the users are in the middle of their first answers, so that the loop
             is steady from the start; else all ask at once, as in benchmarks.
     """
-    found = _drawn(0.0, isl, osl, count, spread, cached, seed)
+    found = _drawn(0.0, isl, osl, count, spread, (cached, cached_share), seed)
     if is_staggered:
         for i, r in enumerate(found[:concurrency]):
             left = max(1, round(r.output_tokens * (i + 0.5) / concurrency))
@@ -87,17 +89,26 @@ def poisson(
     count: int,
     spread: float = 0.0,
     cached: int = 0,
+    cached_share: float = 1.0,
     seed: int = 0,
 ) -> Workload:
     """Requests that come independently, ``rate`` a second; else as ``closed_loop``."""
-    return Workload(tuple(_drawn(rate, isl, osl, count, spread, cached, seed)))
+    found = _drawn(rate, isl, osl, count, spread, (cached, cached_share), seed)
+    return Workload(tuple(found))
 
 
 def _drawn(
-    rate: float, isl: int, osl: int, count: int, spread: float, cached: int, seed: int
+    rate: float,
+    isl: int,
+    osl: int,
+    count: int,
+    spread: float,
+    held: tuple[int, float],
+    seed: int,
 ) -> list[Request]:
     """Requests of drawn lengths; those of no rate come at once."""
-    draw = random.Random(seed)
+    draw, hits = random.Random(seed), random.Random(seed + 1)
+    cached, share = held
     found: list[Request] = []
     at_s = 0.0
     for _ in range(count):
@@ -105,7 +116,8 @@ def _drawn(
             max(1, round(length * (1 - spread * draw.random()))) if spread else length
             for length in (isl, osl)
         )
-        found.append(Request(at_s, read, wrote, min(cached, read - 1)))
+        is_held = hits.random() < share
+        found.append(Request(at_s, read, wrote, min(cached, read - 1) if is_held else 0))
         at_s += draw.expovariate(rate) if rate else 0.0
     return found
 

@@ -27,7 +27,8 @@ class Load:
         rate: requests a second that come independently of each other; 0 for none.
         trace: file of requests, "" for none.
         spread: lengths are drawn evenly from ``(1 − spread)`` to 1 times those asked for.
-        cached_tokens: of each prompt that a prefix cache holds.
+        cached_tokens: of a prompt that a prefix cache holds.
+        cached_share: of the requests those whose prompts it holds; others are computed whole.
         requests: how many are simulated; 0 for as many as a steady state needs.
         seed: of what is drawn.
     """
@@ -39,6 +40,7 @@ class Load:
     trace: str = ""
     spread: float = 0.0
     cached_tokens: int = 0
+    cached_share: float = 1.0
     requests: int = 0
     seed: int = 0
 
@@ -75,11 +77,25 @@ class Load:
                 f"{self.cached_tokens} cached tokens of {self.isl}", where="--cached-tokens",
                 hint="fewer than the prompt has",
             )  # fmt: skip
+        if not 0 <= self.cached_share <= 1:
+            raise ParseError(
+                f"a share of {self.cached_share}", where="--cached-share", hint="0 to 1"
+            )
         if self.rate and self.trace:
             raise ParseError("a rate and a trace", where="--trace", hint="give one of them")
         if not (self.concurrency or self.rate or self.trace):
             raise ParseError("no load", where="--concurrency", hint="or --rate, or --trace")
         return self
+
+    @property
+    def least_cached_tokens(self) -> int:
+        """Of every prompt: none where some are computed whole."""
+        return self.cached_tokens if self.cached_share == 1 else 0
+
+    @property
+    def mean_cached_tokens(self) -> int:
+        """Of a prompt, over requests whose prompts a prefix cache holds and others."""
+        return round(self.cached_tokens * self.cached_share)
 
     def workload(self, engines: int, *, is_staggered: bool = False) -> Workload:
         """The part of it that one of several engines gets.
@@ -94,7 +110,12 @@ class Load:
         if self.trace:
             whole = traced(Path(self.trace))
             return Workload(whole.requests[::engines])
-        sizes = {"spread": self.spread, "cached": self.cached_tokens, "seed": self.seed}
+        sizes = {
+            "spread": self.spread,
+            "cached": self.cached_tokens,
+            "cached_share": self.cached_share,
+            "seed": self.seed,
+        }
         if self.rate:
             count = self.requests or 200
             return poisson(

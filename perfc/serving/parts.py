@@ -98,8 +98,9 @@ def steps_of(engine: Engine, run: Run, load: Load) -> tuple[StepView, ...]:
     """A prompt alone, and the usual decode step."""
     decodes = [s for s in run.strides if not s.chunks] or list(run.strides)
     usual = max(decodes, key=lambda s: s.steps * s.decodes)
-    isl = min(load.isl - load.cached_tokens, engine.kind.token_budget)
-    prompt = (Chunk(isl, load.cached_tokens),)
+    held = load.least_cached_tokens
+    isl = min(load.isl - held, engine.kind.token_budget)
+    prompt = (Chunk(isl, held),)
     found = [_step(engine, f"prompt of {isl} alone", prompt, 0, 0.0)]
     if usual.decodes:
         drafted = engine.speculation.tokens
@@ -135,7 +136,7 @@ def with_parts(engine: Engine, steps: tuple[StepView, ...], load: Load) -> tuple
         is_decode = step.decodes > 0
         env = {"decodes": step.decodes, "context": round(step.context)}
         if not is_decode:
-            env = {"batch": 1, "seq": step.tokens, "past": load.cached_tokens}
+            env = {"batch": 1, "seq": step.tokens, "past": load.least_cached_tokens}
         device_s = step.time_s - step.host_s
         parts = parts_of(engine, env, device_s, step.host_s, is_decode=is_decode)
         found.append(replace(step, parts=parts))

@@ -242,13 +242,14 @@ def steady(engine: Engine, load: Load, users: int, budget: int) -> tuple[float, 
     """
     context = load.isl + load.osl / 2
     decode_s = engine.cost.step_s((), users, context)
-    prompt = load.isl - load.cached_tokens
+    held = load.mean_cached_tokens
+    prompt = load.isl - held
     is_apart = engine.kind.batching is Batching.PROMPTS_FIRST
     room = budget if is_apart else max(budget - users, 1)
     chunk = min(prompt, room)
     chunks = prompt / chunk
     mixed_s = engine.cost.step_s(
-        (Chunk(chunk, load.cached_tokens + (prompt - chunk) // 2),),
+        (Chunk(chunk, held + (prompt - chunk) // 2),),
         0 if is_apart else users, context,
     )  # fmt: skip
     # in the time in which one request writes its answer, every user asks once

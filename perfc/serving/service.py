@@ -157,11 +157,12 @@ def llm(
     config: str | os.PathLike[str] | LanguageModel, target: str = "h100", *,
     isl: int = 2048, osl: int = 256, concurrency: int = 1, rate: float = 0.0,
     trace: str | os.PathLike[str] = "", spread: float = 0.0, cached_tokens: int = 0,
-    requests: int = 0, seed: int = 0, dtype: str = "", kv_dtype: str = "",
-    parallel: Parallel | Mapping[str, object] = ALONE, runtime: str = SERVING_DEFAULT,
-    runtime_version: str = "", max_num_seqs: int | None = None, token_budget: int | None = None,
-    utilization: float | None = None, prefill_gpus: int = 0, draft_tokens: int = 0,
-    acceptance: float = 0.0, draft: str | os.PathLike[str] | LanguageModel = "",
+    cached_share: float = 1.0, requests: int = 0, seed: int = 0, dtype: str = "",
+    kv_dtype: str = "", parallel: Parallel | Mapping[str, object] = ALONE,
+    runtime: str = SERVING_DEFAULT, runtime_version: str = "", max_num_seqs: int | None = None,
+    token_budget: int | None = None, utilization: float | None = None, prefill_gpus: int = 0,
+    draft_tokens: int = 0, acceptance: float = 0.0,
+    draft: str | os.PathLike[str] | LanguageModel = "",
     prices: Prices | None = None, grid: Region | None = None, has_parts: bool = False,
     **added: Unpack[Additions],
 ) -> ServingReport:  # fmt: skip
@@ -176,7 +177,8 @@ def llm(
         rate: requests a second instead, that come by themselves.
         trace: file of requests instead, one JSON object a line.
         spread: share by which lengths vary downwards.
-        cached_tokens: of each prompt that a prefix cache holds.
+        cached_tokens: of a prompt that a prefix cache holds.
+        cached_share: of the requests those whose prompts it holds.
         requests: to simulate; 0 for as many as a steady state needs.
         seed: of what is drawn.
         dtype: format of the weights; "" for the published one.
@@ -203,7 +205,9 @@ def llm(
     users = 0 if rate or trace else concurrency
     model = with_additions(decoder_of(config), runtime, added, has_trace=bool(trace))
     isl += (images := added.get("images", 0)) * (model.tower.tokens if model.tower else 0)
-    load = Load(isl, osl, users, rate, os.fspath(trace), spread, cached_tokens, requests, seed)
+    load = Load(
+        isl, osl, users, rate, os.fspath(trace), spread, cached_tokens, cached_share, requests, seed
+    )  # fmt: skip
     divided = parallel if isinstance(parallel, Parallel) else ALONE.stated(parallel)
     drafts = Speculation(draft_tokens, acceptance, decoder_of(draft) if draft else None)
     engines = divided.require_serving().data

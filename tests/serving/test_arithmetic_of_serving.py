@@ -70,6 +70,28 @@ def test_lengths_are_drawn_down_to_a_share_and_at_least_one() -> None:
     assert closed_loop(1, 1, 1, count=3, spread=0.9).requests == (Request(0.0, 1, 1),) * 3
 
 
+def test_a_share_of_the_prompts_is_in_the_cache() -> None:
+    load = Load(100, 10, 4, cached_tokens=60, cached_share=0.25, requests=2000)
+    held = [r.cached_tokens for r in load.workload(1).requests]
+    assert set(held) == {0, 60}
+    assert held.count(60) / 2000 == pytest.approx(0.25, abs=0.03)
+    assert (load.mean_cached_tokens, load.least_cached_tokens) == (15, 0)
+    assert replace(load, cached_share=1.0).least_cached_tokens == 60
+    often = replace(load, concurrency=0, rate=3.0).workload(1)
+    assert sum(r.cached_tokens == 60 for r in often.requests) / 2000 == pytest.approx(
+        0.25, abs=0.03
+    )
+    for share, count in ((0.0, 0), (1.0, 2000)):
+        some = replace(load, cached_share=share).workload(1).requests
+        assert sum(r.cached_tokens == 60 for r in some) == count
+    # lengths are drawn as they are without a cache
+    lengths = [
+        [r.input_tokens for r in replace(load, spread=0.5, cached_share=s).workload(1).requests]
+        for s in (0.25, 1.0)
+    ]
+    assert lengths[0] == lengths[1]
+
+
 def test_arrivals_are_as_far_apart_as_the_rate_says() -> None:
     work = poisson(4.0, 10, 5, count=2000, seed=1)
     times = [r.arrival_s for r in work.requests]
@@ -139,6 +161,7 @@ def test_engines_take_turns_with_a_trace_and_share_a_rate(tmp_path: Path) -> Non
     [
         {"isl": 1}, {"isl": 1 << 24}, {"spread": 0.0}, {"rate": 1e6, "concurrency": 0},
         {"requests": 200_000}, {"cached_tokens": 2047}, {"concurrency": 0, "trace": "x"},
+        {"cached_share": 0.0}, {"cached_share": 1.0},
     ],
 )  # fmt: skip
 def test_the_ends_of_a_load_are_loads(changed: dict[str, Any]) -> None:
@@ -152,6 +175,7 @@ def test_the_ends_of_a_load_are_loads(changed: dict[str, Any]) -> None:
         {"isl": (1 << 24) + 1}, {"isl": True}, {"osl": 0}, {"osl": 1.0}, {"concurrency": -1},
         {"spread": 1.0}, {"spread": -0.1}, {"rate": 2e6}, {"rate": math.nan},
         {"requests": 200_001}, {"requests": -1}, {"cached_tokens": 2048}, {"cached_tokens": -1},
+        {"cached_share": -0.1}, {"cached_share": 1.1}, {"cached_share": math.nan},
         {"rate": 1.0, "trace": "x"}, {"concurrency": 0},
     ],
 )  # fmt: skip

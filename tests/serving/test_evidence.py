@@ -18,6 +18,7 @@ from perfc.passes.runtimes import Batching
 from perfc.serving.drafts import Speculation
 from perfc.serving.engine import kind_of
 from perfc.serving.evidence import Quantity, ServedRow, Stated, replay, scoreboard, scores, tables
+from perfc.serving.evidence.asked import cached, spread_of
 from perfc.serving.evidence.checks import Check, card_of, llama_cpp, replays
 from perfc.serving.evidence.learn import (
     is_warm,
@@ -34,7 +35,6 @@ from perfc.serving.evidence.replay import (
     Unanswered,
     launch_of,
     samples,
-    spread_of,
 )
 from perfc.serving.evidence.scores import Evidence, Score, law_name, scored, trained
 from perfc.serving.host import LEARNED, HostLaw, as_toml
@@ -218,7 +218,7 @@ def test_requests_of_a_steady_state_vary_about_the_mean_that_was_stated(
         asked.append((*sizes, how["count"], how["spread"], how["is_staggered"]))
         raise PerfcError("asked")
 
-    monkeypatch.setattr(replay, "closed_loop", closed_loop)
+    monkeypatch.setattr("perfc.serving.load.closed_loop", closed_loop)
     rates = {Quantity.TOKENS_PER_S: 1.0}
     samples(row(source=tables.ML_ENERGY, measured=rates))
     samples(row(concurrency=300, measured=rates))
@@ -242,7 +242,7 @@ def test_without_users_there_are_as_many_as_the_memory_holds(
     asked: list[int] = []
     monkeypatch.setattr(
         replay, "_loop",
-        lambda e, isl, osl, users, *more: asked.append(users) or {Quantity.TPOT_S: (1.0,) * 7},
+        lambda e, load, *more: asked.append(load.concurrency) or {Quantity.TPOT_S: (1.0,) * 7},
     )  # fmt: skip
     for isl in (100, 1000, 5000):
         answered(row(isl=isl, osl=100, concurrency=0))
@@ -273,6 +273,22 @@ def test_lengths_vary_where_the_publisher_drew_them() -> None:
     assert spread_of(row(isl=1024, osl=8192)) == 0.2
     assert spread_of(row(isl=1024, osl=1000)) == 0.0
     assert spread_of(row(isl=1000, osl=1024)) == 0.0
+
+
+def test_prompts_that_come_again_are_in_the_cache() -> None:
+    known = row(isl=1600, osl=100, concurrency=50, distinct_prompts=100)
+    roomy = Limits(kv_tokens=10**6, block_tokens=16)
+    tokens, share = cached(known, roomy)
+    assert tokens == 1584, "the last block is computed anew: its last token is asked for"
+    # of 100 prompts 36.6 were not drawn in the first hundred draws, and 0.2 not in 600
+    assert share == pytest.approx(1 - (0.99**100 - 0.99**600) * 100 / 500)
+    running = 50 * (1600 + 50)
+    half, none = (replace(roomy, kv_tokens=running + n) for n in (80_000, -1))
+    assert cached(known, half)[1] == pytest.approx(share / 2), "half of them fit"
+    assert cached(known, none)[1] == 0.0
+    assert cached(row(), roomy) == (0, 0.0)
+    few = cached(replace(known, concurrency=2), roomy)[1]
+    assert few == pytest.approx(1 - (0.99**4 - 0.99**24) * 100 / 20)
 
 
 @pytest.mark.parametrize(
@@ -585,9 +601,8 @@ def test_energy_is_of_kernels_and_of_boards_that_wait(monkeypatch: pytest.Monkey
 
 
 def test_prefixes_that_engines_seem_to_know_teach_nothing() -> None:
-    assert is_warm(row(version="0.12.0"))
-    assert not is_warm(row(version="0.11.0"))
-    assert not is_warm(row(runtime="trtllm", version="0.12.0"))
+    assert is_warm(row(distinct_prompts=100))
+    assert not is_warm(row())
 
 
 def test_all_numbers_of_a_row_are_in_one_fold() -> None:

@@ -17,7 +17,7 @@ from perfc.serving.engine import Engine, kind_of
 from perfc.serving.evidence import Quantity, ServedRow, Stated, replay, scores
 from perfc.serving.evidence.checks import _prompt_s
 from perfc.serving.evidence.overviews import cache, groups, is_of_nvidia, told
-from perfc.serving.evidence.settings import generated, together
+from perfc.serving.evidence.settings import cache_of, distinct_prompts, generated, together
 from perfc.serving.host import HostLaw
 from perfc.serving.scheduler import Chunk, Limits
 
@@ -52,6 +52,18 @@ def test_generated_servers_hold_a_prompt_and_room() -> None:
     assert generated("trtllm", "1.0.0rc3", 1024, 16) == Stated(token_budget=2540)
     assert generated("trtllm", "1.2.0rc6", 1024, 16) == Stated()
     assert generated("vllm", "0.12.0", 1024, 16) == Stated()
+
+
+def test_a_benchmark_asks_a_hundred_prompts_of_a_server_that_caches_them() -> None:
+    assert distinct_prompts("vllm", "0.12.0") == 100
+    assert distinct_prompts("vllm", "0.11.0") == distinct_prompts("sglang", "0.12.0") == 0
+
+
+def test_a_checkpoint_names_the_type_of_its_cache() -> None:
+    named = "nvidia/Llama-3.1-8B-Instruct-FP8"
+    assert cache_of(named, "vllm") == "f8e4m3"
+    assert cache_of(named, "sglang") == ""
+    assert cache_of("meta-llama/Llama-3.1-8B-Instruct", "vllm") == ""
 
 
 @pytest.mark.parametrize(("model", "waits"), [("deepseek-r1", 60), ("openai/gpt-oss-120b", 50)])

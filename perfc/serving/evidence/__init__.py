@@ -69,6 +69,8 @@ class ServedRow:
         drafted: tokens of a sequence that a step verifies beside the next one.
         stated: what the server was told.
         requests: of a run from its first token to its last; 0 where its middle was measured.
+        distinct_prompts: that users ask again and again, and a prefix cache holds; 0 where all are
+            new.
     """
 
     source: str
@@ -94,6 +96,7 @@ class ServedRow:
     drafted: int = 0
     stated: Stated = Stated()
     requests: int = 0
+    distinct_prompts: int = 0
 
     @property
     def gpus(self) -> int:

@@ -39,9 +39,6 @@ REQUEST_TRUST = FACTOR_TRUST
 TOKEN_S = 3e-6
 """Of a server that reads a prompt as text, for each token: `benchmarks/tokenizer_speed.py` took 2.3
 to 3.4 microseconds on one core."""
-WARM = {"vllm": "0.12."}
-"""Versions whose published runs are of sweeps in which engines seem to know the prompts of earlier
-points: prompts of an 8B model pass faster than the peak rate of the machine allows."""
 IN_TIME = frozenset({Quantity.TPOT_S, Quantity.TOKENS_PER_S})
 
 
@@ -71,9 +68,8 @@ def reads_text(row: ServedRow) -> bool:
 
 
 def is_warm(row: ServedRow) -> bool:
-    """Whether nothing is learned from a row, as a prefix cache seems to be part of it."""
-    prefix = WARM.get(row.runtime)
-    return bool(prefix and row.version.startswith(prefix))
+    """Whether nothing is learned from a row, as a prefix cache is part of it."""
+    return row.distinct_prompts > 0
 
 
 def of_other_hosts(

@@ -25,11 +25,13 @@ from ..arrivals import Workload, closed_loop
 from ..drafts import Speculation
 from ..engine import Engine, kind_of
 from ..host import FACTORS, LEARNED, HostLaw, amounts
+from ..load import Load
 from ..metrics import middle, written
 from ..scheduler import Chunk, Limits
 from ..simulate import Run, Served, simulate
 from . import Quantity, ServedRow, Stated, is_mixture
-from .settings import ACCEPTANCE, RANGE_RATIO, TEXT_SKEW
+from .asked import cached, spread_of
+from .settings import ACCEPTANCE, TEXT_SKEW
 from .tables import AIC, EXPERTS_NVFP4, ML_ENERGY, TRTLLM
 
 if TYPE_CHECKING:
@@ -259,11 +261,15 @@ def _served(row: ServedRow, engine: Engine) -> list[Sample]:
         users = min(limits.max_num_seqs, limits.kv_tokens // (row.isl + row.osl))
         users = max(users, 1)
     is_steady = Quantity.TOKENS_PER_S in row.measured
-    # an engine that computes prompts first would keep users in step for ever whose answers are
-    # alike, which those of benchmarks are not; who waits for a seat begins alone
+    # prompts first would keep users in step whose answers are alike, which those of benchmarks are
+    # not; who waits for a seat begins alone
     is_first = kind_of(row.runtime).batching is Batching.PROMPTS_FIRST
     is_first = is_first or 0 < row.stated.max_num_seqs < users
-    counted = _loop(engine, row.isl, row.osl, users, spread_of(row), is_steady, is_first)
+    held, found_by = cached(row, engine.limits(row.isl, row.osl))
+    load = Load(
+        row.isl, row.osl, users, spread=spread_of(row), cached_tokens=held, cached_share=found_by
+    )
+    counted = _loop(engine, load, is_steady, is_first)
     share = row.engines * row.attention_data
     found: list[Sample] = []
     for quantity, value in row.measured.items():
@@ -285,17 +291,16 @@ def _whole(row: ServedRow, engine: Engine) -> Sample:
 
 @lru_cache(maxsize=4096)
 def _loop(
-    engine: Engine, isl: int, osl: int, users: int, spread: float, is_steady: bool, is_first: bool
+    engine: Engine, load: Load, is_steady: bool, is_first: bool
 ) -> dict[Quantity, tuple[float, ...]]:
     """The amounts of a closed loop; of a throughput its tokens come first."""
-    limits = engine.limits(isl, osl)
-    sizes = [round(n / (1 - spread / 2)) if is_steady else n for n in (isl, osl)]
-    rounds = ROUNDS if users <= MANY else ROUNDS - 1
-    workload = closed_loop(
-        users, *sizes, count=max(rounds * users, 3), spread=spread,
-        is_staggered=is_steady or is_first,
-    )  # fmt: skip
-    run, history = recorded(workload, limits, engine)
+    users = load.concurrency
+    longest = 1 / (1 - load.spread / 2) if is_steady else 1.0
+    workload = replace(
+        load, isl=round(load.isl * longest), osl=round(load.osl * longest),
+        requests=max((ROUNDS if users <= MANY else ROUNDS - 1) * users, 3),
+    ).workload(1, is_staggered=is_steady or is_first)  # fmt: skip
+    run, history = recorded(workload, engine.limits(load.isl, load.osl), engine)
     if is_steady:
         made, spent = _steady(run, history)
         return {Quantity.TOKENS_PER_S: (made, *spent), Quantity.ENERGY_J: _energy(run, engine)}
@@ -327,13 +332,6 @@ def _energy(run: Run, engine: Engine) -> tuple[float, ...]:
         sums = [total + s.steps * e for total, e in zip(sums, each, strict=True)]
         tokens += written(s)
     return tuple([engine.parallel.tensor * total / tokens for total in sums])
-
-
-def spread_of(row: ServedRow) -> float:
-    """Share by which the lengths of a row's requests vary downwards."""
-    if row.source == ML_ENERGY:
-        return 0.6
-    return 0.2 if {row.isl, row.osl} <= RANGE_RATIO else 0.0
 
 
 History = list[tuple[float, ...]]

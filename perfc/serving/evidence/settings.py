@@ -118,6 +118,25 @@ def _generated() -> dict[str, Any]:
     return tomllib.loads(GENERATED.read_text(encoding="utf-8"))
 
 
+def cache_of(checkpoint: str, runtime: str) -> str:
+    """Element type of cached keys and values that a checkpoint asks for, "" for the usual one.
+
+    NVIDIA's checkpoints of Llama in 8 bits name one (``kv_cache_quant_algo``), which vLLM follows
+    where nobody says another.
+    """
+    is_narrow = checkpoint.startswith("nvidia/Llama") and checkpoint.endswith("-FP8")
+    return "f8e4m3" if is_narrow and runtime == "vllm" else ""
+
+
+def distinct_prompts(runtime: str, version: str) -> int:
+    """Prompts that aiconfigurator's benchmark asks of a server that caches them; 0 of others."""
+    return sum(
+        int(told["distinct_prompts"])
+        for told in _generated()["client"]
+        if (told["runtime"], told["version"]) == (runtime, version)
+    )
+
+
 def generated(runtime: str, version: str, isl: int, users: int) -> Stated:
     """What aiconfigurator's generator tells the servers of its own runs; nothing of others.
 

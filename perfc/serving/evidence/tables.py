@@ -13,7 +13,15 @@ from perfc.machine import load_machine
 
 from . import Quantity, ServedRow, Stated
 from .overviews import cache, groups, is_of_nvidia, told
-from .settings import DRAFTING, RANGE_RATIO, Apart, generated, together
+from .settings import (
+    DRAFTING,
+    RANGE_RATIO,
+    Apart,
+    cache_of,
+    distinct_prompts,
+    generated,
+    together,
+)
 from .settings import apart as apart_of
 
 AIC, TRTLLM, ML_ENERGY, LLAMA_CPP = "aic_serving", "trtllm_throughput", "mlenergy", "llamacpp_speed"
@@ -66,13 +74,15 @@ def aic_serving(folder: Path) -> Iterator[ServedRow]:
             # where ranks have sequences of their own, one token is drafted
             drafted = 1 if apart > 1 else 3
         is_stated = kept is not None or bool(_number(r.decode_num_workers))
+        version = _text(r.backend_version)
         told, held = _told(r, users, apart) if not is_apart else (Stated(), "")
         yield ServedRow(
             AIC, str(r.row_id), str(r.model_path), load_machine(SYSTEMS[str(r.system)]).name,
-            str(r.backend), _text(r.backend_version), _weights(r), held, ranks // apart, expert,
+            str(r.backend), version, _weights(r), held, ranks // apart, expert,
             apart, workers, int(r.isl), int(r.osl), users, False, prefill, False,
             {Quantity.TTFT_S: r.ttft_ms / 1e3, Quantity.TPOT_S: r.tpot_ms / 1e3},
             ("" if not is_apart else STATED if is_stated else UNSTATED), drafted, told,
+            distinct_prompts=distinct_prompts(str(r.backend), version),
         )  # fmt: skip
 
 
@@ -82,7 +92,7 @@ def _told(row: Any, users: int, groups: int) -> tuple[Stated, str]:
     if _has_few_seats(row):
         return replace(own, max_num_seqs=users - 1), ""
     if own.token_budget or not {int(row.isl), int(row.osl)} <= RANGE_RATIO:
-        return own, ""
+        return own, cache_of(str(row.model_path), str(row.backend))
     return together(
         str(row.model_path), str(row.backend), str(row.system), _text(row.precision),
         int(row.isl), users, groups,
