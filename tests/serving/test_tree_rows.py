@@ -104,6 +104,20 @@ def test_the_memory_of_one_user_is_weights_cache_and_the_largest_step() -> None:
     assert longer - found == pytest.approx(1000 * 2 * 32 * 8 * 128 * 2), "answers lie in the cache"
 
 
+def test_loading_takes_more_where_a_checkpoint_has_a_tied_head() -> None:
+    small = replace(SERVED, model="qwen2.5-0.5b", runtime="transformers", isl=1, osl=2)
+    short = {w: expected_bytes(replace(small, weights=w)) for w in ("awq", "gptq", "bf16")}
+    head = 2 * 896 * 151_936
+    assert short["awq"] - short["gptq"] == pytest.approx(head, rel=0.02)
+    assert short["bf16"] > short["gptq"] + head, "its layers are in 16 bits, its head is tied"
+    # longer answers take more than loading did
+    long = {w: expected_bytes(replace(small, weights=w, osl=60_000)) for w in ("awq", "gptq")}
+    assert long["awq"] == long["gptq"]
+    untied = replace(small, model="qwen2.5-7b")
+    whole = {w: expected_bytes(replace(untied, weights=w)) for w in ("awq", "gptq")}
+    assert whole["awq"] == whole["gptq"], "its checkpoint has the head that the model has"
+
+
 def test_each_gpu_has_the_tensors_of_its_own_layers() -> None:
     one, two, four = (expected_bytes(replace(SERVED, engines=n)) for n in (1, 2, 4))
     assert two > one

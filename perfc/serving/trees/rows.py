@@ -41,6 +41,10 @@ DEPLOYMENT = (
 
 Whether a publisher tells how many workers there are: of prompts apart not all do.
 """
+AWQ = "awq"
+"""A name of weights in 4-bit integers, as AutoAWQ writes them."""
+HALF_BYTES = 2.0
+"""An element of a head, which AWQ leaves as it is."""
 APART = ", prompts apart"
 """End of the name of a table's rows whose prompts are computed on other GPUs."""
 COLUMNS = (*MODEL, *HARDWARE, *DEPLOYMENT)
@@ -143,7 +147,8 @@ def expected_bytes(served: ServedRow) -> float:
     """Weights, caches and the tensors of the largest step of one user's request, on all GPUs.
 
     Layers are shared out among GPUs whole, as transformers does: weights and caches sum up to those
-    of one, and each keeps what its own largest step took.
+    of one, and each keeps what its own largest step took. Loading takes more where answers are
+    short and a checkpoint has a head that the model lacks.
     """
     engine = engine_of(
         served.model, served.target, served.weights, served.cache, ALONE, served.runtime
@@ -151,7 +156,21 @@ def expected_bytes(served: ServedRow) -> float:
     tokens = served.isl + served.osl
     demand = engine.cost.demand(tokens, served.isl, 1)
     held = demand.kv_bytes * tokens + demand.state_bytes
-    return demand.weight_bytes + held + served.gpus * demand.activation_bytes
+    steps = held + served.gpus * demand.activation_bytes
+    return demand.weight_bytes + max(steps, redundant_bytes(served))
+
+
+def redundant_bytes(served: ServedRow) -> float:
+    """The head that a checkpoint of AutoAWQ has though it is the table of tokens again.
+
+    transformers loads it, then ties the two. Source: mlx-lm pull request 1247, "AutoAWQ may still
+    ship a redundant quant triple"; vLLM pull request 3344 for such heads in 16 bits.
+    """
+    model = model_of(served.model)
+    stack = model.decoder if model and served.weights == AWQ else None
+    if stack is None:
+        return 0.0
+    return sum(HALF_BYTES * stack.hidden * head.width for head in stack.heads if head.is_tied)
 
 
 def features_of(served: ServedRow) -> tuple[float, ...]:
@@ -200,7 +219,7 @@ def version_number(version: str) -> float:
 
 
 QWEN_WEIGHTS: Mapping[str, str] = {
-    "BF16": "bf16", "GPTQ-Int8": "i8", "GPTQ-Int4": "gptq", "AWQ": "awq",
+    "BF16": "bf16", "GPTQ-Int8": "i8", "GPTQ-Int4": "gptq", "AWQ": AWQ,
 }  # fmt: skip
 
 
