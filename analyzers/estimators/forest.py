@@ -188,7 +188,7 @@ def no_slower_than_parts(
         weights = predictor.select(*own, INSIDE, machine.name, folder)
         times = predictor.predict_with(
             weights, columns_of([row.parameters]), own[1], Sheet.of_class(own[0], machine),
-            inside(weights.card, launch),
+            inside(weights.card, launch, machine.name),
         )  # fmt: skip
         return Interval(*(float(t[0]) for t in (times.low_s, times.time_s, times.high_s)))
 
@@ -248,7 +248,7 @@ def basis(execution: Execution, index: int) -> Basis | None:
     launch = execution.kernels.runtime.launch
     types = {own[1], row.dtype} if {own[1], row.dtype} == HALVES else {own[1]}
     machines = dict.fromkeys(target for target, dtype, _ in card.kin if dtype in types)
-    return Basis(*own, tuple(machines), inside(card, launch) in card.protocols)
+    return Basis(*own, tuple(machines), inside(card, launch, machine.name) in card.protocols)
 
 
 def weighted(
@@ -314,7 +314,7 @@ def predicted(
     is_measured = dtype in card.dtypes and apart <= predictor.FAR
     # corrections are of what a recorded graph takes
     is_adapted = of_class(of_machine(machine), Predictor.LEARNED.value, class_name) is not None
-    protocol = INSIDE if is_adapted else inside(card, launch)
+    protocol = INSIDE if is_adapted else inside(card, launch, machine.name)
     each = [bounds.kernels[i] for i, _ in distinct]
     times = [k.kernel.times for k in each]
     floor_s = np.array(
@@ -343,15 +343,18 @@ def predicted(
     return {i: estimates[at] for at, (i, _) in zip(of, rows, strict=True)}
 
 
-def inside(card: Card, launch: Launch) -> Protocol:
+def inside(card: Card, launch: Launch, target: str) -> Protocol:
     """How a kernel of a run is timed: as a profiler does where the host launches it.
 
-    Of classes that were timed in no other way all kernels are.
+    Of classes that were timed in no other way all kernels are, and of others those of machines that
+    were not.
     """
     if card.protocols == (Protocol.KERNELS,):
         return Protocol.KERNELS
-    known = card.class_name in PROFILED and Protocol.KERNELS in card.protocols
-    return Protocol.KERNELS if known and launch is Launch.EAGER else INSIDE
+    if card.class_name in PROFILED and Protocol.KERNELS in card.protocols:
+        return Protocol.KERNELS if launch is Launch.EAGER else INSIDE
+    of_target = {one.protocol for one in card.implementations if one.target == target}
+    return Protocol.KERNELS if of_target == {Protocol.KERNELS} else INSIDE
 
 
 def columns_of(rows: Sequence[Mapping[str, float]]) -> dict[str, Array]:

@@ -154,7 +154,7 @@ def reasons(
     card, sheet = weights.card, Sheet.of_class(name, machine)
     kind = class_of(name)
     columns = complete(kind, {k: np.array([v]) for k, v in row.parameters.items()})
-    wanted = inside(card, launch)
+    wanted = inside(card, launch, machine.name)
     protocol = wanted if wanted in card.protocols else card.protocols[0]
     whose = known_framework(card, dtype, sheet, protocol, framework)
     parts = meant(card, columns, dtype, sheet, protocol, whose)

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perfc.analyzers.features.classes.attention import AttentionKernel
+from perfc.analyzers.features import physics
+from perfc.analyzers.features.classes.attention import START_S, AttentionKernel, key_s
 from perfc.analyzers.features.classes.attention_prefill import pairs
 from perfc.analyzers.features.rows import Protocol
 from perfc.analyzers.features.sheet import Sheet
@@ -105,6 +106,50 @@ def test_the_scale_is_never_below_the_floor(name: str, target: str) -> None:
     assert 0 < floor[0] <= 1.3 * scale[0]
     features = kind.features(one, "bf16", sheet)
     assert all(np.isfinite(column).all() for column in features.values())
+
+
+H100 = Sheet(load_machine("h100"))
+
+
+def seconds(protocol: Protocol = Protocol.KERNELS, **changes: float) -> float:
+    """What physics gives a chunk of one prompt."""
+    shape = {"batch": 1, "query_len": 64, "kv_len": 8192, "heads": 32, "kv_heads": 8,
+             "head_dim": 128}  # fmt: skip
+    kind, one = class_of("attention_prefill"), rows("attention_prefill", **{**shape, **changes})
+    return float(kind.scale_s(one, "bf16", H100, protocol)[0])
+
+
+def test_blocks_of_one_head_walk_all_keys_however_few_their_queries() -> None:
+    shape = rows("attention_prefill", batch=1, query_len=64, kv_len=8192, heads=32, kv_heads=8,
+                 head_dim=128)  # fmt: skip
+    walk_s = 8192 * key_s(shape, "bf16", H100)[0]
+    assert seconds() == pytest.approx(walk_s + physics.GRAPH_LATENCY_S)
+    assert seconds(query_len=16) == seconds(), "a block computes its whole tile"
+    assert seconds(kv_heads=32) == seconds(), "heads that share keys share no block"
+    assert seconds(window=4096) == pytest.approx((seconds() + physics.GRAPH_LATENCY_S) / 2)
+    # a recorded graph has no pages: rows of the heads that share keys are one block
+    graph = [seconds(Protocol.GRAPH, query_len=n) for n in (16, 32)]
+    assert graph[0] < graph[1] < seconds()
+
+
+def test_blocks_of_one_head_run_in_waves() -> None:
+    bare = seconds() - physics.GRAPH_LATENCY_S
+    # 128 blocks fill one wave of 132, 160 take two; their mean walk is a little shorter
+    one, two = (seconds(query_len=n) - physics.GRAPH_LATENCY_S for n in (256, 320))
+    assert one == bare
+    assert two == pytest.approx(2 * bare, rel=0.03)
+
+
+def test_a_profiled_cache_lies_in_device_memory() -> None:
+    kind = class_of("attention_prefill")
+    one = rows("attention_prefill", batch=8, query_len=1, kv_len=1024, heads=8, kv_heads=8,
+               head_dim=128)  # fmt: skip
+    profiled, replayed = (
+        kind.scale_s(one, "bf16", H100, p)[0] for p in (Protocol.KERNELS, Protocol.GRAPH)
+    )
+    nbytes = 8 * 8 * 1024 * 256 * 2
+    assert profiled > START_S + physics.GRAPH_LATENCY_S + nbytes / H100.device_bytes_per_s
+    assert replayed < profiled, "L2 holds it where one call is repeated"
 
 
 def written(folder: Path) -> None:

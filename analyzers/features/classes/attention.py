@@ -66,6 +66,32 @@ class FusedAttention(KernelClass):
         return longest + physics.latency_s(protocol, sheet)
 
 
+START_S = 4e-6
+"""Until a kernel under a profiler walks its keys, and after: read off the shortest of
+LLMServingSim's rows, 8 to 10 µs."""
+BLOCK_QUERIES, WARP_QUERIES = 64, 16
+"""Queries of a thread block and of a warp in FlashAttention-2, for heads of 128 over a paged cache.
+Source: ``flash_fwd_launch_template.h``, ``run_mha_fwd_splitkv_dispatch``."""
+SHARED_BYTES_PER_CLOCK = 128.0
+"""Of one multiprocessor: 32 banks of four bytes, since Volta. Source: CUDA programming guide."""
+
+
+def key_s(rows: Columns, dtype: str, sheet: Sheet) -> Array:
+    """A block of `BLOCK_QUERIES` with one key and its value, on one multiprocessor.
+
+    Its warps multiply, take exponentials, and read the key and the value from shared memory, each
+    warp for itself. These are added up. A key took 81 clocks on RTX 4090 and 57 on RTX PRO 6000,
+    where 84 and 52 are counted, and products alone are 64 and 32.
+    """
+    width = rows["head_dim"] + value_dim(rows)
+    products_s = 2 * BLOCK_QUERIES * width / physics.matrix_flop_per_s(dtype, sheet)
+    exponentials_s = BLOCK_QUERIES / sheet.special_op_per_s("f32")
+    read_bytes = BLOCK_QUERIES / WARP_QUERIES * width * bits_of(dtype) / 8
+    reads_s = read_bytes / (SHARED_BYTES_PER_CLOCK * sheet.clock_hz * sheet.sm_count)
+    time_s: Array = (products_s + exponentials_s + reads_s) * sheet.sm_count
+    return time_s
+
+
 def cache_bytes(rows: Columns, dtype: str) -> Array:
     """Bytes of one cached element of keys and values, at times narrower than what is computed."""
     return np.where(rows["cache_bits"] > 0, rows["cache_bits"], bits_of(dtype)) / 8

@@ -65,13 +65,16 @@ class AttentionDecode(FusedAttention):
         )
 
     def features(self, rows: Columns, dtype: str, sheet: Sheet) -> dict[str, Array]:
-        """Traffic against caches, blocks against multiprocessors, how far sequences split."""
+        """Traffic against caches, blocks against multiprocessors, how far sequences split.
+
+        Nothing that heads of queries set alone but how many share keys: forests would know a model
+        by it. Products and exponentials left out so, rows of heads never seen are nearer.
+        """
         log = np.log2
-        _, compute_s, device_s, nbytes = self.balance(rows, dtype, sheet)
+        _, _, device_s, nbytes = self.balance(rows, dtype, sheet)
         seen = length_of(rows)
         cached = cache_bytes(rows, dtype)
         width = rows["head_dim"] + value_dim(rows)
-        exponentials_s = rows["batch"] * rows["heads"] * seen / sheet.special_op_per_s("f32")
         blocks = rows["batch"] * rows["kv_heads"]
         group = rows["heads"] / rows["kv_heads"]
         # one thread block that reads a whole sequence at its share of the bandwidth
@@ -79,18 +82,13 @@ class AttentionDecode(FusedAttention):
         found = {
             "log_traffic_s": log(memory_s(nbytes, sheet)),
             "log_device_s": log(device_s),
-            "log_intensity": log(compute_s / device_s),
-            "log_exponentials": log(exponentials_s / device_s),
             "log_l2_share": log(nbytes / max(sheet.l2_bytes, 1.0)),
-            "cache_share": 1
-            - (rows["heads"] * width * bits_of(dtype) / 8) / (nbytes / rows["batch"]),
             "log_chain_s": log(chain_s),
             "log_seen": log(seen),
             "log_cached_len": log(rows["cached_len"] + 1),
             "log_window": log(np.minimum(reach(rows), 2.0**20)),
             "log_batch": log(rows["batch"]),
             "log_kv_heads": log(rows["kv_heads"]),
-            "log_heads": log(rows["heads"]),
             "group": group,
             "fill_group": group / (np.ceil(group / ROWS_OF_PRODUCT) * ROWS_OF_PRODUCT),
             "head_dim": rows["head_dim"],
@@ -98,7 +96,6 @@ class AttentionDecode(FusedAttention):
             "cached_bits": 8 * cached,
         }
         found |= wave_features("kv_head", blocks, sheet)
-        found |= wave_features("head", rows["batch"] * rows["heads"], sheet)
         found |= wave_features("split_64", blocks * np.ceil(seen / 64), sheet)
         found |= wave_features("split_128", blocks * np.ceil(seen / 128), sheet)
         return found | kernel_features(rows)

@@ -10,11 +10,15 @@ import numpy as np
 from perfc.ir.types import bits_of
 
 from .. import physics
+from ..rows import Protocol
 from . import Amounts
 from .attention import (
+    BLOCK_QUERIES,
+    START_S,
     FusedAttention,
     cache_bytes,
     kernel_features,
+    key_s,
     least_mac,
     reach,
     value_dim,
@@ -22,7 +26,6 @@ from .attention import (
 )
 
 if TYPE_CHECKING:
-    from ..rows import Protocol
     from ..sheet import Sheet
     from . import Array, Columns
 
@@ -116,8 +119,18 @@ class AttentionPrefill(FusedAttention):
         return found | wave_features("packed", tiles, sheet) | kernel_features(rows)
 
     def scale_s(self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol) -> Array:
-        """Products, traffic or the longest walk, whichever takes longest, and a launch."""
-        walk_s = chain_s(rows, dtype, sheet) + physics.latency_s(protocol, sheet)
+        """Products, traffic or the longest walk, whichever takes longest, and a launch.
+
+        A recorded graph repeats one call, whose cache L2 then holds, and which has no pages. Under
+        a profiler of engines each layer has a cache of its own in pages: blocks of one head walk
+        it, in waves.
+        """
+        latency_s = physics.latency_s(protocol, sheet)
+        if protocol is Protocol.KERNELS:
+            _, compute_s, device_s, _ = self.balance(rows, dtype, sheet)
+            bound_s = np.maximum(compute_s, device_s) + START_S
+            return np.maximum(bound_s, waves_s(rows, dtype, sheet)) + latency_s
+        walk_s = chain_s(rows, dtype, sheet) + latency_s
         return np.maximum(super().scale_s(rows, dtype, sheet, protocol), walk_s)
 
 
@@ -132,6 +145,20 @@ def chain_s(rows: Columns, dtype: str, sheet: Sheet) -> Array:
     height = np.minimum(TILE, rows["query_len"] * rows["heads"] / rows["kv_heads"])
     mac = height * length * (rows["head_dim"] + value_dim(rows))
     found: Array = 2 * mac * sheet.sm_count / physics.matrix_flop_per_s(dtype, sheet)
+    return found
+
+
+def waves_s(rows: Columns, dtype: str, sheet: Sheet) -> Array:
+    """Blocks of `BLOCK_QUERIES` of one head: waves of the mean walk, and the longest of all.
+
+    So FlashAttention-2 has them over a cache in pages, and what vLLM had before. A block computes
+    its whole tile, however few its queries are, and heads that share keys share no block.
+    """
+    each_s = key_s(rows, dtype, sheet)
+    tiles = np.ceil(rows["query_len"] / BLOCK_QUERIES)
+    keys = pairs(rows) / np.minimum(rows["query_len"], BLOCK_QUERIES) / tiles
+    waves = np.ceil(rows["batch"] * rows["heads"] * tiles / sheet.sm_count)
+    found: Array = each_s * np.maximum(np.minimum(rows["kv_len"], reach(rows)), waves * keys)
     return found
 
 

@@ -12,7 +12,7 @@ from perfc.ir.record import entity
 
 from .. import physics
 from . import Amounts
-from .attention import FusedAttention, cache_bytes, reach, value_dim
+from .attention import BLOCK_QUERIES, START_S, FusedAttention, cache_bytes, key_s, reach, value_dim
 from .attention_decode import AttentionDecode, length_of
 from .attention_prefill import AttentionPrefill, pairs
 
@@ -66,7 +66,7 @@ class MixedAttention(FusedAttention):
         log = np.log2
         walk = schedule(rows, dtype, sheet)
         ones = np.ones_like(walk.total_s)
-        blocks = rows["batch"] * rows["heads"] * np.ceil(rows["query_len"] / TILE)
+        blocks = rows["batch"] * rows["heads"] * np.ceil(rows["query_len"] / BLOCK_QUERIES)
         chunk_waves = blocks / sheet.sm_count
         longest_s = np.maximum(walk.chunk_s, walk.token_s)
         return {
@@ -124,12 +124,6 @@ class Schedule:
     total_s: Array
 
 
-TILE = 64
-"""Queries of one thread block, as FlashAttention-2 has them for heads of 128."""
-START_S = 4e-6
-"""Until a tile walks, and after: read off the shortest of LLMServingSim's rows, 8 to 10 µs."""
-
-
 @cache
 def halves() -> tuple[AttentionPrefill, AttentionDecode]:
     """The classes of the two halves."""
@@ -137,18 +131,18 @@ def halves() -> tuple[AttentionPrefill, AttentionDecode]:
 
 
 def prefill_rows(rows: Columns) -> dict[str, Array]:
-    """The chunks alchunk."""
+    """The chunks alone."""
     names = ("batch", "query_len", "kv_len", *SHARED)
     return {name: rows[name] for name in names} | {"causal": np.ones_like(rows["batch"])}
 
 
 def decode_rows(rows: Columns) -> dict[str, Array]:
-    """The single tokens alchunk."""
+    """The single tokens alone."""
     return {name: rows[name] for name in ("cached_len", *SHARED)} | {"batch": rows["decodes"]}
 
 
 def schedule(rows: Columns, dtype: str, sheet: Sheet) -> Schedule:
-    """Tiles of `TILE` queries of one head, each of which walks its keys on one multiprocessor.
+    """Blocks of queries of one head, each of which walks its keys on one multiprocessor.
 
     A kernel for chunks gives a single token a tile of its own in each head, of which all rows but
     one are idle, and takes sequences of one head before those of the next. Where the sequences that
@@ -158,8 +152,8 @@ def schedule(rows: Columns, dtype: str, sheet: Sheet) -> Schedule:
     sm = sheet.sm_count
     width, each_s = rows["head_dim"] + value_dim(rows), key_s(rows, dtype, sheet)
     seen = length_of(decode_rows(rows))
-    tiles = rows["batch"] * np.ceil(rows["query_len"] / TILE)
-    keys = rows["batch"] * pairs(prefill_rows(rows)) / np.minimum(rows["query_len"], TILE)
+    tiles = rows["batch"] * np.ceil(rows["query_len"] / BLOCK_QUERIES)
+    keys = rows["batch"] * pairs(prefill_rows(rows)) / np.minimum(rows["query_len"], BLOCK_QUERIES)
     chunk_s, token_s = each_s * np.minimum(rows["kv_len"], reach(rows)), each_s * seen
     waves = rows["decodes"] * rows["heads"] / sm
     token_work_s = waves * token_s
@@ -177,10 +171,3 @@ def schedule(rows: Columns, dtype: str, sheet: Sheet) -> Schedule:
     return Schedule(
         work_s, chunk_s, token_s, waves, token_work_s / work_s, head_bytes, traffic_s, total_s
     )
-
-
-def key_s(rows: Columns, dtype: str, sheet: Sheet) -> Array:
-    """Products of a tile with one key and its value, at one multiprocessor's share of the rate."""
-    width = rows["head_dim"] + value_dim(rows)
-    time_s: Array = 2 * TILE * width * sheet.sm_count / physics.matrix_flop_per_s(dtype, sheet)
-    return time_s
