@@ -154,15 +154,14 @@ class ServingReport:
 
 
 def llm(
-    config: str | os.PathLike[str] | LanguageModel, target: str = "h100", *,
-    isl: int = 2048, osl: int = 256, concurrency: int = 1, rate: float = 0.0,
-    trace: str | os.PathLike[str] = "", spread: float = 0.0, cached_tokens: int = 0,
-    cached_share: float = 1.0, requests: int = 0, seed: int = 0, dtype: str = "",
-    kv_dtype: str = "", parallel: Parallel | Mapping[str, object] = ALONE,
-    runtime: str = SERVING_DEFAULT, runtime_version: str = "", max_num_seqs: int | None = None,
-    token_budget: int | None = None, utilization: float | None = None, prefill_gpus: int = 0,
-    draft_tokens: int = 0, acceptance: float = 0.0,
-    draft: str | os.PathLike[str] | LanguageModel = "",
+    config: str | os.PathLike[str] | LanguageModel, target: str = "h100", *, isl: int = 2048,
+    osl: int = 256, concurrency: int = 1, rate: float = 0.0, trace: str | os.PathLike[str] = "",
+    spread: float = 0.0, cached_tokens: int = 0, cached_share: float = 1.0, requests: int = 0,
+    seed: int = 0, dtype: str = "", kv_dtype: str = "",
+    parallel: Parallel | Mapping[str, object] = ALONE, runtime: str = SERVING_DEFAULT,
+    runtime_version: str = "", max_num_seqs: int | None = None, token_budget: int | None = None,
+    utilization: float | None = None, prefill_gpus: int = 0, draft_tokens: int = 0,
+    acceptance: float = 0.0, draft: str | os.PathLike[str] | LanguageModel = "",
     prices: Prices | None = None, grid: Region | None = None, has_parts: bool = False,
     **added: Unpack[Additions],
 ) -> ServingReport:  # fmt: skip
@@ -183,8 +182,7 @@ def llm(
         seed: of what is drawn.
         dtype: format of the weights; "" for the published one.
         kv_dtype: of cached keys and values; "" for that of activations.
-        parallel: how the model is divided, as ``{"tp": 4, "dp": 2}``; ``dp`` are engines side by
-            side, each over ``nodes`` nodes.
+        parallel: how it is divided, as ``{"tp": 4, "dp": 2}``; ``dp`` engines, each over ``nodes``.
         runtime: vllm, sglang, trtllm, transformers or llamacpp.
         runtime_version: of it; "" for the newest that was measured.
         max_num_seqs: sequences under way; the runtime's default, as the next two.
@@ -202,12 +200,10 @@ def llm(
     Raises:
         PerfcError: the configuration, the target or a number is none, or nothing divides so.
     """
-    users = 0 if rate or trace else concurrency
     model = with_additions(decoder_of(config), runtime, added, has_trace=bool(trace))
     isl += (images := added.get("images", 0)) * (model.tower.tokens if model.tower else 0)
-    load = Load(
-        isl, osl, users, rate, os.fspath(trace), spread, cached_tokens, cached_share, requests, seed
-    )  # fmt: skip
+    asked = isl, osl, 0 if rate or trace else concurrency, rate, os.fspath(trace), spread
+    load = Load(*asked, cached_tokens, cached_share, requests, seed)
     divided = parallel if isinstance(parallel, Parallel) else ALONE.stated(parallel)
     drafts = Speculation(draft_tokens, acceptance, decoder_of(draft) if draft else None)
     engines = divided.require_serving().data

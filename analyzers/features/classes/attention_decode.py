@@ -67,8 +67,8 @@ class AttentionDecode(FusedAttention):
     def features(self, rows: Columns, dtype: str, sheet: Sheet) -> dict[str, Array]:
         """Traffic against caches, blocks against multiprocessors, how far sequences split.
 
-        Nothing that heads of queries set alone but how many share keys: forests would know a model
-        by it. Products and exponentials left out so, rows of heads never seen are nearer.
+        Of what heads of queries set alone there is how many share keys: forests would know a model
+        by the rest. Without it, heads never seen are told nearer.
         """
         log = np.log2
         _, _, device_s, nbytes = self.balance(rows, dtype, sheet)

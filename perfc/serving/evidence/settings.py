@@ -121,11 +121,15 @@ def _generated() -> dict[str, Any]:
 def cache_of(checkpoint: str, runtime: str) -> str:
     """Element type of cached keys and values that a checkpoint asks for, "" for the usual one.
 
-    NVIDIA's checkpoints of Llama in 8 bits name one (``kv_cache_quant_algo``), which vLLM follows
-    where nobody says another.
+    Args:
+        checkpoint: as the publisher of a run calls the model.
+        runtime: that serves it.
     """
-    is_narrow = checkpoint.startswith("nvidia/Llama") and checkpoint.endswith("-FP8")
-    return "f8e4m3" if is_narrow and runtime == "vllm" else ""
+    for told in _generated()["checkpoint"]:
+        is_it = checkpoint.startswith(told["prefix"]) and checkpoint.endswith(told["suffix"])
+        if is_it and told["runtime"] == runtime:
+            return str(told["cache"])
+    return ""
 
 
 def distinct_prompts(runtime: str, version: str) -> int:
