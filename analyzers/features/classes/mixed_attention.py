@@ -14,7 +14,7 @@ from .. import physics
 from . import Amounts
 from .attention import BLOCK_QUERIES, START_S, FusedAttention, cache_bytes, key_s, reach, value_dim
 from .attention_decode import AttentionDecode, length_of
-from .attention_prefill import AttentionPrefill, pairs
+from .attention_prefill import AttentionPrefill, pairs, waves_s
 
 if TYPE_CHECKING:
     from ..rows import Protocol
@@ -152,13 +152,13 @@ def schedule(rows: Columns, dtype: str, sheet: Sheet) -> Schedule:
     sm = sheet.sm_count
     width, each_s = rows["head_dim"] + value_dim(rows), key_s(rows, dtype, sheet)
     seen = length_of(decode_rows(rows))
-    tiles = rows["batch"] * np.ceil(rows["query_len"] / BLOCK_QUERIES)
-    keys = rows["batch"] * pairs(prefill_rows(rows)) / np.minimum(rows["query_len"], BLOCK_QUERIES)
+    chunks = prefill_rows(rows)
+    keys = rows["batch"] * pairs(chunks) / np.minimum(rows["query_len"], BLOCK_QUERIES)
     chunk_s, token_s = each_s * np.minimum(rows["kv_len"], reach(rows)), each_s * seen
     waves = rows["decodes"] * rows["heads"] / sm
     token_work_s = waves * token_s
     work_s = rows["heads"] * keys * each_s / sm + token_work_s
-    chunks_s = np.ceil(tiles * rows["heads"] / sm) * each_s * keys / tiles
+    chunks_s = waves_s(chunks, dtype, sheet)
     head_bytes = (
         width * cache_bytes(rows, dtype) * (rows["decodes"] * seen + rows["batch"] * rows["kv_len"])
     )
@@ -167,7 +167,7 @@ def schedule(rows: Columns, dtype: str, sheet: Sheet) -> Schedule:
     again = np.clip(group * rows["decodes"] / sm, 1, group)
     traffic_s = head_bytes * rows["kv_heads"] / sheet.device_bytes_per_s
     traffic_s = traffic_s * (1 + beyond * (again - 1))
-    total_s = np.maximum.reduce([work_s, np.ceil(waves) * token_s, chunks_s, chunk_s, traffic_s])
+    total_s = np.maximum.reduce([work_s, np.ceil(waves) * token_s, chunks_s, traffic_s])
     return Schedule(
         work_s, chunk_s, token_s, waves, token_work_s / work_s, head_bytes, traffic_s, total_s
     )

@@ -132,13 +132,16 @@ def cache_of(checkpoint: str, runtime: str) -> str:
     return ""
 
 
+def _of_version(table: str, runtime: str, version: str) -> dict[str, Any]:
+    """What the generator tells servers or clients of a version; empty where it tells nothing."""
+    alike = (runtime, version)
+    every = (told for told in _generated()[table] if (told["runtime"], told["version"]) == alike)
+    return next(every, {})
+
+
 def distinct_prompts(runtime: str, version: str) -> int:
     """Prompts that aiconfigurator's benchmark asks of a server that caches them; 0 of others."""
-    return sum(
-        int(told["distinct_prompts"])
-        for told in _generated()["client"]
-        if (told["runtime"], told["version"]) == (runtime, version)
-    )
+    return int(_of_version("client", runtime, version).get("distinct_prompts", 0))
 
 
 def generated(runtime: str, version: str, isl: int, users: int) -> Stated:
@@ -150,10 +153,9 @@ def generated(runtime: str, version: str, isl: int, users: int) -> Stated:
         isl: tokens of a prompt.
         users: of the run.
     """
-    found = _generated()
-    for told in found["server"]:
-        if (told["runtime"], told["version"]) == (runtime, version):
-            budget = isl + int(found["room"]) + (users if told.get("counts_users") else 0)
-            batching = Batching(told["batching"]) if "batching" in told else None
-            return Stated(token_budget=budget, batching=batching)
-    return Stated()
+    told = _of_version("server", runtime, version)
+    if not told:
+        return Stated()
+    budget = isl + int(_generated()["room"]) + (users if told.get("counts_users") else 0)
+    batching = Batching(told["batching"]) if "batching" in told else None
+    return Stated(token_budget=budget, batching=batching)

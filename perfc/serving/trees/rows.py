@@ -43,8 +43,6 @@ Whether a publisher tells how many workers there are: of prompts apart not all d
 """
 AWQ = "awq"
 """A name of weights in 4-bit integers, as AutoAWQ writes them."""
-HALF_BYTES = 2.0
-"""An element of a head, which AWQ leaves as it is."""
 APART = ", prompts apart"
 """End of the name of a table's rows whose prompts are computed on other GPUs."""
 COLUMNS = (*MODEL, *HARDWARE, *DEPLOYMENT)
@@ -164,13 +162,15 @@ def redundant_bytes(served: ServedRow) -> float:
     """The head that a checkpoint of AutoAWQ has though it is the table of tokens again.
 
     transformers loads it, then ties the two. Source: mlx-lm pull request 1247, "AutoAWQ may still
-    ship a redundant quant triple"; vLLM pull request 3344 for such heads in 16 bits.
+    ship a redundant quant triple"; vLLM pull request 3344 for such heads in 16 bits. AWQ leaves
+    heads as they are.
     """
     model = model_of(served.model)
     stack = model.decoder if model and served.weights == AWQ else None
-    if stack is None:
+    if model is None or stack is None:
         return 0.0
-    return sum(HALF_BYTES * stack.hidden * head.width for head in stack.heads if head.is_tied)
+    element_bytes = precision_of(model.dtype, model.quantization, AWQ).half.bits / 8
+    return sum(element_bytes * stack.hidden * head.width for head in stack.heads if head.is_tied)
 
 
 def features_of(served: ServedRow) -> tuple[float, ...]:
