@@ -89,6 +89,9 @@ _LOAD: tuple[tuple[str, dict[str, Any]], ...] = (
     ("--cached-share", {"type": float, "default": 1.0,
                         "help": "Of the requests whose prompts it holds, as 0.8; 1 by default."}),
     ("--seed", {"type": int, "default": 0, "help": "Of what is drawn; 0 by default."}),
+    ("--expert-skew", {"type": float, "default": None,
+                       "help": "Exponent of the power law by which tokens choose experts; 0 for "
+                               "even odds."}),
 )  # fmt: skip
 _ENGINE: tuple[tuple[str, dict[str, Any]], ...] = (
     ("--concurrency", {"type": click.IntRange(1), "default": 1, "show_default": True,
@@ -115,9 +118,6 @@ _ENGINE: tuple[tuple[str, dict[str, Any]], ...] = (
                       "help": "Pixels along an edge; the size of the tower by default."}),
     ("--sampling", {"type": click.Choice(["greedy", "random", "top-p"]), "default": None,
                     "help": "Count the kernels that choose the next token so."}),
-    ("--expert-skew", {"type": float, "default": None,
-                       "help": "Exponent of the power law by which tokens choose experts; 0 for "
-                               "even odds."}),
     ("--loras", {"type": click.IntRange(0), "default": 0,
                  "help": "Adapters of --lora-rank in memory, which one batch may mix."}),
     ("--offline", {"is_flag": True,
@@ -216,13 +216,21 @@ def serve(
 @format_options(*FORMATS)
 @color_option
 def search(
-    options: DeploymentOptions, /, model: str, slo: str, form: str, output: Path | None, **load: Any
+    options: DeploymentOptions,
+    /,
+    model: str,
+    slo: str,
+    expert_skew: float | None,
+    form: str,
+    output: Path | None,
+    **load: Any,
 ) -> int:
     """Find the cheapest machine, precision, parallelism and batch that serve CONFIG in time.
 
     --target and --dtype take several names with commas.
     """
     from perfc.serving import Load
+    from perfc.serving.additions import with_skew
     from perfc.serving.search import Slo
     from perfc.serving.search import search as looked
     from perfc.serving.service import decoder_of
@@ -231,7 +239,7 @@ def search(
     asked = Load(concurrency=1, **load).checked()
     machines = options.machines(stated(options, "target", TARGET))
     found = looked(
-        decoder_of(model), machines, asked, Slo.parse(slo),
+        with_skew(decoder_of(model), expert_skew), machines, asked, Slo.parse(slo),
         dtypes=names_in(stated(options, "dtype", "")) or ("",),
         runtime=stated(options, "runtime", RUNTIME), prices=prices(options),
     )  # fmt: skip

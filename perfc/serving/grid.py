@@ -37,12 +37,6 @@ class Grid:
             strides.insert(0, strides[0] * len(axis))
         return cls(tuple([tuple(map(math.log, axis)) for axis in axes]), tuple(strides), logs)
 
-    def no_less(self, other: Grid, share: float) -> Grid:
-        """The same with a share of another's quantity where that is more, point by point."""
-        far = math.log(share)
-        logs = [max(a, b + far) for a, b in zip(self.logs, other.logs, strict=True)]
-        return Grid(self.axes, self.strides, tuple(logs))
-
     def at(self, *sizes: float) -> float:
         """The quantity at a size on each axis.
 

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
 
+from perfc.analyzers.features.sheet import Sheet
 from perfc.frontend.config import LanguageModel
 from perfc.frontend.config.mixers import Attention
-from perfc.frontend.config.model import Branch, Layer, Residual, mixers
+from perfc.frontend.config.model import mixers
+from perfc.ir.evaluate import Numbers
+from perfc.ir.problem import Attention as AttentionProblem
+from perfc.machine import Machine
 from perfc.passes.runtimes import Serving
 from perfc.passes.runtimes import runtime as runtime_named
+
+from .program import Env, Program
 
 KERNELS: tuple[tuple[tuple[int, int], frozenset[int]], ...] = (
     ((0, 7), frozenset()),
@@ -18,6 +24,9 @@ KERNELS: tuple[tuple[tuple[int, int], frozenset[int]], ...] = (
 """Versions of TensorRT-LLM before which a kernel reads keys once for groups of so many heads alone.
 Sources: TensorRT-LLM, blogs/XQA-kernel.md, by which that kernel came; decoderXQARunner.h and
 decoderXQAImplPrecompiled.cpp, ``nbQHeadsPerKV``."""
+ELEMENTS_PER_CLOCK = 12
+"""Cached elements that a multiprocessor widens and multiplies in a clock, outside of tensor cores,
+each once for a head of queries. Read off published rows of groups of four heads."""
 
 
 def reads_keys_anew(model: LanguageModel, runtime: str, version: str) -> bool:
@@ -38,33 +47,35 @@ def reads_keys_anew(model: LanguageModel, runtime: str, version: str) -> bool:
     return bool(shared - once - {1})
 
 
-def ungrouped(model: LanguageModel) -> LanguageModel:
-    """The model with keys and values of its own for each head of queries."""
-    stacks = tuple(
-        [
-            replace(stack, layers=tuple([_layer(layer) for layer in stack.layers]))
-            for stack in model.stacks
-        ]
-    )
-    return replace(model, stacks=stacks)
+def anew_s(program: Program, wanted: Sequence[int], env: Env, machine: Machine) -> float:
+    """What kernels of decoding take at least that read keys and values for each head of queries.
+
+    Heads that share keys run side by side and find them in L2, so that multiplying takes longest.
+    H100 and H200 take the same, though one reads memory 1.4 times as fast, and 16 bits take about
+    what 8 do.
+
+    Args:
+        program: a pass of single tokens.
+        wanted: indices of its kernels.
+        env: values of its symbols.
+        machine: where it runs.
+    """
+    at, sheet = Numbers(env), Sheet(machine)
+    elements = 0.0
+    for i in wanted:
+        match program.table.kernels[i].problem:
+            case AttentionProblem() as problem if at(problem.heads) > at(problem.kv_heads):
+                keys = at(problem.kv_len)
+                seen = min(keys, problem.window) if problem.window else keys
+                width = at(problem.head_dim) + at(problem.value_dim)
+                each = at(problem.batch * problem.heads) * seen * width
+                elements += program.counts[i] * each
+            case _:
+                pass
+    return elements / (ELEMENTS_PER_CLOCK * sheet.clock_hz * sheet.sm_count)
 
 
 def _attentions(model: LanguageModel) -> list[Attention]:
     decoder = model.decoder
     layers = set(decoder.layers) if decoder is not None else set()
     return [m for layer in layers for m in mixers(layer) if isinstance(m, Attention)]
-
-
-def _layer(layer: Layer) -> Layer:
-    return tuple([_residual(residual) for residual in layer])
-
-
-def _residual(residual: Residual) -> Residual:
-    return replace(residual, branches=tuple([_branch(b) for b in residual.branches]))
-
-
-def _branch(branch: Branch) -> Branch:
-    mixer = branch.mixer
-    if not isinstance(mixer, Attention):
-        return branch
-    return replace(branch, mixer=replace(mixer, kv_heads=mixer.heads))

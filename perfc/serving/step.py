@@ -19,7 +19,7 @@ from perfc.passes.runtimes import runtime as table_of
 
 from .conversions import between_s, longer, widening_s
 from .grid import Grid, octaves, points
-from .grouped import reads_keys_anew, ungrouped
+from .grouped import anew_s, reads_keys_anew
 from .host import HostLaw
 from .joint import NEAR, layers_of, relative_to_both
 from .memory import Demand
@@ -34,10 +34,6 @@ CONTEXTS = octaves(128, 1 << 17)
 PROMPTS = octaves(1, 64, step=8)
 LENGTHS = octaves(32, 16384)
 PASTS = octaves(NEAR, 1 << 17)
-MULTIPLIED_BITS = 8
-"""A kernel that reads keys anew for each head of queries, outside of tensor cores, takes what
-reading so many bits of each element takes. With 16 bits to an element it takes no longer than with
-8: what it multiplies is as much, and the heads of a group find the same keys in L2."""
 TIMES = frozenset({"time_s", "low_s", "high_s"})
 """Quantities that a joint kernel has of its own."""
 
@@ -49,8 +45,7 @@ class StageCost:
         passes: of the stage.
         machine: each rank.
         framework: whose kernels run.
-        ungrouped: the stage with keys for each head of queries, where kernels read them so often.
-        share: of its time that such a kernel takes at least.
+        reads_keys_anew: whether kernels of decoding read keys once for each head of queries.
         kind: how its engine runs it.
         widened: the stage with weights of 16 bits, where quantised ones are widened for prompts.
         held_bytes: of each token of a step, which the engine refers to longer than needed.
@@ -62,14 +57,13 @@ class StageCost:
         machine: Machine,
         framework: str,
         *,
-        ungrouped: StageCost | None = None,
-        share: float = 1.0,
+        reads_keys_anew: bool = False,
         kind: EngineKind | None = None,
         widened: StageCost | None = None,
         held_bytes: float = 0.0,
     ) -> None:
         self.passes, self.machine, self.framework = passes, machine, framework
-        self.ungrouped, self.share, self.kind, self.widened = ungrouped, share, kind, widened
+        self.reads_keys_anew, self.kind, self.widened = reads_keys_anew, kind, widened
         self.held_bytes = held_bytes
         launched = None if kind is None else kind.launched
         each = launched or {}
@@ -175,12 +169,6 @@ class StageCost:
         rest = [i for i in every if i not in {*seen, *program.exchanges, *heads}]
         return sorted(seen), sorted(program.exchanges), heads, rest
 
-    def _decodes(
-        self, wanted: Sequence[int], axes: Sequence[Sequence[float]], envs: Sequence[Env]
-    ) -> Surface:
-        program = self.passes.decode
-        return Surface.of(axes, estimated(program, wanted, envs, self.machine, self.framework))
-
     @cached_property
     def decode_tokens(self) -> Surface:
         """Kernels of a decode step that see no cache, by its sequences."""
@@ -193,17 +181,21 @@ class StageCost:
 
     def _decode(self, wanted: Sequence[int]) -> Surface:
         envs = [{"decodes": int(n), "context": 1024} for n in DECODES]
-        return self._decodes(wanted, (DECODES,), envs)
+        costs = estimated(self.passes.decode, wanted, envs, self.machine, self.framework)
+        return Surface.of((DECODES,), costs)
 
     @cached_property
     def decode_context(self) -> Surface:
         """Kernels of a decode step that see the cache, by its sequences and their tokens."""
         axes = (DECODES, CONTEXTS)
         envs = [{"decodes": int(n), "context": int(c)} for n, c in points(axes)]
-        once = self._decodes(self._of_decode[0], axes, envs)
-        if self.ungrouped is None:
-            return once
-        return once.no_less(self.ungrouped.decode_context, self.share)
+        program, wanted = self.passes.decode, self._of_decode[0]
+        costs = estimated(program, wanted, envs, self.machine, self.framework)
+        if self.reads_keys_anew:
+            each_s = [anew_s(program, wanted, env, self.machine) for env in envs]
+            pairs = zip(costs, each_s, strict=True)
+            costs = [longer(cost, least_s - cost.time_s) for cost, least_s in pairs]
+        return Surface.of(axes, costs)
 
     @cached_property
     def prompt_tokens(self) -> Surface:
@@ -305,12 +297,10 @@ def stage_cost(
     passes = passes_of(model, precision, parallel, runtime, stage)
     kind = table_of(runtime).engine
     how = parallel, runtime, stage, target, framework
-    apart = stage_cost(ungrouped(model), precision, *how) if reads_keys_anew else None
     wide = replace(precision, weights=WeightFormat.HALF, experts=None)
     is_widened = kind is not None and kind.widens_beyond and precision != wide
     return StageCost(
-        passes, load_machine(target), framework, ungrouped=apart,
-        share=min(1.0, MULTIPLIED_BITS / precision.cached.bits), kind=kind,
+        passes, load_machine(target), framework, reads_keys_anew=reads_keys_anew, kind=kind,
         widened=stage_cost(model, wide, *how) if is_widened else None,
         held_bytes=held_bytes(model, precision, kind),
     )  # fmt: skip

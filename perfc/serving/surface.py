@@ -25,17 +25,6 @@ class Surface:
         """One of ``QUANTITIES``."""
         return self.grids[quantity].at(*sizes)
 
-    def no_less(self, other: Surface, share: float) -> Surface:
-        """The same with a share of another's times and energy where that is more.
-
-        The floor stays: nothing obliges a kernel to be as slow.
-        """
-        pairs = {
-            name: grid if name == "floor_s" else grid.no_less(other.grids[name], share)
-            for name, grid in self.grids.items()
-        }
-        return Surface(pairs)
-
 
 @record
 class Parts:

@@ -89,6 +89,17 @@ def test_a_window_limits_what_decoding_reads() -> None:
     assert decode(window=5000).mac[0] == decode().mac[0]
 
 
+@pytest.mark.parametrize(("window", "is_seen"), [(1001, False), (1000, True), (100, True)])
+def test_a_window_is_a_feature_only_where_it_hides_tokens(window: int, is_seen: bool) -> None:
+    kind = class_of("attention_decode")
+    shape = {"batch": 2, "cached_len": 1000, "heads": 8, "kv_heads": 2, "head_dim": 128}
+    own, none = (
+        kind.features(rows("attention_decode", **shape, window=w), "bf16", H100)
+        for w in (window, 0)
+    )
+    assert (own["log_window"] != none["log_window"]).all() == is_seen
+
+
 def test_a_cache_of_eight_bits_lowers_the_floor_of_products() -> None:
     assert prefill(cache_bits=8).floor_mac[0] == prefill().floor_mac[0] / 2
     assert prefill("f8e4m3", cache_bits=8).floor_mac[0] == prefill().mac[0]

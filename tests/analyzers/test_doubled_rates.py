@@ -27,7 +27,6 @@ MACHINES = ("l40s", "mi210", "jetson-agx-orin-64gb")
 SLOWER = 1.01
 """No estimate may grow by more where a rate doubles that neither scale nor floor reads."""
 KNOWN: Mapping[str, float] = {
-    "attention_decode": 1.08,
     "attention_prefill": 1.03,
     "causal_convolution": 1.06,
     "latent_attention": 1.09,

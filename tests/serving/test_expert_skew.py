@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
+from perfc.cli import run as perfc
 from perfc.errors import ParseError
 from perfc.frontend.config import Parallel, precision_of, read_config
 from perfc.ir.ops.moe import MoE
@@ -44,6 +47,17 @@ def test_tokens_that_prefer_some_experts_touch_fewer() -> None:
     assert usual.latencies.tpot.mean == pytest.approx(even.latencies.tpot.mean, rel=0.02)
     said = "tokens choose experts by a power law of exponent 1.01"
     assert [said in r.notes for r in (even, usual, skewed)] == [False, False, True]
+
+
+def test_a_search_is_told_how_tokens_choose_experts(capsys: pytest.CaptureFixture[str]) -> None:
+    args = ["llm", "search", MIXTURE, "-t", "h100", "--isl", "225", "--osl", "600"]
+    args += ["--slo", "tpot=12ms", "--isolated", "--output-format", "json"]
+    rates: list[float] = []
+    for more in ([], ["--expert-skew", "1.2"]):
+        assert perfc([*args, *more]) == 0
+        cheapest = json.loads(capsys.readouterr().out)["cheapest"]
+        rates.append(cheapest["throughput"]["output_tokens_per_s"] / cheapest["gpus"])
+    assert rates[1] > 1.02 * rates[0], "fewer experts are read, so that more users are in time"
 
 
 @pytest.mark.parametrize(

@@ -4,27 +4,25 @@ from __future__ import annotations
 
 import pytest
 
-from perfc.frontend.config import LanguageModel, Parallel, precision_of, read_config
-from perfc.frontend.config.mixers import Attention
-from perfc.frontend.config.model import mixers
+from perfc.analyzers.features.sheet import Sheet
+from perfc.frontend.config import Parallel, precision_of, read_config
 from perfc.machine import load_machine
 from perfc.serving.engine import Engine
-from perfc.serving.grouped import reads_keys_anew, ungrouped
+from perfc.serving.grouped import ELEMENTS_PER_CLOCK, anew_s, reads_keys_anew
 from perfc.serving.host import HostLaw
+from perfc.serving.step import StageCost
 
 
-def heads_of(model: LanguageModel) -> set[tuple[int, int]]:
-    assert model.decoder is not None
-    every = [m for layer in model.decoder.layers for m in mixers(layer)]
-    return {(m.heads, m.kv_heads) for m in every if isinstance(m, Attention)}
-
-
-def engine_of(name: str, version: str, cache: str = "") -> Engine:
+def engine_of(name: str, version: str, cache: str = "", target: str = "h100") -> Engine:
     model = read_config(name)
     return Engine.of(
-        model, load_machine("h100"), precision_of("float16", "", "f16", cache), Parallel(),
+        model, load_machine(target), precision_of("float16", "", "f16", cache), Parallel(),
         "trtllm", version, law=HostLaw(),
     )  # fmt: skip
+
+
+def stage_of(name: str, version: str, cache: str = "", target: str = "h100") -> StageCost:
+    return engine_of(name, version, cache, target).cost.stages[0][0]
 
 
 @pytest.mark.parametrize(
@@ -46,12 +44,6 @@ def test_old_kernels_share_keys_in_groups_of_some_sizes(
     assert reads_keys_anew(read_config(name), runtime, version) is is_anew
 
 
-def test_each_head_of_queries_gets_keys_of_its_own() -> None:
-    model = read_config("llama-3-8b")
-    assert heads_of(model) == {(32, 8)}
-    assert heads_of(ungrouped(model)) == {(32, 32)}
-
-
 def test_keys_read_anew_take_longer_and_may_still_be_read_once() -> None:
     old, new = engine_of("llama-3-8b", "0.10.0").cost, engine_of("llama-3-8b", "0.11.0").cost
     at: tuple[tuple[()], int, float] = ((), 64, 4096.0)
@@ -61,15 +53,40 @@ def test_keys_read_anew_take_longer_and_may_still_be_read_once() -> None:
     assert first.memory(2048, 128) == second.memory(2048, 128), "they are kept once"
 
 
-def test_what_is_multiplied_bounds_keys_that_are_read_anew() -> None:
-    def seen_s(cache: str) -> float:
-        (stage, _), *_ = engine_of("llama-3-8b", "0.10.0", cache).cost.stages
-        return stage.decode_context.at("time_s", 64, 4096)
+def test_keys_read_anew_take_what_multiplying_them_for_each_head_takes() -> None:
+    at = 64, 4096
+    sheet = Sheet(load_machine("h100"))
+    # 32 layers, 32 heads of queries, keys and values of 128; the token's own key is met too
+    elements = 64 * 32 * 32 * 2 * 128 * (4096 + 1)
+    told_s = elements / (ELEMENTS_PER_CLOCK * sheet.clock_hz * sheet.sm_count)
+    for target in ("h100", "h200"):
+        for cache in ("", "f8e4m3"):
+            stage = stage_of("llama-3-8b", "0.10.0", cache, target)
+            found_s = stage.decode_context.at("time_s", *at)
+            assert found_s == pytest.approx(told_s, rel=0.01), (target, cache)
 
-    (own, _), *_ = engine_of("llama-3-8b", "0.10.0").cost.stages
-    assert own.ungrouped is not None
-    wide_s = own.ungrouped.decode_context.at("time_s", 64, 4096)
-    assert seen_s("") == pytest.approx(0.5 * wide_s), "sixteen bits: half of reading them"
+
+@pytest.mark.parametrize(
+    ("name", "version", "slower"), [("llama-2-7b", "0.10.0", False), ("llama-3-8b", "", True)]
+)
+def test_only_heads_that_share_keys_read_them_anew(
+    name: str, version: str, *, slower: bool
+) -> None:
+    stage = stage_of(name, version)
+    wanted = stage._of_decode[0]
+    env = {"decodes": 64, "context": 4096}
+    assert (anew_s(stage.passes.decode, wanted, env, stage.machine) > 0) is slower
+
+
+def test_a_window_bounds_what_is_read_anew() -> None:
+    stage = stage_of("mistral-7b-v0.1", "0.9.0")
+    program, wanted = stage.passes.decode, stage._of_decode[0]
+    at = [
+        anew_s(program, wanted, {"decodes": 8, "context": n}, stage.machine)
+        for n in (2047, 4095, 8191)
+    ]
+    assert at[1] == pytest.approx(2 * at[0])
+    assert at[2] == at[1]
 
 
 def test_attention_in_a_window_reads_more_until_the_window_is_full() -> None:
@@ -84,3 +101,12 @@ def test_attention_in_a_window_reads_more_until_the_window_is_full() -> None:
 
     assert step_s(256.0) < step_s(1024.0) < step_s(4096.0)
     assert step_s(8192.0) == pytest.approx(step_s(65536.0))
+
+
+@pytest.mark.parametrize("target", ["a100", "h100", "l40s", "rtx4090"])
+def test_a_window_that_holds_every_token_changes_nothing(target: str) -> None:
+    """Mistral and Llama 3 have the same heads; no card but those of aic_attention has windows."""
+    windowed, plain = (stage_of(n, "", "", target) for n in ("mistral-7b-v0.1", "llama-3-8b"))
+    for count, context in ((8, 512), (64, 1024), (256, 2048)):
+        pair = [s.decode_context.at("time_s", count, context) for s in (windowed, plain)]
+        assert pair[0] == pytest.approx(pair[1])

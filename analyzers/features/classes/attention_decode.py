@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 ROWS_OF_PRODUCT = 16
 """Queries that the smallest matrix instruction multiplies at once."""
+NO_WINDOW = 2.0**20
+"""Tokens that stand for none among features."""
 
 
 class AttentionDecode(FusedAttention):
@@ -44,6 +46,7 @@ class AttentionDecode(FusedAttention):
         "value_dim": 0, "window": 0, "cache_bits": 0, "kernel": 0,
     }  # fmt: skip
     chosen_by: ClassVar[tuple[str, ...]] = ("head_dim",)
+    increasing: ClassVar[tuple[str, ...]] = ("log_device_s", "log_chain_s")
 
     def amounts(self, rows: Columns, dtype: str) -> Amounts:
         """The visible cache is read once a KV head, however many queries share it."""
@@ -86,7 +89,7 @@ class AttentionDecode(FusedAttention):
             "log_chain_s": log(chain_s),
             "log_seen": log(seen),
             "log_cached_len": log(rows["cached_len"] + 1),
-            "log_window": log(np.minimum(reach(rows), 2.0**20)),
+            "log_window": log(binding_window(rows)),
             "log_batch": log(rows["batch"]),
             "log_kv_heads": log(rows["kv_heads"]),
             "group": group,
@@ -104,3 +107,13 @@ class AttentionDecode(FusedAttention):
 def length_of(rows: Columns) -> Array:
     """Tokens that the query sees, its own included."""
     return np.minimum(rows["cached_len"] + 1, reach(rows))
+
+
+def binding_window(rows: Columns) -> Array:
+    """Tokens of a window that hides some; one that holds all of the cache is none.
+
+    Kernels with such a window take what those without one do: 0 % apart in the median, SGLang's
+    on Hopper 7 to 8 %. Where no row has a window, as on A100, other machines would tell of it.
+    """
+    binds = reach(rows) < rows["cached_len"] + 1
+    return np.where(binds, rows["window"], NO_WINDOW)
