@@ -55,7 +55,9 @@ would pass the memory of an H100 by 7 %, with 128 they take what heads of 128 an
 class AicAttention(Source):
     """``aic_attention_*.parquet``: aiconfigurator's attention tables, Apache-2.0.
 
-    Rows flagged ``suspect`` are left out. A framework that has several versions on one machine
+    Rows flagged ``suspect`` are left out, and of single tokens those whose window holds every
+    cached token: they take what rows without a window take, but for vLLM's on RTX PRO 6000, of
+    which one in ten takes five times as long. A framework that has several versions on one machine
     keeps its plain name for the newest.
     """
 
@@ -68,6 +70,8 @@ class AicAttention(Source):
             frame = read_parquet(folder / file)
             if "suspect" in frame:
                 frame = frame[~frame["suspect"]]
+            if file == GENERATION:
+                frame = frame[~holds_all(frame)]
             for device, framework, label, dtype, block in versioned(frame, "attn_dtype"):
                 machine = load_machine(target_of(device))
                 yield Rows(
@@ -80,6 +84,12 @@ class AicAttention(Source):
                     block["latency_us"].to_numpy(np.float64) * 1e-6,
                     block["power_w"].to_numpy(np.float64),
                 )
+
+
+def holds_all(frame: pd.DataFrame) -> pd.Series[bool]:
+    """Which rows of single tokens have a window that no cached token is beyond."""
+    window = frame["window_size"]
+    return (window > 0) & (window > frame["kv_step"])
 
 
 def columns(file: str, block: pd.DataFrame, framework: str, sheet: Sheet) -> dict[str, Array]:

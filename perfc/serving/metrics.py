@@ -157,15 +157,15 @@ FEW_REQUESTS = 8
 """Fewer have no steady middle."""
 
 
-def middle(run: Run, end_share: float = 0.75) -> tuple[int, int]:
-    """The strides between the first quarter of a run's time and a share of it."""
+def middle(run: Run) -> tuple[int, int]:
+    """The strides of the middle half of a run's time."""
     ends: list[float] = []
     total_s = 0.0
     for stride in run.strides:
         total_s += stride.step_s * stride.steps
         ends.append(total_s)
     first = next((i for i, end in enumerate(ends) if end >= total_s / 4), 0)
-    last = next((i for i, end in enumerate(ends) if end >= total_s * end_share), len(ends) - 1)
+    last = next((i for i, end in enumerate(ends) if end >= total_s * 3 / 4), len(ends) - 1)
     return (first, last) if last > first else (0, len(ends))
 
 

@@ -176,7 +176,8 @@ def written(folder: Path) -> None:
     vllm = {**one, "framework": "vllm", "kernel_source": "vllm_flash_attn", "head_dim": 128}
     context = [one, {**vllm, "version": "0.22.0"}, {**vllm, "version": "0.24.0"}]
     token = {**one, "input_len": 1, "kv_step": 100}
-    generation = [{**token, "suspect": False}, {**token, "suspect": True}]
+    fits, binds = ({**token, "window_size": n, "suspect": False} for n in (101, 100))
+    generation = [{**token, "suspect": False}, {**token, "suspect": True}, fits, binds]
     tables = {"context": context, "generation": generation, "encoder": [vllm]}
     for name, table in tables.items():
         pd.DataFrame(table).to_parquet(folder / f"aic_attention_{name}.parquet")
@@ -188,7 +189,7 @@ def test_the_source_names_old_versions_and_drops_suspect_rows(tmp_path: Path) ->
     written(tmp_path)
     blocks = list(AicAttention().rows(tmp_path))
     assert [b.framework for b in blocks] == ["sglang", "vllm-0.22.0", "vllm", "sglang", "vllm"]
-    assert [len(b) for b in blocks] == [1, 1, 1, 1, 1]
+    assert [len(b) for b in blocks] == [1, 1, 1, 2, 1]
     assert {b.class_name for b in blocks} == {"attention_prefill", "attention_decode"}
     first, old, _, token, encoder = blocks
     assert first.columns["value_dim"][0] == 128
@@ -196,6 +197,7 @@ def test_the_source_names_old_versions_and_drops_suspect_rows(tmp_path: Path) ->
     assert old.columns["value_dim"][0] == 0
     assert old.columns["kernel"][0] == AttentionKernel.FLASH_3
     assert token.columns["cached_len"][0] == 100
+    assert token.columns["window"].tolist() == [0, 100], "a window that holds every token is none"
     assert encoder.columns["causal"][0] == 0
     assert encoder.columns["kv_heads"][0] == 8
     assert first.time_s[0] == pytest.approx(1e-5)

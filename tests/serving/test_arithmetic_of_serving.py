@@ -414,7 +414,6 @@ def test_the_middle_of_a_run_is_by_time() -> None:
     run = run_of(strides=strides)
     # ends at 1, 3, 7, 8, 10: from 2.5 to 7.5
     assert middle(run) == (1, 3)
-    assert middle(run, 0.3) == (0, 5), "nothing lies between"
     assert written(strides[2]) == 8
 
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from statistics import pstdev
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,10 +16,11 @@ import pytest
 from perfc.errors import PerfcError
 from perfc.frontend.config import Parallel, WeightFormat
 from perfc.passes.runtimes import Batching
+from perfc.serving.arrivals import Request
 from perfc.serving.drafts import Speculation
 from perfc.serving.engine import kind_of
 from perfc.serving.evidence import Quantity, ServedRow, Stated, replay, scoreboard, scores, tables
-from perfc.serving.evidence.asked import cached, spread_of
+from perfc.serving.evidence.asked import at_once, cached, spread_of
 from perfc.serving.evidence.checks import Check, card_of, llama_cpp, replays
 from perfc.serving.evidence.learn import (
     is_warm,
@@ -37,6 +39,7 @@ from perfc.serving.evidence.replay import (
     samples,
 )
 from perfc.serving.evidence.scores import Evidence, Score, law_name, scored, trained
+from perfc.serving.evidence.settings import tasks
 from perfc.serving.host import LEARNED, HostLaw, as_toml
 from perfc.serving.scheduler import Chunk, Limits
 
@@ -209,25 +212,69 @@ def test_rates_are_of_the_middle_of_a_run_and_of_all_engines(bare: list[tuple[An
     assert kernels_s + prompts_s + exchanges_s == pytest.approx(2 * 1.1e-3, rel=0.02)
 
 
-def test_requests_of_a_steady_state_vary_about_the_mean_that_was_stated(
+def test_users_of_a_closed_loop_ask_as_often_as_a_steady_state_needs(
     bare: list[tuple[Any, ...]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[tuple[Any, ...]] = []
 
     def closed_loop(*sizes: int, **how: Any) -> None:
-        asked.append((*sizes, how["count"], how["spread"], how["is_staggered"]))
+        asked.append((*sizes, how["count"], how["is_staggered"]))
         raise PerfcError("asked")
 
     monkeypatch.setattr("perfc.serving.load.closed_loop", closed_loop)
-    rates = {Quantity.TOKENS_PER_S: 1.0}
-    samples(row(source=tables.ML_ENERGY, measured=rates))
-    samples(row(concurrency=300, measured=rates))
+    samples(row(concurrency=300))
     samples(row(concurrency=301))
-    # lengths from 40 % of the longest on: 143 and 16 tokens have means of 100 and 11
-    assert asked == [
-        (4, 143, 16, 16, 0.6, True), (300, 100, 11, 1200, 0.0, True),
-        (301, 100, 11, 903, 0.0, False),
-    ]  # fmt: skip
+    assert asked == [(300, 100, 11, 1200, False), (301, 100, 11, 903, False)]
+
+
+@pytest.mark.parametrize(
+    ("model", "target", "task", "seats", "times"),
+    [
+        ("Qwen/Qwen3-8B", "h100-sxm5-80gb", "gpqa", 128, 1),
+        ("Qwen/Qwen3-8B", "h100-sxm5-80gb", "gpqa", 512, 4),
+        ("Qwen/Qwen3-14B", "b200-sxm-180gb", "gpqa", 512, 3),
+        ("openai/gpt-oss-20b", "b200-sxm-180gb", "gpqa", 4096, 21),
+        ("openai/gpt-oss-120b", "h100-sxm5-80gb", "gpqa", 2048, 12),
+        ("Qwen/Qwen3-30B-A3B-Instruct-2507", "h100-sxm5-80gb", "lm-arena-chat", 256, 2),
+        ("Qwen/Qwen3-14B", "h100-sxm5-80gb", "lm-arena-chat", 512, 1),
+        ("meta-llama/Llama-3.1-8B", "h200", "lm-arena-chat", 2048, 3),
+    ],
+)
+def test_questions_are_asked_so_often_that_some_wait(
+    model: str, target: str, task: str, seats: int, times: int
+) -> None:
+    known = tasks()[task]
+    assert known.repeats(model, target, seats) == times
+    assert known.distinct * times > seats
+
+
+def test_answers_vary_about_the_mean_that_was_measured() -> None:
+    asked = row(source=tables.ML_ENERGY, dataset="lm-arena-chat", isl=500, osl=640)
+    work = at_once(asked, 300, 16)
+    answers = [r.output_tokens for r in work.requests]
+    assert (work.concurrency, len(answers)) == (300, 1024)
+    assert sum(answers) / 1024 == pytest.approx(640, rel=0.01)
+    assert pstdev(answers) / 640 == pytest.approx(0.8, rel=0.1)
+    assert {r.input_tokens for r in work.requests} == {500}
+    assert {r.cached_tokens for r in work.requests} == {0}
+    assert at_once(asked, 300, 16) == work, "drawn alike"
+    again = at_once(replace(asked, model="Qwen/Qwen3-8B", target="b200-sxm-180gb"), 512, 16)
+    held = [r.cached_tokens for r in again.requests]
+    assert held == [0] * 1024 + [496] * 1024
+    plain = at_once(row(osl=9), 3, 16)
+    assert set(plain.requests) == {Request(0.0, 100, 9)}
+
+
+def test_a_server_is_measured_while_every_seat_is_taken(bare: list[tuple[Any, ...]]) -> None:
+    """Answers of short and long requests are drawn anew; the longest ones are left alone."""
+    measured = {Quantity.TOKENS_PER_S: 1.0}
+    asked = row(source=tables.ML_ENERGY, dataset="gpqa", osl=40, concurrency=4, measured=measured)
+    (found,) = answered(asked)
+    amounts = dict(zip(LEARNED, found.amounts, strict=True))
+    # steps without a prompt among them have four sequences each
+    assert amounts["sequence_s"] == pytest.approx(4 * amounts["step_s"], rel=0.06)
+    whole = 198 * 40
+    assert 0.9 * whole < found.value < whole
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 4, 8, 16, 32, 64])
@@ -269,7 +316,6 @@ def test_experts_in_four_bits_leave_the_rest_as_it_was() -> None:
 
 
 def test_lengths_vary_where_the_publisher_drew_them() -> None:
-    assert spread_of(row(source=tables.ML_ENERGY)) == 0.6
     assert spread_of(row(isl=1024, osl=8192)) == 0.2
     assert spread_of(row(isl=1024, osl=1000)) == 0.0
     assert spread_of(row(isl=1000, osl=1024)) == 0.0

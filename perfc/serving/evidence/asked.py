@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import random
+
+from ..arrivals import Request, Workload
 from ..scheduler import Limits
 from . import ServedRow
-from .settings import RANGE_RATIO
-from .tables import ML_ENERGY
+from .settings import RANGE_RATIO, tasks
 
 WARM_ROUNDS, ROUNDS = 2, 10
 """Requests of each user before those that are measured, and of these. The generator's benchmark
@@ -14,9 +16,38 @@ asks 50 of each; ten, as its older runner of genai-perf, suit the times to the f
 
 def spread_of(row: ServedRow) -> float:
     """Share by which the lengths of a row's requests vary downwards."""
-    if row.source == ML_ENERGY:
-        return 0.6
     return 0.2 if {row.isl, row.osl} <= RANGE_RATIO else 0.0
+
+
+SHORTEST = 2
+"""Tokens of an answer."""
+
+
+def at_once(row: ServedRow, seats: int, block_tokens: int) -> Workload:
+    """All requests of a benchmark that sends them at once; a server takes so many at a time.
+
+    Answers are drawn from a gamma distribution with the mean that was measured. Questions that
+    were asked before are in the server's cache, but for the tokens of their last block. A row that
+    does not say what it asked has requests that are all alike and new.
+
+    Args:
+        row: that says what was asked.
+        seats: of one server.
+        block_tokens: of its cache.
+    """
+    task = tasks().get(row.dataset)
+    if task is None:
+        return Workload((Request(0.0, row.isl, row.osl),) * (ROUNDS * seats), seats)
+    count = task.distinct * task.repeats(row.model, row.target, seats)
+    draw, shape = random.Random(0), task.answers_vary**-2
+    drawn = [min(draw.gammavariate(shape, row.osl / shape), task.longest) for _ in range(count)]
+    scale = row.osl * count / sum(drawn)
+    held = (row.isl - 1) // block_tokens * block_tokens
+    requests = [
+        Request(0.0, row.isl, max(SHORTEST, round(scale * n)), held if i >= task.distinct else 0)
+        for i, n in enumerate(drawn)
+    ]
+    return Workload(tuple(requests), seats)
 
 
 def cached(row: ServedRow, limits: Limits) -> tuple[int, float]:

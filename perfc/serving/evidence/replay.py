@@ -26,11 +26,11 @@ from ..drafts import Speculation
 from ..engine import Engine, kind_of
 from ..host import FACTORS, LEARNED, HostLaw, amounts
 from ..load import Load
-from ..metrics import middle, written
+from ..metrics import written
 from ..scheduler import Chunk, Limits
-from ..simulate import Run, Served, simulate
+from ..simulate import Run, Served, Stride, simulate
 from . import Quantity, ServedRow, Stated, is_mixture
-from .asked import cached, spread_of
+from .asked import at_once, cached, spread_of
 from .settings import ACCEPTANCE, TEXT_SKEW
 from .tables import AIC, EXPERTS_NVFP4, ML_ENERGY, TRTLLM
 
@@ -42,8 +42,6 @@ ROUNDS, MANY = 4, 300
 FIRST_SHARE = 0.1
 """Of the requests of a benchmark those that all come at once at its start: InferenceX and
 aiconfigurator's own runner of genai-perf ask ten for each user."""
-STEADY_UNTIL = 0.6
-"""Share of a run's time after which the last requests leave an emptier engine."""
 LAUNCH_S, NEWER_LAUNCH_S = 5e-5, 1e-4
 """Of a host for each kernel of a step with prompts that engines in Python launch one by one, and
 of TensorRT-LLM's servers since 1.1. There DeepSeek's first token comes after 160 to 190 ms, where
@@ -256,11 +254,12 @@ def _served(row: ServedRow, engine: Engine) -> list[Sample]:
     if row.requests:
         return [_whole(row, engine)]
     users = max(1, round(row.concurrency / row.engines / row.attention_data))
+    if Quantity.TOKENS_PER_S in row.measured:
+        return _while_full(row, engine, users)
     if not row.concurrency:
         limits = engine.limits(row.isl, row.osl)
         users = min(limits.max_num_seqs, limits.kv_tokens // (row.isl + row.osl))
         users = max(users, 1)
-    is_steady = Quantity.TOKENS_PER_S in row.measured
     # prompts first would keep users in step whose answers are alike, which those of benchmarks are
     # not; who waits for a seat begins alone
     is_first = kind_of(row.runtime).batching is Batching.PROMPTS_FIRST
@@ -269,15 +268,8 @@ def _served(row: ServedRow, engine: Engine) -> list[Sample]:
     load = Load(
         row.isl, row.osl, users, spread=spread_of(row), cached_tokens=held, cached_share=found_by
     )
-    counted = _loop(engine, load, is_steady, is_first)
-    share = row.engines * row.attention_data
-    found: list[Sample] = []
-    for quantity, value in row.measured.items():
-        amount = counted[quantity]
-        if quantity is Quantity.TOKENS_PER_S:
-            amount, value = amount[1:], amount[0] * share / value
-        found.append(Sample(row, quantity, amount, value))
-    return found
+    counted = _loop(engine, load, is_first)
+    return [Sample(row, q, counted[q], value) for q, value in row.measured.items()]
 
 
 def _whole(row: ServedRow, engine: Engine) -> Sample:
@@ -290,20 +282,13 @@ def _whole(row: ServedRow, engine: Engine) -> Sample:
 
 
 @lru_cache(maxsize=4096)
-def _loop(
-    engine: Engine, load: Load, is_steady: bool, is_first: bool
-) -> dict[Quantity, tuple[float, ...]]:
-    """The amounts of a closed loop; of a throughput its tokens come first."""
+def _loop(engine: Engine, load: Load, is_first: bool) -> dict[Quantity, tuple[float, ...]]:
+    """The amounts of a closed loop."""
     users = load.concurrency
-    longest = 1 / (1 - load.spread / 2) if is_steady else 1.0
-    workload = replace(
-        load, isl=round(load.isl * longest), osl=round(load.osl * longest),
-        requests=max((ROUNDS if users <= MANY else ROUNDS - 1) * users, 3),
-    ).workload(1, is_staggered=is_steady or is_first)  # fmt: skip
+    rounds = ROUNDS if users <= MANY else ROUNDS - 1
+    whole = replace(load, requests=max(rounds * users, 3))
+    workload = whole.workload(1, is_staggered=is_first)
     run, history = recorded(workload, engine.limits(load.isl, load.osl), engine)
-    if is_steady:
-        made, spent = _steady(run, history)
-        return {Quantity.TOKENS_PER_S: (made, *spent), Quantity.ENERGY_J: _energy(run, engine)}
     # answers that users are in the middle of at first are cut short, and all wait behind one queue
     # of prompts: benchmarks have none such
     first, later = run.served[:users], run.served[users:]
@@ -314,15 +299,35 @@ def _loop(
     }
 
 
-def _energy(run: Run, engine: Engine) -> tuple[float, ...]:
-    """What `FACTORS` of a law multiply of a token's joules, and then of its seconds.
+def _while_full(row: ServedRow, engine: Engine, seats: int) -> list[Sample]:
+    """Requests that all come at once, while every seat is taken.
 
-    They are of all ranks, of the middle of the run.
+    Source: ``RequestTracker`` of ML.ENERGY's ``mlenergy/llm/benchmark.py``: from the first token of
+    as many requests as there are seats until all but one more than so many have ended.
     """
-    first, last = middle(run, STEADY_UNTIL)
+    limits = engine.limits(row.isl, row.osl)
+    work = at_once(row, seats, limits.block_tokens)
+    run, history = recorded(work, limits, engine)
+    begun, ended = (sorted([s.spans[i] for s in run.served]) for i in (1, 2))
+    first, last = begun[seats - 1], ended[max(len(ended) - seats - 2, 0)]
+    if last <= first:
+        first, last = 0, len(run.strides)
+    tokens = float(sum(written(s) for s in run.strides[first:last]))
+    amounts_of = {
+        Quantity.TOKENS_PER_S: tuple(_between(history, first, last)),
+        Quantity.ENERGY_J: _energy(run.strides[first:last], engine, tokens),
+    }
+    share = tokens * row.engines * row.attention_data
+    return [
+        Sample(row, q, amounts_of[q], share / value if q is Quantity.TOKENS_PER_S else value)
+        for q, value in row.measured.items()
+    ]
+
+
+def _energy(strides: Sequence[Stride], engine: Engine, tokens: float) -> tuple[float, ...]:
+    """What `FACTORS` of a law multiply of a token's joules, and then seconds, of all ranks."""
     sums = [0.0] * (2 * len(FACTORS))
-    tokens = 0.0
-    for s in run.strides[first:last]:
+    for s in strides:
         each: list[float] = []
         for quantity in ("energy_j", "time_s"):
             parts = engine.cost.parts(quantity, s.chunks, s.decodes, s.context)
@@ -330,7 +335,6 @@ def _energy(run: Run, engine: Engine) -> tuple[float, ...]:
                 : len(FACTORS)
             ]
         sums = [total + s.steps * e for total, e in zip(sums, each, strict=True)]
-        tokens += written(s)
     return tuple([engine.parallel.tensor * total / tokens for total in sums])
 
 
@@ -389,10 +393,3 @@ def _mean_tpot(served: Sequence[Served], history: History) -> tuple[float, ...]:
 def _mean_ttft(served: Sequence[Served], history: History) -> tuple[float, ...]:
     found = [_between(history, s.spans[0], s.spans[1]) for s in served]
     return _mean(found) if found else ()
-
-
-def _steady(run: Run, history: History) -> tuple[float, tuple[float, ...]]:
-    """Tokens of the middle half of a run's time, and what they took."""
-    first, last = middle(run, STEADY_UNTIL)
-    tokens = sum(written(s) for s in run.strides[first:last])
-    return float(tokens), tuple(_between(history, first, last))

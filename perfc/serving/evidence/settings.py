@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from . import Stated
 
 FILE = Path(__file__).with_name("inferencex.toml")
 GENERATED = Path(__file__).with_name("aiconfigurator.toml")
+QUESTIONS = Path(__file__).with_name("mlenergy.toml")
 RANGE_RATIO = frozenset({1024, 8192})
 """Lengths of InferenceMAX, whose requests are drawn from 0.8 to 1 times these."""
 ACCEPTANCE = 0.7
@@ -159,3 +161,48 @@ def generated(runtime: str, version: str, isl: int, users: int) -> Stated:
     budget = isl + int(_generated()["room"]) + (users if told.get("counts_users") else 0)
     batching = Batching(told["batching"]) if "batching" in told else None
     return Stated(token_budget=budget, batching=batching)
+
+
+PROMPT_TOKENS = 225
+"""Of tasks that are not in the file; assumed."""
+
+
+@record
+class Task:
+    """What ML.ENERGY asks, as its file has it.
+
+    Args:
+        distinct: questions.
+        longest: tokens of an answer.
+        prompt_tokens: of a question, with what was said before.
+        answers_vary: standard deviation of their lengths over the mean.
+        asked: model, target, and how often by seats.
+    """
+
+    distinct: int
+    longest: int
+    prompt_tokens: int
+    answers_vary: float
+    asked: tuple[Mapping[str, Any], ...]
+
+    def repeats(self, model: str, target: str, seats: int) -> int:
+        """How often each question is asked of a server with so many seats."""
+        suits = (
+            entry["repeats"] for entry in self.asked
+            if model.startswith(entry["model"]) and target.startswith(entry["target"])
+        )  # fmt: skip
+        stated = (times for most, times in next(suits, ()) if seats <= most)
+        return next(stated, math.ceil(seats / self.distinct) + 1)
+
+
+@cache
+def tasks() -> Mapping[str, Task]:
+    """Those of ML.ENERGY, by name."""
+    every = tomllib.loads(QUESTIONS.read_text(encoding="utf-8"))["task"]
+    return {name: Task(**{**own, "asked": tuple(own["asked"])}) for name, own in every.items()}
+
+
+def prompt_tokens(task: str) -> int:
+    """Of a task of ML.ENERGY."""
+    known = tasks().get(task)
+    return known.prompt_tokens if known is not None else PROMPT_TOKENS

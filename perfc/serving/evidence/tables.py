@@ -20,6 +20,7 @@ from .settings import (
     cache_of,
     distinct_prompts,
     generated,
+    prompt_tokens,
     together,
 )
 from .settings import apart as apart_of
@@ -40,8 +41,6 @@ PER_GPU = "0.6.1"
 """Version whose page states tokens a second of one GPU for every machine. The table says so of the
 H100 alone: read as of all GPUs, the A100's rows of four have half of the tokens a second that 0.5.0
 states for a batch a twentieth as large."""
-PROMPT_TOKENS = 225
-"""Of ML.ENERGY's chat and GPQA, which state none; assumed."""
 OLD_MODELS = {"LLaMA 70B": "LLaMA v2 70B", "GPT-J 6B": "GPTJ 6B"}
 """Names of one model in different versions of the page."""
 
@@ -211,7 +210,7 @@ def trtllm_throughput(folder: Path) -> Iterator[ServedRow]:
 
 
 def ml_energy(folder: Path) -> Iterator[ServedRow]:
-    """``mlenergy.parquet``: language models under a closed loop, with the boards' power."""
+    """``mlenergy.parquet``: language models whose seats are all taken, with the boards' power."""
     for i, r in enumerate(read_parquet(folder / f"{ML_ENERGY}.parquet").itertuples()):
         if r.max_num_seqs != r.max_num_seqs:
             continue
@@ -219,9 +218,8 @@ def ml_energy(folder: Path) -> Iterator[ServedRow]:
         yield ServedRow(
             ML_ENERGY, f"{r.model_id} {r.task} {r.num_gpus}x{r.gpu_model} {i}", str(r.model_id),
             load_machine(gpu).name, "vllm", "", published(str(r.model_id), plain, "vllm", gpu), "",
-            int(r.num_gpus),
-            1, 1, 1, PROMPT_TOKENS, max(2, round(r.avg_output_len)), int(r.max_num_seqs), False,
-            (), _is_launched_singly(r),
+            int(r.num_gpus), 1, 1, 1, prompt_tokens(str(r.task)), max(2, round(r.avg_output_len)),
+            int(r.max_num_seqs), False, (), _is_launched_singly(r),
             {
                 Quantity.TOKENS_PER_S: float(r.output_throughput_tokens_per_sec),
                 Quantity.ENERGY_J: float(r.energy_per_token_joules),
