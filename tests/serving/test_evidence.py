@@ -651,8 +651,10 @@ def test_prefixes_that_engines_seem_to_know_teach_nothing() -> None:
     assert not is_warm(row())
 
 
-def test_all_numbers_of_a_row_are_in_one_fold() -> None:
-    many = [sample(name=str(i // 2)) for i in range(40)]
+def test_all_numbers_of_a_run_are_in_one_fold_however_often_it_is_published() -> None:
+    figures = [{Quantity.TTFT_S: 0.5, Quantity.TPOT_S: 0.01 + i // 2} for i in range(40)]
+    many = [sample(name=str(i), measured=figures[i]) for i in range(40)]
+    assert many[0].row.run == many[1].row.run == ("t", 0.5, 0.01)
     fold = random_fold(many)
     assert {fold(s) for s in many} == set("01234")
     assert all(fold(many[i]) == fold(many[i + 1]) for i in range(0, 40, 2))
@@ -669,7 +671,8 @@ def lawful(law: HostLaw, models: Sequence[str], **changed: Any) -> list[Sample]:
             amounts = (kernels, 0.0, 0.0, 1.0, 0.0, float(n), float(min(n, 64)))
             value = sum(getattr(law, k) * v for k, v in zip(LEARNED, amounts, strict=True))
             name = f"{model} {i}"
-            found.append(sample(value, amounts=amounts, name=name, model=model, **changed))
+            own = {"measured": {Quantity.TPOT_S: value}, **changed}
+            found.append(sample(value, amounts=amounts, name=name, model=model, **own))
     return found
 
 

@@ -138,6 +138,8 @@ def test_random_folds_have_every_model_in_training_and_others_leave_it_out(
     for fold in set(folds):
         taught = {r.model for r, name in zip(rows, folds, strict=True) if name != fold}
         assert taught == set(MODELS)
+    again = folds_of([*rows, *rows], LeftOut.RANDOM)
+    assert again[: len(rows)] == again[len(rows) :] == folds, "a run that is published twice"
     assert folds_of(rows, LeftOut.MODEL) == [r.model for r in rows]
     assert set(folds_of(rows, LeftOut.MACHINE)) == {load_machine("h100").name}
 

@@ -99,6 +99,11 @@ class ServedRow:
     distinct_prompts: int = 0
 
     @property
+    def run(self) -> tuple[str | float, ...]:
+        """The run that was measured: rows with the same figures are of one, published again."""
+        return self.source, *(self.measured[q] for q in Quantity if q in self.measured)
+
+    @property
     def gpus(self) -> int:
         """That the row took."""
         ranks = self.tensor * self.attention_data * self.engines

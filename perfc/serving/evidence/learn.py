@@ -193,13 +193,13 @@ def left_out(samples: Sequence[Sample], law_name: Fold, fold_of: Fold) -> list[f
 
 
 def random_fold(samples: Iterable[Sample], folds: int = 5, seed: int = 0) -> Fold:
-    """Folds that know nothing of models; all samples of a row are in one."""
+    """Folds that know nothing of models; all samples of a run are in one."""
     import random
 
-    names = sorted({s.row.name for s in samples})
-    random.Random(seed).shuffle(names)
-    at = {name: str(i % folds) for i, name in enumerate(names)}
-    return lambda s: at[s.row.name]
+    runs = sorted({s.row.run for s in samples}, key=str)
+    random.Random(seed).shuffle(runs)
+    at = {run: str(i % folds) for i, run in enumerate(runs)}
+    return lambda s: at[s.row.run]
 
 
 TWINS = {"llama-7b": "llama-2-7b", "llama-3-8b": "llama-3.1-8b"}

@@ -23,7 +23,7 @@ class LeftOut(Enum):
 
 
 def folds_of(rows: Sequence[TreeRow], kind: LeftOut, seed: int = 0) -> list[str]:
-    """The fold of each row; that of a served configuration is one for all that was measured of it.
+    """The fold of each row; one for all that was measured of a run, however often it is published.
 
     Args:
         rows: of one target.
@@ -40,16 +40,19 @@ def folds_of(rows: Sequence[TreeRow], kind: LeftOut, seed: int = 0) -> list[str]
 
 
 def _dealt(rows: Sequence[TreeRow], seed: int) -> list[str]:
-    """Five folds, stratified by table and model."""
+    """Five folds of whole runs, stratified by table and model."""
     generator = random.Random(seed)
-    strata: dict[tuple[str, str], list[int]] = {}
+    strata: dict[tuple[str, str], dict[tuple[str | float, ...], list[int]]] = {}
     for i, row in enumerate(rows):
-        strata.setdefault((row.source, row.model), []).append(i)
+        stratum = strata.setdefault((row.source, row.model), {})
+        stratum.setdefault(row.served.run, []).append(i)
     found = [""] * len(rows)
     start = 0
-    for members in strata.values():
+    for runs in strata.values():
+        members = list(runs.values())
         generator.shuffle(members)
-        for place, i in enumerate(members):
-            found[i] = str((start + place) % FOLDS)
+        for place, run in enumerate(members):
+            for i in run:
+                found[i] = str((start + place) % FOLDS)
         start += len(members)
     return found
