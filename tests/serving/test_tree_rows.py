@@ -184,9 +184,9 @@ def test_two_numbers_of_energy_are_found_again(monkeypatch: pytest.MonkeyPatch) 
     found = KernelSum(taught)
     assert found.joules(taught[0]) == (pytest.approx(1.0), pytest.approx(50 * 0.016))
     assert found.joules(taught[3]) == (pytest.approx(5.0), 0.0), "nothing waits"
-    assert (found.drawn, found.waiting) == (pytest.approx(0.8), pytest.approx(2.5))
+    assert found.factors == (pytest.approx(0.8), pytest.approx(2.5))
     assert [math.exp(v) for v in found(taught)] == pytest.approx([r.value for r in taught])
-    assert (KernelSum(()).drawn, KernelSum(()).waiting) == (1.0, 1.0)
+    assert KernelSum(()).factors == (1.0, 1.0)
 
 
 def test_shares_of_a_time_add_up(monkeypatch: pytest.MonkeyPatch) -> None:

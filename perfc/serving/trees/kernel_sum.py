@@ -14,7 +14,7 @@ from perfc.frontend.config.model import Attention, LatentAttention, mixers
 from perfc.machine import load_machine
 
 from ..evidence import Quantity
-from ..evidence.learn import fitted, of_kernels, of_other_hosts, predicted
+from ..evidence.learn import LEAST_ROWS, fitted, of_kernels, of_other_hosts, predicted
 from ..evidence.replay import Sample, model_of
 from ..evidence.scores import energy_numbers, law_name
 from ..host import LEARNED, HostLaw
@@ -96,7 +96,15 @@ class KernelSum:
             name: fitted(own, of_other_hosts(timed, law_name, name)) for name, own in named.items()
         }
         self.everywhere = fitted(timed) if timed else HostLaw()
-        self.drawn, self.waiting = self._energy([r for r in taught if r.target is Target.ENERGY])
+        energies = [r for r in taught if r.target is Target.ENERGY]
+        self.factors = self._energy(energies)
+        driven: dict[str, list[TreeRow]] = {}
+        for row in energies:
+            driven.setdefault(law_name(row.parts[0][1]), []).append(row)
+        self.factors_of = {
+            name: self._energy(own) for name, own in driven.items() if len(own) >= LEAST_ROWS
+        }
+        """Of kernels' energy and of waiting boards', of rows that a law speaks for."""
 
     def law(self, sample: Sample) -> HostLaw:
         """The law of a sample's runtime; that of all runtimes where none was fitted."""
@@ -115,7 +123,9 @@ class KernelSum:
                 return row.expected
             case Target.ENERGY:
                 kernels_j, waiting_j = self.joules(row)
-                return self.drawn * kernels_j + self.waiting * waiting_j
+                name = law_name(row.parts[0][1])
+                drawn, waiting = self.factors_of.get(name, self.factors)
+                return drawn * kernels_j + waiting * waiting_j
             case Target.THROUGHPUT:
                 if not row.parts:
                     return math.nan
