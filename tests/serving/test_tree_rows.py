@@ -192,20 +192,20 @@ def test_two_numbers_of_energy_are_found_again(monkeypatch: pytest.MonkeyPatch) 
 def test_each_law_has_its_own_numbers_of_energy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kernel_sum, "idle_of", lambda target: 50.0)
 
-    def launched_singly(row: TreeRow) -> TreeRow:
-        parts = [(w, replace(s, row=replace(s.row, is_eager=True))) for w, s in row.parts]
-        return replace(row, served=replace(row.served, is_eager=True), parts=tuple(parts))
+    def in_graphs(row: TreeRow) -> TreeRow:
+        parts = [(w, replace(s, row=replace(s.row, is_eager=False))) for w, s in row.parts]
+        return replace(row, served=replace(row.served, is_eager=False), parts=tuple(parts))
 
     given = [(1.0 + i, 0.004, 0.010 + 0.004 * (i % 3)) for i in range(kernel_sum.LEAST_ROWS)]
-    bench, eager = (
+    eager, bench = (
         [energetic(j, k, t, a * j + b * 50 * (2 * t - k)) for j, k, t in given]
         for a, b in ((0.8, 2.5), (1.2, 4.0))
     )
-    taught = [*bench, *map(launched_singly, eager)]
+    taught = [*eager, *map(in_graphs, bench)]
     said = [math.exp(v) for v in KernelSum(taught)(taught)]
     assert said == pytest.approx([r.value for r in taught])
-    few = KernelSum([*bench, *map(launched_singly, eager[:-1])])
-    assert list(few.factors_of) == ["vllm-bench"]
+    few = KernelSum([*eager, *map(in_graphs, bench[:-1])])
+    assert list(few.factors_of) == ["sglang-eager"]
 
 
 def test_shares_of_a_time_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
