@@ -66,6 +66,8 @@ class FusedAttention(KernelClass):
         return longest + physics.latency_s(protocol, sheet)
 
 
+NO_WINDOW = 2.0**20
+"""Tokens that stand for none among features."""
 START_S = 4e-6
 """Until a kernel under a profiler walks its keys, and after: read off the shortest of
 LLMServingSim's rows, 8 to 10 µs."""

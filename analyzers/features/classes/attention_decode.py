@@ -11,6 +11,7 @@ from perfc.ir.types import bits_of
 
 from . import Amounts
 from .attention import (
+    NO_WINDOW,
     FusedAttention,
     cache_bytes,
     kernel_features,
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
 
 ROWS_OF_PRODUCT = 16
 """Queries that the smallest matrix instruction multiplies at once."""
-NO_WINDOW = 2.0**20
-"""Tokens that stand for none among features."""
 
 
 class AttentionDecode(FusedAttention):

@@ -14,6 +14,7 @@ from ..rows import Protocol
 from . import Amounts
 from .attention import (
     BLOCK_QUERIES,
+    NO_WINDOW,
     START_S,
     FusedAttention,
     cache_bytes,
@@ -105,7 +106,7 @@ class AttentionPrefill(FusedAttention):
             "group": rows["heads"] / rows["kv_heads"],
             "head_dim": rows["head_dim"],
             "value_dim": value_dim(rows),
-            "log_window": log(np.minimum(reach(rows), 2.0**20)),
+            "log_window": log(np.minimum(reach(rows), NO_WINDOW)),
             "masked": count / (rows["query_len"] * rows["kv_len"]),
             "causal": rows["causal"],
             "computed_bits": np.full_like(compute_s, bits_of(dtype)),

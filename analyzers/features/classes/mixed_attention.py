@@ -12,7 +12,16 @@ from perfc.ir.record import entity
 
 from .. import physics
 from . import Amounts
-from .attention import BLOCK_QUERIES, START_S, FusedAttention, cache_bytes, key_s, reach, value_dim
+from .attention import (
+    BLOCK_QUERIES,
+    NO_WINDOW,
+    START_S,
+    FusedAttention,
+    cache_bytes,
+    key_s,
+    reach,
+    value_dim,
+)
 from .attention_decode import AttentionDecode, length_of
 from .attention_prefill import AttentionPrefill, pairs, waves_s
 
@@ -87,7 +96,7 @@ class MixedAttention(FusedAttention):
             "log_seen": log(length_of(decode_rows(rows))),
             "log_decodes": log(rows["decodes"]),
             "head_dim": rows["head_dim"],
-            "log_window": log(np.minimum(reach(rows), 2.0**20)),
+            "log_window": log(np.minimum(reach(rows), NO_WINDOW)),
             "cached_bits": 8 * cache_bytes(rows, dtype),
             "log_key_s": log(key_s(rows, dtype, sheet)),
             "log_l2": log(max(sheet.l2_bytes, 1.0)) * ones,
