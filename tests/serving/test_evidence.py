@@ -125,6 +125,11 @@ def test_a_static_batch_is_its_prompts_and_then_its_tokens(bare: list[tuple[Any,
     assert first.amounts[3] == 1
 
 
+@pytest.mark.parametrize(("tensor", "data"), [(4, 1), (20, 20), (32, 1), (48, 48), (72, 72)])
+def test_ranks_of_racks_have_sequences_of_their_own(tensor: int, data: int) -> None:
+    assert tables._ranks(tensor, 1, tensor, 1) == (tensor, tensor, data)
+
+
 def test_prompts_apart_wait_for_their_workers(bare: list[tuple[Any, ...]]) -> None:
     measured = {Quantity.TTFT_S: 0.4, Quantity.TPOT_S: 0.005}
     first, token = answered(row(prefill=(4, 4, 2), measured=measured))

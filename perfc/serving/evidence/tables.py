@@ -170,7 +170,7 @@ def _ranks(tensor: int, moe_tensor: int, moe_expert: int, data: int) -> tuple[in
     """
     moe_tensor, moe_expert = max(1, moe_tensor), max(1, moe_expert)
     tensor, data = max(1, tensor), max(1, data)
-    if tensor > 8 and tensor % 8:
+    if tensor > 8 and tensor & (tensor - 1):
         # of racks: each rank has sequences of its own, and a share of the experts
         return tensor, tensor, tensor
     if moe_expert > 1 and moe_tensor * moe_expert == moe_expert**2:

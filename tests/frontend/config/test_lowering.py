@@ -266,6 +266,20 @@ def test_expert_parallelism_divides_experts_whole() -> None:
     assert set(exchanged) == {Exchange.ALL_GATHER, Exchange.REDUCE_SCATTER}
 
 
+def test_experts_that_ranks_do_not_divide_have_copies_on_some() -> None:
+    model = read_config("deepseek-v3")
+    problems = []
+    for ranks in (16, 20, 32):
+        spread = Parallel(tensor=1, expert=ranks, attention_data=ranks)
+        nodes = costs(lower(model, Step.DECODE, parallel=spread)).nodes.values()
+        problems.append(next(c.problem for c in nodes if isinstance(c.problem, Experts)))
+    assert [p.experts for p in problems] == [256, 260, 256]
+    assert [p.ranks for p in problems] == [16, 20, 32]
+    fewer = Parallel(tensor=1, expert=9, attention_data=9)
+    with pytest.raises(ModelError, match="8 experts do not divide among 9 ranks"):
+        lower(read_config("mixtral-8x7b"), Step.DECODE, parallel=fewer)
+
+
 def test_stages_of_a_pipeline_are_the_whole_model(llama: LanguageModel) -> None:
     two = Parallel(pipeline=3)
     stages = [lower(llama, Step.PREFILL, parallel=two, stage=i) for i in range(3)]

@@ -64,10 +64,11 @@ def chosen_experts(
     """The routed experts of this rank; with attention data parallelism after their exchange."""
     parallel = b.parallel
     ranks = parallel.expert
-    if e.count % ranks:
+    if e.count < ranks:
         b.refuse(f"{e.count} experts do not divide among {ranks} ranks")
     inner = e.inner if ranks > 1 else b.share(e.inner, "inner columns")
-    count = e.count // ranks
+    # engines add copies, or leave the last rank fewer; the fullest rank sets the time
+    count = -(-e.count // ranks)
     data = parallel.attention_data
     if data > 1:
         if ranks == 1:
