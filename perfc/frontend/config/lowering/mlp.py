@@ -67,7 +67,7 @@ def chosen_experts(
     if e.count < ranks:
         b.refuse(f"{e.count} experts do not divide among {ranks} ranks")
     inner = e.inner if ranks > 1 else b.share(e.inner, "inner columns")
-    # engines add copies, or leave the last rank fewer; the fullest rank sets the time
+    # engines of racks add copies until ranks divide them: num_slots, num_redundant_experts
     count = -(-e.count // ranks)
     data = parallel.attention_data
     if data > 1:
