@@ -151,7 +151,8 @@ class Parallel:
                 raise ParseError(f"{name} = {degree} is no degree of parallelism", hint="1 or more")
         stage = self.tensor * self.attention_data
         if self.expert not in (1, stage):
-            hint = f"1, or {stage}: all ranks of a stage"
+            alone = f"a stage has one rank; {flag('tp')} and {flag('attention_dp')} give it more"
+            hint = f"1, or {stage}: all ranks of a stage" if stage > 1 else alone
             raise ParseError(f"experts cannot be divided among {self.expert} ranks", hint=hint)
         if stage % self.nodes:
             raise ParseError(f"{stage} ranks do not spread over {self.nodes} nodes")

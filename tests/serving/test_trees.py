@@ -227,6 +227,23 @@ def test_a_correction_that_is_half_believed_is_half_as_large(rows: list[TreeRow]
     assert halved == pytest.approx((corrected + bare) / 2)
 
 
+def test_answers_together_are_their_mean_as_often_as_each_was_added() -> None:
+    errors = np.array([[0.25, -0.125, 2.0], [-0.25, 0.125, 2.0], [0.25, -0.125, 2.0]])
+    assert sorted(predictors.together(errors)) == [0, 1, 1], "two thirds of one cancel the other"
+    assert predictors.together(errors[:, :1]) == [0], "alone it gets no better by being repeated"
+
+
+def test_trees_without_a_sum_say_all_of_it(rows: list[TreeRow]) -> None:
+    alone = predictors.Residual(predictors.Base.NOTHING, predictors.FLAT)
+    residual = predictors.ResidualTrees()
+    residual.columns = tuple(range(len(COLUMNS)))
+    residual._learn(rows, (alone,))
+    assert residual._answer(alone, rows) == pytest.approx(predictors.logs_of(rows), abs=0.2)
+    residual.chosen = {"": (alone, predictors.Residual(predictors.Base.NOTHING))}
+    half = residual.predict(rows)
+    assert half**2 == pytest.approx(np.exp(residual._answer(alone, rows))), "the other says one"
+
+
 def test_what_was_computed_is_kept_with_what_it_was_computed_from(tmp_path: Path) -> None:
     counted: list[int] = []
 

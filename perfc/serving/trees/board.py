@@ -66,7 +66,9 @@ def _read() -> Iterable[Note]:
     )
     yield Note(
         "Trees on the kernel sum choose inside each training, by rows that it leaves out in turn: "
-        "the sum, their depth and loss, and whether half or all of a correction is believed. "
+        "which sums, depths and losses answer together, how much each counts in their mean, and "
+        "whether half or all of a correction is believed. Where random fifths are left out, trees "
+        "without a sum are among them. "
         "What they choose among, and their features, were thought of while looking at these rows."
     )
     yield Note(

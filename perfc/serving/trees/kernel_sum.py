@@ -75,6 +75,22 @@ def idle_of(target: str) -> float:
     return idle_w(load_machine(target), power_model())
 
 
+class NoSum:
+    """In place of a sum, where trees are to say all: one unit, of which nothing is known."""
+
+    def __call__(self, rows: Sequence[TreeRow]) -> Array:
+        """Zeros, ``[rows]``."""
+        import numpy as np
+
+        return np.zeros(len(rows))
+
+    def shares(self, rows: Sequence[TreeRow]) -> Array:
+        """NaN, ``[rows, SHARES]``."""
+        import numpy as np
+
+        return np.full((len(rows), len(SHARES)), math.nan)
+
+
 class KernelSum:
     """Laws of hosts and two numbers of energy, fitted to rows; a row is then what they say of it.
 

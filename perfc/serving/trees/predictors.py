@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections import Counter
 from collections.abc import Sequence
@@ -14,7 +15,7 @@ from .boosted import FULL_GRID, SHORT_GRID, THESIS, Settings, Trees, best_of, gr
 from .folds import LeftOut, folds_of
 from .hardware import HARDWARE
 from .kept import NOTHING, Kept, digest_of
-from .kernel_sum import SHARES, KernelSum
+from .kernel_sum import SHARES, KernelSum, NoSum
 from .model_features import MODEL
 from .rows import COLUMNS, Target, TreeRow
 
@@ -31,6 +32,8 @@ RESIDUAL = (
 """What the error of a kernel sum may depend on; what tells one model or machine from another, and
 how long its prompts and answers are, is left out: few models were asked in several ways."""
 MOST_INNER_FOLDS = 3
+MOST_TOGETHER = 12
+"""Answers whose mean is taken."""
 MOST_CHOICE_ROWS = 500
 """That settings of the plain trees are chosen on: the whole grid takes an hour of all rows."""
 
@@ -159,11 +162,14 @@ class Base(Enum):
     WAITING = "fitted laws, one worker of prompts where nobody says"
     KEEPING_UP = "fitted laws, prompts apart keep up with answers"
     BARE = "kernels alone, prompts apart keep up with answers"
+    NOTHING = "no kernels, so that trees say all"
 
     __hash__ = object.__hash__
 
-    def of(self, rows: Sequence[TreeRow]) -> KernelSum:
+    def of(self, rows: Sequence[TreeRow]) -> KernelSum | NoSum:
         """Fitted to rows."""
+        if self is Base.NOTHING:
+            return NoSum()
         return KernelSum(() if self is Base.BARE else rows, self is not Base.WAITING)
 
 
@@ -194,9 +200,15 @@ CANDIDATES = (
     ),
 )
 """Corrections that are half believed are for models that have no like among those learned from."""
-FINE = (
-    Residual(Base.KEEPING_UP, Settings(0.1, 8, 0.75, 500)),
-    Residual(Base.KEEPING_UP, Settings(0.1, 14, 0.8, 300, beside=4, node_columns=0.4)),
+FINE = tuple(
+    Residual(base, settings)
+    for base in (Base.KEEPING_UP, Base.BARE, Base.NOTHING)
+    for settings in (
+        Settings(0.1, 8, 0.75, 500),
+        Settings(0.1, 14, 0.8, 300, beside=4, node_columns=0.4),
+        Settings(0.05, 6, 0.75, 600, beside=4, node_columns=0.4),
+        Settings(0.03, 8, 0.7, 800, node_columns=0.3),
+    )
 )
 """Further ones where the tested models are among those that were learned."""
 
@@ -204,14 +216,14 @@ FINE = (
 class ResidualTrees:
     """Trees on the logarithm of what was measured over the kernel sum.
 
-    Which of `CANDIDATES` answers for a table is chosen by rows that are left out of those it learns
+    Which of `CANDIDATES` answer for a table is chosen by rows that are left out of those it learns
     in the same way as those it is asked about. Each model of a table counts alike, as one served
     model has half of all rows.
     """
 
     def __init__(self) -> None:
-        self.chosen: dict[str, Residual] = {}
-        self.sums: dict[Base, KernelSum] = {}
+        self.chosen: dict[str, tuple[Residual, ...]] = {}
+        self.sums: dict[Base, KernelSum | NoSum] = {}
         self.grown: dict[tuple[Base, Settings], Trees] = {}
         self.columns: tuple[int, ...] = ()
 
@@ -226,25 +238,25 @@ class ResidualTrees:
         names = COLUMNS if kind is LeftOut.RANDOM else RESIDUAL
         self.columns = (*(COLUMNS.index(name) for name in names), *shares)
         folds = np.array(inner_folds(rows, kind))
-        errors = np.zeros((len(rows), len(candidates)))
+        unseen = np.zeros((len(rows), len(candidates)))
         for fold in dict.fromkeys(folds.tolist()):
             taught = [row for row, name in zip(rows, folds, strict=True) if name != fold]
             asked = [row for row, name in zip(rows, folds, strict=True) if name == fold]
             if taught:
                 self._learn(taught, candidates)
                 said = np.stack([self._answer(c, asked) for c in candidates], axis=1)
-                errors[folds == fold] = np.abs(np.expm1(said - logs_of(asked)[:, None]))
-        self._choose(rows, candidates, errors)
-        self._learn(rows, tuple(dict.fromkeys(self.chosen.values())))
+                unseen[folds == fold] = said - logs_of(asked)[:, None]
+        self._choose(rows, candidates, unseen)
+        self._learn(rows, tuple({c: None for some in self.chosen.values() for c in some}))
 
     def _choose(
-        self, rows: Sequence[TreeRow], candidates: Sequence[Residual], errors: Array
+        self, rows: Sequence[TreeRow], candidates: Sequence[Residual], unseen: Array
     ) -> None:
         """The least mean error of each table; of all rows for tables that are not among them."""
         sources = ["", *dict.fromkeys(row.source for row in rows)]
         for source in sources:
             places = [i for i, row in enumerate(rows) if source in ("", row.source)]
-            self.chosen[source] = candidates[int(errors[places].mean(axis=0).argmin())]
+            self.chosen[source] = tuple(candidates[i] for i in together(unseen[places]))
 
     def _learn(self, rows: Sequence[TreeRow], candidates: Sequence[Residual]) -> None:
         """Sums, and the trees of some candidates."""
@@ -275,12 +287,39 @@ class ResidualTrees:
         """The target of each row."""
         import numpy as np
 
-        found = np.zeros(len(rows))
-        answers = {c: self._answer(c, rows) for c in dict.fromkeys(self.chosen.values())}
-        for i, row in enumerate(rows):
-            found[i] = answers[self.chosen.get(row.source, self.chosen[""])][i]
+        answers = {c: self._answer(c, rows) for some in self.chosen.values() for c in some}
+        asked = [self.chosen.get(row.source, self.chosen[""]) for row in rows]
+        found = [math.fsum(answers[c][i] for c in some) / len(some) for i, some in enumerate(asked)]
         said: Array = np.exp(found)
         return said
+
+
+def together(errors: Array) -> list[int]:
+    """Which candidates answer together, as often as each counts: the mean of their logarithms.
+
+    One by one that is added, again or for the first time, which leaves the least mean relative
+    error (Caruana et al., Ensemble selection from libraries of models, 2004, section 2).
+
+    Args:
+        errors: of the logarithm, ``[rows, candidates]``.
+
+    >>> import numpy as np
+    >>> together(np.array([[0.1, -0.1, 0.5], [-0.2, 0.2, 0.5]]))
+    [0, 1]
+    """
+    import numpy as np
+
+    chosen: list[int] = []
+    total, least = np.zeros((len(errors), 1)), math.inf
+    best: list[int] = []
+    for count in range(1, MOST_TOGETHER + 1):
+        means = np.abs(np.expm1((total + errors) / count)).mean(axis=0)
+        place = int(means.argmin())
+        chosen.append(place)
+        total = total + errors[:, place : place + 1]
+        if means[place] < least:
+            least, best = float(means[place]), list(chosen)
+    return best
 
 
 def weights_of(rows: Sequence[TreeRow]) -> Array:
