@@ -28,19 +28,16 @@ if TYPE_CHECKING:
     from ...features.classes import Array
 
 DTYPE = "bf16"
-PARTS = 3
-"""Into which models are dealt out; those of a part are left out together."""
 TESTED_ROWS = 30_000
-"""Of a class that a part tests; blocks need all layers, which are fewer."""
+"""Of a class that a model tests; blocks need all layers, which are fewer."""
 LAYERS = ("matmul", "tokenwise")
 ATTENTION = ("attention_prefill", "attention_decode", "mixed_attention")
 TRAINED: Mapping[str, float | int] = {"depth": 10, "max_rows": 300_000, "keep_small": True}
-"""Replaces the recipe of products and of attention, whose own takes hours for all parts."""
+"""Replaces the recipe of attention, whose own takes hours for all models."""
 FEWER: Mapping[str, float | int] = {"trees": 400, "learning_rate": 0.08}
 """Likewise where there are as many rounds or more."""
-OWN_RECIPE = "tokenwise"
-"""The class small enough for the recipe that ships; others of absolute errors have that of machines
-left out."""
+OWN_RECIPE = frozenset(LAYERS)
+"""Classes with the recipe that ships; others of absolute errors have that of machines left out."""
 
 
 def of_class(name: str) -> Callable[[Rows], NDArray[np.bool_]]:
@@ -74,17 +71,17 @@ class Sums:
 
 
 class Blocks(Experiment):
-    """Models of Vidur's and LLMServingSim's profiles, left out part by part."""
+    """Models of Vidur's and LLMServingSim's profiles, each left out in turn."""
 
     name = "blocks"
     title = "Blocks of language models left out, under profilers"
     has_weights: ClassVar[bool] = False
     held_out = (
-        f"Models are dealt out to {PARTS} parts. All rows of a part's models in both profiles are "
-        "held out, whichever machine they ran on. Models whose layers have the same extents count "
-        "as one. Rows of recorded graphs name no model and stay. A block is the sum of its layers, "
-        "and of one attention where its source has some. Machines of one model are left out with "
-        "it, and lines without them follow."
+        "Each model is held out in turn, with all its rows in both profiles, whichever machine "
+        "they ran on. Models whose layers have the same extents count as one. Rows of recorded "
+        "graphs name no model and stay. A block is the sum of its layers, and of one attention "
+        "where its source has some. Machines of one model are left out with it, and lines without "
+        "them follow."
     )
 
     def train(self, folder: Path, say: Say, ready: Ready | None = None) -> Artefact:
@@ -99,11 +96,10 @@ class Blocks(Experiment):
         """Kernels by class, then blocks by source and attention."""
         blocks = {name: rows_of(name, folder) for name in (*LAYERS, *ATTENTION)}
         tested: dict[str, list[Tested]] = {name: [] for name in blocks}
-        for part in range(PARTS):
-            held = frozenset(range(part, len(KNOWN), PARTS))
-            say(f"{self.name}: without {', '.join(KNOWN[i] for i in sorted(held))}")
+        for model, model_name in enumerate(KNOWN):
+            say(f"{self.name}: without {model_name}")
             for name, rows in blocks.items():
-                tested[name] += left_out(name, rows, held)
+                tested[name] += left_out(name, rows, model)
         lines = {figure.slice: figure for figure in figures_of(tested)}
         yield from lines.values()
         machines = {name: with_several_models(rows) for name, rows in blocks.items()}
@@ -127,13 +123,13 @@ def figures_of(tested: Mapping[str, Sequence[Tested]]) -> Iterator[Figure]:
 
 
 def with_several_models(blocks: Sequence[Rows]) -> frozenset[str]:
-    """Machines that keep rows of other models whichever part is left out."""
-    parts: dict[str, set[float]] = {}
+    """Machines that keep rows of other models whichever is left out."""
+    models: dict[str, set[float]] = {}
     for rows in blocks:
         if MODEL in rows.columns:
-            models = np.unique(rows.columns[MODEL])
-            parts.setdefault(rows.target, set()).update((models[models >= 0] % PARTS).tolist())
-    return frozenset(target for target, left in parts.items() if len(left) > 1)
+            named = np.unique(rows.columns[MODEL])
+            models.setdefault(rows.target, set()).update(named[named >= 0].tolist())
+    return frozenset(target for target, each in models.items() if len(each) > 1)
 
 
 def rows_of(name: str, folder: Path) -> list[Rows]:
@@ -143,11 +139,11 @@ def rows_of(name: str, folder: Path) -> list[Rows]:
     return [rows for rows in found.rows(folder) if rows.dtype == DTYPE]
 
 
-def left_out(name: str, blocks: Sequence[Rows], held: frozenset[int]) -> list[Tested]:
-    """A class learned without some models, tested on them."""
+def left_out(name: str, blocks: Sequence[Rows], model: int) -> list[Tested]:
+    """A class learned without a model, tested on it."""
     taught, tests = [], []
     for rows in blocks:
-        which = np.isin(rows.columns.get(MODEL, np.full(len(rows), -1.0)), list(held))
+        which = rows.columns.get(MODEL, np.full(len(rows), -1.0)) == model
         if not which.all():
             taught.append(rows.take(~which))
         if which.any():
@@ -164,8 +160,8 @@ def left_out(name: str, blocks: Sequence[Rows], held: frozenset[int]) -> list[Te
 
 
 def recipe_of(own: OperatorExperiment) -> Recipe:
-    """How a class is learned without some models, in a minute and not in an hour."""
-    if own.name == OWN_RECIPE:
+    """How a class is learned without a model, in minutes and not in an hour."""
+    if own.name in OWN_RECIPE:
         return own.recipe
     if own.recipe.leaves:
         return own.recipe.for_unseen_machine()
