@@ -101,6 +101,7 @@ class ServingReport:
         runtime: that serves it.
         version: of it, "" for the newest that was measured.
         weights: format of the linear layers.
+        experts: format of the experts where it is another, else "".
         cache: element type of keys and values.
         parallel: how one engine is divided.
         engines: alike, side by side.
@@ -127,6 +128,7 @@ class ServingReport:
     runtime: str
     version: str
     weights: str
+    experts: str
     cache: str
     parallel: Parallel
     engines: int
@@ -275,10 +277,12 @@ def report_of(
     osl = max((r.output_tokens for r in workload.requests), default=load.osl)
     plan = engine.memory(isl, osl)
     gpus = engines * engine.ranks + prefill_gpus
+    precision = engine.precision
     base = ServingReport(
         engine.model.name, engine.machine.name, engine.runtime, engine.version,
-        engine.precision.weights.value, engine.precision.cached.code, engine.parallel, engines,
-        gpus, load, DraftsView.of(engine.speculation, engine.model), engine.model.adapters,
+        precision.weights.value, precision.experts.value if precision.experts else "",
+        precision.cached.code, engine.parallel, engines, gpus, load,
+        DraftsView.of(engine.speculation, engine.model), engine.model.adapters,
         ImagesView.of(engine.model, engine.images),
         MemoryView.of(plan, isl + osl, parts), plan.fits(isl + osl),
     )  # fmt: skip

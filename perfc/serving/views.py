@@ -35,9 +35,8 @@ def engine_words(r: ServingReport) -> str:
     divided = ", ".join(f"{name} {n}" for name, n in degrees if n > 1)
     gpus = f"{r.gpus} × {r.target}"
     version = f" {r.version}" if r.version else ""
-    return " · ".join(
-        filter(None, (gpus, divided, f"{r.runtime}{version}", f"{r.weights} weights"))
-    )
+    stored = f"{r.weights} weights" + (f", {r.experts} experts" if r.experts else "")
+    return " · ".join(filter(None, (gpus, divided, f"{r.runtime}{version}", stored)))
 
 
 def document(r: ServingReport) -> Document:
