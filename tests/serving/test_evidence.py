@@ -764,15 +764,17 @@ def test_a_page_has_folds_runs_and_what_is_missing() -> None:
     checks = (
         Check("s", "RTX4090", "TTFT", 2.0, 1.0), Check("c", "x", "fits", 2.0, 2.0),
         Check("c", "y", "fits", 1.0, 2.0), Check("c", "x", "generate", 100.0, 90.0),
-        Check("c", "y", "generate", 100.0, 130.0),
+        Check("c", "y", "generate", 100.0, 130.0), Check("c", "y", "prompt", 100.0, 150.0),
     )  # fmt: skip
     page = scoreboard.document(scoreboard.Scoreboard((score,), checks, {"t: why": 3}), "by hand")
     folds, runs, missed = page.sections
-    table, fits, generate = runs.parts
+    table, fits, generate, prompt, both = runs.parts
     assert folds.parts[0].rows == (
         ("t", "time per output token", "dense", "model", "7", "12.3%", "10.0%", "0.50", "90%"),
     )
     assert table.rows == (("RTX4090", "TTFT", "2 s", "1 s", "-50.0%"),)
     assert fits.text == "llama.cpp: 1 of 2 fit or not as said"
     assert generate.text == "llama.cpp generate: 20.0% mean, 20.0% median error of 2 rows"
+    assert prompt.text == "llama.cpp prompt: 50.0% mean, 50.0% median error of 1 row"
+    assert both.text == "llama.cpp generate and prompt: 30.0% mean, 30.0% median error of 3 rows"
     assert [n.text for n in missed.parts] == ["3 × t: why", "by hand"]

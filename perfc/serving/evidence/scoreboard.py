@@ -8,11 +8,14 @@ from statistics import mean, median
 from typing import ClassVar
 
 from perfc.ir.record import record
-from perfc.presentation import WIDTH
+from perfc.presentation import WIDTH, plural
 from perfc.report.document import Column, Document, Note, Section, Table
 
 from .checks import Check, llama_cpp, replays
 from .scores import Evidence, Score, scored
+
+SPEEDS = "generate", "prompt"
+"""Phases of llama.cpp's runs, each in tokens a second."""
 
 
 @record
@@ -91,12 +94,12 @@ def _checks(checks: Sequence[Check]) -> Section:
         for c in single
     )
     notes: list[Note] = []
-    for name in ("fits", "generate", "prompt"):
-        errors = [abs(c.error) for c in checks if c.quantity == name]
+    for name in ("fits", *SPEEDS, " and ".join(SPEEDS)):
+        errors = [abs(c.error) for c in checks if c.quantity in name.split(" and ")]
         if errors and name == "fits":
             right = sum(e == 0 for e in errors)
             notes.append(Note(f"llama.cpp: {right} of {len(errors)} fit or not as said"))
         elif errors:
             each = f"{mean(errors):.1%} mean, {median(errors):.1%} median error"
-            notes.append(Note(f"llama.cpp {name}: {each} of {len(errors)} rows"))
+            notes.append(Note(f"llama.cpp {name}: {each} of {plural(len(errors), 'row')}"))
     return Section("checks", "checks", (Table(columns, rows), *notes))
