@@ -8,8 +8,9 @@ from statistics import mean, median
 from typing import ClassVar
 
 from perfc.ir.record import record
-from perfc.presentation import WIDTH, plural
+from perfc.presentation import WIDTH
 from perfc.report.document import Column, Document, Note, Section, Table
+from perfc.report.units import plural
 
 from .checks import Check, llama_cpp, replays
 from .scores import Evidence, Score, scored
