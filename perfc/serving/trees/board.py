@@ -65,10 +65,10 @@ def _read() -> Iterable[Note]:
         "The thesis chose its own on all folds."
     )
     yield Note(
-        "Trees on the kernel sum choose inside each training, by rows that it leaves out in turn: "
-        "which sums, depths and losses answer together, how much each counts in their mean, and "
-        "whether half or all of a correction is believed. Where random fifths are left out, trees "
-        "without a sum are among them. "
+        "Trees on the kernel sum choose inside each training, by rows that it leaves out in turn. "
+        "They choose which sums, depths and losses answer together, how much each counts in their "
+        "mean, and whether half or all of a correction is believed. Where random fifths are left "
+        "out, trees without a sum are among them. "
         "What they choose among, and their features, were thought of while looking at these rows."
     )
     yield Note(
