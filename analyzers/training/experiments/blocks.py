@@ -34,10 +34,6 @@ LAYERS = ("matmul", "tokenwise")
 ATTENTION = ("attention_prefill", "attention_decode", "mixed_attention")
 TRAINED: Mapping[str, float | int] = {"depth": 10, "max_rows": 300_000, "keep_small": True}
 """Replaces the recipe of attention, whose own takes hours for all models."""
-FEWER: Mapping[str, float | int] = {"trees": 400, "learning_rate": 0.08}
-"""Likewise where there are as many rounds or more."""
-OWN_RECIPE = frozenset(LAYERS)
-"""Classes with the recipe that ships; others of absolute errors have that of machines left out."""
 
 
 def of_class(name: str) -> Callable[[Rows], NDArray[np.bool_]]:
@@ -160,13 +156,15 @@ def left_out(name: str, blocks: Sequence[Rows], model: int) -> list[Tested]:
 
 
 def recipe_of(own: OperatorExperiment) -> Recipe:
-    """How a class is learned without a model, in minutes and not in an hour."""
-    if own.name in OWN_RECIPE:
+    """How a class is learned without a model, in minutes and not in an hour.
+
+    Layers have the recipe that ships, classes of absolute errors that of machines left out.
+    """
+    if own.name in LAYERS:
         return own.recipe
     if own.recipe.leaves:
         return own.recipe.for_unseen_machine()
-    changes = {**TRAINED, **(FEWER if own.recipe.trees >= FEWER["trees"] else {})}
-    return replace(own.recipe, **changes)  # type: ignore[arg-type]
+    return replace(own.recipe, **TRAINED)  # type: ignore[arg-type]
 
 
 def of_blocks(tested: Mapping[str, Sequence[Tested]]) -> Iterator[Figure]:

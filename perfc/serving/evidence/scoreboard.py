@@ -95,8 +95,8 @@ def _checks(checks: Sequence[Check]) -> Section:
         for c in single
     )
     notes: list[Note] = []
-    for name in ("fits", *SPEEDS, " and ".join(SPEEDS)):
-        errors = [abs(c.error) for c in checks if c.quantity in name.split(" and ")]
+    for names in (("fits",), *((speed,) for speed in SPEEDS), SPEEDS):
+        name, errors = " and ".join(names), [abs(c.error) for c in checks if c.quantity in names]
         if errors and name == "fits":
             right = sum(e == 0 for e in errors)
             notes.append(Note(f"llama.cpp: {right} of {len(errors)} fit or not as said"))

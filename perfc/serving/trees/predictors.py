@@ -7,6 +7,7 @@ import random
 from collections import Counter
 from collections.abc import Sequence
 from enum import Enum
+from itertools import chain
 from typing import TYPE_CHECKING, Protocol
 
 from perfc.ir.record import frozen
@@ -247,7 +248,7 @@ class ResidualTrees:
                 said = np.stack([self._answer(c, asked) for c in candidates], axis=1)
                 unseen[folds == fold] = said - logs_of(asked)[:, None]
         self._choose(rows, candidates, unseen)
-        self._learn(rows, tuple({c: None for some in self.chosen.values() for c in some}))
+        self._learn(rows, self._answering())
 
     def _choose(
         self, rows: Sequence[TreeRow], candidates: Sequence[Residual], unseen: Array
@@ -257,6 +258,10 @@ class ResidualTrees:
         for source in sources:
             places = [i for i, row in enumerate(rows) if source in ("", row.source)]
             self.chosen[source] = tuple(candidates[i] for i in together(unseen[places]))
+
+    def _answering(self) -> tuple[Residual, ...]:
+        """Those that were chosen, each once."""
+        return tuple(dict.fromkeys(chain.from_iterable(self.chosen.values())))
 
     def _learn(self, rows: Sequence[TreeRow], candidates: Sequence[Residual]) -> None:
         """Sums, and the trees of some candidates."""
@@ -287,7 +292,7 @@ class ResidualTrees:
         """The target of each row."""
         import numpy as np
 
-        answers = {c: self._answer(c, rows) for some in self.chosen.values() for c in some}
+        answers = {c: self._answer(c, rows) for c in self._answering()}
         asked = [self.chosen.get(row.source, self.chosen[""]) for row in rows]
         found = [math.fsum(answers[c][i] for c in some) / len(some) for i, some in enumerate(asked)]
         said: Array = np.exp(found)
@@ -298,7 +303,7 @@ def together(errors: Array) -> list[int]:
     """Which candidates answer together, as often as each counts: the mean of their logarithms.
 
     One by one that is added, again or for the first time, which leaves the least mean relative
-    error (Caruana et al., Ensemble selection from libraries of models, 2004, section 2).
+    error (Caruana et al., Ensemble selection from libraries of models, 2004).
 
     Args:
         errors: of the logarithm, ``[rows, candidates]``.
