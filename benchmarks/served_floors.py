@@ -18,7 +18,7 @@ from perfc.errors import PerfcError
 from perfc.serving.evidence import Quantity, ServedRow
 from perfc.serving.evidence.replay import engine_of_row, model_of
 from perfc.serving.evidence.tables import aic_serving, trtllm_throughput
-from perfc.serving.scheduler import Chunk
+from perfc.serving.simulation.scheduler import Chunk
 
 TABLES = (aic_serving, trtllm_throughput)
 SHOWN = 5

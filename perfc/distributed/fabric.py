@@ -14,7 +14,7 @@ from perfc.analyzers.features.rows import Protocol
 from perfc.ir.problem import Exchange
 from perfc.ir.record import entity, record
 from perfc.machine import Cluster, load_machine
-from perfc.serving.grid import Grid, octaves
+from perfc.serving.cost.grid import Grid, octaves
 
 SIZES = octaves(1 << 10, 1 << 34, step=4)
 """Messages that are predicted; others lie between, in logarithms."""

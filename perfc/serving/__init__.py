@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .load import Load
 from .service import ServingReport, llm
+from .simulation.load import Load
 
 __all__ = ["Load", "ServingReport", "llm"]

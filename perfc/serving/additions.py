@@ -13,8 +13,8 @@ from perfc.frontend.config.mixers import Experts
 from perfc.frontend.config.model import mixers
 from perfc.passes.runtimes import tables
 
+from .cost.images import checked
 from .engine import kind_of
-from .images import checked
 
 MOST_RANK, MOST_ADAPTERS = 1024, 4096
 MOST_SKEW = 2.0

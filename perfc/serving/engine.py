@@ -15,12 +15,12 @@ from perfc.machine import Machine
 from perfc.passes.runtimes import EngineKind, Launch, tables
 from perfc.passes.runtimes import runtime as table_of
 
-from .drafts import DraftedCost, Speculation
+from .cost.drafts import DraftedCost, Speculation
+from .cost.images import ImagedCost, tower_cost
+from .cost.memory import BLOCK_TOKENS, MemoryPlan
+from .cost.step import StepCost
 from .host import HostLaw, law_of
-from .images import ImagedCost, tower_cost
-from .memory import BLOCK_TOKENS, MemoryPlan
-from .scheduler import Limits
-from .step import StepCost
+from .simulation.scheduler import Limits
 
 
 def kind_of(name: str) -> EngineKind:

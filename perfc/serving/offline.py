@@ -25,7 +25,7 @@ from perfc.ir.record import record
 
 from .engine import Engine
 from .host import BENCH, EXPERTS, LEARNED, HostLaw, bench_law
-from .scheduler import Chunk
+from .simulation.scheduler import Chunk
 
 FILE = Path(__file__).with_suffix(".npz")
 RATES_OF = "f16"

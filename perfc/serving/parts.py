@@ -11,14 +11,14 @@ from perfc.ir.op import Kind
 from perfc.ir.record import record
 from perfc.passes.fuse import Kernel
 
-from .drafts import DraftedCost
+from .cost.drafts import DraftedCost
+from .cost.images import ImagedCost
+from .cost.program import QUANTITIES, Env, Program, each_alone
+from .cost.step import StageCost
 from .engine import Engine
-from .images import ImagedCost
-from .load import Load
-from .program import QUANTITIES, Env, Program, each_alone
-from .scheduler import Chunk
-from .simulate import Run
-from .step import StageCost
+from .simulation.load import Load
+from .simulation.scheduler import Chunk
+from .simulation.simulate import Run
 
 
 class Share(Enum):

@@ -11,8 +11,8 @@ from perfc.ir.record import record
 from perfc.machine import Machine
 
 from .engine import Engine
-from .metrics import MILLION, Throughput
-from .simulate import Run
+from .simulation.metrics import MILLION, Throughput
+from .simulation.simulate import Run
 
 
 @record

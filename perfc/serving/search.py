@@ -17,10 +17,10 @@ from perfc.machine import Machine
 from perfc.passes.runtimes import SERVING_DEFAULT, Batching
 
 from .engine import Engine
-from .load import Load
 from .power import price_per_million
-from .scheduler import Chunk
 from .service import ServingReport, report_of
+from .simulation.load import Load
+from .simulation.scheduler import Chunk
 
 RANKS = (1, 2, 4, 8)
 USERS = (1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024)

@@ -28,17 +28,17 @@ from perfc.report.names import runs_elsewhere
 from perfc.report.units import Unit, plural, quantity
 
 from .additions import Additions, launch_s, with_additions
-from .apart import Prefill, served_apart
-from .drafts import DraftsView, Speculation
+from .cost.drafts import DraftsView, Speculation
+from .cost.images import ImagesView
+from .cost.memory import MemoryPlan
 from .engine import Engine, lacks
-from .images import ImagesView
-from .load import Load
-from .memory import MemoryPlan
-from .metrics import Latencies, Throughput, latencies, throughput
 from .parts import StepView, steps_of, with_parts
 from .power import Expenses, expenses, run_energy_j
 from .room import would_fit
-from .simulate import Run, Served, simulate
+from .simulation.apart import Prefill, served_apart
+from .simulation.load import Load
+from .simulation.metrics import Latencies, Throughput, latencies, throughput
+from .simulation.simulate import Run, Served, simulate
 
 MOST_ENGINES = 1 << 12
 

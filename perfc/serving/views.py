@@ -8,10 +8,10 @@ from perfc.report.document import Amount, Cell, Column, Document, Fact, Facts, N
 from perfc.report.units import Unit, plural, quantity
 
 from .front_chart import front_chart
-from .load import Load
-from .metrics import Quantiles
 from .search import SearchResult
 from .service import Band, ServingReport
+from .simulation.load import Load
+from .simulation.metrics import Quantiles
 
 LEAST_SHARE = 0.02
 """Parts of a step that are shorter are left out of text."""

@@ -22,7 +22,7 @@ from perfc.ir.problem import LinearAttention, Product, Window
 from perfc.ir.types import DType, TensorType
 from perfc.machine import load_machine
 from perfc.passes.roofline import bounds
-from perfc.serving.program import passes_of
+from perfc.serving.cost.program import passes_of
 
 if TYPE_CHECKING:
     from perfc.analyzers.features.classes import Columns

@@ -21,7 +21,7 @@ from perfc.ir.ops.grouped_matmul import GroupedGemm
 from perfc.machine import load_machine
 from perfc.passes.roofline import bounds
 from perfc.serving import llm
-from perfc.serving.program import Program
+from perfc.serving.cost.program import Program
 
 NAME = "llama-3.2-1b"
 HALF = precision_of("bfloat16", "")

@@ -16,16 +16,24 @@ from perfc.errors import ParseError
 from perfc.expenses import Offer, Prices, Region, region_named
 from perfc.machine import load_machine
 from perfc.passes.runtimes import Batching
-from perfc.serving import Load, apart, arrivals, llm, power
-from perfc.serving.apart import Prefill, served_apart
-from perfc.serving.arrivals import Request, Workload, closed_loop, poisson, traced
+from perfc.serving import Load, llm, power
+from perfc.serving.cost.memory import Demand, MemoryPlan
 from perfc.serving.host import FEW, HostLaw, amounts
-from perfc.serving.memory import Demand, MemoryPlan
-from perfc.serving.metrics import Quantiles, Throughput, latencies, middle, throughput, written
-from perfc.serving.scheduler import Chunk, Limits, Scheduler
 from perfc.serving.search import Setting, Slo, _best, _front, _holds, cost_of, steady
 from perfc.serving.service import Band, _band, waited
-from perfc.serving.simulate import Run, Served, Stride, simulate
+from perfc.serving.simulation import apart, arrivals
+from perfc.serving.simulation.apart import Prefill, served_apart
+from perfc.serving.simulation.arrivals import Request, Workload, closed_loop, poisson, traced
+from perfc.serving.simulation.metrics import (
+    Quantiles,
+    Throughput,
+    latencies,
+    middle,
+    throughput,
+    written,
+)
+from perfc.serving.simulation.scheduler import Chunk, Limits, Scheduler
+from perfc.serving.simulation.simulate import Run, Served, Stride, simulate
 
 H100 = load_machine("h100")
 

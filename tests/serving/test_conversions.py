@@ -9,10 +9,10 @@ from perfc.frontend.config import Parallel, precision_of, read_config
 from perfc.ir.problem import Attention
 from perfc.machine import load_machine
 from perfc.serving import llm
-from perfc.serving.conversions import SUSTAINED, between_s, widening_s
+from perfc.serving.cost.conversions import SUSTAINED, between_s, widening_s
+from perfc.serving.cost.program import Program, passes_of
 from perfc.serving.engine import Engine
-from perfc.serving.program import Program, passes_of
-from perfc.serving.scheduler import Chunk
+from perfc.serving.simulation.scheduler import Chunk
 
 HIDDEN, CACHED, INNER, LAYERS, HEADS = 4096, 1024, 14336, 32, 32
 V100 = load_machine("v100")

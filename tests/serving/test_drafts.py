@@ -13,11 +13,11 @@ from perfc.frontend.config.facts import parameters
 from perfc.ir.graph import Module
 from perfc.ir.types import Type
 from perfc.serving import llm
-from perfc.serving.arrivals import closed_loop
-from perfc.serving.drafts import Speculation
-from perfc.serving.metrics import latencies, written
-from perfc.serving.scheduler import Chunk, Limits
-from perfc.serving.simulate import simulate
+from perfc.serving.cost.drafts import Speculation
+from perfc.serving.simulation.arrivals import closed_loop
+from perfc.serving.simulation.metrics import latencies, written
+from perfc.serving.simulation.scheduler import Chunk, Limits
+from perfc.serving.simulation.simulate import simulate
 
 
 class Fixed:

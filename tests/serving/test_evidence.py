@@ -16,8 +16,7 @@ import pytest
 from perfc.errors import PerfcError
 from perfc.frontend.config import Parallel, WeightFormat
 from perfc.passes.runtimes import Batching
-from perfc.serving.arrivals import Request
-from perfc.serving.drafts import Speculation
+from perfc.serving.cost.drafts import Speculation
 from perfc.serving.engine import kind_of
 from perfc.serving.evidence import Quantity, ServedRow, Stated, replay, scoreboard, scores, tables
 from perfc.serving.evidence.asked import at_once, cached, spread_of
@@ -41,7 +40,8 @@ from perfc.serving.evidence.replay import (
 from perfc.serving.evidence.scores import Evidence, Score, law_name, scored, trained
 from perfc.serving.evidence.settings import tasks
 from perfc.serving.host import LEARNED, HostLaw, as_toml
-from perfc.serving.scheduler import Chunk, Limits
+from perfc.serving.simulation.arrivals import Request
+from perfc.serving.simulation.scheduler import Chunk, Limits
 
 ROW = ServedRow(
     "t", "one", "llama-3.1-8b", "h100-sxm5-80gb", "vllm", "", "bf16", "", 2, 1, 1, 1, 100, 11, 4,
@@ -226,7 +226,7 @@ def test_users_of_a_closed_loop_ask_as_often_as_a_steady_state_needs(
         asked.append((*sizes, how["count"], how["is_staggered"]))
         raise PerfcError("asked")
 
-    monkeypatch.setattr("perfc.serving.load.closed_loop", closed_loop)
+    monkeypatch.setattr("perfc.serving.simulation.load.closed_loop", closed_loop)
     samples(row(concurrency=300))
     samples(row(concurrency=301))
     assert asked == [(300, 100, 11, 1200, False), (301, 100, 11, 903, False)]

@@ -12,10 +12,10 @@ from perfc.frontend.config import Parallel, precision_of, read_config
 from perfc.ir.ops.moe import MoE
 from perfc.serving import llm
 from perfc.serving.additions import with_skew
+from perfc.serving.cost.program import passes_of
 from perfc.serving.evidence.replay import engine_of_row
 from perfc.serving.evidence.settings import TEXT_SKEW
 from perfc.serving.evidence.tables import AIC, ML_ENERGY
-from perfc.serving.program import passes_of
 from tests.serving.test_evidence import row
 
 MIXTURE = "qwen3-30b-a3b"

@@ -7,10 +7,10 @@ import pytest
 from perfc.analyzers.features.sheet import Sheet
 from perfc.frontend.config import Parallel, precision_of, read_config
 from perfc.machine import load_machine
+from perfc.serving.cost.grouped import ELEMENTS_PER_CLOCK, anew_s, reads_keys_anew
+from perfc.serving.cost.step import StageCost
 from perfc.serving.engine import Engine
-from perfc.serving.grouped import ELEMENTS_PER_CLOCK, anew_s, reads_keys_anew
 from perfc.serving.host import HostLaw
-from perfc.serving.step import StageCost
 
 
 def engine_of(name: str, version: str, cache: str = "", target: str = "h100") -> Engine:

@@ -9,9 +9,9 @@ from perfc.frontend.config import LanguageModel, precision_of, read_config, with
 from perfc.machine import load_machine
 from perfc.parallel import ALONE
 from perfc.serving import llm
+from perfc.serving.cost.images import AT_ONCE, ImagedCost
 from perfc.serving.engine import Engine
-from perfc.serving.images import AT_ONCE, ImagedCost
-from perfc.serving.scheduler import Chunk
+from perfc.serving.simulation.scheduler import Chunk
 
 NAME = "gemma-3-4b-it"
 OPTIONS = {"isl": 128, "osl": 8, "concurrency": 2, "has_parts": True}

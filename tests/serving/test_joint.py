@@ -9,10 +9,10 @@ from perfc.analyzers.estimators.predictor import predict
 from perfc.analyzers.features.rows import Protocol
 from perfc.frontend.config import Parallel, precision_of, read_config
 from perfc.machine import load_machine
-from perfc.serving.grid import points
-from perfc.serving.joint import AXES, NEAR
-from perfc.serving.scheduler import Chunk
-from perfc.serving.step import StageCost, stage_cost
+from perfc.serving.cost.grid import points
+from perfc.serving.cost.joint import AXES, NEAR
+from perfc.serving.cost.step import StageCost, stage_cost
+from perfc.serving.simulation.scheduler import Chunk
 
 
 def stage(config: str, target: str, runtime: str = "vllm", cache: str = "") -> StageCost:

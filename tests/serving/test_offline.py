@@ -15,7 +15,7 @@ from perfc.errors import ParseError
 from perfc.frontend.config import Parallel, precision_of, read_config
 from perfc.machine import load_machine
 from perfc.serving import llm, offline
-from perfc.serving.drafts import Speculation
+from perfc.serving.cost.drafts import Speculation
 from perfc.serving.engine import Engine
 from perfc.serving.evidence import Quantity, ServedRow
 from perfc.serving.evidence.learn import left_out, model_fold

@@ -19,7 +19,7 @@ from perfc.serving.evidence.checks import _prompt_s
 from perfc.serving.evidence.overviews import cache, groups, is_of_nvidia, told
 from perfc.serving.evidence.settings import cache_of, distinct_prompts, generated, together
 from perfc.serving.host import HostLaw
-from perfc.serving.scheduler import Chunk, Limits
+from perfc.serving.simulation.scheduler import Chunk, Limits
 
 ROW = ServedRow(
     "t", "one", "llama-3.1-8b", "h100-sxm5-80gb", "trtllm", "0.11.0", "bf16", "", 1, 1, 1, 1, 8, 3,

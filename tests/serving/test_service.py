@@ -21,16 +21,16 @@ from perfc.frontend.config import Parallel, precision_of, read_config
 from perfc.machine import load_machine
 from perfc.passes.roofline import bounds
 from perfc.serving import Load, llm
+from perfc.serving.cost.grid import Grid, octaves, points
+from perfc.serving.cost.memory import Demand, MemoryPlan
 from perfc.serving.engine import Engine
 from perfc.serving.evidence import Quantity, ServedRow
 from perfc.serving.evidence.learn import fitted, predicted
 from perfc.serving.evidence.replay import Sample
 from perfc.serving.front_chart import HEIGHT
-from perfc.serving.grid import Grid, octaves, points
 from perfc.serving.host import HostLaw, amounts, law_of
-from perfc.serving.memory import Demand, MemoryPlan
-from perfc.serving.scheduler import Chunk
 from perfc.serving.search import Slo, search
+from perfc.serving.simulation.scheduler import Chunk
 
 LLAMA = "llama-3.1-8b"
 

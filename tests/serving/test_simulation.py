@@ -9,11 +9,11 @@ import pytest
 
 from perfc.errors import ParseError
 from perfc.passes.runtimes import Batching
-from perfc.serving import simulate as simulation
-from perfc.serving.arrivals import Request, Workload, closed_loop, poisson, traced
-from perfc.serving.metrics import latencies, throughput
-from perfc.serving.scheduler import Chunk, Limits, Scheduler
-from perfc.serving.simulate import Run, simulate
+from perfc.serving.simulation import simulate as simulation
+from perfc.serving.simulation.arrivals import Request, Workload, closed_loop, poisson, traced
+from perfc.serving.simulation.metrics import latencies, throughput
+from perfc.serving.simulation.scheduler import Chunk, Limits, Scheduler
+from perfc.serving.simulation.simulate import Run, simulate
 
 
 class Linear:

@@ -12,18 +12,18 @@ import perfc
 from perfc.errors import ParseError
 from perfc.frontend.config import Parallel, precision_of, read_config
 from perfc.machine import load_machine
-from perfc.serving.arrivals import closed_loop
 from perfc.serving.engine import Engine
 from perfc.serving.evidence import Quantity, ServedRow, Stated
 from perfc.serving.evidence.learn import USUAL_REQUEST_S, fitted, predicted
 from perfc.serving.evidence.replay import Sample
 from perfc.serving.evidence.settings import FILE, apart, together
 from perfc.serving.host import HostLaw, amounts
-from perfc.serving.load import Load
 from perfc.serving.power import run_energy_j
-from perfc.serving.scheduler import Chunk
 from perfc.serving.service import waited
-from perfc.serving.simulate import simulate
+from perfc.serving.simulation.arrivals import closed_loop
+from perfc.serving.simulation.load import Load
+from perfc.serving.simulation.scheduler import Chunk
+from perfc.serving.simulation.simulate import simulate
 
 
 @pytest.fixture(scope="module")

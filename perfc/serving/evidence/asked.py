@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import random
 
-from ..arrivals import Request, Workload
-from ..scheduler import Limits
+from ..simulation.arrivals import Request, Workload
+from ..simulation.scheduler import Limits
 from . import ServedRow
 from .settings import RANGE_RATIO, tasks
 

@@ -13,13 +13,13 @@ from perfc.frontend.config import Parallel, precision_of, read_config
 from perfc.ir.record import record
 from perfc.machine import load_machine
 
-from ..arrivals import Request, Workload
+from ..cost.memory import GIB
 from ..engine import Engine
 from ..host import HostLaw, law_of
-from ..memory import GIB
-from ..scheduler import Chunk
 from ..service import waited
-from ..simulate import simulate
+from ..simulation.arrivals import Request, Workload
+from ..simulation.scheduler import Chunk
+from ..simulation.simulate import simulate
 
 REQUESTS, LLAMA_CPP = "llmservingsim_requests", "llamacpp_speed"
 PRODUCTS = {"RTX4090": "rtx4090", "RTXPRO6000": "rtx-pro-6000-server"}

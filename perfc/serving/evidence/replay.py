@@ -21,14 +21,14 @@ from perfc.ir.record import record
 from perfc.machine import load_machine
 from perfc.passes.runtimes import Batching
 
-from ..arrivals import Workload, closed_loop
-from ..drafts import Speculation
+from ..cost.drafts import Speculation
 from ..engine import Engine, kind_of
 from ..host import FACTORS, LEARNED, HostLaw, amounts
-from ..load import Load
-from ..metrics import written
-from ..scheduler import Chunk, Limits
-from ..simulate import Run, Served, Stride, simulate
+from ..simulation.arrivals import Workload, closed_loop
+from ..simulation.load import Load
+from ..simulation.metrics import written
+from ..simulation.scheduler import Chunk, Limits
+from ..simulation.simulate import Run, Served, Stride, simulate
 from . import Quantity, ServedRow, Stated, is_mixture
 from .asked import at_once, cached, spread_of
 from .settings import ACCEPTANCE, TEXT_SKEW

@@ -14,7 +14,7 @@ from perfc.expenses.regions import WORLD
 from perfc.ir.record import record
 
 from ..evidence.tables import AIC, ML_ENERGY, TRTLLM
-from ..metrics import MILLION
+from ..simulation.metrics import MILLION
 from . import predictors as ways
 from .boosted import THESIS, Settings
 from .folds import LeftOut, folds_of

@@ -26,7 +26,7 @@ from perfc.ir.ops.weight_only_matmul import MatMulNBits
 from perfc.ir.types import DType
 from perfc.machine import load_machine
 from perfc.serving import llm
-from perfc.serving.program import Program
+from perfc.serving.cost.program import Program
 
 
 @pytest.mark.parametrize(

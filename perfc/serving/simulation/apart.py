@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from perfc.errors import ParseError
 from perfc.ir.record import record
 
+from ..engine import Engine
 from .arrivals import Workload
-from .engine import Engine
 from .scheduler import Chunk, Limits
 from .simulate import Clock, Run, Served, Stride, simulate
 

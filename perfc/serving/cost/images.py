@@ -12,10 +12,10 @@ from perfc.ir.evaluate import evaluate
 from perfc.ir.record import record
 from perfc.machine import Machine, load_machine
 
+from ..simulation.scheduler import Chunk
 from .grid import octaves
 from .memory import Demand
 from .program import Program, estimated
-from .scheduler import Chunk
 from .step import StepCost
 from .surface import Parts, Surface
 

@@ -11,8 +11,8 @@ from perfc.ir.evaluate import evaluate
 from perfc.ir.record import record
 from perfc.ir.types import TensorType
 
+from ..simulation.scheduler import Chunk
 from .memory import Demand
-from .scheduler import Chunk
 from .step import StepCost
 from .surface import Parts
 

@@ -17,14 +17,14 @@ from perfc.machine import Machine, load_machine
 from perfc.passes.runtimes import EngineKind
 from perfc.passes.runtimes import runtime as table_of
 
+from ..host import HostLaw
+from ..simulation.scheduler import Chunk
 from .conversions import between_s, longer, widening_s
 from .grid import Grid, octaves, points
 from .grouped import anew_s, reads_keys_anew
-from .host import HostLaw
 from .joint import NEAR, layers_of, relative_to_both
 from .memory import Demand
 from .program import Env, KernelCost, Passes, estimated, passes_of
-from .scheduler import Chunk
 from .surface import Parts, Surface
 
 TOKENS = octaves(1, 16384, between=16)

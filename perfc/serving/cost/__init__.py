@@ -1,0 +1,1 @@
+"""What a step of a serving engine costs: its kernels at any sizes, and the memory it needs."""
