@@ -25,7 +25,7 @@ from perfc.analyzers.estimators.predictor import predict_with
 from perfc.analyzers.features.rows import Rows
 from perfc.analyzers.features.sheet import Sheet
 from perfc.analyzers.intervals.adapt import Residual, correction, posterior
-from perfc.analyzers.training.calibrate import Calibrating
+from perfc.analyzers.training.calibration.calibrate import Calibrating
 from perfc.analyzers.training.experiments import OperatorExperiment, experiments
 from perfc.analyzers.training.fit import train
 from perfc.analyzers.training.protocols import UnseenMachine, split

@@ -38,9 +38,9 @@ from perfc.analyzers.intervals.difference import (
     difference,
     semivariograms,
 )  # fmt: skip
+from perfc.analyzers.training.calibration.machines import Memory
 from perfc.analyzers.training.evaluate import Asked, Tested
 from perfc.analyzers.training.experiments import OperatorExperiment, experiments
-from perfc.analyzers.training.machines import Memory
 from perfc.analyzers.training.protocols import (
     Holdout,
     UnseenMachine,

@@ -23,7 +23,7 @@ from perfc.analyzers.runs.run_table import precision, stored_element
 from perfc.analyzers.runs.step_law import as_toml, is_convolutional, sums_s
 from perfc.analyzers.tables.published_steps import PublishedStep, published_steps
 from perfc.analyzers.tables.timm import graph_folder
-from perfc.analyzers.training.published_steps import (
+from perfc.analyzers.training.runs.published_steps import (
     SummedStep,
     held,
     learnable,

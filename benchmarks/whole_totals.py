@@ -35,7 +35,7 @@ from perfc.analyzers.tables.architectures import Part, random_architectures
 from perfc.analyzers.tables.timm import Measured, graph_folder, measured
 from perfc.analyzers.training.experiments import experiments
 from perfc.analyzers.training.experiments.steps import StepExperiment
-from perfc.analyzers.training.step_fit import train_steps
+from perfc.analyzers.training.runs.step_fit import train_steps
 from perfc.analyzers.whole_runs.whole_run import with_whole
 from perfc.errors import PerfcError
 from perfc.frontend import load

@@ -25,7 +25,7 @@ import pytest
 from perfc.analyzers.artefacts.artefact import Artefact
 from perfc.analyzers.graph.predictor import Budget, GraphPredictor, predictor
 from perfc.analyzers.intervals.conformal import Bands
-from perfc.analyzers.training.calibrate import Calibrating
+from perfc.analyzers.training.calibration.calibrate import Calibrating
 from perfc.analyzers.training.evaluate import Asked, Slice, everything, figure
 from perfc.analyzers.training.evaluate import test as tested
 from perfc.analyzers.training.fit import Recipe, train

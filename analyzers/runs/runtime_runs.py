@@ -1,13 +1,13 @@
 """Whole runs under the runtimes whose runs were measured, from their kernels' estimates.
 
 ``T = Σ scale · exp(f)·exp(g)``: ``f`` is a forest over what each kernel is and was estimated to
-take, learned through the sums of whole runs (`perfc.analyzers.training.sums`), so that a runtime's
-short kernels, grouped convolutions and the run beside its kernels have factors of their own; ``g``
-is a forest over the run as a whole. A Gaussian process says besides what like runs took beyond
-their kernels (`perfc.analyzers.runs.run_process`); forests have the larger share the less like runs
-tell, and graphs left out have chosen how much. Where such networks were not measured under the
-runtime on the machine, ``g`` is left out, as it tells machines apart: the mean of factors, kernels
-and process answers.
+take, learned through the sums of whole runs (`perfc.analyzers.training.runs.sums`), so that a
+runtime's short kernels, grouped convolutions and the run beside its kernels have factors of their
+own; ``g`` is a forest over the run as a whole. A Gaussian process says besides what like runs took
+beyond their kernels (`perfc.analyzers.runs.run_process`); forests have the larger share the less
+like runs tell, and graphs left out have chosen how much. Where such networks were not measured
+under the runtime on the machine, ``g`` is left out, as it tells machines apart: the mean of
+factors, kernels and process answers.
 Intervals are split conformal by runtime, from graphs left out or from machines left out.
 """
 

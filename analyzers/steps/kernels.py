@@ -1,9 +1,9 @@
 """Single kernels by what whole steps taught, for kernels whose like nobody timed alone.
 
-Factors of launches are learned through the times of whole steps (`training.step_fit`), where errors
-of launches cancel: the interval of a kernel has, beside that of a step made of such launches alone,
-what kernels timed alone were off. Kernels of one run are wrong together, and its interval adds up
-the widths that steps have.
+Factors of launches are learned through the times of whole steps (`training.runs.step_fit`), where
+errors of launches cancel: the interval of a kernel has, beside that of a step made of such launches
+alone, what kernels timed alone were off. Kernels of one run are wrong together, and its interval
+adds up the widths that steps have.
 """
 
 from __future__ import annotations

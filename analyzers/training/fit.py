@@ -15,10 +15,10 @@ from ..artefacts.implementations import implementations
 from ..features.rows import DataError, Rows
 from ..features.table import class_of
 from ..intervals.conformal import Band, Bands, Calibration
-from .calibrate import Calibrating, calibrate
+from .calibration.calibrate import Calibrating, calibrate
+from .calibration.machines import Memory, places
 from .cells import summarise
 from .growing import Recipe, protocols_of, stacked
-from .machines import Memory, places
 from .protocols import targets
 
 __all__ = ["Recipe", "train"]

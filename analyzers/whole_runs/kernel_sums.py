@@ -1,8 +1,8 @@
 """Launches of many runs as one table, and trees of their factors learned through their sums.
 
-As `perfc.analyzers.training.sums` describes it, over all ways of running at once: a launch under
-``torch.compile`` and the same launch eager share what they have in common, and the trees see how
-they were run. Launches too short to matter keep the multiplier of their kind.
+As `perfc.analyzers.training.runs.sums` describes it, over all ways of running at once: a launch
+under ``torch.compile`` and the same launch eager share what they have in common, and the trees see
+how they were run. Launches too short to matter keep the multiplier of their kind.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ..steps.columns import LinearColumns, merged
 from ..steps.features import tabulate
 from ..steps.launch_kind import LaunchKind
 from ..training.libraries import xgboost
-from ..training.sums import SumRecipe, SumStack, multipliers
+from ..training.runs.sums import SumRecipe, SumStack, multipliers
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -30,7 +30,7 @@ from ..intervals.conformal import AT_ONCE, LEAST_SPREAD, Band, Unseen, band, exc
 from ..intervals.offsets import Offsets
 from ..intervals.unseen import LeftOut
 from ..tables.architectures import FAMILY_PARTS, Part, families_in_turn
-from ..training.sums import SumRecipe
+from ..training.runs.sums import SumRecipe
 from .few_rows import design, deviations
 from .kernel_sums import KINDS, KindRates, RunKin, kin_of
 from .kinship import KIN, Kinship

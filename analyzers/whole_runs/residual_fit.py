@@ -17,7 +17,7 @@ from ..graph.rows import Measurements, Quantity
 from ..steps.predict import walked
 from ..tables.architectures import family, fold_of
 from ..training.libraries import xgboost
-from ..training.sums import SumRecipe
+from ..training.runs.sums import SumRecipe
 from .kernel_sums import KindRates, Pruned, RunTable, effective_sheet, grown, tabulated_runs
 from .kinship import Kinship
 from .memory import Memory

@@ -17,7 +17,9 @@ from perfc.analyzers.features.rows import Protocol, Rows
 from perfc.analyzers.features.sheet import Sheet
 from perfc.analyzers.graph.rows import GraphRow
 from perfc.analyzers.steps.setting import Precision, Setting
-from perfc.analyzers.training import calibrate, evaluate, power, scoreboard
+from perfc.analyzers.training import evaluate, power, scoreboard
+from perfc.analyzers.training.calibration import calibrate
+from perfc.analyzers.training.calibration.levels import thinned
 from perfc.analyzers.training.cells import summarise
 from perfc.analyzers.training.evaluate import Asked, Slice, everything, figure
 from perfc.analyzers.training.experiments import experiments
@@ -31,7 +33,6 @@ from perfc.analyzers.training.graphs.bench import (
     rank_agreement,
 )
 from perfc.analyzers.training.graphs.protocols import Protocol as GraphProtocol
-from perfc.analyzers.training.levels import thinned
 from perfc.machine import load_machine
 
 from . import flat_weights

@@ -13,7 +13,7 @@ from perfc.analyzers.artefacts.forest import Forest
 from perfc.analyzers.features.rows import DataError
 from perfc.analyzers.graph.datasets import h200
 from perfc.analyzers.graph.rows import Quantity
-from perfc.analyzers.training.sums import SumStack
+from perfc.analyzers.training.runs.sums import SumStack
 from perfc.analyzers.whole_runs.kernel_sums import (
     LEAST_SHARE,
     KindRates,

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from perfc.analyzers.features.distance import distance, place
 from perfc.analyzers.runs.run_table import Network
 from perfc.analyzers.runs.runtime_runs import ROUNDED
-from perfc.analyzers.training import chips_left_out, step_fit
-from perfc.analyzers.training.run_stack import LEAST_LEFT_OUT
+from perfc.analyzers.training.runs import chips_left_out, step_fit
+from perfc.analyzers.training.runs.run_stack import LEAST_LEFT_OUT
 
 DTYPE = "f16"
 NAMES = ("a10", "a100-sxm4-40gb", "a40", "h100-sxm5-80gb", "l4")

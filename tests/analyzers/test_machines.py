@@ -25,7 +25,7 @@ from perfc.analyzers.intervals.unseen import (
     shared_error,
     student,
 )
-from perfc.analyzers.training.machines import distance, leaving
+from perfc.analyzers.training.calibration.machines import distance, leaving
 
 from .synthetic import blocks, matmul_rows
 

@@ -13,7 +13,7 @@ from perfc.analyzers.artefacts import artefact
 from perfc.analyzers.artefacts.card import card_text
 from perfc.analyzers.features.distance import USUAL_POWER_W, coordinates, distance
 from perfc.analyzers.features.sheet import Sheet
-from perfc.analyzers.training.places import main, places_of
+from perfc.analyzers.training.calibration.places import main, places_of
 from perfc.machine import load_machine
 
 from .toy import toy

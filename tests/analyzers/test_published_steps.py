@@ -20,7 +20,7 @@ from perfc.analyzers.tables.published_steps import (
     PublishedStep,
     published_steps,
 )
-from perfc.analyzers.training.published_steps import (
+from perfc.analyzers.training.runs.published_steps import (
     SummedStep,
     band_of,
     held,

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perfc.analyzers.training.run_stack import RunStack
+from perfc.analyzers.training.runs.run_stack import RunStack
 
 
 def of_graphs(rows: list[int]) -> RunStack:

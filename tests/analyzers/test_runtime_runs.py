@@ -32,17 +32,17 @@ from perfc.analyzers.runs.run_table import (
 )
 from perfc.analyzers.runs.runtime_runs import ANOTHER_RUN, banded, share_of_forests
 from perfc.analyzers.tables.whole_models import WholeModel, version_of, whole_models
-from perfc.analyzers.training.chips_left_out import (
+from perfc.analyzers.training.experiments.runtimes import RuntimeExperiment
+from perfc.analyzers.training.process_fit import ProcessRecipe
+from perfc.analyzers.training.runs.chips_left_out import (
     Apart,
     by_precision,
     left_out,
 )
-from perfc.analyzers.training.experiments.runtimes import RuntimeExperiment
-from perfc.analyzers.training.measured_runs import MeasuredRun, measured_runs, of_graph
-from perfc.analyzers.training.process_fit import ProcessRecipe
-from perfc.analyzers.training.run_forests import RuntimeRecipe, mean, of_all, varying
-from perfc.analyzers.training.run_stack import stacked
-from perfc.analyzers.training.runtime_fit import (
+from perfc.analyzers.training.runs.measured_runs import MeasuredRun, measured_runs, of_graph
+from perfc.analyzers.training.runs.run_forests import RuntimeRecipe, mean, of_all, varying
+from perfc.analyzers.training.runs.run_stack import stacked
+from perfc.analyzers.training.runs.runtime_fit import (
     DEVIATIONS,
     calibrated,
     deviations_of_forests,
@@ -50,7 +50,7 @@ from perfc.analyzers.training.runtime_fit import (
     train_runs,
     usual_errors,
 )
-from perfc.analyzers.training.sums import SumRecipe
+from perfc.analyzers.training.runs.sums import SumRecipe
 from perfc.analyzers.whole_runs import ordering
 from perfc.analyzers.whole_runs.ordering import no_faster
 from perfc.analyzers.whole_runs.whole_run import launched_apart, no_slower, with_whole

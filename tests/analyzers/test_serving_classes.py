@@ -17,11 +17,11 @@ from perfc.analyzers.features.lowering import lower
 from perfc.analyzers.features.rows import Protocol
 from perfc.analyzers.features.sheet import Sheet
 from perfc.analyzers.features.table import class_of, complete
-from perfc.analyzers.training.calibrate import Calibrating, calibrate
+from perfc.analyzers.training.calibration.calibrate import Calibrating, calibrate
+from perfc.analyzers.training.calibration.machines import FEWER_MACHINES, unseen_machines
 from perfc.analyzers.training.experiments import thinned
 from perfc.analyzers.training.fit import _card
 from perfc.analyzers.training.growing import Recipe, grow, protocols_of, stacked
-from perfc.analyzers.training.machines import FEWER_MACHINES, unseen_machines
 from perfc.analyzers.training.protocols import dealt, split
 from perfc.ir.op import Kind
 from perfc.ir.problem import Attention, Experts, MixedAttention

@@ -16,8 +16,8 @@ from perfc.analyzers.steps.predict import ends, estimate
 from perfc.analyzers.steps.setting import Setting
 from perfc.analyzers.tables.architectures import family
 from perfc.analyzers.tables.timm import StepRow
-from perfc.analyzers.training.step_fit import dealt_groups, train_steps
-from perfc.analyzers.training.sums import SumRecipe, learn, multipliers, non_negative, stacked
+from perfc.analyzers.training.runs.step_fit import dealt_groups, train_steps
+from perfc.analyzers.training.runs.sums import SumRecipe, learn, multipliers, non_negative, stacked
 from perfc.machine import load_machine
 
 xgboost = pytest.importorskip("xgboost")

@@ -22,10 +22,10 @@ from ...artefacts.artefact import Artefact, Ready
 from ...features.rows import Rows
 from ...features.table import class_of
 from ...tables import sources
-from ..calibrate import Calibrating
+from ..calibration.calibrate import Calibrating
+from ..calibration.machines import Memory
 from ..evaluate import Asked, Figure, Slice, Tested, figure, test
 from ..fit import Recipe, train
-from ..machines import Memory
 from ..protocols import (
     FOLDS,
     Holdout,

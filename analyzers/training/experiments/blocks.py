@@ -17,7 +17,7 @@ from ...features.rows import DataError, Protocol, Rows
 from ...intervals.conformal import coverage_of
 from ...tables import MODEL
 from ...tables.language_models import IN_BLOCK, KNOWN, SHARDS
-from ..calibrate import Calibrating
+from ..calibration.calibrate import Calibrating
 from ..evaluate import Asked, Figure, Slice, Tested, everything, figure, test
 from ..fit import Recipe, train
 from . import Experiment, OperatorExperiment, Say, experiments, thinned

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..calibrate import Calibrating
+from ..calibration.calibrate import Calibrating
 from ..fit import Recipe
 from . import OperatorExperiment
 from .linear_attention import SHAPES

@@ -11,7 +11,7 @@ import numpy as np
 from ...features.rows import Protocol, Rows
 from ...tables.neusight import PUBLISHED_TEST
 from ...tables.operand_layout import OTHER_LAYOUT
-from ..calibrate import Calibrating
+from ..calibration.calibrate import Calibrating
 from ..evaluate import Slice, everything
 from ..fit import Recipe
 from . import OperatorExperiment

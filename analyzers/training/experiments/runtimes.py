@@ -18,10 +18,10 @@ from ...tables import digests
 from ...tables.architectures import fold_of
 from ...tables.whole_models import ODD_GRAPHS, TABLE
 from ..evaluate import Figure
-from ..measured_runs import MeasuredRun, measured_runs
-from ..run_forests import RuntimeRecipe
-from ..run_stack import chips, is_left_out
-from ..runtime_fit import train_runs
+from ..runs.measured_runs import MeasuredRun, measured_runs
+from ..runs.run_forests import RuntimeRecipe
+from ..runs.run_stack import chips, is_left_out
+from ..runs.runtime_fit import train_runs
 from . import Experiment, Say
 
 FOLDS = 5

@@ -26,8 +26,8 @@ from ...tables.architectures import (
 )
 from ...tables.timm import TABLE, StepRow, step_rows
 from ..evaluate import Figure
-from ..step_fit import train_steps
-from ..sums import SumRecipe
+from ..runs.step_fit import train_steps
+from ..runs.sums import SumRecipe
 from . import Experiment, Say
 
 RANDOM, FAMILIES = "random architectures, 3 seeds", "unseen families, each once"

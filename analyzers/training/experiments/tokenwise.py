@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...features.rows import Rows
-from ..calibrate import Calibrating
+from ..calibration.calibrate import Calibrating
 from ..evaluate import Slice, everything
 from ..fit import Recipe
 from . import OperatorExperiment

@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..features.distance import SAME_CHIP, distance, place
-from ..features.rows import DataError
-from ..runs.run_table import IS_RUNTIME
-from ..runs.runtime_runs import RATIO, SPREAD_OF
-from ..tables.architectures import fold_of
+from ...features.distance import SAME_CHIP, distance, place
+from ...features.rows import DataError
+from ...runs.run_table import IS_RUNTIME
+from ...runs.runtime_runs import RATIO, SPREAD_OF
+from ...tables.architectures import fold_of
 from .measured_runs import MeasuredRun
 from .sums import SumStack
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ..artefacts.forest import Forest
-    from ..features.classes import Array
+    from ...artefacts.forest import Forest
+    from ...features.classes import Array
 
 LEAST_LEFT_OUT = 100
 """Rows of a chip that is left out to calibrate others."""

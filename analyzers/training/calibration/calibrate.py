@@ -10,12 +10,12 @@ import numpy as np
 
 from perfc.ir.record import frozen
 
-from ..artefacts.artefact import Artefact
-from ..artefacts.card import Card
-from ..artefacts.forest import Forest
-from ..features.rows import Rows
-from ..features.table import class_of
-from ..intervals.conformal import (
+from ...artefacts.artefact import Artefact
+from ...artefacts.card import Card
+from ...artefacts.forest import Forest
+from ...features.rows import Rows
+from ...features.table import class_of
+from ...intervals.conformal import (
     LEAST_SPREAD,
     LEVELS,
     Band,
@@ -25,13 +25,13 @@ from ..intervals.conformal import (
     band,
     of_category,
 )
-from .growing import Recipe, Stack, boost, grow, stacked
+from ..growing import Recipe, Stack, boost, grow, stacked
+from ..protocols import folds
 from .levels import levels
 from .machines import Memory, unseen_machines
-from .protocols import folds
 
 if TYPE_CHECKING:
-    from ..features.classes import Array
+    from ...features.classes import Array
 
 
 @frozen

@@ -20,12 +20,12 @@ from perfc.passes.roofline import bounds
 from perfc.passes.runtimes import of_steps
 from perfc.passes.sizes import Sizes
 
-from ..estimators import Execution
-from ..runs.prediction import predicted
-from ..runs.run_table import RunTable, leading_extent, precision, stored_element, tabulated
-from ..steps.kernels import Autocasting
-from ..tables.timm import graph_folder
-from ..tables.whole_models import FRAMEWORK, WholeModel, whole_models
+from ...estimators import Execution
+from ...runs.prediction import predicted
+from ...runs.run_table import RunTable, leading_extent, precision, stored_element, tabulated
+from ...steps.kernels import Autocasting
+from ...tables.timm import graph_folder
+from ...tables.whole_models import FRAMEWORK, WholeModel, whole_models
 
 if TYPE_CHECKING:
     from perfc.ir.graph import Module

@@ -12,18 +12,18 @@ import numpy as np
 from perfc.ir.record import frozen
 from perfc.machine import load_machine
 
-from ..artefacts.forest import Forest
-from ..features.distance import nearest
-from ..features.rows import Protocol, Rows
-from ..features.sheet import Sheet
-from ..features.table import class_of
-from ..intervals.conformal import LEAST_SPREAD, Band, Unseen, excess, sides
-from ..intervals.unseen import LeftOut, learned
-from .growing import Recipe, Stack, grow, protocols_of, stacked
-from .protocols import targets
+from ...artefacts.forest import Forest
+from ...features.distance import nearest
+from ...features.rows import Protocol, Rows
+from ...features.sheet import Sheet
+from ...features.table import class_of
+from ...intervals.conformal import LEAST_SPREAD, Band, Unseen, excess, sides
+from ...intervals.unseen import LeftOut, learned
+from ..growing import Recipe, Stack, grow, protocols_of, stacked
+from ..protocols import targets
 
 if TYPE_CHECKING:
-    from ..features.classes import Array
+    from ...features.classes import Array
 
 LEAST_MACHINES = 3
 BEYOND = 2.5

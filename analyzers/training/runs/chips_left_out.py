@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from ..features.distance import nearest, place
-from ..intervals.conformal import AT_ONCE
-from ..intervals.unseen import LeftOut
-from ..runs.runtime_runs import ROUNDED, SPREAD_OF
+from ...features.distance import nearest, place
+from ...intervals.conformal import AT_ONCE
+from ...intervals.unseen import LeftOut
+from ...runs.runtime_runs import ROUNDED, SPREAD_OF
 from .measured_runs import MeasuredRun
 from .run_stack import RunStack, chips, is_left_out
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ..features.classes import Array
+    from ...features.classes import Array
 
 
 class Learned(Protocol):

@@ -14,22 +14,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..artefacts.artefact import FORMAT, Artefact, Ready, schema_of
-from ..artefacts.card import Card
-from ..artefacts.forest import ARRAYS, Forest
-from ..features.distance import place
-from ..features.rows import Protocol
-from ..intervals.conformal import (
+from ...artefacts.artefact import FORMAT, Artefact, Ready, schema_of
+from ...artefacts.card import Card
+from ...artefacts.forest import ARRAYS, Forest
+from ...features.distance import place
+from ...features.rows import Protocol
+from ...intervals.conformal import (
     Bands,
     Calibration,
     Unseen,
     band,
     of_category,
 )
-from ..intervals.unseen import LeftOut, learned
-from ..intervals.unseen import of_category as of_runtime
-from ..runs.run_table import IS_RUNTIME
-from ..runs.runtime_runs import (
+from ...intervals.unseen import LeftOut, learned
+from ...intervals.unseen import of_category as of_runtime
+from ...runs.run_table import IS_RUNTIME
+from ...runs.runtime_runs import (
     CLASS,
     OF_FORESTS,
     PROCESS,
@@ -41,6 +41,7 @@ from ..runs.runtime_runs import (
     kin,
     share_of_forests,
 )
+from ..libraries import versions
 from .chips_left_out import (
     Apart,
     by_precision,
@@ -49,7 +50,6 @@ from .chips_left_out import (
     mixed,
     percent,
 )
-from .libraries import versions
 from .measured_runs import MeasuredRun
 from .run_forests import Learned, RuntimeRecipe, fitted
 from .run_stack import (
@@ -63,7 +63,7 @@ from .run_stack import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ..features.classes import Array
+    from ...features.classes import Array
 
 LEAST_OWN = 6
 """Rows of a machine, a precision, a runtime and a kind of network, to be called measured so."""

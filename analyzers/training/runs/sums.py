@@ -20,18 +20,18 @@ import numpy as np
 from perfc.ir.record import frozen
 from perfc.machine import load_machine
 
-from ..artefacts.forest import Forest
-from ..features.rows import DataError
-from ..features.sheet import Sheet
-from ..steps.features import ROLE, tabulate
-from ..steps.launch_kind import LaunchKind
-from ..tables.timm import StepRow
-from .libraries import xgboost
+from ...artefacts.forest import Forest
+from ...features.rows import DataError
+from ...features.sheet import Sheet
+from ...steps.features import ROLE, tabulate
+from ...steps.launch_kind import LaunchKind
+from ...tables.timm import StepRow
+from ..libraries import xgboost
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ..features.classes import Array
+    from ...features.classes import Array
 
 LEAST_MULTIPLIER = 0.1
 REWEIGHTINGS = 4

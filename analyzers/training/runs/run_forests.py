@@ -10,18 +10,18 @@ import numpy as np
 
 from perfc.ir.record import frozen
 
-from ..artefacts.forest import Forest
-from ..runs.run_process import FORM, tabulated
-from .libraries import xgboost
-from .process_fit import ProcessRecipe, fitted_process
+from ...artefacts.forest import Forest
+from ...runs.run_process import FORM, tabulated
+from ..libraries import xgboost
+from ..process_fit import ProcessRecipe, fitted_process
 from .run_stack import RunStack, sums_of
 from .sums import SumRecipe, boost
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ..features.classes import Array
-    from ..features.process import Process, Rows
+    from ...features.classes import Array
+    from ...features.process import Process, Rows
 
 
 @frozen

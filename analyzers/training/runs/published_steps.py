@@ -11,12 +11,12 @@ import numpy as np
 
 from perfc.ir.record import record
 
-from ..intervals.conformal import COVERAGE, Band
-from ..runs.step_law import Part, StepLaw, is_convolutional
-from ..tables.published_steps import LeftOut, PublishedStep
+from ...intervals.conformal import COVERAGE, Band
+from ...runs.step_law import Part, StepLaw, is_convolutional
+from ...tables.published_steps import LeftOut, PublishedStep
 
 if TYPE_CHECKING:
-    from ..features.classes import Array
+    from ...features.classes import Array
 
 RIDGE = 0.1
 """Of the squared logarithms of factors, beside an error of logarithm that counts alike for each

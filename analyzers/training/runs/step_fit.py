@@ -7,24 +7,24 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..artefacts.artefact import FORMAT, Artefact, Ready, schema_of
-from ..artefacts.card import Card
-from ..artefacts.forest import Forest
-from ..features.distance import nearest, place
-from ..features.rows import DataError, Protocol
-from ..intervals.conformal import AT_ONCE, LEAST_SPREAD, Band, Bands, Calibration, Unseen, band
-from ..intervals.unseen import LeftOut, learned
-from ..steps.likeness import Likeness
-from ..steps.predict import CLASS, MOST_SPREAD
-from ..tables.architectures import family, fold_of
-from ..tables.timm import StepRow
-from .libraries import versions
+from ...artefacts.artefact import FORMAT, Artefact, Ready, schema_of
+from ...artefacts.card import Card
+from ...artefacts.forest import Forest
+from ...features.distance import nearest, place
+from ...features.rows import DataError, Protocol
+from ...intervals.conformal import AT_ONCE, LEAST_SPREAD, Band, Bands, Calibration, Unseen, band
+from ...intervals.unseen import LeftOut, learned
+from ...steps.likeness import Likeness
+from ...steps.predict import CLASS, MOST_SPREAD
+from ...tables.architectures import family, fold_of
+from ...tables.timm import StepRow
+from ..libraries import versions
 from .sums import SumModel, SumRecipe, SumStack, learn, spread_of, stacked
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ..features.classes import Array
+    from ...features.classes import Array
 
 LEAST_MACHINES = 2
 NOTES = (
@@ -161,7 +161,7 @@ def tested(model: SumModel, stack: SumStack) -> tuple[Array, Array]:
 
 def widths(spread: Forest, stack: SumStack, share: Array) -> Array:
     """Expected error of steps, as the predictor computes it."""
-    from ..steps.predict import walked
+    from ...steps.predict import walked
 
     log_width = stack.total(share * walked(spread, stack.values))
     found: Array = np.exp(np.clip(log_width, np.log(LEAST_SPREAD), MOST_SPREAD))

@@ -1,6 +1,6 @@
 """Writes where machines stand into cards, from the sheets of today.
 
-    python -m perfc.analyzers.training.places [FOLDER]
+    python -m perfc.analyzers.training.calibration.places [FOLDER]
 
 A card keeps the coordinates of the machines that it learned from. Where a sheet, or what counts in
 a distance, has changed since, this brings them up to date. Bands stay as they were learned.
@@ -16,13 +16,13 @@ from pathlib import Path
 from perfc.machine import load_machine
 from perfc.whole_file import write_whole
 
-from ..artefacts import artefact
-from ..artefacts.card import Card, card_text
-from ..features.distance import place
-from ..features.sheet import Sheet
-from ..features.table import class_of
-from ..runs.runtime_runs import CLASS as RUN
-from ..steps.predict import CLASS as STEP
+from ...artefacts import artefact
+from ...artefacts.card import Card, card_text
+from ...features.distance import place
+from ...features.sheet import Sheet
+from ...features.table import class_of
+from ...runs.runtime_runs import CLASS as RUN
+from ...steps.predict import CLASS as STEP
 
 Places = Mapping[str, tuple[tuple[float, ...], ...]]
 

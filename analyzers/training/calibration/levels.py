@@ -9,18 +9,18 @@ import numpy as np
 
 from perfc.machine import load_machine
 
-from ..artefacts.artefact import Artefact
-from ..estimators.predictor import possible
-from ..features.rows import Rows
-from ..features.sheet import Sheet
-from ..features.table import class_of, complete
-from ..intervals.conformal import FURTHEST_LEVEL, LEVELS, Band, of_category
-from .evaluate import Asked
+from ...artefacts.artefact import Artefact
+from ...estimators.predictor import possible
+from ...features.rows import Rows
+from ...features.sheet import Sheet
+from ...features.table import class_of, complete
+from ...intervals.conformal import FURTHEST_LEVEL, LEVELS, Band, of_category
+from ..evaluate import Asked
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ..features.classes import Array
+    from ...features.classes import Array
 
 ROWS = 1_500
 """Held-out rows of a block that are looked at, so that large ones do not speak for all."""
