@@ -21,6 +21,8 @@ LEAF_STEP = 2.0**-16
 thousand of a time, and whole numbers of two bytes are half of what single precision takes."""
 ROWS = 512
 """Walked at a time: all trees of a forest beside them fit into a cache."""
+FEW_WALK_ON = 0.5
+"""Share of rows in trees that still walk, from which on they alone are looked at."""
 NODES = 32_768
 """Read back at a time, in whole trees: fresh memory for arrays of all nodes takes longer than what
 is computed in it."""
@@ -102,12 +104,33 @@ class Forest:
         while True:
             feature = self.feature.take(at)
             inner = feature >= 0
-            if not inner.any():
+            if np.count_nonzero(inner) <= FEW_WALK_ON * at.size:
                 break
             goes_right = flat.take(np.maximum(feature, 0) + row) >= self.threshold.take(at)
             at = np.where(inner, self.left.take(at) + goes_right, at)
+        self._walk_on(flat, np.broadcast_to(row, at.shape)[inner], at, np.flatnonzero(inner))
         total: NDArray[np.float64] = self.threshold.take(at).sum(axis=0, dtype=np.float64)
         return total + self.base
+
+    def _walk_on(
+        self,
+        flat: NDArray[np.float32],
+        row: NDArray[np.int32],
+        at: NDArray[np.int32],
+        place: NDArray[np.int64],
+    ) -> None:
+        """Moves the few of ``at`` at ``place`` to their leaves; trees grown by leaf are deep.
+
+        ``row`` is where in ``flat`` the features of each of them begin.
+        """
+        ends = at.reshape(-1)
+        here = ends[place]
+        while len(place):
+            goes_right = flat.take(self.feature.take(here) + row) >= self.threshold.take(here)
+            here = self.left.take(here) + goes_right
+            ends[place] = here
+            inner = self.feature.take(here) >= 0
+            place, here, row = place[inner], here[inner], row[inner]
 
     def arrays(self) -> dict[str, Any]:
         """What ``from_arrays`` reads: children follow from the order of nodes.

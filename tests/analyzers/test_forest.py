@@ -29,6 +29,23 @@ def test_sums_agree(grown: tuple[Forest, np.ndarray, np.ndarray]) -> None:
     assert np.allclose(forest(table), expected, atol=len(forest.roots) * LEAF_STEP / 2)
 
 
+@pytest.mark.parametrize("rows", [0, 1, 7, 1500])
+def test_trees_that_grew_leaf_by_leaf_agree(rows: int) -> None:
+    """One feature that grows by powers: each cut parts a few rows from all the others."""
+    table = (2.0 ** np.linspace(0, 40, 2000)).astype(np.float32)[:, None]
+    matrix = xgboost.QuantileDMatrix(table, table[:, 0] / table.max(), feature_names=["size"])
+    settings = {"grow_policy": "lossguide", "max_depth": 0, "max_leaves": 40, "tree_method": "hist"}
+    booster = xgboost.train(settings, matrix, num_boost_round=10)
+    forest = Forest.from_xgboost(booster)
+    expected = booster.inplace_predict(table)[:rows]
+    assert np.allclose(forest(table[:rows]), expected, atol=len(forest.roots) * LEAF_STEP / 2)
+    depths = np.zeros(len(forest.feature), int)
+    for node in np.flatnonzero(forest.feature >= 0):
+        depths[forest.left[node] : forest.left[node] + 2] = depths[node] + 1
+    leaves = depths[forest.feature < 0]
+    assert leaves.max() > 2 * leaves.min(), "some rows walk on when others have arrived"
+
+
 def test_arrays_are_the_whole_of_it(grown: tuple[Forest, np.ndarray, np.ndarray]) -> None:
     forest, table, _ = grown
     again = Forest.from_arrays(forest.names, unpacked(packed(forest.arrays())), forest.base)
