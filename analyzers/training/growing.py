@@ -67,7 +67,7 @@ class Recipe:
     spread_trees: int = 40
     objective: str = "reg:squarederror"
     levels: int = 0
-    apart: Mapping[str, float | int] | None = None
+    apart: Mapping[str, float | int | str] | None = None
     general: bool = False
     leaves: int = 0
     cells: int = 20_000

@@ -149,7 +149,7 @@ def test_the_command_says_answers_and_refusals(capsys: pytest.CaptureFixture[str
     assert cli.run(["ask", MODEL, "how long does it take?", *how]) == 0
     out = capsys.readouterr().out
     assert out.startswith("one run is expected to take 2.01 ms")
-    assert "\n  verdict.expected.mid = 0.00200988 s\n" in out
+    assert "\n  verdict.expected.mid = 0.00200961 s\n" in out
     assert cli.run(["ask", MODEL, "is it accurate?", "does it fit?", *how]) == 1
     out = capsys.readouterr().out
     assert "> is it accurate?\nno answer: " in out

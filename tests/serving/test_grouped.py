@@ -26,22 +26,30 @@ def stage_of(name: str, version: str, cache: str = "", target: str = "h100") -> 
 
 
 @pytest.mark.parametrize(
-    ("name", "runtime", "version", "is_anew"),
+    ("name", "runtime", "version", "bits", "is_anew"),
     [
-        ("llama-2-70b", "trtllm", "0.6.1", True),
-        ("llama-2-70b", "trtllm", "0.8.0", False),
-        ("llama-3-8b", "trtllm", "0.10.0", True),
-        ("llama-3-8b", "trtllm", "0.11.0", False),
-        ("llama-3-8b", "trtllm", "", False),
-        ("llama-3-8b", "vllm", "0.10.0", False),
-        ("llama-2-7b", "trtllm", "0.6.1", False),
-        ("mixtral-8x7b", "trtllm", "0.9.0", True),
+        ("llama-2-70b", "trtllm", "0.6.1", 16, True),
+        ("llama-2-70b", "trtllm", "0.8.0", 16, False),
+        ("llama-3-8b", "trtllm", "0.10.0", 16, True),
+        ("llama-3-8b", "trtllm", "0.11.0", 16, False),
+        ("llama-3-8b", "trtllm", "", 16, False),
+        ("llama-3-8b", "vllm", "0.10.0", 16, False),
+        ("llama-2-7b", "trtllm", "0.6.1", 16, False),
+        ("mixtral-8x7b", "trtllm", "0.9.0", 16, True),
+        ("mixtral-8x7b", "trtllm", "0.9.0", 8, True),
+        ("llama-2-70b", "trtllm", "0.9.0", 16, False),
+        ("llama-2-70b", "trtllm", "0.10.0", 16, True),
+        ("llama-2-70b", "trtllm", "0.10.0", 8, False),
+        ("llama-2-70b", "trtllm", "0.11.0", 16, True),
+        ("llama-2-70b", "trtllm", "0.11.0", 8, False),
+        ("llama-2-70b", "trtllm", "0.12.0", 16, False),
+        ("llama-3-8b", "trtllm", "0.10.0", 8, True),
     ],
 )
 def test_old_kernels_share_keys_in_groups_of_some_sizes(
-    name: str, runtime: str, version: str, *, is_anew: bool
+    name: str, runtime: str, version: str, bits: int, *, is_anew: bool
 ) -> None:
-    assert reads_keys_anew(read_config(name), runtime, version) is is_anew
+    assert reads_keys_anew(read_config(name), runtime, version, bits) is is_anew
 
 
 def test_keys_read_anew_take_longer_and_may_still_be_read_once() -> None:

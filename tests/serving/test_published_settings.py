@@ -78,14 +78,33 @@ def test_other_servers_do_not_wait_for_each_other() -> None:
 
 
 def test_a_whole_benchmark_counts_the_last_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert told("0.11.0", 1, 1)[1] == told("0.10.0", 1, 1)[1] == 2000
-    assert told("0.9.0", 128, 128) == told("v1.0", 1, 1) == (Stated(), 0)
-    assert told("v1.0", 128, 4096)[1] == told("post-v1.0@03e27c7d", 1024, 8192)[1] == 1500
+    assert told("0.11.0", "", 1, 1, 1)[1] == told("0.10.0", "", 1, 1, 1)[1] == 2000
+    assert told("0.9.0", "", 1, 128, 128) == told("v1.0", "", 1, 1, 1) == (Stated(), 0)
+    later = told("post-v1.0@03e27c7d", "", 1, 1024, 8192)
+    assert told("v1.0", "", 1, 128, 4096)[1] == later[1] == 1500
     monkeypatch.setattr(replay, "engine_of", lambda *_: Steps())
     (found,) = replay._served(replace(ROW, requests=3), Steps())  # type: ignore[arg-type]
     # two answers of three tokens in three steps, and the third in three more
     assert sum(found.amounts[:3]) == pytest.approx(6.0)
     assert found.value == pytest.approx(3 * 3 / 100)
+
+
+@pytest.mark.parametrize(
+    ("version", "gpus", "lengths", "sizes"),
+    [
+        ("0.10.0", 8, (2048, 2048), (2048, 2048)),
+        ("0.11.0", 8, (2048, 2048), (16384, 8192)),
+        ("0.11.0", 8, (128, 2048), (16384, 1024)),
+        ("0.11.0", 4, (128, 2048), (8192, 4096)),
+        ("0.11.0", 3, (128, 2048), (2048, 2048)),
+    ],
+)
+def test_engines_of_an_overview_have_the_sizes_that_its_page_states(
+    version: str, gpus: int, lengths: tuple[int, int], sizes: tuple[int, int]
+) -> None:
+    stated, _ = told(version, "LLaMA v2 70B", gpus, *lengths)
+    assert (stated.token_budget, stated.max_num_seqs) == sizes
+    assert stated.batching is Batching.MIXED
 
 
 def test_engines_side_by_side_share_the_requests_of_a_benchmark(

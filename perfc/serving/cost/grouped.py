@@ -24,27 +24,34 @@ KERNELS: tuple[tuple[tuple[int, int], frozenset[int]], ...] = (
 """Versions of TensorRT-LLM before which a kernel reads keys once for groups of so many heads alone.
 Sources: TensorRT-LLM, blogs/XQA-kernel.md, by which that kernel came; decoderXQARunner.h and
 decoderXQAImplPrecompiled.cpp, ``nbQHeadsPerKV``."""
-ELEMENTS_PER_CLOCK = 12
+WIDE_ANEW = (0, 10), (0, 12), 8
+"""From the first version on and before the second, keys of 16 bits are read anew where so many
+heads share them. Published rows of Llama 2 70B take what multiplying for each head takes there, in
+16 bits and not in 8. No source was found that says so."""
+ELEMENTS_PER_CLOCK = 14
 """Cached elements that a multiprocessor widens and multiplies in a clock, outside of tensor cores,
-each once for a head of queries. Read off published rows of groups of four heads."""
+each once for a head of queries. Read off published rows: 12 of groups of four heads in Llama 3 8B,
+17 of Mistral in 8 bits, 15 of groups of eight in 16 bits."""
 
 
-def reads_keys_anew(model: LanguageModel, runtime: str, version: str) -> bool:
+def reads_keys_anew(model: LanguageModel, runtime: str, version: str, cached_bits: float) -> bool:
     """Whether a step of decoding reads keys and values once for each head of queries.
 
     Args:
         model: that is served.
         runtime: by its name.
         version: of it; "" for the newest, which reads them once.
+        cached_bits: of an element of keys and values.
     """
     numbers = tuple([int(n) for n in version.split(".")[:2] if n.isdigit()])
     if runtime_named(runtime).serving is not Serving.TRTLLM or len(numbers) < 2:
         return False
-    once = next((groups for until, groups in KERNELS if numbers < until), None)
-    if once is None:
-        return False
-    shared = {a.heads // a.kv_heads for a in _attentions(model)}
-    return bool(shared - once - {1})
+    shared = {a.heads // a.kv_heads for a in _attentions(model)} - {1}
+    once = next((groups for until, groups in KERNELS if numbers < until), shared)
+    since, until, heads = WIDE_ANEW
+    if cached_bits > 8 and since <= numbers < until:
+        once = once - {heads}
+    return bool(shared - once)
 
 
 def anew_s(program: Program, wanted: Sequence[int], env: Env, machine: Machine) -> float:

@@ -13,6 +13,7 @@ from functools import cached_property, lru_cache
 
 from perfc.frontend.config import LanguageModel, Parallel, Precision, WeightFormat
 from perfc.ir.evaluate import evaluate
+from perfc.ir.types import bits_of
 from perfc.machine import Machine, load_machine
 from perfc.passes.runtimes import EngineKind
 from perfc.passes.runtimes import runtime as table_of
@@ -340,7 +341,8 @@ class StepCost:
     ) -> None:
         self.law = law
         depth = parallel.pipeline
-        is_anew = reads_keys_anew(model, runtime, version)
+        bits = bits_of(precision.cached.code)
+        is_anew = reads_keys_anew(model, runtime, version, bits)
         # the stages between the first and the last are alike but for one layer
         chosen = {
             0: 1,

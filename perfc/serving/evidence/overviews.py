@@ -6,6 +6,9 @@ Results*.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
+
 from perfc.passes.runtimes import Batching
 
 from . import Stated, is_mixture
@@ -13,9 +16,32 @@ from . import Stated, is_mixture
 REQUESTS = 2000
 """All come at once: ``prepare_dataset.py --num-requests=2000`` of 0.10 and 0.11."""
 CHUNKED = Stated(token_budget=2048, max_num_seqs=2048, batching=Batching.MIXED)
-"""Engines of 0.11: ``trtllm-build --max_batch_size 2048 --max_num_tokens 2048`` and
-``gptManagerBenchmark --enable_chunked_context``. Sizes that 0.10's states by model told its rows
-worse: docs/accuracy/notes/serving_kernels.md."""
+"""Engines of 0.10: ``trtllm-build --max_batch_size 2048 --max_num_tokens 2048`` and
+``gptManagerBenchmark --enable_chunked_context``. That it evicts, as ``--scheduler_policy
+max_utilization`` says, told its rows worse: docs/accuracy/notes/serving_kernels.md."""
+SIZES: Mapping[tuple[str, int], tuple[int, int]] = {
+    ("GPTJ 6B", 1): (2048, 128),
+    ("LLaMA v2 7B", 1): (8192, 4096),
+    ("LLaMA v2 70B", 2): (2048, 2048),
+    ("LLaMA v2 70B", 4): (8192, 4096),
+    ("LLaMA v2 70B", 8): (16384, 8192),
+    ("LLaMA v3 8B", 1): (8192, 2048),
+    ("LLaMA v3 70B", 4): (1024, 2048),
+    ("LLaMA v3 70B", 8): (16384, 8192),
+    ("Mistral 7B", 1): (8192, 4098),
+    ("Mixtral 8x7B", 2): (3072, 2048),
+    ("Mixtral 8x7B", 4): (8192, 8192),
+    ("Falcon 180B", 4): (8192, 4096),
+    ("Falcon 180B", 8): (8192, 2048),
+}
+"""Tokens and sequences of engines of 0.11, by model and GPUs: ``$max_num_tokens`` and
+``$max_batch_size`` of its page."""
+SIZES_OF_LENGTHS: Mapping[tuple[str, int, int, int], tuple[int, int]] = {
+    ("GPTJ 6B", 1, 128, 128): (2048, 2048),
+    ("LLaMA v2 70B", 4, 128, 4096): (8192, 256),
+    ("LLaMA v2 70B", 8, 128, 2048): (16384, 1024),
+}
+"""The same where tokens in and out have an engine of their own."""
 OF_LENGTHS = {
     (128, 128): 30000, (128, 2048): 3000, (128, 4096): 1500, (500, 2000): 3000,
     (1000, 1000): 3000, (1000, 2000): 1500, (2048, 128): 3000, (2048, 2048): 1500,
@@ -29,18 +55,24 @@ SHARES_NOTHING = "v1.0"
 it ``enable_attention_dp: true``: each GPU has sequences of its own, and a share of the experts."""
 
 
-def told(version: str, isl: int, osl: int) -> tuple[Stated, int]:
+def told(version: str, model: str, gpus: int, isl: int, osl: int) -> tuple[Stated, int]:
     """What the engines of a version's benchmark are told, and how many requests come at once.
 
     Nothing, and 0, where no page says how many.
 
     Args:
         version: as the table has it.
+        model: as the table calls it.
+        gpus: that share it.
         isl: tokens of a prompt.
         osl: tokens of an answer.
     """
-    if version.startswith(("0.10.", "0.11.")):
+    if version.startswith("0.10."):
         return CHUNKED, REQUESTS
+    if version.startswith("0.11."):
+        own = SIZES_OF_LENGTHS.get((model, gpus, isl, osl)) or SIZES.get((model, gpus))
+        sized = own and replace(CHUNKED, token_budget=own[0], max_num_seqs=own[1])
+        return sized or CHUNKED, REQUESTS
     return Stated(), OF_LENGTHS.get((isl, osl), 0) if "v1.0" in version else 0
 
 

@@ -70,6 +70,7 @@ CONFIGS = {
     "LLaMA v2 7B": "llama-2-7b",
     "LLaMA v2 70B": "llama-2-70b",
     "LLaMA v3 8B": "llama-3-8b",
+    "LLaMA v3 70B": "llama-3-70b",
     "Llama 3.1 8B": "llama-3.1-8b",
     "Mistral 7B": "mistral-7b-v0.1",
     "Mixtral 8x7B": "mixtral-8x7b",

@@ -196,7 +196,7 @@ def trtllm_throughput(folder: Path) -> Iterator[ServedRow]:
             {Quantity.TTFT_S: r.value / 1e3} if is_first else {Quantity.TOKENS_PER_S: float(rate)}
         )
         batch = _number(r.batch)
-        stated, requests = told(str(r.version), int(r.isl), int(r.osl))
+        stated, requests = told(str(r.version), model, int(r.tp), int(r.isl), int(r.osl))
         weights = TRT_WEIGHTS[precision]
         if not is_of_nvidia(model):
             weights = published(model, weights, "trtllm", gpu)
