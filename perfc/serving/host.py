@@ -7,6 +7,7 @@ have a factor of their own, in which is too what prefix caches saved. The number
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import fields
@@ -21,6 +22,8 @@ FILE = Path(__file__).with_suffix(".toml")
 BENCH, EXPERTS = "-bench", "experts"
 """End of the runtime in names of laws of benchmarks without a server; last word of those that speak
 for models with experts alone."""
+VERSION = re.compile(r"v?(\d{1,6})(?:\.(\d{1,6}))?")
+"""Major and minor number at the begin of a version."""
 FEW = 64
 """Sequences up to which each costs ``few_s`` more: later ones share loops and kernels."""
 
@@ -124,14 +127,17 @@ def law_of(runtime: str, version: str = "") -> HostLaw:
     """The law of a runtime: of the newest version not newer than the one asked for.
 
     Where nobody measured the runtime, its kernels alone.
+
+    Raises:
+        ParseError: the version begins with no number.
     """
     known = laws()
     parts = [
-        (tuple(int(n) for n in name.split()[1].split(".")), law)
+        (numbers_of(name.split()[1]), law)
         for name, law in known.items()
         if name.split()[0] == runtime and " " in name
     ]
-    asked = _numbers(version)
+    asked = numbers_of(version)
     older = [(v, law) for v, law in parts if asked and v <= asked]
     if older:
         return max(older, key=lambda pair: pair[0])[1]
@@ -147,12 +153,15 @@ def bench_law(runtime: str, version: str, *, has_experts: bool) -> tuple[str, Ho
         has_experts: whether the model has; they have laws of their own where several were run.
 
     Raises:
-        ParseError: nobody published such benchmarks of the runtime, or only of newer versions.
+        ParseError: nobody published such benchmarks of the runtime, or only of newer versions, or
+            the version begins with no number.
     """
     named = [(name.split(), name) for name in laws() if name.split()[0] == f"{runtime}{BENCH}"]
     apart = [(words, name) for words, name in named if (EXPERTS in words) is has_experts]
-    asked = _numbers(version)
-    found = [(_numbers(words[1]) if len(words) > 1 else (), name) for words, name in apart or named]
+    asked = numbers_of(version)
+    found = [
+        (numbers_of(words[1]) if len(words) > 1 else (), name) for words, name in apart or named
+    ]
     older = [pair for pair in found if not asked or pair[0] <= asked]
     if not older:
         hint = "leave --offline out for a server"
@@ -162,8 +171,20 @@ def bench_law(runtime: str, version: str, *, has_experts: bool) -> tuple[str, Ho
     return name, laws()[name]
 
 
-def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(int(n) for n in version.split(".")[:2] if n.isdigit())
+def numbers_of(version: str) -> tuple[int, ...]:
+    """Major and minor number of a version; none of "".
+
+    >>> numbers_of("v1.0rc3")
+    (1, 0)
+
+    Raises:
+        ParseError: it begins with no number.
+    """
+    found = VERSION.match(version)
+    if version and found is None:
+        hint = "a number first, as in 0.11"
+        raise ParseError(f"{version[:32]!r} is no version", where="--runtime-version", hint=hint)
+    return tuple([int(n) for n in found.groups() if n]) if found else ()
 
 
 def as_toml(found: Mapping[str, HostLaw]) -> str:

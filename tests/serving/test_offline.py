@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -23,7 +24,7 @@ from perfc.serving.evidence.like import fitted_processes, told_unseen
 from perfc.serving.evidence.replay import Sample
 from perfc.serving.evidence.scores import law_name
 from perfc.serving.evidence.tables import TRTLLM
-from perfc.serving.host import LEARNED, HostLaw, bench_law
+from perfc.serving.host import LEARNED, HostLaw, bench_law, law_of, laws, numbers_of
 from perfc.serving.offline import (
     AMONG,
     COLUMNS,
@@ -159,6 +160,7 @@ def test_sequences_of_a_step() -> None:
     [
         ("", False, "trtllm-bench 1.0"), ("", True, "trtllm-bench 1.0 experts"),
         ("0.10.0", False, "trtllm-bench 0.10"), ("0.17", True, "trtllm-bench 0.11 experts"),
+        ("v0.11.0rc1", False, "trtllm-bench 0.11"),
     ],
 )  # fmt: skip
 def test_the_law_of_a_benchmark(version: str, has_experts: bool, law: str) -> None:
@@ -173,6 +175,15 @@ def test_a_runtime_without_a_published_benchmark_is_refused() -> None:
     for runtime, version in (("sglang", ""), ("trtllm", "0.5")):
         with pytest.raises(ParseError, match="nobody published benchmarks"):
             bench_law(runtime, version, has_experts=False)
+
+
+@pytest.mark.parametrize("version", ["x", "rc1", "-1", ".5", "v"])
+def test_what_begins_with_no_number_is_no_version(version: str) -> None:
+    for asked in (law_of, lambda *of: bench_law(*of, has_experts=False)):
+        with pytest.raises(ParseError, match=f"'{re.escape(version)}' is no version"):
+            asked("trtllm", version)
+    assert numbers_of("") == ()
+    assert law_of("trtllm", "1.0rc3") == law_of("trtllm", "1.0.0") == laws()["trtllm 1.0"]
 
 
 def test_a_slower_law_takes_longer_in_all_parts() -> None:

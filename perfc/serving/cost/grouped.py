@@ -14,6 +14,7 @@ from perfc.machine import Machine
 from perfc.passes.runtimes import Serving
 from perfc.passes.runtimes import runtime as runtime_named
 
+from ..host import numbers_of
 from .program import Env, Program
 
 KERNELS: tuple[tuple[tuple[int, int], frozenset[int]], ...] = (
@@ -43,7 +44,7 @@ def reads_keys_anew(model: LanguageModel, runtime: str, version: str, cached_bit
         version: of it; "" for the newest, which reads them once.
         cached_bits: of an element of keys and values.
     """
-    numbers = tuple([int(n) for n in version.split(".")[:2] if n.isdigit()])
+    numbers = numbers_of(version)
     if runtime_named(runtime).serving is not Serving.TRTLLM or len(numbers) < 2:
         return False
     shared = {a.heads // a.kv_heads for a in _attentions(model)} - {1}
