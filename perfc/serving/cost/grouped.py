@@ -31,8 +31,8 @@ heads share them. Published rows of Llama 2 70B take what multiplying for each h
 16 bits and not in 8. No source was found that says so."""
 ELEMENTS_PER_CLOCK = 14
 """Cached elements that a multiprocessor widens and multiplies in a clock, outside of tensor cores,
-each once for a head of queries. Read off published rows: 12 of groups of four heads in Llama 3 8B,
-17 of Mistral in 8 bits, 15 of groups of eight in 16 bits."""
+each once for a head of queries. Chosen on published rows, of 12 and 14: 12 was read off groups of
+four heads alone (docs/accuracy/notes/serving_kernels.md)."""
 
 
 def reads_keys_anew(model: LanguageModel, runtime: str, version: str, cached_bits: float) -> bool:
