@@ -44,6 +44,7 @@ class EngineKind:
             machine does.
         converts: whether activations are of 32 bits between products, converted around each, and
             prompts attend as two products and a softmax.
+        sums_halves: whether products of 16 bits of prompts add up in 16 bits.
         widens_beyond: tokens of a step beyond which quantised weights are written in 16 bits before
             their products; 0 where products read them as they are.
     """
@@ -64,4 +65,5 @@ class EngineKind:
     held: int = 0
     multiplies: frozenset[str] = frozenset()
     converts: bool = False
+    sums_halves: bool = False
     widens_beyond: int = 0

@@ -20,12 +20,14 @@ TABLE = Runtime(
         "cache (2), attention as two products, softmax and a copy (3); ggml-cuda/mmvq.cu: "
         "quantize_q8_1 before each of 7 products; ggml-cuda.cu: no CUDA graphs over several GPUs; "
         "ggml_cuda_op_mul_mat_cublas: operands, quantised weights and results converted around "
-        "products in f16, until pull request 8075 beyond MMQ_MAX_BATCH_SIZE (32) of tokens; "
+        "products in f16 with CUBLAS_COMPUTE_16F, until pull request 8075 beyond "
+        "MMQ_MAX_BATCH_SIZE (32) of tokens; "
         "build_attn without flash attention",
         beside=9,
         beside_quantized=7,
         multiplies=frozenset({"f16", "f32"}),
         converts=True,
+        sums_halves=True,
         widens_beyond=32,
     ),
     trains=False,

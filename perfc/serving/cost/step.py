@@ -20,7 +20,7 @@ from perfc.passes.runtimes import runtime as table_of
 
 from ..host import HostLaw
 from ..simulation.scheduler import Chunk
-from .conversions import between_s, longer, widening_s
+from .conversions import between_s, longer, saved_s, sooner, widening_s
 from .grid import Grid, octaves, points
 from .grouped import anew_s, reads_keys_anew
 from .joint import NEAR, layers_of, relative_to_both
@@ -229,7 +229,15 @@ class StageCost:
         program = self.passes.prefill
         costs = estimated(program, wanted, envs, self.machine, self.framework)
         pairs = zip(costs, envs, strict=True)
-        return [longer(cost, self.between_s(wanted, env)) for cost, env in pairs]
+        return [
+            longer(sooner(cost, self.saved_s(wanted, env)), self.between_s(wanted, env))
+            for cost, env in pairs
+        ]
+
+    def saved_s(self, wanted: Sequence[int], env: Env) -> float:
+        """Of what products of prompts save that add up in as many bits as they multiply."""
+        is_half = self.kind is not None and self.kind.sums_halves
+        return saved_s(self.passes.prefill, wanted, env, self.machine) if is_half else 0.0
 
     def between_s(self, wanted: Sequence[int], env: Env) -> float:
         """Of what is converted around some kernels of prompts."""

@@ -146,6 +146,18 @@ def _prompt_s(engine: Engine) -> float:
     Args:
         engine: with a stage on each card.
     """
-    stages = engine.parallel.pipeline
-    each = [engine.cost.step_s((Chunk(CHUNK, i * CHUNK),), 0, 0.0) for i in range(CHUNKS)]
-    return math.fsum(each) / CHUNKS * (CHUNKS + stages - 1) / stages
+    free_s = [0.0] * engine.parallel.pipeline
+    for i in range(CHUNKS):
+        at_s = 0.0
+        for card, time_s in enumerate(_stages_s(engine, Chunk(CHUNK, i * CHUNK))):
+            at_s = max(at_s, free_s[card]) + time_s
+            free_s[card] = at_s
+    return free_s[-1]
+
+
+def _stages_s(engine: Engine, chunk: Chunk) -> list[float]:
+    """What each stage takes for a batch, with its share of what the host takes."""
+    each = [(stage.parts("time_s", (chunk,), 0, 0.0), n) for stage, n in engine.cost.stages]
+    times = [part.kernels + part.exchanges for part, n in each for _ in range(n)]
+    beside_s = engine.cost.step_s((chunk,), 0, 0.0) - math.fsum(times)
+    return [time_s + beside_s / len(times) for time_s in times]
