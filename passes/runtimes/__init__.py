@@ -173,7 +173,8 @@ class Runtime:
         trains: whether it runs training steps; engines that only serve do not.
         steps: the measured steps that launched its kernels, whatever launched them; None where
             none did.
-        before: version of the framework from which on another table with these ``steps`` holds.
+        before: version from which on another table holds: of the framework with these ``steps``, or
+            of what serves with these kernels.
         measured_as: name of the runtime whose measured runs of whole models stand for its; its own
             name by default.
         merged_by: name of the runtime that runs kernels of the same libraries and merges what this
@@ -221,6 +222,11 @@ class Runtime:
     def known_steps(self) -> Steps | None:
         """``steps``, but None for old versions: weights tell kernels of the newest one."""
         return self.steps if self.before is None else None
+
+    @property
+    def serves(self) -> bool:
+        """Whether language models are served under its name; older tables go by versions."""
+        return self.engine is not None and self.before is None
 
     @property
     def measured_name(self) -> str:
@@ -369,6 +375,20 @@ def of_steps(steps: Steps, version: tuple[int, int] | None = None) -> Runtime:
     for table in (*old, *(t for t in like if t.before is None)):
         return table
     raise PassError(f"no runtime has the kernels of {steps.value} steps")
+
+
+def of_serving(name: str, version: tuple[int, ...] = ()) -> Runtime:
+    """The table of what serves under a version of it, the newest by default.
+
+    >>> of_serving("trtllm", (0, 10)).name, of_serving("trtllm", (1, 0)).name
+    ('trtllm-compiled', 'trtllm')
+    """
+    newest = runtime(name)
+    for table in tables():
+        is_like = table.serving is newest.serving and newest.serving is not Serving.ANY
+        if is_like and version and table.before is not None and version < table.before:
+            return table
+    return newest
 
 
 def recorded(table: Runtime) -> Runtime | None:

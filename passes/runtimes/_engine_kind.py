@@ -30,6 +30,8 @@ class EngineKind:
         utilization: share of a device's memory that it takes.
         reserves_output: whether a request starts only when its whole answer has room.
         source: whose defaults these are.
+        evicts: whether it starts requests all the same, when their prompts have room, and puts the
+            last ones back where the pool is full: those begin anew.
         attends_jointly: whether prompts and decodes of a step attend in one kernel.
         adapters: what it calls the number of adapters that a batch may have; "" where it serves no
             more than one at once.
@@ -55,6 +57,7 @@ class EngineKind:
     utilization: float
     reserves_output: bool
     source: str
+    evicts: bool = False
     attends_jointly: bool = False
     adapters: str = ""
     is_ahead: bool = False

@@ -85,7 +85,7 @@ def engines() -> Iterable[str]:
     """Runtimes that serve language models."""
     from perfc.passes.runtimes import tables
 
-    return (table.name for table in tables() if table.engine is not None)
+    return (table.name for table in tables() if table.serves)
 
 
 def weight_formats() -> Iterable[str]:

@@ -24,16 +24,17 @@ from .simulation.scheduler import Limits
 
 
 def kind_of(name: str) -> EngineKind:
-    """How a runtime serves.
+    """How a runtime serves; its older tables are asked for by its version.
 
     Raises:
         ParseError: it is none that serves.
     """
-    known = {table.name: table.engine for table in tables() if table.engine is not None}
-    if name not in known:
-        hint = f"there are {', '.join(known)}"
+    serving = {table.name: table for table in tables() if table.serves}
+    kind = serving[name].engine if name in serving else None
+    if kind is None:
+        hint = f"there are {', '.join(serving)}"
         raise ParseError(f"{name[:32]!r} does not serve", where="--runtime", hint=hint)
-    return known[name]
+    return kind
 
 
 def waiting(law: HostLaw, host: Interval) -> HostLaw:
@@ -192,15 +193,17 @@ class Engine:
 
     def limits(self, isl: int, osl: int) -> Limits:
         """What one rank's engine allows, for requests of those sizes."""
-        plan = self.memory(isl, osl)
+        plan, kind = self.memory(isl, osl), self.kind
         states = plan.demand.state_bytes
         tokens = plan.kv_tokens
-        seqs = self.kind.max_num_seqs
+        seqs = kind.max_num_seqs
         if states or not plan.demand.kv_bytes:
             seqs = min(seqs, plan.sequences(isl + osl))
             tokens = seqs * (isl + osl + 2 * BLOCK_TOKENS)
         return Limits(
-            seqs, self.kind.token_budget, tokens, self.kind.batching, self.kind.reserves_output,
+            seqs, kind.token_budget, tokens, kind.batching,
+            reserves_output=kind.reserves_output and not kind.evicts,
+            keeps_prefixes=not kind.evicts, starts_whole=kind.evicts,
             tokens_per_step=self.speculation.tokens_per_step, drafted=self.speculation.tokens,
-            is_ahead=self.kind.is_ahead, looks_every=self.kind.looks_every,
+            is_ahead=kind.is_ahead, looks_every=kind.looks_every,
         )  # fmt: skip

@@ -150,19 +150,21 @@ def bench_law(runtime: str, version: str, *, has_experts: bool) -> tuple[str, Ho
     Args:
         runtime: that was driven so.
         version: of it; "" for the newest that was measured.
-        has_experts: whether the model has; they have laws of their own where several were run.
+        has_experts: whether the model has; they have laws of their own where several were run
+            under a version.
 
     Raises:
         ParseError: nobody published such benchmarks of the runtime, or only of newer versions, or
             the version begins with no number.
     """
-    named = [(name.split(), name) for name in laws() if name.split()[0] == f"{runtime}{BENCH}"]
-    apart = [(words, name) for words, name in named if (EXPERTS in words) is has_experts]
+    by_version: dict[tuple[int, ...], str] = {}
+    for name in sorted(laws()):
+        words = name.split()
+        if words[0] == f"{runtime}{BENCH}" and (has_experts or EXPERTS not in words):
+            # of a version the law of models with experts is behind the other
+            by_version[numbers_of(words[1]) if len(words) > 1 else ()] = name
     asked = numbers_of(version)
-    found = [
-        (numbers_of(words[1]) if len(words) > 1 else (), name) for words, name in apart or named
-    ]
-    older = [pair for pair in found if not asked or pair[0] <= asked]
+    older = [pair for pair in by_version.items() if not asked or pair[0] <= asked]
     if not older:
         hint = "leave --offline out for a server"
         message = f"nobody published benchmarks without a server of {runtime} {version}".rstrip()

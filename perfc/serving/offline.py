@@ -63,7 +63,8 @@ FORM = Form(
     (
         (), (Aspect.VERSION,), (Aspect.PRECISION,), _CELL, (Aspect.MACHINE,),
         (*_CELL, Aspect.MACHINE), (Aspect.LOAD,), (Aspect.VERSION, Aspect.LOAD),
-        (*_CELL, Aspect.LOAD), (Aspect.SHARES,), (Aspect.MODEL,), (Aspect.MODEL, Aspect.VERSION),
+        (*_CELL, Aspect.LOAD), (Aspect.SHARES,), (Aspect.PRECISION, Aspect.SHARES),
+        (Aspect.MODEL,), (Aspect.MODEL, Aspect.VERSION),
         (Aspect.MODEL, *_CELL, Aspect.MACHINE), (Aspect.MODEL, Aspect.LOAD),
         (Aspect.MODEL, *_CELL, Aspect.LOAD),
     ),

@@ -11,9 +11,10 @@ from perfc.ir.op import Kind
 from perfc.ir.record import record
 from perfc.passes.fuse import Kernel
 
+from .cost.conversions import as_run, between_s
 from .cost.drafts import DraftedCost
 from .cost.images import ImagedCost
-from .cost.program import QUANTITIES, Env, Program, each_alone
+from .cost.program import QUANTITIES, Env, each_alone
 from .cost.step import StageCost
 from .engine import Engine
 from .simulation.load import Load
@@ -195,7 +196,7 @@ def parts_of(
         passes = cost.tokens if is_decode else 1
         stages += [(stage, passes * n, Share.DRAFTS) for stage, n in cost.drafting.stages]
     for stage, count, whole in stages:
-        times = _of_tokens(stage, env, engine) if is_decode else _of_prompts(stage, env, engine)
+        times = (_of_tokens if is_decode else _of_prompts)(stage, env, engine)
         for share, time_s in times:
             kind = whole or share
             sums[kind] = sums.get(kind, 0.0) + count * time_s
@@ -206,25 +207,31 @@ def parts_of(
     return (*found, StepPart(Share.HOST.value, host_s)) if host_s > 0 else tuple(found)
 
 
-def _times(program: Program, env: Env, engine: Engine, framework: str) -> list[tuple[Share, float]]:
-    costs = each_alone(program, env, engine.machine, framework)
-    return [
-        (share_of(kernel), cost.time_s)
-        for kernel, cost in zip(program.table.kernels, costs, strict=True)
-    ]
+Times = list[tuple[Share, float]]
 
 
-def _of_tokens(stage: StageCost, env: Env, engine: Engine) -> list[tuple[Share, float]]:
+def _of_tokens(stage: StageCost, env: Env, engine: Engine) -> Times:
     """Of a step of single tokens."""
-    return _times(stage.passes.decode, env, engine, stage.framework)
+    program = stage.passes.decode
+    costs = each_alone(program, env, engine.machine, stage.framework)
+    pairs = zip(program.table.kernels, costs, strict=True)
+    return [(share_of(kernel), cost.time_s) for kernel, cost in pairs]
 
 
-def _of_prompts(stage: StageCost, env: Env, engine: Engine) -> list[tuple[Share, float]]:
+def _of_prompts(stage: StageCost, env: Env, engine: Engine) -> Times:
     """Of a step of prompts, what is converted and widened beside its kernels included."""
-    found: list[tuple[Share, float]] = []
+    found: Times = []
     if stage.widened is not None and stage.widens(env["seq"]):
         found.append((Share.BETWEEN, stage.widening_s))
         stage = stage.widened
-    program = stage.passes.prefill
-    found.append((Share.BETWEEN, stage.between_s(range(len(program.counts)), env)))
-    return found + _times(program, env, engine, stage.framework)
+    program, machine, kind = stage.passes.prefill, engine.machine, stage.kind
+    for i, cost in enumerate(each_alone(program, env, machine, stage.framework)):
+        # what is converted around a kernel is beside it
+        run = as_run(
+            cost, program, [i], env, machine, replace(kind, converts=False) if kind else kind
+        )
+        found.append((share_of(program.table.kernels[i]), run.time_s))
+    if kind is not None and kind.converts:
+        every = range(len(program.counts))
+        found.append((Share.BETWEEN, between_s(program, every, env, machine)))
+    return found

@@ -245,6 +245,25 @@ def test_prompts_in_chunks_need_room_for_a_chunk_alone_others_for_all() -> None:
         assert s.admits() is admits
 
 
+def test_what_is_put_back_begins_when_all_of_it_has_room() -> None:
+    """Beside a token of each that runs; without the rule a chunk would do."""
+    for starts_whole, room, admits in (
+        (True, 41, False), (True, 42, True), (False, 41, True),
+    ):  # fmt: skip
+        limits = Limits(
+            token_budget=16, kv_tokens=11 + room, block_tokens=0, keeps_prefixes=False,
+            starts_whole=starts_whole,
+        )  # fmt: skip
+        s = Scheduler(limits)
+        s.add(0, Request(0.0, 10, 50))
+        s.next_chunks()
+        s.finish_prompts()
+        s.advance(1)
+        assert s.free_tokens == room
+        s.add(1, Request(0.0, 41, 5))
+        assert s.admits() is admits
+
+
 def test_whole_prompts_beyond_the_budget_go_alone() -> None:
     s = Scheduler(Limits(token_budget=100, batching=Batching.WHOLE_PROMPTS))
     for i, n in enumerate((60, 40, 30, 300)):

@@ -11,7 +11,7 @@ from perfc.frontend.config import Parallel, precision_of, read_config
 from perfc.ir.problem import Attention
 from perfc.machine import load_machine
 from perfc.serving import llm
-from perfc.serving.cost.conversions import SUSTAINED, between_s, saved_s, sooner, widening_s
+from perfc.serving.cost.conversions import SUSTAINED, as_run, between_s, saved_s, sooner, widening_s
 from perfc.serving.cost.program import KernelCost, Program, passes_of
 from perfc.serving.engine import Engine
 from perfc.serving.simulation.scheduler import Chunk
@@ -141,8 +141,9 @@ def test_llama_cpp_computes_in_f16_whatever_a_model_is_published_in() -> None:
 def test_other_engines_convert_nothing() -> None:
     stage = engine("i4", "vllm").cost.stages[0][0]
     every = range(len(stage.passes.prefill.counts))
-    assert stage.between_s(every, PROMPT) == 0
-    assert stage.saved_s(every, PROMPT) == 0
+    cost = KernelCost(4.0, 3.0, 6.0, 2.5, 100.0)
+    program, kind = stage.passes.prefill, stage.kind
+    assert as_run(cost, program, every, PROMPT, stage.machine, kind) is cost
     assert stage.widened is None
 
 

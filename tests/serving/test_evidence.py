@@ -559,8 +559,9 @@ def test_requests_are_replayed_when_they_were_queued(tmp_path: Path) -> None:
         ({"source": tables.TRTLLM, "version": "v0.12.1@x"}, "vllm-bench 0.12"),
         ({"source": tables.TRTLLM, "version": "post-1.2.3"}, "vllm-bench 1.2"),
         ({"source": tables.TRTLLM, "is_static": True}, "vllm-bench 0.9"),
-        ({"source": tables.TRTLLM, "version": "0.9", "model": "Mixtral 8x7B"},
-         "vllm-bench 0.9 experts"),
+        ({"source": tables.TRTLLM, "version": "0.9", "model": "Mixtral 8x7B"}, "vllm-bench 0.9"),
+        ({"source": tables.TRTLLM, "version": "v1.0", "model": "Mixtral 8x7B"},
+         "vllm-bench 1.0 experts"),
         ({"model": "Mixtral 8x7B"}, "vllm"),
     ],
 )  # fmt: skip

@@ -1,8 +1,9 @@
-"""What engines move that keep activations in 32 bits and multiply in 16, beside their kernels.
+"""What engines do otherwise than kernels were timed: conversions, and sums of 16 bits.
 
-A product's operand is narrowed before it and its result widened after it, what lies between
-products moves twice the bytes, and prompts attend as two products and a softmax. Products add up in
-16 bits, which some boards do at a higher rate than in 32.
+Some keep activations in 32 bits and multiply in 16. A product's operand is narrowed before it and
+its result widened after it, what lies between products moves twice the bytes, and prompts attend as
+two products and a softmax. Products add up in 16 bits, which some boards do at a higher rate than
+in 32.
 
 Source: llama.cpp, ggml/src/ggml-cuda: ``ggml_cuda_op_mul_mat_cublas`` converts operands, quantised
 weights and results around ``cublasGemmEx``, which it asks for ``CUBLAS_COMPUTE_16F``;
@@ -24,6 +25,7 @@ from perfc.ir.problem import Attention, Product
 from perfc.ir.types import TensorType
 from perfc.machine import Machine
 from perfc.passes.fuse import Kernel
+from perfc.passes.runtimes import EngineKind
 
 from .program import Env, KernelCost, Program
 
@@ -32,6 +34,26 @@ HALF, WIDE = 2, 4
 SUSTAINED = 0.8
 """Of the rated bandwidth, what copies reach: AIConfigurator's ``mem_bw_empirical_scaling_factor``
 of its GPUs."""
+
+
+def as_run(
+    cost: KernelCost, program: Program, wanted: Sequence[int], env: Env, machine: Machine,
+    kind: EngineKind | None,
+) -> KernelCost:  # fmt: skip
+    """A cost of some kernels of prompts as engines of a kind run them.
+
+    Args:
+        cost: as kernels were timed.
+        program: the pass.
+        wanted: indices of its kernels.
+        env: values of its symbols.
+        machine: where it runs.
+        kind: of the engine; None where nothing is known of it.
+    """
+    if kind is None:
+        return cost
+    faster = sooner(cost, saved_s(program, wanted, env, machine) if kind.sums_halves else 0.0)
+    return longer(faster, between_s(program, wanted, env, machine) if kind.converts else 0.0)
 
 
 def between_s(program: Program, wanted: Sequence[int], env: Env, machine: Machine) -> float:

@@ -31,7 +31,7 @@ heads share them. Published rows of Llama 2 70B take what multiplying for each h
 16 bits and not in 8. No source was found that says so."""
 ELEMENTS_PER_CLOCK = 14
 """Cached elements that a multiprocessor widens and multiplies in a clock, outside of tensor cores,
-each once for a head of queries. Chosen on published rows, of 12 and 14: 12 was read off groups of
+each once for a head of queries. Chosen on published rows, of 12 to 15: 12 was read off groups of
 four heads alone (docs/accuracy/notes/serving_kernels.md)."""
 
 

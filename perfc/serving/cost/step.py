@@ -15,12 +15,12 @@ from perfc.frontend.config import LanguageModel, Parallel, Precision, WeightForm
 from perfc.ir.evaluate import evaluate
 from perfc.ir.types import bits_of
 from perfc.machine import Machine, load_machine
-from perfc.passes.runtimes import EngineKind
+from perfc.passes.runtimes import EngineKind, of_serving
 from perfc.passes.runtimes import runtime as table_of
 
-from ..host import HostLaw
+from ..host import HostLaw, numbers_of
 from ..simulation.scheduler import Chunk
-from .conversions import between_s, longer, saved_s, sooner, widening_s
+from .conversions import as_run, longer, widening_s
 from .grid import Grid, octaves, points
 from .grouped import anew_s, reads_keys_anew
 from .joint import NEAR, layers_of, relative_to_both
@@ -228,21 +228,10 @@ class StageCost:
         """Of kernels of prompts, conversions beside them included."""
         program = self.passes.prefill
         costs = estimated(program, wanted, envs, self.machine, self.framework)
-        pairs = zip(costs, envs, strict=True)
         return [
-            longer(sooner(cost, self.saved_s(wanted, env)), self.between_s(wanted, env))
-            for cost, env in pairs
+            as_run(cost, program, wanted, env, self.machine, self.kind)
+            for cost, env in zip(costs, envs, strict=True)
         ]
-
-    def saved_s(self, wanted: Sequence[int], env: Env) -> float:
-        """Of what products of prompts save that add up in as many bits as they multiply."""
-        is_half = self.kind is not None and self.kind.sums_halves
-        return saved_s(self.passes.prefill, wanted, env, self.machine) if is_half else 0.0
-
-    def between_s(self, wanted: Sequence[int], env: Env) -> float:
-        """Of what is converted around some kernels of prompts."""
-        is_converted = self.kind is not None and self.kind.converts
-        return between_s(self.passes.prefill, wanted, env, self.machine) if is_converted else 0.0
 
     def widens(self, tokens: int) -> bool:
         """Whether a step of so many tokens writes its quantised weights in 16 bits first."""
@@ -330,7 +319,7 @@ class StepCost:
         machine: each rank.
         precision: element types.
         parallel: how the model is divided.
-        runtime: fusion table.
+        runtime: whose fusion table of that version holds.
         framework: whose kernels run.
         law: what the engine takes beside the kernels.
         version: of the runtime, "" for the newest.
@@ -357,7 +346,8 @@ class StepCost:
             **({1: depth - 2} if depth > 2 else {}),
             **({depth - 1: 1} if depth > 1 else {}),
         }
-        how, path = (model, precision, parallel, runtime), str(machine.path)
+        table, path = of_serving(runtime, numbers_of(version)).name, str(machine.path)
+        how = model, precision, parallel, table
         self.stages = tuple([
             (stage_cost(*how, i, path, framework, reads_keys_anew=is_anew), n)
             for i, n in chosen.items()

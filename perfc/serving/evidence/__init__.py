@@ -32,12 +32,14 @@ class Stated:
         max_num_seqs: sequences under way.
         looks_every: steps of decoding after which it looks for requests again.
         batching: whose tokens a step may have.
+        evicts: whether requests may be put back for others.
     """
 
     token_budget: int = 0
     max_num_seqs: int = 0
     looks_every: int = 0
     batching: Batching | None = None
+    evicts: bool = False
 
 
 @record

@@ -17,8 +17,10 @@ REQUESTS = 2000
 """All come at once: ``prepare_dataset.py --num-requests=2000`` of 0.10 and 0.11."""
 CHUNKED = Stated(token_budget=2048, max_num_seqs=2048, batching=Batching.MIXED)
 """Engines of 0.10: ``trtllm-build --max_batch_size 2048 --max_num_tokens 2048`` and
-``gptManagerBenchmark --enable_chunked_context``. That it evicts, as ``--scheduler_policy
-max_utilization`` says, told its rows worse: docs/accuracy/notes/serving_kernels.md."""
+``gptManagerBenchmark --enable_chunked_context``."""
+EVICTING = replace(CHUNKED, evicts=True)
+"""The same with ``--scheduler_policy max_utilization``; 0.11's is ``guaranteed_no_evict``. A prompt
+starts where blocks for all of it are free: kvCacheManager.cpp, ``getNeededBlocksOneStep``."""
 SIZES: Mapping[tuple[str, int], tuple[int, int]] = {
     ("GPTJ 6B", 1): (2048, 128),
     ("LLaMA v2 7B", 1): (8192, 4096),
@@ -68,7 +70,7 @@ def told(version: str, model: str, gpus: int, isl: int, osl: int) -> tuple[State
         osl: tokens of an answer.
     """
     if version.startswith("0.10."):
-        return CHUNKED, REQUESTS
+        return EVICTING, REQUESTS
     if version.startswith("0.11."):
         own = SIZES_OF_LENGTHS.get((model, gpus, isl, osl)) or SIZES.get((model, gpus))
         sized = own and replace(CHUNKED, token_budget=own[0], max_num_seqs=own[1])

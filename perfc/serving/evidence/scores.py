@@ -28,7 +28,7 @@ from .learn import (
     random_fold,
 )
 from .like import fitted_processes, placed, told_unseen
-from .replay import Sample, Unanswered, launch_of, samples
+from .replay import Sample, Unanswered, is_compiled, launch_of, samples
 from .tables import AIC, ML_ENERGY, STATED, TABLES, TRTLLM, UNSTATED
 
 if TYPE_CHECKING:
@@ -105,10 +105,12 @@ def gathered(data: Path, say: Say, wanted: Sequence[str] = tuple(TABLES)) -> Evi
 def law_name(sample: Sample) -> str:
     """The law that speaks for a sample: of its runtime, and of how that was driven.
 
-    Where several dense models and several with experts were run, each kind has its own.
+    Where several dense models and several with experts were run, each kind has its own. Of
+    compiled engines one model with experts was.
     """
-    driven = _driven(sample.row)
-    is_apart = sample.row.source == TRTLLM and has_experts(sample.row)
+    row = sample.row
+    driven = _driven(row)
+    is_apart = row.source == TRTLLM and has_experts(row) and not is_compiled(row)
     return f"{driven} {EXPERTS}" if is_apart else driven
 
 

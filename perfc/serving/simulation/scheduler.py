@@ -23,6 +23,8 @@ class Limits:
         reserves_output: whether a request starts only when its whole answer has room, so that none
             is ever preempted.
         keeps_prefixes: whether pages of a preempted sequence are read again where nobody took them.
+        starts_whole: whether a request starts only when its whole prompt has room beside a token
+            of each that runs, however it is cut.
         block_tokens: of one page of the pool.
         tokens_per_step: that a sequence writes in a step of decoding: more than one in the mean
             where drafted tokens are kept.
@@ -38,6 +40,7 @@ class Limits:
     batching: Batching = Batching.MIXED
     reserves_output: bool = False
     keeps_prefixes: bool = True
+    starts_whole: bool = False
     block_tokens: int = 16
     tokens_per_step: float = 1.0
     drafted: int = 0
@@ -149,6 +152,8 @@ class Scheduler:
         limits, request = self.limits, first.request
         if limits.reserves_output:
             need = request.input_tokens + request.output_tokens
+        elif limits.starts_whole:
+            need = first.todo + self._wanted
         elif limits.batching is Batching.MIXED:
             need = min(first.todo, limits.token_budget)
         else:

@@ -270,7 +270,7 @@ kernel 35: sub (elementwise)
   reads %x12 %m12: 2048 bytes
   writes %b12: 1024 bytes
 
-## eager-literal, llamacpp, sglang, trtllm, vllm
+## eager-literal, llamacpp, sglang, trtllm, trtllm-compiled, vllm
 kernel 0: matmul (matmul)
   nodes %x0
   16384 mac; f32

@@ -394,7 +394,7 @@ kernel 63: add (elementwise)
   reads %g3 %x: 32768 bytes
   writes %h3: 16384 bytes
 
-## eager-literal, llamacpp, sglang, trtllm, vllm
+## eager-literal, llamacpp, sglang, trtllm, trtllm-compiled, vllm
 kernel 0: matmul (matmul)
   nodes %p0
   2097152 mac; f16

@@ -90,7 +90,7 @@ kernel 9: Mul (elementwise)
   reads %rot %sin: 1024*t + 1024 bytes
   writes %y: 1024*t bytes
 
-## eager-literal, llamacpp, sglang, trtllm, vllm
+## eager-literal, llamacpp, sglang, trtllm, trtllm-compiled, vllm
 kernel 0: Pow (elementwise)
   nodes %sq
   256*t sfu; f32

@@ -190,7 +190,7 @@ kernel 9: Conv (conv)
   reads %md %wf: 25088*n + 4096 bytes
   writes %y: 25088*n bytes
 
-## trtllm, vllm
+## trtllm, trtllm-compiled, vllm
 kernel 0: QuantizeLinear (quantize)
   nodes %xq
   100352*n alu; f32

@@ -95,7 +95,7 @@ kernel 11: Gemm (matmul)
   reads %g %wf %bf: 128*n + 1320 bytes
   writes %y: 40*n bytes
 
-## eager-literal, llamacpp, sglang, trtllm, vllm
+## eager-literal, llamacpp, sglang, trtllm, trtllm-compiled, vllm
 kernel 0: Conv (conv)
   nodes %c1
   28901376*n mac; f32

@@ -325,7 +325,7 @@ kernel 8: MatMul (matmul)
   reads %ge %wd: 524288*n + 1048576 bytes
   writes %y: 131072*n bytes
 
-## llamacpp, sglang, trtllm, vllm
+## llamacpp, sglang, trtllm, trtllm-compiled, vllm
 kernel 0: MatMul (matmul)
   nodes %q0
   8388608*n mac; f32

@@ -1,0 +1,24 @@
+"""TensorRT-LLM before 0.12: engines that TensorRT compiles, sums of ranks apart from norms."""
+
+from dataclasses import replace
+
+from perfc.ir.op import Kind
+
+from . import trtllm
+
+APART = Kind.COLLECTIVE
+
+TABLE = replace(
+    trtllm.TABLE,
+    name="trtllm-compiled",
+    title="TensorRT-LLM before 0.12, engines that TensorRT compiles",
+    epilogue={kind: taken for kind, taken in trtllm.TABLE.epilogue.items() if kind is not APART},
+    epilogue_tags={
+        kind: tags for kind, tags in trtllm.TABLE.epilogue_tags.items() if kind is not APART
+    },
+    aliases=(),
+    before=(0, 12),
+    source="TensorRT-LLM, docs/source/performance/perf-best-practices.md: residual sums and norms "
+    "join the sum over ranks by the experimental --reduce_fusion alone, which perf-overview.md of "
+    "0.11 disables; tensorrt_llm/plugin/plugin.py before it has no such setting",
+)

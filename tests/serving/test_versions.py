@@ -1,0 +1,77 @@
+"""Fusion tables of what serves, by its version."""
+
+from __future__ import annotations
+
+import pytest
+
+from perfc.errors import ParseError
+from perfc.frontend.config import Parallel, precision_of, read_config
+from perfc.ir.op import Kind
+from perfc.machine import load_machine
+from perfc.passes.runtimes import of_serving
+from perfc.serving import llm
+from perfc.serving.engine import Engine, kind_of
+from perfc.serving.host import HostLaw
+from perfc.serving.simulation.scheduler import Chunk
+
+LAYERS = 32
+
+
+def engine(version: str, tensor: int = 2, **stated: object) -> Engine:
+    model = read_config("llama-2-7b")
+    precision = precision_of("float16", "", "f16")
+    return Engine.of(
+        model, load_machine("h100"), precision, Parallel(tensor), "trtllm", version, law=HostLaw(),
+        **stated,
+    )  # fmt: skip
+
+
+def sums(version: str) -> set[tuple[str, ...]]:
+    """What is in the kernels that sum over ranks."""
+    prompts = engine(version).cost.stages[0][0].passes.prefill
+    sums_of = [k for k in prompts.whole if k.kind is Kind.COLLECTIVE]
+    return {tuple([n.op.mnemonic for n in k.nodes]) for k in sums_of}
+
+
+@pytest.mark.parametrize(
+    ("name", "version", "table"),
+    [
+        ("trtllm", (), "trtllm"), ("trtllm", (0, 11), "trtllm-compiled"),
+        ("trtllm", (0, 12), "trtllm"), ("trtllm", (1, 0), "trtllm"), ("vllm", (0, 9), "vllm"),
+        ("llamacpp", (0, 9), "llamacpp"), ("transformers", (0, 9), "transformers"),
+    ],
+)  # fmt: skip
+def test_the_table_of_a_version(name: str, version: tuple[int, ...], table: str) -> None:
+    assert of_serving(name, version).name == table
+
+
+def test_compiled_engines_sum_over_ranks_apart_from_norms() -> None:
+    assert sums("0.11.0") == {("all_reduce",)}
+    assert ("all_reduce", "add", "rms_norm") in sums("1.0")
+
+
+def test_norms_of_their_own_take_their_time_on_several_gpus_alone() -> None:
+    steps = {
+        (version, tensor): engine(version, tensor).cost.step_s((Chunk(2048, 0),), 0, 0.0)
+        for version in ("0.11", "1.0") for tensor in (1, 2)
+    }  # fmt: skip
+    assert steps["0.11", 1] == steps["1.0", 1]
+    # four passes over 2,048 tokens of 4,096 elements at 3.35 TB/s, twice a layer
+    least_s = 2 * LAYERS * 4 * 2048 * 4096 * 2 / 3.35e12
+    assert steps["0.11", 2] - steps["1.0", 2] > 0.4 * least_s
+
+
+def test_an_older_table_serves_by_its_version_alone() -> None:
+    with pytest.raises(ParseError, match="'trtllm-compiled' does not serve"):
+        kind_of("trtllm-compiled")
+    older, newer = (
+        llm("llama-2-7b", "h100", runtime="trtllm", runtime_version=v, parallel={"tp": 2})
+        for v in ("0.11", "")
+    )
+    assert older.latencies.ttft.mean > newer.latencies.ttft.mean
+
+
+def test_an_engine_that_evicts_reserves_nothing() -> None:
+    kept, lost = (engine("0.10", 1, evicts=evicts).limits(128, 128) for evicts in (False, True))
+    assert (kept.reserves_output, kept.keeps_prefixes, kept.starts_whole) == (True, True, False)
+    assert (lost.reserves_output, lost.keeps_prefixes, lost.starts_whole) == (False, False, True)
