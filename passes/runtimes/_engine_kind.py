@@ -41,6 +41,8 @@ class EngineKind:
         beside_quantized: further ones where weights are quantised.
         launched: kernels that its host launches for an operator, by mnemonic, one for any other,
             in every step; None where it records steps of decoding.
+        is_compiled: whether a step with prompts is launched as one, where others launch its kernels
+            one by one in Python.
         held: tensors as wide as the model that it refers to longer than a step needs them.
         multiplies: codes of the only element types that it multiplies; empty for all that the
             machine does.
@@ -65,6 +67,7 @@ class EngineKind:
     beside: int = 0
     beside_quantized: int = 0
     launched: Mapping[str, int] | None = None
+    is_compiled: bool = False
     held: int = 0
     multiplies: frozenset[str] = frozenset()
     converts: bool = False

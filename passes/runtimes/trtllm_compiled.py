@@ -8,6 +8,9 @@ from . import trtllm
 
 APART = Kind.COLLECTIVE
 
+ENGINE = trtllm.TABLE.engine
+assert ENGINE is not None
+
 TABLE = replace(
     trtllm.TABLE,
     name="trtllm-compiled",
@@ -16,6 +19,7 @@ TABLE = replace(
     epilogue_tags={
         kind: tags for kind, tags in trtllm.TABLE.epilogue_tags.items() if kind is not APART
     },
+    engine=replace(ENGINE, is_compiled=True),
     aliases=(),
     before=(0, 12),
     source="TensorRT-LLM, docs/source/performance/perf-best-practices.md: residual sums and norms "

@@ -61,6 +61,13 @@ def test_norms_of_their_own_take_their_time_on_several_gpus_alone() -> None:
     assert steps["0.11", 2] - steps["1.0", 2] > 0.4 * least_s
 
 
+def test_no_python_launches_kernels_of_a_compiled_engine() -> None:
+    chunk = (Chunk(16, 0),)
+    compiled, launched = (engine(version, 1).cost for version in ("0.11", "1.0"))
+    assert compiled.launches(chunk) == 0
+    assert launched.launches(chunk) > LAYERS
+
+
 def test_an_older_table_serves_by_its_version_alone() -> None:
     with pytest.raises(ParseError, match="'trtllm-compiled' does not serve"):
         kind_of("trtllm-compiled")
@@ -68,7 +75,9 @@ def test_an_older_table_serves_by_its_version_alone() -> None:
         llm("llama-2-7b", "h100", runtime="trtllm", runtime_version=v, parallel={"tp": 2})
         for v in ("0.11", "")
     )
-    assert older.latencies.ttft.mean > newer.latencies.ttft.mean
+    # sums and norms are apart, but nothing is launched kernel by kernel
+    assert older.latencies.tpot.mean >= newer.latencies.tpot.mean
+    assert older.latencies.ttft.mean < newer.latencies.ttft.mean
 
 
 def test_an_engine_that_evicts_reserves_nothing() -> None:

@@ -72,7 +72,8 @@ class StageCost:
             sum([each.get(kernel.anchor.op.mnemonic, 1) for kernel in program.whole])
             for program in (passes.prefill, passes.decode)
         )
-        self.launches = prompts, 0 if launched is None else decodes
+        is_compiled = kind is not None and kind.is_compiled
+        self.launches = 0 if is_compiled else prompts, 0 if launched is None else decodes
         """Kernels of a step with prompts, and of one without, that a host launches one by one."""
 
     @cached_property
