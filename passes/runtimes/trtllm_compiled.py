@@ -6,8 +6,6 @@ from perfc.ir.op import Kind
 
 from . import trtllm
 
-APART = Kind.COLLECTIVE
-
 ENGINE = trtllm.TABLE.engine
 assert ENGINE is not None
 
@@ -15,10 +13,7 @@ TABLE = replace(
     trtllm.TABLE,
     name="trtllm-compiled",
     title="TensorRT-LLM before 0.12, engines that TensorRT compiles",
-    epilogue={kind: taken for kind, taken in trtllm.TABLE.epilogue.items() if kind is not APART},
-    epilogue_tags={
-        kind: tags for kind, tags in trtllm.TABLE.epilogue_tags.items() if kind is not APART
-    },
+    epilogue={**trtllm.TABLE.epilogue, Kind.COLLECTIVE: frozenset()},
     engine=replace(ENGINE, is_compiled=True),
     aliases=(),
     before=(0, 12),

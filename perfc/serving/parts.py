@@ -11,7 +11,7 @@ from perfc.ir.op import Kind
 from perfc.ir.record import record
 from perfc.passes.fuse import Kernel
 
-from .cost.conversions import as_run, between_s
+from .cost.conversions import between_s, multiplied
 from .cost.drafts import DraftedCost
 from .cost.images import ImagedCost
 from .cost.program import QUANTITIES, Env, each_alone
@@ -225,12 +225,10 @@ def _of_prompts(stage: StageCost, env: Env, engine: Engine) -> Times:
         found.append((Share.BETWEEN, stage.widening_s))
         stage = stage.widened
     program, machine, kind = stage.passes.prefill, engine.machine, stage.kind
-    for i, cost in enumerate(each_alone(program, env, machine, stage.framework)):
-        # what is converted around a kernel is beside it
-        run = as_run(
-            cost, program, [i], env, machine, replace(kind, converts=False) if kind else kind
-        )
-        found.append((share_of(program.table.kernels[i]), run.time_s))
+    costs = each_alone(program, env, machine, stage.framework)
+    for i, (kernel, cost) in enumerate(zip(program.table.kernels, costs, strict=True)):
+        run = multiplied(cost, program, [i], env, machine, kind)
+        found.append((share_of(kernel), run.time_s))
     if kind is not None and kind.converts:
         every = range(len(program.counts))
         found.append((Share.BETWEEN, between_s(program, every, env, machine)))

@@ -50,10 +50,18 @@ def as_run(
         machine: where it runs.
         kind: of the engine; None where nothing is known of it.
     """
-    if kind is None:
-        return cost
-    faster = sooner(cost, saved_s(program, wanted, env, machine) if kind.sums_halves else 0.0)
-    return longer(faster, between_s(program, wanted, env, machine) if kind.converts else 0.0)
+    run = multiplied(cost, program, wanted, env, machine, kind)
+    is_converted = kind is not None and kind.converts
+    return longer(run, between_s(program, wanted, env, machine) if is_converted else 0.0)
+
+
+def multiplied(
+    cost: KernelCost, program: Program, wanted: Sequence[int], env: Env, machine: Machine,
+    kind: EngineKind | None,
+) -> KernelCost:  # fmt: skip
+    """As `as_run`, without what is converted around the kernels."""
+    is_half = kind is not None and kind.sums_halves
+    return sooner(cost, saved_s(program, wanted, env, machine) if is_half else 0.0)
 
 
 def between_s(program: Program, wanted: Sequence[int], env: Env, machine: Machine) -> float:
