@@ -106,13 +106,14 @@ def saved_s(program: Program, wanted: Sequence[int], env: Env, machine: Machine)
         env: values of its symbols.
         machine: where it runs.
     """
-    if not machine.takes("bf16"):
+    kernels = [(program.table.kernels[i], program.counts[i]) for i in wanted]
+    products = [(k, n) for k, n in kernels if _multiplies_halves(k)]
+    if not products or not machine.takes("bf16"):
         return 0.0
     sheet, at = Sheet(machine), Numbers(env)
     # data sheets state f16 with sums of 16 bits where they are faster, bf16 with sums of 32
     wide_s, half_s = (1 / matrix_flop_per_s(code, sheet) for code in ("bf16", "f16"))
-    products = [(program.table.kernels[i], program.counts[i]) for i in wanted]
-    mac = math.fsum([n * at(k.work.mac) for k, n in products if _multiplies_halves(k)])
+    mac = math.fsum([n * at(k.work.mac) for k, n in products])
     return 2 * mac * max(wide_s - half_s, 0.0)
 
 
