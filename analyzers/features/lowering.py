@@ -265,7 +265,7 @@ def _mixed_attention(
 
 def _experts(problem: Experts, bound: KernelBound, env: Mapping[str, int]) -> Lowered | None:
     """Extents of the routed products."""
-    from .classes.experts import expected_skew
+    from .classes.experts import choice_of
 
     at = Numbers(env)
     counted = {
@@ -278,8 +278,7 @@ def _experts(problem: Experts, bound: KernelBound, env: Mapping[str, int]) -> Lo
         return None
     held = ("weight_bits", "scale_block")
     parameters = counted | {name: float(getattr(problem, name)) for name in held}
-    skew = expected_skew(counted["tokens"]) if problem.skew is None else problem.skew
-    parameters |= {"skew": skew, "alone": float(not skew)}
+    parameters |= choice_of(counted["tokens"], problem.skew)
     return Lowered("experts", TWIN.get(bound.dtype.code, bound.dtype.code), parameters)
 
 

@@ -63,21 +63,23 @@ def op(names: tuple[str, ...], data: Path, output: Path | None, force: bool) -> 
     "--output",
     type=click.Path(path_type=Path, file_okay=False),
     default=None,
-    help="Folder of host.toml and offline.npz; that which perfc reads by default.",
+    help="Folder of host.toml, power.toml and offline.npz; that which perfc reads by default.",
 )
 def serving(data: Path, output: Path | None) -> None:
     """Learn what hosts of serving engines take beside their kernels, from published runs."""
     from perfc.analyzers.graph.store import write_file
-    from perfc.serving import offline
-    from perfc.serving.evidence.scores import gathered, trained, trained_processes
-    from perfc.serving.host import FILE, as_toml
+    from perfc.serving import host, offline, power
+    from perfc.serving.evidence.scores import gathered, trained, trained_boards, trained_processes
     from perfc.whole_file import write_output
 
     evidence = gathered(data, lambda line: say(line, is_error=True))
     laws = trained(evidence)
-    path = FILE if output is None else output / FILE.name
+    path = host.FILE if output is None else output / host.FILE.name
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_output(path, as_toml(laws))
+    write_output(path, host.as_toml(laws))
+    say(str(path))
+    path = path.with_name(power.FILE.name)
+    write_output(path, power.as_toml(trained_boards(evidence, laws)))
     say(str(path))
     path = path.with_name(offline.FILE.name)
     write_file(path, offline.written(trained_processes(evidence, laws)))

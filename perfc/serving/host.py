@@ -44,8 +44,6 @@ class HostLaw:
         token_s: the same for each token of its prompt, which a tokenizer reads.
         launch_s: of a step with prompts, for each of its kernels, which hosts launch one by one
             while others run: engines record steps of decoding alone.
-        power: factor of the kernels' energy.
-        waiting: power of a board that waits for its host, over that of an idle one.
         ttft_low: measured over predicted time to the first token, 5 % of rows left out.
         ttft_high: 95 % of them.
         tpot_low: the same of the time per token.
@@ -65,8 +63,6 @@ class HostLaw:
     request_s: float = 0.0
     token_s: float = 0.0
     launch_s: float = 0.0
-    power: float = 1.0
-    waiting: float = 1.0
     ttft_low: float = 0.5
     ttft_high: float = 2.0
     tpot_low: float = 0.7

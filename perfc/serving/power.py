@@ -1,8 +1,15 @@
-"""Energy of a run on all its boards, the carbon of that energy, and what its hours cost."""
+"""Energy of a run on all its boards, the carbon of that energy, and what its hours cost.
+
+Two numbers of a board are fitted to servers whose power was watched, by ``perfc train serving``.
+"""
 
 from __future__ import annotations
 
 import math
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
 
 from perfc.analyzers.runs.energy import idle_w, power_model
 from perfc.expenses import HOUR_S, Offer, Prices, Region, region_named
@@ -13,6 +20,55 @@ from perfc.machine import Machine
 from .engine import Engine
 from .simulation.metrics import MILLION, Throughput
 from .simulation.simulate import Run
+
+FILE = Path(__file__).with_suffix(".toml")
+ANY_BOARD = "any"
+"""In place of the name of a board that nobody watched."""
+
+
+@record
+class BoardPower:
+    """Fitted numbers of a board.
+
+    Args:
+        power: factor of the kernels' energy.
+        waiting: power of a board that waits for its host, over that of an idle one.
+        rows: that they were fitted to.
+    """
+
+    power: float = 1.0
+    waiting: float = 1.0
+    rows: int = 0
+
+    def joules(self, kernels_j: float, idle_j: float) -> float:
+        """Energy of kernels and of waiting, of what kernels alone and an idle board would draw."""
+        return self.power * kernels_j + self.waiting * idle_j
+
+
+@cache
+def boards() -> Mapping[str, BoardPower]:
+    """The numbers that come with perfc, by target."""
+    found = tomllib.loads(FILE.read_text(encoding="utf-8"))
+    return {
+        name: BoardPower(table["power"], table["waiting"], table["rows"])
+        for name, table in found.items()
+    }
+
+
+def board_of(known: Mapping[str, BoardPower], target: str) -> BoardPower:
+    """The numbers of a board; those of any where nobody watched it."""
+    return known.get(target) or known.get(ANY_BOARD) or BoardPower()
+
+
+def as_toml(known: Mapping[str, BoardPower]) -> str:
+    """Numbers of boards as the file has them."""
+    from perfc.toml_file import written
+
+    tree: dict[str, object] = {
+        name: {"power": b.power, "waiting": b.waiting, "rows": b.rows, "origin": "fitted"}
+        for name, b in sorted(known.items())
+    }
+    return written(tree, "What boards draw in servers; `perfc train serving` wrote this file.")
 
 
 @record
@@ -51,6 +107,7 @@ def run_energy_j(run: Run, engine: Engine, prefill_gpus: int = 0) -> float:
     if engine.machine.kind == "cpu" or engine.machine.device("tdp_w") is None:
         return math.nan
     idle = idle_w(engine.machine, power_model())
+    board = board_of(boards(), engine.machine.name)
     total = 0.0
     busy_s = 0.0
     for s in run.strides:
@@ -60,7 +117,7 @@ def run_energy_j(run: Run, engine: Engine, prefill_gpus: int = 0) -> float:
         kernels_s = law.device(times.kernels, times.exchanges, has_prompts=has_prompts)
         waiting_s = max(s.step_s - kernels_s, 0.0)
         drawn_j = law.device(parts.kernels, parts.exchanges, has_prompts=has_prompts)
-        total += s.steps * (law.power * drawn_j + law.waiting * idle * waiting_s)
+        total += s.steps * board.joules(drawn_j, idle * waiting_s)
         busy_s += s.steps * s.step_s
     total += idle * max(run.time_s - busy_s, 0.0)
     ranks = engine.parallel.tensor

@@ -11,7 +11,7 @@ import pytest
 
 from perfc.analyzers.estimators.forest import inside
 from perfc.analyzers.features.classes.attention import BLOCK_QUERIES, key_s
-from perfc.analyzers.features.classes.experts import UNITS, tokens_of_experts, work
+from perfc.analyzers.features.classes.experts import UNITS, choice_of, tokens_of_experts, work
 from perfc.analyzers.features.classes.mixed_attention import schedule
 from perfc.analyzers.features.lowering import lower
 from perfc.analyzers.features.rows import Protocol
@@ -91,6 +91,36 @@ def test_tokens_that_choose_alone_leave_experts_idle_as_often_as_drawn_ones(toke
     assert alone.touched == pytest.approx((drawn > 0).sum(axis=1).mean(), rel=0.05)
     for unit, tiles in zip(UNITS, alone.tiles, strict=True):
         assert tiles == pytest.approx(np.ceil(drawn / unit).sum(axis=1).mean(), rel=0.15)
+
+
+@pytest.mark.parametrize("tokens", [4, 16, 64, 512])
+@pytest.mark.parametrize("skew", [0.5, 1.01, 1.2])
+def test_tokens_that_prefer_some_experts_leave_others_idle_as_drawn_ones_do(
+    tokens: int, skew: float
+) -> None:
+    """Independent choices with shares of a power law between 1 and 200."""
+    draw, count, chosen = np.random.default_rng(tokens), 128, 8
+    position = (np.arange(count) + 0.5) / count
+    rest = 1 - skew
+    odds = ((200.0**rest - 1) * position + 1) ** (1 / rest)
+    odds *= chosen / odds.sum()
+    drawn = np.array([(draw.random((tokens, count)) < odds).sum(axis=0) for _ in range(40)])
+    asked = {"tokens": tokens, "chosen": chosen, "experts": count, "alone": 1}
+    told = work(columns("experts", MOE, **asked, skew=skew), "bf16", H100)
+    assert told.touched == pytest.approx((drawn > 0).sum(axis=1).mean(), rel=0.05)
+    assert told.load == pytest.approx(tokens * chosen)
+    for unit, tiles in zip(UNITS, told.tiles, strict=True):
+        assert tiles == pytest.approx(np.ceil(drawn / unit).sum(axis=1).mean(), rel=0.15)
+    even = work(columns("experts", MOE, **asked), "bf16", H100)
+    assert told.touched < even.touched + 1e-9
+
+
+def test_steps_of_few_tokens_choose_alone_whatever_skew_is_stated() -> None:
+    assert choice_of(64, None) == {"skew": 0.0, "alone": 1.0}
+    assert choice_of(64, 1.2) == {"skew": 1.2, "alone": 1.0}
+    assert choice_of(4096, None) == {"skew": 1.01, "alone": 0.0}
+    assert choice_of(4096, 1.2) == {"skew": 1.2, "alone": 0.0}
+    assert choice_of(4096, 0.0) == {"skew": 0.0, "alone": 1.0}
 
 
 def test_the_busiest_of_several_ranks_has_more_of_what_is_chosen_alone() -> None:

@@ -547,12 +547,15 @@ def test_energy_of_a_run_is_of_kernels_waits_and_idle_boards(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(power, "idle_w", lambda machine, model: 10.0)
+    known: dict[str, power.BoardPower] = {}
+    monkeypatch.setattr(power, "boards", lambda: known)
     run = run_of(strides=[Stride(4.0, 3, (), 1, 0.0)], time_s=20.0)
     engine: Any = Parts()
     # 3 steps: 300 J of kernels and 1 s at ten watts each; 8 s idle; two boards
     assert power.run_energy_j(run, engine) == pytest.approx(2 * (3 * 310 + 80))
     assert power.run_energy_j(run, engine, 3) == pytest.approx(2 * (3 * 310 + 80) + 3 * 10 * 20)
-    law = HostLaw(kernels=0.5, exchanges=2.0, power=3.0, waiting=4.0)
+    law = HostLaw(kernels=0.5, exchanges=2.0)
+    known[engine.machine.name] = power.BoardPower(3.0, 4.0)
     drawn, waiting = 0.5 * 200 + 2 * 100, 4 - (0.5 * 2 + 2 * 1)
     assert power.run_energy_j(run, Parts(law=law)) == pytest.approx(  # type: ignore[arg-type]
         2 * (3 * (3 * drawn + 4 * 10 * waiting) + 80)

@@ -18,10 +18,20 @@ from perfc.frontend.config import Parallel, WeightFormat
 from perfc.passes.runtimes import Batching
 from perfc.serving.cost.drafts import Speculation
 from perfc.serving.engine import kind_of
-from perfc.serving.evidence import Quantity, ServedRow, Stated, replay, scoreboard, scores, tables
+from perfc.serving.evidence import (
+    Quantity,
+    ServedRow,
+    Stated,
+    energy,
+    replay,
+    scoreboard,
+    scores,
+    tables,
+)
 from perfc.serving.evidence.asked import at_once, cached, spread_of
 from perfc.serving.evidence.checks import Check, card_of, llama_cpp, replays
 from perfc.serving.evidence.learn import (
+    LEAST_ROWS,
     is_warm,
     left_out,
     model_fold,
@@ -40,6 +50,7 @@ from perfc.serving.evidence.replay import (
 from perfc.serving.evidence.scores import Evidence, Score, law_name, scored, trained
 from perfc.serving.evidence.settings import tasks
 from perfc.serving.host import LEARNED, HostLaw, as_toml
+from perfc.serving.power import ANY_BOARD, BoardPower, board_of
 from perfc.serving.simulation.arrivals import Request
 from perfc.serving.simulation.scheduler import Chunk, Limits
 
@@ -632,24 +643,56 @@ def test_a_score_has_the_middle_of_an_even_number_of_rows() -> None:
 
 
 def test_energy_is_of_kernels_and_of_boards_that_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scores, "_idle_w", lambda target: 50.0)
-    law = HostLaw(kernels=2.0, prompts=3.0, exchanges=0.5, power=1.5, waiting=3.0)
+    monkeypatch.setattr(energy, "idle_of", lambda target: 50.0)
+    law = HostLaw(kernels=2.0, prompts=3.0, exchanges=0.5)
     given = sample(1.0, Quantity.ENERGY_J, amounts=(7.0, 1.0, 2.0, 0.1, 0.01, 0.02))
     # 2 · 7 + 3 · 1 + 0.5 · 2 joules in 2 · 0.1 + 3 · 0.01 + 0.5 · 0.02 s, of two ranks for 0.3 s
     assert of_kernels(law, given) == (pytest.approx(18.0), pytest.approx(0.24))
-    assert scores.joules(law, given, 0.3) == pytest.approx(1.5 * 18 + 3 * 50 * (0.6 - 0.24))
-    assert scores.joules(law, given, 0.05) == pytest.approx(27.0), "nothing waits"
+    assert energy.parts_of(law, given, 0.3) == pytest.approx((18, 50 * (0.6 - 0.24), 1))
+    assert energy.parts_of(law, given, 0.05) == pytest.approx((18, 0, 1)), "nothing waits"
+    assert BoardPower(1.5, 3.0).joules(18, 4) == 1.5 * 18 + 3 * 4
     rate = sample(
         4.0, Quantity.TOKENS_PER_S, measured={Quantity.TOKENS_PER_S: 10.0},
         amounts=(8.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0),
     )  # fmt: skip
-    assert scores._times_of_tokens(law, [rate, given]) == {"one": 16 / 4 / 10}
-    found = scores._energy_numbers(
-        HostLaw(),
-        [replace(given, value=0.8 * 10 + 2.5 * 50 * (0.6 - 0.13))],
-        [replace(rate, amounts=(12.0, *(0.0,) * 6))],
-    )  # 0.3 s a token, 0.6 s of two ranks
-    assert found == {"power": 0.8, "waiting": 2.5}
+    assert energy.times_of_tokens(law, [rate, given]) == {"one": 16 / 4 / 10}
+    watched = replace(given, value=0.8 * 10 + 2.5 * 50 * (0.6 - 0.13))
+    found = energy.taught_boards(HostLaw(), [watched, replace(rate, amounts=(12.0, *(0.0,) * 6))])
+    # 0.3 s a token, 0.6 s of two ranks; one row tells of no board, but of any
+    assert found == {ANY_BOARD: BoardPower(0.8, 2.5, 1)}
+
+
+def test_each_board_that_rows_tell_of_has_its_own_power() -> None:
+    spread = [(1.0 + i % 3, 0.5 + i) for i in range(LEAST_ROWS)]
+    parts = [
+        (target, (a, b, power * a + waiting * b))
+        for target, power, waiting in (("x", 0.8, 4.0), ("y", 2.0, 1.5))
+        for a, b in spread
+    ]
+    found = energy.power_by_board([*parts, ("z", (1.0, 1.0, 1.0))])
+    assert found["x"] == BoardPower(0.8, 4.0, LEAST_ROWS)
+    assert found["y"] == BoardPower(2.0, 1.5, LEAST_ROWS)
+    assert found[ANY_BOARD].rows == 2 * LEAST_ROWS + 1
+    assert board_of(found, "x") is found["x"]
+    assert board_of(found, "z") is found[ANY_BOARD], "one row is too few"
+    assert board_of({}, "x") == BoardPower(1.0, 1.0)
+    assert energy.power_by_board([]) == {}
+
+
+def test_energies_of_a_fold_are_told_by_boards_that_others_watched() -> None:
+    def of(model: str, i: int) -> list[Sample]:
+        made = {Quantity.TOKENS_PER_S: 100.0, Quantity.ENERGY_J: 3.0 if model == "a" else 4.0}
+        told: Any = {"name": f"{model}{i}", "model": model, "measured": made}
+        return [
+            sample(0.01, Quantity.TOKENS_PER_S, amounts=(0.01, *(0.0,) * 6), **told),
+            sample(made[Quantity.ENERGY_J], Quantity.ENERGY_J,
+                   amounts=(2.0, 0.0, 0.0, 1.0, 0.0, 0.0), **told),
+        ]  # fmt: skip
+
+    own = [s for model in "ab" for i in range(LEAST_ROWS) for s in of(model, i)]
+    told = {s.row.model: v for s, v in energy.energies_left_out(own, law_name, model_fold)}
+    # kernels take longer than the tokens: nothing waits, and the other model gives the one factor
+    assert told == {"a": pytest.approx(4.0), "b": pytest.approx(3.0)}
 
 
 def test_prefixes_that_engines_seem_to_know_teach_nothing() -> None:

@@ -14,8 +14,6 @@ from perfc.serving import llm
 from perfc.serving.additions import with_skew
 from perfc.serving.cost.program import passes_of
 from perfc.serving.evidence.replay import engine_of_row
-from perfc.serving.evidence.settings import TEXT_SKEW
-from perfc.serving.evidence.tables import AIC, ML_ENERGY
 from tests.serving.test_evidence import row
 
 MIXTURE = "qwen3-30b-a3b"
@@ -74,9 +72,11 @@ def test_an_exponent_that_says_nothing_is_refused(model: str, skew: float, messa
     assert "--expert-skew" in str(caught.value)
 
 
-def test_requests_of_text_of_one_kind_prefer_some_experts() -> None:
+def test_questions_of_one_kind_prefer_some_experts() -> None:
     told = [
-        engine_of_row(row(model=model, source=source)).model.expert_skew
-        for model, source in ((MIXTURE, ML_ENERGY), (MIXTURE, AIC), ("qwen3-8b", ML_ENERGY))
-    ]
-    assert told == [TEXT_SKEW, None, None]
+        engine_of_row(row(model=model, dataset=task)).model.expert_skew
+        for model, task in (
+            (MIXTURE, "gpqa"), (MIXTURE, "lm-arena-chat"), (MIXTURE, ""), ("qwen3-8b", "gpqa"),
+        )
+    ]  # fmt: skip
+    assert told == [1.01, None, None, None]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from perfc.serving.evidence.learn import predicted
 from perfc.serving.evidence.replay import Sample
 from perfc.serving.evidence.scores import Evidence
 from perfc.serving.host import HostLaw
+from perfc.serving.power import BoardPower
 from perfc.serving.trees import experiment, weights
 
 
@@ -37,6 +39,8 @@ def test_laws_are_written_into_a_folder_that_is_made(
 
     monkeypatch.setattr(scores, "gathered", gathered)
     monkeypatch.setattr(scores, "trained", lambda evidence: {"vllm": HostLaw(step_s=0.00123456)})
+    boards = {"h100": BoardPower(1.1, 2.5, 9)}
+    monkeypatch.setattr(scores, "trained_boards", lambda evidence, laws: boards)
     folder = tmp_path / "a" / "laws"
     for _ in range(2):
         code, said = run(
@@ -49,6 +53,8 @@ def test_laws_are_written_into_a_folder_that_is_made(
     text = (folder / "host.toml").read_text()
     assert "[vllm]" in text
     assert "step_s = 0.001235" in text, "four digits"
+    told = tomllib.loads((folder / "power.toml").read_text())
+    assert told == {"h100": {"power": 1.1, "waiting": 2.5, "rows": 9, "origin": "fitted"}}
     assert str(folder / "offline.npz") in said
     assert (folder / "offline.npz").stat().st_size > 0
 

@@ -17,10 +17,11 @@ from perfc.expenses import region_named  # noqa: E402
 from perfc.expenses.regions import J_PER_KWH  # noqa: E402
 from perfc.frontend.config import read_config  # noqa: E402
 from perfc.frontend.config.facts import parameters  # noqa: E402
-from perfc.serving.evidence import Quantity, ServedRow  # noqa: E402
+from perfc.serving.evidence import Quantity, ServedRow, energy  # noqa: E402
 from perfc.serving.evidence.replay import Sample, Unanswered  # noqa: E402
 from perfc.serving.evidence.tables import AIC, ML_ENERGY  # noqa: E402
 from perfc.serving.host import HostLaw  # noqa: E402
+from perfc.serving.power import ANY_BOARD, BoardPower  # noqa: E402
 from perfc.serving.trees import experiment, kernel_sum, rows  # noqa: E402
 from perfc.serving.trees.boosted import NUMBERS, best_of, grown  # noqa: E402
 from perfc.serving.trees.folds import LeftOut  # noqa: E402
@@ -177,20 +178,20 @@ def energetic(kernels_j: float, kernels_s: float, token_s: float, value: float) 
 
 
 def test_two_numbers_of_energy_are_found_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernel_sum, "idle_of", lambda target: 50.0)
+    monkeypatch.setattr(energy, "idle_of", lambda target: 50.0)
     # two ranks: a token of 10 ms waits for 20 ms less its kernels
     given = [(1.0, 0.004, 0.010), (3.0, 0.010, 0.010), (2.0, 0.002, 0.030), (5.0, 0.030, 0.010)]
     taught = [energetic(j, k, t, 0.8 * j + 2.5 * 50 * max(2 * t - k, 0.0)) for j, k, t in given]
     found = KernelSum(taught)
-    assert found.joules(taught[0]) == (pytest.approx(1.0), pytest.approx(50 * 0.016))
-    assert found.joules(taught[3]) == (pytest.approx(5.0), 0.0), "nothing waits"
-    assert found.factors == (pytest.approx(0.8), pytest.approx(2.5))
+    assert found.joules(taught[0])[:2] == (pytest.approx(1.0), pytest.approx(50 * 0.016))
+    assert found.joules(taught[3])[:2] == (pytest.approx(5.0), 0.0), "nothing waits"
+    assert found.boards == {ANY_BOARD: BoardPower(0.8, 2.5, 4)}
     assert [math.exp(v) for v in found(taught)] == pytest.approx([r.value for r in taught])
-    assert KernelSum(()).factors == (1.0, 1.0)
+    assert KernelSum(()).boards == {}
 
 
 def test_each_law_has_its_own_numbers_of_energy(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernel_sum, "idle_of", lambda target: 50.0)
+    monkeypatch.setattr(energy, "idle_of", lambda target: 50.0)
 
     def in_graphs(row: TreeRow) -> TreeRow:
         parts = [(w, replace(s, row=replace(s.row, is_eager=False))) for w, s in row.parts]
@@ -205,7 +206,7 @@ def test_each_law_has_its_own_numbers_of_energy(monkeypatch: pytest.MonkeyPatch)
     said = [math.exp(v) for v in KernelSum(taught)(taught)]
     assert said == pytest.approx([r.value for r in taught])
     few = KernelSum([*eager, *map(in_graphs, bench[:-1])])
-    assert list(few.factors_of) == ["sglang-eager"]
+    assert list(few.boards_of) == ["sglang-eager"]
 
 
 def test_shares_of_a_time_add_up(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,13 +12,13 @@ import perfc
 from perfc.errors import ParseError
 from perfc.frontend.config import Parallel, precision_of, read_config
 from perfc.machine import load_machine
+from perfc.serving import power
 from perfc.serving.engine import Engine
 from perfc.serving.evidence import Quantity, ServedRow, Stated
 from perfc.serving.evidence.learn import USUAL_REQUEST_S, fitted, predicted
 from perfc.serving.evidence.replay import Sample
 from perfc.serving.evidence.settings import FILE, apart, together
 from perfc.serving.host import HostLaw, amounts
-from perfc.serving.power import run_energy_j
 from perfc.serving.service import waited
 from perfc.serving.simulation.arrivals import closed_loop
 from perfc.serving.simulation.load import Load
@@ -61,12 +61,15 @@ def test_a_step_with_prompts_takes_what_its_host_needs_to_launch_it(engine: Engi
     assert slow.step_s(long, 0, 0.0) == engine.cost.step_s(long, 0, 0.0), "launched meanwhile"
 
 
-def test_energy_of_prompts_takes_the_factor_of_prompts(engine: Engine) -> None:
+def test_energy_of_prompts_takes_the_factor_of_prompts(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(power, "boards", lambda: {power.ANY_BOARD: power.BoardPower(1.2, 0.0)})
     run = simulate(closed_loop(1, 512, 1, count=2), engine.limits(512, 1), engine.cost)
     assert all(s.chunks for s in run.strides)
 
     def joules(**law: float) -> float:
-        return run_energy_j(run, replace(engine, law=HostLaw(waiting=0.0, **law)))
+        return power.run_energy_j(run, replace(engine, law=HostLaw(**law)))
 
     assert joules(prompts=0.5) == pytest.approx(joules() / 2)
     assert joules(kernels=0.5) == pytest.approx(joules())

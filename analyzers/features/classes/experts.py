@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 NODES = 24
 """Quantiles of the tokens of an expert that stand for all experts."""
-DEVIATES = np.array([NormalDist().inv_cdf((i + 0.5) / NODES) for i in range(NODES)])
-"""Normal deviates at them."""
+DEVIATES = np.array([NormalDist().inv_cdf((11 * i % NODES + 0.5) / NODES) for i in range(NODES)])
+"""Normal deviates, as many, in an order that has nothing to do with that of the quantiles."""
 UNITS = (8, 16, 64, 128)
 """Tokens of one tile of a product."""
 TOKENS_OF_PROMPTS = 1024
@@ -64,8 +64,8 @@ class Experts(KernelClass):
     ``hidden`` is the extent of a token, ``inner`` that inside an expert on this machine.
     ``matrices`` is 3 with a gate, else 2. ``skew`` is the exponent of the power law by which tokens
     choose, 0 where every expert gets as many; with one the rank timed is the busiest. ``alone`` is
-    1 where each token chooses by itself at even odds, as those of unlike requests do in a step of
-    few; no row was drawn so.
+    1 where each token chooses by itself, as those of unlike requests do in a step of few: at even
+    odds, or at those that a skew gives; no row was drawn so.
     ``weight_bits`` and ``scale_block`` are those of ``matmul``; ``kernel`` is an `ExpertsKernel`.
 
     Leaves out: the router's product, experts that all tokens share, and exchange between ranks.
@@ -192,12 +192,16 @@ class Work:
     tokens_s: Array
 
 
-def expected_skew(tokens: float) -> float:
-    """Exponent of the power law of a step of requests that nobody knows, 0 for even odds.
+def choice_of(tokens: float, stated_skew: float | None) -> dict[str, float]:
+    """How the tokens of a step choose, as ``skew`` and ``alone``.
 
+    Those of prompts have to do with each other. Steps of fewer are of unlike requests: each token
+    chooses by itself, at even odds where nobody states a skew. A stated skew of 0 makes all so.
     Chosen by what TensorRT-LLM and InferenceX measured: docs/accuracy/notes/serving_kernels.md.
     """
-    return SKEW_OF_PROMPTS if tokens >= TOKENS_OF_PROMPTS else 0.0
+    of_prompts = tokens >= TOKENS_OF_PROMPTS
+    skew = (SKEW_OF_PROMPTS if of_prompts else 0.0) if stated_skew is None else stated_skew
+    return {"skew": skew, "alone": float(not (of_prompts and skew))}
 
 
 def routed(rows: Columns) -> Array:
@@ -219,11 +223,13 @@ def work(rows: Columns, dtype: str, sheet: Sheet) -> Work:
     """Touched experts, load and tiles of the rank that is timed."""
     counts = tokens_of_experts(rows)
     local = rows["experts"] / rows["ranks"]
-    is_touched = np.minimum(counts, 1.0)
-    touched = np.maximum(local * touched_share(rows, is_touched), np.minimum(1.0, local))
+    touching = np.where(rows["alone"] > 0, touching_alone(rows), np.minimum(counts, 1.0))
+    touched = np.maximum(local * touching.mean(axis=0), np.minimum(1.0, local))
     load = local * counts.mean(axis=0)
+    # of tokens that choose alone an expert has its mean in fewer steps, and more in each of these
+    each = np.maximum(np.where(rows["alone"] > 0, counts / touching, counts), 1.0)
     tiles = tuple(
-        np.maximum(local * (is_touched * np.ceil(np.maximum(counts, 1) / unit)).mean(0), touched)
+        np.maximum(local * (touching * np.ceil(each / unit)).mean(axis=0), touched)
         for unit in UNITS
     )
     nbytes = touched * expert_elements(rows) * weight_bytes(rows, dtype)
@@ -238,54 +244,69 @@ def work(rows: Columns, dtype: str, sheet: Sheet) -> Work:
     )
 
 
-def touched_share(rows: Columns, is_touched: Array) -> Array:
-    """Share of the experts of a rank that have a token: exact where each token chooses alone."""
-    odds = np.minimum(rows["chosen"] / rows["experts"], 1 - 1e-12)
-    alone = -np.expm1(rows["tokens"] * np.log1p(-odds))
-    share: Array = np.where(rows["alone"] > 0, alone, is_touched.mean(axis=0))
-    return share
+def touching_alone(rows: Columns) -> Array:
+    """Probability that an expert has a token where each chooses by itself, ``[nodes, kernels]``."""
+    odds = np.minimum(rows["chosen"] / rows["experts"] * popularity(rows), 1 - 1e-12)
+    found: Array = -np.expm1(rows["tokens"] * np.log1p(-odds))
+    return found
+
+
+def popularity(rows: Columns) -> Array:
+    """How often an expert is chosen over the mean, at `NODES` quantiles, ``[nodes, kernels]``.
+
+    With a skew it is of a power law between 0.01 and 2 tokens' worth. Between 1 and 0.8 tokens'
+    worth it is where there are more pairs than experts, unless each token chooses by itself.
+
+    Source: AIConfigurator, ``docs/power_law``: how the rows' tokens were drawn.
+    """
+    pairs = rows["tokens"] * np.minimum(rows["chosen"], rows["experts"])
+    position = ((np.arange(NODES) + 0.5) / NODES)[:, None]
+    rest = 1 - np.where(rows["skew"] == 1, 1.001, rows["skew"])
+    few = (pairs <= rows["experts"]) | (rows["alone"] > 0)
+    least = np.where(few, 0.01, 1.0)
+    most = np.where(few, 2.0, np.maximum(0.8 * rows["tokens"], 1.001))
+    drawn = ((most**rest - least**rest) * position + least**rest) ** (1 / rest)
+    found: Array = np.where(rows["skew"] > 0, drawn / drawn.mean(axis=0), 1.0)
+    return found
 
 
 def tokens_of_experts(rows: Columns) -> Array:
     """Tokens of an expert of the rank that is timed, at `NODES` quantiles, ``[nodes, kernels]``.
 
-    With a skew, shares are of a power law between 1 and 0.8 tokens' worth (0.01 and 2 where there
-    are fewer pairs than experts), and the rank is the busiest: its load is the mean plus what the
-    largest of so many sums of such shares is expected to exceed it by. No expert has a token twice.
-
-    Source: AIConfigurator, ``docs/power_law``: how the rows' tokens were drawn.
+    With a skew the rank is the busiest: its load is the mean plus what the largest of so many sums
+    of `popularity` is expected to exceed it by. No expert has a token twice.
     """
-    pairs = rows["tokens"] * np.minimum(rows["chosen"], rows["experts"])
-    even = pairs / rows["experts"]
-    position = ((np.arange(NODES) + 0.5) / NODES)[:, None]
-    rest = 1 - np.where(rows["skew"] == 1, 1.001, rows["skew"])
-    few = pairs <= rows["experts"]
-    least = np.where(few, 0.01, 1.0)
-    most = np.where(few, 2.0, np.maximum(0.8 * rows["tokens"], 1.001))
-    drawn = ((most**rest - least**rest) * position + least**rest) ** (1 / rest)
-    share = drawn / drawn.mean(axis=0)
+    even = rows["tokens"] * np.minimum(rows["chosen"], rows["experts"]) / rows["experts"]
+    share = popularity(rows)
     local = np.maximum(rows["experts"] / rows["ranks"], 1.0)
     largest = np.sqrt(2 * np.log(np.maximum(rows["ranks"], 1.0)) / local)
     busiest = 1 + share.std(axis=0) * largest
     most_pairs = rows["tokens"] * np.minimum(rows["chosen"], local) / local
     busiest = np.clip(busiest, 1.0, np.maximum(most_pairs / even, 1.0))
-    skewed = np.minimum(even * share * busiest, rows["tokens"])
-    spread_tokens: Array = np.where(rows["skew"] > 0, skewed, np.broadcast_to(even, share.shape))
+    found: Array = np.minimum(even * share * busiest, rows["tokens"])
     if (rows["alone"] > 0).any():
-        spread_tokens = np.where(rows["alone"] > 0, drawn_alone(rows, even), spread_tokens)
-    return spread_tokens
+        found = np.where(rows["alone"] > 0, drawn_alone(rows, even, share), found)
+    return found
 
 
-def drawn_alone(rows: Columns, even: Array) -> Array:
-    """Tokens of an expert at the same quantiles where each token chooses by itself, at even odds.
+def drawn_alone(rows: Columns, even: Array, share: Array) -> Array:
+    """Tokens of an expert at as many nodes where each token chooses by itself.
 
     Experts then have binomial numbers, taken as normal ones that are no less than nothing and have
     their mean. Of several ranks the busiest has what the largest of so many is expected to have.
+
+    Args:
+        rows: parameters.
+        even: tokens of an expert in the mean.
+        share: `popularity`.
     """
-    deviation = np.sqrt(even * np.maximum(1 - rows["chosen"] / rows["experts"], 0.0))
-    counts = np.clip(even + deviation * DEVIATES[:, None], 0.0, rows["tokens"])
+    mean = even * share
+    odds = np.minimum(rows["chosen"] / rows["experts"] * share, 1.0)
+    variance = mean * (1 - odds)
+    counts = np.clip(mean + np.sqrt(variance) * DEVIATES[:, None], 0.0, rows["tokens"])
     local = np.maximum(rows["experts"] / rows["ranks"], 1.0)
     ranks = np.maximum(rows["ranks"], 1.0)
+    deviation = np.sqrt(variance.mean(axis=0) + mean.var(axis=0))
     busiest = 1 + np.sqrt(2 * np.log(ranks) / local) * deviation / even
     found: Array = counts / counts.mean(axis=0) * even * busiest
     return found

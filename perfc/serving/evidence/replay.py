@@ -31,8 +31,8 @@ from ..simulation.scheduler import Chunk, Limits
 from ..simulation.simulate import Run, Served, Stride, simulate
 from . import Quantity, ServedRow, Stated, is_mixture
 from .asked import at_once, cached, spread_of
-from .settings import ACCEPTANCE, TEXT_SKEW
-from .tables import AIC, EXPERTS_NVFP4, ML_ENERGY, TRTLLM
+from .settings import ACCEPTANCE, tasks
+from .tables import AIC, EXPERTS_NVFP4, TRTLLM
 
 if TYPE_CHECKING:
     from ..offline import Place
@@ -173,11 +173,12 @@ def engine_of_row(row: ServedRow) -> Engine:
     Raises:
         PerfcError: the model does not divide so.
     """
+    task = tasks().get(row.dataset) if is_mixture(row.model) else None
     return engine_of(
         row.model, row.target, row.weights, row.cache,
         Parallel(row.tensor, 1, row.expert, row.attention_data), row.runtime, row.drafted,
         row.stated, HostLaw(launch_s=launch_of(row)), row.version if is_compiled(row) else "",
-        TEXT_SKEW if row.source == ML_ENERGY and is_mixture(row.model) else None,
+        task and task.expert_skew,
     )  # fmt: skip
 
 

@@ -5,26 +5,23 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from perfc.analyzers.runs.energy import idle_w, power_model
 from perfc.ir.record import record
-from perfc.machine import load_machine
 
 from ..host import BENCH, EXPERTS, HostLaw
+from ..power import BoardPower
 from . import Quantity, ServedRow, is_mixture
+from .energy import energies_left_out, taught_boards
 from .learn import (
     LEAST_ROWS,
     config_of,
     fitted,
     is_warm,
     model_fold,
-    of_kernels,
     of_other_hosts,
-    predicted,
     random_fold,
 )
 from .like import fitted_processes, placed, told_unseen
@@ -42,9 +39,6 @@ EAGER, APART = "-eager", "-apart"
 """Ends of the names of laws: launched kernel by kernel, prompts apart."""
 TOLD_APART = {"trtllm": "1.0."}
 """Versions that served several models, so that one of them may be left out; others go together."""
-WAITING = tuple([0.5 * n for n in range(2, 15)])
-POWER = tuple([n / 10 for n in range(6, 16)])
-"""What is tried of the two numbers of energy: their best must not lie at an end."""
 
 
 @record
@@ -142,17 +136,14 @@ def trained(evidence: Evidence) -> dict[str, HostLaw]:
     """The laws that ship, from all rows, with the bands that left-out models give.
 
     The law of a runtime is taught by its servers and by benchmarks of its newest version alike.
-    Energy was measured under one runtime; its two numbers stand for all.
     """
     found: dict[str, HostLaw] = {}
-    energy: dict[str, Any] = {}
     every = _timed(evidence)
     unseen = dict(zip(map(id, every), told_unseen(every, law_name, model_fold), strict=True))
     for name in dict.fromkeys(map(law_name, evidence.samples)):
         taught_by = (name, f"{name}{BENCH}")
         own = [s for s in evidence.samples if law_name(s) in taught_by]
         timed = [s for s in own if s.quantity is not Quantity.ENERGY_J]
-        energies = [s for s in own if s.quantity is Quantity.ENERGY_J]
         others = of_other_hosts(evidence.samples, law_name, name)
         law = replace(fitted(timed, others), **_bands(timed, [unseen[id(s)] for s in timed]))
         found[name] = replace(
@@ -162,9 +153,16 @@ def trained(evidence: Evidence) -> dict[str, HostLaw]:
             models=tuple(sorted({config_of(s) for s in own})),
             source=", ".join(sorted({s.row.source for s in own})),
         )
-        if energies and not any(s.row.is_eager for s in own):
-            energy = _energy_numbers(law, energies, own)
-    return {name: replace(law, **energy) for name, law in found.items()}
+    return found
+
+
+def trained_boards(evidence: Evidence, laws: Mapping[str, HostLaw]) -> dict[str, BoardPower]:
+    """The numbers of boards that ship, from servers that record their steps.
+
+    Energy was measured under one runtime; what it says of boards stands for all.
+    """
+    watched = [s for s in evidence.samples if s.row.source == ML_ENERGY and not s.row.is_eager]
+    return taught_boards(laws[law_name(watched[0])], watched) if watched else {}
 
 
 def trained_processes(evidence: Evidence, laws: Mapping[str, HostLaw]) -> dict[str, Process]:
@@ -234,89 +232,13 @@ def _ranked(share: float, values: Sequence[float]) -> float:
     return ordered[min(len(ordered), math.ceil(share * (len(ordered) + 1))) - 1]
 
 
-def _times_of_tokens(law: HostLaw, own: Sequence[Sample]) -> dict[str, float]:
-    """Seconds of a token of each row whose throughput was measured, as the law has it."""
-    return {
-        s.row.name: predicted(law, s) / s.value / s.row.measured[Quantity.TOKENS_PER_S]
-        for s in own
-        if s.quantity is Quantity.TOKENS_PER_S
-    }
-
-
-@cache
-def _idle_w(target: str) -> float:
-    """Power of a board between kernels."""
-    return idle_w(load_machine(target), power_model())
-
-
-def joules(law: HostLaw, sample: Sample, token_s: float) -> float:
-    """Energy of a token: of kernels, and of boards that wait for their host."""
-    drawn_j, kernels_s = of_kernels(law, sample)
-    waiting_s = max(token_s * sample.row.tensor - kernels_s, 0.0)
-    return law.power * drawn_j + law.waiting * _idle_w(sample.row.target) * waiting_s
-
-
-def _energy_numbers(
-    law: HostLaw, energies: Sequence[Sample], own: Sequence[Sample]
-) -> dict[str, Any]:
-    """The two numbers of energy, from what a law with none of them says of both parts."""
-    times = _times_of_tokens(law, own)
-
-    drawn = replace(law, power=1.0, waiting=0.0)
-    waits = replace(law, power=0.0, waiting=1.0)
-    parts = [
-        (joules(drawn, s, times[s.row.name]), joules(waits, s, times[s.row.name]), s.value)
-        for s in energies
-    ]
-    power, waiting = energy_numbers(parts)
-    return {"power": power, "waiting": waiting}
-
-
-def energy_numbers(parts: Sequence[tuple[float, float, float]]) -> tuple[float, float]:
-    """Factors of the energy of kernels and of waiting boards: least mean of absolute logarithms.
-
-    Args:
-        parts: both energies of each row, and what was measured.
-    """
-
-    def error(power: float, waiting: float) -> float:
-        return math.fsum(abs(math.log((power * a + waiting * b) / v)) for a, b, v in parts)
-
-    _, power, waiting = min((error(p, w), p, w) for p in POWER for w in WAITING)
-    return power, waiting
-
-
-def _energies_left_out(
-    own: Sequence[Sample], fold_of: Callable[[Sample], str]
-) -> list[tuple[Sample, float]]:
-    """Energies by laws that have none of the fold."""
-    found: list[tuple[Sample, float]] = []
-    for name in dict.fromkeys(map(law_name, own)):
-        named = [s for s in own if law_name(s) == name]
-        for fold in dict.fromkeys(map(fold_of, named)):
-            others = [s for s in named if fold_of(s) != fold]
-            law = fitted(others)
-            energies = [s for s in others if s.quantity is Quantity.ENERGY_J]
-            if energies:
-                law = replace(law, **_energy_numbers(law, energies, others))
-            tested = [s for s in named if fold_of(s) == fold]
-            times = _times_of_tokens(law, tested)
-            found += [
-                (s, joules(law, s, times[s.row.name]))
-                for s in tested
-                if s.quantity is Quantity.ENERGY_J
-            ]
-    return found
-
-
 def scored(evidence: Evidence) -> Iterator[Score]:
     """Both kinds of folds of every table and quantity."""
     every = _timed(evidence)
     for folds, fold_of in (("random", random_fold(evidence.samples)), ("model", model_fold)):
         pairs = list(zip(every, told_unseen(every, law_name, fold_of), strict=True))
-        pairs += _energies_left_out(
-            [s for s in evidence.samples if s.row.source == ML_ENERGY], fold_of
-        )
+        watched = [s for s in evidence.samples if s.row.source == ML_ENERGY]
+        pairs += energies_left_out(watched, law_name, fold_of)
         for source in (AIC, TRTLLM, ML_ENERGY):
             for quantity in Quantity:
                 for rows, takes in _kinds(source):

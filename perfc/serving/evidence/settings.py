@@ -21,9 +21,6 @@ RANGE_RATIO = frozenset({1024, 8192})
 """Lengths of InferenceMAX, whose requests are drawn from 0.8 to 1 times these."""
 ACCEPTANCE = 0.7
 """Probability that a drafted token is kept in the runs that draft; assumed, nobody states it."""
-TEXT_SKEW = 1.01
-"""Exponent of the power law by which tokens of ML.ENERGY's requests choose experts: they are text
-of one kind, where those of other publishers are drawn at random. Chosen on these rows."""
 DRAFTING = "1.2.0rc6.post3"
 """Version of TensorRT-LLM whose runs in one place draft tokens: the same runs under
 ``1.2.0rc6.post2`` take 1.3 to 2.3 times as long a token, and most where users are few."""
@@ -176,6 +173,8 @@ class Task:
         longest: tokens of an answer.
         prompt_tokens: of a question, with what was said before.
         answers_vary: standard deviation of their lengths over the mean.
+        expert_skew: exponent of the power law by which their tokens choose experts; None where they
+            choose as those of any server.
         asked: model, target, and how often by seats.
     """
 
@@ -183,6 +182,7 @@ class Task:
     longest: int
     prompt_tokens: int
     answers_vary: float
+    expert_skew: float | None
     asked: tuple[Mapping[str, Any], ...]
 
     def repeats(self, model: str, target: str, seats: int) -> int:
@@ -199,7 +199,10 @@ class Task:
 def tasks() -> Mapping[str, Task]:
     """Those of ML.ENERGY, by name."""
     every = tomllib.loads(QUESTIONS.read_text(encoding="utf-8"))["task"]
-    return {name: Task(**{**own, "asked": tuple(own["asked"])}) for name, own in every.items()}
+    return {
+        name: Task(**{"expert_skew": None, **own, "asked": tuple(own["asked"])})
+        for name, own in every.items()
+    }
 
 
 def prompt_tokens(task: str) -> int:

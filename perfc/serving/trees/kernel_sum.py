@@ -7,17 +7,17 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from perfc.analyzers.runs.energy import idle_w, power_model
 from perfc.frontend.config import precision_of
 from perfc.frontend.config.facts import cache_bytes, layers_of, parameters
 from perfc.frontend.config.model import Attention, LatentAttention, mixers
-from perfc.machine import load_machine
 
 from ..evidence import Quantity
-from ..evidence.learn import LEAST_ROWS, fitted, of_kernels, of_other_hosts, predicted
+from ..evidence.energy import Parts, parts_of, power_by_board
+from ..evidence.learn import LEAST_ROWS, fitted, of_other_hosts, predicted
 from ..evidence.replay import Sample, model_of
-from ..evidence.scores import energy_numbers, law_name
+from ..evidence.scores import law_name
 from ..host import LEARNED, HostLaw
+from ..power import BoardPower, board_of
 from .rows import Target, TreeRow
 
 if TYPE_CHECKING:
@@ -69,12 +69,6 @@ def cache_share(name: str, context: int) -> float:
     return cache_bytes(model, context, precision) / (2.0 * parameters(model).active)
 
 
-@lru_cache(maxsize=64)
-def idle_of(target: str) -> float:
-    """Watts of an idle board."""
-    return idle_w(load_machine(target), power_model())
-
-
 class NoSum:
     """In place of a sum, where trees are to say all: one unit, of which nothing is known."""
 
@@ -92,7 +86,9 @@ class NoSum:
 
 
 class KernelSum:
-    """Laws of hosts and two numbers of energy, fitted to rows; a row is then what they say of it.
+    """Laws of hosts and two numbers of energy of each board, fitted to rows.
+
+    A row is then what they say of it.
 
     Args:
         taught: rows to fit to; those asked about must not be among them where figures are made.
@@ -113,14 +109,14 @@ class KernelSum:
         }
         self.everywhere = fitted(timed) if timed else HostLaw()
         energies = [r for r in taught if r.target is Target.ENERGY]
-        self.factors = self._energy(energies)
+        self.boards = self._energy(energies)
         driven: dict[str, list[TreeRow]] = {}
         for row in energies:
             driven.setdefault(law_name(row.parts[0][1]), []).append(row)
-        self.factors_of = {
+        self.boards_of = {
             name: self._energy(own) for name, own in driven.items() if len(own) >= LEAST_ROWS
         }
-        """Of kernels' energy and of waiting boards', of rows that a law speaks for."""
+        """Of rows that a law speaks for."""
 
     def law(self, sample: Sample) -> HostLaw:
         """The law of a sample's runtime; that of all runtimes where none was fitted."""
@@ -138,10 +134,9 @@ class KernelSum:
             case Target.MEMORY:
                 return row.expected
             case Target.ENERGY:
-                kernels_j, waiting_j = self.joules(row)
-                name = law_name(row.parts[0][1])
-                drawn, waiting = self.factors_of.get(name, self.factors)
-                return drawn * kernels_j + waiting * waiting_j
+                known = self.boards_of.get(law_name(row.parts[0][1]), self.boards)
+                kernels_j, idle_j, _ = self.joules(row)
+                return board_of(known, row.machine).joules(kernels_j, idle_j)
             case Target.THROUGHPUT:
                 if not row.parts:
                     return math.nan
@@ -154,22 +149,16 @@ class KernelSum:
         left_out = {Quantity.ENERGY_J} | ({Quantity.TTFT_S} if is_apart else set())
         return [(w, s) for w, s in row.parts if s.quantity not in left_out]
 
-    def joules(self, row: TreeRow) -> tuple[float, float]:
-        """Energy of a token in kernels, and of boards that wait for their host."""
+    def joules(self, row: TreeRow) -> Parts:
+        """Energy of a token in kernels, of boards that wait as idle ones, and what was measured."""
         (_, energy), (_, time) = row.parts
         law = self.law(time)
-        drawn_j, kernels_s = of_kernels(law, energy)
         made = time.value * row.served.measured[Quantity.TOKENS_PER_S]
-        token_s = predicted(law, time) / made
-        idle = idle_of(row.machine)
-        waiting_s = max(token_s * row.served.tensor - kernels_s, 0.0)
-        return drawn_j, idle * waiting_s
+        return parts_of(law, energy, predicted(law, time) / made)
 
-    def _energy(self, rows: Sequence[TreeRow]) -> tuple[float, float]:
-        """Factors of both, as hosts' laws have them."""
-        if not rows:
-            return 1.0, 1.0
-        return energy_numbers([(*self.joules(row), row.value) for row in rows])
+    def _energy(self, rows: Sequence[TreeRow]) -> dict[str, BoardPower]:
+        """Numbers of boards, as laws of hosts have them."""
+        return power_by_board([(row.machine, self.joules(row)) for row in rows])
 
     def shares(self, rows: Sequence[TreeRow]) -> Array:
         """What a residual depends on, ``[rows, SHARES]``.
