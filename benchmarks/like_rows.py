@@ -5,23 +5,29 @@
 Products that two models have in common on a machine, in 16 bits under a profiler: the mean
 difference of one model's from the other's. Served runs with every feature alike: of each from the
 middle of the others. Steps of ML.ENERGY's servers: rows whose nine in ten of the times between
-tokens are `UNEVEN` times the middle one, by machine.
+tokens are `UNEVEN` times the middle one, by machine and GPUs. How far its tokens a second are from
+laws of hosts that were fitted to the very rows they are asked about: one law, and one of each
+machine. How far energies are apart that were published of one setting.
 """
 
 from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import mean, median
 
 from perfc.analyzers.tables import MODEL, read_parquet
 from perfc.analyzers.training.experiments.blocks import rows_of as products_of
+from perfc.serving.evidence import Quantity, ServedRow
+from perfc.serving.evidence.learn import fitted, predicted
+from perfc.serving.evidence.replay import Sample
+from perfc.serving.evidence.scores import gathered, has_experts, law_name
 from perfc.serving.evidence.tables import AIC, ML_ENERGY, TRTLLM
 from perfc.serving.trees.rows import Target, TreeRow, rows_of
 
-UNEVEN = 1.3
+UNEVEN, FEW_SEATS = 1.3, 512
 EXTENTS = "m", "n", "k"
 
 
@@ -78,9 +84,54 @@ def print_steps(folder: Path) -> None:
     """By machine."""
     table = read_parquet(folder / f"{ML_ENERGY}.parquet")
     table = table[table.output_throughput_tokens_per_sec.notna()]
-    for name, rows in table.groupby("gpu_model", observed=True):
+    for (name, gpus), rows in table.groupby(["gpu_model", "num_gpus"], observed=True):
         uneven = (rows.p90_itl_ms > UNEVEN * rows.median_itl_ms).sum()
-        print(f"steps, {name}: {uneven} of {len(rows)} rows are uneven")
+        few = rows[rows.max_num_seqs <= FEW_SEATS]
+        of_few = (few.p90_itl_ms > UNEVEN * few.median_itl_ms).sum()
+        print(
+            f"steps, {gpus} x {name}: {uneven} of {len(rows)} rows are uneven, of those with"
+            f" {FEW_SEATS} seats and fewer {of_few} of {len(few)}"
+        )
+
+
+def print_laws(folder: Path) -> None:
+    """By what has a law of its own, and machine."""
+    samples = [
+        s for s in gathered(folder, lambda line: None, [ML_ENERGY]).samples
+        if s.quantity is Quantity.TOKENS_PER_S
+    ]  # fmt: skip
+    for title, key in KNOWN.items():
+        named: dict[str, list[Sample]] = {}
+        for sample in samples:
+            named.setdefault(law_name(sample) + key(sample.row), []).append(sample)
+        off: dict[str, list[float]] = {}
+        for own in named.values():
+            law = fitted(own)
+            for s in own:
+                kind = "experts" if has_experts(s.row) else "dense"
+                each = abs(s.value / predicted(law, s) - 1)
+                for name in ("all", s.row.target, f"{s.row.target}, {kind}", kind):
+                    off.setdefault(name, []).append(each)
+        for name in sorted(off):
+            print(f"{title} that knows its rows, {name}: {spread(off[name])}")
+
+
+KNOWN: Mapping[str, Callable[[ServedRow], str]] = {
+    "one law": lambda row: "",
+    "a law of each machine": lambda row: row.target,
+}
+"""What has a law of its own."""
+SETTING = ["model_id", "task", "gpu_model", "num_gpus", "max_num_seqs"]
+
+
+def print_energies(folder: Path) -> None:
+    """Of settings that were published twice."""
+    table = read_parquet(folder / f"{ML_ENERGY}.parquet")
+    for setting, rows in table.groupby(SETTING, observed=True):
+        if len(rows) > 1:
+            joules = rows.energy_per_token_joules
+            power = rows.avg_power_watts.round().astype(int).tolist()
+            print(f"energy, {setting}: {joules.max() / joules.min() - 1:.1%} apart, {power} W")
 
 
 def spread(apart: Sequence[float]) -> str:
@@ -89,13 +140,15 @@ def spread(apart: Sequence[float]) -> str:
 
 
 def main() -> None:
-    """Print all three."""
+    """Print all of them."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data", type=Path)
     folder = parser.parse_args().data
     print_products(folder)
     print_steps(folder)
     print_served(folder)
+    print_laws(folder)
+    print_energies(folder)
 
 
 if __name__ == "__main__":

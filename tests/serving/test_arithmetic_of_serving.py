@@ -220,6 +220,37 @@ def test_a_request_starts_only_where_a_sequence_is_free() -> None:
     assert not Scheduler(Limits()).admits(), "nobody waits"
 
 
+def test_pages_of_a_prompt_are_in_the_pool_once_however_many_run_with_it() -> None:
+    s = Scheduler(Limits(kv_tokens=1000, block_tokens=16))
+    for i, prompt in enumerate((7, 7, 7, 8, None)):
+        s.add(i, Request(0.0, 40, 3 + i, prompt=prompt))
+    s.next_chunks()
+    assert s.running == 5
+    # two whole pages of 16 tokens are shared by three; half a page more for each of the five
+    assert s.free_tokens == 1000 - 5 * 40 + 2 * 32 - 5 * 8
+    s.finish_prompts()
+    s.advance(2)
+    assert s.running == 4, "the first has left, and its pages stay with the others"
+    assert s.free_tokens == 1000 - 4 * 42 + 32 - 4 * 8
+    s.advance(2)
+    assert s.running == 2
+    assert s.free_tokens == 1000 - 2 * 44 - 2 * 8, "nothing is shared any more"
+
+
+def test_a_sequence_that_is_put_back_shares_nothing() -> None:
+    s = Scheduler(Limits(kv_tokens=136, block_tokens=16))
+    for i in range(3):
+        s.add(i, Request(0.0, 40, 50, prompt=1))
+    s.next_chunks()
+    s.finish_prompts()
+    assert (s.running, s.shared_tokens) == (3, 64)
+    s.advance(18)
+    assert s.free_tokens == 136 - 3 * 58 + 64 - 3 * 8, "two tokens for three"
+    s.preempt()
+    assert (s.running, s.shared_tokens) == (2, 32)
+    assert s.free_tokens == 136 - 2 * 58 + 32 - 2 * 8
+
+
 def test_an_answer_that_is_reserved_has_room_to_its_end() -> None:
     s = Scheduler(Limits(kv_tokens=60, reserves_output=True, block_tokens=0))
     s.add(0, Request(0.0, 10, 20))

@@ -44,6 +44,7 @@ from perfc.serving.evidence.replay import (
     NEWER_LAUNCH_S,
     Sample,
     Unanswered,
+    engine_of_row,
     launch_of,
     samples,
 )
@@ -270,15 +271,17 @@ def test_answers_vary_about_the_mean_that_was_measured() -> None:
     answers = [r.output_tokens for r in work.requests]
     assert (work.concurrency, len(answers)) == (300, 1024)
     assert sum(answers) / 1024 == pytest.approx(640, rel=0.01)
-    assert pstdev(answers) / 640 == pytest.approx(0.8, rel=0.1)
+    assert pstdev(answers) / 640 == pytest.approx(1.0, rel=0.1)
     assert {r.input_tokens for r in work.requests} == {500}
+    assert [r.prompt for r in work.requests] == list(range(1024))
     assert {r.cached_tokens for r in work.requests} == {0}
     assert at_once(asked, 300, 16) == work, "drawn alike"
     again = at_once(replace(asked, model="Qwen/Qwen3-8B", target="b200-sxm-180gb"), 512, 16)
     held = [r.cached_tokens for r in again.requests]
     assert held == [0] * 1024 + [496] * 1024
+    assert [r.prompt for r in again.requests[1023:1026]] == [1023, 0, 1]
     plain = at_once(row(osl=9), 3, 16)
-    assert set(plain.requests) == {Request(0.0, 100, 9)}
+    assert set(plain.requests) == {Request(0.0, 100, 9)}, "nobody asks the same"
 
 
 def test_a_server_is_measured_while_every_seat_is_taken(bare: list[tuple[Any, ...]]) -> None:
@@ -495,6 +498,12 @@ def test_hosts_launch_kernels_of_prompts_one_by_one_but_for_compiled_engines() -
     assert launch_of(replace(served, source=tables.TRTLLM, version="0.9.0")) == 0
 
 
+def test_a_server_has_as_many_seats_as_its_publisher_says() -> None:
+    asked = row(source=tables.ML_ENERGY, stated=Stated(max_num_seqs=3000))
+    assert engine_of_row(asked).limits(100, 10).max_num_seqs == 3000
+    assert engine_of_row(replace(asked, stated=Stated())).limits(100, 10).max_num_seqs < 3000
+
+
 def test_rows_with_power_are_read(tmp_path: Path) -> None:
     given = {
         "max_num_seqs": 32.0, "weight_precision": "bfloat16", "model_id": "Qwen/Qwen3-8B",
@@ -510,6 +519,7 @@ def test_rows_with_power_are_read(tmp_path: Path) -> None:
     assert [r.is_eager for r in (eager, h100, chat, llama)] == [True, False, False, False]
     assert (eager.isl, eager.osl, eager.concurrency) == (225, 300, 32)
     assert chat.osl == 2, "two tokens at least"
+    assert eager.stated == Stated(max_num_seqs=32)
     assert (eager.weights, llama.weights, eager.tensor) == ("bf16", "", 2)
     assert eager.measured == {Quantity.TOKENS_PER_S: 1000.0, Quantity.ENERGY_J: 0.5}
 
@@ -567,6 +577,9 @@ def test_requests_are_replayed_when_they_were_queued(tmp_path: Path) -> None:
         ({"runtime": "trtllm", "version": "0.9"}, "trtllm"),
         ({"source": tables.ML_ENERGY}, "vllm-bench"),
         ({"source": tables.ML_ENERGY, "is_eager": True}, "vllm-eager"),
+        ({"source": tables.ML_ENERGY, "target": "b200-sxm-180gb", "tensor": 1}, "vllm-shared"),
+        ({"source": tables.ML_ENERGY, "target": "b200-sxm-180gb", "tensor": 2}, "vllm-bench"),
+        ({"source": tables.ML_ENERGY, "tensor": 1}, "vllm-bench"),
         ({"source": tables.TRTLLM, "version": "v0.12.1@x"}, "vllm-bench 0.12"),
         ({"source": tables.TRTLLM, "version": "post-1.2.3"}, "vllm-bench 1.2"),
         ({"source": tables.TRTLLM, "is_static": True}, "vllm-bench 0.9"),
@@ -657,7 +670,8 @@ def test_energy_is_of_kernels_and_of_boards_that_wait(monkeypatch: pytest.Monkey
     )  # fmt: skip
     assert energy.times_of_tokens(law, [rate, given]) == {"one": 16 / 4 / 10}
     watched = replace(given, value=0.8 * 10 + 2.5 * 50 * (0.6 - 0.13))
-    found = energy.taught_boards(HostLaw(), [watched, replace(rate, amounts=(12.0, *(0.0,) * 6))])
+    rates = replace(rate, amounts=(12.0, *(0.0,) * 6))
+    found = energy.taught_boards([watched, rates], {"x": HostLaw()}, lambda s: "x")
     # 0.3 s a token, 0.6 s of two ranks; one row tells of no board, but of any
     assert found == {ANY_BOARD: BoardPower(0.8, 2.5, 1)}
 

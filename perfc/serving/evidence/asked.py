@@ -27,8 +27,9 @@ def at_once(row: ServedRow, seats: int, block_tokens: int) -> Workload:
     """All requests of a benchmark that sends them at once; a server takes so many at a time.
 
     Answers are drawn from a gamma distribution with the mean that was measured. Questions that
-    were asked before are in the server's cache, but for the tokens of their last block. A row that
-    does not say what it asked has requests that are all alike and new.
+    were asked before are in the server's cache, but for the tokens of their last block, and those
+    that run at once share its pages. A row that does not say what it asked has requests that are
+    all alike and new.
 
     Args:
         row: that says what was asked.
@@ -44,9 +45,12 @@ def at_once(row: ServedRow, seats: int, block_tokens: int) -> Workload:
     scale = row.osl * count / sum(drawn)
     held = (row.isl - 1) // block_tokens * block_tokens
     requests = [
-        Request(0.0, row.isl, max(SHORTEST, round(scale * n)), held if i >= task.distinct else 0)
+        Request(
+            0.0, row.isl, max(SHORTEST, round(scale * n)), held if i >= task.distinct else 0,
+            i % task.distinct,
+        )
         for i, n in enumerate(drawn)
-    ]
+    ]  # fmt: skip
     return Workload(tuple(requests), seats)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 
 from perfc.analyzers.runs.energy import idle_w, power_model
@@ -69,25 +69,46 @@ def power_by_board(parts: Sequence[tuple[str, Parts]]) -> dict[str, BoardPower]:
     return found | ({ANY_BOARD: power_of([p for _, p in parts])} if parts else {})
 
 
-def taught_boards(law: HostLaw, samples: Sequence[Sample]) -> dict[str, BoardPower]:
-    """Numbers of boards from the rows that a law speaks for."""
-    times = times_of_tokens(law, samples)
-    energies = [s for s in samples if s.quantity is Quantity.ENERGY_J]
-    return power_by_board([(s.row.target, parts_of(law, s, times[s.row.name])) for s in energies])
+LawName = Callable[[Sample], str]
+Laws = Mapping[str, HostLaw]
+
+
+def energies_of(
+    samples: Sequence[Sample], laws: Laws, law_name: LawName
+) -> Iterator[tuple[Sample, Parts]]:
+    """Both energies of each row whose power was watched, as its own law has the time."""
+    for name in dict.fromkeys(map(law_name, samples)):
+        own = [s for s in samples if law_name(s) == name]
+        times = times_of_tokens(laws[name], own)
+        for s in own:
+            if s.quantity is Quantity.ENERGY_J:
+                yield s, parts_of(laws[name], s, times[s.row.name])
+
+
+def taught_boards(
+    samples: Sequence[Sample], laws: Laws, law_name: LawName
+) -> dict[str, BoardPower]:
+    """Numbers of boards from rows, whichever law speaks for each."""
+    parts = energies_of(samples, laws, law_name)
+    return power_by_board([(s.row.target, each) for s, each in parts])
 
 
 def energies_left_out(
-    own: Sequence[Sample], law_name: Callable[[Sample], str], fold_of: Callable[[Sample], str]
+    own: Sequence[Sample], law_name: LawName, fold_of: Callable[[Sample], str]
 ) -> Iterator[tuple[Sample, float]]:
-    """Energies by laws and numbers of boards that have none of the fold."""
-    for name in dict.fromkeys(map(law_name, own)):
-        named = [s for s in own if law_name(s) == name]
-        for fold in dict.fromkeys(map(fold_of, named)):
-            others = [s for s in named if fold_of(s) != fold]
-            tested = [s for s in named if fold_of(s) == fold]
-            law = fitted(others)
-            boards, times = taught_boards(law, others), times_of_tokens(law, tested)
-            for s in tested:
-                if s.quantity is Quantity.ENERGY_J:
-                    parts = parts_of(law, s, times[s.row.name])
-                    yield s, board_of(boards, s.row.target).joules(*parts[:2])
+    """Energies by laws and numbers of boards that have none of the fold.
+
+    Boards of hosts that launch each kernel have numbers of their own.
+    """
+    for is_eager in (False, True):
+        driven = [s for s in own if s.row.is_eager is is_eager]
+        for fold in dict.fromkeys(map(fold_of, driven)):
+            others = [s for s in driven if fold_of(s) != fold]
+            laws = {
+                name: fitted([s for s in others if law_name(s) == name])
+                for name in dict.fromkeys(map(law_name, driven))
+            }
+            boards = taught_boards(others, laws, law_name)
+            tested = [s for s in driven if fold_of(s) == fold]
+            for s, parts in energies_of(tested, laws, law_name):
+                yield s, board_of(boards, s.row.target).joules(*parts[:2])

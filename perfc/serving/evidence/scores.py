@@ -35,8 +35,8 @@ Say = Callable[[str], None]
 EDGES = 0.05, 0.95
 UNKNOWN_PROMPTS = "prompts that no cache knew"
 """Rows but for those of sweeps whose engines seem to know prompts beforehand."""
-EAGER, APART = "-eager", "-apart"
-"""Ends of the names of laws: launched kernel by kernel, prompts apart."""
+EAGER, APART, SHARED = "-eager", "-apart", "-shared"
+"""Ends of the names of laws: launched kernel by kernel, prompts apart, on hosts that others use."""
 TOLD_APART = {"trtllm": "1.0."}
 """Versions that served several models, so that one of them may be left out; others go together."""
 
@@ -116,7 +116,7 @@ def _driven(row: ServedRow) -> str:
         series = row.version.removeprefix("post-").lstrip("v").split("@")[0]
         return f"{row.runtime}{BENCH} {'.'.join(series.split('.')[:2])}"
     if row.source == ML_ENERGY:
-        return f"{row.runtime}{EAGER}" if row.is_eager else f"{row.runtime}{BENCH}"
+        return f"{row.runtime}{EAGER if row.is_eager else SHARED if shares_host(row) else BENCH}"
     if row.prefill:
         return f"{row.runtime}{APART}"
     told = TOLD_APART.get(row.runtime, "")
@@ -125,6 +125,15 @@ def _driven(row: ServedRow) -> str:
         if told and row.version.startswith(told)
         else row.runtime
     )
+
+
+def shares_host(row: ServedRow) -> bool:
+    """Whether others use the host of one of ML.ENERGY's servers, as it seems to be on one B200.
+
+    There steps are uneven, which those on two, or on H100, are not: `benchmarks/like_rows.py`. That
+    is read from the rows, nobody says it. What such hosts take says nothing of one's own.
+    """
+    return row.target.startswith("b200") and row.tensor == 1
 
 
 def has_experts(row: ServedRow) -> bool:
@@ -162,7 +171,7 @@ def trained_boards(evidence: Evidence, laws: Mapping[str, HostLaw]) -> dict[str,
     Energy was measured under one runtime; what it says of boards stands for all.
     """
     watched = [s for s in evidence.samples if s.row.source == ML_ENERGY and not s.row.is_eager]
-    return taught_boards(laws[law_name(watched[0])], watched) if watched else {}
+    return taught_boards(watched, laws, law_name)
 
 
 def trained_processes(evidence: Evidence, laws: Mapping[str, HostLaw]) -> dict[str, Process]:

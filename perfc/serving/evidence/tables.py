@@ -224,7 +224,7 @@ def ml_energy(folder: Path) -> Iterator[ServedRow]:
                 Quantity.TOKENS_PER_S: float(r.output_throughput_tokens_per_sec),
                 Quantity.ENERGY_J: float(r.energy_per_token_joules),
             },
-            str(r.task),
+            str(r.task), stated=Stated(max_num_seqs=int(r.max_num_seqs)),
         )  # fmt: skip
 
 

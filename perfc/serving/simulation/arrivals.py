@@ -25,12 +25,15 @@ class Request:
         input_tokens: of its prompt.
         output_tokens: that it asks for, the first one included.
         cached_tokens: of the prompt that a prefix cache holds when it comes.
+        prompt: number of the prompt, whose whole pages all requests share that have the same and
+            run at once; None where no other has it.
     """
 
     arrival_s: float
     input_tokens: int
     output_tokens: int
     cached_tokens: int = 0
+    prompt: int | None = None
 
 
 @record

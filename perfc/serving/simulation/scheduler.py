@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from heapq import heappop, heappush
 
 from perfc.ir.record import mutable, record
@@ -101,6 +101,8 @@ class Scheduler:
         self.context_sum = 0
         self.prefill_tokens = 0
         self.reserved = 0
+        self.running_of: Counter[int] = Counter()
+        self.shared_tokens = 0
         self.preempted = 0
         self.taken_tokens = 0
 
@@ -113,7 +115,7 @@ class Scheduler:
     def free_tokens(self) -> int:
         """Room in the pool."""
         rounding = self.running * (self.limits.block_tokens // 2)
-        used = self.reserved or self.context_sum + self.prefill_tokens
+        used = self.reserved or self.context_sum + self.prefill_tokens - self.shared_tokens
         return self.limits.kv_tokens - used - rounding
 
     def add(self, index: int, request: Request) -> None:
@@ -178,6 +180,7 @@ class Scheduler:
                 break
             self.waiting.popleft()
             self._resume(first)
+            self._share(first, 1)
             self.prefilling.append(first)
             self.prefill_tokens += first.done
             if limits.reserves_output:
@@ -193,6 +196,16 @@ class Scheduler:
             sequence.todo -= hit
             sequence.done += hit
             self.taken_tokens += hit
+
+    def _share(self, sequence: Sequence, more: int) -> None:
+        """One more runs that has a prompt, or one less: its pages are in the pool once."""
+        request, page = sequence.request, self.limits.block_tokens
+        if request.prompt is None:
+            return
+        before = self.running_of[request.prompt]
+        self.running_of[request.prompt] = after = before + more
+        if min(before, after):
+            self.shared_tokens += more * (request.input_tokens // page * page)
 
     def _take(self, sequence: Sequence, budget: int, found: list[tuple[Sequence, Chunk]]) -> int:
         """Put a chunk of one prompt into the step; gives its tokens."""
@@ -218,6 +231,7 @@ class Scheduler:
                 written = self.decode_steps - last.since
                 self.context_sum -= last.done + written
                 last.left -= written
+            self._share(last, -1)
             total = last.todo + last.done + written
             last.kept = last.done + written
             last.todo, last.done, last.since = total, 0, -1
@@ -289,5 +303,6 @@ class Scheduler:
         """A sequence ends and frees its pages."""
         del self.decoding[sequence.index]
         self.context_sum -= sequence.done + self.decode_steps - sequence.since
+        self._share(sequence, -1)
         if self.limits.reserves_output:
             self.reserved -= sequence.request.input_tokens + sequence.request.output_tokens

@@ -110,13 +110,15 @@ class KernelSum:
         self.everywhere = fitted(timed) if timed else HostLaw()
         energies = [r for r in taught if r.target is Target.ENERGY]
         self.boards = self._energy(energies)
-        driven: dict[str, list[TreeRow]] = {}
+        driven: dict[bool, list[TreeRow]] = {}
         for row in energies:
-            driven.setdefault(law_name(row.parts[0][1]), []).append(row)
+            driven.setdefault(row.served.is_eager, []).append(row)
         self.boards_of = {
-            name: self._energy(own) for name, own in driven.items() if len(own) >= LEAST_ROWS
+            is_eager: self._energy(own)
+            for is_eager, own in driven.items()
+            if len(own) >= LEAST_ROWS
         }
-        """Of rows that a law speaks for."""
+        """By whether hosts launch each kernel."""
 
     def law(self, sample: Sample) -> HostLaw:
         """The law of a sample's runtime; that of all runtimes where none was fitted."""
@@ -134,7 +136,7 @@ class KernelSum:
             case Target.MEMORY:
                 return row.expected
             case Target.ENERGY:
-                known = self.boards_of.get(law_name(row.parts[0][1]), self.boards)
+                known = self.boards_of.get(row.served.is_eager, self.boards)
                 kernels_j, idle_j, _ = self.joules(row)
                 return board_of(known, row.machine).joules(kernels_j, idle_j)
             case Target.THROUGHPUT:
