@@ -223,11 +223,9 @@ def work(rows: Columns, dtype: str, sheet: Sheet) -> Work:
     """Touched experts, load and tiles of the rank that is timed."""
     counts = tokens_of_experts(rows)
     local = rows["experts"] / rows["ranks"]
-    touching = np.where(rows["alone"] > 0, touching_alone(rows), np.minimum(counts, 1.0))
+    touching, each = touching_tokens(rows, counts)
     touched = np.maximum(local * touching.mean(axis=0), np.minimum(1.0, local))
     load = local * counts.mean(axis=0)
-    # of tokens that choose alone an expert has its mean in fewer steps, and more in each of these
-    each = np.maximum(np.where(rows["alone"] > 0, counts / touching, counts), 1.0)
     tiles = tuple(
         np.maximum(local * (touching * np.ceil(each / unit)).mean(axis=0), touched)
         for unit in UNITS
@@ -244,11 +242,19 @@ def work(rows: Columns, dtype: str, sheet: Sheet) -> Work:
     )
 
 
-def touching_alone(rows: Columns) -> Array:
-    """Probability that an expert has a token where each chooses by itself, ``[nodes, kernels]``."""
-    odds = np.minimum(rows["chosen"] / rows["experts"] * popularity(rows), 1 - 1e-12)
-    found: Array = -np.expm1(rows["tokens"] * np.log1p(-odds))
-    return found
+def touching_tokens(rows: Columns, counts: Array) -> tuple[Array, Array]:
+    """Probability that an expert has a token, and how many where it has some.
+
+    Both are ``[nodes, kernels]``, as the mean tokens of an expert, ``counts``, are.
+    """
+    touching, each = np.minimum(counts, 1.0), counts
+    is_alone = rows["alone"] > 0
+    if is_alone.any():
+        odds = np.minimum(rows["chosen"] / rows["experts"] * popularity(rows), 1 - 1e-12)
+        alone = -np.expm1(rows["tokens"] * np.log1p(-odds))
+        touching = np.where(is_alone, alone, touching)
+        each = np.where(is_alone, counts / touching, counts)
+    return touching, np.maximum(each, 1.0)
 
 
 def popularity(rows: Columns) -> Array:
