@@ -307,7 +307,7 @@ def report_of(
         steps=steps_of(engine, run, load),
         expenses=expenses(energy_j, rate, run, engine.machine, prices, grid),
         preempted=run.preempted,
-        notes=(*_notes(engine), *more),
+        notes=(*_queued(engine, workload.concurrency), *_notes(engine), *more),
     )
 
 
@@ -343,6 +343,14 @@ def _lacking(engine: Engine, code: str) -> str:
     if not engine.machine.takes(code):
         return engine.machine.name
     return engine.runtime if lacks(engine.machine, engine.kind, code) else ""
+
+
+def _queued(engine: Engine, users: int) -> tuple[str, ...]:
+    """That an engine takes fewer sequences at once than it has users."""
+    seats = engine.kind.max_num_seqs
+    if users <= seats:
+        return ()
+    return (f"{seats:,} of {users:,} users are served at once, others wait: --max-num-seqs",)
 
 
 def _notes(engine: Engine) -> tuple[str, ...]:

@@ -311,3 +311,12 @@ def test_what_does_not_fit_is_told_what_would(
         flag, value = option.split()
         change = {"parallel": {"tp": int(value)}} if flag == "--tp" else {"dtype": value}
         assert llm(model, target, **{**more, **change}).fits  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("users", "seats", "said"), [(9, 8, True), (8, 8, False), (9, 0, False)])
+def test_a_reader_is_told_of_users_that_wait_for_a_seat(users: int, seats: int, said: bool) -> None:
+    report = llm(
+        "llama-3.2-1b", "h100", isl=8, osl=4, concurrency=users, max_num_seqs=seats or None
+    )
+    note = f"8 of {users} users are served at once, others wait: --max-num-seqs"
+    assert (note in report.notes) is said
