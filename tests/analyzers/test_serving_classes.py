@@ -11,7 +11,13 @@ import pytest
 
 from perfc.analyzers.estimators.forest import inside
 from perfc.analyzers.features.classes.attention import BLOCK_QUERIES, key_s
-from perfc.analyzers.features.classes.experts import UNITS, choice_of, tokens_of_experts, work
+from perfc.analyzers.features.classes.experts import (
+    UNITS,
+    choice_of,
+    popularity,
+    tokens_of_experts,
+    work,
+)
 from perfc.analyzers.features.classes.mixed_attention import schedule
 from perfc.analyzers.features.lowering import lower
 from perfc.analyzers.features.rows import Protocol
@@ -69,7 +75,8 @@ def test_skew_leaves_experts_idle_and_makes_a_rank_busier() -> None:
     )
     assert skewed.touched[0] < even.touched[0]
     assert skewed.load[0] > even.load[0]
-    counts = tokens_of_experts(columns("experts", MOE, skew=1.2, tokens=2))
+    rows = columns("experts", MOE, skew=1.2, tokens=2)
+    counts = tokens_of_experts(rows, popularity(rows))
     assert counts.max() <= 2
 
 

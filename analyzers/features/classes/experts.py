@@ -221,9 +221,10 @@ def weight_bytes(rows: Columns, dtype: str) -> Array:
 
 def work(rows: Columns, dtype: str, sheet: Sheet) -> Work:
     """Touched experts, load and tiles of the rank that is timed."""
-    counts = tokens_of_experts(rows)
+    share = popularity(rows)
+    counts = tokens_of_experts(rows, share)
     local = rows["experts"] / rows["ranks"]
-    touching, each = touching_tokens(rows, counts)
+    touching, each = touching_tokens(rows, counts, share)
     touched = np.maximum(local * touching.mean(axis=0), np.minimum(1.0, local))
     load = local * counts.mean(axis=0)
     tiles = tuple(
@@ -242,15 +243,16 @@ def work(rows: Columns, dtype: str, sheet: Sheet) -> Work:
     )
 
 
-def touching_tokens(rows: Columns, counts: Array) -> tuple[Array, Array]:
+def touching_tokens(rows: Columns, counts: Array, share: Array) -> tuple[Array, Array]:
     """Probability that an expert has a token, and how many where it has some.
 
-    Both are ``[nodes, kernels]``, as the mean tokens of an expert, ``counts``, are.
+    Both are ``[nodes, kernels]``, as ``counts``, the mean tokens of an expert, and ``share``, its
+    `popularity`, are.
     """
     touching, each = np.minimum(counts, 1.0), counts
     is_alone = rows["alone"] > 0
     if is_alone.any():
-        odds = np.minimum(rows["chosen"] / rows["experts"] * popularity(rows), 1 - 1e-12)
+        odds = np.minimum(rows["chosen"] / rows["experts"] * share, 1 - 1e-12)
         alone = -np.expm1(rows["tokens"] * np.log1p(-odds))
         touching = np.where(is_alone, alone, touching)
         each = np.where(is_alone, counts / touching, counts)
@@ -276,14 +278,13 @@ def popularity(rows: Columns) -> Array:
     return found
 
 
-def tokens_of_experts(rows: Columns) -> Array:
+def tokens_of_experts(rows: Columns, share: Array) -> Array:
     """Tokens of an expert of the rank that is timed, at `NODES` quantiles, ``[nodes, kernels]``.
 
     With a skew the rank is the busiest: its load is the mean plus what the largest of so many sums
-    of `popularity` is expected to exceed it by. No expert has a token twice.
+    of `popularity`, ``share``, is expected to exceed it by. No expert has a token twice.
     """
     even = rows["tokens"] * np.minimum(rows["chosen"], rows["experts"]) / rows["experts"]
-    share = popularity(rows)
     local = np.maximum(rows["experts"] / rows["ranks"], 1.0)
     largest = np.sqrt(2 * np.log(np.maximum(rows["ranks"], 1.0)) / local)
     busiest = 1 + share.std(axis=0) * largest
