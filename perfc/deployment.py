@@ -117,7 +117,7 @@ class Deployment:
         vLLM wants ``--dtype half`` there, SGLang takes it by itself, and TensorRT-LLM has no other.
         """
         engine = self.table.engine
-        if self.dtype or engine is None or engine.launched is not None:
+        if self.dtype or engine is None or engine.recording is None:
             return self.dtype
         is_bf16 = any(element_type(v) is DType.BF16 for v in module.graph.weights)
         return "f16" if is_bf16 and not load_machine(self.target).takes("bf16") else ""

@@ -17,6 +17,7 @@ from perfc.ir.record import record
 from ..windows import WINDOWS, window_steps
 from ._engine_kind import Batching as Batching
 from ._engine_kind import EngineKind as EngineKind
+from ._engine_kind import Recording as Recording
 
 
 class Launch(Enum):

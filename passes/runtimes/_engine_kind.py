@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+from dataclasses import field
 from enum import Enum
 
 from perfc.ir.record import record
@@ -17,6 +19,39 @@ class Batching(Enum):
     """The same, but a prompt that does not fit waits for the next step, unless it is the first."""
     PROMPTS_FIRST = "prompts-first"
     """Prompts in steps of their own as long as any may start, decodes else."""
+
+
+@record
+class Recording:
+    """Which steps of language models a runtime records as graphs, each launched as one.
+
+    Args:
+        tokens: of the largest step, by family of models, "" for any other; empty where every step
+            of decoding is recorded, and none with prompts.
+        of_decode: tokens of the largest step, at most, for each in the largest step of decoding.
+        around_attention: launches for each attention of a recorded step with prompts: graphs end
+            before it and begin behind it.
+    """
+
+    tokens: Mapping[str, int] = field(default_factory=dict)
+    of_decode: int = 0
+    around_attention: int = 0
+
+    def most(self, family: str, decode_tokens: int) -> float:
+        """Tokens of the largest step that is recorded.
+
+        Args:
+            family: of the model.
+            decode_tokens: of the largest step of decoding that may be.
+
+        >>> Recording({"": 512}, of_decode=2).most("llama", 64)
+        128
+        """
+        if not self.tokens:
+            return math.inf
+        if family in self.tokens:
+            return self.tokens[family]
+        return min(self.tokens[""], self.of_decode * decode_tokens)
 
 
 @record
@@ -39,8 +74,10 @@ class EngineKind:
         looks_every: steps of decoding after which it looks for requests again, while it is busy.
         beside: kernels of each layer that move little and are told as part of others.
         beside_quantized: further ones where weights are quantised.
-        launched: kernels that its host launches for an operator, by mnemonic, one for any other,
-            in every step; None where it records steps of decoding.
+        launched: kernels that its host launches for an operator, by mnemonic, one for any other, in
+            steps that are not recorded.
+        recording: of its steps; None where it records none.
+        recorded_tokens: of the largest step that it records; 0 for what ``recording`` says.
         is_compiled: whether a step with prompts is launched as one, where others launch its kernels
             one by one in Python.
         held: tensors as wide as the model that it refers to longer than a step needs them.
@@ -66,10 +103,25 @@ class EngineKind:
     looks_every: int = 1
     beside: int = 0
     beside_quantized: int = 0
-    launched: Mapping[str, int] | None = None
+    launched: Mapping[str, int] = field(default_factory=dict)
+    recording: Recording | None = Recording()
+    recorded_tokens: int = 0
     is_compiled: bool = False
     held: int = 0
     multiplies: frozenset[str] = frozenset()
     converts: bool = False
     sums_halves: bool = False
     widens_beyond: int = 0
+
+    def most_recorded(self, family: str, drafted: int = 0) -> float:
+        """Tokens of the largest step of a family of models that is recorded, 0 where none is.
+
+        Args:
+            family: of the model.
+            drafted: tokens that a step verifies for each sequence beside the next one.
+        """
+        if self.recording is None:
+            return 0
+        return self.recorded_tokens or self.recording.most(
+            family, self.max_num_seqs * (1 + drafted)
+        )

@@ -31,6 +31,7 @@ TABLE = replace(
             "gated_activation": 3,
             "moe": 15,
         },
+        recording=None,
         held=2,
     ),
     source=f"{EAGER.source}; models of configurations have normalisations, gated activations and "

@@ -2,8 +2,11 @@
 
 from perfc.ir.op import Kind
 
-from . import STRIDED, Batching, EngineKind, Framework, Launch, Runtime, Serving
+from . import STRIDED, Batching, EngineKind, Framework, Launch, Recording, Runtime, Serving
 
+FUSED_EXPERTS = {"moe": 8, "qmoe": 8}
+"""Launches of experts as one operator: a choice, tokens sorted by expert (2), two products, the
+activation between them, the sum of what was chosen, and a quantisation."""
 TABLE = Runtime(
     name="vllm",
     title="vLLM",
@@ -23,10 +26,14 @@ TABLE = Runtime(
         0.9,
         False,
         "vLLM 0.19, EngineArgs: OpenAI server on a GPU of 70 GiB and more; flash_attn.py: one call "
-        "of flash_attn_varlen_func for all tokens of a step; async_scheduling",
+        "of flash_attn_varlen_func for all tokens of a step; async_scheduling; fused_moe.py; "
+        "max_cudagraph_capture_size, GptOssForCausalLMConfig; FULL_AND_PIECEWISE: a piece, the "
+        "write of keys and attention (3)",
         attends_jointly=True,
         adapters="max_loras",
         is_ahead=True,
+        launched=FUSED_EXPERTS,
+        recording=Recording({"": 512, "gpt_oss": 1024}, of_decode=2, around_attention=3),
     ),
     trains=False,
     source="vLLM, csrc/layernorm_kernels.cu and activation_kernels.cu: fused_add_rms_norm, "

@@ -124,6 +124,9 @@ _ENGINE: tuple[tuple[str, dict[str, Any]], ...] = (
                    "help": "No server before the engine: its own benchmark, as TensorRT-LLM's."}),
     ("--max-num-seqs", {"type": click.IntRange(1), "help": "Under way; the runtime's default."}),
     ("--token-budget", {"type": click.IntRange(1), "help": "Of a step; the runtime's default."}),
+    ("--recorded-tokens", {"type": click.IntRange(1),
+                           "help": "Of the largest step that is recorded as a graph, as vLLM's "
+                                   "--max-cudagraph-capture-size; the runtime's default."}),
     ("--utilization", {"type": click.FloatRange(0.05, 1.0),
                        "help": "Share of memory that the engine takes; the runtime's default."}),
 )  # fmt: skip

@@ -33,6 +33,8 @@ class Additions(TypedDict, total=False):
         expert_skew: exponent of the power law by which tokens choose experts, 0 for even odds; None
             for even odds in steps of few tokens and 1.01 in those of prompts.
         offline: whether no server is before the engine, as in its own benchmark.
+        recorded_tokens: of the largest step that is recorded as a graph; None for the runtime's
+            default.
         host_launch: what the host takes to launch one kernel, as ``30us`` or in seconds, of an
             engine that waits for each; by default the target's or a prior.
     """
@@ -44,6 +46,7 @@ class Additions(TypedDict, total=False):
     sampling: str | Sampling
     expert_skew: float | None
     offline: bool
+    recorded_tokens: int | None
     host_launch: str | float | None
 
 
@@ -88,14 +91,15 @@ def with_skew(model: LanguageModel, skew: float | None) -> LanguageModel:
     return replace(model, expert_skew=skew)
 
 
-def launch_s(added: Additions) -> float | None:
-    """Of the host, to launch one kernel, in seconds; None where nobody says.
+def of_host(added: Additions) -> tuple[float | None, int | None]:
+    """Seconds of a host for a launch, and tokens of the largest recorded step; None if not said.
 
     Raises:
-        ParseError: it is no duration.
+        ParseError: the first is no duration.
     """
     stated = added.get("host_launch")
-    return None if stated is None else seconds_of(stated, "--host-launch")
+    launch_s = None if stated is None else seconds_of(stated, "--host-launch")
+    return launch_s, added.get("recorded_tokens")
 
 
 def with_adapters(model: LanguageModel, rank: int, count: int, runtime: str) -> LanguageModel:

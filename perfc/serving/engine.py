@@ -49,7 +49,7 @@ def waiting(law: HostLaw, host: Interval) -> HostLaw:
 
 def run_in(precision: Precision, machine: Machine, kind: EngineKind) -> Precision:
     """What an engine computes in; eager frameworks run bf16 on any machine, if slowly."""
-    if kind.launched is not None:
+    if kind.recording is None:
         return precision
     return runnable(precision, lambda code: not lacks(machine, kind, code))
 
@@ -112,11 +112,15 @@ class Engine:
         """An engine with the defaults of its runtime, but for what is stated of its kind.
 
         Raises:
-            ParseError: ``host_launch_s`` of an engine that does not wait for each launch.
+            ParseError: ``host_launch_s`` of an engine that does not wait for each launch, or the
+                largest recorded step of one that records none.
         """
         kind = replace(kind_of(runtime), **{k: v for k, v in stated.items() if v is not None})  # type: ignore[arg-type]
+        if kind.recording is None and kind.recorded_tokens:
+            message = f"{runtime} records no step"
+            raise ParseError(message, where="--recorded-tokens", hint="leave it out")
         known = law if law is not None else law_of(runtime, version)
-        if kind.launched is not None and not known.launch_s:
+        if kind.recording is None and not known.launch_s:
             host = launch_cost(machine, table_of(runtime), host_launch_s)
             known = known if host is None else waiting(known, host)
         elif host_launch_s is not None:
@@ -162,8 +166,9 @@ class Engine:
         serving = table_of(self.runtime).serving.value
         law = replace(self.law, step_s=self.law.step_s + self._beside_s(model))
         return StepCost(
-            model, self.machine, self.precision, parallel, self.runtime, serving, law, self.version
-        )
+            model, self.machine, self.precision, parallel, self.runtime, serving, law,
+            self.version, self.kind.most_recorded(model.family, model.drafted),
+        )  # fmt: skip
 
     def _beside_s(self, model: LanguageModel) -> float:
         """Of the kernels that a step launches beside those that are told apart."""

@@ -117,7 +117,7 @@ def _step(
     each = {q: engine.cost.parts(q, chunks, decodes, context) for q in QUANTITIES}
     sums = {q: p.kernels + p.exchanges for q, p in each.items()}
     time_s = max(engine.cost.step_s(chunks, decodes, context), sums["floor_s"])
-    launched = engine.cost.launched(each["time_s"], chunks)
+    launched = engine.cost.launched(each["time_s"], chunks, decodes)
     factor = engine.law.prompts if chunks else engine.law.kernels
     waiting_s = factor * (launched.kernels - each["time_s"].kernels)
     energy_j = sums["energy_j"] * engine.parallel.tensor

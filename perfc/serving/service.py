@@ -11,27 +11,18 @@ from typing import ClassVar, Unpack
 
 from perfc.errors import ModelError, ParseError
 from perfc.expenses import Prices, Region
-from perfc.frontend.config import (
-    OF_IMAGES,
-    Adapters,
-    LanguageModel,
-    Sampling,
-    WeightFormat,
-    precision_of,
-    read_config,
-)
+from perfc.frontend.config import Adapters, LanguageModel, precision_of, read_config
 from perfc.ir.record import record
 from perfc.machine import load_machine
 from perfc.parallel import ALONE, Parallel
-from perfc.passes.runtimes import SERVING_DEFAULT, Batching, runtime
-from perfc.report.names import runs_elsewhere
-from perfc.report.units import Unit, plural, quantity
+from perfc.passes.runtimes import SERVING_DEFAULT, Batching
 
-from .additions import Additions, launch_s, with_additions
+from .additions import Additions, of_host, with_additions
 from .cost.drafts import DraftsView, Speculation
 from .cost.images import ImagesView
 from .cost.memory import MemoryPlan
-from .engine import Engine, lacks
+from .engine import Engine
+from .notes import notes_of
 from .parts import StepView, steps_of, with_parts
 from .power import Expenses, expenses, run_energy_j
 from .room import would_fit
@@ -211,7 +202,7 @@ def llm(
     engines = divided.require_serving().data
     engine, few = _driven(_engine(
         model, str(load_machine(target).path), dtype, kv_dtype, replace(divided, data=1), runtime,
-        runtime_version, max_num_seqs, token_budget, utilization, drafts, images, launch_s(added),
+        runtime_version, max_num_seqs, token_budget, utilization, drafts, images, *of_host(added),
     ), load, engines, is_offline=added.get("offline", False))  # fmt: skip
     found = report_of(engine, load.checked(), engines, prefill_gpus, prices or Prices(), grid, few)
     return replace(found, steps=with_parts(engine, found.steps, load)) if has_parts else found
@@ -246,13 +237,13 @@ def _driven(
 def _engine(
     model: LanguageModel, target: str, dtype: str, cache: str, parallel: Parallel,
     runtime: str, version: str, seqs: int | None, budget: int | None, utilization: float | None,
-    drafts: Speculation, images: int, host_launch_s: float | None,
+    drafts: Speculation, images: int, host_launch_s: float | None, recorded: int | None,
 ) -> Engine:  # fmt: skip
     precision = precision_of(model.dtype, model.quantization, dtype, cache)
     return Engine.of(
         model, load_machine(target), precision, parallel, runtime, version, speculation=drafts,
         images=images, host_launch_s=host_launch_s,
-        max_num_seqs=seqs, token_budget=budget, utilization=utilization,
+        max_num_seqs=seqs, token_budget=budget, utilization=utilization, recorded_tokens=recorded,
     )  # fmt: skip
 
 
@@ -307,7 +298,7 @@ def report_of(
         steps=steps_of(engine, run, load),
         expenses=expenses(energy_j, rate, run, engine.machine, prices, grid),
         preempted=run.preempted,
-        notes=(*_queued(engine, workload.concurrency), *_notes(engine), *more),
+        notes=(*notes_of(engine, run, workload.concurrency), *more),
     )
 
 
@@ -332,55 +323,3 @@ def _band(engine: Engine, run: Run, low: float, high: float) -> Band:
 
 NEAR_BELOW, NEAR_ABOVE = 0.15, 0.25
 """Width of kernels' own intervals on machines that were measured, which held-out runs include."""
-
-
-STAND_INS = {WeightFormat.W8: "f8e4m3", WeightFormat.MXFP4: "f4e2m1"}
-"""Formats that run in the place of others, and what a machine without it widens."""
-
-
-def _lacking(engine: Engine, code: str) -> str:
-    """The machine or else the runtime that multiplies no such type; "" where both do."""
-    if not engine.machine.takes(code):
-        return engine.machine.name
-    return engine.runtime if lacks(engine.machine, engine.kind, code) else ""
-
-
-def _queued(engine: Engine, users: int) -> tuple[str, ...]:
-    """That an engine takes fewer sequences at once than it has users."""
-    seats = engine.kind.max_num_seqs
-    if users <= seats:
-        return ()
-    return (f"{seats:,} of {users:,} users are served at once, others wait: --max-num-seqs",)
-
-
-def _notes(engine: Engine) -> tuple[str, ...]:
-    """What a reader must know."""
-    law = engine.law
-    stranger = runs_elsewhere(runtime(engine.runtime), engine.machine)
-    read = {OF_IMAGES} if engine.images else set()
-    left_out = [part for part in engine.model.left_out if part not in read]
-    found = [stranger] if stranger else []
-    found += [f"{part} is not counted" for part in left_out]
-    is_changed = precision_of(engine.model.dtype, "").half is not engine.precision.half
-    if is_changed and (whose := _lacking(engine, "bf16")):
-        found.append(f"{whose} has no bf16: computed in f16")
-    stored = engine.precision.weights, engine.precision.of_experts
-    for form, narrow in STAND_INS.items():
-        if form in stored and (whose := _lacking(engine, narrow)):
-            found.append(f"{whose} has no {narrow}: {form.value} weights are widened")
-    if engine.model.adapters is not None:
-        found.append("nobody measured adapters: their kernels are told as products of few rows")
-    if skew := engine.model.expert_skew:
-        found.append(f"tokens choose experts by a power law of exponent {skew:g}")
-    if engine.model.sampling is Sampling.TOP_P:
-        found.append("nobody measured sorts of a vocabulary: one takes a pass over it at least")
-    if law.rows:
-        found.append(
-            f"host of {engine.runtime} fitted to {plural(law.rows, 'published run')} of "
-            f"{plural(len(law.models), 'model')}"
-        )
-    else:
-        launch = f"{quantity(law.launch_s, Unit.SECOND)} a launch"
-        waits = launch if law.launch_s else "kernels alone"
-        found.append(f"nobody measured the host of {engine.runtime}: {waits}")
-    return tuple(found)

@@ -30,6 +30,13 @@ from perfc.serving.evidence import (
 )
 from perfc.serving.evidence.asked import at_once, cached, spread_of
 from perfc.serving.evidence.checks import Check, card_of, llama_cpp, replays
+from perfc.serving.evidence.hosts import (
+    LAUNCH_S,
+    NEWER_LAUNCH_S,
+    SHARED_LAUNCH_S,
+    VLLM_LAUNCH_S,
+    launch_of,
+)
 from perfc.serving.evidence.learn import (
     LEAST_ROWS,
     is_warm,
@@ -39,15 +46,7 @@ from perfc.serving.evidence.learn import (
     of_other_hosts,
     random_fold,
 )
-from perfc.serving.evidence.replay import (
-    LAUNCH_S,
-    NEWER_LAUNCH_S,
-    Sample,
-    Unanswered,
-    engine_of_row,
-    launch_of,
-    samples,
-)
+from perfc.serving.evidence.replay import Sample, Unanswered, engine_of_row, samples
 from perfc.serving.evidence.scores import Evidence, Score, law_name, scored, trained
 from perfc.serving.evidence.settings import tasks
 from perfc.serving.host import LEARNED, HostLaw, as_toml
@@ -90,7 +89,7 @@ class Bare:
         watt = 300.0 if quantity == "energy_j" else 1.0
         return SimpleNamespace(kernels=spent * watt, exchanges=0.1 * spent * watt)
 
-    def launched(self, parts: Any, chunks: Sequence[Chunk]) -> Any:
+    def launched(self, parts: Any, chunks: Sequence[Chunk], decodes: int) -> Any:
         return parts
 
 
@@ -122,7 +121,7 @@ def test_gpus_are_those_of_decodes_and_of_prompts() -> None:
 def test_a_static_batch_is_its_prompts_and_then_its_tokens(bare: list[tuple[Any, ...]]) -> None:
     (found,) = answered(row(is_static=True, measured={Quantity.TOKENS_PER_S: 50.0}))
     asked = ("llama-3.1-8b", ROW.target, "bf16", "", Parallel(2, 1, 1, 1), "vllm", 0)
-    assert bare == [(*asked, Stated(), HostLaw(launch_s=LAUNCH_S), "", None)]
+    assert bare == [(*asked, Stated(), HostLaw(launch_s=VLLM_LAUNCH_S), "", None)]
     amounts = dict(zip(LEARNED, found.amounts, strict=True))
     # one step of four prompts of 100 tokens, then ten steps of four sequences
     assert amounts["prompts"] == pytest.approx(4e-4)
@@ -272,13 +271,19 @@ def test_answers_vary_about_the_mean_that_was_measured() -> None:
     assert (work.concurrency, len(answers)) == (300, 1024)
     assert sum(answers) / 1024 == pytest.approx(640, rel=0.01)
     assert pstdev(answers) / 640 == pytest.approx(1.0, rel=0.1)
-    assert {r.input_tokens for r in work.requests} == {500}
+    prompts = [r.input_tokens for r in work.requests]
+    assert sum(prompts) / 1024 == pytest.approx(500, rel=0.01)
+    assert pstdev(prompts) / 500 == pytest.approx(1.0, rel=0.1)
+    assert min(prompts) >= 1
     assert [r.prompt for r in work.requests] == list(range(1024))
     assert {r.cached_tokens for r in work.requests} == {0}
     assert at_once(asked, 300, 16) == work, "drawn alike"
     again = at_once(replace(asked, model="Qwen/Qwen3-8B", target="b200-sxm-180gb"), 512, 16)
     held = [r.cached_tokens for r in again.requests]
-    assert held == [0] * 1024 + [496] * 1024
+    assert [r.input_tokens for r in again.requests] == prompts * 2, "the same are asked again"
+    assert held == [0] * 1024 + [(n - 1) // 16 * 16 for n in prompts]
+    gpqa = at_once(replace(asked, dataset="gpqa"), 8, 16)
+    assert {r.input_tokens for r in gpqa.requests} == {500}, "nobody says that these vary"
     assert [r.prompt for r in again.requests[1023:1026]] == [1023, 0, 1]
     plain = at_once(row(osl=9), 3, 16)
     assert set(plain.requests) == {Request(0.0, 100, 9)}, "nobody asks the same"
@@ -490,7 +495,12 @@ def test_one_user_waits_where_an_engine_has_a_seat_less(tmp_path: Path) -> None:
 
 
 def test_hosts_launch_kernels_of_prompts_one_by_one_but_for_compiled_engines() -> None:
-    assert launch_of(row(runtime="vllm")) == launch_of(row(runtime="sglang")) == LAUNCH_S
+    assert launch_of(row(runtime="vllm")) == VLLM_LAUNCH_S
+    assert launch_of(row(runtime="sglang")) == LAUNCH_S
+    alone = row(source=tables.ML_ENERGY, target="b200-sxm-180gb", tensor=1)
+    assert launch_of(alone) == SHARED_LAUNCH_S > VLLM_LAUNCH_S
+    assert launch_of(replace(alone, tensor=2)) == VLLM_LAUNCH_S
+    assert launch_of(replace(alone, source=tables.AIC)) == VLLM_LAUNCH_S
     served = row(source=tables.AIC, runtime="trtllm", version="1.2.0rc6")
     assert launch_of(served) == NEWER_LAUNCH_S
     assert launch_of(replace(served, version="1.0.0rc3")) == LAUNCH_S

@@ -62,8 +62,8 @@ def test_a_request_waits_for_the_kernels_of_the_tower_too() -> None:
     model = read_config(NAME)
     begun, later = (Chunk(64, 0),), (Chunk(64, 64),)
     seeing, blind = engine(model, 1).cost, engine(model, 0).cost
-    assert seeing.launches(begun) > blind.launches(begun) + 27 * 5
-    assert seeing.launches(later) == blind.launches(later)
+    assert seeing.launches(begun, 0) > blind.launches(begun, 0) + 27 * 5
+    assert seeing.launches(later, 0) == blind.launches(later, 0)
 
 
 def test_larger_images_are_more_tokens() -> None:

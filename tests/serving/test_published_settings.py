@@ -42,7 +42,7 @@ class Steps:
     def parts(self, quantity: str, chunks: Sequence[Chunk], decodes: int, context: float) -> Any:
         return SimpleNamespace(kernels=1.0, exchanges=0.0)
 
-    def launched(self, parts: Any, chunks: Sequence[Chunk]) -> Any:
+    def launched(self, parts: Any, chunks: Sequence[Chunk], decodes: int) -> Any:
         return parts
 
 

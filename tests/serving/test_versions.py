@@ -64,8 +64,8 @@ def test_norms_of_their_own_take_their_time_on_several_gpus_alone() -> None:
 def test_no_python_launches_kernels_of_a_compiled_engine() -> None:
     chunk = (Chunk(16, 0),)
     compiled, launched = (engine(version, 1).cost for version in ("0.11", "1.0"))
-    assert compiled.launches(chunk) == 0
-    assert launched.launches(chunk) > LAYERS
+    assert compiled.launches(chunk, 0) == 0
+    assert launched.launches(chunk, 0) > LAYERS
 
 
 def test_an_older_table_serves_by_its_version_alone() -> None:

@@ -22,7 +22,6 @@ from perfc.serving.host import HostLaw, amounts
 from perfc.serving.service import waited
 from perfc.serving.simulation.arrivals import closed_loop
 from perfc.serving.simulation.load import Load
-from perfc.serving.simulation.scheduler import Chunk
 from perfc.serving.simulation.simulate import simulate
 
 
@@ -48,17 +47,6 @@ def test_a_tokenizer_reads_every_token_of_a_prompt(engine: Engine) -> None:
     run = simulate(closed_loop(1, 256, 16, count=1), engine.limits(256, 16), engine.cost)
     (before,), (after,) = run.served, waited(run, slow).served
     assert after.ttft_s == pytest.approx(before.ttft_s + 0.01 + 256e-5)
-
-
-def test_a_step_with_prompts_takes_what_its_host_needs_to_launch_it(engine: Engine) -> None:
-    slow = replace(engine, law=HostLaw(launch_s=1e-4)).cost
-    prompt, step = (Chunk(64, 0),), 1e-4 * (16 * 9 + 4)
-    assert slow.launches(prompt) == 16 * 9 + 4, "nine of each layer, four of both ends"
-    assert engine.cost.step_s(prompt, 0, 0.0) < step
-    assert slow.step_s(prompt, 0, 0.0) == pytest.approx(step)
-    assert slow.step_s((), 4, 64.0) == engine.cost.step_s((), 4, 64.0), "recorded"
-    long = (Chunk(8192, 0),)
-    assert slow.step_s(long, 0, 0.0) == engine.cost.step_s(long, 0, 0.0), "launched meanwhile"
 
 
 def test_energy_of_prompts_takes_the_factor_of_prompts(
@@ -144,7 +132,7 @@ def test_servers_are_told_what_their_publisher_says() -> None:
     short = together("deepseek-ai/DeepSeek-R1", "trtllm", "h200_sxm", "fp8", 1024, 64, 1)
     assert short[0].token_budget == 8192
     few = together("openai/gpt-oss-120b", "vllm", "h100_sxm", "fp4", 1024, 32, 1)
-    assert few == (Stated(8192, 32, 0), "")
+    assert few == (Stated(8192, 32, 0, recorded_tokens=2048), "")
     assert together("Qwen/Qwen3-8B", "vllm", "h100_sxm", "fp8", 1024, 32, 1) == (Stated(), "")
 
 
@@ -156,12 +144,12 @@ def test_transformers_waits_for_its_host_in_every_step() -> None:
     model, machine = read_config("llama-2-7b"), load_machine("a100")
     engine = Engine.of(model, machine, precision_of("float16", ""), Parallel(), "transformers")
     each, ends = 2 * 8 + 10 + 5 + 3 + 6, 8 + 2
-    assert engine.cost.launches(()) == 32 * each + ends
+    assert engine.cost.launches((), 1) == 32 * each + ends
     assert engine.law.launch_s == pytest.approx(30e-6)
     assert 1 / engine.cost.step_s((), 1, 32.0) == pytest.approx(25.5, rel=0.1)
     assert (engine.law.tpot_low, engine.law.tpot_high) == pytest.approx((2 / 3, 1.6))
     busy = engine.cost.step_s((), 256, 2048.0)
-    assert busy > engine.law.launch_s * engine.cost.launches(()), "launched meanwhile"
+    assert busy > engine.law.launch_s * engine.cost.launches((), 1), "launched meanwhile"
 
 
 def test_a_host_that_was_measured_is_that_of_transformers(tmp_path: Path) -> None:

@@ -112,7 +112,7 @@ class DraftedCost(StepCost):
     def __init__(
         self, verifying: StepCost, drafting: StepCost, tokens: int, *, is_own: bool
     ) -> None:
-        self.law, self.stages = verifying.law, verifying.stages
+        self.law, self.stages, self.recorded = verifying.law, verifying.stages, verifying.recorded
         self.drafting, self.tokens, self.is_own = drafting, tokens, is_own
 
     def parts(self, quantity: str, chunks: Sequence[Chunk], decodes: int, context: float) -> Parts:
@@ -126,6 +126,10 @@ class DraftedCost(StepCost):
             each = self.drafting.parts(quantity, (), decodes, context)
             both += [each] * self.tokens
         return Parts(sum(p.kernels for p in both), sum(p.exchanges for p in both))
+
+    def launches(self, chunks: Sequence[Chunk], decodes: int) -> int:
+        """Those of the step that verifies, in which drafted tokens are beside each next one."""
+        return super().launches(chunks, decodes * (1 + self.tokens))
 
     def _drafted_rows(self, quantity: str, chunks: Sequence[Chunk], decodes: int) -> Parts:
         rows = sum([c.tokens for c in chunks]) + decodes

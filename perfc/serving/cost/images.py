@@ -140,7 +140,7 @@ class ImagedCost(StepCost):
     """
 
     def __init__(self, language: StepCost, tower: TowerCost, images: int) -> None:
-        self.law, self.stages = language.law, language.stages
+        self.law, self.stages, self.recorded = language.law, language.stages, language.recorded
         self.language, self.tower, self.images = language, tower, images
 
     def parts(self, quantity: str, chunks: Sequence[Chunk], decodes: int, context: float) -> Parts:
@@ -152,10 +152,10 @@ class ImagedCost(StepCost):
         more = self.tower.at(quantity, images)
         return Parts(found.kernels + more.kernels, found.exchanges + more.exchanges)
 
-    def launches(self, chunks: Sequence[Chunk]) -> int:
+    def launches(self, chunks: Sequence[Chunk], decodes: int) -> int:
         """Those of the tower, too, where a prompt begins."""
         begins = any(c.context == 0 for c in chunks)
-        return super().launches(chunks) + len(self.tower.program.whole) * begins
+        return super().launches(chunks, decodes) + len(self.tower.program.whole) * begins
 
     def demand(self, tokens: int, budget: int, sequences: int) -> Demand:
         """Memory of the rank that holds the most, the tower on it."""

@@ -24,6 +24,7 @@ from .conversions import as_run, longer, widening_s
 from .grid import Grid, octaves, points
 from .grouped import anew_s, reads_keys_anew
 from .joint import NEAR, layers_of, relative_to_both
+from .launches import Launches, launches_of
 from .memory import Demand
 from .program import Env, KernelCost, Passes, estimated, passes_of
 from .surface import Parts, Surface
@@ -66,15 +67,11 @@ class StageCost:
         self.passes, self.machine, self.framework = passes, machine, framework
         self.reads_keys_anew, self.kind, self.widened = reads_keys_anew, kind, widened
         self.held_bytes = held_bytes
-        launched = None if kind is None else kind.launched
-        each = launched or {}
-        prompts, decodes = (
-            sum([each.get(kernel.anchor.op.mnemonic, 1) for kernel in program.whole])
-            for program in (passes.prefill, passes.decode)
-        )
-        is_compiled = kind is not None and kind.is_compiled
-        self.launches = 0 if is_compiled else prompts, 0 if launched is None else decodes
-        """Kernels of a step with prompts, and of one without, that a host launches one by one."""
+
+    @cached_property
+    def launches(self) -> Launches:
+        """Kernels of its steps that a host launches one by one."""
+        return launches_of(self.passes, self.kind)
 
     @cached_property
     def weights_floor_s(self) -> float:
@@ -324,6 +321,7 @@ class StepCost:
         framework: whose kernels run.
         law: what the engine takes beside the kernels.
         version: of the runtime, "" for the newest.
+        recorded: tokens of the largest step that the engine records.
     """
 
     def __init__(
@@ -336,8 +334,9 @@ class StepCost:
         framework: str,
         law: HostLaw,
         version: str = "",
+        recorded: float = math.inf,
     ) -> None:
-        self.law = law
+        self.law, self.recorded = law, recorded
         depth = parallel.pipeline
         bits = bits_of(precision.cached.code)
         is_anew = reads_keys_anew(model, runtime, version, bits)
@@ -356,7 +355,7 @@ class StepCost:
 
     def step_s(self, chunks: Sequence[Chunk], decodes: int, context: float) -> float:
         """As `Clock` asks."""
-        parts = self.launched(self.parts("time_s", chunks, decodes, context), chunks)
+        parts = self.launched(self.parts("time_s", chunks, decodes, context), chunks, decodes)
         step_s = self.law.step(parts.kernels, parts.exchanges, len(chunks), decodes)
         if step_s >= parts.kernels + parts.exchanges:
             return step_s
@@ -364,13 +363,18 @@ class StepCost:
         floor = self.parts("floor_s", chunks, decodes, context)
         return max(step_s, floor.kernels + floor.exchanges)
 
-    def launches(self, chunks: Sequence[Chunk]) -> int:
+    def launches(self, chunks: Sequence[Chunk], decodes: int) -> int:
         """Kernels of a step that the host launches one by one, through all stages."""
-        return sum([n * stage.launches[not chunks] for stage, n in self.stages])
+        tokens = decodes + sum([c.tokens for c in chunks])
+        is_recorded, has_prompts = tokens <= self.recorded, bool(chunks)
+        return sum([
+            n * stage.launches.of(is_recorded=is_recorded, has_prompts=has_prompts)
+            for stage, n in self.stages
+        ])  # fmt: skip
 
-    def launched(self, parts: Parts, chunks: Sequence[Chunk]) -> Parts:
+    def launched(self, parts: Parts, chunks: Sequence[Chunk], decodes: int) -> Parts:
         """Times of a step: it takes no less than the host needs to launch its kernels."""
-        host_s = self.law.launch_s * self.launches(chunks)
+        host_s = self.law.launch_s * self.launches(chunks, decodes)
         return Parts(max(parts.kernels, host_s - parts.exchanges), parts.exchanges)
 
     def parts(self, quantity: str, chunks: Sequence[Chunk], decodes: int, context: float) -> Parts:

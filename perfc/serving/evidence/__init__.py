@@ -33,6 +33,7 @@ class Stated:
         looks_every: steps of decoding after which it looks for requests again.
         batching: whose tokens a step may have.
         evicts: whether requests may be put back for others.
+        recorded_tokens: of the largest step that is recorded as a graph.
     """
 
     token_budget: int = 0
@@ -40,6 +41,7 @@ class Stated:
     looks_every: int = 0
     batching: Batching | None = None
     evicts: bool = False
+    recorded_tokens: int = 0
 
 
 @record

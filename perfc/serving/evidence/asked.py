@@ -7,7 +7,7 @@ import random
 from ..simulation.arrivals import Request, Workload
 from ..simulation.scheduler import Limits
 from . import ServedRow
-from .settings import RANGE_RATIO, tasks
+from .settings import RANGE_RATIO, Task, tasks
 
 WARM_ROUNDS, ROUNDS = 2, 10
 """Requests of each user before those that are measured, and of these. The generator's benchmark
@@ -43,15 +43,24 @@ def at_once(row: ServedRow, seats: int, block_tokens: int) -> Workload:
     draw, shape = random.Random(0), task.answers_vary**-2
     drawn = [min(draw.gammavariate(shape, row.osl / shape), task.longest) for _ in range(count)]
     scale = row.osl * count / sum(drawn)
-    held = (row.isl - 1) // block_tokens * block_tokens
-    requests = [
-        Request(
-            0.0, row.isl, max(SHORTEST, round(scale * n)), held if i >= task.distinct else 0,
-            i % task.distinct,
-        )
-        for i, n in enumerate(drawn)
-    ]  # fmt: skip
+    prompts = _prompts(task, row.isl)
+    requests = []
+    for i, n in enumerate(drawn):
+        prompt = i % task.distinct
+        isl = prompts[prompt]
+        held = (isl - 1) // block_tokens * block_tokens if i >= task.distinct else 0
+        requests.append(Request(0.0, isl, max(SHORTEST, round(scale * n)), held, prompt))
     return Workload(tuple(requests), seats)
+
+
+def _prompts(task: Task, mean: int) -> list[int]:
+    """Tokens of each distinct prompt, drawn from a gamma distribution."""
+    if not task.prompts_vary:
+        return [mean] * task.distinct
+    draw, shape = random.Random(1), task.prompts_vary**-2
+    drawn = [draw.gammavariate(shape, mean / shape) for _ in range(task.distinct)]
+    scale = mean * task.distinct / sum(drawn)
+    return [max(1, round(scale * n)) for n in drawn]
 
 
 def cached(row: ServedRow, limits: Limits) -> tuple[int, float]:

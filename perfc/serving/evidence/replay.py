@@ -31,8 +31,9 @@ from ..simulation.scheduler import Chunk, Limits
 from ..simulation.simulate import Run, Served, Stride, simulate
 from . import Quantity, ServedRow, Stated, is_mixture
 from .asked import at_once, cached, spread_of
+from .hosts import LAUNCH_S, is_compiled, launch_of
 from .settings import ACCEPTANCE, tasks
-from .tables import AIC, EXPERTS_NVFP4, TRTLLM
+from .tables import EXPERTS_NVFP4
 
 if TYPE_CHECKING:
     from ..offline import Place
@@ -42,11 +43,6 @@ ROUNDS, MANY = 4, 300
 FIRST_SHARE = 0.1
 """Of the requests of a benchmark those that all come at once at its start: InferenceX and
 aiconfigurator's own runner of genai-perf ask ten for each user."""
-LAUNCH_S, NEWER_LAUNCH_S = 5e-5, 1e-4
-"""Of a host for each kernel of a step with prompts that engines in Python launch one by one, and
-of TensorRT-LLM's servers since 1.1. There DeepSeek's first token comes after 160 to 190 ms, where
-1,300 kernels for 1,024 tokens take 40. Of 50 and 100 microseconds these suit the served rows best.
-"""
 TOLD_NOTHING = Stated()
 BARE = HostLaw(launch_s=LAUNCH_S)
 CONFIGS = {
@@ -182,21 +178,9 @@ def engine_of_row(row: ServedRow) -> Engine:
     )  # fmt: skip
 
 
-def launch_of(row: ServedRow) -> float:
-    """What the host of a row takes to launch a kernel of a step with prompts."""
-    if is_compiled(row):
-        return 0.0
-    is_server = row.runtime == "trtllm" and row.source == AIC and not row.prefill
-    return NEWER_LAUNCH_S if is_server and not row.version.startswith("1.0.") else LAUNCH_S
-
-
-def is_compiled(row: ServedRow) -> bool:
-    """Whether no Python launches kernels: engines of TensorRT-LLM before it ran on PyTorch."""
-    return row.source == TRTLLM and row.version.removeprefix("post-").lstrip("v")[:2] == "0."
-
-
 def _amounts(engine: Engine, chunks: Sequence[Chunk], decodes: int, context: float) -> list[float]:
-    parts = engine.cost.launched(engine.cost.parts("time_s", chunks, decodes, context), chunks)
+    parts = engine.cost.parts("time_s", chunks, decodes, context)
+    parts = engine.cost.launched(parts, chunks, decodes)
     return list(amounts(parts.kernels, parts.exchanges, len(chunks), decodes))
 
 

@@ -15,6 +15,7 @@ from ..host import BENCH, EXPERTS, HostLaw
 from ..power import BoardPower
 from . import Quantity, ServedRow, is_mixture
 from .energy import energies_left_out, taught_boards
+from .hosts import is_compiled, launch_of, shares_host
 from .learn import (
     LEAST_ROWS,
     config_of,
@@ -25,7 +26,7 @@ from .learn import (
     random_fold,
 )
 from .like import fitted_processes, placed, told_unseen
-from .replay import Sample, Unanswered, is_compiled, launch_of, samples
+from .replay import Sample, Unanswered, samples
 from .tables import AIC, ML_ENERGY, STATED, TABLES, TRTLLM, UNSTATED
 
 if TYPE_CHECKING:
@@ -125,15 +126,6 @@ def _driven(row: ServedRow) -> str:
         if told and row.version.startswith(told)
         else row.runtime
     )
-
-
-def shares_host(row: ServedRow) -> bool:
-    """Whether others use the host of one of ML.ENERGY's servers, as it seems to be on one B200.
-
-    There steps are uneven, which those on two, or on H100, are not: `benchmarks/like_rows.py`. That
-    is read from the rows, nobody says it. What such hosts take says nothing of one's own.
-    """
-    return row.target.startswith("b200") and row.tensor == 1
 
 
 def has_experts(row: ServedRow) -> bool:

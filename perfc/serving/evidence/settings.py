@@ -108,7 +108,10 @@ def together(
             if groups > 1:
                 looks = told.get("balances_every", 0)
             seqs = users if told.get("seqs_of_users") else int(told.get("max_num_seqs", 0))
-            return Stated(budget, seqs, looks), str(told.get("cache", ""))
+            stated = Stated(
+                budget, seqs, looks, recorded_tokens=int(told.get("recorded_tokens", 0))
+            )
+            return stated, str(told.get("cache", ""))
     return Stated(), ""
 
 
@@ -173,6 +176,7 @@ class Task:
         longest: tokens of an answer.
         prompt_tokens: of a question, with what was said before.
         answers_vary: standard deviation of their lengths over the mean.
+        prompts_vary: the same of questions.
         expert_skew: exponent of the power law by which their tokens choose experts; None where they
             choose as those of any server.
         asked: model, target, and how often by seats.
@@ -182,6 +186,7 @@ class Task:
     longest: int
     prompt_tokens: int
     answers_vary: float
+    prompts_vary: float
     expert_skew: float | None
     asked: tuple[Mapping[str, Any], ...]
 
@@ -200,7 +205,9 @@ def tasks() -> Mapping[str, Task]:
     """Those of ML.ENERGY, by name."""
     every = tomllib.loads(QUESTIONS.read_text(encoding="utf-8"))["task"]
     return {
-        name: Task(**{"expert_skew": None, **own, "asked": tuple(own["asked"])})
+        name: Task(
+            **{"expert_skew": None, "prompts_vary": 0.0, **own, "asked": tuple(own["asked"])}
+        )
         for name, own in every.items()
     }
 

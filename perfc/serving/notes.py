@@ -1,0 +1,76 @@
+"""What a reader of a serving report must know beside its numbers."""
+
+from __future__ import annotations
+
+from perfc.frontend.config import OF_IMAGES, Sampling, WeightFormat, precision_of
+from perfc.passes.runtimes import runtime
+from perfc.report.names import runs_elsewhere
+from perfc.report.units import Unit, plural, quantity
+
+from .engine import Engine, lacks
+from .simulation.simulate import Run
+
+STAND_INS = {WeightFormat.W8: "f8e4m3", WeightFormat.MXFP4: "f4e2m1"}
+"""Formats that run in the place of others, and what a machine without it widens."""
+
+
+def notes_of(engine: Engine, run: Run, users: int) -> tuple[str, ...]:
+    """Of a load of so many users, as it ran."""
+    return (*_queued(engine, users), *_unrecorded(engine, run), *_standing(engine))
+
+
+def _lacking(engine: Engine, code: str) -> str:
+    """The machine or else the runtime that multiplies no such type; "" where both do."""
+    if not engine.machine.takes(code):
+        return engine.machine.name
+    return engine.runtime if lacks(engine.machine, engine.kind, code) else ""
+
+
+def _queued(engine: Engine, users: int) -> tuple[str, ...]:
+    """That an engine takes fewer sequences at once than it has users."""
+    seats = engine.kind.max_num_seqs
+    if users <= seats:
+        return ()
+    return (f"{seats:,} of {users:,} users are served at once, others wait: --max-num-seqs",)
+
+
+def _unrecorded(engine: Engine, run: Run) -> tuple[str, ...]:
+    """That steps of decoding are too large to be recorded, where that costs anything."""
+    most, law = engine.cost.recorded, engine.law
+    largest = max([s.decodes for s in run.strides if not s.chunks], default=0)
+    if not law.launch_s or not most or not engine.cost.launches((), largest):
+        return ()
+    return (f"steps of more than {most:,} tokens are launched kernel by kernel: --recorded-tokens",)
+
+
+def _standing(engine: Engine) -> tuple[str, ...]:
+    """Of the engine, whatever its load."""
+    law = engine.law
+    stranger = runs_elsewhere(runtime(engine.runtime), engine.machine)
+    read = {OF_IMAGES} if engine.images else set()
+    left_out = [part for part in engine.model.left_out if part not in read]
+    found = [stranger] if stranger else []
+    found += [f"{part} is not counted" for part in left_out]
+    is_changed = precision_of(engine.model.dtype, "").half is not engine.precision.half
+    if is_changed and (whose := _lacking(engine, "bf16")):
+        found.append(f"{whose} has no bf16: computed in f16")
+    stored = engine.precision.weights, engine.precision.of_experts
+    for form, narrow in STAND_INS.items():
+        if form in stored and (whose := _lacking(engine, narrow)):
+            found.append(f"{whose} has no {narrow}: {form.value} weights are widened")
+    if engine.model.adapters is not None:
+        found.append("nobody measured adapters: their kernels are told as products of few rows")
+    if skew := engine.model.expert_skew:
+        found.append(f"tokens choose experts by a power law of exponent {skew:g}")
+    if engine.model.sampling is Sampling.TOP_P:
+        found.append("nobody measured sorts of a vocabulary: one takes a pass over it at least")
+    if law.rows:
+        found.append(
+            f"host of {engine.runtime} fitted to {plural(law.rows, 'published run')} of "
+            f"{plural(len(law.models), 'model')}"
+        )
+    else:
+        launch = f"{quantity(law.launch_s, Unit.SECOND)} a launch"
+        waits = launch if law.launch_s else "kernels alone"
+        found.append(f"nobody measured the host of {engine.runtime}: {waits}")
+    return tuple(found)
