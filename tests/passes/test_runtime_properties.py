@@ -40,7 +40,7 @@ NOT_OF_RUNTIMES = {
     "perfc/serving/evidence/checks.py": "who made a data set",
     "perfc/serving/evidence/learn.py": "names of a data set",
     "perfc/serving/evidence/like.py": "who publishes benchmarks",
-    "perfc/serving/evidence/replay.py": "names of a data set",
+    "perfc/serving/evidence/hosts.py": "names of a data set",
     "perfc/serving/evidence/scores.py": "names of a data set",
     "perfc/serving/evidence/tables.py": "names of a data set",
     "perfc/serving/trees/experiment.py": "names of a data set",
