@@ -72,6 +72,7 @@ class EngineKind:
             more than one at once.
         is_ahead: whether it schedules a step while the one before it runs.
         looks_every: steps of decoding after which it looks for requests again, while it is busy.
+        longest: tokens of the longest sequence that an engine is made for; 0 for any.
         beside: kernels of each layer that move little and are told as part of others.
         beside_quantized: further ones where weights are quantised.
         launched: kernels that its host launches for an operator, by mnemonic, one for any other, in
@@ -101,6 +102,7 @@ class EngineKind:
     adapters: str = ""
     is_ahead: bool = False
     looks_every: int = 1
+    longest: int = 0
     beside: int = 0
     beside_quantized: int = 0
     launched: Mapping[str, int] = field(default_factory=dict)

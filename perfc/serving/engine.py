@@ -168,6 +168,7 @@ class Engine:
         return StepCost(
             model, self.machine, self.precision, parallel, self.runtime, serving, law,
             self.version, self.kind.most_recorded(model.family, model.drafted),
+            self.kind.longest,
         )  # fmt: skip
 
     def _beside_s(self, model: LanguageModel) -> float:

@@ -204,7 +204,7 @@ def offline(engine: Engine, isl: int, osl: int, users: int) -> Engine:
         ParseError: nobody published such a benchmark of the runtime.
     """
     name, law = bench_law(engine.runtime, engine.version, has_experts=has_experts(engine.model))
-    bare = replace(engine, law=law)
+    bare = replace(engine, law=law, kind=replace(engine.kind, longest=isl + osl))
     process = processes().get(kind_of_benchmark(name))
     # no published benchmark had images or drafted tokens
     if process is None or bare.images or bare.speculation.tokens:

@@ -408,7 +408,7 @@ AIC = {
     "decode_tp_size": 4, "decode_moe_tp_size": 1, "decode_moe_ep_size": 1,
     "decode_attention_dp_size": 1, "prefill_tp_size": 2, "prefill_moe_tp_size": 1,
     "prefill_moe_ep_size": 1, "prefill_attention_dp_size": 1, "prefill_num_workers": 3,
-    "decode_num_workers": 2, "decode_batch_size": 5,
+    "decode_num_workers": 2, "decode_batch_size": 5, "measured": "2026-03-25",
 }  # fmt: skip
 
 
@@ -421,7 +421,7 @@ def test_engines_of_aiconfigurator_are_read(tmp_path: Path) -> None:
     apart = {**AIC, "row_id": "b", "mode": "disagg", "concurrency": None}
     unstated = {**apart, "row_id": "c", "decode_num_workers": None, "prefill_num_workers": None}
     block = {**AIC, "row_id": "d", "backend": "sglang", "gemm_quant_mode": None,
-             "backend_version": None, "concurrency": None}  # fmt: skip
+             "backend_version": None, "concurrency": None, "measured": None}  # fmt: skip
     whole, two, one, plain = tables.aic_serving(
         written(tmp_path, tables.AIC, AIC, apart, unstated, block)
     )
@@ -436,6 +436,7 @@ def test_engines_of_aiconfigurator_are_read(tmp_path: Path) -> None:
     assert two.concurrency == 4, "the batch stated first"
     assert (one.engines, one.prefill, one.dataset) == (1, (2, 1, 1), tables.UNSTATED)
     assert (plain.weights, plain.version, plain.concurrency) == ("bf16", "", 4)
+    assert (whole.measured_on, plain.measured_on) == ("2026-03-25", "")
     lone = {**apart, "batch_size": None}
     (found,) = tables.aic_serving(written(tmp_path, tables.AIC, lone))
     assert found.concurrency == 10, "five of each of two workers"

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from perfc.analyzers.features.sheet import Sheet
 from perfc.frontend.config import Parallel, precision_of, read_config
 from perfc.machine import load_machine
-from perfc.serving.cost.grouped import ELEMENTS_PER_CLOCK, anew_s, reads_keys_anew
+from perfc.serving.cost.context import chunks_of, kept_tokens, lengths, within
+from perfc.serving.cost.grouped import ELEMENTS_PER_CLOCK, Anew, anew_s, reads_keys_anew
 from perfc.serving.cost.step import StageCost
 from perfc.serving.engine import Engine
 from perfc.serving.host import HostLaw
@@ -49,7 +52,9 @@ def stage_of(name: str, version: str, cache: str = "", target: str = "h100") -> 
 def test_old_kernels_share_keys_in_groups_of_some_sizes(
     name: str, runtime: str, version: str, bits: int, *, is_anew: bool
 ) -> None:
-    assert reads_keys_anew(read_config(name), runtime, version, bits) is is_anew
+    model, machine = read_config(name), load_machine("h100")
+    found = reads_keys_anew(model, runtime, version, bits, machine, 0)
+    assert found is (Anew.EVERYWHERE if is_anew else Anew.NOWHERE)
 
 
 def test_keys_read_anew_take_longer_and_may_still_be_read_once() -> None:
@@ -118,3 +123,83 @@ def test_a_window_that_holds_every_token_changes_nothing(target: str) -> None:
     for count, context in ((8, 512), (64, 1024), (256, 2048)):
         pair = [s.decode_context.at("time_s", count, context) for s in (windowed, plain)]
         assert pair[0] == pytest.approx(pair[1])
+
+
+CHUNKED, CHUNK = "llama-4-scout", 8192
+
+
+@pytest.mark.parametrize(
+    ("runtime", "version", "target", "longest", "anew"),
+    [
+        ("trtllm", "", "h200", 0, Anew.CHUNKS),
+        ("trtllm", "1.0", "h100", CHUNK, Anew.CHUNKS),
+        ("trtllm", "1.0", "h100", CHUNK - 1, Anew.NOWHERE),
+        ("trtllm", "1.0", "b200", 0, Anew.NOWHERE),
+        ("vllm", "", "h200", 0, Anew.NOWHERE),
+    ],
+)
+def test_no_kernel_before_blackwell_shares_keys_in_chunks(
+    runtime: str, version: str, target: str, longest: int, anew: Anew
+) -> None:
+    model, machine = read_config(CHUNKED), load_machine(target)
+    assert reads_keys_anew(model, runtime, version, 8, machine, longest) is anew
+
+
+def chunked(target: str, longest: int) -> StageCost:
+    model = read_config(CHUNKED)
+    return Engine.of(
+        model, load_machine(target), precision_of(model.dtype, "", "f8", "f8e4m3"),
+        Parallel(8, 1, 8, 1), "trtllm", "1.0", law=HostLaw(), longest=longest,
+    ).cost.stages[0][0]  # fmt: skip
+
+
+def test_chunks_take_what_multiplying_their_keys_for_each_head_takes() -> None:
+    short, long = (chunked("h200", n).decode_context for n in (CHUNK - 1, CHUNK))
+    sheet = Sheet(load_machine("h200"))
+    # 36 of 48 layers, five heads of queries on each of eight GPUs, keys and values of 128
+    elements = 64 * 36 * 5 * 2 * 128 * 4097
+    least_s = elements / (ELEMENTS_PER_CLOCK * sheet.clock_hz * sheet.sm_count)
+    assert long.at("time_s", 64, 4096) > least_s > short.at("time_s", 64, 4096)
+    assert long.at("floor_s", 64, 4096) == pytest.approx(short.at("floor_s", 64, 4096))
+
+
+@pytest.mark.parametrize(
+    ("context", "longest", "seen"),
+    [
+        (5000, 0, 5000),
+        (9000, 0, CHUNK // 2),
+        # from 1,024 to 9,216 tokens: those beyond a chunk begin anew
+        (5120, 9216, round((sum(range(1024, CHUNK)) + sum(range(1024))) / CHUNK)),
+        (8704, 9216, 512),
+        (9216, 9216, 1024),
+        (4000, 8000, 4000),
+    ],
+)
+def test_sequences_see_what_is_left_of_their_chunks(context: int, longest: int, seen: int) -> None:
+    found = within({"decodes": 1, "context": context}, CHUNK, longest)
+    assert found["context"] == pytest.approx(seen, abs=1)
+    assert within({"decodes": 1, "context": context}, 0, longest)["context"] == context
+
+
+def test_memory_keeps_chunks_that_are_over() -> None:
+    stage = chunked("h200", 0)
+    program = stage.passes.decode
+    assert chunks_of(program) == {CHUNK}
+    assert [kept_tokens(program, n) for n in (100, 20000)] == [100, CHUNK - 1]
+    demands = [stage.demand(n, 8192, 64).kv_bytes for n in (1000, 9000, 40000)]
+    assert demands == pytest.approx([demands[0]] * 3)
+    plain = stage_of("llama-3-8b", "1.0")
+    assert kept_tokens(plain.passes.decode, 40000) == 40000
+
+
+def test_chunks_are_looked_at_where_they_end() -> None:
+    usual = (128.0, 8192.0, 16384.0)
+    chunks, plain = (
+        chunked("b200", 0).passes.decode, stage_of("llama-3-8b", "1.0").passes.decode
+    )  # fmt: skip
+    assert lengths(chunks, usual, 0) == lengths(plain, usual, 9216) == usual
+    more = lengths(chunks, usual, 9216)
+    assert set(usual) < set(more)
+    assert 9216.0 in more
+    assert list(more) == sorted(more)
+    assert max(b - a for a, b in pairwise(more) if b <= 9216) <= 9216 / 32

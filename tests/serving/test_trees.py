@@ -389,3 +389,15 @@ def test_the_graph_network_learns_rows_of_language_models(rows: list[TreeRow]) -
     assert said.shape == (len(rows),)
     assert (said > 0).all()
     assert len(rows[0].features) == len(COLUMNS)
+
+
+def test_the_day_of_a_run_is_a_feature_where_it_is_published() -> None:
+    served = row("llama-3.1-8b", 8).served
+
+    def day(published: str) -> float:
+        features = features_of(replace(served, measured_on=published))
+        return dict(zip(COLUMNS, features, strict=True))["day"]
+
+    assert day("2026-03-01") - day("2026-02-28") == 1.0
+    assert math.isnan(day(""))
+    assert math.isnan(day("last spring"))

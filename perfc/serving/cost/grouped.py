@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from enum import Enum
 
 from perfc.analyzers.features.sheet import Sheet
 from perfc.frontend.config import LanguageModel
@@ -25,6 +26,8 @@ KERNELS: tuple[tuple[tuple[int, int], frozenset[int]], ...] = (
 """Versions of TensorRT-LLM before which a kernel reads keys once for groups of so many heads alone.
 Sources: TensorRT-LLM, blogs/XQA-kernel.md, by which that kernel came; decoderXQARunner.h and
 decoderXQAImplPrecompiled.cpp, ``nbQHeadsPerKV``."""
+KEPT = (1, 0)
+"""Version whose kernels those of a version without numbers are."""
 WIDE_ANEW = (0, 10), (0, 12), 8
 """From the first version on and before the second, keys of 16 bits are read anew where so many
 heads share them. Published rows of Llama 2 70B take what multiplying for each head takes there, in
@@ -35,24 +38,51 @@ each once for a head of queries. Chosen on published rows, of 12 to 15: 12 was r
 four heads alone (docs/accuracy/notes/serving_kernels.md)."""
 
 
-def reads_keys_anew(model: LanguageModel, runtime: str, version: str, cached_bits: float) -> bool:
-    """Whether a step of decoding reads keys and values once for each head of queries.
+class Anew(Enum):
+    """Which kernels of decoding read keys and values once for each head of queries."""
+
+    NOWHERE = "nowhere"
+    CHUNKS = "in chunks"
+    """Those in chunks: XQA, which reads keys once, has none. Where no sequence may be longer than a
+    chunk, attention without chunks is asked for. Sources: TensorRT-LLM, decoderXQAImplJIT,
+    kernelUtils.cpp, ``supportConfigCommon``; modeling_llama.py, ``Llama4Attention``."""
+    EVERYWHERE = "everywhere"
+
+    __hash__ = object.__hash__
+
+
+HAS_CHUNKS = 10
+"""Major compute capability for which TensorRT-LLM has kernels of its own that attend in chunks."""
+
+
+def reads_keys_anew(
+    model: LanguageModel, runtime: str, version: str, cached_bits: float, machine: Machine,
+    longest: int,
+) -> Anew:  # fmt: skip
+    """Where a step of decoding reads keys and values once for each head of queries.
 
     Args:
         model: that is served.
         runtime: by its name.
-        version: of it; "" for the newest, which reads them once.
+        version: of it; "" for the newest.
         cached_bits: of an element of keys and values.
+        machine: where it runs.
+        longest: tokens of the longest sequence that the engine is made for; 0 for any.
     """
-    numbers = numbers_of(version)
-    if runtime_named(runtime).serving is not Serving.TRTLLM or len(numbers) < 2:
-        return False
-    shared = {a.heads // a.kv_heads for a in _attentions(model)} - {1}
-    once = next((groups for until, groups in KERNELS if numbers < until), shared)
+    if runtime_named(runtime).serving is not Serving.TRTLLM:
+        return Anew.NOWHERE
+    numbers, attentions = numbers_of(version), _attentions(model)
+    shared = {a.heads // a.kv_heads for a in attentions} - {1}
+    once = next((groups for until, groups in KERNELS if (numbers or KEPT) < until), shared)
     since, until, heads = WIDE_ANEW
     if cached_bits > 8 and since <= numbers < until:
         once = once - {heads}
-    return bool(shared - once)
+    if shared - once:
+        return Anew.EVERYWHERE
+    chunks = [a.chunk for a in attentions if a.chunk and a.heads > a.kv_heads]
+    has_none = int(Sheet(machine).generation) != HAS_CHUNKS
+    is_beyond = any(not longest or longest >= chunk for chunk in chunks)
+    return Anew.CHUNKS if has_none and is_beyond else Anew.NOWHERE
 
 
 def anew_s(program: Program, wanted: Sequence[int], env: Env, machine: Machine) -> float:

@@ -20,9 +20,10 @@ from perfc.passes.runtimes import runtime as table_of
 
 from ..host import HostLaw, numbers_of
 from ..simulation.scheduler import Chunk
+from .context import context_costs, kept_tokens, lengths
 from .conversions import as_run, longer, widening_s
 from .grid import Grid, octaves, points
-from .grouped import anew_s, reads_keys_anew
+from .grouped import Anew, reads_keys_anew
 from .joint import NEAR, layers_of, relative_to_both
 from .launches import Launches, launches_of
 from .memory import Demand
@@ -47,10 +48,11 @@ class StageCost:
         passes: of the stage.
         machine: each rank.
         framework: whose kernels run.
-        reads_keys_anew: whether kernels of decoding read keys once for each head of queries.
+        anew: which kernels of decoding read keys once for each head of queries.
         kind: how its engine runs it.
         widened: the stage with weights of 16 bits, where quantised ones are widened for prompts.
         held_bytes: of each token of a step, which the engine refers to longer than needed.
+        longest: tokens of the longest sequence that the engine is made for; 0 for any.
     """
 
     def __init__(
@@ -59,14 +61,15 @@ class StageCost:
         machine: Machine,
         framework: str,
         *,
-        reads_keys_anew: bool = False,
+        anew: Anew = Anew.NOWHERE,
         kind: EngineKind | None = None,
         widened: StageCost | None = None,
         held_bytes: float = 0.0,
+        longest: int = 0,
     ) -> None:
         self.passes, self.machine, self.framework = passes, machine, framework
-        self.reads_keys_anew, self.kind, self.widened = reads_keys_anew, kind, widened
-        self.held_bytes = held_bytes
+        self.anew, self.kind, self.widened = anew, kind, widened
+        self.held_bytes, self.longest = held_bytes, longest
 
     @cached_property
     def launches(self) -> Launches:
@@ -186,15 +189,11 @@ class StageCost:
     @cached_property
     def decode_context(self) -> Surface:
         """Kernels of a decode step that see the cache, by its sequences and their tokens."""
-        axes = (DECODES, CONTEXTS)
-        envs = [{"decodes": int(n), "context": int(c)} for n, c in points(axes)]
         program, wanted = self.passes.decode, self._of_decode[0]
-        costs = estimated(program, wanted, envs, self.machine, self.framework)
-        if self.reads_keys_anew:
-            each_s = [anew_s(program, wanted, env, self.machine) for env in envs]
-            pairs = zip(costs, each_s, strict=True)
-            costs = [longer(cost, least_s - cost.time_s) for cost, least_s in pairs]
-        return Surface.of(axes, costs)
+        axes = (DECODES, lengths(program, CONTEXTS, self.longest))
+        envs = [{"decodes": int(n), "context": int(c)} for n, c in points(axes)]
+        how = self.machine, self.framework, self.anew, self.longest
+        return Surface.of(axes, context_costs(program, wanted, envs, *how))
 
     @cached_property
     def prompt_tokens(self) -> Surface:
@@ -266,7 +265,8 @@ class StageCost:
             sequences: in the largest decode step.
         """
         decode, prefill = self.passes.decode, self.passes.prefill
-        held = [decode.cached_bytes({"decodes": 1, "context": c}) for c in (0, tokens)]
+        known = kept_tokens(decode, tokens)
+        held = [decode.cached_bytes({"decodes": 1, "context": c}) for c in (0, known)]
         live = (
             prefill.activation_bytes({"batch": 1, "seq": budget, "past": 0})
             + budget * self.held_bytes,
@@ -274,7 +274,7 @@ class StageCost:
             + sequences * self.held_bytes,
         )
         weight_bytes = float(evaluate(decode.liveness.weight_bytes, {}))
-        return Demand(weight_bytes, (held[1] - held[0]) / tokens, held[0], max(live))
+        return Demand(weight_bytes, (held[1] - held[0]) / known, held[0], max(live))
 
 
 @lru_cache(maxsize=256)
@@ -287,7 +287,8 @@ def stage_cost(
     target: str,
     framework: str,
     *,
-    reads_keys_anew: bool = False,
+    anew: Anew = Anew.NOWHERE,
+    longest: int = 0,
 ) -> StageCost:
     """The cost of a stage on a target, by the path of its file; its grids are made once."""
     passes = passes_of(model, precision, parallel, runtime, stage)
@@ -296,9 +297,9 @@ def stage_cost(
     wide = replace(precision, weights=WeightFormat.HALF, experts=None)
     is_widened = kind is not None and kind.widens_beyond and precision != wide
     return StageCost(
-        passes, load_machine(target), framework, reads_keys_anew=reads_keys_anew, kind=kind,
+        passes, load_machine(target), framework, anew=anew, kind=kind,
         widened=stage_cost(model, wide, *how) if is_widened else None,
-        held_bytes=held_bytes(model, precision, kind),
+        held_bytes=held_bytes(model, precision, kind), longest=longest,
     )  # fmt: skip
 
 
@@ -322,6 +323,7 @@ class StepCost:
         law: what the engine takes beside the kernels.
         version: of the runtime, "" for the newest.
         recorded: tokens of the largest step that the engine records.
+        longest: tokens of the longest sequence that the engine is made for; 0 for any.
     """
 
     def __init__(
@@ -335,11 +337,12 @@ class StepCost:
         law: HostLaw,
         version: str = "",
         recorded: float = math.inf,
+        longest: int = 0,
     ) -> None:
         self.law, self.recorded = law, recorded
         depth = parallel.pipeline
         bits = bits_of(precision.cached.code)
-        is_anew = reads_keys_anew(model, runtime, version, bits)
+        anew = reads_keys_anew(model, runtime, version, bits, machine, longest)
         # the stages between the first and the last are alike but for one layer
         chosen = {
             0: 1,
@@ -349,7 +352,7 @@ class StepCost:
         table, path = of_serving(runtime, numbers_of(version)).name, str(machine.path)
         how = model, precision, parallel, table
         self.stages = tuple([
-            (stage_cost(*how, i, path, framework, reads_keys_anew=is_anew), n)
+            (stage_cost(*how, i, path, framework, anew=anew, longest=longest), n)
             for i, n in chosen.items()
         ])  # fmt: skip
 

@@ -34,6 +34,7 @@ class Stated:
         batching: whose tokens a step may have.
         evicts: whether requests may be put back for others.
         recorded_tokens: of the largest step that is recorded as a graph.
+        longest: tokens of the longest sequence that it is made for.
     """
 
     token_budget: int = 0
@@ -42,6 +43,7 @@ class Stated:
     batching: Batching | None = None
     evicts: bool = False
     recorded_tokens: int = 0
+    longest: int = 0
 
 
 @record
@@ -75,6 +77,7 @@ class ServedRow:
         requests: of a run from its first token to its last; 0 where its middle was measured.
         distinct_prompts: that users ask again and again, and a prefix cache holds; 0 where all are
             new.
+        measured_on: day of the run, as 2026-03-25; "" where nobody says.
     """
 
     source: str
@@ -101,6 +104,7 @@ class ServedRow:
     stated: Stated = Stated()
     requests: int = 0
     distinct_prompts: int = 0
+    measured_on: str = ""
 
     @property
     def run(self) -> tuple[str | float, ...]:

@@ -82,6 +82,7 @@ def aic_serving(folder: Path) -> Iterator[ServedRow]:
             {Quantity.TTFT_S: r.ttft_ms / 1e3, Quantity.TPOT_S: r.tpot_ms / 1e3},
             ("" if not is_apart else STATED if is_stated else UNSTATED), drafted, told,
             distinct_prompts=distinct_prompts(str(r.backend), version),
+            measured_on=_text(r.measured),
         )  # fmt: skip
 
 

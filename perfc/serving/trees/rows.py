@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import date
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -35,11 +36,12 @@ GIB = float(1 << 30)
 RUNTIMES = ("vllm", "sglang", "trtllm", "transformers")
 DEPLOYMENT = (
     "GPUs", "tensor", "expert", "data", "engines", "prompt GPUs", "output tokens", "static",
-    "runtime", "version", "eager", "drafted", "workers told", "cache bits",
+    "runtime", "version", "eager", "drafted", "workers told", "cache bits", "day",
 )  # fmt: skip
 """What Table 6.3 has no name for: the thesis ran one GPU, one framework and no answers.
 
-Whether a publisher tells how many workers there are: of prompts apart not all do.
+Whether a publisher tells how many workers there are: of prompts apart not all do. The day of a run
+stands for what changes under one version: builds, settings, whether tokens are drafted.
 """
 AWQ = "awq"
 """A name of weights in 4-bit integers, as AutoAWQ writes them."""
@@ -191,7 +193,7 @@ def features_of(served: ServedRow) -> tuple[float, ...]:
         float(served.attention_data), float(served.engines), float(prompts), float(served.osl),
         float(served.is_static), _place(served.runtime), version_number(served.version),
         float(served.is_eager), float(served.drafted), float(served.dataset != UNSTATED),
-        cache_bits(served, model),
+        cache_bits(served, model), day_number(served.measured_on),
     )  # fmt: skip
 
 
@@ -216,6 +218,18 @@ def version_number(version: str) -> float:
         return math.nan
     major, minor, patch = (float(part or 0) for part in found.groups())
     return major * 1000 + minor + patch / 1000
+
+
+def day_number(day: str) -> float:
+    """Days since the first of our era; NaN where nobody says, or not as 2026-03-25.
+
+    >>> day_number("2026-03-25") - day_number("2026-02-25")
+    28.0
+    """
+    try:
+        return float(date.fromisoformat(day).toordinal())
+    except ValueError:
+        return math.nan
 
 
 QWEN_WEIGHTS: Mapping[str, str] = {

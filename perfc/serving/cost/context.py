@@ -1,0 +1,129 @@
+"""Attention of single tokens: what reading the cache costs at any length, also in chunks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import astuple, replace
+
+from perfc.ir.ops.ragged_attention import RaggedAttention
+from perfc.machine import Machine
+
+from .conversions import longer
+from .grouped import Anew, anew_s
+from .program import Env, KernelCost, Program, estimated
+
+STEPS = 32
+"""Lengths up to the longest at which attention in chunks is looked at."""
+
+
+def context_costs(
+    program: Program,
+    wanted: Sequence[int],
+    envs: Sequence[Env],
+    machine: Machine,
+    framework: str,
+    anew: Anew,
+    longest: int = 0,
+) -> list[KernelCost]:
+    """What kernels that see the cache cost together, at each of several sizes.
+
+    Args:
+        program: a pass of single tokens.
+        wanted: indices of its kernels.
+        envs: values of its symbols.
+        machine: where it runs.
+        framework: whose kernels.
+        anew: which of them read keys and values once for each head of queries.
+        longest: tokens of the longest sequence that the engine is made for; 0 for any.
+    """
+    by_chunk: dict[int, list[int]] = {}
+    for i in wanted:
+        by_chunk.setdefault(chunk_of(program, i), []).append(i)
+    total = estimated(program, (), envs, machine, framework)
+    for chunk, own in by_chunk.items():
+        usual = [within(env, chunk, longest) for env in envs]
+        costs = estimated(program, own, usual, machine, framework)
+        if anew is Anew.EVERYWHERE or (chunk and anew is Anew.CHUNKS):
+            each_s = [anew_s(program, own, env, machine) for env in usual]
+            costs = [longer(c, s - c.time_s) for c, s in zip(costs, each_s, strict=True)]
+        if chunk:
+            # the chunk of every sequence may have just begun
+            least = estimated(program, own, envs, machine, framework)
+            costs = [
+                replace(cost, floor_s=min(cost.floor_s, begun.floor_s))
+                for cost, begun in zip(costs, least, strict=True)
+            ]
+        total = [
+            KernelCost(*(x + y for x, y in zip(astuple(a), astuple(b), strict=True)))
+            for a, b in zip(total, costs, strict=True)
+        ]
+    return total
+
+
+def chunk_of(program: Program, kernel: int) -> int:
+    """Tokens of the chunks that a kernel attends in, 0 where it sees all."""
+    match program.table.kernels[kernel].anchor.op:
+        case RaggedAttention() as op:
+            return int(op.chunk)
+        case _:
+            return 0
+
+
+def chunks_of(program: Program) -> frozenset[int]:
+    """Tokens of the chunks that a pass attends in; none where it attends in none."""
+    return frozenset(chunk_of(program, i) for i in range(len(program.counts))) - {0}
+
+
+def kept_tokens(program: Program, tokens: int) -> int:
+    """Tokens of a sequence from which memory of each is told: all of its layers keep them.
+
+    Chunks that are over are kept too. Sources: vLLM, config/vllm.py, where attention in chunks
+    turns the hybrid manager of caches off; TensorRT-LLM, `modeling_llama.py`, which states no
+    window.
+
+    Args:
+        program: a pass of single tokens.
+        tokens: of the whole sequence.
+    """
+    return min([tokens, *(chunk - 1 for chunk in chunks_of(program))])
+
+
+def lengths(program: Program, usual: tuple[float, ...], longest: int) -> tuple[float, ...]:
+    """Lengths at which kernels are looked at: more of them where chunks begin and end.
+
+    Args:
+        program: a pass of single tokens.
+        usual: where none attends in chunks.
+        longest: tokens of the longest sequence that an engine is made for; 0 for any.
+    """
+    if not longest or not chunks_of(program):
+        return usual
+    step = (longest - usual[0]) / STEPS
+    return tuple(
+        sorted({*usual, *(float(round(usual[0] + step * i)) for i in range(1, STEPS + 1))})
+    )
+
+
+def within(env: Env, chunk: int, longest: int) -> Env:
+    """Sizes with as many tokens as a chunk shows of sequences of that mean length.
+
+    They are taken to be as long as the longest and shorter evenly, or beyond their first chunk
+    anywhere in one where nobody says how long they may be.
+    """
+    context = env["context"]
+    if not chunk or (not longest and context < chunk):
+        return env
+    if not longest:
+        return {**env, "context": chunk // 2}
+    top = max(longest, context)
+    least = max(2 * context - top, 0)
+    seen = context % chunk
+    if top > least:
+        seen = round((_shown(top, chunk) - _shown(least, chunk)) / (top - least))
+    return {**env, "context": seen}
+
+
+def _shown(tokens: int, chunk: int) -> float:
+    """Sum over lengths up to so many tokens of what a chunk shows."""
+    whole, rest = divmod(tokens, chunk)
+    return whole * chunk**2 / 2 + rest**2 / 2
