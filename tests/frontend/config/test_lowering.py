@@ -266,6 +266,20 @@ def test_expert_parallelism_divides_experts_whole() -> None:
     assert set(exchanged) == {Exchange.ALL_GATHER, Exchange.REDUCE_SCATTER}
 
 
+def test_ranks_with_sequences_of_their_own_may_share_every_expert() -> None:
+    model, sizes = read_config("mixtral-8x7b"), {"decodes": 64, "context": 100}
+    parted, whole = (
+        lower(model, Step.DECODE, parallel=Parallel(2, expert=ep, attention_data=4))
+        for ep in (1, 8)
+    )
+    assert macs(parted, sizes) == macs(whole, sizes)
+    problems = [c.problem for c in costs(parted).nodes.values() if isinstance(c.problem, Experts)]
+    assert (problems[0].inner, problems[0].experts, problems[0].ranks) == (14336 // 8, 8, 1)
+    exchanged = {c.problem.exchange for c in costs(parted).nodes.values()
+                 if isinstance(c.problem, Collective)}  # fmt: skip
+    assert exchanged == {Exchange.ALL_GATHER, Exchange.REDUCE_SCATTER, Exchange.ALL_REDUCE}
+
+
 def test_experts_that_ranks_do_not_divide_have_copies_on_some() -> None:
     model = read_config("deepseek-v3")
     problems = []
@@ -297,7 +311,7 @@ def test_stages_of_a_pipeline_are_the_whole_model(llama: LanguageModel) -> None:
         ("t5-small", Step.PREFILL, Parallel(pipeline=2), "only a decoder alone is divided"),
         ("llama-3.2-3b", Step.PREFILL, Parallel(tensor=5), "24 heads do not divide among 5"),
         ("llama-3.2-1b", Step.PREFILL, Parallel(pipeline=17), "no stage 0 of 17 over 16 layers"),
-        ("mixtral-8x7b", Step.PREFILL, Parallel(attention_data=2), "needs experts divided"),
+        ("mixtral-8x7b", Step.PREFILL, Parallel(attention_data=3), "14336 inner columns do not"),
     ],
 )
 def test_what_cannot_be_is_one_line(

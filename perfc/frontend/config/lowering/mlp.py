@@ -61,18 +61,22 @@ def experts(b: Builder, x: Value, e: Experts, name: str, hidden: int) -> Value:
 def chosen_experts(
     b: Builder, x: Value, routed: Value, e: Experts, name: str, hidden: int
 ) -> Value:
-    """The routed experts of this rank; with attention data parallelism after their exchange."""
+    """The routed experts of this rank; with attention data parallelism after their exchange.
+
+    Where experts are not divided among ranks, each rank has a part of every expert.
+    """
     parallel = b.parallel
     ranks = parallel.expert
     if e.count < ranks:
         b.refuse(f"{e.count} experts do not divide among {ranks} ranks")
-    inner = e.inner if ranks > 1 else b.share(e.inner, "inner columns")
     # engines of racks add copies until ranks divide them: num_slots, num_redundant_experts
     count = -(-e.count // ranks)
     data = parallel.attention_data
+    parts = 1 if ranks > 1 else parallel.tensor * data
+    if e.inner % parts:
+        b.refuse(f"{e.inner} inner columns do not divide among {parts} ranks")
+    inner = e.inner // parts
     if data > 1:
-        if ranks == 1:
-            b.refuse("attention data parallelism needs experts divided among all ranks")
         x = b.node(AllGather(data, parallel.nodes, axis=0), (x,), f"{name}.gathered")
         routed = b.node(
             AllGather(data, parallel.nodes, axis=0), (routed,), f"{name}.gathered_scores"
