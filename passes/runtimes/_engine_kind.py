@@ -28,7 +28,7 @@ class Recording:
     Args:
         tokens: of the largest step, by family of models, "" for any other; empty where every step
             of decoding is recorded, and none with prompts.
-        of_decode: tokens of the largest step, at most, for each in the largest step of decoding.
+        of_decode: how many times the largest step of decoding a recorded step may be, at most.
         around_attention: launches for each attention of a recorded step with prompts: graphs end
             before it and begin behind it.
     """

@@ -14,7 +14,7 @@ APART = frozenset({Kind.ATTENTION, Kind.RECURRENT})
 
 @record
 class Launches:
-    """Launches of a step of each kind; a recorded step of decoding is one with the last.
+    """Kernels that a host launches in a step of each kind; none in a recorded step of decoding.
 
     Args:
         decoding: of a step of decoding that is not recorded.
