@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from statistics import mean, median
+
+from like_rows import spread
 
 from perfc.serving.trees.experiment import LEARNED_FROM, RESIDUAL, gathered
 from perfc.serving.trees.folds import LeftOut
 from perfc.serving.trees.kept import NOTHING, Kept
 from perfc.serving.trees.predictors import ResidualTrees
-from perfc.serving.trees.rows import QWEN, Target
+from perfc.serving.trees.rows import Target
 from perfc.serving.trees.scores import left_out
 
 
@@ -27,16 +28,14 @@ def main() -> None:
     asked = parser.parse_args()
     kept = Kept(asked.kept) if asked.kept else NOTHING
     every = gathered(asked.data, LEARNED_FROM, lambda line: None)
-    rows = [r for r in every if r.target is Target.THROUGHPUT and r.source != QWEN]
+    rows = [r for r in every if r.target is Target.THROUGHPUT]
     said, _ = left_out(rows, ResidualTrees, LeftOut.RANDOM, lambda line: None, kept, f"{RESIDUAL} ")
     errors: dict[tuple[str, str], list[float]] = {}
     for row, expected in zip(rows, said.tolist(), strict=True):
         for machine in ("all machines", row.machine):
             errors.setdefault((row.source, machine), []).append(abs(expected / row.value - 1))
     for (source, machine), own in sorted(errors.items()):
-        print(
-            f"{source}, {machine}: {len(own)} rows, mean {mean(own):.1%}, median {median(own):.1%}"
-        )
+        print(f"{source}, {machine}: {spread(own)}")
 
 
 if __name__ == "__main__":

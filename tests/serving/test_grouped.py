@@ -36,6 +36,7 @@ def stage_of(name: str, version: str, cache: str = "", target: str = "h100") -> 
         ("llama-3-8b", "trtllm", "0.10.0", 16, True),
         ("llama-3-8b", "trtllm", "0.11.0", 16, False),
         ("llama-3-8b", "trtllm", "", 16, False),
+        ("llama-3-8b", "trtllm", "0", 16, False),
         ("llama-3-8b", "vllm", "0.10.0", 16, False),
         ("llama-2-7b", "trtllm", "0.6.1", 16, False),
         ("mixtral-8x7b", "trtllm", "0.9.0", 16, True),
@@ -203,3 +204,17 @@ def test_chunks_are_looked_at_where_they_end() -> None:
     assert 9216.0 in more
     assert list(more) == sorted(more)
     assert max(b - a for a, b in pairwise(more) if b <= 9216) <= 9216 / 32
+
+
+def test_models_without_chunks_have_one_set_of_grids() -> None:
+    plain, chunks = ("llama-3-8b", CHUNKED)
+    for name, is_one in ((plain, True), (chunks, False)):
+        model = read_config(name)
+        first, second = (
+            Engine.of(
+                model, load_machine("b200"), precision_of(model.dtype, ""), Parallel(8), "trtllm",
+                law=HostLaw(), longest=longest,
+            ).cost.stages[0][0]
+            for longest in (9000, 9216)
+        )  # fmt: skip
+        assert (first is second) is is_one

@@ -13,7 +13,7 @@ from .grouped import Anew, anew_s
 from .program import Env, KernelCost, Program, estimated
 
 STEPS = 32
-"""Lengths up to the longest at which attention in chunks is looked at."""
+"""How many lengths up to the longest at which attention in chunks is looked at."""
 
 
 def context_costs(
@@ -109,6 +109,11 @@ def within(env: Env, chunk: int, longest: int) -> Env:
 
     They are taken to be as long as the longest and shorter evenly, or beyond their first chunk
     anywhere in one where nobody says how long they may be.
+
+    Args:
+        env: values of a pass's symbols; ``context`` is the mean length, in tokens.
+        chunk: tokens of the chunks, 0 where there are none.
+        longest: tokens of the longest sequence that the engine is made for; 0 for any.
     """
     context = env["context"]
     if not chunk or (not longest and context < chunk):

@@ -26,8 +26,8 @@ KERNELS: tuple[tuple[tuple[int, int], frozenset[int]], ...] = (
 """Versions of TensorRT-LLM before which a kernel reads keys once for groups of so many heads alone.
 Sources: TensorRT-LLM, blogs/XQA-kernel.md, by which that kernel came; decoderXQARunner.h and
 decoderXQAImplPrecompiled.cpp, ``nbQHeadsPerKV``."""
-KEPT = (1, 0)
-"""Version whose kernels those of a version without numbers are."""
+NEWEST = (1, 0)
+"""What a version without a minor number stands for."""
 WIDE_ANEW = (0, 10), (0, 12), 8
 """From the first version on and before the second, keys of 16 bits are read anew where so many
 heads share them. Published rows of Llama 2 70B take what multiplying for each head takes there, in
@@ -71,9 +71,10 @@ def reads_keys_anew(
     """
     if runtime_named(runtime).serving is not Serving.TRTLLM:
         return Anew.NOWHERE
-    numbers, attentions = numbers_of(version), _attentions(model)
+    stated, attentions = numbers_of(version), _attentions(model)
+    numbers = stated if len(stated) > 1 else NEWEST
     shared = {a.heads // a.kv_heads for a in attentions} - {1}
-    once = next((groups for until, groups in KERNELS if (numbers or KEPT) < until), shared)
+    once = next((groups for until, groups in KERNELS if numbers < until), shared)
     since, until, heads = WIDE_ANEW
     if cached_bits > 8 and since <= numbers < until:
         once = once - {heads}
@@ -83,6 +84,11 @@ def reads_keys_anew(
     has_none = int(Sheet(machine).generation) != HAS_CHUNKS
     is_beyond = any(not longest or longest >= chunk for chunk in chunks)
     return Anew.CHUNKS if has_none and is_beyond else Anew.NOWHERE
+
+
+def attends_in_chunks(model: LanguageModel) -> bool:
+    """Whether a layer of a model's decoder sees no more than the chunk of each token."""
+    return any(a.chunk for a in _attentions(model))
 
 
 def anew_s(program: Program, wanted: Sequence[int], env: Env, machine: Machine) -> float:

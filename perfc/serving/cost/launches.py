@@ -27,7 +27,7 @@ class Launches:
     pieces: int
 
     def of(self, *, is_recorded: bool, has_prompts: bool) -> int:
-        """Of a step."""
+        """Of a step that is recorded or not, with prompts or of single tokens alone."""
         if has_prompts:
             return self.pieces if is_recorded else self.prompts
         return 0 if is_recorded else self.decoding
@@ -41,11 +41,10 @@ def launches_of(passes: Passes, kind: EngineKind | None) -> Launches:
         kind: how its engine runs it.
     """
     decoding, prompts = (_singly(program, kind) for program in (passes.decode, passes.prefill))
-    if kind is None:
-        return Launches(decoding, prompts, prompts)
-    if kind.is_compiled:
+    if kind is not None and kind.is_compiled:
         return Launches(decoding, 0, 0)
-    around = 0 if kind.recording is None else kind.recording.around_attention
+    recording = None if kind is None else kind.recording
+    around = 0 if recording is None else recording.around_attention
     attentions = [k for k in passes.prefill.whole if k.anchor.op.kind in APART]
     return Launches(decoding, prompts, around * len(attentions) if around else prompts)
 

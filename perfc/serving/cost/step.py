@@ -23,7 +23,7 @@ from ..simulation.scheduler import Chunk
 from .context import context_costs, kept_tokens, lengths
 from .conversions import as_run, longer, widening_s
 from .grid import Grid, octaves, points
-from .grouped import Anew, reads_keys_anew
+from .grouped import Anew, attends_in_chunks, reads_keys_anew
 from .joint import NEAR, layers_of, relative_to_both
 from .launches import Launches, launches_of
 from .memory import Demand
@@ -343,6 +343,8 @@ class StepCost:
         depth = parallel.pipeline
         bits = bits_of(precision.cached.code)
         anew = reads_keys_anew(model, runtime, version, bits, machine, longest)
+        # grids of a model without chunks are the same for every length
+        known = longest if attends_in_chunks(model) else 0
         # the stages between the first and the last are alike but for one layer
         chosen = {
             0: 1,
@@ -352,7 +354,7 @@ class StepCost:
         table, path = of_serving(runtime, numbers_of(version)).name, str(machine.path)
         how = model, precision, parallel, table
         self.stages = tuple([
-            (stage_cost(*how, i, path, framework, anew=anew, longest=longest), n)
+            (stage_cost(*how, i, path, framework, anew=anew, longest=known), n)
             for i, n in chosen.items()
         ])  # fmt: skip
 

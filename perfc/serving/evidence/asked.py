@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import random
 
 from ..simulation.arrivals import Request, Workload
 from ..simulation.scheduler import Limits
 from . import ServedRow
-from .settings import RANGE_RATIO, Task, tasks
+from .settings import RANGE_RATIO, tasks
 
 WARM_ROUNDS, ROUNDS = 2, 10
 """Requests of each user before those that are measured, and of these. The generator's benchmark
@@ -26,10 +27,10 @@ SHORTEST = 2
 def at_once(row: ServedRow, seats: int, block_tokens: int) -> Workload:
     """All requests of a benchmark that sends them at once; a server takes so many at a time.
 
-    Answers are drawn from a gamma distribution with the mean that was measured. Questions that
-    were asked before are in the server's cache, but for the tokens of their last block, and those
-    that run at once share its pages. A row that does not say what it asked has requests that are
-    all alike and new.
+    Answers are drawn from a gamma distribution with the mean that was measured, prompts as their
+    task says. Questions that were asked before are in the server's cache, but for the tokens of
+    their last block, and those that run at once share its pages. A row that does not say what it
+    asked has requests that are all alike and new.
 
     Args:
         row: that says what was asked.
@@ -40,27 +41,36 @@ def at_once(row: ServedRow, seats: int, block_tokens: int) -> Workload:
     if task is None:
         return Workload((Request(0.0, row.isl, row.osl),) * (ROUNDS * seats), seats)
     count = task.distinct * task.repeats(row.model, row.target, seats)
-    draw, shape = random.Random(0), task.answers_vary**-2
-    drawn = [min(draw.gammavariate(shape, row.osl / shape), task.longest) for _ in range(count)]
-    scale = row.osl * count / sum(drawn)
-    prompts = _prompts(task, row.isl)
+    answers = _drawn(row.osl, task.answers_vary, count, seed=0, least=SHORTEST, most=task.longest)
+    prompts = _drawn(row.isl, task.prompts_vary, task.distinct, seed=1)
     requests = []
-    for i, n in enumerate(drawn):
+    for i, osl in enumerate(answers):
         prompt = i % task.distinct
         isl = prompts[prompt]
         held = (isl - 1) // block_tokens * block_tokens if i >= task.distinct else 0
-        requests.append(Request(0.0, isl, max(SHORTEST, round(scale * n)), held, prompt))
+        requests.append(Request(0.0, isl, osl, held, prompt))
     return Workload(tuple(requests), seats)
 
 
-def _prompts(task: Task, mean: int) -> list[int]:
-    """Tokens of each distinct prompt, drawn from a gamma distribution."""
-    if not task.prompts_vary:
-        return [mean] * task.distinct
-    draw, shape = random.Random(1), task.prompts_vary**-2
-    drawn = [draw.gammavariate(shape, mean / shape) for _ in range(task.distinct)]
-    scale = mean * task.distinct / sum(drawn)
-    return [max(1, round(scale * n)) for n in drawn]
+def _drawn(
+    mean: int, vary: float, count: int, *, seed: int, least: int = 1, most: float = math.inf
+) -> list[int]:
+    """Tokens of each of so many, drawn from a gamma distribution and scaled to their mean.
+
+    Args:
+        mean: of them.
+        vary: standard deviation over the mean; 0 where all are alike.
+        count: of them.
+        seed: of the draw.
+        least: of each.
+        most: of each before they are scaled.
+    """
+    if not vary:
+        return [mean] * count
+    draw, shape = random.Random(seed), vary**-2
+    found = [min(draw.gammavariate(shape, mean / shape), most) for _ in range(count)]
+    scale = mean * count / sum(found)
+    return [max(least, round(scale * n)) for n in found]
 
 
 def cached(row: ServedRow, limits: Limits) -> tuple[int, float]:

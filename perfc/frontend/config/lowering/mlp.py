@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from perfc.ir.graph import Value
 from perfc.ir.op import Op
 from perfc.ir.ops.activation import FastGelu, Gelu, QuickGelu, Relu, Sigmoid, Swish, Tanh
@@ -72,10 +74,8 @@ def chosen_experts(
     # engines of racks add copies until ranks divide them: num_slots, num_redundant_experts
     count = -(-e.count // ranks)
     data = parallel.attention_data
-    parts = 1 if ranks > 1 else parallel.tensor * data
-    if e.inner % parts:
-        b.refuse(f"{e.inner} inner columns do not divide among {parts} ranks")
-    inner = e.inner // parts
+    every = replace(parallel, tensor=parallel.tensor * data)
+    inner = e.inner if ranks > 1 else every.share(e.inner, "inner columns", b.name)
     if data > 1:
         x = b.node(AllGather(data, parallel.nodes, axis=0), (x,), f"{name}.gathered")
         routed = b.node(
