@@ -21,10 +21,11 @@ from statistics import mean, median
 from perfc.analyzers.tables import MODEL, read_parquet
 from perfc.analyzers.training.experiments.blocks import rows_of as products_of
 from perfc.serving.evidence import Quantity, ServedRow
+from perfc.serving.evidence.aic import AIC
 from perfc.serving.evidence.learn import fitted, predicted
 from perfc.serving.evidence.replay import Sample
 from perfc.serving.evidence.scores import gathered, has_experts, law_name
-from perfc.serving.evidence.tables import AIC, ML_ENERGY, TRTLLM
+from perfc.serving.evidence.tables import ML_ENERGY, TRTLLM
 from perfc.serving.trees.rows import Target, TreeRow, rows_of
 
 UNEVEN, FEW_SEATS = 1.3, 512

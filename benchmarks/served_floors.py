@@ -16,8 +16,9 @@ from pathlib import Path
 
 from perfc.errors import PerfcError
 from perfc.serving.evidence import Quantity, ServedRow
+from perfc.serving.evidence.aic import aic_serving
 from perfc.serving.evidence.replay import engine_of_row, model_of
-from perfc.serving.evidence.tables import aic_serving, trtllm_throughput
+from perfc.serving.evidence.tables import trtllm_throughput
 from perfc.serving.simulation.scheduler import Chunk
 
 TABLES = (aic_serving, trtllm_throughput)

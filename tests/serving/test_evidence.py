@@ -22,6 +22,7 @@ from perfc.serving.evidence import (
     Quantity,
     ServedRow,
     Stated,
+    aic,
     energy,
     replay,
     scoreboard,
@@ -49,6 +50,7 @@ from perfc.serving.evidence.learn import (
 from perfc.serving.evidence.replay import Sample, Unanswered, engine_of_row, samples
 from perfc.serving.evidence.scores import Evidence, Score, law_name, scored, trained
 from perfc.serving.evidence.settings import tasks
+from perfc.serving.evidence.weights import EXPERTS_NVFP4, published
 from perfc.serving.host import LEARNED, HostLaw, as_toml
 from perfc.serving.power import ANY_BOARD, BoardPower, board_of
 from perfc.serving.simulation.arrivals import Request
@@ -138,7 +140,7 @@ def test_a_static_batch_is_its_prompts_and_then_its_tokens(bare: list[tuple[Any,
 
 @pytest.mark.parametrize(("tensor", "data"), [(4, 1), (20, 20), (32, 1), (48, 48), (72, 72)])
 def test_ranks_of_racks_have_sequences_of_their_own(tensor: int, data: int) -> None:
-    assert tables._ranks(tensor, 1, tensor, 1) == (tensor, tensor, data)
+    assert aic._ranks(tensor, 1, tensor, 1) == (tensor, tensor, data)
 
 
 def test_prompts_apart_wait_for_their_workers(bare: list[tuple[Any, ...]]) -> None:
@@ -331,7 +333,7 @@ def test_what_has_no_configuration_is_unanswered() -> None:
 
 
 def test_experts_in_four_bits_leave_the_rest_as_it_was() -> None:
-    asked = ("deepseek-v3", "b200", tables.EXPERTS_NVFP4, "", Parallel(8, 1, 8), "vllm")
+    asked = ("deepseek-v3", "b200", EXPERTS_NVFP4, "", Parallel(8, 1, 8), "vllm")
     experts = replay.engine_of(*asked).precision
     assert (experts.weights, experts.experts) == (WeightFormat.HALF, WeightFormat.NVFP4)
     plain = replay.engine_of("llama-3.1-8b", "b200", "nvfp4", "", Parallel(), "vllm")
@@ -365,7 +367,6 @@ def test_prompts_that_come_again_are_in_the_cache() -> None:
     ("given", "expected"),
     [
         ((4, 1, 1, 1), (4, 1, 1)),
-        ((0, 0, 0, 0), (1, 1, 1)),
         ((2, 2, 2, 1), (2, 2, 1)),
         ((2, 4, 4, 2), (4, 4, 4)),
         ((8, 4, 2, 1), (8, 8, 1)),
@@ -377,12 +378,15 @@ def test_prompts_that_come_again_are_in_the_cache() -> None:
         ((12, 1, 1, 1), (12, 12, 12)),
         ((16, 1, 1, 1), (16, 1, 1)),
         ((9, 1, 1, 1), (9, 9, 9)),
+        ((4, 1, 16, 4), (4, 4, 4)),
+        ((2, 1, 4, 2), (2, 2, 2)),
+        ((4, 4, 1, 4), (16, 1, 1)),
     ],
 )
 def test_ranks_are_told_from_degrees(
     given: tuple[int, int, int, int], expected: tuple[int, int, int]
 ) -> None:
-    assert tables._ranks(*given) == expected
+    assert aic._ranks(*given) == expected
 
 
 @pytest.mark.parametrize(
@@ -390,13 +394,13 @@ def test_ranks_are_told_from_degrees(
     [
         ("openai/gpt-oss-20b", "f8", ""), ("Qwen/Qwen3-8B", "f8", "f8-block"),
         ("MiniMaxAI/MiniMax-M2", "f8", "f8-block"), ("meta/Llama", "f8", "f8"),
-        ("deepseek-ai/DeepSeek-R1", "nvfp4", tables.EXPERTS_NVFP4),
+        ("deepseek-ai/DeepSeek-R1", "nvfp4", EXPERTS_NVFP4),
         ("deepseek-ai/DeepSeek-R1", "f8", "f8-block"), ("Qwen/Qwen3-8B", "nvfp4", "nvfp4"),
         ("deepseek-ai/DeepSeek-R1", "bf16", "bf16"),
     ],
 )  # fmt: skip
 def test_weights_are_those_that_were_published(model: str, weights: str, expected: str) -> None:
-    assert tables.published(model, weights) == expected
+    assert published(model, weights) == expected
 
 
 AIC = {
@@ -419,36 +423,37 @@ def written(folder: Path, name: str, *rows: dict[str, Any]) -> Path:
 
 def test_engines_of_aiconfigurator_are_read(tmp_path: Path) -> None:
     apart = {**AIC, "row_id": "b", "mode": "disagg", "concurrency": None}
-    unstated = {**apart, "row_id": "c", "decode_num_workers": None, "prefill_num_workers": None}
+    unstated = {**apart, "row_id": "c", "decode_num_workers": None, "prefill_num_workers": None,
+                "ttft_ms": 252.0}  # fmt: skip
     block = {**AIC, "row_id": "d", "backend": "sglang", "gemm_quant_mode": None,
              "backend_version": None, "concurrency": None, "measured": None}  # fmt: skip
-    whole, two, one, plain = tables.aic_serving(
-        written(tmp_path, tables.AIC, AIC, apart, unstated, block)
+    whole, two, one, plain = aic.aic_serving(
+        written(tmp_path, aic.AIC, AIC, apart, unstated, block)
     )
-    assert (whole.source, whole.name, whole.model) == (tables.AIC, "a", "Qwen/Qwen3-8B")
+    assert (whole.source, whole.name, whole.model) == (aic.AIC, "a", "Qwen/Qwen3-8B")
     assert whole.target == "h200-sxm-141gb"
     assert (whole.runtime, whole.version, whole.weights) == ("trtllm", "1.0.0", "f8-block")
     assert (whole.tensor, whole.expert, whole.attention_data, whole.engines) == (2, 1, 1, 1)
     assert (whole.isl, whole.osl, whole.concurrency, whole.prefill) == (1024, 512, 16, ())
     assert whole.measured == {Quantity.TTFT_S: 0.25, Quantity.TPOT_S: 0.008}
     assert (whole.dataset, whole.is_static, whole.is_eager) == ("", False, False)
-    assert (two.tensor, two.engines, two.prefill, two.dataset) == (4, 2, (2, 1, 3), tables.STATED)
+    assert (two.tensor, two.engines, two.prefill, two.dataset) == (4, 2, (2, 1, 3), aic.STATED)
     assert two.concurrency == 4, "the batch stated first"
-    assert (one.engines, one.prefill, one.dataset) == (1, (2, 1, 1), tables.UNSTATED)
+    assert (one.engines, one.prefill, one.dataset) == (1, (2, 1, 1), aic.UNSTATED)
     assert (plain.weights, plain.version, plain.concurrency) == ("bf16", "", 4)
     assert (whole.measured_on, plain.measured_on) == ("2026-03-25", "")
     lone = {**apart, "batch_size": None}
-    (found,) = tables.aic_serving(written(tmp_path, tables.AIC, lone))
+    (found,) = aic.aic_serving(written(tmp_path, aic.AIC, lone))
     assert found.concurrency == 10, "five of each of two workers"
     kept = {**unstated, "system": "b200_sxm", "precision": "fp4", "gemm_quant_mode": "nvfp4",
             "backend_version": "0.8.1.post1", "isl": 1024, "osl": 1024, "concurrency": 1214,
             "decode_tp_size": 8}  # fmt: skip
-    (found,) = tables.aic_serving(written(tmp_path, tables.AIC, kept))
-    # inferencex.toml: one worker of prompts, two of tokens whose 8 ranks have own sequences
+    (found,) = aic.aic_serving(written(tmp_path, aic.AIC, kept))
+    # inferencex/b200.toml: one worker of prompts, two of tokens whose 8 ranks have own sequences
     assert (found.tensor, found.attention_data, found.engines) == (1, 8, 2)
-    assert (found.prefill, found.dataset, found.drafted) == ((2, 1, 1), tables.STATED, 2)
+    assert (found.prefill, found.dataset, found.drafted) == ((2, 1, 1), aic.STATED, 2)
     newer = {**AIC, "backend": "sglang"}
-    (found,) = tables.aic_serving(written(tmp_path, tables.AIC, newer))
+    (found,) = aic.aic_serving(written(tmp_path, aic.AIC, newer))
     assert found.weights == "f8", "its newer products in blocks take what those with one scale do"
 
 
@@ -476,7 +481,7 @@ def test_benchmarks_of_tensorrt_llm_are_read(tmp_path: Path) -> None:
     assert (ttft.model, ttft.weights, ttft.cache) == ("LLaMA v2 70B", "f16", "")
     assert (ttft.concurrency, ttft.is_static) == (0, False)
     assert (experts.tensor, experts.expert, experts.attention_data) == (1, 8, 8)
-    assert experts.weights == tables.EXPERTS_NVFP4
+    assert experts.weights == EXPERTS_NVFP4
 
 
 def test_a_page_that_states_single_gpus_is_read_so(tmp_path: Path) -> None:
@@ -488,7 +493,7 @@ def test_a_page_that_states_single_gpus_is_read_so(tmp_path: Path) -> None:
 def test_one_user_waits_where_an_engine_has_a_seat_less(tmp_path: Path) -> None:
     few = {**AIC, "backend_version": "1.0.0rc3", "model_path": "meta-llama/Llama-3.1-8B"}
     enough = {**few, "model_path": "Qwen/Qwen3-8B"}
-    less, all_seated = tables.aic_serving(written(tmp_path, tables.AIC, few, enough))
+    less, all_seated = aic.aic_serving(written(tmp_path, aic.AIC, few, enough))
     assert less.stated.max_num_seqs == less.concurrency - 1
     assert all_seated.stated.max_num_seqs == 0
     # a prompt, a token of each user and room, as its generator tells such servers
@@ -501,8 +506,8 @@ def test_hosts_launch_kernels_of_prompts_one_by_one_but_for_compiled_engines() -
     alone = row(source=tables.ML_ENERGY, target="b200-sxm-180gb", tensor=1)
     assert launch_of(alone) == SHARED_LAUNCH_S > VLLM_LAUNCH_S
     assert launch_of(replace(alone, tensor=2)) == VLLM_LAUNCH_S
-    assert launch_of(replace(alone, source=tables.AIC)) == VLLM_LAUNCH_S
-    served = row(source=tables.AIC, runtime="trtllm", version="1.2.0rc6")
+    assert launch_of(replace(alone, source=aic.AIC)) == VLLM_LAUNCH_S
+    served = row(source=aic.AIC, runtime="trtllm", version="1.2.0rc6")
     assert launch_of(served) == NEWER_LAUNCH_S
     assert launch_of(replace(served, version="1.0.0rc3")) == LAUNCH_S
     assert launch_of(replace(served, prefill=(1, 1, 1))) == LAUNCH_S
@@ -798,7 +803,7 @@ def test_laws_that_ship_name_their_rows_and_models() -> None:
 
 
 def test_benchmarks_teach_the_law_of_the_server_too() -> None:
-    servers = lawful(HostLaw(step_s=4e-3), "ab", source=tables.AIC)
+    servers = lawful(HostLaw(step_s=4e-3), "ab", source=aic.AIC)
     bench = lawful(HostLaw(step_s=4e-3), "cd", source=tables.ML_ENERGY)
     laws = trained(Evidence((*servers, *bench), ()))
     assert laws["vllm"].rows == 20
@@ -807,8 +812,8 @@ def test_benchmarks_teach_the_law_of_the_server_too() -> None:
 
 
 def test_every_kind_of_row_is_scored_apart() -> None:
-    dense = lawful(HostLaw(step_s=4e-3), "abc", source=tables.AIC)
-    mixed = lawful(HostLaw(step_s=4e-3), ("mixtral-a", "mixtral-b"), source=tables.AIC)
+    dense = lawful(HostLaw(step_s=4e-3), "abc", source=aic.AIC)
+    mixed = lawful(HostLaw(step_s=4e-3), ("mixtral-a", "mixtral-b"), source=aic.AIC)
     found = list(scored(Evidence((*dense, *mixed), ())))
     kinds = [(s.folds, s.rows, s.count) for s in found]
     assert kinds == [
@@ -821,10 +826,10 @@ def test_every_kind_of_row_is_scored_apart() -> None:
         }.items()
     ]
     assert all(s.mean < 0.15 and s.tau > 0.8 for s in found)
-    names = [[name for name, _ in scores._kinds(t)] for t in (tables.AIC, tables.TRTLLM)]
+    names = [[name for name, _ in scores._kinds(t)] for t in (aic.AIC, tables.TRTLLM)]
     assert names[1] == ["dense", "experts", "all"]
-    takes = dict(scores._kinds(tables.AIC))
-    told = row(dataset=tables.STATED, prefill=(1, 1, 1), model="mixtral")
+    takes = dict(scores._kinds(aic.AIC))
+    told = row(dataset=aic.STATED, prefill=(1, 1, 1), model="mixtral")
     assert [n for n, take in takes.items() if take(told)] == ["prompts apart, workers stated"]
 
 

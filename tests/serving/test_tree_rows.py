@@ -18,8 +18,9 @@ from perfc.expenses.regions import J_PER_KWH  # noqa: E402
 from perfc.frontend.config import read_config  # noqa: E402
 from perfc.frontend.config.facts import parameters  # noqa: E402
 from perfc.serving.evidence import Quantity, ServedRow, energy  # noqa: E402
+from perfc.serving.evidence.aic import AIC  # noqa: E402
 from perfc.serving.evidence.replay import Sample, Unanswered  # noqa: E402
-from perfc.serving.evidence.tables import AIC, ML_ENERGY  # noqa: E402
+from perfc.serving.evidence.tables import ML_ENERGY  # noqa: E402
 from perfc.serving.host import HostLaw  # noqa: E402
 from perfc.serving.power import ANY_BOARD, BoardPower  # noqa: E402
 from perfc.serving.trees import experiment, kernel_sum, rows  # noqa: E402

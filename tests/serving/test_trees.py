@@ -18,8 +18,8 @@ from perfc.frontend.config import read_config  # noqa: E402
 from perfc.frontend.config.facts import parameters  # noqa: E402
 from perfc.machine import load_machine  # noqa: E402
 from perfc.serving.evidence import Quantity, ServedRow  # noqa: E402
+from perfc.serving.evidence.aic import UNSTATED  # noqa: E402
 from perfc.serving.evidence.replay import Sample  # noqa: E402
-from perfc.serving.evidence.tables import UNSTATED  # noqa: E402
 from perfc.serving.host import HostLaw, amounts  # noqa: E402
 from perfc.serving.trees import experiment, predictors, weights  # noqa: E402
 from perfc.serving.trees.board import written  # noqa: E402

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,7 +16,7 @@ from perfc.serving.engine import Engine
 from perfc.serving.evidence import Quantity, ServedRow, Stated
 from perfc.serving.evidence.learn import USUAL_REQUEST_S, fitted, predicted
 from perfc.serving.evidence.replay import Sample
-from perfc.serving.evidence.settings import FILE, apart, together
+from perfc.serving.evidence.settings import together
 from perfc.serving.host import HostLaw, amounts
 from perfc.serving.service import waited
 from perfc.serving.simulation.arrivals import closed_loop
@@ -93,31 +92,6 @@ def test_users_of_an_engine_that_computes_prompts_first_are_not_in_step() -> Non
     assert lengths[:4] == [12, 38, 62, 88]
     assert set(lengths[4:]) == {100}
     assert {r.output_tokens for r in load.workload(1).requests} == {100}
-
-
-def test_settings_of_published_runs_are_found_where_they_are_one() -> None:
-    found = apart("b200_sxm", "fp4", "0.8.1.post1", (1024, 1024), 1214, 8)
-    assert found is not None
-    assert (found.prompt_workers, found.token_workers, found.drafted) == (1, 2, 2)
-    assert found.has_own_sequences
-    both = "b200_sxm", "fp4", "0.8.1.post1", (1024, 1024), 6
-    assert apart(*both, 8) is None, "with drafts and without"
-    assert apart("b200_sxm", "fp4", "0.8.1.post1", (1024, 1024), 1214, 4) is None
-    assert apart("b200_sxm", "fp8", "0.8.1.post1", (1024, 1024), 1214, 8) is None
-
-
-def test_every_setting_is_one() -> None:
-    tree = tomllib.loads(FILE.read_text(encoding="utf-8"))
-    assert "Apache-2.0" in tree["source"]
-    for file in tree["file"]:
-        for isl, osl, users, prompts, tokens, ranks, is_own, expert, drafted in file["settings"]:
-            assert {isl, osl} <= {1024, 8192}
-            assert users
-            assert min(*users, prompts, tokens) >= 1
-            assert ranks in (4, 8, 16, 32)
-            assert expert in (1, ranks)
-            assert isinstance(is_own, bool)
-            assert 0 <= drafted <= 3
 
 
 def test_servers_are_told_what_their_publisher_says() -> None:

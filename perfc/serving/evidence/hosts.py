@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from . import ServedRow
-from .tables import AIC, ML_ENERGY, TRTLLM
+from .aic import AIC
+from .tables import ML_ENERGY, TRTLLM
 
 LAUNCH_S = 5e-5
 """Of a host for each kernel of a step that engines in Python launch one by one."""

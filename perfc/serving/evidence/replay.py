@@ -33,7 +33,7 @@ from . import Quantity, ServedRow, Stated, is_mixture
 from .asked import at_once, cached, spread_of
 from .hosts import LAUNCH_S, is_compiled, launch_of
 from .settings import ACCEPTANCE, tasks
-from .tables import EXPERTS_NVFP4
+from .weights import EXPERTS_NVFP4
 
 if TYPE_CHECKING:
     from ..offline import Place

@@ -14,6 +14,7 @@ from perfc.ir.record import record
 from ..host import BENCH, EXPERTS, HostLaw
 from ..power import BoardPower
 from . import Quantity, ServedRow, is_mixture
+from .aic import AIC, DRAFTS_UNSTATED, STATED, UNSTATED
 from .energy import energies_left_out, taught_boards
 from .hosts import is_compiled, launch_of, shares_host
 from .learn import (
@@ -27,7 +28,7 @@ from .learn import (
 )
 from .like import fitted_processes, placed, told_unseen
 from .replay import Sample, Unanswered, samples
-from .tables import AIC, ML_ENERGY, STATED, TABLES, TRTLLM, UNSTATED
+from .tables import ML_ENERGY, TABLES, TRTLLM
 
 if TYPE_CHECKING:
     from perfc.analyzers.features.process import Process
@@ -260,6 +261,10 @@ def _kinds(source: str) -> tuple[tuple[str, Callable[[ServedRow], bool]], ...]:
             ("experts", lambda r: has_experts(r) and not r.prefill),
             ("prompts apart, workers stated", lambda r: r.dataset == STATED),
             ("prompts apart, workers not stated", lambda r: r.dataset == UNSTATED),
+            (
+                f"prompts apart, {DRAFTS_UNSTATED}",
+                lambda r: bool(r.prefill) and r.dataset == DRAFTS_UNSTATED,
+            ),
         )
     return (
         ("dense", lambda r: not has_experts(r)), ("experts", has_experts), ("all", lambda r: True)

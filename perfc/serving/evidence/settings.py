@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,64 +13,14 @@ from perfc.ir.record import record
 from perfc.passes.runtimes import Batching
 
 from . import Stated
+from .inferencex import SERVERS, Run
 
-FILE = Path(__file__).with_name("inferencex.toml")
 GENERATED = Path(__file__).with_name("aiconfigurator.toml")
 QUESTIONS = Path(__file__).with_name("mlenergy.toml")
 RANGE_RATIO = frozenset({1024, 8192})
 """Lengths of InferenceMAX, whose requests are drawn from 0.8 to 1 times these."""
 ACCEPTANCE = 0.7
 """Probability that a drafted token is kept in the runs that draft; assumed, nobody states it."""
-DRAFTING = "1.2.0rc6.post3"
-"""Version of TensorRT-LLM whose runs in one place draft tokens: the same runs under
-``1.2.0rc6.post2`` take 1.3 to 2.3 times as long a token, and most where users are few."""
-
-
-@record
-class Apart:
-    """A run whose prompts are computed by workers of their own.
-
-    Args:
-        prompt_workers: that compute prompts.
-        token_workers: that write tokens.
-        ranks: of each of those.
-        has_own_sequences: whether each of these ranks has sequences of its own.
-        expert: ranks that share experts.
-        drafted: tokens of each sequence in a step, beside the next one.
-    """
-
-    prompt_workers: int
-    token_workers: int
-    ranks: int
-    has_own_sequences: bool
-    expert: int
-    drafted: int
-
-
-@cache
-def _known() -> dict[tuple[object, ...], tuple[Apart, ...]]:
-    found: dict[tuple[object, ...], tuple[Apart, ...]] = {}
-    for file in tomllib.loads(FILE.read_text(encoding="utf-8"))["file"]:
-        for version in file["versions"]:
-            for isl, osl, users, *rest in file["settings"]:
-                for count in users:
-                    key = file["system"], file["precision"], version, isl, osl, count
-                    found[key] = (*found.get(key, ()), Apart(*rest))
-    return found
-
-
-def apart(
-    system: str, precision: str, version: str, sizes: tuple[int, int], users: int, ranks: int
-) -> Apart | None:
-    """The setting of a run; None where none is known, or several are that do not agree."""
-    every = _known().get((system, precision, version, *sizes, users), ())
-    return _agreed([a for a in every if a.ranks == ranks])
-
-
-def _agreed(found: Sequence[Apart]) -> Apart | None:
-    return found[0] if len(set(found)) == 1 else None
-
-
 FEW_USERS = 16
 """Users from which on runs look for requests less often."""
 MARGIN, MULTIPLE = 64, 64
@@ -78,8 +28,8 @@ MARGIN, MULTIPLE = 64, 64
 
 
 @cache
-def _servers() -> tuple[dict[str, Any], ...]:
-    return tuple(tomllib.loads(FILE.read_text(encoding="utf-8"))["server"])
+def _servers() -> dict[str, Any]:
+    return tomllib.loads(SERVERS.read_text(encoding="utf-8"))
 
 
 def together(
@@ -96,7 +46,7 @@ def together(
         users: of the run.
         groups: of ranks that have sequences of their own.
     """
-    for told in _servers():
+    for told in _servers()["server"]:
         fits = told["model"] in model.lower() and told["runtime"] == runtime
         if fits and system in told["systems"] and precision in told["precisions"]:
             budget = int(told.get("token_budget", 0))
@@ -113,6 +63,31 @@ def together(
             )
             return stated, str(told.get("cache", ""))
     return Stated(), ""
+
+
+def drafted_tokens(run: Run, groups: int, drafts: bool | None) -> int | None:
+    """How many DeepSeek drafts on one server of InferenceX; None where lists do not agree.
+
+    Args:
+        run: what its row says.
+        groups: of ranks that have sequences of their own.
+        drafts: whether it is known to draft tokens.
+    """
+    for told in _servers()["drafting"]:
+        is_it = told["runtime"] == run.runtime and run.version in told["versions"]
+        precisions, days = told.get("precisions", ()), told.get("days", ())
+        is_listed = run.system in told["systems"] and run.precision in (precisions or run.precision)
+        if not (is_it and is_listed and run.day in (days or run.day)):
+            continue
+        count = int(told["drafted"][groups > 1])
+        least = told.get("least_users")
+        is_alone = least is None or any(
+            [run.isl, run.osl, run.ranks] == where and run.users >= users for *where, users in least
+        )
+        if is_alone or drafts:
+            return count
+        return 0 if drafts is False or run.ranks not in {ranks for *_, ranks, _ in least} else None
+    return 0
 
 
 @cache

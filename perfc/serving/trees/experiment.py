@@ -13,7 +13,8 @@ from perfc.expenses import region_named
 from perfc.expenses.regions import WORLD
 from perfc.ir.record import record
 
-from ..evidence.tables import AIC, ML_ENERGY, TRTLLM
+from ..evidence.aic import AIC
+from ..evidence.tables import ML_ENERGY, TRTLLM
 from ..simulation.metrics import MILLION
 from . import predictors as ways
 from .boosted import THESIS, Settings

@@ -18,8 +18,10 @@ from perfc.machine import load_machine
 from perfc.parallel import ALONE
 
 from ..evidence import Quantity, ServedRow
+from ..evidence.aic import AIC, DRAFTS_UNSTATED, UNSTATED
 from ..evidence.replay import CONFIGS, Sample, Unanswered, engine_of, model_of, samples
-from ..evidence.tables import AIC, EXPERTS_NVFP4, TABLES, UNSTATED
+from ..evidence.tables import TABLES
+from ..evidence.weights import EXPERTS_NVFP4
 from .hardware import HARDWARE, hardware_of
 from .model_features import MODEL, model_features
 
@@ -192,9 +194,15 @@ def features_of(served: ServedRow) -> tuple[float, ...]:
         float(served.gpus), float(served.tensor), float(served.expert),
         float(served.attention_data), float(served.engines), float(prompts), float(served.osl),
         float(served.is_static), _place(served.runtime), version_number(served.version),
-        float(served.is_eager), float(served.drafted), float(served.dataset != UNSTATED),
+        float(served.is_eager), drafted_of(served), float(served.dataset != UNSTATED),
         cache_bits(served, model), day_number(served.measured_on),
     )  # fmt: skip
+
+
+def drafted_of(served: ServedRow) -> float:
+    """Tokens that a sequence drafts in a step; NaN where nobody says whether it does."""
+    is_open = served.dataset in (UNSTATED, DRAFTS_UNSTATED)
+    return math.nan if is_open else float(served.drafted)
 
 
 def cache_bits(served: ServedRow, model: LanguageModel) -> float:

@@ -1,0 +1,166 @@
+"""How published runs were set up whose rows leave it out, by the publisher's lists of runs."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from enum import Enum
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from perfc.ir.record import frozen, record
+
+FOLDER = Path(__file__).parent
+SERVERS = FOLDER / "servers.toml"
+
+
+class Counted(Enum):
+    """What a row gives as the ranks of a worker."""
+
+    RANKS = "ranks"
+    ALL_GPUS = "all GPUs"
+    """Of the run, as one engine's; such rows do not say that prompts are computed apart."""
+    NOTHING = "nothing"
+
+    __hash__ = object.__hash__
+
+
+@record
+class Apart:
+    """A run whose prompts are computed by workers of their own.
+
+    Args:
+        prompt_workers: that compute prompts.
+        token_workers: that write tokens.
+        ranks: of each of those.
+        has_own_sequences: whether each of these ranks has sequences of its own.
+        expert: ranks that share experts.
+        drafted: tokens of each sequence in a step, beside the next one; None where lists with and
+            without them have the run.
+        prompts: ranks of each worker of prompts and how many share its experts, where a list says.
+    """
+
+    prompt_workers: int
+    token_workers: int
+    ranks: int
+    has_own_sequences: bool
+    expert: int
+    drafted: int | None
+    prompts: tuple[int, int] | tuple[()] = ()
+
+    @property
+    def gpus(self) -> int:
+        """Of all workers, where the list says how many those of prompts have."""
+        return self.prompt_workers * sum(self.prompts[:1]) + self.token_workers * self.ranks
+
+
+@frozen
+class Run:
+    """What a row says of a run.
+
+    Args:
+        system: as the table calls the machine.
+        runtime: that serves.
+        precision: as the table has it.
+        version: of the runtime, "" where none is stated.
+        day: that it ran.
+        isl: tokens of a prompt.
+        osl: tokens of an answer.
+        users: that ask.
+        ranks: of a worker, or what stands for them.
+        prompts: ranks of a worker of prompts and how many share its experts; empty where the row
+            has no such workers.
+    """
+
+    system: str
+    runtime: str
+    precision: str
+    version: str
+    day: str
+    isl: int
+    osl: int
+    users: int
+    ranks: int
+    prompts: tuple[int, int] | tuple[()]
+
+
+@frozen
+class _List:
+    """Runs of one list, and what they have in common."""
+
+    counted: Counted
+    days: frozenset[str]
+    settings: tuple[tuple[tuple[int, int], frozenset[int], Apart], ...]
+
+    def of(self, run: Run) -> Iterator[Apart]:
+        """Its settings that a run may have."""
+        if self.days and run.day not in self.days:
+            return
+        for lengths, users, apart in self.settings:
+            is_asked = lengths == (run.isl, run.osl) and (not users or run.users in users)
+            if is_asked and self._fits(apart, run):
+                yield apart
+
+    def _fits(self, apart: Apart, run: Run) -> bool:
+        match self.counted:
+            case Counted.ALL_GPUS:
+                return apart.gpus == run.ranks
+            case Counted.NOTHING:
+                return bool(run.prompts)
+            case Counted.RANKS:
+                return run.prompts in (apart.prompts or run.prompts, ()) and (
+                    bool(run.prompts) and apart.ranks == run.ranks
+                )
+
+
+@cache
+def _lists() -> dict[tuple[str, str, str, str], tuple[_List, ...]]:
+    """By system, runtime, precision and version."""
+    found: dict[tuple[str, str, str, str], tuple[_List, ...]] = {}
+    for path in sorted(FOLDER.glob("*.toml")):
+        tree = tomllib.loads(path.read_text(encoding="utf-8"))
+        for entry in tree.get("list", ()):
+            read = _read(entry)
+            for version in entry["versions"]:
+                key = tree["system"], entry["runtime"], entry["precision"], version
+                found[key] = (*found.get(key, ()), read)
+    return found
+
+
+def _read(entry: dict[str, Any]) -> _List:
+    prompts = tuple(entry.get("prompts", ()))
+    settings = tuple(
+        (
+            (isl, osl), frozenset(users),
+            Apart(prompt_workers, workers, ranks, has_own, expert, drafted, prompts),
+        )
+        for isl, osl, users, prompt_workers, workers, ranks, has_own, expert, drafted
+        in entry["settings"]
+    )  # fmt: skip
+    counted = Counted(entry.get("counts", Counted.RANKS.value))
+    return _List(counted, frozenset(entry.get("days", ())), settings)
+
+
+def apart(run: Run, drafts: bool | None = None) -> Apart | None:
+    """The setting of a run; None where none is known, or several are that do not agree.
+
+    Args:
+        run: what its row says.
+        drafts: whether it is known to draft tokens.
+    """
+    lists = _lists().get((run.system, run.runtime, run.precision, run.version), ())
+    every = [apart for own in lists for apart in own.of(run)]
+    if drafts is not None:
+        every = [a for a in every if bool(a.drafted) is drafts]
+    return _agreed(every)
+
+
+def _agreed(every: Sequence[Apart]) -> Apart | None:
+    """The one setting of several lists, whose drafts alone they may not agree on."""
+    distinct = set(every)
+    if len(distinct) == 1:
+        return every[0]
+    open_drafts = {replace(a, drafted=None) for a in every}
+    return next(iter(open_drafts)) if len(open_drafts) == 1 else None
