@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import ClassVar
 
-from ..definition import Positive
+from ..definition import Natural, Positive
 from ..dim import Dim
 from ..graph import Inputs
 from ..op import Kind, Op, Types, tensor
 from ..problem import Collective, Exchange
 from ..record import frozen
 from ..types import TensorType
+
+PARTS = 1000
+"""Of a message, in whole numbers of which a share of it is counted."""
 
 
 @frozen
@@ -38,7 +41,30 @@ class CollectiveOp(Op):
         if len(sizes) < 2 or sizes[0] is None or sizes[1] is None:
             return None
         whole = sizes[1] if self.exchange is Exchange.ALL_GATHER else sizes[0]
-        return Collective(self.exchange, whole, self.ranks, self.nodes)
+        return Collective(self.exchange, self.sent_bytes(whole), self.ranks, self.nodes)
+
+    def sent_bytes(self, whole: Dim) -> Dim:
+        """What of a message is exchanged."""
+        return whole
+
+
+@frozen
+class RowsOfExperts(CollectiveOp):
+    """An exchange of rows whose experts lie on several ranks.
+
+    With ``chosen``, rows go only to ranks that have experts they chose, as DeepEP sends them: of
+    ``ranks`` the share 1 - (1 - 1/ranks)^chosen, where each choice is of any rank alike.
+    """
+
+    chosen: Natural = 0
+    """Experts of a row; 0 where every rank has every row."""
+
+    def sent_bytes(self, whole: Dim) -> Dim:
+        """What of a message is exchanged."""
+        if not self.chosen:
+            return whole
+        share = 1 - (1 - 1 / self.ranks) ** self.chosen
+        return whole * max(1, round(share * PARTS)) // PARTS
 
 
 @frozen
@@ -54,7 +80,7 @@ class AllReduce(CollectiveOp):
 
 
 @frozen
-class AllGather(CollectiveOp):
+class AllGather(RowsOfExperts):
     """The tensors of all ranks, joined along ``axis``.
 
     Shapes:  X[..., d, ...] -> Y[..., ranks*d, ...].
@@ -71,7 +97,7 @@ class AllGather(CollectiveOp):
 
 
 @frozen
-class ReduceScatter(CollectiveOp):
+class ReduceScatter(RowsOfExperts):
     """The sum of every rank's tensor, of which each rank gets its part along ``axis``.
 
     Shapes:  X[..., ranks*d, ...] -> Y[..., d, ...].

@@ -145,19 +145,21 @@ def test_ranks_of_racks_have_sequences_of_their_own(tensor: int, data: int) -> N
 
 def test_prompts_apart_wait_for_their_workers(bare: list[tuple[Any, ...]]) -> None:
     measured = {Quantity.TTFT_S: 0.4, Quantity.TPOT_S: 0.005}
-    first, token = answered(row(prefill=(4, 4, 2), measured=measured))
-    assert bare[1] == ("llama-3.1-8b", ROW.target, "bf16", "", Parallel(4, 1, 4, 1), "vllm")
+    first, token = answered(row(prefill=(4, 1, 2), measured=measured))
+    assert bare[1] == ("llama-3.1-8b", ROW.target, "bf16", "", Parallel(4, 1, 1, 1), "vllm")
     assert (first.quantity, first.value, token.value) == (Quantity.TTFT_S, 0.4, 0.005)
     assert token.amounts[0] == pytest.approx(4e-3)
     assert token.amounts[3] == 1
     # two steps of 64 and 36 tokens, and a wait that grows as two workers are busy
     prompt_s, token_s = 1.1e-4, 4.4e-3
     busy = 4 / (prompt_s + 11 * token_s) * prompt_s / 2
-    waits = 1 + busy / (2 * (1 - busy))
+    waits = 1 + busy ** (math.sqrt(6) - 1) / (4 * (1 - busy))
     assert first.amounts[1] == pytest.approx(waits * 1e-4)
     assert first.amounts[3] == pytest.approx(2 * waits)
     answered(row(prefill=(3, 1, 1), measured=measured))
     assert bare[-1][4] == Parallel(1, 1, 1, 3), "heads do not divide among three ranks"
+    answered(row(prefill=(4, 4, 1), measured=measured))
+    assert bare[-1][4] == Parallel(1, 1, 4, 4), "ranks that share experts have their own prompts"
 
 
 def test_one_worker_of_prompts_that_cannot_keep_up_lets_them_queue(
@@ -167,9 +169,9 @@ def test_one_worker_of_prompts_that_cannot_keep_up_lets_them_queue(
     (first,) = answered(
         row(isl=64_000, osl=2, concurrency=40, prefill=(1, 1, 1), measured=measured)
     )
-    # a prompt takes 70.4 ms; no more than 8 sequences write their 2 tokens, in 2 · 8.8 ms
-    queued = 40 - 2 * 8.8e-3 / 70.4e-3
-    assert first.amounts[1] == pytest.approx(queued * 64e-3)
+    # a prompt takes 70.4 ms, its worker is busy for 95 % of the time, an answer takes 2.2 ms
+    first_s = 40 * 70.4e-3 / 0.95 - 2.2e-3
+    assert first.amounts[1] == pytest.approx(first_s / 70.4e-3 * 64e-3)
 
 
 def test_a_closed_loop_gives_means_of_its_requests(bare: list[tuple[Any, ...]]) -> None:

@@ -39,6 +39,8 @@ OWN = "_epnone_"
 APART = "disagg"
 """How the table calls runs whose prompts are computed by workers of their own."""
 
+MOST_OF_AN_EXPERT = 16
+"""Ranks that may share an expert of DeepSeek: 2,048 columns in blocks of 128."""
 Figures = tuple[float, float]
 """What was measured: rows with the same are of one run, published again."""
 
@@ -267,4 +269,5 @@ def _ranks(tensor: int, moe_tensor: int, moe_expert: int, data: int) -> tuple[in
         return ranks, ranks, ranks if data > 1 else 1
     ranks = max(moe_tensor * moe_expert, tensor) if data == 1 else tensor * data
     groups = data if ranks % data == 0 and tensor == 1 else 1
-    return ranks, ranks if moe_expert > 1 else 1, groups
+    is_divided = moe_expert > 1 or moe_tensor > MOST_OF_AN_EXPERT
+    return ranks, ranks if is_divided else 1, groups

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 from perfc.errors import PerfcError
@@ -33,6 +33,7 @@ from . import Quantity, ServedRow, Stated, is_mixture
 from .asked import at_once, cached, spread_of
 from .hosts import LAUNCH_S, is_compiled, launch_of
 from .settings import ACCEPTANCE, tasks
+from .steady import steady
 from .weights import EXPERTS_NVFP4
 
 if TYPE_CHECKING:
@@ -199,36 +200,36 @@ def _static(row: ServedRow, engine: Engine) -> list[Sample]:
     return [Sample(row, Quantity.TOKENS_PER_S, tuple(total), value)]
 
 
-BUSIEST = 0.95
-"""Share of its time that a worker of prompts computes before its queue grows without end."""
-
-
 def _apart(row: ServedRow, engine: Engine) -> list[Sample]:
     """Prompts by workers of their own: the steady state of both halves."""
-    ranks, expert, workers = row.prefill or (1, 1, 1)
-    users = max(1, round(row.concurrency / row.engines / row.attention_data))
-    users = min(users, engine.limits(row.isl, row.osl).max_num_seqs)
-    step = _amounts(engine, (), users, row.isl + row.osl / 2)
-    token = [a / engine.speculation.tokens_per_step for a in step]
-    asked = engine_of(
-        row.model, row.target, row.weights, row.cache,
-        Parallel(ranks if ranks in EVEN else 1, 1, expert, 1 if ranks in EVEN else ranks),
-        row.runtime,
-    )  # fmt: skip
+    ranks, share, workers = row.prefill or (1, 1, 1)
+    has_own = share > 1 or ranks not in EVEN
+    parallel = Parallel(1, 1, share, ranks) if has_own else Parallel(ranks, 1, share, 1)
+    asked = engine_of(row.model, row.target, row.weights, row.cache, parallel, row.runtime)
     prompt = [0.0] * len(LEARNED)
     budget = asked.kind.token_budget
     for done in range(0, row.isl, budget):
         part = _amounts(asked, [Chunk(min(budget, row.isl - done), done)], 0, 0.0)
         prompt = [a + b for a, b in zip(prompt, part, strict=True)]
-    prompt_s, token_s = (sum(a[: len(FACTORS)]) for a in (prompt, token))
-    rate = row.concurrency / (prompt_s + row.osl * token_s)
-    busy = rate * prompt_s / workers
-    waits = 1 + min(busy, BUSIEST) / (2 * (1 - min(busy, BUSIEST)))
-    if busy > BUSIEST:
-        waits = max(waits, row.concurrency / workers - row.osl * token_s / prompt_s)
-    first = tuple([waits * a for a in prompt])
-    found = {Quantity.TTFT_S: first, Quantity.TPOT_S: tuple(token)}
-    return [Sample(row, q, found[q], v) for q, v in row.measured.items()]
+    groups = row.engines * row.attention_data
+
+    @cache
+    def token(sequences: int) -> list[float]:
+        step = _amounts(engine, (), sequences, row.isl + row.osl / 2)
+        return [a / engine.speculation.tokens_per_step for a in step]
+
+    def of_each(writing: float) -> int:
+        return max(1, round(writing / groups))
+
+    prompt_s = sum(prompt[: len(FACTORS)])
+    found = steady(
+        row.concurrency, engine.limits(row.isl, row.osl).max_num_seqs * groups, row.osl, prompt_s,
+        workers * (ranks if has_own else 1),
+        lambda writing: sum(token(of_each(writing))[: len(FACTORS)]),
+    )  # fmt: skip
+    first = [found.first_s / prompt_s * a for a in prompt]
+    counted = {Quantity.TTFT_S: first, Quantity.TPOT_S: token(of_each(found.writing))}
+    return [Sample(row, q, tuple(counted[q]), v) for q, v in row.measured.items()]
 
 
 EVEN = frozenset({1, 2, 4, 8, 16, 32, 64})

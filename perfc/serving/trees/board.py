@@ -72,8 +72,13 @@ def _read() -> Iterable[Note]:
         "What they choose among, and their features, were thought of while looking at these rows."
     )
     yield Note(
-        "One kernel sum lets workers of prompts apart keep up with answers. Most rows do not say "
-        "how many there are, and one alone would keep answers waiting."
+        "One kernel sum lets workers of prompts apart keep up with answers where nobody says how "
+        "many there are: one alone would keep answers waiting."
+    )
+    yield Note(
+        "Prompts apart: by the rows, or by the publisher's lists of runs, which say how many "
+        "workers there are and whether they draft tokens. Of rows not all stated no list has the "
+        "run, or several that differ do."
     )
     yield Note(
         "The graph network of a random fold stops after the seconds of `--gnn-s`; folds of any "

@@ -12,6 +12,7 @@ from perfc.frontend.config.facts import cache_bytes, layers_of, parameters
 from perfc.frontend.config.model import Attention, LatentAttention, mixers
 
 from ..evidence import Quantity
+from ..evidence.aic import UNSTATED
 from ..evidence.energy import Parts, parts_of, power_by_board
 from ..evidence.learn import LEAST_ROWS, fitted, of_other_hosts, predicted
 from ..evidence.replay import Sample, model_of
@@ -93,8 +94,8 @@ class KernelSum:
     Args:
         taught: rows to fit to; those asked about must not be among them where figures are made.
         keeps_up: whether workers of prompts are as many as answers need, where prompts are computed
-            apart: then no time to a first token is added to that of its answer. Most publishers do
-            not say how many there are, and one alone would keep answers waiting.
+            apart and nobody says how many there are: then no time to a first token is added to that
+            of its answer, as one worker alone would keep answers waiting.
     """
 
     def __init__(self, taught: Sequence[TreeRow], keeps_up: bool = False) -> None:
@@ -147,7 +148,7 @@ class KernelSum:
 
     def timed(self, row: TreeRow) -> list[tuple[float, Sample]]:
         """The times that make a row's, and by how much each counts."""
-        is_apart = self.keeps_up and bool(row.served.prefill)
+        is_apart = self.keeps_up and row.served.dataset == UNSTATED
         left_out = {Quantity.ENERGY_J} | ({Quantity.TTFT_S} if is_apart else set())
         return [(w, s) for w, s in row.parts if s.quantity not in left_out]
 

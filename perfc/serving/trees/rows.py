@@ -47,8 +47,9 @@ stands for what changes under one version: builds, settings, whether tokens are 
 """
 AWQ = "awq"
 """A name of weights in 4-bit integers, as AutoAWQ writes them."""
-APART = ", prompts apart"
-"""End of the name of a table's rows whose prompts are computed on other GPUs."""
+APART, PARTLY = ", prompts apart", ", not all stated"
+"""Ends of the names of a table's rows whose prompts are computed on other GPUs, and of those of
+them whose workers or drafts nobody states."""
 COLUMNS = (*MODEL, *HARDWARE, *DEPLOYMENT)
 
 
@@ -139,10 +140,22 @@ def _row(
     tokens: float,
 ) -> TreeRow:  # fmt: skip
     return TreeRow(
-        f"{served.source}{APART}" if served.prefill else served.source,
+        scored_with(served),
         CONFIGS.get(served.model, served.model), served.target, target, value,
         features_of(served), served, parts, tokens,
     )  # fmt: skip
+
+
+def scored_with(served: ServedRow) -> str:
+    """Name of the rows that a row is scored with."""
+    if not served.prefill:
+        return served.source
+    return f"{served.source}{APART}{PARTLY if is_partly_stated(served) else ''}"
+
+
+def is_partly_stated(served: ServedRow) -> bool:
+    """Whether nobody says how many workers a row had, or whether it drafted tokens."""
+    return served.dataset in (UNSTATED, DRAFTS_UNSTATED)
 
 
 def expected_bytes(served: ServedRow) -> float:
@@ -201,8 +214,7 @@ def features_of(served: ServedRow) -> tuple[float, ...]:
 
 def drafted_of(served: ServedRow) -> float:
     """Tokens that a sequence drafts in a step; NaN where nobody says whether it does."""
-    is_open = served.dataset in (UNSTATED, DRAFTS_UNSTATED)
-    return math.nan if is_open else float(served.drafted)
+    return math.nan if is_partly_stated(served) else float(served.drafted)
 
 
 def cache_bits(served: ServedRow, model: LanguageModel) -> float:

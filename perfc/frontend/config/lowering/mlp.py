@@ -40,6 +40,10 @@ def dense(b: Builder, x: Value, m: Mlp, name: str, hidden: int) -> Value:
     return b.product(between, (inner, hidden), f"{name}.down", is_biased=m.is_biased)
 
 
+OF_A_NODE = 8
+"""Ranks among which every row is gathered; to more, engines send it where its experts are."""
+
+
 def experts(b: Builder, x: Value, e: Experts, name: str, hidden: int) -> Value:
     """``x`` [tokens, hidden] after the experts that a router chooses, summed over ranks."""
     routed = b.product(
@@ -76,14 +80,15 @@ def chosen_experts(
     data = parallel.attention_data
     every = replace(parallel, tensor=parallel.tensor * data)
     inner = e.inner if ranks > 1 else every.share(e.inner, "inner columns", b.name)
+    chosen = e.chosen if data > OF_A_NODE and data == ranks else 0
     if data > 1:
-        x = b.node(AllGather(data, parallel.nodes, axis=0), (x,), f"{name}.gathered")
-        routed = b.node(
-            AllGather(data, parallel.nodes, axis=0), (routed,), f"{name}.gathered_scores"
-        )
+        gather = AllGather(data, parallel.nodes, axis=0, chosen=chosen)
+        x = b.node(gather, (x,), f"{name}.gathered")
+        routed = b.node(gather, (routed,), f"{name}.gathered_scores")
     mixed = fused_experts(b, x, routed, e, (count, inner, hidden), name)
     if data > 1:
-        mixed = b.node(ReduceScatter(data, parallel.nodes, axis=0), (mixed,), f"{name}.scattered")
+        scatter = ReduceScatter(data, parallel.nodes, axis=0, chosen=chosen)
+        mixed = b.node(scatter, (mixed,), f"{name}.scattered")
     return mixed
 
 
