@@ -6,8 +6,9 @@ Products that two models have in common on a machine, in 16 bits under a profile
 difference of one model's from the other's. Served runs with every feature alike: of each from the
 middle of the others. Steps of ML.ENERGY's servers: rows whose nine in ten of the times between
 tokens are `UNEVEN` times the middle one, by machine and GPUs. How far its tokens a second are from
-laws of hosts that were fitted to the very rows they are asked about: one law, and one of each
-machine. How far energies are apart that were published of one setting.
+the line between those of fewer and of more seats, by the same. How far they are from laws of hosts
+that were fitted to the very rows they are asked about: one law, and one of each machine. How far
+energies are apart that were published of one setting.
 """
 
 from __future__ import annotations
@@ -95,6 +96,22 @@ def print_steps(folder: Path) -> None:
         )
 
 
+def print_neighbours(folder: Path) -> None:
+    """By machine and GPUs."""
+    table = read_parquet(folder / f"{ML_ENERGY}.parquet")
+    table = table[table.output_throughput_tokens_per_sec.notna()]
+    off: dict[str, list[float]] = {}
+    for (_, _, machine, gpus), rows in table.groupby(SETTING[:-1], observed=True):
+        points = rows.groupby("max_num_seqs").output_throughput_tokens_per_sec.median()
+        logs = [(math.log(seats), math.log(rate)) for seats, rate in points.items()]
+        for before, own, after in zip(logs, logs[1:], logs[2:], strict=False):
+            share = (own[0] - before[0]) / (after[0] - before[0])
+            between = before[1] + share * (after[1] - before[1])
+            off.setdefault(f"{gpus} x {machine}", []).append(abs(math.expm1(between - own[1])))
+    for name, own in sorted(off.items()):
+        print(f"tokens a second from those of fewer and more seats, {name}: {spread(own)}")
+
+
 def print_laws(folder: Path) -> None:
     """By what has a law of its own, and machine."""
     samples = [
@@ -147,6 +164,7 @@ def main() -> None:
     folder = parser.parse_args().data
     print_products(folder)
     print_steps(folder)
+    print_neighbours(folder)
     print_served(folder)
     print_laws(folder)
     print_energies(folder)

@@ -50,6 +50,7 @@ from perfc.serving.evidence.learn import (
 from perfc.serving.evidence.replay import Sample, Unanswered, engine_of_row, samples
 from perfc.serving.evidence.scores import Evidence, Score, law_name, scored, trained
 from perfc.serving.evidence.settings import tasks
+from perfc.serving.evidence.steady import waited_s
 from perfc.serving.evidence.weights import EXPERTS_NVFP4, published
 from perfc.serving.host import LEARNED, HostLaw, as_toml
 from perfc.serving.power import ANY_BOARD, BoardPower, board_of
@@ -150,10 +151,9 @@ def test_prompts_apart_wait_for_their_workers(bare: list[tuple[Any, ...]]) -> No
     assert (first.quantity, first.value, token.value) == (Quantity.TTFT_S, 0.4, 0.005)
     assert token.amounts[0] == pytest.approx(4e-3)
     assert token.amounts[3] == 1
-    # two steps of 64 and 36 tokens, and a wait that grows as two workers are busy
-    prompt_s, token_s = 1.1e-4, 4.4e-3
-    busy = 4 / (prompt_s + 11 * token_s) * prompt_s / 2
-    waits = 1 + busy ** (math.sqrt(6) - 1) / (4 * (1 - busy))
+    # two steps of 64 and 36 tokens; two of four users wait for another at first, one now and then
+    waits = waited_s(4, 1.1e-4, 2, 11 * 4.4e-3) / 1.1e-4
+    assert 1 < waits < 1.5
     assert first.amounts[1] == pytest.approx(waits * 1e-4)
     assert first.amounts[3] == pytest.approx(2 * waits)
     answered(row(prefill=(3, 1, 1), measured=measured))
@@ -169,9 +169,9 @@ def test_one_worker_of_prompts_that_cannot_keep_up_lets_them_queue(
     (first,) = answered(
         row(isl=64_000, osl=2, concurrency=40, prefill=(1, 1, 1), measured=measured)
     )
-    # a prompt takes 70.4 ms, its worker is busy for 95 % of the time, an answer takes 2.2 ms
-    first_s = 40 * 70.4e-3 / 0.95 - 2.2e-3
-    assert first.amounts[1] == pytest.approx(first_s / 70.4e-3 * 64e-3)
+    # a prompt takes 70.4 ms, an answer 2.2 ms: 1 to 40 prompts at first, then of all others
+    waits = (20.5 + 9 * (40 - 2.2 / 70.4)) / 10
+    assert first.amounts[1] == pytest.approx(waits * 64e-3, rel=1e-3)
 
 
 def test_a_closed_loop_gives_means_of_its_requests(bare: list[tuple[Any, ...]]) -> None:

@@ -1,8 +1,8 @@
-"""Users of a closed loop whose prompts are computed by workers of their own, in the long run."""
+"""Users whose prompts are computed by workers of their own: how long they wait, how many write."""
 
 from __future__ import annotations
 
-import math
+import heapq
 from collections.abc import Callable
 
 from perfc.ir.record import frozen
@@ -12,6 +12,14 @@ BUSIEST = 0.95
 ROUNDS = 30
 CLOSE = 1e-3
 """Of the users that write, by which two rounds may differ at the end."""
+REQUESTS = 10
+"""Of each user, as InferenceX has them: ``--num-prompts $((CONC * 10))``."""
+MOST_USERS = 500
+"""That are told one by one; of more, as many are one as leaves no more."""
+SHORTEST = 0.8
+"""Of the longest answer, ``--random-range-ratio``; their mean lies halfway."""
+GOLDEN = 0.6180339887498949
+"""Multiples of it, their whole parts taken off, are evenly spread over 0 to 1 at any count."""
 
 
 @frozen
@@ -19,8 +27,8 @@ class Steady:
     """Where users are.
 
     Args:
-        writing: whose answers are being written.
-        first_s: that each waits for the first token, its own prompt's time among it.
+        writing: whose answers are being written, in the long run.
+        first_s: that each waits for the first token in the mean, its own prompt's time among it.
     """
 
     writing: float
@@ -51,14 +59,36 @@ def steady(
         writing = (writing + now) / 2
         if is_close:
             break
-    queue_s = prompt_s * queued(rate * prompt_s / at_once, at_once)
-    return Steady(max(1.0, writing), max(prompt_s + queue_s, users / rate - answer_s))
+    return Steady(max(1.0, writing), waited_s(users, prompt_s, at_once, answer_s))
 
 
-def queued(busy: float, workers: int) -> float:
-    """Mean wait over the time of a job, of jobs that take alike and come at random.
+def waited_s(users: int, prompt_s: float, at_once: int, answer_s: float) -> float:
+    """Mean time to a first token of users who all begin at once and ask again after each answer.
 
-    Half of Sakasegawa's for jobs of random times ("An approximation formula L_q = alpha rho^beta /
-    (1 - rho)", 1977).
+    They begin in step, and answers of lengths that differ little leave them nearly so: a prompt
+    waits for most others even where workers are idle between.
+
+    Args:
+        users: of them.
+        prompt_s: time of a prompt.
+        at_once: prompts that all workers compute in that time.
+        answer_s: of the mean answer, from its first token.
     """
-    return math.pow(busy, math.sqrt(2 * (workers + 1)) - 1) / (2 * workers * (1 - busy))
+    together = max(1.0, users / MOST_USERS)
+    count, each_s = max(1, round(users / together)), prompt_s * together
+    free = [0.0] * min(at_once, count)
+    asking = [(0.0, user) for user in range(count)]
+    left = [REQUESTS] * count
+    total_s, at = 0.0, 0.5
+    while asking:
+        asked_s, user = heapq.heappop(asking)
+        first_s = max(asked_s, heapq.heappop(free)) + each_s
+        heapq.heappush(free, first_s)
+        total_s += first_s - asked_s
+        left[user] -= 1
+        at = (at + GOLDEN) % 1.0
+        if left[user]:
+            length = (SHORTEST + (1 - SHORTEST) * at) / ((1 + SHORTEST) / 2)
+            heapq.heappush(asking, (first_s + length * answer_s, user))
+    # of users told as one, the middle one has its first token half a group earlier
+    return total_s / (count * REQUESTS) - (each_s - prompt_s) / 2
