@@ -152,7 +152,7 @@ def test_prompts_apart_wait_for_their_workers(bare: list[tuple[Any, ...]]) -> No
     assert token.amounts[0] == pytest.approx(4e-3)
     assert token.amounts[3] == 1
     # two steps of 64 and 36 tokens; two of four users wait for another at first, one now and then
-    waits = waited_s(4, 1.1e-4, 2, 11 * 4.4e-3) / 1.1e-4
+    waits = waited_s(4, 4, 1.1e-4, 2, 11 * 4.4e-3) / 1.1e-4
     assert 1 < waits < 1.5
     assert first.amounts[1] == pytest.approx(waits * 1e-4)
     assert first.amounts[3] == pytest.approx(2 * waits)

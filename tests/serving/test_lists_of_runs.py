@@ -23,7 +23,7 @@ LISTS = sorted(path for path in FOLDER.glob("*.toml") if path.name != "servers.t
 
 def test_settings_are_found_where_they_are_one() -> None:
     found = apart(B200)
-    assert found == Apart(1, 2, 8, True, 8, 2)
+    assert found == Apart(1, 2, 8, True, 8, 2, (), 64)
     assert apart(replace(B200, ranks=4)) is None
     assert apart(replace(B200, precision="fp8")) is None
     assert apart(replace(B200, users=1215)) is None
@@ -35,16 +35,16 @@ def test_lists_that_differ_in_drafts_alone_say_the_rest() -> None:
     both = replace(B200, users=6)
     found = apart(both)
     assert found == Apart(1, 5, 8, False, 8, None)
-    assert apart(both, drafts=True) == replace(found, drafted=3)
-    assert apart(both, drafts=False) == replace(found, drafted=0)
+    assert apart(both, drafts=True) == replace(found, drafted=3, batch=1)
+    assert apart(both, drafts=False) == replace(found, drafted=0, batch=1)
 
 
 def test_rows_that_count_all_gpus_are_those_of_workers_apart() -> None:
     rack = Run("gb200", "trtllm", "fp4", "", "2025-11-17", 1024, 1024, 144, 36, ())
     found = apart(rack)
-    assert found == Apart(1, 4, 8, False, 8, 3, (4, 4))
+    assert found == Apart(1, 4, 8, False, 8, 3, (4, 4), 32)
     assert found.gpus == 36
-    assert apart(replace(rack, users=1075)) == Apart(1, 1, 32, True, 32, 0, (4, 4))
+    assert apart(replace(rack, users=1075)) == Apart(1, 1, 32, True, 32, 0, (4, 4), 32)
     assert apart(replace(rack, users=1075, ranks=20)) == Apart(1, 1, 16, True, 16, None, (4, 4))
     assert apart(replace(rack, ranks=24)) is None
     fp8 = Run("gb200", "sglang", "fp8", "", "2025-12-01", 1024, 1024, 5632, 72, ())
@@ -73,7 +73,8 @@ def test_every_setting_is_one(path: Path) -> None:
     for entry in tree["list"]:
         counted = Counted(entry.get("counts", "ranks"))
         assert counted is Counted.RANKS or entry["prompts"]
-        for isl, osl, users, prompts, tokens, ranks, is_own, expert, drafted in entry["settings"]:
+        for setting in entry["settings"]:
+            isl, osl, users, prompts, tokens, ranks, is_own, expert, drafted, batch = setting
             assert {isl, osl} <= {1024, 8192}
             assert users or counted is Counted.ALL_GPUS
             assert min(*users, prompts, tokens) >= 1
@@ -81,6 +82,7 @@ def test_every_setting_is_one(path: Path) -> None:
             assert expert in (1, ranks)
             assert isinstance(is_own, bool)
             assert 0 <= drafted <= 3
+            assert batch >= 0
 
 
 def test_servers_draft_by_version_and_day() -> None:

@@ -32,20 +32,26 @@ def test_no_more_answers_are_written_than_there_are_seats() -> None:
 
 
 def test_one_user_waits_for_its_own_prompts_alone() -> None:
-    assert waited_s(1, 0.5, 1, 10.0) == pytest.approx(0.5)
+    assert waited_s(1, 1, 0.5, 1, 10.0) == pytest.approx(0.5)
 
 
 def test_users_that_begin_at_once_wait_for_one_another() -> None:
     # answers that take no time: each user asks again when all others are before it
     waits = [sum(range(1, 5)) / 4, *([4.0] * (REQUESTS - 1))]
-    assert waited_s(4, 1.0, 1, 0.0) == pytest.approx(sum(waits) / REQUESTS)
-    assert waited_s(4, 1.0, 4, 0.0) == pytest.approx(1.0)
+    assert waited_s(4, 4, 1.0, 1, 0.0) == pytest.approx(sum(waits) / REQUESTS)
+    assert waited_s(4, 4, 1.0, 4, 0.0) == pytest.approx(1.0)
     # answers that take long: lengths of 0.89 to 1.11 of the mean spread the users out
-    first, spread = (1 + 2 + 3 + 4) / 4, waited_s(4, 1.0, 1, 1000.0)
+    first, spread = (1 + 2 + 3 + 4) / 4, waited_s(4, 4, 1.0, 1, 1000.0)
     assert 1.0 < spread < first
 
 
 def test_users_told_as_one_wait_as_each_of_them_does() -> None:
-    many = waited_s(4 * MOST_USERS, 0.01, 1, 30.0)
-    few = waited_s(MOST_USERS, 0.04, 1, 30.0)
+    many = waited_s(4 * MOST_USERS, 4 * MOST_USERS, 0.01, 1, 30.0)
+    few = waited_s(MOST_USERS, MOST_USERS, 0.04, 1, 30.0)
     assert many == pytest.approx(few - 0.015)
+
+
+def test_users_beyond_the_seats_wait_for_answers_of_others() -> None:
+    # nine users on six seats: an answer of ten comes when a seat is free, half an answer later
+    found = waited_s(9, 6, 1e-6, 9, 10.0)
+    assert found == pytest.approx(10 * (9 / 6 - 1), rel=0.1)

@@ -129,10 +129,11 @@ def _run(row: Any) -> Run:
     """What a row says of a run whose lists are looked for."""
     is_apart = row.mode == APART
     ranks = number(row.decode_tp_size if is_apart else row.tp_size, 1)
+    ranks = max(ranks, _ranks_of(row, "decode_" if is_apart else "")[0])
     return Run(
         str(row.system), str(row.backend), text(row.precision), text(row.backend_version),
         text(row.measured), int(row.isl), int(row.osl), _users(row),
-        ranks if is_apart else max(ranks, _ranks_of(row, "")[0]),
+        ranks,
         _ranks_of(row, "prefill_")[:2] if is_apart else (),
     )  # fmt: skip
 
@@ -147,9 +148,14 @@ def _stated(row: Any, same: Any) -> ServedRow:
     """A row whose prompts are computed apart, by as many workers as a row of its run says."""
     ranks, expert, groups = _ranks_of(same, "decode_")
     each, share, _ = _ranks_of(same, "prefill_")
+    prompts, workers = (
+        max(1, number(v, 1)) for v in (same.prefill_num_workers, same.decode_num_workers)
+    )
+    kept = apart(_run(same), drafts=False)
+    is_it = kept is not None and (kept.prompt_workers, kept.token_workers) == (prompts, workers)
     return _served(
-        row, (ranks, expert, groups), max(1, number(same.decode_num_workers, 1)),
-        (each, share, max(1, number(same.prefill_num_workers, 1))), 0, STATED,
+        row, (ranks, expert, groups), workers, (each, share, prompts), 0, STATED,
+        kept.batch if kept is not None and is_it else 0,
     )  # fmt: skip
 
 
@@ -160,7 +166,7 @@ def _listed(row: Any, kept: Apart) -> ServedRow:
     return _served(
         row, (kept.ranks, kept.expert, groups), kept.token_workers,
         (each, share, kept.prompt_workers), kept.drafted or 0,
-        DRAFTS_UNSTATED if kept.drafted is None else STATED,
+        DRAFTS_UNSTATED if kept.drafted is None else STATED, kept.batch,
     )  # fmt: skip
 
 
@@ -182,12 +188,13 @@ def _together(row: Any, run: Run, drafts: bool | None) -> ServedRow:
 
 def _served(
     row: Any, parallel: tuple[int, int, int], workers: int,
-    prefill: tuple[int, int, int] | tuple[()], drafted: int, dataset: str,
+    prefill: tuple[int, int, int] | tuple[()], drafted: int, dataset: str, batch: int = 0,
 ) -> ServedRow:  # fmt: skip
     """A row, its engine's ranks, how many share experts and groups of them as `_ranks_of` has."""
     ranks, expert, groups = parallel
     users, version = _users(row), text(row.backend_version)
-    stated, held = (Stated(), "") if prefill else _told(row, users, groups)
+    alone = Stated(max_num_seqs=batch), ""
+    stated, held = alone if prefill else _told(row, users, groups)
     return ServedRow(
         AIC, str(row.row_id), str(row.model_path), load_machine(SYSTEMS[str(row.system)]).name,
         str(row.backend), version, _weights(row), held, ranks // groups, expert, groups, workers,

@@ -59,17 +59,19 @@ def steady(
         writing = (writing + now) / 2
         if is_close:
             break
-    return Steady(max(1.0, writing), waited_s(users, prompt_s, at_once, answer_s))
+    return Steady(max(1.0, writing), waited_s(users, seats, prompt_s, at_once, answer_s))
 
 
-def waited_s(users: int, prompt_s: float, at_once: int, answer_s: float) -> float:
+def waited_s(users: int, seats: int, prompt_s: float, at_once: int, answer_s: float) -> float:
     """Mean time to a first token of users who all begin at once and ask again after each answer.
 
     They begin in step, and answers of lengths that differ little leave them nearly so: a prompt
-    waits for most others even where workers are idle between.
+    waits for most others even where workers are idle between. A first token comes once there is a
+    seat: where seats are fewer than users, some wait for others' answers.
 
     Args:
         users: of them.
+        seats: answers that are written at once, at most.
         prompt_s: time of a prompt.
         at_once: prompts that all workers compute in that time.
         answer_s: of the mean answer, from its first token.
@@ -77,18 +79,21 @@ def waited_s(users: int, prompt_s: float, at_once: int, answer_s: float) -> floa
     together = max(1.0, users / MOST_USERS)
     count, each_s = max(1, round(users / together)), prompt_s * together
     free = [0.0] * min(at_once, count)
+    seated = [0.0] * min(count, max(1, round(seats / together)))
     asking = [(0.0, user) for user in range(count)]
     left = [REQUESTS] * count
     total_s, at = 0.0, 0.5
     while asking:
         asked_s, user = heapq.heappop(asking)
-        first_s = max(asked_s, heapq.heappop(free)) + each_s
-        heapq.heappush(free, first_s)
+        prompt_end_s = max(asked_s, heapq.heappop(free)) + each_s
+        heapq.heappush(free, prompt_end_s)
+        first_s = max(prompt_end_s, heapq.heappop(seated))
         total_s += first_s - asked_s
         left[user] -= 1
         at = (at + GOLDEN) % 1.0
+        length = (SHORTEST + (1 - SHORTEST) * at) / ((1 + SHORTEST) / 2)
+        heapq.heappush(seated, first_s + length * answer_s)
         if left[user]:
-            length = (SHORTEST + (1 - SHORTEST) * at) / ((1 + SHORTEST) / 2)
             heapq.heappush(asking, (first_s + length * answer_s, user))
     # of users told as one, the middle one has its first token half a group earlier
     return total_s / (count * REQUESTS) - (each_s - prompt_s) / 2

@@ -40,6 +40,8 @@ class Apart:
         drafted: tokens of each sequence in a step, beside the next one; None where lists with and
             without them have the run.
         prompts: ranks of each worker of prompts and how many share its experts, where a list says.
+        batch: sequences of a step, of each rank that has its own or of a worker; 0 where no list
+            says, or those that have the run do not agree.
     """
 
     prompt_workers: int
@@ -49,6 +51,7 @@ class Apart:
     expert: int
     drafted: int | None
     prompts: tuple[int, int] | tuple[()] = ()
+    batch: int = 0
 
     @property
     def gpus(self) -> int:
@@ -134,9 +137,9 @@ def _read(entry: dict[str, Any]) -> _List:
     settings = tuple(
         (
             (isl, osl), frozenset(users),
-            Apart(prompt_workers, workers, ranks, has_own, expert, drafted, prompts),
+            Apart(prompt_workers, workers, ranks, has_own, expert, drafted, prompts, batch),
         )
-        for isl, osl, users, prompt_workers, workers, ranks, has_own, expert, drafted
+        for isl, osl, users, prompt_workers, workers, ranks, has_own, expert, drafted, batch
         in entry["settings"]
     )  # fmt: skip
     counted = Counted(entry.get("counts", Counted.RANKS.value))
@@ -158,9 +161,12 @@ def apart(run: Run, drafts: bool | None = None) -> Apart | None:
 
 
 def _agreed(every: Sequence[Apart]) -> Apart | None:
-    """The one setting of several lists, whose drafts alone they may not agree on."""
+    """The one setting of several lists, whose drafts and batches alone they may not agree on."""
     distinct = set(every)
     if len(distinct) == 1:
         return every[0]
-    open_drafts = {replace(a, drafted=None) for a in every}
-    return next(iter(open_drafts)) if len(open_drafts) == 1 else None
+    for unsaid in ({"drafted": None}, {"drafted": None, "batch": 0}):
+        alike = {replace(a, **unsaid) for a in every}
+        if len(alike) == 1:
+            return next(iter(alike))
+    return None
