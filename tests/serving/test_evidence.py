@@ -308,7 +308,9 @@ def test_a_server_is_measured_while_every_seat_is_taken(bare: list[tuple[Any, ..
 @pytest.mark.parametrize("ranks", [1, 2, 4, 8, 16, 32, 64])
 def test_powers_of_two_share_heads(ranks: int, bare: list[tuple[Any, ...]]) -> None:
     answered(row(prefill=(ranks, 1, 1), measured={Quantity.TTFT_S: 0.4}))
-    assert bare[-1][4] == Parallel(ranks, 1, 1, 1)
+    assert bare[-1][4] == Parallel(ranks, 1, 1, 1, max(1, ranks // 8)), "eight GPUs a node"
+    answered(row(target="gb200", prefill=(ranks, 1, 1), measured={Quantity.TTFT_S: 0.4}))
+    assert bare[-1][4] == Parallel(ranks, 1, 1, 1), "a rack is one node"
 
 
 def test_without_users_there_are_as_many_as_the_memory_holds(

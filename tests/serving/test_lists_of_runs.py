@@ -34,9 +34,9 @@ def test_settings_are_found_where_they_are_one() -> None:
 def test_lists_that_differ_in_drafts_alone_say_the_rest() -> None:
     both = replace(B200, users=6)
     found = apart(both)
-    assert found == Apart(1, 5, 8, False, 8, None)
-    assert apart(both, drafts=True) == replace(found, drafted=3, batch=1)
-    assert apart(both, drafts=False) == replace(found, drafted=0, batch=1)
+    assert found == Apart(1, 5, 8, False, 8, None, (), 1)
+    assert apart(both, drafts=True) == replace(found, drafted=3)
+    assert apart(both, drafts=False) == replace(found, drafted=0)
 
 
 def test_rows_that_count_all_gpus_are_those_of_workers_apart() -> None:
@@ -45,7 +45,7 @@ def test_rows_that_count_all_gpus_are_those_of_workers_apart() -> None:
     assert found == Apart(1, 4, 8, False, 8, 3, (4, 4), 32)
     assert found.gpus == 36
     assert apart(replace(rack, users=1075)) == Apart(1, 1, 32, True, 32, 0, (4, 4), 32)
-    assert apart(replace(rack, users=1075, ranks=20)) == Apart(1, 1, 16, True, 16, None, (4, 4))
+    assert apart(replace(rack, users=1075, ranks=20)) == Apart(1, 1, 16, True, 16, None, (4, 4), 64)
     assert apart(replace(rack, ranks=24)) is None
     fp8 = Run("gb200", "sglang", "fp8", "", "2025-12-01", 1024, 1024, 5632, 72, ())
     assert apart(fp8) == Apart(3, 1, 48, True, 48, 0, (8, 8)), "whatever its users"
@@ -134,6 +134,15 @@ def test_of_two_runs_alike_the_one_that_no_plain_export_has_drafts(tmp_path: Pat
     other, same = read(tmp_path, ROW, plain)
     assert (other.drafted, other.dataset) == (3, STATED)
     assert (same.drafted, same.dataset) == (0, STATED)
+
+
+def test_lists_tell_how_many_sequences_a_step_has(tmp_path: Path) -> None:
+    few, many = read(tmp_path, {**ROW, "ttft_ms": 1.0}, {**ROW, "concurrency": 10})
+    assert (few.stated.max_num_seqs, many.stated.max_num_seqs) == (1, 32)
+    told = {**ROW, "row_id": "b_cfg7", "decode_num_workers": 5, "prefill_num_workers": 1}
+    assert read(tmp_path, told)[0].stated.max_num_seqs == 1
+    other = {**told, "decode_num_workers": 4}
+    assert read(tmp_path, other)[0].stated.max_num_seqs == 0, "no list has four workers"
 
 
 def test_rows_of_racks_are_read_as_workers_apart(tmp_path: Path) -> None:

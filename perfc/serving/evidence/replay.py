@@ -173,13 +173,13 @@ def engine_of_row(row: ServedRow) -> Engine:
     task = tasks().get(row.dataset) if is_mixture(row.model) else None
     return engine_of(
         row.model, row.target, row.weights, row.cache,
-        spread(row, row.tensor, row.expert, row.attention_data), row.runtime, row.drafted,
+        divided(row, row.tensor, row.expert, row.attention_data), row.runtime, row.drafted,
         row.stated, HostLaw(launch_s=launch_of(row)), row.version if is_compiled(row) else "",
         task and task.expert_skew,
     )  # fmt: skip
 
 
-def spread(row: ServedRow, tensor: int, expert: int, groups: int) -> Parallel:
+def divided(row: ServedRow, tensor: int, expert: int, groups: int) -> Parallel:
     """Degrees of an engine, over as many nodes of eight GPUs as it takes; a rack is one node."""
     nodes = 1 if row.target in RACKS else -(-tensor * groups // OF_A_NODE)
     return Parallel(tensor, 1, expert, groups, nodes)
@@ -213,7 +213,7 @@ def _apart(row: ServedRow, engine: Engine) -> list[Sample]:
     """Prompts by workers of their own: the steady state of both halves."""
     ranks, share, workers = row.prefill or (1, 1, 1)
     has_own = share > 1 or ranks not in EVEN
-    parallel = spread(row, 1, share, ranks) if has_own else spread(row, ranks, share, 1)
+    parallel = divided(row, 1, share, ranks) if has_own else divided(row, ranks, share, 1)
     asked = engine_of(row.model, row.target, row.weights, row.cache, parallel, row.runtime)
     prompt = [0.0] * len(LEARNED)
     budget = asked.kind.token_budget
