@@ -77,20 +77,26 @@ def drafted_tokens(run: Run, groups: int, drafts: bool | None) -> int | None:
         drafts: whether it is known to draft tokens.
     """
     for told in _servers()["drafting"]:
-        is_it = told["runtime"] == run.runtime and run.version in told["versions"]
-        precisions, days = told.get("precisions", ()), told.get("days", ())
-        is_listed = run.system in told["systems"] and run.precision in (precisions or run.precision)
-        if not (is_it and is_listed and run.day in (days or run.day)):
+        if not _has_run(told, run):
             continue
-        count = int(told["drafted"][groups > 1])
-        least = told.get("least_users")
-        is_alone = least is None or any(
-            [run.isl, run.osl, run.ranks] == where and run.users >= users for *where, users in least
-        )
-        if is_alone or drafts:
+        count, least = int(told["drafted"][groups > 1]), told.get("least_users", ())
+        asked = run.isl, run.osl, run.ranks
+        is_alone = any(asked == (*where,) and run.users >= most for *where, most in least)
+        if drafts or is_alone or not least:
             return count
-        return 0 if drafts is False or run.ranks not in {ranks for *_, ranks, _ in least} else None
+        return None if drafts is None and any(run.ranks == ranks for *_, ranks, _ in least) else 0
     return 0
+
+
+def _has_run(told: Mapping[str, Any], run: Run) -> bool:
+    """Whether a list may have a run; what it does not name may be anything."""
+    return (
+        told["runtime"] == run.runtime
+        and run.system in told["systems"]
+        and run.version in told["versions"]
+        and run.precision in told.get("precisions", (run.precision,))
+        and run.day in told.get("days", (run.day,))
+    )
 
 
 @cache
