@@ -35,10 +35,8 @@ CONFIGURED = re.compile(r"_cfg\d+$")
 """End of the names of the newest export, which has no runs of lists that draft tokens."""
 OWN = "_epnone_"
 """Part of the names of runs of aiconfigurator, which count each group of ranks once."""
-
 APART = "disagg"
 """How the table calls runs whose prompts are computed by workers of their own."""
-
 MOST_OF_AN_EXPERT = 16
 """Ranks that may share an expert of DeepSeek: 2,048 columns in blocks of 128."""
 Figures = tuple[float, float]
@@ -128,13 +126,12 @@ def aic_serving(folder: Path) -> Iterator[ServedRow]:
 def _run(row: Any) -> Run:
     """What a row says of a run whose lists are looked for."""
     is_apart = row.mode == APART
-    ranks = number(row.decode_tp_size if is_apart else row.tp_size, 1)
-    ranks = max(ranks, _ranks_of(row, "decode_" if is_apart else "")[0])
+    part = "decode_" if is_apart else ""
+    ranks = max(number(getattr(row, f"{part}tp_size"), 1), _ranks_of(row, part)[0])
     return Run(
         str(row.system), str(row.backend), text(row.precision), text(row.backend_version),
         text(row.measured), int(row.isl), int(row.osl), _users(row),
-        ranks,
-        _ranks_of(row, "prefill_")[:2] if is_apart else (),
+        ranks, _ranks_of(row, "prefill_")[:2] if is_apart else (),
     )  # fmt: skip
 
 

@@ -44,6 +44,10 @@ ROUNDS, MANY = 4, 300
 FIRST_SHARE = 0.1
 """Of the requests of a benchmark those that all come at once at its start: InferenceX and
 aiconfigurator's own runner of genai-perf ask ten for each user."""
+NODE_GPUS, RACKS = 8, frozenset({"gb200"})
+"""GPUs of a published node, and targets whose whole rack is one."""
+EVEN = frozenset({1, 2, 4, 8, 16, 32, 64})
+"""Ranks among which heads divide; others have sequences of their own each."""
 TOLD_NOTHING = Stated()
 BARE = HostLaw(launch_s=LAUNCH_S)
 CONFIGS = {
@@ -181,11 +185,8 @@ def engine_of_row(row: ServedRow) -> Engine:
 
 def divided(row: ServedRow, tensor: int, expert: int, groups: int) -> Parallel:
     """Degrees of an engine, over as many nodes of eight GPUs as it takes; a rack is one node."""
-    nodes = 1 if row.target in RACKS else -(-tensor * groups // OF_A_NODE)
+    nodes = 1 if row.target in RACKS else -(-tensor * groups // NODE_GPUS)
     return Parallel(tensor, 1, expert, groups, nodes)
-
-
-OF_A_NODE, RACKS = 8, frozenset({"gb200"})
 
 
 def _amounts(engine: Engine, chunks: Sequence[Chunk], decodes: int, context: float) -> list[float]:
@@ -239,10 +240,6 @@ def _apart(row: ServedRow, engine: Engine) -> list[Sample]:
     first = [found.first_s / prompt_s * a for a in prompt]
     counted = {Quantity.TTFT_S: first, Quantity.TPOT_S: token(of_each(found.writing))}
     return [Sample(row, q, tuple(counted[q]), v) for q, v in row.measured.items()]
-
-
-EVEN = frozenset({1, 2, 4, 8, 16, 32, 64})
-"""Ranks among which heads divide; others have sequences of their own each."""
 
 
 def _served(row: ServedRow, engine: Engine) -> list[Sample]:

@@ -40,7 +40,7 @@ def dense(b: Builder, x: Value, m: Mlp, name: str, hidden: int) -> Value:
     return b.product(between, (inner, hidden), f"{name}.down", is_biased=m.is_biased)
 
 
-OF_A_NODE = 8
+GATHERED_RANKS = 8
 """Ranks among which every row is gathered; to more, engines send it where its experts are."""
 
 
@@ -80,7 +80,7 @@ def chosen_experts(
     data = parallel.attention_data
     every = replace(parallel, tensor=parallel.tensor * data)
     inner = e.inner if ranks > 1 else every.share(e.inner, "inner columns", b.name)
-    chosen = e.chosen if data > OF_A_NODE and data == ranks else 0
+    chosen = e.chosen if data > GATHERED_RANKS and data == ranks else 0
     if data > 1:
         gather = AllGather(data, parallel.nodes, axis=0, chosen=chosen)
         x = b.node(gather, (x,), f"{name}.gathered")

@@ -162,10 +162,7 @@ def apart(run: Run, drafts: bool | None = None) -> Apart | None:
 
 def _agreed(every: Sequence[Apart]) -> Apart | None:
     """The one setting of several lists, whose drafts and batches alone they may not agree on."""
-    distinct = set(every)
-    if len(distinct) == 1:
-        return every[0]
-    for unsaid in ({"drafted": None}, {"drafted": None, "batch": 0}):
+    for unsaid in ({}, {"drafted": None}, {"drafted": None, "batch": 0}):
         alike = {replace(a, **unsaid) for a in every}
         if len(alike) == 1:
             return next(iter(alike))
