@@ -4,11 +4,13 @@
 
 Products that two models have in common on a machine, in 16 bits under a profiler: the mean
 difference of one model's from the other's. Served runs with every feature alike: of each from the
-middle of the others. Steps of ML.ENERGY's servers: rows whose nine in ten of the times between
-tokens are `UNEVEN` times the middle one, by machine and GPUs. How far its tokens a second are from
-the line between those of fewer and of more seats, by the same. How far they are from laws of hosts
-that were fitted to the very rows they are asked about: one law, and one of each machine. How far
-energies are apart that were published of one setting.
+middle of the others. How far tokens a second are from the line between those of fewer and of more
+users in the same setting, and how many settings have one number of users. Steps of ML.ENERGY's
+servers: rows whose nine in ten of the times between tokens are `UNEVEN` times the middle one, by
+machine and GPUs. How far its tokens a second are from the line between those of fewer and of more
+seats, by the same. How far they are from laws of hosts that were fitted to the very rows they are
+asked about: one law, and one of each machine. How far energies are apart that were published of one
+setting.
 """
 
 from __future__ import annotations
@@ -16,12 +18,13 @@ from __future__ import annotations
 import argparse
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from statistics import mean, median
 
 from perfc.analyzers.tables import MODEL, read_parquet
 from perfc.analyzers.training.experiments.blocks import rows_of as products_of
-from perfc.serving.evidence import Quantity, ServedRow
+from perfc.serving.evidence import Quantity, ServedRow, Stated
 from perfc.serving.evidence.aic import AIC
 from perfc.serving.evidence.learn import fitted, predicted
 from perfc.serving.evidence.replay import Sample
@@ -29,6 +32,8 @@ from perfc.serving.evidence.scores import gathered, has_experts, law_name
 from perfc.serving.evidence.tables import ML_ENERGY, TRTLLM
 from perfc.serving.trees.rows import Target, TreeRow, rows_of
 
+Point = tuple[float, float]
+"""Logarithms of users or seats, and of tokens a second."""
 UNEVEN, FEW_SEATS = 1.3, 512
 EXTENTS = "m", "n", "k"
 
@@ -67,6 +72,35 @@ def print_served(folder: Path) -> None:
         apart = list(from_like(own))
         if apart:
             print(f"tokens a second, {source}, of {len(own)}: {spread(apart)}")
+        settings = settings_of(own)
+        lines = [off for points in settings for off in from_line(points)]
+        alone = sum(len(points) == 1 for points in settings)
+        print(f"settings of {source}: {len(settings)}, of which {alone} have one number of users")
+        if lines:
+            print(f"tokens a second from those of fewer and more users, {source}: {spread(lines)}")
+
+
+def settings_of(rows: Sequence[TreeRow]) -> list[list[Point]]:
+    """Middle tokens a second by users, of each setting: all else that rows say is alike."""
+    found: dict[str, dict[int, list[float]]] = {}
+    for row in rows:
+        setting = replace(
+            row.served, name="", concurrency=0, measured={}, measured_on="", stated=Stated(),
+            requests=0,
+        )  # fmt: skip
+        by_users = found.setdefault(repr(setting), {})
+        by_users.setdefault(max(row.served.concurrency, 1), []).append(row.value)
+    return [
+        [(math.log(users), math.log(median(values))) for users, values in sorted(each.items())]
+        for each in found.values()
+    ]
+
+
+def from_line(points: Sequence[Point]) -> Iterator[float]:
+    """How far each rate is from the line between the ones before and after it, in logarithms."""
+    for before, own, after in zip(points, points[1:], points[2:], strict=False):
+        share = (own[0] - before[0]) / (after[0] - before[0])
+        yield abs(math.expm1(before[1] + share * (after[1] - before[1]) - own[1]))
 
 
 def from_like(rows: Sequence[TreeRow]) -> Iterator[float]:
@@ -104,11 +138,8 @@ def print_neighbours(folder: Path) -> None:
     for (_, _, machine, gpus), rows in table.groupby(SETTING[:-1], observed=True):
         points = rows.groupby("max_num_seqs").output_throughput_tokens_per_sec.median()
         logs = [(math.log(seats), math.log(rate)) for seats, rate in points.items()]
-        for before, own, after in zip(logs, logs[1:], logs[2:], strict=False):
-            share = (own[0] - before[0]) / (after[0] - before[0])
-            between = before[1] + share * (after[1] - before[1])
-            off.setdefault(f"{gpus} x {machine}", []).append(abs(math.expm1(between - own[1])))
-    for name, own in sorted(off.items()):
+        off.setdefault(f"{gpus} x {machine}", []).extend(from_line(logs))
+    for name, own in sorted(pair for pair in off.items() if pair[1]):
         print(f"tokens a second from those of fewer and more seats, {name}: {spread(own)}")
 
 

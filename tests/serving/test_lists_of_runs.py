@@ -136,6 +136,26 @@ def test_of_two_runs_alike_the_one_that_no_plain_export_has_drafts(tmp_path: Pat
     assert (same.drafted, same.dataset) == (0, STATED)
 
 
+def test_runs_whose_prompts_have_other_ranks_are_not_alike(tmp_path: Path) -> None:
+    plain = {**ROW, "row_id": "b_cfg7", "tpot_ms": 9.0, "prefill_moe_tp_size": 4,
+             "prefill_moe_ep_size": 1}  # fmt: skip
+    other, _ = read(tmp_path, ROW, plain)
+    assert (other.drafted, other.dataset) == (0, DRAFTS_UNSTATED)
+
+
+def test_a_list_that_has_a_run_tells_the_ranks_of_its_prompts(tmp_path: Path) -> None:
+    run = {**ROW, "system": "gb200", "backend": "sglang", "backend_version": "0.5.5.post2",
+           "gemm_quant_mode": "fp8", "precision": "fp8", "isl": 8192, "concurrency": 1024,
+           "measured": "2025-12-21", "row_id": "b_cfg7", "decode_tp_size": 32,
+           "decode_moe_tp_size": 1, "decode_moe_ep_size": 32, "decode_attention_dp_size": 32,
+           "prefill_tp_size": 8, "prefill_moe_tp_size": 8, "prefill_moe_ep_size": 1,
+           "decode_num_workers": 1, "prefill_num_workers": 5}  # fmt: skip
+    (listed,) = read(tmp_path, run)
+    assert listed.prefill == (8, 8, 5)
+    (unlisted,) = read(tmp_path, {**run, "prefill_num_workers": 4})
+    assert unlisted.prefill == (8, 1, 4), "as the row says: no list has four workers"
+
+
 def test_lists_tell_how_many_sequences_a_step_has(tmp_path: Path) -> None:
     few, many = read(tmp_path, {**ROW, "ttft_ms": 1.0}, {**ROW, "concurrency": 10})
     assert (few.stated.max_num_seqs, many.stated.max_num_seqs) == (1, 32)

@@ -47,7 +47,7 @@ from perfc.serving.trees.rows import (  # noqa: E402
     features_of,
     version_number,
 )
-from perfc.serving.trees.scores import left_out, score, scores_of  # noqa: E402
+from perfc.serving.trees.scores import groups_of, left_out, score, scores_of  # noqa: E402
 
 FEW = Settings(0.3, 3, 1.0, 20)
 LAW = HostLaw(kernels=1.3, step_s=0.004, sequence_s=5e-5)
@@ -334,6 +334,17 @@ def test_each_row_is_predicted_by_a_training_without_its_fold(rows: list[TreeRow
     assert [s.source for s in scores_of(rows, "x", made, LeftOut.MODEL)] == ["aic_serving"]
     one_model = [r for r in rows if r.model == MODELS[0]]
     assert np.isnan(left_out(one_model, made, LeftOut.MODEL)[0]).all(), "nothing to learn from"
+
+
+def test_rows_not_all_stated_are_left_out_of_a_total_of_their_own(rows: list[TreeRow]) -> None:
+    apart, partly = "b, prompts apart", "b, prompts apart, not all stated"
+    every = [replace(rows[i], source=s) for i, s in enumerate(("a", apart, partly))]
+    groups = groups_of(every)
+    assert list(groups) == ["a", apart, partly, "all tables, all stated", "all tables"]
+    assert groups["all tables, all stated"] == ["a", apart]
+    assert groups["all tables"] == ["a", apart, partly]
+    assert list(groups_of(every[:2])) == ["a", apart, "all tables"]
+    assert list(groups_of(every[1:])) == [apart, partly, "all tables"]
 
 
 def test_trees_are_written_and_read_back_alike(rows: list[TreeRow], tmp_path: Path) -> None:

@@ -84,12 +84,12 @@ def _figures(row: Any) -> Figures:
 
 def _alike(row: Any) -> tuple[object, ...]:
     """What rows of runs that differ in drafts alone have in common."""
-    is_apart = row.mode == APART
-    ranks = _ranks_of(row, "decode_" if is_apart else "")
+    ranks: tuple[object, ...] = _ranks_of(row, "")
+    if row.mode == APART:
+        ranks = _ranks_of(row, "decode_")[:1], _ranks_of(row, "prefill_")[:2]
     return (
         row.system, row.backend, text(row.backend_version), text(row.precision), row.mode,
-        text(row.measured), int(row.isl), int(row.osl), number(row.concurrency),
-        ranks[:1] if is_apart else ranks,
+        text(row.measured), int(row.isl), int(row.osl), number(row.concurrency), ranks,
     )  # fmt: skip
 
 
@@ -148,12 +148,11 @@ def _stated(row: Any, same: Any) -> ServedRow:
     prompts, workers = (
         max(1, number(v, 1)) for v in (same.prefill_num_workers, same.decode_num_workers)
     )
-    kept = apart(_run(same), drafts=False)
-    is_it = kept is not None and (kept.prompt_workers, kept.token_workers) == (prompts, workers)
-    return _served(
-        row, (ranks, expert, groups), workers, (each, share, prompts), 0, STATED,
-        kept.batch if kept is not None and is_it else 0,
-    )  # fmt: skip
+    kept, batch = apart(_run(same), drafts=False), 0
+    if kept is not None and (kept.prompt_workers, kept.token_workers) == (prompts, workers):
+        each, share = kept.prompts or (each, share)
+        batch = kept.batch
+    return _served(row, (ranks, expert, groups), workers, (each, share, prompts), 0, STATED, batch)
 
 
 def _listed(row: Any, kept: Apart) -> ServedRow:

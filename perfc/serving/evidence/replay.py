@@ -222,24 +222,31 @@ def _apart(row: ServedRow, engine: Engine) -> list[Sample]:
         part = _amounts(asked, [Chunk(min(budget, row.isl - done), done)], 0, 0.0)
         prompt = [a + b for a, b in zip(prompt, part, strict=True)]
     groups = row.engines * row.attention_data
+    seats = engine.limits(row.isl, row.osl).max_num_seqs * row.attention_data
 
     @cache
     def token(sequences: int) -> list[float]:
         step = _amounts(engine, (), sequences, row.isl + row.osl / 2)
         return [a / engine.speculation.tokens_per_step for a in step]
 
-    def of_each(writing: float) -> int:
-        return max(1, round(writing / groups))
+    def of_each(writing: float) -> list[float]:
+        return token(max(1, round(writing / groups)))
 
-    prompt_s = sum(prompt[: len(FACTORS)])
+    prompt_s = _bare_s(prompt)
     found = steady(
-        row.concurrency, engine.limits(row.isl, row.osl).max_num_seqs * groups, row.osl, prompt_s,
-        workers * (ranks if has_own else 1),
-        lambda writing: sum(token(of_each(writing))[: len(FACTORS)]),
+        row.concurrency, row.engines, seats, row.osl, prompt_s,
+        workers * (ranks if has_own else 1), lambda writing: _bare_s(of_each(writing)),
     )  # fmt: skip
-    first = [found.first_s / prompt_s * a for a in prompt]
-    counted = {Quantity.TTFT_S: first, Quantity.TPOT_S: token(of_each(found.writing))}
+    later = of_each(found.writing)
+    prompts, tokens = found.wait.prompt_s / prompt_s, found.wait.seat_s / _bare_s(later)
+    first = [prompts * p + tokens * t for p, t in zip(prompt, later, strict=True)]
+    counted = {Quantity.TTFT_S: first, Quantity.TPOT_S: later}
     return [Sample(row, q, tuple(counted[q]), v) for q, v in row.measured.items()]
+
+
+def _bare_s(counted: Sequence[float]) -> float:
+    """Time of what kernels and exchanges take, before a law weighs it."""
+    return sum(counted[: len(FACTORS)])
 
 
 def _served(row: ServedRow, engine: Engine) -> list[Sample]:

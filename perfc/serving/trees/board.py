@@ -68,7 +68,8 @@ def _read() -> Iterable[Note]:
         "Trees on the kernel sum choose inside each training, by rows that it leaves out in turn. "
         "They choose which sums, depths and losses answer together, how much each counts in their "
         "mean, and whether half or all of a correction is believed. Where random fifths are left "
-        "out, trees without a sum are among them. "
+        "out, trees without a sum are among them, and Gaussian processes on the sum, which tell a "
+        "row from those of its setting with more and with fewer users. "
         "What they choose among, and their features, were thought of while looking at these rows."
     )
     yield Note(

@@ -17,6 +17,7 @@ from .folds import LeftOut, folds_of
 from .hardware import HARDWARE
 from .kept import NOTHING, Kept, digest_of
 from .kernel_sum import SHARES, KernelSum, NoSum
+from .likeness import Likeness, Terms
 from .model_features import MODEL
 from .rows import COLUMNS, Target, TreeRow
 
@@ -180,12 +181,12 @@ class Residual:
 
     Args:
         base: the sum.
-        settings: of the trees on what it leaves; None for the sum alone.
-        share: of what the trees say that is believed.
+        settings: of the trees, or of the process, on what it leaves; None for the sum alone.
+        share: of what they say that is believed.
     """
 
     base: Base
-    settings: Settings | None = None
+    settings: Settings | Terms | None = None
     share: float = 1.0
 
 
@@ -201,15 +202,18 @@ CANDIDATES = (
     ),
 )
 """Corrections that are half believed are for models that have no like among those learned from."""
-FINE = tuple(
-    Residual(base, settings)
-    for base in (Base.KEEPING_UP, Base.BARE, Base.NOTHING)
-    for settings in (
-        Settings(0.1, 8, 0.75, 500),
-        Settings(0.1, 14, 0.8, 300, beside=4, node_columns=0.4),
-        Settings(0.05, 6, 0.75, 600, beside=4, node_columns=0.4),
-        Settings(0.03, 8, 0.7, 800, node_columns=0.3),
-    )
+FINE = (
+    *(
+        Residual(base, settings)
+        for base in (Base.KEEPING_UP, Base.BARE, Base.NOTHING)
+        for settings in (
+            Settings(0.1, 8, 0.75, 500),
+            Settings(0.1, 14, 0.8, 300, beside=4, node_columns=0.4),
+            Settings(0.05, 6, 0.75, 600, beside=4, node_columns=0.4),
+            Settings(0.03, 8, 0.7, 800, node_columns=0.3),
+        )
+    ),
+    *(Residual(Base.KEEPING_UP, terms) for terms in Terms),
 )
 """Further ones where the tested models are among those that were learned."""
 
@@ -225,13 +229,15 @@ class ResidualTrees:
     def __init__(self) -> None:
         self.chosen: dict[str, tuple[Residual, ...]] = {}
         self.sums: dict[Base, KernelSum | NoSum] = {}
-        self.grown: dict[tuple[Base, Settings], Trees] = {}
+        self.learned: dict[tuple[Base, Settings | Terms], Trees | Likeness] = {}
         self.columns: tuple[int, ...] = ()
+        self.kind = LeftOut.RANDOM
 
     def fit(self, rows: Sequence[TreeRow], kind: LeftOut) -> None:
         """Choose for each table, then fit laws and grow on all rows."""
         import numpy as np
 
+        self.kind = kind
         candidates = (*CANDIDATES, *FINE) if kind is LeftOut.RANDOM else CANDIDATES
         if rows[0].target is Target.MEMORY:
             candidates = tuple(c for c in candidates if c.base is Base.KEEPING_UP)
@@ -266,14 +272,20 @@ class ResidualTrees:
     def _learn(self, rows: Sequence[TreeRow], candidates: Sequence[Residual]) -> None:
         """Sums, and the trees of some candidates."""
         self.sums = {base: base.of(rows) for base in dict.fromkeys(c.base for c in candidates)}
-        self.grown = {}
-        logs, weights = logs_of(rows), weights_of(rows)
+        self.learned = {}
+        logs, weights = logs_of(rows), self._weights(rows)
         for base, own in self.sums.items():
-            settings = dict.fromkeys(c.settings for c in candidates if c.base is base)
             table, left = self._table(rows, base), logs - own(rows)
-            for s in settings:
-                if s is not None:
-                    self.grown[base, s] = grown(table, left, s, self.columns, weights)
+            for s in dict.fromkeys(c.settings for c in candidates if c.base is base):
+                match s:
+                    case Settings():
+                        self.learned[base, s] = grown(table, left, s, self.columns, weights)
+                    case Terms():
+                        self.learned[base, s] = Likeness.fitted(s, rows, table, left)
+
+    def _weights(self, rows: Sequence[TreeRow]) -> Array | None:
+        """Rows count alike where their models are known."""
+        return None if self.kind is LeftOut.RANDOM else weights_of(rows)
 
     def _table(self, rows: Sequence[TreeRow], base: Base) -> Array:
         """``[rows, COLUMNS and SHARES]``."""
@@ -285,8 +297,9 @@ class ResidualTrees:
         said, settings = self.sums[candidate.base](rows), candidate.settings
         if settings is None:
             return said
-        trees = self.grown[candidate.base, settings]
-        return said + candidate.share * trees(self._table(rows, candidate.base))
+        learned, table = self.learned[candidate.base, settings], self._table(rows, candidate.base)
+        left = learned(table) if isinstance(learned, Trees) else learned(rows, table)
+        return said + candidate.share * left
 
     def predict(self, rows: Sequence[TreeRow]) -> Array:
         """The target of each row."""

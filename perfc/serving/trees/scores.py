@@ -15,7 +15,7 @@ from ..evidence.scores import edges
 from .folds import LeftOut, folds_of
 from .kept import NOTHING, Kept, digest_of
 from .predictors import Predictor
-from .rows import Target, TreeRow
+from .rows import PARTLY, Target, TreeRow
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 Say = Callable[[str], None]
-ALL = "all tables"
+ALL, STATED = "all tables", "all tables, all stated"
+"""Of rows; those are left out of the second one of which nobody says all that they depend on."""
 
 
 @record
@@ -108,7 +109,7 @@ def scores_of(
     rows: Sequence[TreeRow], method: str, make: Maker, kind: LeftOut, say: Say = lambda _: None,
     kept: Kept = NOTHING, told: str = "",
 ) -> Iterator[TreeScore]:  # fmt: skip
-    """Of one target and way of predicting: every table, then all where there are several.
+    """Of one target and way of predicting: every table, then all, last, where there are several.
 
     Args:
         rows: of one target.
@@ -123,12 +124,19 @@ def scores_of(
         rows, make, kind, lambda line: say(f"{method}, {line}"), kept, f"{method} {told}"
     )
     folds = folds_of(rows, kind)
-    sources = list(dict.fromkeys(row.source for row in rows))
-    for source in (*sources, *([ALL] if len(sources) > 1 else [])):
-        places = [i for i, row in enumerate(rows) if source in (ALL, row.source)]
+    for source, tables in groups_of(rows).items():
+        places = [i for i, row in enumerate(rows) if row.source in tables]
         plain = score([rows[i] for i in places], found[places], method, kind, source, seconds)
         held, width = held_of([rows[i] for i in places], found[places], [folds[i] for i in places])
         yield replace(plain, held=held, width=width)
+
+
+def groups_of(rows: Sequence[TreeRow]) -> dict[str, list[str]]:
+    """Names of what is scored, and the tables of each."""
+    sources = list(dict.fromkeys(row.source for row in rows))
+    stated = [source for source in sources if not source.endswith(PARTLY)]
+    totals = {STATED: stated} if 1 < len(stated) < len(sources) else {}
+    return {s: [s] for s in sources} | totals | ({ALL: sources} if len(sources) > 1 else {})
 
 
 def held_of(rows: Sequence[TreeRow], said: Array, folds: Sequence[str]) -> tuple[float, float]:
