@@ -47,7 +47,13 @@ from perfc.serving.trees.rows import (  # noqa: E402
     features_of,
     version_number,
 )
-from perfc.serving.trees.scores import groups_of, left_out, score, scores_of  # noqa: E402
+from perfc.serving.trees.scores import (  # noqa: E402
+    groups_of,
+    held_of,
+    left_out,
+    score,
+    scores_of,
+)
 
 FEW = Settings(0.3, 3, 1.0, 20)
 LAW = HostLaw(kernels=1.3, step_s=0.004, sequence_s=5e-5)
@@ -334,6 +340,19 @@ def test_each_row_is_predicted_by_a_training_without_its_fold(rows: list[TreeRow
     assert [s.source for s in scores_of(rows, "x", made, LeftOut.MODEL)] == ["aic_serving"]
     one_model = [r for r in rows if r.model == MODELS[0]]
     assert np.isnan(left_out(one_model, made, LeftOut.MODEL)[0]).all(), "nothing to learn from"
+
+
+def test_ends_of_few_other_folds_are_at_least_as_far_as_those_of_all_tables() -> None:
+    # a table of two folds, one of which is off by half; another table of three is off by a tenth
+    ratios = np.array([1.0] * 40 + [1.5] * 40 + [1.1, 0.9] * 60)
+    folds = np.array(["a"] * 40 + ["b"] * 40 + ["c"] * 40 + ["d"] * 40 + ["e"] * 40)
+    own = np.arange(len(ratios)) < 80
+    held, width = held_of(ratios, folds, own)
+    # of b nothing but 0.9 to 1.1 is known, of a up to 1.5
+    assert held == 0.5
+    assert width == pytest.approx((1.5 / 0.9 + 1.1 / 0.9) / 2, rel=0.01)
+    many = np.array([str(i % 6) for i in range(80)] + ["x"] * 120)
+    assert held_of(ratios, many, own) == (1.0, 1.5), "of five other folds the table tells"
 
 
 def test_rows_not_all_stated_are_left_out_of_a_total_of_their_own(rows: list[TreeRow]) -> None:

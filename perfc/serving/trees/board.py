@@ -12,7 +12,7 @@ from .experiment import GNN, PLAIN, Comparison
 from .folds import LeftOut
 from .predictors import MOST_CHOICE_ROWS
 from .rows import Target
-from .scores import ALL, TreeScore
+from .scores import ALL, LEAST_FOLDS, TreeScore
 
 UNITS = {Target.THROUGHPUT: "tokens/s", Target.MEMORY: "GB", Target.ENERGY: "J a token"}
 
@@ -57,7 +57,8 @@ def _read() -> Iterable[Note]:
     )
     yield Note(
         "In range: the share of rows between the ends that hold nine in ten of what the other "
-        "folds left, so that no row tells of its own interval."
+        "folds left, so that no row tells of its own interval. Where a table has fewer than "
+        f"{LEAST_FOLDS} other models or machines, the ends are at least as far as all tables' are."
     )
     yield Note(
         "Settings of the plain trees are chosen once for each kind of folds, on what the "

@@ -120,14 +120,18 @@ def scores_of(
         kept: what is known of it.
         told: all else that it is told, in words.
     """
+    import numpy as np
+
     found, seconds = left_out(
         rows, make, kind, lambda line: say(f"{method}, {line}"), kept, f"{method} {told}"
     )
-    folds = folds_of(rows, kind)
+    folds = np.array(folds_of(rows, kind))
+    ratios = np.array([row.value for row in rows]) / found
     for source, tables in groups_of(rows).items():
-        places = [i for i, row in enumerate(rows) if row.source in tables]
-        plain = score([rows[i] for i in places], found[places], method, kind, source, seconds)
-        held, width = held_of([rows[i] for i in places], found[places], [folds[i] for i in places])
+        is_own = np.array([row.source in tables for row in rows])
+        own = [rows[i] for i in np.flatnonzero(is_own).tolist()]
+        plain = score(own, found[is_own], method, kind, source, seconds)
+        held, width = held_of(ratios, folds, is_own)
         yield replace(plain, held=held, width=width)
 
 
@@ -139,24 +143,34 @@ def groups_of(rows: Sequence[TreeRow]) -> dict[str, list[str]]:
     return {s: [s] for s in sources} | totals | ({ALL: sources} if len(sources) > 1 else {})
 
 
-def held_of(rows: Sequence[TreeRow], said: Array, folds: Sequence[str]) -> tuple[float, float]:
-    """Share of rows in an interval that nothing of their fold taught, and how wide it is.
+def held_of(
+    ratios: Array, folds: NDArray[np.str_], is_own: NDArray[np.bool_]
+) -> tuple[float, float]:
+    """Share of some rows in an interval that nothing of their fold taught, and how wide it is.
 
-    Its ends are quantiles of what was measured over what was said of the other folds.
+    Its ends are quantiles of what was measured over what was said of the other folds. Where there
+    are few of these, those of all tables' rows in other folds are ends too where they are further.
+
+    Args:
+        ratios: of all rows, what was measured over what was said.
+        folds: of all rows.
+        is_own: which rows are asked about.
     """
     import numpy as np
 
-    names, value = np.array(folds), np.array([row.value for row in rows])
-    ratios = value / said
     has = np.isfinite(ratios) & (ratios > 0)
+    own_folds = list(dict.fromkeys(folds[is_own].tolist()))
+    every = [is_own] if len(own_folds) > LEAST_FOLDS else [is_own, np.ones_like(is_own)]
     count, widths = 0, []
-    for fold in dict.fromkeys(folds):
-        own, others = has & (names == fold), has & (names != fold)
-        if others.sum() < LEAST_RATIOS or not own.any():
+    for fold in own_folds:
+        asked = ratios[has & is_own & (folds == fold)]
+        known = [ratios[has & some & (folds != fold)].tolist() for some in every]
+        ends = [edges(each) for each in known if len(each) >= LEAST_RATIOS]
+        if not ends or not len(asked):
             continue
-        low, high = edges(ratios[others].tolist())
-        count += int(((ratios[own] >= low) & (ratios[own] <= high)).sum())
-        widths += [high / low] * int(own.sum())
+        low, high = min(low for low, _ in ends), max(high for _, high in ends)
+        count += int(((asked >= low) & (asked <= high)).sum())
+        widths += [high / low] * len(asked)
     if not widths:
         return math.nan, math.nan
     return count / len(widths), float(np.median(widths))
@@ -164,6 +178,8 @@ def held_of(rows: Sequence[TreeRow], said: Array, folds: Sequence[str]) -> tuple
 
 LEAST_RATIOS = 20
 """Of other folds: fewer have no ends of nine in ten."""
+LEAST_FOLDS = 4
+"""Fewer other models or machines of a table tell too little of one that is not among them."""
 
 
 def score(
