@@ -31,6 +31,8 @@ REACH, REACH_SPREAD = 1.5, 1.0
 """The same of the logarithm of a column's reach, in its standard deviations. Where columns share
 one, its middle is 0 and its deviation `SPREAD`."""
 JITTER = 1e-6
+UNLIKELY = 1e10
+"""Minus the logarithm of a likelihood that cannot be computed: the search takes such a step back."""
 LEAST_WIDTH = 1e-6
 
 
@@ -182,7 +184,11 @@ class Likelihood:
         ]
         count = len(self.beyond)
         covariance = sum(terms, start=(parameters.noise**2 + JITTER) * np.eye(count))
-        factor = np.linalg.cholesky(covariance)
+        try:
+            factor = np.linalg.cholesky(covariance)
+        except np.linalg.LinAlgError:
+            # reaches so short that distances are rounding alone
+            return UNLIKELY, np.zeros_like(logs)
         inverse = np.linalg.inv(covariance)
         weights = inverse @ self.beyond
         value = 0.5 * float(self.beyond @ weights) + float(np.log(np.diag(factor)).sum())

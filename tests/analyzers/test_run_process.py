@@ -19,6 +19,7 @@ from perfc.analyzers.runs.run_process import (
 )
 from perfc.analyzers.training.process_fit import (
     MOST_BEYOND,
+    UNLIKELY,
     Likelihood,
     ProcessRecipe,
     drawn,
@@ -47,6 +48,16 @@ def test_gradients_are_those_of_differences() -> None:
         change = step * (np.arange(len(at)) == i)
         up, down = (likely.minus_log(at + sign * change)[0] for sign in (1, -1))
         assert gradient[i] == pytest.approx((up - down) / (2 * step), rel=1e-3, abs=1e-3)
+
+
+def test_a_covariance_that_rounding_spoils_is_unlikely_not_an_error() -> None:
+    runs, beyond = measured(60)
+    likely = Likelihood(FORM, runs, beyond)
+    far = likely.start()
+    far[0] = 30.0
+    value, gradient = likely.minus_log(far)
+    assert value == UNLIKELY > likely.minus_log(likely.start())[0]
+    assert not gradient.any()
 
 
 def test_what_a_runtime_adds_is_known_of_runs_that_nobody_measured() -> None:
