@@ -32,7 +32,7 @@ REACH, REACH_SPREAD = 1.5, 1.0
 one, its middle is 0 and its deviation `SPREAD`."""
 JITTER = 1e-6
 UNLIKELY = 1e10
-"""Minus the logarithm of a likelihood that cannot be computed: the search takes such a step back."""
+"""In place of minus the logarithm of a likelihood that cannot be computed: searches step back."""
 LEAST_WIDTH = 1e-6
 
 
