@@ -215,15 +215,16 @@ FINE = (
     ),
     *(Residual(Base.KEEPING_UP, terms) for terms in Terms),
 )
-"""Further ones where the tested models are among those that were learned."""
+"""Further ones where the tested models are among those that were learned, so that processes may
+tell a row from others of its setting."""
 
 
 class ResidualTrees:
-    """Trees on the logarithm of what was measured over the kernel sum.
+    """Trees on the logarithm of what was measured over the kernel sum; processes beside them.
 
     Which of `CANDIDATES` answer for a table is chosen by rows that are left out of those it learns
-    in the same way as those it is asked about. Each model of a table counts alike, as one served
-    model has half of all rows.
+    in the same way as those it is asked about. Of models or machines that are left out each model
+    of a table counts alike, as one served model has half of all rows.
     """
 
     def __init__(self) -> None:
@@ -270,7 +271,7 @@ class ResidualTrees:
         return tuple(dict.fromkeys(chain.from_iterable(self.chosen.values())))
 
     def _learn(self, rows: Sequence[TreeRow], candidates: Sequence[Residual]) -> None:
-        """Sums, and the trees of some candidates."""
+        """Sums, and what corrects them, of some candidates."""
         self.sums = {base: base.of(rows) for base in dict.fromkeys(c.base for c in candidates)}
         self.learned = {}
         logs, weights = logs_of(rows), self._weights(rows)
