@@ -50,7 +50,7 @@ from perfc.serving.evidence.learn import (
 from perfc.serving.evidence.replay import Sample, Unanswered, engine_of_row, samples
 from perfc.serving.evidence.scores import Evidence, Score, law_name, scored, trained
 from perfc.serving.evidence.settings import tasks
-from perfc.serving.evidence.steady import waited_s
+from perfc.serving.evidence.steady import waited
 from perfc.serving.evidence.weights import EXPERTS_NVFP4, published
 from perfc.serving.host import LEARNED, HostLaw, as_toml
 from perfc.serving.power import ANY_BOARD, BoardPower, board_of
@@ -152,7 +152,7 @@ def test_prompts_apart_wait_for_their_workers(bare: list[tuple[Any, ...]]) -> No
     assert token.amounts[0] == pytest.approx(4e-3)
     assert token.amounts[3] == 1
     # two steps of 64 and 36 tokens; two of four users wait for another at first, one now and then
-    waits = waited_s(4, 4, 1.1e-4, 2, 11 * 4.4e-3) / 1.1e-4
+    waits = waited(4, 1, 4, 1.1e-4, 2, 11 * 4.4e-3).prompt_s / 1.1e-4
     assert 1 < waits < 1.5
     assert first.amounts[1] == pytest.approx(waits * 1e-4)
     assert first.amounts[3] == pytest.approx(2 * waits)
@@ -172,6 +172,17 @@ def test_one_worker_of_prompts_that_cannot_keep_up_lets_them_queue(
     # a prompt takes 70.4 ms, an answer 2.2 ms: 1 to 40 prompts at first, then of all others
     waits = (20.5 + 9 * (40 - 2.2 / 70.4)) / 10
     assert first.amounts[1] == pytest.approx(waits * 64e-3, rel=1e-3)
+
+
+def test_a_wait_for_a_seat_is_time_of_tokens(bare: list[tuple[Any, ...]]) -> None:
+    measured = {Quantity.TTFT_S: 1.0, Quantity.TPOT_S: 0.02}
+    first, token = answered(row(concurrency=16, prefill=(4, 1, 16), measured=measured))
+    # eight users write while eight others wait for them: an answer of 11 tokens of eight sequences
+    assert token.amounts[0] == pytest.approx(8e-3)
+    wait = waited(16, 1, 8, 1.1e-4, 16, 11 * 8.8e-3)
+    assert first.amounts[0] == pytest.approx(wait.seat_s / 8.8e-3 * 8e-3)
+    assert first.amounts[0] == pytest.approx(11 * 8e-3, rel=0.15)
+    assert first.amounts[1] == pytest.approx(wait.prompt_s / 1.1e-4 * 1e-4)
 
 
 def test_a_closed_loop_gives_means_of_its_requests(bare: list[tuple[Any, ...]]) -> None:
