@@ -19,9 +19,11 @@ from perfc.errors import ParseError
 from perfc.ir.record import record
 
 FILE = Path(__file__).with_suffix(".toml")
-BENCH, EXPERTS = "-bench", "experts"
-"""End of the runtime in names of laws of benchmarks without a server; last word of those that speak
-for models with experts alone."""
+BENCH, APART, EXPERTS = "-bench", "-apart", "experts"
+"""Ends of the runtime in names of laws of benchmarks without a server, and of engines whose prompts
+others compute; last word of those that speak for models with experts alone."""
+ENOUGH_ROWS = 100
+"""Fewer runs with prompts apart tell less than a runtime's servers do."""
 VERSION = re.compile(r"v?(\d{1,6})(?:\.(\d{1,6}))?")
 """Major and minor number at the begin of a version."""
 FEW = 64
@@ -138,6 +140,17 @@ def law_of(runtime: str, version: str = "") -> HostLaw:
     if older:
         return max(older, key=lambda pair: pair[0])[1]
     return known.get(runtime) or HostLaw()
+
+
+def apart_law(runtime: str, version: str = "") -> HostLaw:
+    """The law of engines whose prompts others compute; that of servers where few such runs taught.
+
+    Raises:
+        ParseError: the version begins with no number.
+    """
+    served = law_of(runtime, version)
+    known = laws().get(f"{runtime}{APART}")
+    return known if known is not None and known.rows >= ENOUGH_ROWS else served
 
 
 def bench_law(runtime: str, version: str, *, has_experts: bool) -> tuple[str, HostLaw]:

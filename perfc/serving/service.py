@@ -22,6 +22,7 @@ from .cost.drafts import DraftsView, Speculation
 from .cost.images import ImagesView
 from .cost.memory import MemoryPlan
 from .engine import Engine
+from .host import apart_law
 from .notes import notes_of
 from .parts import StepView, steps_of, with_parts
 from .power import Expenses, expenses, run_energy_j
@@ -199,10 +200,10 @@ def llm(
     load = Load(*asked, cached_tokens, cached_share, requests, seed)
     divided = parallel if isinstance(parallel, Parallel) else ALONE.stated(parallel)
     drafts = Speculation(draft_tokens, acceptance, decoder_of(draft) if draft else None)
-    engines = divided.require_serving().data
+    engines, path = divided.require_serving().data, str(load_machine(target).path)
     engine, few = _driven(_engine(
-        model, str(load_machine(target).path), dtype, kv_dtype, replace(divided, data=1), runtime,
-        runtime_version, max_num_seqs, token_budget, utilization, drafts, images, *of_host(added),
+        model, path, dtype, kv_dtype, replace(divided, data=1), runtime, runtime_version,
+        max_num_seqs, token_budget, utilization, drafts, images, prefill_gpus > 0, *of_host(added),
     ), load, engines, is_offline=added.get("offline", False))  # fmt: skip
     found = report_of(engine, load.checked(), engines, prefill_gpus, prices or Prices(), grid, few)
     return replace(found, steps=with_parts(engine, found.steps, load)) if has_parts else found
@@ -237,11 +238,13 @@ def _driven(
 def _engine(
     model: LanguageModel, target: str, dtype: str, cache: str, parallel: Parallel,
     runtime: str, version: str, seqs: int | None, budget: int | None, utilization: float | None,
-    drafts: Speculation, images: int, host_launch_s: float | None, recorded: int | None,
+    drafts: Speculation, images: int, is_apart: bool, host_launch_s: float | None,
+    recorded: int | None,
 ) -> Engine:  # fmt: skip
     precision = precision_of(model.dtype, model.quantization, dtype, cache)
     return Engine.of(
-        model, load_machine(target), precision, parallel, runtime, version, speculation=drafts,
+        model, load_machine(target), precision, parallel, runtime, version,
+        law=apart_law(runtime, version) if is_apart else None, speculation=drafts,
         images=images, host_launch_s=host_launch_s,
         max_num_seqs=seqs, token_budget=budget, utilization=utilization, recorded_tokens=recorded,
     )  # fmt: skip

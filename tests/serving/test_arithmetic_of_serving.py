@@ -15,6 +15,7 @@ import pytest
 from perfc.errors import ParseError
 from perfc.expenses import Offer, Prices, Region, region_named
 from perfc.machine import load_machine
+from perfc.parallel import Parallel
 from perfc.passes.runtimes import Batching
 from perfc.serving import Load, llm, power
 from perfc.serving.cost.memory import Demand, MemoryPlan
@@ -557,7 +558,7 @@ class Parts:
     """Kernels of 2 s and exchanges of 1 s a step, at 100 W; ten watts when idle."""
 
     kind = SimpleNamespace(token_budget=64, batching=Batching.MIXED, max_num_seqs=100)
-    parallel = SimpleNamespace(tensor=2)
+    parallel = Parallel(2)
     ranks = 2
 
     def __init__(self, machine: Any = H100, law: HostLaw = HostLaw()) -> None:  # noqa: B008
@@ -624,6 +625,16 @@ def prefill(workers: int = 2, parts: int = 1, machine: Any = H100) -> Prefill:
     return Prefill(engine, workers, parts)
 
 
+def test_groups_of_ranks_and_stages_compute_a_prompt_each() -> None:
+    pool = prefill(workers=3, parts=4)
+    assert pool.at_once == 0.75
+    engine: Any = pool.engine
+    engine.parallel = Parallel(1, 1, 8, 8)
+    assert pool.at_once == 6.0
+    engine.parallel = Parallel(2, 4)
+    assert pool.at_once == 3.0
+
+
 def test_a_prompt_is_computed_in_chunks_and_its_cache_handed_over() -> None:
     link = H100.link("nvlink")
     assert link is not None
@@ -653,6 +664,9 @@ def test_both_halves_of_a_closed_loop_pass_as_many_requests() -> None:
     assert max(s.decodes for s in run.strides) == most
     passed = most / (11 * (10 + most) * 1e-3)
     assert run.served[-1].ttft_s >= (40 - most) / passed
+    begun = closed_loop(40, 64, 11, count=80, is_staggered=True)
+    middle = served_apart(begun, Limits(), Clock(), pool)
+    assert max(s.decodes for s in middle.strides) == most, "first answers are cut short, not all"
     many = served_apart(work, Limits(), Clock(), prefill(workers=100))
     assert max(s.decodes for s in many.strides) >= 39
     with pytest.raises(ParseError, match="too few GPUs for one worker of prompts"):

@@ -28,7 +28,7 @@ from perfc.serving.evidence import Quantity, ServedRow
 from perfc.serving.evidence.learn import fitted, predicted
 from perfc.serving.evidence.replay import Sample
 from perfc.serving.front_chart import HEIGHT
-from perfc.serving.host import HostLaw, amounts, law_of
+from perfc.serving.host import APART, HostLaw, amounts, apart_law, law_of, laws
 from perfc.serving.search import Slo, search
 from perfc.serving.simulation.scheduler import Chunk
 
@@ -177,6 +177,28 @@ def test_prompts_computed_apart_leave_decodes_alone() -> None:
     assert together.latencies.itl is not None
     assert apart.latencies.itl is not None
     assert apart.latencies.itl.p99 < together.latencies.itl.p99
+
+
+def test_engines_whose_prompts_others_compute_have_a_law_where_enough_runs_taught_one() -> None:
+    assert apart_law("sglang") == laws()[f"sglang{APART}"] != law_of("sglang")
+    assert laws()[f"vllm{APART}"].rows < 10
+    assert apart_law("vllm") == law_of("vllm")
+    assert apart_law("llamacpp") == law_of("llamacpp")
+    with pytest.raises(ParseError, match="is no version"):
+        apart_law("sglang", "new")
+    apart = llm(LLAMA, "h100", runtime="sglang", concurrency=16, prefill_gpus=1)
+    assert apart.tpot_band is not None
+    assert apart.tpot_band.low <= laws()[f"sglang{APART}"].tpot_low
+
+
+@pytest.mark.parametrize("runtime", ["vllm", "sglang", "trtllm"])
+def test_users_of_workers_apart_get_the_tokens_that_their_latencies_say(runtime: str) -> None:
+    asked = {"isl": 2000, "osl": 200, "concurrency": 64, "prefill_gpus": 2, "runtime": runtime}
+    found = llm(LLAMA, "h100", **asked)  # type: ignore[arg-type]
+    assert found.latencies is not None
+    assert found.throughput is not None
+    answer_s = found.latencies.ttft.mean + 199 * found.latencies.tpot.mean
+    assert found.throughput.output_tokens_per_s == pytest.approx(64 * 200 / answer_s, rel=0.1)
 
 
 @pytest.mark.parametrize(

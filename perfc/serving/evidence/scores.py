@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from perfc.ir.record import record
 
-from ..host import BENCH, EXPERTS, HostLaw
+from ..host import APART, BENCH, EXPERTS, HostLaw
 from ..power import BoardPower
 from . import Quantity, ServedRow, is_mixture
 from .aic import AIC, DRAFTS_UNSTATED, STATED, UNSTATED
@@ -37,8 +37,8 @@ Say = Callable[[str], None]
 EDGES = 0.05, 0.95
 UNKNOWN_PROMPTS = "prompts that no cache knew"
 """Rows but for those of sweeps whose engines seem to know prompts beforehand."""
-EAGER, APART, SHARED = "-eager", "-apart", "-shared"
-"""Ends of the names of laws: launched kernel by kernel, prompts apart, on hosts that others use."""
+EAGER, SHARED = "-eager", "-shared"
+"""Ends of the names of laws: launched kernel by kernel, on hosts that others use."""
 TOLD_APART = {"trtllm": "1.0."}
 """Versions that served several models, so that one of them may be left out; others go together."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from perfc.errors import ParseError
@@ -30,6 +31,15 @@ class Prefill:
     workers: int
     parts: int
 
+    @property
+    def at_once(self) -> float:
+        """Prompts that workers compute at once for one engine that writes tokens.
+
+        Groups of ranks with sequences of their own have a prompt each, as stages of a pipeline do.
+        """
+        parallel = self.engine.parallel
+        return self.workers * parallel.attention_data * parallel.pipeline / self.parts
+
     def prompt_s(self, tokens: int, cached: int) -> float:
         """Time of one prompt, in chunks of the engine's budget, and of handing its cache over."""
         cost, budget = self.engine.cost, self.engine.kind.token_budget
@@ -57,8 +67,8 @@ class _Decoding:
 def served_apart(workload: Workload, limits: Limits, clock: Clock, prefill: Prefill) -> Run:
     """A run whose prompts wait for the workers that compute them.
 
-    Each worker takes one prompt at a time, in order. Users of a closed loop who wait there write
-    no tokens, so that fewer decode at once.
+    Each group of ranks takes one prompt at a time, in order. Users of a closed loop who wait there
+    write no tokens, so that fewer decode at once.
 
     Raises:
         ParseError: no worker; else as `simulate`.
@@ -72,7 +82,7 @@ def served_apart(workload: Workload, limits: Limits, clock: Clock, prefill: Pref
     mean = sum(r.input_tokens for r in requests) // len(requests)
     cached = sum(r.cached_tokens for r in requests) // len(requests)
     each_s = prefill.prompt_s(mean, cached)
-    rate = prefill.workers / prefill.parts / each_s
+    rate = prefill.at_once / each_s
     if not workload.concurrency:
         return _delayed(simulate(workload, limits, _Decoding(clock)), each_s, rate)
     users = workload.concurrency
@@ -91,11 +101,15 @@ def served_apart(workload: Workload, limits: Limits, clock: Clock, prefill: Pref
 
 def _passed(workload: Workload, limits: Limits, clock: Clock, decoding: int) -> float:
     """Requests a second that end where so many decode at once."""
-    request = workload.requests[0]
-    context = request.input_tokens + request.output_tokens / 2
+    # users may begin in the middle of their first answers
+    later = workload.requests[workload.concurrency :] or workload.requests
+    prompt, answer = (
+        math.fsum(tokens) / len(later)
+        for tokens in ([r.input_tokens for r in later], [r.output_tokens for r in later])
+    )
     running = min(decoding, limits.max_num_seqs)
-    step_s = clock.step_s((), running, context) / limits.tokens_per_step
-    return running / (request.output_tokens * step_s)
+    step_s = clock.step_s((), running, prompt + answer / 2) / limits.tokens_per_step
+    return running / (answer * step_s)
 
 
 def _shifted(run: Run, wait_s: float) -> Run:
