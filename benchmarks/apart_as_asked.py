@@ -3,7 +3,7 @@
     python benchmarks/apart_as_asked.py DATA
 
 A user's prompts are computed by workers like those that write tokens, so that rows whose workers
-have as many ranks each are asked, of which all is stated. Users come by the lengths of the row. By
+have as many ranks each are asked, of which all is stated. Lengths and users are the row's. By
 runtime: how far tokens a second and the time of a token are from what was measured, and the share
 of rows whose time of a token is in its range.
 """
@@ -11,6 +11,7 @@ of rows whose time of a token is in its range.
 from __future__ import annotations
 
 import argparse
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -61,15 +62,15 @@ def told(row: ServedRow) -> Told:
         ),
         draft_tokens=row.drafted, acceptance=ACCEPTANCE if row.drafted else 0.0,
     )  # fmt: skip
-    if found.latencies is None or found.throughput is None or found.tpot_band is None:
+    tpot = found.latencies and found.latencies.tpot
+    if tpot is None or found.throughput is None or found.tpot_band is None:
         raise PerfcError("it does not fit", where=row.name)
     measured_s = row.measured[Quantity.TPOT_S]
     answer_s = row.measured[Quantity.TTFT_S] + (row.osl - 1) * measured_s
-    tpot_s = found.latencies.tpot.mean
     return Told(
         found.throughput.output_tokens_per_s / (row.concurrency * row.osl / answer_s),
-        tpot_s / measured_s,
-        found.tpot_band.low * tpot_s <= measured_s <= found.tpot_band.high * tpot_s,
+        tpot.mean / measured_s,
+        found.tpot_band.low <= measured_s / tpot.mean <= found.tpot_band.high,
     )
 
 
@@ -78,12 +79,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data", type=Path)
     by_runtime: dict[str, list[Told]] = {}
-    unanswered = 0
+    unanswered: Counter[str] = Counter()
     for row in asked(parser.parse_args().data):
         try:
             found = told(row)
-        except PerfcError:
-            unanswered += 1
+        except PerfcError as error:
+            unanswered[error.message] += 1
             continue
         for name in (row.runtime, "all"):
             by_runtime.setdefault(name, []).append(found)
@@ -95,7 +96,8 @@ def main() -> None:
             f" {median(rates):.1%} median; time of a token {mean(times):.1%} mean,"
             f" {median(times):.1%} median, {mean(t.is_held for t in rows):.0%} in range"
         )
-    print(f"without an answer: {unanswered}")
+    for reason, count in unanswered.most_common():
+        print(f"{count} runs without an answer: {reason}")
 
 
 if __name__ == "__main__":

@@ -51,9 +51,14 @@ class Parallel:
     virtual_stages: int = 1
 
     @property
+    def sequence_groups(self) -> int:
+        """Of ranks with sequences of their own: those of attention, in each stage of a pipeline."""
+        return self.attention_data * self.pipeline
+
+    @property
     def ranks(self) -> int:
         """Machines of one copy of the model that serves."""
-        return self.tensor * self.attention_data * self.pipeline
+        return self.tensor * self.sequence_groups
 
     @property
     def devices(self) -> int:

@@ -261,9 +261,7 @@ def report_of(
     """
     if not 1 <= engines <= MOST_ENGINES:
         raise ParseError(f"{engines} engines", where="--dp", hint=f"1 to {MOST_ENGINES}")
-    # a pipeline's stages and the groups of attention each have sequences of their own
-    groups = engine.parallel.attention_data * engine.parallel.pipeline
-    parts = engines * groups
+    parts = engines * engine.parallel.sequence_groups
     # users whose answers are alike would stay in step where all prompts are computed first
     is_first = engine.kind.batching is Batching.PROMPTS_FIRST
     workload = load.workload(parts, is_staggered=is_first)

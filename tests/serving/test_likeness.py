@@ -65,7 +65,6 @@ def test_rows_between_known_ones_are_told_from_them(terms: Terms) -> None:
     likeness = Likeness.fitted(terms, known, table(known), left_of(known, smooth))
     expected = [smooth(one) for one in asked]
     assert likeness(asked, table(asked)) == pytest.approx(expected, abs=0.03)
-    assert max(expected) - min(expected) > 0.25
 
 
 def test_tables_say_nothing_of_each_other_and_few_rows_nothing_at_all() -> None:

@@ -364,7 +364,7 @@ class _Counter:
         """As `Clock` asks."""
         found = _amounts(self.engine, chunks, decodes, context)
         self.steps.append(found)
-        return found[0] + found[1] + found[2]
+        return _bare_s(found)
 
 
 def _between(history: History, first: int, last: int) -> list[float]:

@@ -35,10 +35,9 @@ class Prefill:
     def at_once(self) -> float:
         """Prompts that workers compute at once for one engine that writes tokens.
 
-        Groups of ranks with sequences of their own have a prompt each, as stages of a pipeline do.
+        Groups of ranks with sequences of their own have a prompt each.
         """
-        parallel = self.engine.parallel
-        return self.workers * parallel.attention_data * parallel.pipeline / self.parts
+        return self.workers * self.engine.parallel.sequence_groups / self.parts
 
     def prompt_s(self, tokens: int, cached: int) -> float:
         """Time of one prompt, in chunks of the engine's budget, and of handing its cache over."""
@@ -86,30 +85,51 @@ def served_apart(workload: Workload, limits: Limits, clock: Clock, prefill: Pref
     if not workload.concurrency:
         return _delayed(simulate(workload, limits, _Decoding(clock)), each_s, rate)
     users = workload.concurrency
+    passed_by = _Passing.of(workload, limits, clock)
     # users who decode, where both halves pass as many requests
     low, high = 1, users
     while low < high:
         decoding = (low + high + 1) // 2
-        if _passed(workload, limits, clock, decoding) <= rate and decoding < users:
+        if passed_by(decoding) <= rate and decoding < users:
             low = decoding
         else:
             high = decoding - 1
     run = simulate(Workload(requests, low), limits, _Decoding(clock))
-    passed = min(_passed(workload, limits, clock, low), rate)
+    passed = min(passed_by(low), rate)
     return _shifted(run, max(each_s, users / passed - low / passed))
 
 
-def _passed(workload: Workload, limits: Limits, clock: Clock, decoding: int) -> float:
-    """Requests a second that end where so many decode at once."""
-    # users may begin in the middle of their first answers
-    later = workload.requests[workload.concurrency :] or workload.requests
-    prompt, answer = (
-        math.fsum(tokens) / len(later)
-        for tokens in ([r.input_tokens for r in later], [r.output_tokens for r in later])
-    )
-    running = min(decoding, limits.max_num_seqs)
-    step_s = clock.step_s((), running, prompt + answer / 2) / limits.tokens_per_step
-    return running / (answer * step_s)
+@record
+class _Passing:
+    """Requests a second that end where so many users decode at once.
+
+    Args:
+        clock: times of steps.
+        limits: of the engine.
+        context: tokens of a sequence in the middle of its answer.
+        answer: tokens of one.
+    """
+
+    clock: Clock
+    limits: Limits
+    context: float
+    answer: float
+
+    @classmethod
+    def of(cls, workload: Workload, limits: Limits, clock: Clock) -> _Passing:
+        """Of the mean request: users may begin in the middle of their first answers."""
+        later = workload.requests[workload.concurrency :] or workload.requests
+        prompt, answer = (
+            math.fsum(tokens) / len(later)
+            for tokens in ([r.input_tokens for r in later], [r.output_tokens for r in later])
+        )
+        return cls(clock, limits, prompt + answer / 2, answer)
+
+    def __call__(self, decoding: int) -> float:
+        """Of so many users."""
+        running = min(decoding, self.limits.max_num_seqs)
+        step_s = self.clock.step_s((), running, self.context) / self.limits.tokens_per_step
+        return running / (self.answer * step_s)
 
 
 def _shifted(run: Run, wait_s: float) -> Run:

@@ -24,8 +24,12 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 Say = Callable[[str], None]
-ALL, STATED = "all tables", "all tables, all stated"
+ALL, ALL_STATED = "all tables", "all tables, all stated"
 """Of rows; those are left out of the second one of which nobody says all that they depend on."""
+LEAST_RATIOS = 20
+"""Of other folds: fewer have no ends of nine in ten."""
+LEAST_FOLDS = 4
+"""Fewer other models or machines of a table tell too little of one that is not among them."""
 
 
 @record
@@ -139,7 +143,7 @@ def groups_of(rows: Sequence[TreeRow]) -> dict[str, list[str]]:
     """Names of what is scored, and the tables of each."""
     sources = list(dict.fromkeys(row.source for row in rows))
     stated = [source for source in sources if not source.endswith(PARTLY)]
-    totals = {STATED: stated} if 1 < len(stated) < len(sources) else {}
+    totals = {ALL_STATED: stated} if 1 < len(stated) < len(sources) else {}
     return {s: [s] for s in sources} | totals | ({ALL: sources} if len(sources) > 1 else {})
 
 
@@ -174,12 +178,6 @@ def held_of(
     if not widths:
         return math.nan, math.nan
     return count / len(widths), float(np.median(widths))
-
-
-LEAST_RATIOS = 20
-"""Of other folds: fewer have no ends of nine in ten."""
-LEAST_FOLDS = 4
-"""Fewer other models or machines of a table tell too little of one that is not among them."""
 
 
 def score(
