@@ -62,7 +62,7 @@ def told(row: ServedRow) -> Told:
         ),
         draft_tokens=row.drafted, acceptance=ACCEPTANCE if row.drafted else 0.0,
     )  # fmt: skip
-    tpot = found.latencies and found.latencies.tpot
+    tpot = found.latencies.tpot if found.latencies is not None else None
     if tpot is None or found.throughput is None or found.tpot_band is None:
         raise PerfcError("it does not fit", where=row.name)
     measured_s = row.measured[Quantity.TPOT_S]

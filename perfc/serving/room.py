@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from perfc.errors import ModelError
+from perfc.errors import PerfcError
 from perfc.frontend.config import WeightFormat
 
 from .engine import Engine, run_in
@@ -32,8 +32,8 @@ def would_fit(engine: Engine, isl: int, osl: int) -> tuple[str, ...]:
 def _fits(engine: Engine, isl: int, osl: int) -> bool:
     try:
         return engine.memory(isl, osl).fits(isl + osl)
-    except ModelError:
-        # it does not divide so
+    except PerfcError:
+        # it, or its experts, do not divide so
         return False
 
 

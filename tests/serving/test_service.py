@@ -191,6 +191,12 @@ def test_engines_whose_prompts_others_compute_have_a_law_where_enough_runs_taugh
     assert apart.tpot_band.low <= laws()[f"sglang{APART}"].tpot_low
 
 
+def test_what_does_not_fit_says_so_where_more_ranks_do_not_divide_its_experts() -> None:
+    few = llm("deepseek-v3", "h100", parallel={"attention_dp": 4, "ep": 4})
+    assert not few.fits
+    assert few.latencies is None
+
+
 @pytest.mark.parametrize("runtime", ["vllm", "sglang", "trtllm"])
 def test_users_of_workers_apart_get_the_tokens_that_their_latencies_say(runtime: str) -> None:
     asked = {"isl": 2000, "osl": 200, "concurrency": 64, "prefill_gpus": 2, "runtime": runtime}
