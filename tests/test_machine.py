@@ -149,6 +149,7 @@ FURTHER = (
     ("[memory.device]", "[memory.device.more]"), ("[device]", "device = 3\n[link.nvlink]"),
     ("capacity_bytes = { value = 1_000_000, from = \"sheet\" }\n", ""),
     ("1_000_000", "1_000_000.5"),
+    ("[memory.device]", '[memory.device]\nusable_bytes = { value = 2e6, from = "lab" }'),
     ('from = "lab"', 'from = "lab", rounds = 1000, best = 1, worst = 1'),
 )  # fmt: skip
 TOLD = Path(__file__).parent / "fixtures" / "target-problems.txt"

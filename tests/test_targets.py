@@ -222,6 +222,30 @@ def test_memory_that_states_its_pins_or_channels_gives_what_they_carry(name: str
         assert rate.value == pytest.approx(carried, rel=0.01), key
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_every_target_says_how_much_of_its_memory_can_be_allocated(name: str) -> None:
+    device = load_machine(name).level("device")
+    assert device is not None
+    assert device.usable is not None
+    assert 0.9 <= device.usable_bytes / device.capacity_bytes < 1
+    assert device.usable.origin in {Origin.MEASURED, Origin.ASSUMED}
+    assert device.usable.note or device.usable.origin is Origin.MEASURED
+
+
+USABLE_GIB = (
+    ("l4", 22.03), ("t4", 14.56), ("a10", 22.06), ("l40s", 44.43), ("rtx4090", 23.55),
+    ("a100-40gb", 39.39), ("a100-80gb", 79.14), ("h100", 79.18), ("h200", 139.8),
+    ("mi300x", 191.98), ("a100-80gb/1g.10gb", 9.5),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "gib"), USABLE_GIB)
+def test_usable_memory_is_the_total_that_pytorch_reports(name: str, gib: float) -> None:
+    device = load_machine(name).level("device")
+    assert device is not None
+    assert device.usable_bytes / 2**30 == pytest.approx(gib, abs=0.005)
+
+
 def test_rates_are_dense_and_of_the_right_card() -> None:
     h100 = load_machine("h100-pcie").compute[Unit.MATRIX, "f16"].nominal
     assert (h100.value, h100.origin) == (756e12, Origin.VENDOR)

@@ -121,7 +121,9 @@ class Peak:
 class MemoryLevel:
     """One level of the memory hierarchy, all its instances on the device together.
 
-    ``bandwidth`` counts reads and writes together.
+    ``bandwidth`` counts reads and writes together. ``capacity_bytes`` is what the board carries;
+    ``usable`` is the part that the runtime reports as total (``cudaMemGetInfo``, PyTorch's
+    ``total_memory``), after ECC and what the driver and its firmware reserve.
     """
 
     name: str
@@ -129,6 +131,12 @@ class MemoryLevel:
     bandwidth: Rate
     nominal: Rate
     sustained: Rate | None = None
+    usable: Rate | None = None
+
+    @property
+    def usable_bytes(self) -> int:
+        """Memory that processes can allocate; the whole capacity where no file says less."""
+        return self.capacity_bytes if self.usable is None else int(self.usable.value)
 
 
 _FLOP_PER_SPECIAL = 8

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 _PLAUSIBLE: Mapping[str, tuple[float, float, str]] = {
     r"op_per_s$": (1e8, 1e19, "225e12 is 225 T a second"),
     r"bytes_per_s$": (1e7, 1e16, "960e9 is 960 GB/s"),
-    r"^memory\.device\.capacity_bytes$": (1e6, 1e15, "17_179_869_184 is 16 GiB"),
+    r"^memory\.device\.(capacity|usable)_bytes$": (1e6, 1e15, "17_179_869_184 is 16 GiB"),
     r"capacity_bytes$": (1e3, 1e15, "67_108_864 is 64 MiB"),
     r"_hz$": (1e6, 1e11, "2.5e9 is 2.5 GHz"),
     r"_w$": (0.05, 1e5, "watts"),

@@ -73,12 +73,11 @@ _LEVEL = (
     "energy_per_byte_j",
 )
 _CACHE = (*_LEVEL, "bytes_per_clock", "bytes_per_clock_per_sm")
-_DRAM = (*_LEVEL, "pin_bandwidth_bytes_per_s")
+_DRAM = (*_LEVEL, "usable_bytes", "pin_bandwidth_bytes_per_s")
 _PRICE = tuple(f"{code}_per_hour" for code in ("usd", "eur", "gbp", "chf", "cny", "jpy", "inr"))
 """What a machine costs. No file of perfc states a price: prices change with place and day."""
 _LINK = (
-    "bandwidth_bytes_per_s",
-    "sustained_bandwidth_bytes_per_s",
+    *("bandwidth_bytes_per_s", "sustained_bandwidth_bytes_per_s"),
     "pageable_bandwidth_bytes_per_s",
 )
 EFFICIENCY = (
@@ -298,14 +297,15 @@ class Reader:
         peak = max(best, key=lambda r: r.value)
         return peak, nominal or peak
 
-    def _sustained(self, at: str, key: str, best: Rate) -> Rate | None:
-        rate = self.facts.get(f"{at}.{key}")
+    def _below(self, key: str, most: Rate, name: str) -> Rate | None:
+        """The number under a key, if the file has it; a problem if it exceeds ``most``."""
+        rate = self.facts.get(key)
         if rate is None:
             return None
         seen = max(rate.value, rate.spread.best if rate.spread else 0.0)
-        if seen > best.value:
-            told = f"{seen:.6g} is above the peak {best.value:.6g}"
-            self.problems.append(f"{at}.{key}: {told}; one of the two is wrong")
+        if seen > most.value:
+            above = f"{seen:.6g} is above the {name} {most.value:.6g}; one of the two is wrong"
+            self.problems.append(f"{key}: {above}")
         return rate
 
     def compute(self) -> dict[tuple[Unit, str], Peak]:
@@ -320,7 +320,7 @@ class Reader:
             if rates is None:
                 self.problems.append(f"{at} has neither a peak nor a rate per clock")
                 continue
-            sustained = self._sustained(at, f"sustained_{op}_per_s", rates[0])
+            sustained = self._below(f"{at}.sustained_{op}_per_s", rates[0], "peak")
             peaks[Unit(unit), dtype] = Peak(*rates, sustained)
         return peaks
 
@@ -332,13 +332,14 @@ class Reader:
             if not any(k.startswith(f"{at}.") for k in self.facts):
                 continue
             capacity = self.facts.get(f"{at}.capacity_bytes")
-            clocked = ("bytes_per_clock", "bytes_per_clock_per_sm")
-            rates = self._rate(at, "bandwidth_bytes_per_s", clocked)
+            clocks = "bytes_per_clock", "bytes_per_clock_per_sm"
+            rates = self._rate(at, "bandwidth_bytes_per_s", clocks)
             if capacity is None or rates is None:
                 self.problems.append(f"{at} needs a capacity and a bandwidth")
                 continue
-            sustained = self._sustained(at, "sustained_bandwidth_bytes_per_s", rates[0])
-            levels.append(MemoryLevel(name, int(capacity.value), *rates, sustained))
+            sustained = self._below(f"{at}.sustained_bandwidth_bytes_per_s", rates[0], "peak")
+            usable = self._below(f"{at}.usable_bytes", capacity, "capacity")
+            levels.append(MemoryLevel(name, int(capacity.value), *rates, sustained, usable))
         return tuple(levels)
 
 

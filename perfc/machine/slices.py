@@ -231,7 +231,7 @@ class _Cut:
         match key:
             case "device.sm_count":
                 return self.stated(rate, self.profile.sm_count)
-            case "memory.device.capacity_bytes":
+            case "memory.device.capacity_bytes" | "memory.device.usable_bytes":
                 return self.stated(rate, self.profile.capacity_bytes)
             case _:
                 return self.part(rate, self.share(key))
@@ -266,7 +266,8 @@ class _Cut:
         is_device = level.name == "device"
         capacity = profile.capacity_bytes if is_device else int(level.capacity_bytes * share)
         sustained = None if level.sustained is None else self.part(level.sustained, share)
+        usable = None if level.usable is None else self.stated(level.usable, capacity)
         return MemoryLevel(
             level.name, capacity, self.part(level.bandwidth, share),
-            self.part(level.nominal, share), sustained,
+            self.part(level.nominal, share), sustained, usable,
         )  # fmt: skip
