@@ -74,6 +74,13 @@ def runtimes() -> Iterable[str]:
     return known()
 
 
+def conventions() -> Iterable[str]:
+    """Conventions of other FLOP counters."""
+    from perfc.passes.conventions import conventions as known
+
+    return known()
+
+
 def precisions() -> Iterable[str]:
     """Element types and autocast."""
     from perfc.passes.retype import AUTOCAST, NARROW, WIDE

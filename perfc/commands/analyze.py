@@ -67,6 +67,11 @@ DOCUMENT = ("report", "perfc.report.views:Views")
     help="Of the whole run: weights that come with perfc, a card, or 'kernels' for their sum.",
 )  # fmt: skip
 @click.option("--no-predict", is_flag=True, help="Floors alone, no prediction.")
+@click.option(
+    "--count-as", type=Names(_names.conventions), metavar="NAME", default="",
+    help="Operations as another counter counts them: calflops, deepspeed, fvcore, ptflops, thop, "
+    "torch.",
+)  # fmt: skip
 @click.option("--strict", is_flag=True, help="Exit with 3 where totals are only lower bounds.")
 @click.option("--time-passes", is_flag=True, help="Print the time of every pass.")
 @print_after_option
@@ -82,6 +87,7 @@ def command(
     quiet: bool,
     predictor: str,
     no_predict: bool,
+    count_as: str,
     strict: bool,
     time_passes: bool,
     print_ir_after: str,
@@ -98,10 +104,14 @@ def command(
     if quiet and form != "text":
         raise click.UsageError("--quiet is one line of text: leave --output-format out")
     if options.has_several_targets:
-        if views or full or all_views or print_ir_after or predictor:
+        if views or full or all_views or print_ir_after or predictor or count_as:
             raise click.UsageError("views, predictors and the IR are of one target at a time")
         return side_by_side(options, model, form, output, predict=not no_predict)
     shown = parse_views(views, full=full, everything=all_views)
+    if "counts" in shown and not count_as and not all_views:
+        raise click.UsageError("--view counts needs --count-as NAME")
+    if count_as and "counts" not in shown:
+        shown = (*shown, "counts")
     limit = UNSET if top is None else parse_top(top)
     timing = Timing()
     with Progress() as progress:
@@ -113,7 +123,7 @@ def command(
             report = options.report(source, predictor=predictor, instruments=instruments)
         except PerfcError as error:
             raise located(error, model) from error
-        found = collect(report, predict=not no_predict)
+        found = collect(report, predict=not no_predict, count_as=count_as)
     if quiet:
         emit(f"{screen.verdict_line(found.verdict)}\n", output)
     elif form == HTML:

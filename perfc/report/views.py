@@ -10,6 +10,7 @@ from perfc.ir.record import record
 from . import (
     assumptions,
     bottlenecks,
+    counts,
     coverage,
     critical,
     kernels,
@@ -21,6 +22,7 @@ from . import (
 from .amounts import open_symbols
 from .assumptions import Assumptions
 from .bottlenecks import Bottlenecks
+from .counts import Counts
 from .coverage import Coverage
 from .critical import Critical
 from .document import Document, Section
@@ -46,6 +48,7 @@ NAMES = (
     "critical",
     "bottlenecks",
     "memory",
+    "counts",
 )
 DEFAULT = (
     "assumptions",
@@ -76,6 +79,7 @@ class Views:
         critical: the kernels that carry the time, with reasons.
         bottlenecks: what would make the run faster.
         memory: live bytes over the run.
+        counts: operations as another FLOP counter counts them; None without ``--count-as``.
     """
 
     verdict: Verdict
@@ -88,14 +92,19 @@ class Views:
     critical: Critical
     bottlenecks: Bottlenecks
     memory: Memory
+    counts: Counts | None = None
 
 
-def collect(report: Report, *, predict: bool = True) -> Views:
+def collect(report: Report, *, predict: bool = True, count_as: str = "") -> Views:
     """Every view of ``report``.
 
     Args:
         report: an analysis.
         predict: also what the run will take, not only what it cannot beat.
+        count_as: name of a convention, see `perfc.passes.conventions`; none by default.
+
+    Raises:
+        PassError: no such convention.
     """
     rows = kernels.collect(report, predict=predict)
     distinct = pressure.repeated(report, rows)
@@ -113,12 +122,13 @@ def collect(report: Report, *, predict: bool = True) -> Views:
         critical.collect(rows, bottlenecks.launch_s(report)),
         bottlenecks.collect(report, distinct, verdict.limits),
         live,
+        counts.collect(report, count_as) if count_as else None,
     )
 
 
 def document(views: Views, shown: Collection[str] = DEFAULT, top: int | None = TOP) -> Document:
     """The sections ``shown``, in the order of ``NAMES``; kernels limited to the ``top`` slowest."""
-    left_out = {"prediction"} if views.prediction is None else set[str]()
+    left_out = {n for n in ("prediction", "counts") if getattr(views, n) is None}
     sections = (section(views, n, top) for n in NAMES if n in shown and n not in left_out)
     return Document(headline(views), tuple(sections))
 
@@ -161,5 +171,7 @@ def section(views: Views, name: str, top: int | None) -> Section:
             return bottlenecks.section(views.bottlenecks, total_s)
         case "memory":
             return memory.section(views.memory)
+        case "counts" if views.counts is not None:
+            return counts.section(views.counts)
         case _:
             raise ValueError(f"no view {name!r}")

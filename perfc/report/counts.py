@@ -1,0 +1,86 @@
+"""Operations as another FLOP counter counts them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from perfc.ir.record import record
+from perfc.passes.conventions import convention, tally
+
+from .amounts import amount
+from .document import Amount, Column, Note, Section, Table
+from .units import Unit
+
+if TYPE_CHECKING:
+    from perfc.api import Report
+
+
+@record
+class OperatorCount:
+    """Operations of one kind of operator."""
+
+    operator: str
+    operations: Amount
+
+
+@record
+class Counts:
+    """Operations of one run in the convention of another tool.
+
+    Args:
+        convention: name of the convention, as ``--count-as`` takes it.
+        tool: package and version that it was read from.
+        source: the files of that package that state it.
+        unit: unit of the tool's figure, MAC or flop.
+        total: all operations.
+        attention: the part of products of two activations and of the softmax between them.
+        sees_fused_attention: whether the tool counts attention that PyTorch runs as one operator;
+            where not, its figure for such a model is ``total`` less ``attention``.
+        by_operator: operations by operator, most first.
+    """
+
+    convention: str
+    tool: str
+    source: str
+    unit: str
+    total: Amount
+    attention: Amount
+    sees_fused_attention: bool
+    by_operator: tuple[OperatorCount, ...]
+
+
+def collect(report: Report, name: str) -> Counts:
+    """Operations of ``report`` as the tool ``name`` counts them.
+
+    Raises:
+        PassError: no such convention.
+    """
+    rules = convention(name)
+    counted = tally(report.cost, rules)
+    env, unit = report.env, Unit.MAC if rules.unit == "MAC" else Unit.FLOP
+    rows = [OperatorCount(k, amount(v, env, unit)) for k, v in counted.by_operator.items()]
+    return Counts(
+        name,
+        rules.tool,
+        rules.source,
+        rules.unit,
+        amount(counted.total, env, unit, is_bound=report.cost.is_bound),
+        amount(counted.attention, env, unit),
+        rules.sees_fused_attention,
+        tuple(sorted(rows, key=lambda r: -(r.operations.value or 0))),
+    )
+
+
+def section(view: Counts) -> Section:
+    """The total, its parts, and what the tool does not see."""
+    columns = (Column("operations", "operations"), Column("operator", "operator", is_name=True))
+    rows = tuple((c.operations, c.operator) for c in view.by_operator)
+    notes = [Note(f"{view.total} as {view.tool} counts ({view.source})")]
+    if view.attention.value and not view.sees_fused_attention:
+        notes.append(
+            Note(
+                f"{view.attention} of it in attention, which {view.convention} does not count "
+                "where PyTorch runs it as one operator (scaled_dot_product_attention)"
+            )
+        )
+    return Section("counts", f"counted as {view.convention}", (*notes, Table(columns, rows)))
