@@ -246,7 +246,7 @@ def analyze(
     predictor = text_of(predictor, "predictor")
     if is_torch_module(model):
         model = exported(model, input)
-    source, given = typed_sizes(model, how.dims, values, am)
+    source, given = typed_sizes(model, how.dims, values, am, is_trained=how.is_step)
     source = am.apply(Retype("f32"), source) if how.widens(model) else source
     if input is not None:
         check_example(source, input)
@@ -305,6 +305,8 @@ def typed_sizes(
     dims: Mapping[str, int] | None = None,
     values: Mapping[str, Any] | None = None,
     am: Analyses | None = None,
+    *,
+    is_trained: bool = False,
 ) -> tuple[Module, dict[str, int]]:
     """The typed module of a model, and the sizes given by the keys of its symbols.
 
@@ -312,7 +314,7 @@ def typed_sizes(
         PerfcError: as ``analyze``.
     """
     with located(model):
-        module, given = read(model, dims, values)
+        module, given = read(model, dims, values, is_trained=is_trained)
         return (am or Analyses()).apply(Sizes(tuple(given)), module), given
 
 
@@ -320,18 +322,22 @@ def read(
     model: Any,
     dims: Mapping[str, int] | None = None,
     values: Mapping[str, Any] | None = None,
+    *,
+    is_trained: bool = False,
 ) -> tuple[Module, dict[str, int]]:
     """The module of a model as it is read, and the sizes given by its symbols' keys.
 
     ``batch`` and ``seq`` among ``dims`` are the first extent of the inputs and the second one of
-    token inputs, where no symbol is called so.
+    token inputs, where no symbol is called so. ``is_trained`` is as `load` takes it.
 
     Raises:
         PerfcError: it cannot be read, or a size or content is none of its own.
     """
     stated = sizes_of(dims or {})
     known = known_contents(values)
-    module = model if isinstance(model, Module) else load(serialized(model), stated, known)
+    module = model
+    if not isinstance(model, Module):
+        module = load(serialized(model), stated, known, is_trained=is_trained)
     module, given = sized(module, dims or {})
     inputs = [v.name for v in module.graph.inputs]
     strange = sorted(set(values or ()) - set(inputs))

@@ -83,6 +83,11 @@ class Parallel:
             fields[KEYS[name]] = _degree(name, value, where(name))
         return replace(self, **fields)  # type: ignore[arg-type]
 
+    def given(self) -> dict[str, int | str]:
+        """The fields that are not as in one GPU, by name."""
+        usual = ALONE.as_json()
+        return {KEYS[key]: n for key, n in self.as_json().items() if n != usual[key]}
+
     def as_json(self) -> dict[str, int | str]:
         """Degrees by the names of options."""
         return {key: getattr(self, field) for key, field in KEYS.items()}

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 import click
+
+from perfc.parallel import KEYS
 
 from ._deployment import DeploymentOptions
 
@@ -42,15 +44,45 @@ def parallel_options(
 
     @wraps(function)
     def wrapped(options: DeploymentOptions, *args: P.args, **kwargs: P.kwargs) -> R:
-        taken = {key: kwargs.pop(key) for key in _HELP}
-        return function(options, stated(options, taken), *args, **kwargs)
+        return function(options, stated(options, taken(kwargs)), *args, **kwargs)
 
-    decorated: Any = wrapped
+    return with_options(wrapped)  # type: ignore[no-any-return]
+
+
+def degree_options(
+    function: Callable[Concatenate[DeploymentOptions, Mapping[str, int | str], P], R],
+) -> Callable[Concatenate[DeploymentOptions, P], R]:
+    """Add the options; ``function`` gets the degrees that are given by their keys, usual ones too.
+
+    They stand below `deployment_options`, whose values come first.
+    """
+
+    @wraps(function)
+    def wrapped(options: DeploymentOptions, *args: P.args, **kwargs: P.kwargs) -> R:
+        typed = taken(kwargs)
+        found = stated(options, typed).as_json()
+        of_file = options.of_file.values.get("parallel")
+        named = (
+            {key.replace("-", "_") for key in of_file} if isinstance(of_file, Mapping) else set()
+        )
+        named |= {key for key, value in typed.items() if value is not None}
+        return function(options, {k: found[k] for k in KEYS if k in named}, *args, **kwargs)
+
+    return with_options(wrapped)  # type: ignore[no-any-return]
+
+
+def taken(kwargs: dict[str, object]) -> dict[str, object]:
+    """The values of the options, taken out of the keywords of a command."""
+    return {key: kwargs.pop(key) for key in _HELP}
+
+
+def with_options(function: Any) -> Any:
+    """A command with the options above it."""
     for key, words in reversed(_HELP.items()):
         name = f"--{key.replace('_', '-')}"
         metavar = "NAME" if key == "schedule" else "N"
-        decorated = click.option(name, key, default=None, metavar=metavar, help=words)(decorated)
-    return decorated  # type: ignore[no-any-return]
+        function = click.option(name, key, default=None, metavar=metavar, help=words)(function)
+    return function
 
 
 def stated(options: DeploymentOptions, typed: dict[str, object]) -> Parallel:

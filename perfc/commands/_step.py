@@ -16,7 +16,7 @@ from ._deployment_option import by_default, reads
 from ._document import show_document
 from ._options import names_in
 from ._output import emit, format_options
-from ._parallel import parallel_options
+from ._parallel import degree_options
 from ._report import color_option
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def step_options(function: Any) -> Any:
     ``function`` gets the options of its deployment and the degrees of parallelism first.
     """
     function = format_options("text", "json", "markdown", "html")(color_option(function))
-    function = deployment_options(parallel_options(function))
+    function = deployment_options(degree_options(function))
     read = ("target", "runtime", "dtype", "train", "checkpointing", "seq")
     instead = {"batch": "--global-batch"}
     function = reads("a step on many devices", *read, instead=instead)(function)

@@ -15,7 +15,7 @@ from ._examples import examples
 from ._step import show, stated, step_options
 
 if TYPE_CHECKING:
-    from perfc.parallel import Parallel
+    from collections.abc import Mapping
 
 DOCUMENT = ("plan", "perfc.distributed.plan:PlanView")
 """Name of the JSON that the command writes, and the type that its schema is read off."""
@@ -37,8 +37,8 @@ FINDINGS = 1
 )  # fmt: skip
 @step_options
 def command(
-    options: DeploymentOptions, parallel: Parallel, /, model: str, gpus: int, global_batch: int,
-    micro_batch: int, trained_by: str, form: str, output: Path | None,
+    options: DeploymentOptions, parallel: Mapping[str, int | str], /, model: str, gpus: int,
+    global_batch: int, micro_batch: int, trained_by: str, form: str, output: Path | None,
 ) -> None:  # fmt: skip
     """Search how to divide MODEL among GPUs and what to compute again, for the shortest step.
 

@@ -17,10 +17,11 @@ from ._examples import examples
 from ._step import show, stated, step_options
 
 if TYPE_CHECKING:
-    from perfc.parallel import Parallel
+    from collections.abc import Mapping
 
 DOCUMENT = ("scale", "perfc.distributed.scale:ScaleView")
 """Name of the JSON that the command writes, and the type that its schema is read off."""
+FINDINGS = 1
 
 
 @click.command(
@@ -39,14 +40,15 @@ DOCUMENT = ("scale", "perfc.distributed.scale:ScaleView")
 @click.option("--strong", is_flag=True, help="As many samples of a step on all numbers of devices.")
 @step_options
 def command(
-    options: DeploymentOptions, parallel: Parallel, /, model: str, gpus: str, global_batch: int,
-    strong: bool, micro_batch: int, trained_by: str, form: str,
+    options: DeploymentOptions, parallel: Mapping[str, int | str], /, model: str, gpus: str,
+    global_batch: int, strong: bool, micro_batch: int, trained_by: str, form: str,
     output: Path | None,
 ) -> None:  # fmt: skip
     """Train MODEL on more and more GPUs: time of a step, scaling, and the bottleneck by name.
 
     MODEL is a config.json of a language model, a shipped name, or a graph. Copies of it grow in
-    number; each is divided as the options say.
+    number; each is divided as the options say. Without --micro-batch as many samples pass at
+    once as fit. Exits with 1 if nothing fits.
     """
     from perfc.distributed.service import scale
     from perfc.distributed.views import scale_document
@@ -55,10 +57,12 @@ def command(
     found = scale(
         model, how.target, gpus=numbers(gpus), batch=global_batch, seq=how.seq, train=how.train,
         dtype=how.dtype, runtime=how.runtime, parallel=parallel,
-        checkpointing=how.checkpointing or "none", micro_batch=micro_batch or 1, is_weak=not strong,
+        checkpointing=how.checkpointing or "none", micro_batch=micro_batch, is_weak=not strong,
         trained_by=trained_by,
     )  # fmt: skip
     show(found.document, found, scale_document(found), form, output)
+    if not any(p.cost is not None and p.cost.fits for p in found.points):
+        raise SystemExit(FINDINGS)
 
 
 def numbers(text: str) -> tuple[int, ...]:

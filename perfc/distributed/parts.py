@@ -102,7 +102,7 @@ class PartCost:
         low: end of the interval of all times, as a share of what is expected.
         high: its other end.
         floor_s: forward and backward; nothing is faster.
-        mac: forward multiply-accumulates.
+        mac: forward multiply-accumulates, without those that masks and windows leave out.
         parameters: of the part that each copy has.
         expert_parameters: that are divided among ranks of experts.
         saved_bytes: kept for the backward pass.
@@ -217,7 +217,7 @@ def part_of(
         math.fsum([r.count * r.time.summed.low for r in rows]) / whole_s if whole_s else 1.0,
         math.fsum([r.count * r.time.summed.high for r in rows]) / whole_s if whole_s else 1.0,
         math.fsum([r.count * r.time.floor_s for r in rows]),
-        math.fsum([r.count * evaluate(r.bound.kernel.work.mac, env) for r in ahead]),
+        math.fsum([r.count * evaluate(r.bound.kernel.work.floor_mac, env) for r in ahead]),
         dense, experts, saved, of_products,
         math.fsum([_nbytes(v, env) for v in inputs if _is_wide(v)]),
         tensor,

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice, product
 from typing import ClassVar
 
 from perfc.errors import ModelError, ParseError, PerfcError
 from perfc.ir.record import record
-from perfc.parallel import ALONE, Parallel
+from perfc.parallel import ALONE, KEYS, Parallel
 from perfc.passes.training.implementation import Policy
 
 from .law import RunLaw
@@ -64,7 +64,7 @@ class PlanView:
 
 
 def plan(
-    work: Work, gpus: int, training: Training, *, fixed: Parallel = ALONE,
+    work: Work, gpus: int, training: Training, *, fixed: Mapping[str, int | str],
     checkpointings: Sequence[Policy] = CHECKPOINTINGS,
     micro_batches: Sequence[int] = MICRO_BATCHES, law: RunLaw | None = None,
 ) -> PlanView:  # fmt: skip
@@ -74,18 +74,18 @@ def plan(
         work: the model on its machine.
         gpus: devices.
         training: of a step; its micro-batch and checkpointing are chosen.
-        fixed: degrees that are not 1 stay as they are.
+        fixed: fields of a `Parallel` that stay as they are; the others are searched.
         checkpointings: to choose from.
         micro_batches: samples that pass at once, to choose from.
         law: what runs take beside kernels and links.
 
     Raises:
         ParseError: no number of devices, or no such schedule.
-        ModelError: nothing divides so; says what the first setting met.
+        ModelError: nothing divides so; says why, or what the first setting met.
     """
     if not 1 <= gpus <= 1 << 16:
         raise ParseError(f"{gpus} devices", where="--gpus", hint="1 to 65536")
-    schedule_named(fixed.schedule)
+    schedule_named(str(fixed.get("schedule", ALONE.schedule)))
     found: list[StepCost] = []
     failed: PerfcError | None = None
     settings = product(divisions(work, gpus, training.seq, fixed), micro_batches, checkpointings)
@@ -96,7 +96,7 @@ def plan(
         except PerfcError as error:
             failed = failed or error
     if not found:
-        raise failed or ModelError("nothing divides so", where=work.name)
+        raise failed or undivided(work, gpus, training.seq, fixed)
     held = [c for c in found if c.fits]
     front = pareto(held)
     cluster = cluster_of(work)
@@ -120,49 +120,102 @@ def pareto(found: Sequence[StepCost]) -> tuple[StepCost, ...]:
     return tuple(best)
 
 
-def divisions(work: Work, gpus: int, seq: int, fixed: Parallel) -> Iterator[Parallel]:
-    """Every way of dividing a model among devices that is of use."""
-    within = cluster_of(work).gpus_per_node
-    tensors = _degrees(fixed.tensor, min(MOST_TENSOR, within, gpus) if work.is_divisible else 1)
-    contexts = _degrees(fixed.context, MOST_CONTEXT if seq >= LONG and work.is_divisible else 1)
-    pipelines = _degrees(fixed.pipeline, min(work.depth, gpus) if work.is_divisible else 1)
-    for tensor, context, pipeline in product(tensors, contexts, pipelines):
+def divisions(
+    work: Work, gpus: int, seq: int, fixed: Mapping[str, int | str]
+) -> Iterator[Parallel]:
+    """Every way of dividing a model among devices that is of use.
+
+    Args:
+        work: the model on its machine.
+        gpus: devices.
+        seq: tokens of a sample.
+        fixed: fields of a `Parallel` that are given; the others are searched.
+    """
+    for tensor, context, pipeline in product(*_choices(work, gpus, seq, fixed).values()):
         each = tensor * context * pipeline
-        if gpus % each:
-            continue
         data = gpus // each
+        if gpus % each or fixed.get("data", data) != data:
+            continue
         experts = {1}
         if work.has_experts:
             ranks = tensor * context * data
-            experts = {e for e in _degrees(fixed.expert, ranks) if e == 1 or e % tensor == 0}
-        zeros = (fixed.zero,) if fixed.zero else (0, 1, 2, 3) if data * context > 1 else (0,)
+            experts = {e for e in _powers(ranks) if e == 1 or e % tensor == 0}
+        zeros = (0, 1, 2, 3) if data * context > 1 else (0,)
         orders = list(_orders(work, pipeline, fixed))
-        for expert, zero, (schedule, virtual) in product(sorted(experts), zeros, orders):
-            if pipeline > 1 and zero > 1:
-                continue  # every micro-batch would exchange all gradients or parameters
-            yield Parallel(
+        settings = product(
+            _given(fixed, "expert", sorted(experts)), _given(fixed, "zero", zeros), orders
+        )
+        for expert, zero, (schedule, virtual) in settings:
+            if pipeline > 1 and zero > 1 and "pipeline" not in fixed:
+                continue  # as in `_choices`
+            found = Parallel(
                 tensor, pipeline, expert, data=data, context=context,
                 sequence=int(tensor > 1), zero=zero, schedule=schedule, virtual_stages=virtual,
             )  # fmt: skip
+            yield replace(found, **fixed)  # type: ignore[arg-type]
 
 
-def _degrees(fixed: int, most: int) -> tuple[int, ...]:
-    """Powers of two up to the most, or the one that is said."""
-    if fixed > 1:
-        return (fixed,)
+def _choices(
+    work: Work, gpus: int, seq: int, fixed: Mapping[str, int | str]
+) -> dict[str, tuple[int, ...]]:
+    """Degrees to choose from of what divides one copy, by their fields."""
+    within = cluster_of(work).gpus_per_node
+    # in a pipeline every micro-batch would exchange all gradients or parameters
+    stages = 1 if int(fixed.get("zero", 0)) > 1 else min(work.depth, gpus)
+    most = {
+        "tensor": min(MOST_TENSOR, within, gpus),
+        "context": MOST_CONTEXT if seq >= LONG else 1,
+        "pipeline": stages,
+    }
+    return {
+        name: _given(fixed, name, _powers(n if work.is_divisible else 1))
+        for name, n in most.items()
+    }
+
+
+def undivided(work: Work, gpus: int, seq: int, fixed: Mapping[str, int | str]) -> ModelError:
+    """The error that no degrees multiply to the number of devices; names those that may."""
+    names = {field: key for key, field in KEYS.items()}
+    choices = _choices(work, gpus, seq, fixed)
+    if "data" in fixed:
+        choices["data"] = _given(fixed, "data", ())
+    words = [f"{names[field]} {join(degrees)}" for field, degrees in choices.items()]
+    message = f"no product of {', '.join(words)} {'is' if 'data' in fixed else 'divides'} {gpus}"
+    hint = "degrees that are given stay as they are"
+    if int(fixed.get("zero", 0)) > 1 and "pipeline" not in fixed:
+        hint = f"{hint}, and --zero {fixed['zero']} has a pipeline only with --pp"
+    return ModelError(message, where="--gpus", hint=hint)
+
+
+def join(degrees: Sequence[int]) -> str:
+    """Degrees to choose from, in words.
+
+    >>> join((1, 2, 4))
+    '1 to 4'
+    """
+    return str(degrees[0]) if len(degrees) == 1 else f"{degrees[0]} to {degrees[-1]}"
+
+
+def _given(fixed: Mapping[str, int | str], name: str, every: Sequence[int]) -> tuple[int, ...]:
+    """The degree that is given, else those to choose from."""
+    return (int(fixed[name]),) if name in fixed else tuple(every)
+
+
+def _powers(most: int) -> tuple[int, ...]:
+    """Powers of two up to the most."""
     return tuple([1 << i for i in range(max(most, 1).bit_length()) if 1 << i <= most])
 
 
-def _orders(work: Work, pipeline: int, fixed: Parallel) -> Iterator[tuple[str, int]]:
+def _orders(work: Work, pipeline: int, fixed: Mapping[str, int | str]) -> Iterator[tuple[str, int]]:
     """Schedules of a pipeline with the parts of a stage."""
     if pipeline == 1:
         yield ALONE.schedule, 1
         return
     for name, schedule in schedules().items():
-        if name == "gpipe" or (fixed.schedule != ALONE.schedule and name != fixed.schedule):
+        if name != fixed.get("schedule", name) or (name == "gpipe" and "schedule" not in fixed):
             continue
         if not schedule.is_interleaved:
             yield name, 1
             continue
-        several = (fixed.virtual_stages,) if fixed.virtual_stages > 1 else VIRTUAL
+        several = _given(fixed, "virtual_stages", VIRTUAL)
         yield from ((name, v) for v in several if v * pipeline <= work.depth)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from perfc.deployment import Deployment
@@ -17,7 +18,7 @@ from perfc.frontend.config import (
     read_config,
 )
 from perfc.machine import load_machine
-from perfc.parallel import ALONE, Parallel
+from perfc.parallel import ALONE, KEYS, Parallel
 from perfc.passes.runtimes import CLUSTER_DEFAULT
 from perfc.passes.training.implementation import Policy
 
@@ -25,11 +26,13 @@ from .law import USUAL as USUAL_LAW
 from .law import RunLaw, law_of
 from .plan import MICRO_BATCHES, PlanView
 from .plan import plan as planned
-from .scale import ScaleView
+from .scale import ScaleView, largest_micro_batch, micro_batches_of
 from .scale import scale as scaled
 from .step import cluster_of
 from .training import CHECKPOINTINGS, Training
 from .work import LanguageWork, Work
+
+MOST_BATCH = 1 << 24
 
 
 def work_of(
@@ -112,7 +115,8 @@ def plan(
         train: optimiser.
         dtype: format of products; "" for 16 bits.
         runtime: fusion table.
-        parallel: degrees that stay as they are.
+        parallel: degrees that stay as they are: of a mapping all, of a `Parallel` those that
+            differ from one GPU.
         checkpointing: none, selective or block; "" for what is best.
         micro_batch: samples that pass at once; 0 for what is best.
         trained_by: framework whose published runs correct the time.
@@ -123,19 +127,34 @@ def plan(
     work = work_of(model, target, dtype=dtype, runtime=runtime, seq=seq)
     training = sizes(batch, work.tokens(seq), train)
     again = (named(checkpointing),) if checkpointing else CHECKPOINTINGS
+    fixed = given_degrees(parallel)
     samples: Sequence[int] = (micro_batch,) if micro_batch else MICRO_BATCHES
-    fixed = parallel if isinstance(parallel, Parallel) else ALONE.stated(parallel)
+    if fixed.get("micro_batches"):
+        samples = (1,)  # their number says how large they are
     return planned(
         work, gpus, training, fixed=fixed, checkpointings=again, micro_batches=samples,
         law=law_on(work, trained_by),
     )  # fmt: skip
 
 
+def given_degrees(parallel: Parallel | Mapping[str, object]) -> dict[str, int | str]:
+    """Fields of a `Parallel` that are given, 1 and 0 among them where a mapping has them.
+
+    Raises:
+        ParseError: no such key, or no degree.
+    """
+    if isinstance(parallel, Parallel):
+        return parallel.given()
+    stated = ALONE.stated(parallel)
+    fields = [KEYS[key.replace("-", "_")] for key in parallel]
+    return {name: getattr(stated, name) for name in fields}
+
+
 def scale(
     model: Any, target: str = "dgx-h100", *, gpus: Sequence[int] = (), batch: int = 0,
     seq: int = 0, train: str = "adamw", dtype: str = "", runtime: str = CLUSTER_DEFAULT,
     parallel: Parallel | Mapping[str, object] = ALONE, checkpointing: str = "none",
-    micro_batch: int = 1, is_weak: bool = True, trained_by: str = USUAL_LAW,
+    micro_batch: int = 0, is_weak: bool = True, trained_by: str = USUAL_LAW,
 ) -> ScaleView:  # fmt: skip
     """A model on more and more devices; as `plan`, but divided as ``parallel`` says.
 
@@ -143,7 +162,8 @@ def scale(
         model: a configuration of a language model, or a graph.
         target: cluster, or GPU whose links are assumed.
         gpus: devices of each point; powers of two up to 1,024 by default.
-        batch: samples of a step on the fewest devices; 0 for one micro-batch of each stage.
+        batch: samples of a step on the fewest devices; 0 for one micro-batch of each copy, and
+            four for each stage of a pipeline.
         seq: tokens of each; 0 for 2,048, or as many as the model has positions for, or as the
             file of a graph assumes.
         train: optimiser.
@@ -151,7 +171,7 @@ def scale(
         runtime: fusion table.
         parallel: how one copy is divided.
         checkpointing: none, selective or block.
-        micro_batch: samples that pass at once.
+        micro_batch: samples that pass at once; 0 for the largest power of two that fits.
         is_weak: whether samples of a step grow with the devices.
         trained_by: framework whose published runs correct the time.
 
@@ -160,12 +180,19 @@ def scale(
     """
     work = work_of(model, target, dtype=dtype, runtime=runtime, seq=seq)
     fixed = parallel if isinstance(parallel, Parallel) else ALONE.stated(parallel)
-    each = fixed.devices // fixed.data
-    copies = max(min(gpus, default=each) // each, 1)
-    wanted = batch or copies * micro_batch * (4 * fixed.pipeline if fixed.pipeline > 1 else 1)
-    training = sizes(wanted, work.tokens(seq), train, micro_batch, named(checkpointing))
+    samples, again = batch or MOST_BATCH, named(checkpointing)
+    training = sizes(samples, work.tokens(seq), train, micro_batch or 1, again)
+    is_largest = not (micro_batch or fixed.micro_batches)
+    if is_largest:
+        samples = largest_micro_batch(work, fixed, training, gpus, is_weak=is_weak)
+        training = replace(training, micro_batch=samples)
+    if not batch:
+        each = fixed.devices // fixed.data
+        copies = max(min(gpus, default=each) // each, 1)
+        count = micro_batches_of(fixed)
+        training = replace(training, batch=copies * training.micro_batch * count)
     law = law_on(work, trained_by)
-    return scaled(work, fixed, training, gpus=gpus, is_weak=is_weak, law=law)
+    return scaled(work, fixed, training, gpus=gpus, is_weak=is_weak, is_largest=is_largest, law=law)
 
 
 def law_on(work: Work, framework: str) -> RunLaw:
@@ -190,7 +217,7 @@ def sizes(
     from perfc.passes.training.optimizer import optimizer
 
     for name, value in (("batch", batch), ("seq", seq), ("micro-batch", micro_batch)):
-        if not 1 <= value <= 1 << 24:
+        if not 1 <= value <= MOST_BATCH:
             raise ParseError(f"{name} = {value}", where=f"--{name}", hint="1 or more")
     return Training(seq, batch, micro_batch, optimizer(train).name, checkpointing)
 

@@ -44,7 +44,9 @@ class StepCost:
         high_s: its other end.
         floor_s: nothing is faster: the kernels' floors of one rank.
         tokens_per_s: of all devices.
-        model_flop: of one step, forward and backward, without what is computed again.
+        model_flop: of one step, 6 for each multiply-accumulate of the forward pass: products of
+            every token, and of attention the pairs inside its mask, window or chunk. What is
+            computed again is left out.
         mfu: of the rate that the data sheets of all devices state.
         parts_s: what the time goes to, by name; their sum is ``time_s``.
         exchanged_s: exchanges that run beside computation included, by kind.
@@ -151,7 +153,7 @@ def step_cost(
     middle = each[min(1, len(each) - 1)]
     parts_s = _parts_s(slowest, middle, known, _update_s(slowest.work, machine))
     time_s = sum(parts_s.values())
-    # every pair of tokens counts, masked or not, as published utilisations have it
+    # ranks of a context attend to half of what others hold on average; the whole is exact
     whole = work.parts(replace(parallel, context=1), training.micro_batch, training.seq)
     flop = 6.0 * sum([p.mac for p in (whole.first, *whole.layers, whole.last)])
     flop *= parallel.tensor * count * parallel.data

@@ -18,7 +18,7 @@ from perfc.report.document import (
 from perfc.report.units import Unit, plural, quantity
 
 from .plan import SHOWN, PlanView
-from .scale import ScaleView
+from .scale import MOST_SAMPLES, MOST_TOKENS, ScaleView
 from .step import StepCost
 
 
@@ -80,7 +80,9 @@ def step_facts(c: StepCost, capacity: float) -> Iterator[Fact]:
     yield Fact("at best", Amount(c.floor_s, Unit.SECOND), "computation of one rank at the roofline")
     each = f"{c.tokens_per_s / c.gpus:,.0f} a GPU"
     yield Fact(items(c.training.seq), None, f"{c.tokens_per_s:,.0f} a second, {each}")
-    yield Fact("MFU", Amount(c.mfu, Unit.SHARE), "of the data sheets' dense 16-bit rate")
+    inside = " inside masks and windows" if c.training.seq > 1 else ""
+    of = f"of 16-bit peak; {c.model_flop:.3g} flop, 6 a MAC{inside}"
+    yield Fact("MFU", Amount(c.mfu, Unit.SHARE), of)
     micro = f"{plural(c.micro_batches, 'micro-batch', 'micro-batches')} of {c.training.micro_batch}"
     yield Fact("samples", None, f"{micro}, {c.training.checkpointing.value} computed again")
     m = c.memory
@@ -113,8 +115,11 @@ def losses(c: StepCost) -> Table:
 
 def scale_document(found: ScaleView) -> Document:
     """One line for each number of devices."""
-    how = "samples grow with the devices" if found.is_weak else "as many samples on all"
-    item = items(next((p.cost.training.seq for p in found.points if p.cost is not None), 2))
+    each = f" of {found.seq} tokens" if found.seq > 1 else ""
+    how = (
+        f"samples{each} grow with the devices" if found.is_weak else f"as many samples{each} on all"
+    )
+    item = items(found.seq)
     head = (
         Column("gpus", "GPUs", Unit.COUNT),
         Column("parallel", "divided", is_name=True),
@@ -134,6 +139,8 @@ def scale_document(found: ScaleView) -> Document:
         if c is None:
             notes.append(Note(f"{p.gpus} GPUs: {p.why}", is_warning=True))
             continue
+        if not c.fits:
+            continue
         ends = f"{quantity(c.low_s, Unit.SECOND)} to {quantity(c.high_s, Unit.SECOND)}"
         rows.append(
             (
@@ -143,10 +150,26 @@ def scale_document(found: ScaleView) -> Document:
                 Amount(c.memory.total, Unit.BYTE), c.bottleneck,
             )
         )  # fmt: skip
-    full = [p.gpus for p in found.points if p.cost is not None and not p.cost.fits]
-    if full:
-        some = ", ".join(map(str, full))
-        what = f"memory does not hold it on {some} GPUs: `perfc plan` looks for ways that fit"
-        notes.append(Note(what, is_warning=True))
+    if found.is_largest and rows:
+        most = f"{MOST_TOKENS} tokens" if found.seq > 1 else f"{MOST_SAMPLES}"
+        chosen = f"the largest power of two that fits and divides the samples, up to {most}"
+        notes.append(Note(f"micro-batch {found.micro_batch}: {chosen} (--micro-batch)"))
+    notes += misfits(found)
     title = f"{found.model} on {found.target} · {how}"
-    return Document(title, (Section("sizes", "devices", (Table(head, tuple(rows)), *notes)),))
+    tables = (Table(head, tuple(rows)),) if rows else ()
+    return Document(title, (Section("sizes", "devices", (*tables, *notes)),))
+
+
+def misfits(found: ScaleView) -> Iterator[Note]:
+    """The numbers of devices that are not listed since memory does not hold the model."""
+    full = [p.cost for p in found.points if p.cost is not None and not p.cost.fits]
+    if not full:
+        return
+    least = min(full, key=lambda c: c.memory.total)
+    need = quantity(least.memory.total, Unit.BYTE)
+    of = quantity(found.capacity_bytes, Unit.BYTE)
+    some = ", ".join(str(c.gpus) for c in full)
+    yield Note(
+        f"does not fit on {some} GPUs: {need} of {of} at least; `perfc plan` looks for ways that "
+        "fit", is_warning=True,
+    )  # fmt: skip

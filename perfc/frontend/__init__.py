@@ -16,6 +16,8 @@ def load(
     model: str | os.PathLike[str] | bytes,
     dims: Mapping[str, int] | None = None,
     contents: Mapping[str, Known] | None = None,
+    *,
+    is_trained: bool = False,
 ) -> Module:
     """Read a model without its weights and lower it; types of intermediate values stay open.
 
@@ -24,6 +26,8 @@ def load(
             configuration of a language model (``.json``, its folder, or a shipped name).
         dims: values for symbolic extents; they become the symbols' defaults.
         contents: what is known of inputs that drive shapes.
+        is_trained: whether a training step is made of the model; a configuration then has the
+            scores of every token.
 
     Raises:
         ModelError: not a readable model.
@@ -36,7 +40,7 @@ def load(
     if isinstance(model, str | os.PathLike) and is_configuration(model):
         from .config import load_config
 
-        return load_config(os.fspath(model), dims or {})
+        return load_config(os.fspath(model), dims or {}, is_trained=is_trained)
     from .functions import Functions
     from .lower import Lowering
     from .source import open_model

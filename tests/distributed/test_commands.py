@@ -63,6 +63,73 @@ def test_degrees_that_are_given_stay() -> None:
         assert c.training.checkpointing.value == "block"
 
 
+@pytest.mark.parametrize(
+    ("given", "left"),
+    [
+        ({"dp": 4}, {(1, 1, 4)}),
+        ({"dp": 4, "tp": 1, "pp": 1}, {(1, 1, 4)}),
+        ({"tp": 1}, {(1, 1, 4), (1, 2, 2), (1, 4, 1)}),
+        ({"dp": 1}, {(1, 4, 1), (2, 2, 1), (4, 1, 1)}),
+        ({"pp": 2, "zero": 3}, {(1, 2, 2), (2, 2, 1)}),
+        ({"zero": 3, "tp": 1}, {(1, 1, 4)}),
+        ({"tp": 4, "sp": 0}, {(4, 1, 1)}),
+    ],
+)
+def test_degrees_of_one_stay_as_well(
+    given: dict[str, int], left: set[tuple[int, int, int]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    from perfc.distributed.plan import divisions
+    from perfc.distributed.service import given_degrees, work_of
+
+    fields = given_degrees(given)
+    found = list(divisions(work_of("gpt2", "dgx-a100"), 4, 256, fields))
+    assert {(p.tensor, p.pipeline, p.data) for p in found} == left
+    assert all(getattr(p, field) == n for p in found for field, n in fields.items())
+    words = [w for key, n in given.items() for w in (f"--{key}", str(n))]
+    code, out, _ = said(
+        capsys, "plan", "gpt2", "--gpus", "4", "-t", "dgx-a100", "--global-batch", "4", "--seq",
+        "256", "--output-format", "json", *words,
+    )  # fmt: skip
+    best = json.loads(out)["best"]["parallel"]
+    assert code == 0
+    assert all(best[field] == n for field, n in fields.items())
+
+
+def test_what_cannot_be_divided_names_the_degrees(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("plan", "gpt2", "--gpus", "4", "-t", "dgx-a100", "--seq", "256", "--global-batch", "4")
+    code, _, err = said(capsys, *words, "--dp", "3")
+    assert code == 2
+    assert "no product of tp 1 to 4, cp 1, pp 1 to 4, dp 3 is 4" in err
+    _, _, err = said(capsys, *words, "--dp", "1", "--tp", "2", "--zero", "3")
+    assert "no product of tp 2, cp 1, pp 1, dp 1 is 4" in err
+    assert "has a pipeline only with --pp" in err
+
+
+def test_a_curve_has_as_many_samples_at_once_as_fit(capsys: pytest.CaptureFixture[str]) -> None:
+    found = scale("llama-3.2-1b", "h100", gpus=(1, 8), seq=4096)
+    assert found.is_largest
+    assert found.micro_batch > 1
+    more = scale("llama-3.2-1b", "h100", gpus=(1, 8), seq=4096, micro_batch=2 * found.micro_batch)
+    assert [p.cost.fits for p in found.points if p.cost] == [True, True]
+    at_most = found.micro_batch * 2 * 4096 > 65536
+    assert at_most or not any(p.cost.fits for p in more.points if p.cost)
+    code, out, _ = said(
+        capsys, "scale", "llama-3.1-8b", "-t", "dgx-h100", "--zero", "3", "--seq", "8192"
+    )
+    assert code == 0
+    assert "micro-batch 1: the largest power of two that fits" in out
+    assert "does not fit on 1, 2, 4 GPUs: " in out
+    listed = [line.split()[0] for line in out.splitlines() if " dp " in line]
+    assert listed == ["8", "16", "32", "64", "128", "256", "512", "1024"]
+    code, out, _ = said(capsys, "scale", "llama-3.1-8b", "-t", "h100")
+    assert code == 1
+    assert out.count("GPUs") == 1, "no table, one line"
+    one = scale("gpt2", "h100", gpus=(2, 4), seq=256, batch=12)
+    assert one.micro_batch == 2, "6 samples of a copy divide by 2 and not by 4"
+    strong = scale("gpt2", "h100", gpus=(2, 4), seq=256, batch=4, is_weak=False)
+    assert strong.micro_batch == 1
+
+
 def test_what_fits_nowhere_exits_with_one_and_names_the_smallest(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -157,6 +159,51 @@ def test_ranks_of_a_sequence_share_its_attention() -> None:
     assert four.memory.activations == pytest.approx(one.memory.activations / 4, rel=0.05)
 
 
+@pytest.mark.parametrize(
+    ("change", "pairs"),
+    [
+        ({}, 4096 * 4097 // 2),
+        ({"window": 256}, 256 * 257 // 2 + (4096 - 256) * 256),
+        ({"window": 1}, 4096),
+        ({"chunk": 512}, 8 * 512 * 513 // 2),
+        ({"is_causal": False}, 4096**2),
+    ],
+)
+def test_model_flop_counts_the_pairs_that_masks_leave(change: dict[str, Any], pairs: int) -> None:
+    """Attention in every second layer is changed, the other one stays causal and whole."""
+    model = read_config("llama-3.2-1b")
+    stack = model.stacks[0]
+    first, mlp = stack.layers[0]
+    branch = first.branches[0]
+    changed = replace(branch, mixer=replace(branch.mixer, **change))
+    layers = (stack.layers[0], (replace(first, branches=(changed,)), mlp))
+    other = replace(model, stacks=(replace(stack, layers=layers),))
+    path = str(load_machine("dgx-h100").path)
+    long = Training(seq=4096, batch=1)
+    work = LanguageWork(other, precision_of("bfloat16", ""), "cudagraph", path)
+    cost = step_cost(work, Parallel(), long, law=LAW)
+    products = 4096 * (2 * 2048 * (2 * 2048 + 2 * 512 + 3 * 8192) + 128256 * 2048)
+    assert cost.model_flop == 6 * (products + (pairs + 4096 * 4097 // 2) * 32 * 2 * 64)
+    assert cost.mfu < 1
+    assert cost.model_flop / 989.4e12 <= cost.floor_s * 1.001
+
+
+def test_windows_never_take_the_utilisation_above_all_of_it(tmp_path: Path) -> None:
+    stated = {
+        "model_type": "mistral", "vocab_size": 32000, "hidden_size": 1024,
+        "intermediate_size": 3584, "num_hidden_layers": 4, "num_attention_heads": 16,
+        "num_key_value_heads": 4,
+        "max_position_embeddings": 32768, "sliding_window": 1024,
+    }  # fmt: skip
+    (tmp_path / "config.json").write_text(json.dumps(stated))
+    for seq in (16384, 32768):
+        cost = step_cost(work(str(tmp_path), "h100"), Parallel(), Training(seq=seq, batch=1))
+        assert 0.2 < cost.mfu < 0.6
+    whole = 6 * 32768 * (4 * 1024 * (2 * 1024 + 2 * 256 + 3 * 3584) + 32000 * 1024)
+    pairs = 4 * (1024 * 1025 // 2 + (32768 - 1024) * 1024) * 16 * 2 * 64
+    assert cost.model_flop == whole + 6 * pairs
+
+
 def test_experts_are_divided_among_copies() -> None:
     one, eight = (
         step_cost(MOE, Parallel(data=8, expert=n, zero=1), SMALL, law=LAW) for n in (1, 8)
@@ -232,7 +279,7 @@ graph @main(%x: f32[4, {size}]) {{
 
 
 def test_a_search_divides_by_powers_of_two_up_to_its_bounds() -> None:
-    found = list(divisions(LLAMA, 64, 16384, Parallel()))
+    found = list(divisions(LLAMA, 64, 16384, {}))
     assert {p.tensor for p in found} == {1, 2, 4, 8}
     assert {p.context for p in found} == {1, 2, 4, 8, 16}
     assert {p.pipeline for p in found} == {1, 2, 4, 8, 16}
@@ -243,13 +290,16 @@ def test_a_search_divides_by_powers_of_two_up_to_its_bounds() -> None:
     assert {p.virtual_stages for p in found if p.schedule == "interleaved"} == {2, 4}
     assert all(p.virtual_stages * p.pipeline <= 16 for p in found)
     assert {p.schedule for p in found} == {"1f1b", "interleaved", "zero-bubble"}
-    assert {p.context for p in divisions(LLAMA, 64, 16383, Parallel())} == {1}
-    experts = {(p.tensor, p.expert) for p in divisions(MOE, 8, 1024, Parallel(zero=1))}
+    assert {p.context for p in divisions(LLAMA, 64, 16383, {})} == {1}
+    experts = {(p.tensor, p.expert) for p in divisions(MOE, 8, 1024, {"zero": 1})}
     assert experts == {
         (1, 1), (1, 2), (1, 4), (1, 8), (2, 1), (2, 2), (2, 4), (2, 8), (4, 1), (4, 4), (4, 8),
         (8, 1), (8, 8),
     }  # fmt: skip
-    kept = list(divisions(LLAMA, 8, 1024, Parallel(2, 2, zero=1, schedule="zero-bubble")))
+    given: dict[str, int | str] = {
+        "tensor": 2, "pipeline": 2, "zero": 1, "schedule": "zero-bubble",
+    }  # fmt: skip
+    kept = list(divisions(LLAMA, 8, 1024, given))
     assert {(p.tensor, p.pipeline, p.data, p.zero) for p in kept} == {(2, 2, 2, 1)}
     assert {p.schedule for p in kept} == {"zero-bubble"}
 
@@ -272,7 +322,12 @@ def test_memory_of_a_step_by_hand() -> None:
     assert m.total == pytest.approx(held + m.overhead)
     # of each of 128,256 scores of 2,048 tokens a gradient in 32 bits, and a layer's input twice
     assert m.working == pytest.approx(2048 * (128256 * 4 + 2 * 2 * 2048), rel=0.02)
-    assert cost.model_flop == pytest.approx(6 * count * 64 * 1024, rel=0.15)
+    # of 16 layers queries, keys, values and output, an MLP with a gate, and the scores of words
+    layer = 2048 * (2 * 2048 + 2 * 512 + 3 * 8192)
+    products = 64 * 1024 * (16 * layer + 128256 * 2048)
+    # 32 heads of 64 wide queries and values, half of the pairs and the diagonal
+    pairs = 64 * 16 * (1024 * 1025 // 2) * 32 * 2 * 64
+    assert cost.model_flop == 6 * (products + pairs)
     assert cost.mfu == pytest.approx(cost.model_flop / cost.time_s / 989.4e12, rel=1e-3)
     assert cost.tokens_per_s == pytest.approx(64 * 1024 / cost.time_s)
 

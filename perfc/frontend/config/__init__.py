@@ -32,12 +32,13 @@ from .reader import read_config as read_config
 from .reader import shipped as shipped
 
 
-def load_config(source: str, dims: Mapping[str, int]) -> Module:
+def load_config(source: str, dims: Mapping[str, int], *, is_trained: bool = False) -> Module:
     """The first pass over prompts, or over inputs, of the model that a configuration describes.
 
     Args:
         source: path, folder or shipped name.
         dims: values for the symbols; they become their defaults.
+        is_trained: whether a training step is made of it: the scores of every token, no caches.
 
     Raises:
         ModelError: as `read_config` and `lower`.
@@ -46,7 +47,7 @@ def load_config(source: str, dims: Mapping[str, int]) -> Module:
 
     from perfc.ir.rewrite import with_defaults
 
-    module = lower(read_config(source), Step.PREFILL)
+    module = lower(read_config(source), Step.TRAINING if is_trained else Step.PREFILL)
     digest = hashlib.sha256(content_of(located(source)[0])).hexdigest()
     module = replace(module, origin=ModelOrigin(source, digest))
     declared = {s.name for s in module.symbols}

@@ -86,8 +86,14 @@ def test_every_step_verifies_and_is_counted_exactly(step: Step) -> None:
 
 
 def test_steps_do_the_work_of_their_tokens(llama: LanguageModel) -> None:
-    prefill, extend, decode, mixed = (macs(lower(llama, step)) for step in Step)
+    steps = {step: macs(lower(llama, step)) for step in Step}
+    prefill, extend = steps[Step.PREFILL], steps[Step.EXTEND]
+    decode, mixed = steps[Step.DECODE], steps[Step.MIXED]
     assert extend > prefill
+    # training has the scores of every token, a prompt those of its last one
+    rows, (head,) = SIZES["batch"] * (SIZES["seq"] - 1), llama.stacks[0].heads
+    more = rows * head.width * llama.stacks[0].hidden
+    assert steps[Step.TRAINING] == prefill + more
     # a mixed pass does what both of its parts do
     assert mixed == extend + decode
     whole = macs(lower(llama, Step.DECODE, new_tokens=4))

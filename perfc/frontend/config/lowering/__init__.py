@@ -33,6 +33,8 @@ from .step import (
     extent,
 )
 
+WHOLE = (Step.PREFILL, Step.TRAINING)
+"""Steps that encoders run in."""
 LONG = 2048
 """Tokens of a sequence where nobody says how many."""
 MUL = Mul()
@@ -98,7 +100,7 @@ def _decoder(
 ) -> Module:
     """A decoder alone, or one stage of its pipeline."""
     tokens, names = _tokens(step, new_tokens)
-    run = running(b, tokens, model, stack)
+    run = running(b, tokens, model, stack, is_cached=step is not Step.TRAINING)
     b.expert_skew = model.expert_skew
     stages = b.parallel.pipeline
     if not 0 <= stage < stages or len(stack.layers) < stages > 1:
@@ -124,12 +126,12 @@ def _decoder(
 
 
 def _heads(b: Builder, x: Value, stack: Stack, run: Running, table: Value | None) -> list[Value]:
-    """What is computed of the last layer: where tokens are generated, of the last ones only."""
+    """The results of the heads: of the last tokens where more are generated, else of every one."""
     x = b.norm(x, stack.norm, f"{stack.name}.norm")
     if not stack.heads:
         return [x]
     tokens = run.tokens
-    if stack.is_decoder and tokens.has_prompts:
+    if stack.is_decoder and tokens.has_prompts and run.is_cached:
         rows = tokens.prompts + tokens.decodes * tokens.new_tokens
         at = b.input(f"{stack.name}.last_tokens", DType.I64, (rows,))
         x = b.node(GATHER, (x, at), f"{stack.name}.last")
@@ -146,7 +148,7 @@ def _heads(b: Builder, x: Value, stack: Stack, run: Running, table: Value | None
 
 def _encoders(b: Builder, model: LanguageModel, step: Step) -> Module:
     """One encoder or two beside each other, all of their input at once."""
-    if step is not Step.PREFILL:
+    if step not in WHOLE:
         b.refuse(f"no {step.value} step: nothing is generated")
     outputs: list[Value] = []
     names = [BATCH]
@@ -154,8 +156,7 @@ def _encoders(b: Builder, model: LanguageModel, step: Step) -> Module:
         tokens = tokens_of(stack, extent(BATCH), extent(SEQ))
         if isinstance(stack.embedding, TokenEmbedding):
             names.append(SEQ)
-        run = running(b, tokens, model, stack)
-        run.is_cached = False
+        run = running(b, tokens, model, stack, is_cached=False)
         x, table = embedded(b, stack, run)
         x = layers(b, x, stack, run, list(enumerate(stack.layers)))
         outputs += _heads(b, x, stack, run, table)
@@ -175,13 +176,12 @@ def _similarity(b: Builder, text: Value, image: Value) -> Value:
 def _pair(b: Builder, model: LanguageModel, decoder: Stack, step: Step) -> Module:
     """An encoder with its decoder: both, or a step of the decoder over cached keys."""
     encoder = model.stacks[0]
-    batch = extent(BATCH if step is Step.PREFILL else DECODES)
-    source = tokens_of(encoder, batch, extent(SEQ if step is Step.PREFILL else SOURCE))
+    batch = extent(BATCH if step in WHOLE else DECODES)
+    source = tokens_of(encoder, batch, extent(SEQ if step in WHOLE else SOURCE))
     is_open = isinstance(encoder.embedding, TokenEmbedding)
-    if step is Step.PREFILL:
+    if step in WHOLE:
         names = [BATCH, *([SEQ] if is_open else []), TARGET]
-        over = running(b, source, model, encoder)
-        over.is_cached = False
+        over = running(b, source, model, encoder, is_cached=False)
         x, shared = embedded(b, encoder, over)
         x = layers(b, x, encoder, over, list(enumerate(encoder.layers)))
         encoded: Value | None = b.norm(x, encoder.norm, f"{encoder.name}.norm")
@@ -192,18 +192,23 @@ def _pair(b: Builder, model: LanguageModel, decoder: Stack, step: Step) -> Modul
         tokens = Tokens(decodes=batch, context=extent(CONTEXT))
     else:
         b.refuse(f"no {step.value} step: an encoder reads all of its input at once")
-    run = running(b, tokens, model, decoder)
+    run = running(b, tokens, model, decoder, is_cached=step is not Step.TRAINING)
     run.encoded, run.source = encoded, source.length
     x, table = embedded(b, decoder, run, shared)
     x = layers(b, x, decoder, run, list(enumerate(decoder.layers)))
-    return b.module(_heads(b, x, decoder, run, table), _declared(model, names))
+    declared = _declared(model, names)
+    if step is Step.TRAINING:
+        tie = extent(SEQ) if is_open else None
+        declared = [replace(s, default=usual_sequence(model), tie=tie) if s.name == TARGET else s
+                    for s in declared]  # fmt: skip
+    return b.module(_heads(b, x, decoder, run, table), declared)
 
 
 def _tokens(step: Step, new_tokens: int) -> tuple[Tokens, tuple[str, ...]]:
     """The tokens of a decoder's step, and the symbols they are in."""
     prompts = (extent(BATCH), extent(SEQ))
     match step:
-        case Step.PREFILL:
+        case Step.PREFILL | Step.TRAINING:
             return Tokens(*prompts), (BATCH, SEQ)
         case Step.EXTEND:
             return Tokens(*prompts, extent(PAST)), (BATCH, SEQ, PAST)

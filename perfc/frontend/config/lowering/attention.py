@@ -136,7 +136,7 @@ def _scores(
     past: tuple[Value | None, Value | None] = (None, None)
     decode: tuple[Value | None, Value | None] = (None, None)
     sizes = (heads[1], a.head_dim, a.values)
-    if tokens.has_prompts and (run.is_cached or a.is_cross):
+    if tokens.has_prompts and run.is_cached:
         held = 0 if a.is_cross else reach(a, tokens.past)
         past = caches(b, f"{name}.past", tokens.prompts, held, sizes)
     if tokens.has_decodes:

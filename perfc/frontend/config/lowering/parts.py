@@ -72,4 +72,4 @@ def _started(
         b.refuse("models of one stack are trained so far")
     stack = model.stacks[0]
     tokens = Tokens(extent(BATCH), extent(SEQ), extent(PAST))
-    return b, stack, running(b, tokens, model, stack)
+    return b, stack, running(b, tokens, model, stack, is_cached=True)

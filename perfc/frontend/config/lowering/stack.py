@@ -49,9 +49,11 @@ def tokens_of(stack: Stack, sequences: Dim, length: Dim) -> Tokens:
     return Tokens(sequences, length if isinstance(e, TokenEmbedding) else e.tokens)
 
 
-def running(b: Builder, tokens: Tokens, model: LanguageModel, stack: Stack) -> Running:
+def running(
+    b: Builder, tokens: Tokens, model: LanguageModel, stack: Stack, *, is_cached: bool
+) -> Running:
     """What the layers of a stack read in common."""
-    run = Running(tokens, max_positions=model.max_positions)
+    run = Running(tokens, max_positions=model.max_positions, is_cached=is_cached)
     if isinstance(stack.embedding, TokenEmbedding):
         run.positions = b.input(f"{stack.name}.positions", DType.I64, (tokens.rows,))
     if tokens.has_prompts:

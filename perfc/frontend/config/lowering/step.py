@@ -18,6 +18,9 @@ class Step(Enum):
     PREFILL = "prefill"
     """``batch`` prompts of ``seq`` tokens each. Encoders run in it too: BERT and ViT alone, those
     of T5 and Whisper with ``target`` first tokens of the decoder."""
+    TRAINING = "training"
+    """``batch`` samples of ``seq`` tokens each, with the scores of every token and no caches. A
+    decoder behind an encoder reads ``target`` tokens, as many as the encoder where not given."""
     EXTEND = "extend"
     """``seq`` new tokens of each of ``batch`` sequences, behind ``past`` cached ones."""
     DECODE = "decode"
@@ -97,7 +100,8 @@ class Running:
         positions: of each token.
         encoded: output of the encoder; None where there is none or it is cached.
         source: tokens of the encoder of each sequence.
-        is_cached: whether keys and values are cached.
+        is_cached: whether keys and values are cached for later tokens; False in training, whose
+            heads read every token.
     """
 
     tokens: Tokens

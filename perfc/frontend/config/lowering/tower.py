@@ -34,8 +34,7 @@ def lower_tower(b: Builder, model: LanguageModel) -> Module:
     patches, name = tower.patches, tower.stack.name
     count = extent(BATCH) * tower.tiles
     tokens = Tokens(count, patches.tokens)
-    run = running(b, tokens, model, tower.stack)
-    run.is_cached = False
+    run = running(b, tokens, model, tower.stack, is_cached=False)
     run.positions = b.input(f"{name}.positions", DType.I64, (tokens.rows,))
     run.max_positions = patches.tokens
     x, _ = embedded(b, tower.stack, run)
