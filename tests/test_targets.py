@@ -165,10 +165,16 @@ def test_the_peak_covers_the_highest_clock(name: str) -> None:
     clock = m.facts["device.clock_max_hz"].value
     for (unit, dtype), peak in m.compute.items():
         op = "op" if unit is Unit.SPECIAL else "flop"
-        per_clock = m.facts[f"compute.{unit.value}.{dtype}.{op}_per_clock_per_sm"].value
-        assert peak.peak.value >= per_clock * m.sm_count * clock * (1 - 1e-12)
+        per_clock = m.facts.get(f"compute.{unit.value}.{dtype}.{op}_per_clock_per_sm")
+        assert per_clock is not None or m.kind == "accelerator"
+        if per_clock is not None:
+            assert peak.peak.value >= per_clock.value * m.sm_count * clock * (1 - 1e-12)
         assert peak.peak.value >= peak.nominal.value
         assert peak.sustained is None or peak.sustained.value <= peak.peak.value
+
+
+# The sheets of these have half of what units and clock allow.
+RATED_AT_HALF = {("l40s", "i4"), ("a10g", "f16"), ("a10g", "i8"), ("a10g", "i4")}
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -177,7 +183,8 @@ def test_the_data_sheet_agrees_with_the_architecture(name: str) -> None:
     m = load_machine(name)
     for (unit, dtype), peak in m.compute.items():
         key = f"compute.{unit.value}.{dtype}"
-        if f"{key}.peak_flop_per_s" not in m.facts or (name, dtype) == ("l40s", "i4"):
+        is_rated = f"{key}.peak_flop_per_s" in m.facts and m.kind != "accelerator"
+        if not is_rated or (name, dtype) in RATED_AT_HALF:
             continue
         ratio = m.facts[f"{key}.flop_per_clock_per_sm"].value * m.sm_count
         ratio *= m.facts["device.clock_boost_hz"].value / peak.nominal.value
@@ -227,7 +234,9 @@ def test_every_target_says_how_much_of_its_memory_can_be_allocated(name: str) ->
     device = load_machine(name).level("device")
     assert device is not None
     assert device.usable is not None
-    assert 0.9 <= device.usable_bytes / device.capacity_bytes < 1
+    # Metal lends the GPU two thirds or three quarters of the memory that it shares
+    least = 0.66 if load_machine(name).kind == "gpu" or name == "radeon-8060s" else 0.9
+    assert least <= device.usable_bytes / device.capacity_bytes < 1
     assert device.usable.origin in {Origin.MEASURED, Origin.ASSUMED}
     assert device.usable.note or device.usable.origin is Origin.MEASURED
 
@@ -235,7 +244,8 @@ def test_every_target_says_how_much_of_its_memory_can_be_allocated(name: str) ->
 USABLE_GIB = (
     ("l4", 22.03), ("t4", 14.56), ("a10", 22.06), ("l40s", 44.43), ("rtx4090", 23.55),
     ("a100-40gb", 39.39), ("a100-80gb", 79.14), ("h100", 79.18), ("h200", 139.8),
-    ("mi300x", 191.98), ("a100-80gb/1g.10gb", 9.5),
+    ("mi300x", 191.98), ("a100-80gb/1g.10gb", 9.5), ("m2-max", 72), ("tpu-v5e", 15.75),
+    ("gb10", 121.69),
 )  # fmt: skip
 
 

@@ -24,7 +24,7 @@ NAME = re.compile(r"[a-z0-9]+(?:[.-][a-z0-9]+)*")
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _CLASS = re.compile(r"[A-Za-z0-9_.+-]{1,80}")
 _ORIGINS = {o.name.lower(): o for o in (Origin.VENDOR, Origin.MEASURED, Origin.ASSUMED)}
-_KINDS = ("cuda", "cpu")
+_KINDS = ("cuda", "cpu", "gpu", "accelerator")
 
 _TOP = ("name", "kind", "vendor", "arch", "description")
 _SOURCE = (
