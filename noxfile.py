@@ -114,8 +114,7 @@ def docs(session: nox.Session) -> None:
     write = "import perfc.machine as m, pathlib as p; "
     write += "p.Path('docs/targets.md').write_text(m.render_markdown(), encoding='utf-8')"
     session.run("python", "-c", write)
-    session.run("python", "-m", "benchmarks.report_page")
-    session.run("python", "-m", "benchmarks.screenshots")
+    session.run("python", "-m", "benchmarks.pictures")
     session.run("git", "diff", "--exit-code", "--", "docs", external=True)
 
 

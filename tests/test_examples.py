@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 import perfc
-from benchmarks import report_page
 from perfc import cli
 
 ROOT = Path(__file__).parent.parent
@@ -78,16 +77,6 @@ def printed(
     return set(capsys.readouterr().out.splitlines())
 
 
-def test_what_the_readme_shows_is_what_perfc_prints(capsys: pytest.CaptureFixture[str]) -> None:
-    root = EXAMPLES.parent
-    shown = (root / "README.md").read_text(encoding="utf-8").partition("```\nresnet50")[2]
-    model = str(EXAMPLES / "models" / "resnet50.onnx.gz")
-    found = printed(["analyze", model, "--target", "a100", "--dim", "batch=8"], capsys, 80)
-    lines = [line for line in f"resnet50{shown}".partition("```")[0].splitlines() if line]
-    assert len(lines) > 5
-    assert not [line for line in lines if line not in found]
-
-
 def test_what_the_page_of_predictions_shows_is_what_perfc_prints(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -98,8 +87,3 @@ def test_what_the_page_of_predictions_shows_is_what_perfc_prints(
     assert len(lines) > 5
     found = printed(commands(page)[0].split()[1:], capsys)
     assert not [line for line in lines if line not in found]
-
-
-def test_the_page_of_the_report_shows_what_is_printed_today() -> None:
-    page = report_page.PAGE.read_text(encoding="utf-8")
-    assert page == report_page.renewed(page), "python benchmarks/report_page.py"

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 import perfc
-from benchmarks import screenshots, site_pages
+from benchmarks import pictures, site_pages
 from perfc.cli import cli
 from perfc.commands.schema import documents
 
@@ -65,10 +65,11 @@ def test_the_reference_of_schemas_has_every_document() -> None:
     assert "| `schema` | yes |" in text
 
 
-@pytest.mark.parametrize("model", screenshots.MODELS)
-def test_pictures_of_the_terminal_show_what_is_printed_today(model: str) -> None:
-    drawn = (DOCS / "screens" / f"{model}.svg").read_text(encoding="utf-8")
-    assert drawn == screenshots.picture(model), "python benchmarks/screenshots.py"
+def test_pictures_and_screens_show_what_is_printed_today(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(ROOT)
+    assert pictures.stale() == [], "python -m benchmarks.pictures"
 
 
 @pytest.mark.skipif(find_spec("mkdocs") is None, reason="needs the extra docs")

@@ -6,7 +6,7 @@ from perfc.expenses import Offer, Prices
 
 from .data_form import ComparisonView, to_csv, to_json
 from .rows import Comparison, Order, Row, Setting, Standing, compare, compare_models
-from .views import document
+from .views import document, recommendations
 
 __all__ = [
     "Comparison",
@@ -20,6 +20,7 @@ __all__ = [
     "compare",
     "compare_models",
     "document",
+    "recommendations",
     "to_csv",
     "to_json",
 ]

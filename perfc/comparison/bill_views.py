@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from perfc.expenses import Offer
+from perfc.expenses import Market, Offer
 from perfc.expenses.regions import J_PER_KWH
 from perfc.report.document import Cell, Column, Document, Note, Section, Table
 from perfc.report.units import DASH, Unit
@@ -68,12 +68,16 @@ def _cells(one: Priced) -> tuple[Cell, ...]:
         DASH if carbon is None else mass(carbon.mid),
         DASH if price is None or offer is None else f"{figure(price.mid)} {offer.currency}",
         DASH if price is None else f"{figure(price.low)}–{figure(price.high)}",
-        DASH if offer is None else _offer(offer.cloud, offer.terms.value),
+        DASH if offer is None else _offer(offer),
     )
 
 
-def _offer(cloud: str, terms: str) -> str:
-    return f"{cloud}, {terms}" if cloud else "price stated"
+def _offer(offer: Offer) -> str:
+    """Provider, terms, and the kind of seller where the price is not a list price."""
+    if not offer.cloud:
+        return "price stated"
+    is_list = offer.market is Market.LIST
+    return f"{offer.cloud}, {offer.terms.value}" + ("" if is_list else f", {offer.market.value}")
 
 
 def offers_table(found: Costs) -> Table:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 
+from perfc.expenses import Market
 from perfc.report.document import Amount, Cell, Column, Document, Note, Part, Section, Table
 from perfc.report.units import Unit, plural, quantity
 
@@ -30,7 +32,8 @@ def document(comparison: Comparison, *, has_bars: bool = False) -> Document:
         comparison: the comparison.
         has_bars: whether times are drawn as bars too, for text.
     """
-    parts: list[Part] = [table(comparison, has_bars=has_bars)]
+    parts: list[Part] = [Note(text) for text in recommendations(comparison)]
+    parts += [table(comparison, has_bars=has_bars)]
     parts += [Note(text, is_warning) for text, is_warning in notes(comparison)]
     return Document(title(comparison), (Section("compare", "machines side by side", tuple(parts)),))
 
@@ -54,6 +57,47 @@ def title(comparison: Comparison) -> str:
 def way(row: Row) -> str:
     """Runtime and precision."""
     return f"{row.runtime}, {row.dtype}" if row.dtype else row.runtime
+
+
+def recommendations(comparison: Comparison) -> Iterator[str]:
+    """The best row by time, price and energy, and how many rows are not distinguishable from it.
+
+    Only rows that fit into memory and are expected within ``slo_s`` are considered.
+    """
+    limit_s = math.inf if comparison.slo_s is None else comparison.slo_s
+    rows = [r for r in comparison.rows if r.standing(limit_s) is not Standing.MISSES]
+    if len(comparison.rows) < 3 or not rows:
+        return
+    fastest = min(rows, key=lambda r: r.time_s)
+    best = [f"fastest {_named(fastest, comparison)} ({quantity(fastest.time_s, Unit.SECOND)})"]
+    priced = [r for r in rows if r.price_per_million is not None]
+    if priced:
+        cheapest = min(priced, key=lambda r: r.price_per_million or math.inf)
+        best.append(f"cheapest {_named(cheapest, comparison)} ({price(cheapest)} a million)")
+    metered = [r for r in rows if r.energy_j is not None]
+    if metered:
+        least = min(metered, key=lambda r: r.energy_j or math.inf)
+        best.append(f"least energy {_named(least, comparison)} ({energy(least)})")
+    yield "; ".join(best)
+    ties = sum(r.verdict.expected.low <= fastest.time_s for r in rows) - 1
+    if ties and comparison.is_predicted:
+        yield f"{plural(ties, 'other row')} may be as fast: the range includes the fastest's time"
+
+
+def _named(row: Row, comparison: Comparison) -> str:
+    varied = (
+        (row.verdict.model, lambda r: r.verdict.model),
+        (row.runtime, lambda r: r.runtime),
+        (row.dtype, lambda r: r.dtype),
+    )
+    return " ".join(
+        (row.verdict.target, *(name for name, of in varied if _differ(comparison.rows, of)))
+    )
+
+
+def energy(row: Row) -> str:
+    """Energy of a run."""
+    return quantity(row.energy_j or 0.0, Unit.JOULE)
 
 
 def table(comparison: Comparison, *, has_bars: bool = False) -> Table:
@@ -127,11 +171,12 @@ def memory(row: Row) -> str:
 
 
 def price(row: Row) -> str:
-    """What a million items cost."""
-    amount = row.price_per_million
-    if amount is None or row.price is None:
+    """Price of a million items; what is no provider's list price is marked."""
+    amount, offer = row.price_per_million, row.price
+    if amount is None or offer is None:
         return "—"
-    return f"{amount:.3g} {row.price.currency}"
+    is_plain = offer.market in (Market.LIST, Market.OWN)
+    return f"{amount:.3g} {offer.currency}" + ("" if is_plain else f" ({offer.market.value})")
 
 
 def carbon(row: Row) -> str:
@@ -170,8 +215,10 @@ def notes(comparison: Comparison) -> Iterator[tuple[str, bool]]:
         targets = ", ".join(t for t, other in priced.items() if other == p)
         yield f"{p.per_hour:g} {p.currency} an hour for {targets}: {p.source}, {p.date}", False
     if priced:
-        items = comparison.rows[0].verdict.throughput.item.value
+        items = " or ".join(dict.fromkeys(r.verdict.throughput.item.value for r in comparison.rows))
         yield f"the price is of a million {items} on a machine that is never idle", False
+    if len({p.market for p in priced.values() if p is not None}) > 1:
+        yield "prices of different kinds of sellers are not comparable", True
     if comparison.region is not None:
         bill, where = comparison.rows[0].bill_per_million, comparison.region
         grams = f"{where.carbon_g_per_kwh:g} g a kWh, {where.source}, {where.date}"

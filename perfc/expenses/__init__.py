@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .bill import HOST, Bill, Host
-from .offers import HOUR_S, Offer, Terms, offers_of
+from .offers import HOUR_S, Market, Offer, Terms, offers_of
 from .project_prices import Prices
 from .regions import Region, region_named, regions
 
@@ -12,6 +12,7 @@ __all__ = [
     "HOUR_S",
     "Bill",
     "Host",
+    "Market",
     "Offer",
     "Prices",
     "Region",

@@ -9,6 +9,7 @@ from enum import Enum
 from functools import cache
 from pathlib import Path
 
+from perfc.choice import member
 from perfc.errors import ParseError, TargetError
 from perfc.ir.record import record
 from perfc.machine import Machine, split
@@ -33,6 +34,21 @@ class Terms(Enum):
     __hash__ = object.__hash__
 
 
+class Market(Enum):
+    """Who sells: prices of different kinds of sellers are not comparable."""
+
+    LIST = "list price"
+    """The published price of one provider."""
+    MARKETPLACE = "marketplace"
+    """Machines of third parties, priced by each of them."""
+    SURVEY = "survey"
+    """The middle of the prices of several providers."""
+    OWN = "given"
+    """A price that a project or a target file gives."""
+
+    __hash__ = object.__hash__
+
+
 @record
 class Offer:
     """What one GPU costs an hour.
@@ -47,6 +63,7 @@ class Offer:
         instance: its name there.
         gpus: of the instance, which cannot be rented one by one.
         pue: of the cloud's centres; None where the table says none.
+        market: the kind of seller.
     """
 
     per_hour: float
@@ -58,6 +75,7 @@ class Offer:
     instance: str = ""
     gpus: int = 1
     pue: float | None = None
+    market: Market = Market.OWN
 
     def of(self, time_s: float) -> float:
         """What so many seconds cost."""
@@ -123,6 +141,7 @@ def _offers(path: Path, tree: Mapping[str, object]) -> Iterator[tuple[str, Offer
         raise ParseError(f"{usual['currency']!r} is no currency", where=where)
     pue = amount_in(tree, "pue", path, 1, 5)
     for table in tables:
+        market = member(Market, str({**tree, **table}.get("market", Market.LIST.value)), where)
         target = _target(text_in(table, "target", path), where)
         cloud = text_in({"cloud": usual["cloud"], **table}, "cloud", path)
         gpus = amount_in(table, "gpus", path, 1, 1024) or 1.0
@@ -133,7 +152,7 @@ def _offers(path: Path, tree: Mapping[str, object]) -> Iterator[tuple[str, Offer
             if amount is not None:
                 yield target, Offer(
                     amount / gpus, usual["currency"].upper(), usual["source"], usual["date"],
-                    terms, cloud, name, int(gpus), pue,
+                    terms, cloud, name, int(gpus), pue, market,
                 )  # fmt: skip
 
 

@@ -28,7 +28,7 @@ def compare_page(found: Comparison, shown: Document | None = None) -> str:
         found: rows that are drawn.
         shown: what stands below the charts; the table of the comparison by default.
     """
-    from perfc.comparison import document
+    from perfc.comparison import document, recommendations
 
     shown = shown or document(found)
     charts = [TIMES]
@@ -36,7 +36,8 @@ def compare_page(found: Comparison, shown: Document | None = None) -> str:
         hint = "Nothing is both faster and cheaper than what the line joins."
         charts.append(ChartBlock("cost", f"time and {axis}", hint, f"Time against {axis}"))
     sections = [section_block(s) for s in shown.sections]
-    return chart_page(shown.title, charts, sections, payload(found, axis), SCRIPTS)
+    lead = [*recommendations(found)]
+    return chart_page(shown.title, charts, sections, payload(found, axis), SCRIPTS, lead)
 
 
 def cost_axis(found: Comparison) -> str:

@@ -14,6 +14,8 @@ MOST_PARTS = 12
 """Deeper modules are shown at this depth."""
 MOST_CHILDREN = 96
 """Children of one module; of more, neighbours are put together."""
+DOMINANT = 0.8
+"""Share of all nodes from which on a module says nothing about structure, and is opened."""
 NAMED = 0.5
 """Share of nodes whose names must have a path for names to be where paths are read."""
 
@@ -65,7 +67,27 @@ def tree(paths: Sequence[Path], name: str) -> Module:
         modules[path].children.append(i)
     for path in sorted(modules, key=len, reverse=True):
         simplify(modules[path])
+    opened(root, len(paths))
     return root
+
+
+def opened(root: Module, count: int) -> None:
+    """Replace a child of ``root`` that holds most of the ``count`` nodes by what is in it.
+
+    Wrappers such as ``model`` would otherwise be all that the first level shows. A numbered module
+    keeps the name of the list it is in: ``h/11``.
+    """
+    while True:
+        inside = [c for c in root.children if isinstance(c, Module)]
+        wrapper = next((c for c in inside if len(c.nodes()) >= DOMINANT * count), None)
+        if wrapper is None or len(root.children) + len(wrapper.children) > MOST_CHILDREN:
+            return
+        prefix = wrapper.name.rpartition("/")[2]
+        for child in wrapper.children:
+            if isinstance(child, Module) and child.name.partition("/")[0].isdecimal():
+                child.name = f"{prefix}/{child.name}"
+        place = root.children.index(wrapper)
+        root.children[place : place + 1] = wrapper.children
 
 
 def simplify(module: Module) -> None:

@@ -155,6 +155,7 @@ def chart_page(
     sections: Sequence[SectionBlock],
     data: Json,
     scripts: Sequence[str],
+    lead: Sequence[str] = (),
 ) -> str:
     """A document of charts with tables below them, which asks no server for anything.
 
@@ -164,8 +165,10 @@ def chart_page(
         sections: tables and notes.
         data: for the scripts.
         scripts: files of ``scripts/`` in the order in which they run.
+        lead: the answer in a few lines, above the charts.
     """
-    return filled("charts.html.j2", title, data, scripts, charts=charts, sections=sections)
+    more = {"charts": charts, "sections": sections, "lead": [*map(text, lead)]}
+    return filled("charts.html.j2", title, data, scripts, **more)
 
 
 def filled(name: str, title: str, data: Json, scripts: Sequence[str], **more: object) -> str:

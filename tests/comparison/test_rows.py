@@ -10,11 +10,11 @@ from typing import Any, cast
 import pytest
 
 from perfc.comparison.rows import Comparison, Order, Row, Setting, Standing, compare
-from perfc.comparison.views import BAR, bar, columns, interval, memory
+from perfc.comparison.views import BAR, bar, columns, interval, memory, notes, recommendations
 from perfc.comparison.views import price as priced
 from perfc.deployment import Deployment
 from perfc.errors import ParseError
-from perfc.expenses import Offer, Prices
+from perfc.expenses import Market, Offer, Prices
 from perfc.machine import load_machine
 from perfc.report.document import Amount
 
@@ -154,3 +154,27 @@ def test_columns_are_those_that_tell_something() -> None:
     titles = {c.name: c.title for c, _ in columns(mixed, has_bars=False)}
     assert titles["items_per_s"] == "items/s"
     assert replace(made, slo_s=None).slo_s is None
+
+
+def test_the_best_rows_come_first_and_ties_are_counted() -> None:
+    energy = SimpleNamespace(mid=3.0)
+    rows = (
+        row(1.0, target="a", price=price(9.0)),
+        row(1.4, target="b", price=price(1.0)),
+        row(4.0, target="c", energy=energy),
+        row(0.5, target="d", fits=False),
+    )
+    best, ties = recommendations(Comparison(rows, Order.GIVEN, None, True))
+    assert best.startswith("fastest a (1 s); cheapest b (97.2 USD a million); least energy c")
+    assert ties == "1 other row may be as fast: the range includes the fastest's time"
+    in_time = [*recommendations(Comparison(rows, Order.GIVEN, 0.8, True))]
+    assert in_time == []
+
+
+def test_prices_of_unlike_sellers_are_marked_and_items_are_named() -> None:
+    survey = replace(price(1.0), market=Market.SURVEY)
+    rows = (row(target="a", price=survey), row(target="b", price=price(1.0), item="tokens"))
+    assert [priced(r) for r in rows] == ["139 USD (survey)", "139 USD"]
+    said = [text for text, _ in notes(Comparison(rows, Order.GIVEN, None, True))]
+    assert "the price is of a million images or tokens on a machine that is never idle" in said
+    assert "prices of different kinds of sellers are not comparable" in said

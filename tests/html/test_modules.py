@@ -25,6 +25,14 @@ def test_a_module_of_one_is_that_one() -> None:
     assert names(tree([("a", "b"), ("c", "d"), ("c", "d")], "m")) == [0, ("c/d", [1, 2])]
 
 
+def test_a_wrapper_of_nearly_all_nodes_is_opened() -> None:
+    paths = [("m", "h", str(i // 2)) for i in range(8)]
+    found = tree([(), *paths], "model")
+    assert names(found) == [
+        0, ("h/0", [1, 2]), ("h/1", [3, 4]), ("h/2", [5, 6]), ("h/3", [7, 8]),
+    ]  # fmt: skip
+
+
 def test_names_are_split_at_slashes_before_dots() -> None:
     assert split("/layer1/layer1.0/Conv") == ("layer1", "layer1.0", "Conv")
     assert split("encoder.0.weight") == ("encoder", "0", "weight")

@@ -3,7 +3,8 @@
 const rows = data.rows;
 const differ = new Set(rows.map((r) => r.target)).size < rows.length;
 const named = (r) => (differ ? r.label : r.target);
-const ROW = 24;
+// Many machines stand closer, so that the page is looked through and not scrolled through.
+const ROW = rows.length > 40 ? 15 : 24;
 const FRAME = 84;
 
 function rowTip(r) {
@@ -47,10 +48,10 @@ function buildTimes(chart, palette) {
     tooltip: { trigger: "item", ...tooltip(palette, (p) => rowTip(rows[p.dataIndex])) },
     xAxis: { ...timeAxis(palette, "time of a run"), min: from },
     yAxis: { type: "category", inverse: true, data: rows.map(named), axisTick: { show: false },
-      axisLabel: { color: palette.ink, width: isNarrow ? 94 : 208, overflow: "truncate", interval: 0 },
+      axisLabel: { color: palette.ink, fontSize: Math.min(12, ROW - 4), width: isNarrow ? 94 : 208, overflow: "truncate", interval: 0 },
       axisLine: { lineStyle: { color: palette.line } } },
     series: [
-      { type: "scatter", z: 5, symbolSize: 11,
+      { type: "scatter", z: 5, symbolSize: Math.min(11, ROW - 6),
         data: rows.map((r, i) => ({ value: [r.time_s, i], itemStyle: {
           color: r.fits ? palette.accent : palette.none,
           opacity: data.slo_s !== null && r.time_s > data.slo_s ? 0.45 : 1 } })),

@@ -20,18 +20,26 @@ function sums(ofKernel) {
   return times;
 }
 
-function branch(m, palette) {
+// A cut label says nothing: a tile without room for its whole name has it in the tooltip alone.
+const LETTER_PX = 7;
+
+function hasRoom(name, value, areaOfSecond) {
+  return Math.sqrt(value * areaOfSecond) * .62 >= name.length * LETTER_PX;
+}
+
+function branch(m, palette, areaOfSecond) {
   const { children } = graphOf.scopes[m];
   const branches = [];
   for (const c of children) {
     if (c < 0) {
-      if (moduleTime[~c] > 0) branches.push(branch(~c, palette));
+      if (moduleTime[~c] > 0) branches.push(branch(~c, palette, areaOfSecond));
     } else if (graphOf.anchor[c] >= 0) {
       const kernel = graphOf.anchor[c];
       const value = shown.kernels.time_s[kernel];
       const fill = deltaFill(kernel, palette) || heat(value, hottest, palette);
-      branches.push({ name: kernelName(shown, kernel), value, kernel, itemStyle: { color: fill },
-        label: { color: inkOn(fill) } });
+      const name = kernelName(shown, kernel);
+      branches.push({ name, value, kernel, itemStyle: { color: fill },
+        label: { color: inkOn(fill), show: hasRoom(name, value, areaOfSecond) } });
     }
   }
   const drawn = { name: graphOf.modules[m], value: moduleTime[m], module: m, children: branches };
@@ -39,7 +47,7 @@ function branch(m, palette) {
   // Too small to show what is inside: the colour is that of its kernels on average.
   const fill = moduleDelta ? changeFill(moduleDelta[m] / moduleKernels[m], palette)
     : heat(moduleTime[m] / moduleKernels[m], hottest, palette);
-  const label = { color: inkOn(fill) };
+  const label = { color: inkOn(fill), show: hasRoom(drawn.name, drawn.value, areaOfSecond) };
   return { ...drawn, itemStyle: { color: fill, borderColor: fill }, label, upperLabel: label };
 }
 
@@ -62,7 +70,7 @@ function pathOf(m) {
 }
 
 function buildTreemap(chart, palette) {
-  const root = branch(0, palette);
+  const root = branch(0, palette, chart.getWidth() * chart.getHeight() / (moduleTime[0] || 1));
   const bold = { show: true, height: 18, color: palette.ink, fontSize: 11, overflow: "truncate" };
   chart.setOption({
     animation: false,

@@ -3,7 +3,16 @@
 const ROW = 24;
 
 function sourceTable() {
-  return data.comparison ? data.comparison.table : shown.kernels.table;
+  const source = data.comparison ? data.comparison.table : shown.kernels.table;
+  return matchMedia("(max-width: 600px)").matches ? namesFirst(source) : source;
+}
+
+// On a phone the first columns are all that is seen, so that names come before figures.
+function namesFirst({ columns, rows, ...more }) {
+  const isName = (i) => Number(columns[i].name === "kernel");
+  const order = columns.map((_, i) => i).sort((a, b) => isName(b) - isName(a) || a - b);
+  const arranged = (cells) => order.map((i) => cells[i]);
+  return { ...more, columns: arranged(columns), rows: rows.map(arranged) };
 }
 
 const table = {
