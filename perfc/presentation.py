@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from perfc.api import Report
     from perfc.report import Views
+    from perfc.report.counts import Counts
 
 FORMATS = ("text", "json", "markdown", "csv", "trace", "html")
 """Formats of a report, the usual one first."""
@@ -36,6 +37,19 @@ class Presentation:
         from perfc.report import collect
 
         return collect(self._report)
+
+    def count_as(self, convention: str) -> Counts:
+        """Operations as another FLOP counter counts them, as ``perfc analyze --count-as`` prints.
+
+        Args:
+            convention: ``calflops``, ``deepspeed``, ``fvcore``, ``ptflops``, ``thop`` or ``torch``.
+
+        Raises:
+            PassError: no such convention.
+        """
+        from perfc.report import counts
+
+        return counts.collect(self._report, convention)
 
     @property
     def _report(self) -> Report:

@@ -116,6 +116,7 @@ def test_the_command_prints_the_count(tmp_path):
     assert "counted as fvcore" in result.output
     result = run(str(path), "--count-as", "fvcore", "--output-format", "json")
     assert json.loads(result.output)["counts"]["total"]["value"] == PRODUCTS + 6 * MAPS
+    assert perfc.analyze(path).count_as("fvcore").total.value == PRODUCTS + 6 * MAPS
     result = run(str(path), "--view", "counts")
     assert result.exit_code == 2
     assert "--count-as" in result.output
