@@ -13,7 +13,7 @@ from perfc.errors import ParseError
 from perfc.frontend import is_configuration
 from perfc.ir.record import record
 from perfc.ir.types import DType
-from perfc.machine import load_machine
+from perfc.machine import NOTHING, Capacity, Machine, Reserve, capacity_of, load_machine
 from perfc.parallel import ALONE, Parallel
 from perfc.passes.retype import element_type
 from perfc.passes.runtimes import (
@@ -66,6 +66,7 @@ class Deployment:
         dropout: share of the elements that a transformer drops, where its file has lost that.
         host_launch: what the host takes to launch one kernel, in seconds; None where nobody says,
             which is measured by `perfc calibrate` or else what such hosts were seen to take.
+        reserve: device memory that is held back for something else.
         parallel: how the model is divided among machines of that kind.
         dims: values of symbolic extents by the names that models have. ``batch`` is the first
             extent of the inputs and ``seq`` the second of token inputs where no symbol is called
@@ -93,6 +94,7 @@ class Deployment:
     keep: float = 0.5
     dropout: float = 0.0
     host_launch: float | None = None
+    reserve: Reserve = NOTHING
     parallel: Parallel = ALONE
     dims: Mapping[str, int] = field(default_factory=dict[str, int], hash=False)
 
@@ -178,8 +180,10 @@ class Deployment:
 
     def as_json(self) -> dict[str, object]:
         """The fields by name, as JSON has them."""
-        left_out = [*(() if self.train else step_fields.READERS), "parallel"]
+        left_out = [*(() if self.train else step_fields.READERS), "parallel", "reserve"]
         found: dict[str, object] = {n: getattr(self, n) for n in READERS if n not in left_out}
+        if self.reserve != NOTHING:
+            found["reserve"] = str(self.reserve)
         if self.parallel != ALONE:
             found["parallel"] = self.parallel.as_json()
         enums = {n: v.value for n, v in found.items() if isinstance(v, Enum)}
@@ -219,6 +223,10 @@ class Deployment:
         if self.parallel != ALONE:
             hint = "`perfc plan`, `perfc scale` and `perfc llm` answer for several"
             raise ParseError("only one device is analysed", where=where, hint=hint)
+
+    def capacity(self, machine: Machine) -> Capacity | None:
+        """Memory of a machine that the run may take; None where its target gives none."""
+        return capacity_of(machine, self.reserve)
 
     def at(self, dims: Mapping[str, int]) -> Deployment:
         """The same at other extents, those given before kept."""
@@ -302,6 +310,7 @@ class DeploymentKeywords(TypedDict, total=False):
     keep: float
     dropout: float
     host_launch: str | float | None
+    reserve: str | int | Reserve
     parallel: Parallel | Mapping[str, object]
     dims: Mapping[str, int] | None
     batch: int | None

@@ -13,6 +13,7 @@ from perfc.choice import member, text_of
 from perfc.durations import seconds_of
 from perfc.errors import ParseError, PassError
 from perfc.ir.sizes import sizes_of
+from perfc.machine import Reserve
 from perfc.parallel import ALONE, Parallel
 from perfc.passes.retype import precision_name
 from perfc.passes.runtimes import MAX_STREAMS, Layout, Serving, Tf32, canonical
@@ -98,6 +99,10 @@ def _host_launch(value: object, where: str) -> dict[str, Any]:
     return {"host_launch": None if value is None else seconds_of(value, where)}
 
 
+def _reserve(value: object, where: str) -> dict[str, Any]:
+    return {"reserve": Reserve.parse(value, where)}
+
+
 def _parallel(value: object, where: str) -> dict[str, Any]:
     if isinstance(value, Parallel):
         return {"parallel": value}
@@ -127,6 +132,7 @@ READERS: Mapping[str, Callable[[object, str], dict[str, Any]]] = {
     "mode": _mode,
     **step_fields.READERS,
     "host_launch": _host_launch,
+    "reserve": _reserve,
     "parallel": _parallel,
     "dims": _dims,
 }

@@ -209,9 +209,11 @@ def test_extents_are_added_and_said_once() -> None:
 def test_a_deployment_as_json_has_words_for_what_is_chosen() -> None:
     found = Deployment(mode=Mode.TRAINING).as_json()
     assert (found["mode"], found["layout"]) == ("training", "channels-first")
-    assert set(found) == set(KEYS) - {"batch", "seq", "parallel", *step_fields.READERS}
+    assert set(found) == set(KEYS) - {"batch", "seq", "parallel", "reserve", *step_fields.READERS}
     step = Deployment().stated({"train": "sgd"}).as_json()
-    assert set(step) == set(KEYS) - {"batch", "seq", "parallel"}
+    assert set(step) == set(KEYS) - {"batch", "seq", "parallel", "reserve"}
+    held = Deployment().stated({"reserve": "5%"}).as_json()
+    assert held["reserve"] == "5%"
     four = Deployment().stated({"parallel": {"tp": 4}})
     assert four.as_json()["parallel"] == four.parallel.as_json()
     assert four.parallel.as_json()["tp"] == 4

@@ -14,11 +14,10 @@ from perfc.comparison.slices import Holding, Setting, by_use, slicing
 from perfc.deployment import Deployment
 from perfc.errors import TargetError
 from perfc.ir.facts import Origin
-from perfc.machine import Unit, load_machine, partition_of, partitions, split
+from perfc.machine import CONTEXT_BYTES, Unit, load_machine, partition_of, partitions, split
 from perfc.machine.files import SHIPPED, files_in, whole_card
 from perfc.machine.slices import FOLDER, read_partition
 from perfc.project_file import target_of
-from perfc.report.footprint import CONTEXT_BYTES
 
 MODELS = Path(__file__).parents[1] / "examples" / "models"
 RESNET = str(MODELS / "resnet50.onnx.gz")

@@ -88,6 +88,8 @@ def replay(
     kept: set[int] = set()
     for _ in range(max(runs, 1)):
         reserved, allocated = [0] * max(steps, 1), [0] * max(steps, 1)
+        # what earlier runs left is held even where this one asks for nothing
+        reserved[0], allocated[0] = allocator.reserved_bytes, allocator.allocated_bytes
         for step, key, nbytes in every:
             if key in kept:
                 continue

@@ -17,7 +17,9 @@ from perfc.ir.record import record
 from ..windows import WINDOWS, window_steps
 from ._engine_kind import Batching as Batching
 from ._engine_kind import EngineKind as EngineKind
+from ._engine_kind import PoolOf as PoolOf
 from ._engine_kind import Recording as Recording
+from ._engine_kind import StaticShare as StaticShare
 
 
 class Launch(Enum):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from enum import Enum
 
 from perfc.ir.record import record
@@ -19,6 +19,56 @@ class Batching(Enum):
     """The same, but a prompt that does not fit waits for the next step, unless it is the first."""
     PROMPTS_FIRST = "prompts-first"
     """Prompts in steps of their own as long as any may start, decodes else."""
+
+
+class PoolOf(Enum):
+    """Memory that the share of an engine is of, and what that part must hold."""
+
+    DEVICE = "device"
+    """Of the device: weights, activations, contexts and the pool together."""
+    STATIC = "static"
+    """Of what is free before the model is loaded: weights and the pool, activations beside it."""
+    FREE = "free"
+    """Of what weights, activations and contexts leave: the pool alone."""
+
+
+@record
+class StaticShare:
+    """How an engine chooses its share of memory, in MiB that it leaves to steps.
+
+    Args:
+        constant: for any model.
+        token: for each token of the largest step with prompts.
+        graph: for each sequence of the largest recorded step.
+        rank: for each rank of an engine.
+        least: from ``least_from`` of memory on.
+        least_from: see ``least``.
+        recorded: sequences of the largest recorded step, for fewer than 4 ranks and for others, by
+            the memory below which that holds, ascending.
+    """
+
+    constant: float
+    token: float
+    graph: float
+    rank: float
+    least: float
+    least_from: float
+    recorded: tuple[tuple[float, int, int], ...]
+
+    def share(self, memory_mib: float, tokens: int, ranks: int) -> float:
+        """The share on a device.
+
+        Args:
+            memory_mib: of the device.
+            tokens: of the largest step with prompts.
+            ranks: of the engine.
+        """
+        few, many = next((f, m) for below, f, m in self.recorded if memory_mib < below)
+        steps = self.constant + self.token * tokens + self.rank * ranks
+        steps += self.graph * (few if ranks < 4 else many)
+        if memory_mib > self.least_from:
+            steps = max(steps, self.least)
+        return max(round(1 - steps / memory_mib, 3), 0.0)
 
 
 @record
@@ -62,9 +112,12 @@ class EngineKind:
         batching: whose tokens a step may have.
         token_budget: tokens of one step.
         max_num_seqs: sequences under way.
-        utilization: share of a device's memory that it takes.
+        utilization: share of memory that it takes, of what ``pool_of`` names.
         reserves_output: whether a request starts only when its whole answer has room.
         source: whose defaults these are.
+        pool_of: what the share is of.
+        static: how it chooses the share where nobody states one; None where ``utilization`` is it.
+        utilization_from: shares of later versions, by the first that has them.
         evicts: whether it starts requests all the same, when their prompts have room, and puts the
             last ones back where the pool is full: those begin anew.
         attends_jointly: whether prompts and decodes of a step attend in one kernel.
@@ -97,6 +150,9 @@ class EngineKind:
     utilization: float
     reserves_output: bool
     source: str
+    pool_of: PoolOf = PoolOf.DEVICE
+    static: StaticShare | None = None
+    utilization_from: Mapping[tuple[int, ...], float] = field(default_factory=dict)
     evicts: bool = False
     attends_jointly: bool = False
     adapters: str = ""
@@ -114,6 +170,11 @@ class EngineKind:
     converts: bool = False
     sums_halves: bool = False
     widens_beyond: int = 0
+
+    def of_version(self, version: tuple[int, ...]) -> EngineKind:
+        """The kind with the share of a version; of the measured one where ``version`` is empty."""
+        shares = [(v, s) for v, s in self.utilization_from.items() if version and v <= version]
+        return replace(self, utilization=max(shares)[1]) if shares else self
 
     def most_recorded(self, family: str, drafted: int = 0) -> float:
         """Tokens of the largest step of a family of models that is recorded, 0 where none is.

@@ -13,7 +13,7 @@ TABLE = Runtime(
         Batching.MIXED,
         512,
         1,
-        1.0,
+        0.98,
         True,
         "llama.cpp, llama-bench: n_ubatch 512, one sequence; build_attn and build_ffn: queries, "
         "keys and values apart, gate and up apart (3), both rotations (1), both writes to the "
@@ -22,7 +22,8 @@ TABLE = Runtime(
         "ggml_cuda_op_mul_mat_cublas: operands, quantised weights and results converted around "
         "products in f16 with CUBLAS_COMPUTE_16F, until pull request 8075 beyond "
         "MMQ_MAX_BATCH_SIZE (32) of tokens; "
-        "build_attn without flash attention",
+        "build_attn without flash attention; it takes what is asked for: a margin of 2 % is left, "
+        "as of other runs",
         beside=9,
         beside_quantized=7,
         multiplies=frozenset({"f16", "f32"}),

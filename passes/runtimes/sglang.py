@@ -1,10 +1,11 @@
 """SGLang: as vLLM, with quantisation in kernels of its own."""
 
+import math
 from dataclasses import replace
 
 from perfc.ir.op import Kind
 
-from . import Batching, EngineKind, Serving
+from . import Batching, EngineKind, PoolOf, Serving, StaticShare
 from .vllm import FUSED_EXPERTS
 from .vllm import TABLE as VLLM
 
@@ -20,8 +21,25 @@ TABLE = replace(
         1024,
         0.88,
         True,
-        "SGLang 0.5, ServerArgs: chunked_prefill_size and mem_fraction_static of large GPUs, "
-        "overlap schedule; fused_moe_triton",
+        "SGLang 0.5, ServerArgs: chunked_prefill_size of large GPUs, overlap schedule; "
+        "_handle_gpu_memory_settings: mem_fraction_static; model_runner.py: the pool is that share "
+        "of what was free before weights were loaded, less these; fused_moe_triton",
+        pool_of=PoolOf.STATIC,
+        static=StaticShare(
+            constant=512,
+            token=1.5,
+            graph=2,
+            rank=128,
+            least=10 * 1024,
+            least_from=60 * 1024,
+            recorded=(
+                (20 * 1024, 8, 8),
+                (35 * 1024, 24, 80),
+                (60 * 1024, 32, 160),
+                (160 * 1024, 256, 512),
+                (math.inf, 512, 512),
+            ),
+        ),
         adapters="max_loras_per_batch",
         is_ahead=True,
         launched=FUSED_EXPERTS,

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from perfc.ir.op import Kind
 
-from . import NVIDIA_GPU, Batching, EngineKind, Serving
+from . import NVIDIA_GPU, Batching, EngineKind, PoolOf, Serving
 from .vllm import TABLE as VLLM
 
 TABLE = replace(
@@ -30,7 +30,9 @@ TABLE = replace(
         0.9,
         True,
         "TensorRT-LLM 1.0, LlmArgs: max_num_tokens, max_batch_size, GUARANTEED_NO_EVICT, "
-        "overlap scheduler",
+        "overlap scheduler; KvCacheConfig.free_gpu_memory_fraction and _torch/pyexecutor/_util.py: "
+        "a share of what the peak of a profiled run leaves",
+        pool_of=PoolOf.FREE,
         adapters="max_loras",
         is_ahead=True,
     ),

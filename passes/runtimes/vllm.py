@@ -28,7 +28,8 @@ TABLE = Runtime(
         "vLLM 0.19, EngineArgs: OpenAI server on a GPU of 70 GiB and more; flash_attn.py: one call "
         "of flash_attn_varlen_func for all tokens of a step; async_scheduling; fused_moe.py; "
         "max_cudagraph_capture_size, GptOssForCausalLMConfig; FULL_AND_PIECEWISE: a piece, the "
-        "write of keys and attention (3)",
+        "write of keys and attention (3); CacheConfig.gpu_memory_utilization: 0.92 from 0.22 on",
+        utilization_from={(0, 22): 0.92},
         attends_jointly=True,
         adapters="max_loras",
         is_ahead=True,

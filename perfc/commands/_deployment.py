@@ -73,6 +73,10 @@ _FIELDS: Mapping[str, tuple[tuple[str, ...], dict[str, Any]]] = {
         "metavar": "TIME",
         "words": "Of the host, to launch one kernel, as 30us; by default the target's or a prior.",
     }),
+    "reserve": (("--reserve",), {
+        "metavar": "SIZE",
+        "words": "Device memory to hold back, as 2GiB or 5%, beside the context and a margin.",
+    }),
 }  # fmt: skip
 """Fields of a deployment beside its extents: flags, and what `click.option` takes."""
 _AXES: Mapping[str, str] = {
@@ -159,6 +163,7 @@ class DeploymentOptions:
     keep: str | None
     dropout: str | None
     host_launch: str | None
+    reserve: str | None
     batch: str | None
     seq: str | None
     dims: tuple[str, ...]

@@ -37,6 +37,8 @@ class StatedStep:
     checkpointing: str
     seq: int
     """0 where nobody says."""
+    reserve: str
+    """As it was typed; "" for nothing."""
 
 
 def step_options(function: Any) -> Any:
@@ -46,7 +48,7 @@ def step_options(function: Any) -> Any:
     """
     function = format_options("text", "json", "markdown", "html")(color_option(function))
     function = deployment_options(degree_options(function))
-    read = ("target", "runtime", "dtype", "train", "checkpointing", "seq")
+    read = ("target", "runtime", "dtype", "train", "checkpointing", "seq", "reserve")
     instead = {"batch": "--global-batch"}
     function = reads("a step on many devices", *read, instead=instead)(function)
     function = by_default(lambda: {"target": TARGET, "runtime": CLUSTER_DEFAULT})(function)
@@ -86,6 +88,7 @@ def stated(options: DeploymentOptions) -> StatedStep:
         text("train", TRAIN),
         text("checkpointing", ""),
         int(seq[:9] or 0),
+        text("reserve", ""),
     )
 
 

@@ -10,6 +10,9 @@ from pathlib import Path
 
 import click
 
+from perfc.errors import ParseError
+from perfc.plain_text import say
+
 from ._deployment import DeploymentOptions, deployment_options
 from ._document import show_document
 from ._examples import examples
@@ -53,10 +56,17 @@ def command(
     from perfc.fit import fitted
     from perfc.fit.views import document, to_dict
 
-    is_auto = options.batch in (None, AUTO) and not options.dims
-    options = replace(options, batch=None if options.batch == AUTO else options.batch)
+    asked = options.batch
+    is_auto = asked in (None, AUTO) and not options.dims
+    options = replace(options, batch=None if asked == AUTO else asked)
     report = options.report(model)
-    found = fitted(report, is_auto=is_auto, gpus=gpus, predict=not no_predict)
+    try:
+        found = fitted(report, is_auto=is_auto, gpus=gpus, predict=not no_predict)
+    except ParseError as error:
+        if asked == AUTO:
+            raise
+        say(f"note: {error.message}; this is of the batch that it has", is_error=True)
+        found = fitted(report, is_auto=False, gpus=gpus, predict=not no_predict)
     if form == "json":
         from perfc.report.json_form import strict
 

@@ -160,6 +160,7 @@ def _added(options: tuple[tuple[str, dict[str, Any]], ...]) -> Callable[[Any], A
 @by_default(usual)
 @reads(
     "serving", "target", "runtime", "runtime_version", "dtype", "lora_rank", "host_launch",
+    "reserve",
     instead={"batch": "--concurrency", "seq": "--isl"}, known=KNOWN,
 )  # fmt: skip
 @deployment_options
@@ -192,7 +193,7 @@ def serve(
         runtime_version=stated(options, "runtime_version", ""), prices=prices(options),
         grid=region_named(grid, "--grid"), parallel=parallel, has_parts=True,
         lora_rank=rank_of(options), sampling=sampling or "", host_launch=options.host_launch,
-        **load,
+        reserve=stated(options, "reserve", ""), **load,
     )  # fmt: skip
     if form == "html":
         from perfc.html.serving_page import serving_page
@@ -214,7 +215,7 @@ def serve(
 @click.option("--slo", default="", metavar="LIMITS", help="Means, as ttft=500ms,tpot=30ms,e2e=9s.")
 @_added(_LOAD)
 @by_default(usual)
-@reads("a search", "target", "runtime", "dtype", instead={"seq": "--isl"}, known=KNOWN)
+@reads("a search", "target", "runtime", "dtype", "reserve", instead={"seq": "--isl"}, known=KNOWN)
 @deployment_options
 @format_options(*FORMATS)
 @color_option
@@ -232,6 +233,7 @@ def search(
 
     --target and --dtype take several names with commas.
     """
+    from perfc.machine import Reserve
     from perfc.serving import Load
     from perfc.serving.additions import with_skew
     from perfc.serving.search import Slo
@@ -245,6 +247,7 @@ def search(
         with_skew(decoder_of(model), expert_skew), machines, asked, Slo.parse(slo),
         dtypes=names_in(stated(options, "dtype", "")) or ("",),
         runtime=stated(options, "runtime", RUNTIME), prices=prices(options),
+        reserve=Reserve.parse(stated(options, "reserve", "")),
     )  # fmt: skip
     if form == "html":
         from perfc.html.serving_page import search_page

@@ -52,7 +52,7 @@ def command(
     found = plan(
         model, gpus, how.target, batch=global_batch, seq=how.seq, train=how.train,
         dtype=how.dtype, runtime=how.runtime, parallel=parallel, checkpointing=how.checkpointing,
-        micro_batch=micro_batch, trained_by=trained_by,
+        micro_batch=micro_batch, trained_by=trained_by, reserve=how.reserve,
     )  # fmt: skip
     show(found.document, found, plan_document(found), form, output)
     if found.best is None:

@@ -58,7 +58,7 @@ def command(
         model, how.target, gpus=numbers(gpus), batch=global_batch, seq=how.seq, train=how.train,
         dtype=how.dtype, runtime=how.runtime, parallel=parallel,
         checkpointing=how.checkpointing or "none", micro_batch=micro_batch, is_weak=not strong,
-        trained_by=trained_by,
+        trained_by=trained_by, reserve=how.reserve,
     )  # fmt: skip
     show(found.document, found, scale_document(found), form, output)
     if not any(p.cost is not None and p.cost.fits for p in found.points):

@@ -15,7 +15,7 @@ from perfc.passes.training.implementation import Policy
 
 from .law import RunLaw
 from .schedules import schedule_named, schedules
-from .step import StepCost, cluster_of, step_cost
+from .step import StepCost, capacity_bytes, cluster_of, step_cost
 from .training import CHECKPOINTINGS, Training
 from .work import Work
 
@@ -40,7 +40,7 @@ class PlanView:
         gpus: devices.
         batch: samples of a step.
         seq: tokens of each.
-        capacity_bytes: of one device.
+        capacity_bytes: that the driver of one device reports, less what is held back.
         settings: that were looked at.
         misfits: those whose memory does not hold them.
         best: fastest that fits; None where none does.
@@ -100,10 +100,9 @@ def plan(
     held = [c for c in found if c.fits]
     front = pareto(held)
     cluster = cluster_of(work)
-    level = cluster.machine.level("device")
     return PlanView(
         work.name, cluster.name, cluster.machine.name, gpus, training.batch, training.seq,
-        float(level.capacity_bytes) if level is not None else 0.0, len(found),
+        capacity_bytes(work, cluster.machine), len(found),
         len(found) - len(held), front[0] if front else None, front,
         None if held else min(found, key=lambda c: c.memory.total),
     )  # fmt: skip

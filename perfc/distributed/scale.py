@@ -49,7 +49,7 @@ class ScaleView:
         seq: tokens of a sample.
         micro_batch: samples that pass at once on each copy.
         is_largest: whether that is the largest power of two that fits, as nobody gives one.
-        capacity_bytes: of one device.
+        capacity_bytes: that the driver of one device reports, less what is held back.
         points: by devices, fewest first; also those whose memory does not hold the model.
     """
 
@@ -115,7 +115,7 @@ def scale(
     cluster = cluster_of(work)
     return ScaleView(
         work.name, cluster.name, cluster.machine.name, is_weak, training.seq,
-        training.micro_batch, is_largest, capacity_bytes(cluster.machine), tuple(points),
+        training.micro_batch, is_largest, capacity_bytes(work, cluster.machine), tuple(points),
     )  # fmt: skip
 
 

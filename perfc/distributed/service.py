@@ -17,7 +17,7 @@ from perfc.frontend.config import (
     precision_of,
     read_config,
 )
-from perfc.machine import load_machine
+from perfc.machine import NOTHING, Reserve, load_machine
 from perfc.parallel import ALONE, KEYS, Parallel
 from perfc.passes.runtimes import CLUSTER_DEFAULT
 from perfc.passes.training.implementation import Policy
@@ -101,7 +101,7 @@ def plan(
     model: Any, gpus: int, target: str = "dgx-h100", *, batch: int = 256, seq: int = 0,
     train: str = "adamw", dtype: str = "", runtime: str = CLUSTER_DEFAULT,
     parallel: Parallel | Mapping[str, object] = ALONE, checkpointing: str = "",
-    micro_batch: int = 0, trained_by: str = USUAL_LAW,
+    micro_batch: int = 0, trained_by: str = USUAL_LAW, reserve: str | int | Reserve = NOTHING,
 ) -> PlanView:  # fmt: skip
     """The fastest way of training a model on so many devices, and the front of time and memory.
 
@@ -120,11 +120,13 @@ def plan(
         checkpointing: none, selective or block; "" for what is best.
         micro_batch: samples that pass at once; 0 for what is best.
         trained_by: framework whose published runs correct the time.
+        reserve: memory of each device to hold back, as "2GiB" or "5%".
 
     Raises:
         PerfcError: the model, the target or a number is none, or nothing divides so.
     """
     work = work_of(model, target, dtype=dtype, runtime=runtime, seq=seq)
+    work.reserve = Reserve.parse(reserve)
     training = sizes(batch, work.tokens(seq), train)
     again = (named(checkpointing),) if checkpointing else CHECKPOINTINGS
     fixed = given_degrees(parallel)
@@ -155,6 +157,7 @@ def scale(
     seq: int = 0, train: str = "adamw", dtype: str = "", runtime: str = CLUSTER_DEFAULT,
     parallel: Parallel | Mapping[str, object] = ALONE, checkpointing: str = "none",
     micro_batch: int = 0, is_weak: bool = True, trained_by: str = USUAL_LAW,
+    reserve: str | int | Reserve = NOTHING,
 ) -> ScaleView:  # fmt: skip
     """A model on more and more devices; as `plan`, but divided as ``parallel`` says.
 
@@ -174,11 +177,13 @@ def scale(
         micro_batch: samples that pass at once; 0 for the largest power of two that fits.
         is_weak: whether samples of a step grow with the devices.
         trained_by: framework whose published runs correct the time.
+        reserve: memory of each device to hold back, as "2GiB" or "5%".
 
     Raises:
         PerfcError: as `plan`.
     """
     work = work_of(model, target, dtype=dtype, runtime=runtime, seq=seq)
+    work.reserve = Reserve.parse(reserve)
     fixed = parallel if isinstance(parallel, Parallel) else ALONE.stated(parallel)
     samples, again = batch or MOST_BATCH, named(checkpointing)
     training = sizes(samples, work.tokens(seq), train, micro_batch or 1, again)

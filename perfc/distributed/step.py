@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from perfc.errors import ModelError, ParseError
 from perfc.ir.record import record
-from perfc.machine import Cluster, Machine
+from perfc.machine import Cluster, Machine, capacity_of
 from perfc.parallel import Parallel
 
 from .fabric import Fabric, fabric_of
@@ -158,7 +158,7 @@ def step_cost(
     flop = 6.0 * sum([p.mac for p in (whole.first, *whole.layers, whole.last)])
     flop *= parallel.tensor * count * parallel.data
     memory = max([memory_of(s) for s in stages], key=lambda m: m.total)
-    cluster = links.cluster
+    cluster, capacity = links.cluster, capacity_of(machine, work.reserve)
     low, high = _band(parts.layers[0].low, parts.layers[0].high, known)
     return StepCost(
         parallel, training, parallel.devices, -(-parallel.devices // cluster.gpus_per_node), count,
@@ -166,7 +166,8 @@ def step_cost(
         count * sum([p.floor_s for p in slowest.work.every_part]),
         training.batch * training.seq / time_s, flop,
         flop / time_s / parallel.devices / peak_flop_per_s(machine),
-        parts_s, slowest.exchanged_s, memory, memory.total <= capacity_bytes(machine),
+        parts_s, slowest.exchanged_s, memory,
+        capacity is not None and memory.total <= capacity.process_bytes,
     )  # fmt: skip
 
 
@@ -284,10 +285,10 @@ def peak_flop_per_s(machine: Machine) -> float:
     return max(machine.entry(Unit.MATRIX, dtype).nominal.value for dtype in ("bf16", "f16"))
 
 
-def capacity_bytes(machine: Machine) -> float:
-    """Of device memory, 0 where not stated."""
-    level = machine.level("device")
-    return float(level.capacity_bytes) if level is not None else 0.0
+def capacity_bytes(work: Work, machine: Machine) -> float:
+    """Bytes that the driver of a device reports, less what is held back; 0 where not known."""
+    capacity = capacity_of(machine, work.reserve)
+    return float(capacity.usable_bytes) if capacity is not None else 0.0
 
 
 def cluster_of(work: Work) -> Cluster:

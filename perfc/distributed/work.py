@@ -14,6 +14,7 @@ from perfc.frontend.config.lowering.parts import embedding_part, head_part, laye
 from perfc.frontend.config.model import Experts, Layer, Stack, mixers
 from perfc.ir.graph import Module
 from perfc.ir.record import record
+from perfc.machine import NOTHING, Reserve
 from perfc.parallel import Parallel
 from perfc.passes.runtimes import Tf32
 
@@ -47,6 +48,8 @@ class Work(ABC):
     name: str
     target: str
     """Path of the file of the machine."""
+    reserve: Reserve = NOTHING
+    """Memory of each device that is held back."""
     is_divisible: bool = True
     """Whether products, sequences and layers may be divided; else samples alone."""
 

@@ -9,13 +9,14 @@ from pkgutil import iter_modules
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from perfc.errors import PerfcError
+from perfc.errors import ParseError, PerfcError
+from perfc.extents import axis_of
 from perfc.ir.record import record
 from perfc.report.footprint import Footprint
 from perfc.report.verdict import throughput
 
 from . import changes
-from .way import Way
+from .way import BATCH, Way
 
 if TYPE_CHECKING:
     from perfc.analyzers.estimate.interval import Interval
@@ -91,20 +92,43 @@ def fitted(report: Report, *, is_auto: bool, gpus: int = 8, predict: bool = True
 
     Args:
         report: of the run.
-        is_auto: whether its batch is to be the largest that fits.
+        is_auto: whether its batch is to be the largest that fits; a batch that is a number in the
+            model is changed, if the model holds for others.
         gpus: that ZeRO divides among.
         predict: whether times are predicted; else they are at measured rates.
 
     Raises:
-        ParseError: the largest batch is asked for of a model whose batch is a number.
+        ParseError: the largest batch is asked for of a model that has none or lets none change.
     """
+    report, batch = with_symbol(report, is_required=is_auto)
     first = Way("as asked", report)
-    batch = first.batch
     if is_auto:
         batch = max(first.largest(), 1)
     choices = [chosen(first, batch, predict=predict)]
     choices += [chosen(way, batch, predict=predict) for way in ways_of(report, gpus)]
     return Fit(report, batch, is_auto, tuple(choices), predict)
+
+
+def with_symbol(report: Report, *, is_required: bool) -> tuple[Report, int | None]:
+    """The report of a model whose batch is a symbol, and the batch as asked.
+
+    Args:
+        report: of a model whose batch may be a number.
+        is_required: whether a batch that cannot change is an error; else the report stays, and
+            the batch is None.
+
+    Raises:
+        ParseError: the model holds for one number alone, if ``is_required``.
+    """
+    size = axis_of(report.source, BATCH).size
+    if not size:
+        return report, Way("", report).batch
+    try:
+        return report.at({BATCH: size + 1}), size
+    except ParseError:
+        if is_required:
+            raise
+        return report, None
 
 
 def chosen(way: Way, batch: int | None, *, predict: bool) -> Choice:

@@ -122,7 +122,8 @@ def facts(found: Fit) -> Iterator[Fact]:
     first = found.choices[0]
     whole = first.footprint.capacity_bytes
     need = quantity(first.footprint.total_bytes, Unit.BYTE)
-    of = "" if whole is None else f" of {quantity(whole, Unit.BYTE)}"
+    margin = quantity(first.footprint.margin_bytes, Unit.BYTE)
+    of = "" if whole is None else f" of {quantity(whole, Unit.BYTE)}, {margin} a margin"
     if found.is_auto and first.fits:
         yield Fact("batch", None, f"{found.batch} is the largest that fits")
     elif found.batch is not None:

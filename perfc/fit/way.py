@@ -57,7 +57,8 @@ class Way:
         return self.report.env[next(iter(names))] if names else None
 
     def _keys(self, batch: int) -> dict[str, int]:
-        return keyed(self.report.source, {BATCH: batch}) or {}
+        keys = keyed(self.report.source, {BATCH: batch}) or {}
+        return {k: n for k, n in keys.items() if k in self.report.env}
 
     def env(self, batch: int | None) -> Mapping[str, int]:
         """Values of the symbols at a batch."""
@@ -75,11 +76,11 @@ class Way:
         """The largest batch that the device holds; 0 where it holds none.
 
         Raises:
-            ParseError: the batch is a number in the model.
+            ParseError: the model has no batch that may change.
         """
         if self.batch is None:
-            hint = "export the model with a symbolic batch, or leave --batch away"
-            raise ParseError("the batch is a number in the model", where="--batch", hint=hint)
+            hint = "export it with a symbol as its first extent"
+            raise ParseError("the model has no batch that may change", where="--batch", hint=hint)
         low, high = 0, 1
         while self.holds(high):
             low, high = high, self._further(high)
@@ -92,12 +93,12 @@ class Way:
 
     def _further(self, batch: int) -> int:
         """A batch to try next: where bytes that live, straight on, would fill the device."""
-        device = self.report.machine.level("device")
+        capacity = self.report.deployment.capacity(self.report.machine)
         small, large = (self._live(b) for b in (batch, 2 * batch))
         slope = (large - small) / batch
-        if device is None or slope <= 0:
+        if capacity is None or slope <= 0:
             return 8 * batch
-        guess = int((device.capacity_bytes - small) / slope) + batch
+        guess = int((capacity.tensor_bytes - small) / slope) + batch
         return min(max(batch + 1, int(guess * NEAR)), 64 * batch)
 
     def _live(self, batch: int) -> int:

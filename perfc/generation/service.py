@@ -17,7 +17,7 @@ from perfc.frontend.diffusion.pipeline import MOST_STEPS, Latent
 from perfc.ir.evaluate import evaluate
 from perfc.ir.graph import Module
 from perfc.ir.record import record
-from perfc.machine import Machine, load_machine
+from perfc.machine import Machine, capacity_of, load_machine
 from perfc.passes.runtimes import TRAINING_DEFAULT
 
 from .law import Law, PictureEnergy, law
@@ -78,8 +78,8 @@ class GenerationReport:
         pictures_per_s: of the batch.
         energy: of a picture; None where nobody fitted the power of such a board.
         memory_bytes: weights of all parts with the largest activations.
-        capacity_bytes: of the device.
-        fits: whether these are within it.
+        capacity_bytes: of the device, as its driver reports.
+        fits: whether these are within it, less a context and a margin.
         notes: what a reader must know.
     """
 
@@ -146,12 +146,12 @@ def diffusion(
     energy = told.energy_of([p.energy_j for p in parts], batch, machine)
     memory = sum(p.weight_bytes for p in parts) + max(p.activation_bytes for p in parts)
     reach = told.reach(machine)
-    device = machine.level("device")
-    capacity_bytes = device.capacity_bytes if device is not None else 0
+    capacity = capacity_of(machine)
+    usable, room = (capacity.usable_bytes, capacity.tensor_bytes) if capacity else (0, 0)
     return GenerationReport(
         pipeline.name, machine.label, batch, picture, steps, guided, parts, time_s,
         max(time_s / reach, floor_s), time_s * reach, floor_s, batch / time_s, energy,
-        memory, capacity_bytes, memory <= capacity_bytes, tuple(notes(told, machine)),
+        memory, usable, memory <= room, tuple(notes(told, machine)),
     )  # fmt: skip
 
 

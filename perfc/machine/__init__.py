@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .capacity import CONTEXT_BYTES, NOTHING, Capacity, Reserve, capacity_of
 from .cluster import Cluster
 from .machine import (
     HOST,
@@ -24,8 +25,11 @@ from .machine import (
 from .slices import Partition, Profile, partition_of, partitions, split
 
 __all__ = [
+    "CONTEXT_BYTES",
     "HOST",
+    "NOTHING",
     "UNCERTAIN",
+    "Capacity",
     "Cluster",
     "Listing",
     "Machine",
@@ -34,10 +38,12 @@ __all__ = [
     "Peak",
     "Profile",
     "Rate",
+    "Reserve",
     "Source",
     "Spread",
     "Unit",
     "add",
+    "capacity_of",
     "list_clusters",
     "list_machines",
     "load_machine",

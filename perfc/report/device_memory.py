@@ -73,7 +73,9 @@ class DeviceMemory:
         live_bytes: alive at the peak.
         reserved_bytes: most that the allocator holds.
         total_bytes: with the context.
-        capacity_bytes: of the device; null where its target does not say.
+        capacity_bytes: that the driver reports, less what is held back with ``--reserve``; null
+            where the target does not say.
+        margin_bytes: of these, that are left free.
         fits: whether that is enough; null where nobody knows.
         allocator: of the runtime.
         peak_node: that runs at the peak.
@@ -89,6 +91,7 @@ class DeviceMemory:
     reserved_bytes: int
     total_bytes: int
     capacity_bytes: int | None
+    margin_bytes: int
     fits: bool | None
     allocator: str
     peak_node: str
@@ -111,8 +114,8 @@ class DeviceMemory:
         parts = tuple(MemoryPart(name, n) for name, n in named if n > 0)
         return cls(
             parts, found.live_bytes, found.reserved_bytes, found.total_bytes, found.capacity_bytes,
-            found.fits, found.allocator, found.peak_node, found.peak_phase.value,
-            tuple(_phases(found)), found.live, found.is_bound,
+            found.margin_bytes, found.fits, found.allocator, found.peak_node,
+            found.peak_phase.value, tuple(_phases(found)), found.live, found.is_bound,
         )  # fmt: skip
 
 

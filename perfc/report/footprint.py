@@ -13,11 +13,8 @@ from perfc.passes.storage import Role, Storages, StorageTable
 
 if TYPE_CHECKING:
     from perfc.api import Report
-    from perfc.machine import MemoryLevel
+    from perfc.machine import Capacity
 
-GIB = 1 << 30
-CONTEXT_BYTES = int(0.6 * GIB)
-"""What a CUDA context and the libraries of one process take; assumed, half a GiB is usual."""
 CUBLAS_BYTES = 8_519_680
 """Workspace of PyTorch's products, ``:4096:2:16:8`` KiB (aten/src/ATen/cuda/CublasHandlePool.cpp);
 32 MiB on Hopper."""
@@ -35,7 +32,9 @@ class Footprint:
         allocated_bytes: alive at the peak, as the allocator rounds them.
         reserved_bytes: most that the allocator holds of the device.
         context_bytes: of the driver and the libraries; 0 on a processor.
-        capacity_bytes: of the device; None where its target does not say.
+        capacity_bytes: that the driver reports, less what is held back with ``--reserve``; None
+            where the target does not say.
+        margin_bytes: of these, that are left free.
         allocator: its name.
         peak_node: that runs at the peak; "" where nothing runs.
         peak_phase: of a training step.
@@ -50,6 +49,7 @@ class Footprint:
     reserved_bytes: int
     context_bytes: int
     capacity_bytes: int | None
+    margin_bytes: int
     allocator: str
     peak_node: str
     peak_phase: Phase
@@ -75,8 +75,10 @@ class Footprint:
 
     @property
     def fits(self) -> bool | None:
-        """Whether the device has that much; None where nobody knows what it has."""
-        return None if self.capacity_bytes is None else self.total_bytes <= self.capacity_bytes
+        """Whether the device has that much and the margin; None where its memory is not known."""
+        if self.capacity_bytes is None:
+            return None
+        return self.total_bytes + self.margin_bytes <= self.capacity_bytes
 
 
 def table_of(report: Report) -> StorageTable:
@@ -101,7 +103,7 @@ def footprint(
     """
     table, env = table or table_of(report), report.env if env is None else env
     machine, framework = report.machine, report.kernels.runtime.framework
-    device = machine.level("device")
+    capacity = report.deployment.capacity(machine)
     line = table.live(env)
     sums = [sum(by_role.values()) for by_role in line]
     at = max(range(len(sums)), key=sums.__getitem__) if sums else 0
@@ -109,12 +111,13 @@ def footprint(
     workspace = workspace_bytes(report, framework) + more_bytes
     if workspace:
         parts[Role.WORKSPACE] = parts.get(Role.WORKSPACE, 0) + workspace
-    context = CONTEXT_BYTES if machine.kind != "cpu" else 0
     make = allocator_of(framework)
-    done = _within(table, env, make, workspace, device, context)
+    done = _within(table, env, make, workspace, capacity)
+    held = (0, None, 0) if capacity is None else (
+        capacity.context_bytes, capacity.usable_bytes, capacity.margin_bytes
+    )  # fmt: skip
     return Footprint(
-        parts, done.allocated_bytes, done.reserved_bytes, context,
-        None if device is None else device.capacity_bytes, make.title,
+        parts, done.allocated_bytes, done.reserved_bytes, *held, make.title,
         table.names[at] if line else "", table.phases[at] if line else Phase.FORWARD,
         tuple(s + workspace for s in sums), done.reserved_line, table.phases, table.is_bound,
     )  # fmt: skip
@@ -122,12 +125,12 @@ def footprint(
 
 def _within(
     table: StorageTable, env: Mapping[str, int], make: type[Allocator], workspace: int,
-    device: MemoryLevel | None, context: int,
+    capacity: Capacity | None,
 ) -> Replay:  # fmt: skip
     """A run in the device, or in one without an end where it does not fit."""
-    if device is not None:
+    if capacity is not None:
         try:
-            return _replayed(table, env, make(device.capacity_bytes - context), workspace)
+            return _replayed(table, env, make(capacity.tensor_bytes), workspace)
         except OutOfMemoryError:
             pass
     return _replayed(table, env, make(None), workspace)
@@ -156,14 +159,14 @@ def holds(
         table: its buffers, where they are divided among devices.
         more_bytes: of workspace.
     """
-    device = report.machine.level("device")
-    if device is None:
+    capacity = report.deployment.capacity(report.machine)
+    if capacity is None:
         return True
     framework = report.kernels.runtime.framework
-    left = device.capacity_bytes - (CONTEXT_BYTES if report.machine.kind != "cpu" else 0)
     workspace = workspace_bytes(report, framework) + more_bytes
+    allocator = allocator_of(framework)(capacity.tensor_bytes)
     try:
-        _replayed(table or table_of(report), env, allocator_of(framework)(left), workspace)
+        _replayed(table or table_of(report), env, allocator, workspace)
     except OutOfMemoryError:
         return False
     return True

@@ -246,7 +246,8 @@ def memory_words(v: Verdict) -> tuple[str, str, Style]:
     room = quantity(m.capacity_bytes, Unit.BYTE)
     if m.fits:
         return needed, f"of {room}: {parts}", Style.PLAIN
-    return needed, f"does not fit in {room}: {parts}", Style.POOR
+    held = quantity(m.held_bytes, Unit.BYTE)
+    return needed, f"does not fit in {room} with {held} held back: {parts}", Style.POOR
 
 
 def limit_lines(limits: Sequence[LimitShare], width: int) -> Iterator[Line]:

@@ -86,7 +86,7 @@ def collect(report: Report, memory: Memory) -> Summary:
     def seconds(value: float) -> Amount:
         return Amount(value, Unit.SECOND, None, bounded)
 
-    device = report.machine.level("device")
+    capacity = report.deployment.capacity(report.machine)
     return Summary(
         Amount(roof.floor_s, Unit.SECOND, None, True),
         seconds(roof.sustained_s),
@@ -106,7 +106,7 @@ def collect(report: Report, memory: Memory) -> Summary:
         amount(cost.weight_bytes, env, Unit.BYTE),
         memory.peak_bytes,
         "" if memory.peak_step is None else memory.nodes[memory.peak_step],
-        float(device.capacity_bytes) if device is not None else None,
+        float(capacity.usable_bytes) if capacity is not None else None,
     )
 
 

@@ -17,6 +17,7 @@ from perfc.ir.types import DType, TensorType
 
 from .amounts import open_symbols
 from .confidence import Confidence, confidence
+from .footprint import workspace_bytes
 from .limits import LimitShare, limits
 from .names import machine_title, runtime_title
 from .phases import Step, step_of
@@ -63,14 +64,17 @@ class MemoryNeed:
     Args:
         weight_bytes: stored tensors.
         activation_bytes: most that live at once, weights not counted.
-        capacity_bytes: of the machine; None where its target does not say.
+        capacity_bytes: that the driver reports, less what is held back with ``--reserve``; None
+            where the target does not say.
         is_bound: whether more may be needed, because something is not known.
+        held_bytes: of the capacity, for the context, the workspace of products and the margin.
     """
 
     weight_bytes: int
     activation_bytes: int
     capacity_bytes: int | None
     is_bound: bool
+    held_bytes: int = 0
 
     @property
     def total_bytes(self) -> int:
@@ -79,8 +83,10 @@ class MemoryNeed:
 
     @property
     def fits(self) -> bool | None:
-        """Whether the machine has that much; None where nobody knows what it has."""
-        return None if self.capacity_bytes is None else self.total_bytes <= self.capacity_bytes
+        """Whether the machine has that much to give; None where its memory is not known."""
+        if self.capacity_bytes is None:
+            return None
+        return self.total_bytes + self.held_bytes <= self.capacity_bytes
 
 
 @record
@@ -156,13 +162,13 @@ class Verdict:
 
 def memory_need(report: Report) -> MemoryNeed:
     """Weights and the peak of activations."""
-    table, env, device = report.liveness, report.env, report.machine.level("device")
-    return MemoryNeed(
-        int(evaluate(table.weight_bytes, env)),
-        int(table.peak(env)[0]),
-        device.capacity_bytes if device is not None else None,
-        table.is_bound,
-    )
+    table, env, capacity = report.liveness, report.env, report.deployment.capacity(report.machine)
+    need = int(evaluate(table.weight_bytes, env)), int(table.peak(env)[0])
+    if capacity is None:
+        return MemoryNeed(*need, None, table.is_bound)
+    workspace = workspace_bytes(report, report.kernels.runtime.framework)
+    held = capacity.context_bytes + capacity.margin_bytes + workspace
+    return MemoryNeed(*need, capacity.usable_bytes, table.is_bound, held)
 
 
 def throughput(report: Report, time_s: float) -> Throughput:

@@ -11,6 +11,7 @@ from perfc.errors import ParseError
 from perfc.frontend.config import LanguageModel, Sampling, adapted, with_images
 from perfc.frontend.config.mixers import Experts
 from perfc.frontend.config.model import mixers
+from perfc.machine import Reserve
 from perfc.passes.runtimes import tables
 
 from .cost.images import checked
@@ -37,6 +38,7 @@ class Additions(TypedDict, total=False):
             default.
         host_launch: what the host takes to launch one kernel, as ``30us`` or in seconds, of an
             engine that waits for each; by default the target's or a prior.
+        reserve: memory of each device to hold back, as ``2GiB`` or ``5%``.
     """
 
     lora_rank: int
@@ -48,6 +50,7 @@ class Additions(TypedDict, total=False):
     offline: bool
     recorded_tokens: int | None
     host_launch: str | float | None
+    reserve: str | int | Reserve
 
 
 def with_additions(

@@ -11,7 +11,7 @@ from perfc.analyzers.runs.launch_gap import launch_gap
 from perfc.errors import ParseError
 from perfc.frontend.config import LanguageModel, Parallel, Precision, runnable, verifying
 from perfc.ir.record import frozen
-from perfc.machine import Machine
+from perfc.machine import NOTHING, Machine, Reserve, capacity_of
 from perfc.passes.runtimes import EngineKind, Launch, tables
 from perfc.passes.runtimes import runtime as table_of
 
@@ -19,7 +19,7 @@ from .cost.drafts import DraftedCost, Speculation
 from .cost.images import ImagedCost, tower_cost
 from .cost.memory import BLOCK_TOKENS, MemoryPlan
 from .cost.step import StepCost
-from .host import HostLaw, law_of
+from .host import HostLaw, law_of, numbers_of
 from .simulation.scheduler import Limits
 
 
@@ -75,6 +75,7 @@ class Engine:
         extra_bytes: of memory that others take, or that is taken beyond what perfc knows.
         speculation: how tokens are drafted.
         images: of each prompt.
+        reserve: memory of each device that is held back.
     """
 
     model: LanguageModel
@@ -88,6 +89,7 @@ class Engine:
     extra_bytes: float = 0.0
     speculation: Speculation = Speculation()
     images: int = 0
+    reserve: Reserve = NOTHING
 
     # an engine is itself alone: its machine's tables have no hash
     __eq__ = object.__eq__
@@ -107,6 +109,7 @@ class Engine:
         speculation: Speculation | None = None,
         images: int = 0,
         host_launch_s: float | None = None,
+        reserve: Reserve = NOTHING,
         **stated: object,
     ) -> Engine:
         """An engine with the defaults of its runtime, but for what is stated of its kind.
@@ -115,7 +118,10 @@ class Engine:
             ParseError: ``host_launch_s`` of an engine that does not wait for each launch, or the
                 largest recorded step of one that records none.
         """
-        kind = replace(kind_of(runtime), **{k: v for k, v in stated.items() if v is not None})  # type: ignore[arg-type]
+        usual = kind_of(runtime).of_version(numbers_of(version))
+        if stated.get("utilization") is not None:
+            usual = replace(usual, static=None)
+        kind = replace(usual, **{k: v for k, v in stated.items() if v is not None})  # type: ignore[arg-type]
         if kind.recording is None and kind.recorded_tokens:
             message = f"{runtime} records no step"
             raise ParseError(message, where="--recorded-tokens", hint="leave it out")
@@ -130,7 +136,7 @@ class Engine:
         executed = run_in(precision, machine, kind)
         return cls(
             model, machine, executed, parallel.checked(), runtime, version, kind, known,
-            speculation=drafts, images=images,
+            speculation=drafts, images=images, reserve=reserve,
         )  # fmt: skip
 
     @cached_property
@@ -189,23 +195,33 @@ class Engine:
 
     def memory(self, isl: int, osl: int) -> MemoryPlan:
         """The memory of a rank, for requests of those sizes."""
-        device = self.machine.level("device")
-        capacity = float(device.capacity_bytes) if device is not None else 0.0
+        capacity = capacity_of(self.machine, self.reserve)
+        usable = capacity.usable_bytes if capacity is not None else 0
         demand = self.cost.demand(
             isl + osl, min(self.kind.token_budget, 1 << 16), min(self.kind.max_num_seqs, 256)
         )
         extra = replace(demand, activation_bytes=demand.activation_bytes + self.extra_bytes)
-        return MemoryPlan(capacity, self.kind.utilization, extra)
+        return MemoryPlan(float(usable), self._share(usable), extra, pool_of=self.kind.pool_of)
+
+    def _share(self, usable_bytes: int) -> float:
+        """Share of memory that the engine takes: as stated, else as it chooses it."""
+        kind = self.kind
+        if kind.static is None or not usable_bytes:
+            return kind.utilization
+        return kind.static.share(usable_bytes / (1 << 20), kind.token_budget, self.ranks)
 
     def limits(self, isl: int, osl: int) -> Limits:
         """What one rank's engine allows, for requests of those sizes."""
         plan, kind = self.memory(isl, osl), self.kind
         states = plan.demand.state_bytes
-        tokens = plan.kv_tokens
+        # every stage of a pipeline holds its layers of all requests, whichever stage they are in
+        groups, each = self.parallel.pipeline, isl + osl + 2 * BLOCK_TOKENS
+        tokens = max(plan.kv_tokens // groups, min(each, plan.kv_tokens))
         seqs = kind.max_num_seqs
         if states or not plan.demand.kv_bytes:
-            seqs = min(seqs, plan.sequences(isl + osl))
-            tokens = seqs * (isl + osl + 2 * BLOCK_TOKENS)
+            held = plan.sequences(isl + osl)
+            seqs = min(seqs, max(held // groups, min(held, 1)))
+            tokens = seqs * each
         return Limits(
             seqs, kind.token_budget, tokens, kind.batching,
             reserves_output=kind.reserves_output and not kind.evicts,

@@ -13,7 +13,7 @@ from perfc.errors import ModelError, ParseError
 from perfc.expenses import Prices
 from perfc.frontend.config import LanguageModel, Parallel, precision_of
 from perfc.ir.record import record
-from perfc.machine import Machine
+from perfc.machine import NOTHING, Machine, Reserve
 from perfc.passes.runtimes import SERVING_DEFAULT, Batching
 
 from .engine import Engine
@@ -140,6 +140,7 @@ def search(
     runtime: str = SERVING_DEFAULT,
     ranks: Sequence[int] = RANKS,
     prices: Prices | None = None,
+    reserve: Reserve = NOTHING,
 ) -> SearchResult:
     """The cheapest way of serving, and the front of cost against speed.
 
@@ -152,6 +153,7 @@ def search(
         runtime: that serves.
         ranks: of an engine.
         prices: of machines.
+        reserve: memory of each device to hold back.
 
     Raises:
         PerfcError: the model serves nowhere so.
@@ -163,7 +165,7 @@ def search(
     found: list[tuple[Setting, Engine]] = []
     others: list[Setting] = []
     looked = misfits = 0
-    for engine, dtype in _engines(model, machines, dtypes, runtime, ranks):
+    for engine, dtype in _engines(model, machines, dtypes, runtime, ranks, reserve):
         each = list(_settings(engine, dtype, load, known, is_priced=bool(currency)))
         looked += len(USERS) * len(BUDGETS)
         misfits += len(USERS) * len(BUDGETS) - len(each)
@@ -190,13 +192,15 @@ def search(
 
 def _engines(
     model: LanguageModel, machines: Sequence[Machine], dtypes: Sequence[str], runtime: str,
-    ranks: Sequence[int],
+    ranks: Sequence[int], reserve: Reserve,
 ) -> Iterator[tuple[Engine, str]]:  # fmt: skip
     """Engines into which the model divides."""
     for machine, dtype, tensor in product(machines, dtypes, ranks):
         precision = precision_of(model.dtype, model.quantization, dtype, "")
         for expert in (1, tensor) if tensor > 1 and _has_experts(model) else (1,):
-            engine = Engine.of(model, machine, precision, Parallel(tensor, 1, expert), runtime)
+            engine = Engine.of(
+                model, machine, precision, Parallel(tensor, 1, expert), runtime, reserve=reserve
+            )
             try:
                 engine.cost  # noqa: B018 - lowers the model
             except ModelError:

@@ -13,7 +13,7 @@ from perfc.errors import ModelError, ParseError
 from perfc.expenses import Prices, Region
 from perfc.frontend.config import Adapters, LanguageModel, precision_of, read_config
 from perfc.ir.record import record
-from perfc.machine import load_machine
+from perfc.machine import Reserve, load_machine
 from perfc.parallel import ALONE, Parallel
 from perfc.passes.runtimes import SERVING_DEFAULT, Batching
 
@@ -40,7 +40,7 @@ class MemoryView:
     """The memory of one GPU.
 
     Args:
-        capacity_bytes: of the device.
+        capacity_bytes: of the device, as its driver reports, less what is held back.
         weight_bytes: of the model's share.
         activation_bytes: of the largest step.
         overhead_bytes: contexts, libraries, recorded graphs.
@@ -181,7 +181,7 @@ def llm(
         runtime_version: of it; "" for the newest that was measured.
         max_num_seqs: sequences under way; the runtime's default, as the next two.
         token_budget: tokens of a step.
-        utilization: share of memory that the engine takes.
+        utilization: share of memory that the engine takes, of what its runtime takes it of.
         prefill_gpus: that compute prompts apart from the decodes; 0 for none.
         draft_tokens: drafted for each sequence before a step verifies them; 0 for none.
         acceptance: probability that a drafted token is kept where those before it were.
@@ -204,6 +204,7 @@ def llm(
     engine, few = _driven(_engine(
         model, path, dtype, kv_dtype, replace(divided, data=1), runtime, runtime_version,
         max_num_seqs, token_budget, utilization, drafts, images, prefill_gpus > 0, *of_host(added),
+        Reserve.parse(added.get("reserve", "")),
     ), load, engines, is_offline=added.get("offline", False))  # fmt: skip
     found = report_of(engine, load.checked(), engines, prefill_gpus, prices or Prices(), grid, few)
     return replace(found, steps=with_parts(engine, found.steps, load)) if has_parts else found
@@ -239,13 +240,13 @@ def _engine(
     model: LanguageModel, target: str, dtype: str, cache: str, parallel: Parallel,
     runtime: str, version: str, seqs: int | None, budget: int | None, utilization: float | None,
     drafts: Speculation, images: int, is_apart: bool, host_launch_s: float | None,
-    recorded: int | None,
+    recorded: int | None, reserve: Reserve,
 ) -> Engine:  # fmt: skip
     precision = precision_of(model.dtype, model.quantization, dtype, cache)
     return Engine.of(
         model, load_machine(target), precision, parallel, runtime, version,
         law=apart_law(runtime, version) if is_apart else None, speculation=drafts,
-        images=images, host_launch_s=host_launch_s,
+        images=images, host_launch_s=host_launch_s, reserve=reserve,
         max_num_seqs=seqs, token_budget=budget, utilization=utilization, recorded_tokens=recorded,
     )  # fmt: skip
 
@@ -276,7 +277,8 @@ def report_of(
         precision.cached.code, engine.parallel, engines, gpus, load,
         DraftsView.of(engine.speculation, engine.model), engine.model.adapters,
         ImagesView.of(engine.model, engine.images),
-        MemoryView.of(plan, isl + osl, parts), plan.fits(isl + osl),
+        MemoryView.of(plan, isl + osl, engines * engine.parallel.attention_data),
+        plan.fits(isl + osl),
     )  # fmt: skip
     if not base.fits:
         remedies = " or ".join(would_fit(engine, isl, osl))

@@ -146,9 +146,9 @@ class Evaluator:
 
     @property
     def capacity_bytes(self) -> int:
-        """Bytes of device memory, 0 where the target does not say."""
-        level = self.machine.level("device")
-        return level.capacity_bytes if level is not None else 0
+        """Bytes of device memory that tensors may have, 0 where the target does not say."""
+        capacity = self.report.deployment.capacity(self.machine)
+        return capacity.tensor_bytes if capacity is not None else 0
 
     def point(self, dims: Mapping[str, int]) -> tuple[Point, tuple[KernelBound, ...]]:
         """The model and its kernels at ``dims``.

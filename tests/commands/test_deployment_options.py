@@ -30,13 +30,13 @@ OPTIONS = {
     "--streams", "--mode", "--host-launch", "--batch", "--seq", "--dim", "--value", "--config",
     "--isolated", "--train", "--loss", "--update", "--freeze", "--lora-rank", "--lora",
     "--accumulate", "--master-weights", "--checkpointing", "--keep",
-    "--dropout",
+    "--dropout", "--reserve",
 }  # fmt: skip
 ONE_WAY = {
     "target": "rtx4090", "runtime": "inductor", "framework": "vllm", "runtime_version": "2.4",
     "dtype": "amp-bf16", "tf32": False, "layout": "channels-last", "streams": 1,
     "mode": "inference",
-    "host_launch": "30us",
+    "host_launch": "30us", "reserve": "5%",
 }  # fmt: skip
 
 
@@ -388,7 +388,7 @@ def test_what_a_command_does_not_look_at_it_refuses(
     assert error.count("\n") == 1
 
 
-@pytest.mark.parametrize(("name", "shown"), [("llm serve", 6), ("llm search", 3), ("plan", 6)])
+@pytest.mark.parametrize(("name", "shown"), [("llm serve", 7), ("llm search", 4), ("plan", 7)])
 def test_help_shows_what_a_command_looks_at(name: str, shown: int) -> None:
     group, _, rest = name.partition(" ")
     command = command_of(group)

@@ -158,6 +158,28 @@ def _bytes_per_s(machine: Machine) -> float:
     return SUSTAINED * EffectiveSheet(machine).device_bytes_per_s
 
 
+def score_bytes(program: Program, tokens: int, chunk: int, kind: EngineKind | None) -> float:
+    """Bytes of the scores that a step with prompts writes, 0 where attention is fused.
+
+    The largest attention counts, in `WIDE` bytes each: layers write theirs one after another.
+
+    Args:
+        program: a pass with prompts.
+        tokens: of the longest sequence.
+        chunk: of these, the last ones, in one step.
+        kind: of the engine; None where nothing is known of it.
+    """
+    if kind is None or not kind.converts:
+        return 0.0
+    at = Numbers({"batch": 1, "seq": chunk, "past": tokens - chunk})
+    problems = [k.problem for k in program.table.kernels]
+    return max([WIDE * _scores(p, at) for p in problems if isinstance(p, Attention)], default=0.0)
+
+
+def _scores(problem: Attention, at: Numbers) -> float:
+    return at(problem.batch * problem.heads) * at(problem.query_len * problem.kv_len)
+
+
 def _moved_bytes(kernel: Kernel, at: Numbers) -> float:
     """Of one kernel, beyond what it moves in `HALF` bytes."""
     read = zip(kernel.reads, kernel.read_parts, strict=True)
@@ -165,7 +187,7 @@ def _moved_bytes(kernel: Kernel, at: Numbers) -> float:
     halves += [_nbytes(v, at) for v in kernel.writes if v.is_real]
     match kernel.problem:
         case Attention() as problem:
-            scores = at(problem.batch * problem.heads) * at(problem.query_len * problem.kv_len)
+            scores = _scores(problem, at)
             # written by the first product and widened; read and written by softmax; narrowed and
             # read by the second product
             each = 2 * (HALF + WIDE) + 2 * WIDE + 2 * HALF

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from perfc.ir.record import record
-from perfc.report.footprint import CONTEXT_BYTES
+from perfc.machine import CONTEXT_BYTES
+from perfc.passes.runtimes import PoolOf
 
 GIB = 1 << 30
 GRAPH_BYTES = 0.4 * GIB
@@ -34,11 +35,12 @@ class MemoryPlan:
     """How the memory of one GPU is shared out.
 
     Args:
-        capacity_bytes: of the device.
-        utilization: share of it that the engine may take.
+        capacity_bytes: of the device, as its driver reports, less what is held back.
+        utilization: share that the engine may take, of what ``pool_of`` names.
         demand: of the model.
         overhead_bytes: contexts, libraries and recorded graphs.
         block_tokens: of one page.
+        pool_of: what the share is of.
     """
 
     capacity_bytes: float
@@ -46,13 +48,22 @@ class MemoryPlan:
     demand: Demand
     overhead_bytes: float = CONTEXT_BYTES + GRAPH_BYTES
     block_tokens: int = BLOCK_TOKENS
+    pool_of: PoolOf = PoolOf.DEVICE
 
     @property
     def pool_bytes(self) -> float:
         """Left for keys, values and states; below zero where not even the weights fit."""
         d = self.demand
         taken = d.weight_bytes + d.activation_bytes + self.overhead_bytes
-        return self.capacity_bytes * self.utilization - taken
+        left = self.capacity_bytes - taken
+        match self.pool_of:
+            case PoolOf.DEVICE:
+                return self.capacity_bytes * self.utilization - taken
+            case PoolOf.STATIC:
+                free = self.capacity_bytes - CONTEXT_BYTES
+                return min(free * self.utilization - d.weight_bytes, left)
+            case PoolOf.FREE:
+                return left * self.utilization if left > 0 else left
 
     @property
     def kv_tokens(self) -> int:

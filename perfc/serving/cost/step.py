@@ -21,7 +21,7 @@ from perfc.passes.runtimes import runtime as table_of
 from ..host import HostLaw, numbers_of
 from ..simulation.scheduler import Chunk
 from .context import context_costs, kept_tokens, lengths
-from .conversions import as_run, longer, widening_s
+from .conversions import as_run, longer, score_bytes, widening_s
 from .grid import Grid, octaves, points
 from .grouped import Anew, attends_in_chunks, reads_keys_anew
 from .joint import NEAR, layers_of, relative_to_both
@@ -269,7 +269,8 @@ class StageCost:
         held = [decode.cached_bytes({"decodes": 1, "context": c}) for c in (0, known)]
         live = (
             prefill.activation_bytes({"batch": 1, "seq": budget, "past": 0})
-            + budget * self.held_bytes,
+            + budget * self.held_bytes
+            + score_bytes(prefill, tokens, min(budget, tokens), self.kind),
             decode.activation_bytes({"decodes": sequences, "context": 0})
             + sequences * self.held_bytes,
         )

@@ -1,0 +1,109 @@
+"""Device memory that a run may take: what the driver reports, less what is held back.
+
+Every command reads it here. A target's capacity is what its board carries; ECC and the driver take
+part of that, the context of a process another, and an estimate needs a margin.
+"""
+
+from __future__ import annotations
+
+import re
+
+from perfc.errors import ParseError
+from perfc.ir.record import record
+
+from .machine import Machine
+
+GIB = 1 << 30
+CONTEXT_BYTES = int(0.6 * GIB)
+"""Of a CUDA context and the libraries of one process; assumed, half a GiB is usual."""
+MARGIN = 0.02
+"""Share of the memory that is left free: estimates err, allocators fragment. Assumed."""
+_UNITS = {
+    "": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 1 << 10, "MIB": 1 << 20,
+    "GIB": GIB,
+}  # fmt: skip
+_WRITTEN = re.compile(r"\s*(\d{1,15}(?:\.\d{1,9})?)\s*(%|[a-z]{0,3})\s*", re.IGNORECASE)
+
+
+@record
+class Reserve:
+    """Memory that a user holds back for something else.
+
+    Args:
+        nbytes: an amount.
+        share: a part of the usable memory, from 0 to 1.
+    """
+
+    nbytes: int = 0
+    share: float = 0.0
+
+    @classmethod
+    def parse(cls, value: object, where: str = "--reserve") -> Reserve:
+        """The reserve that a text such as ``2GiB`` or ``5%`` gives; plain numbers are bytes.
+
+        Raises:
+            ParseError: neither an amount nor a share below 100 %.
+        """
+        if isinstance(value, Reserve):
+            return value
+        text = "" if value is None or isinstance(value, bool) else str(value)
+        if value in (None, ""):
+            return cls()
+        found = _WRITTEN.fullmatch(text)
+        unit = found[2].upper() if found else "?"
+        if found and unit == "%" and float(found[1]) < 100:
+            return cls(share=float(found[1]) / 100)
+        if found and unit in _UNITS:
+            return cls(int(float(found[1]) * _UNITS[unit]))
+        raise ParseError(f"{text[:32]!r} is no memory", where=where, hint="as in 2GiB or 5%")
+
+    def of(self, usable_bytes: int) -> int:
+        """Bytes of it on a device, at most all."""
+        return min(self.nbytes + int(self.share * usable_bytes), usable_bytes)
+
+    def __str__(self) -> str:
+        """The text that `parse` reads."""
+        return f"{self.share * 100:g}%" if self.share else f"{self.nbytes}B"
+
+
+NOTHING = Reserve()
+
+
+@record
+class Capacity:
+    """Device memory, and what of it no tensor can have.
+
+    Args:
+        usable_bytes: that the driver reports, less the reserve.
+        context_bytes: of the driver and the libraries of one process; 0 on a processor.
+        margin_bytes: left free.
+    """
+
+    usable_bytes: int
+    context_bytes: int
+    margin_bytes: int
+
+    @property
+    def process_bytes(self) -> int:
+        """Most that a process may hold, its context included."""
+        return self.usable_bytes - self.margin_bytes
+
+    @property
+    def tensor_bytes(self) -> int:
+        """Most that a runtime may allocate in it."""
+        return max(self.process_bytes - self.context_bytes, 0)
+
+
+def capacity_of(machine: Machine, reserve: Reserve = NOTHING) -> Capacity | None:
+    """Memory of a machine that a run may take; None where its target gives no memory.
+
+    Args:
+        machine: the device.
+        reserve: held back by the user.
+    """
+    device = machine.level("device")
+    if device is None:
+        return None
+    usable = device.usable_bytes - reserve.of(device.usable_bytes)
+    context = 0 if machine.kind == "cpu" else CONTEXT_BYTES
+    return Capacity(usable, context, int(MARGIN * usable))

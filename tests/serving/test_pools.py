@@ -1,0 +1,139 @@
+"""The pool of keys and values: of what each runtime takes its share, and who shares the pool."""
+
+from __future__ import annotations
+
+import pytest
+
+from perfc.frontend.config import precision_of, read_config
+from perfc.machine import CONTEXT_BYTES, Reserve, load_machine
+from perfc.parallel import Parallel
+from perfc.passes.runtimes import PoolOf
+from perfc.serving.cost.memory import Demand, MemoryPlan
+from perfc.serving.engine import Engine, kind_of
+from perfc.serving.service import ServingReport, llm
+
+GIB = 1 << 30
+LLAMA = "llama-3.1-8b"
+
+
+def served(model: str = LLAMA, target: str = "h100", **more: object) -> ServingReport:
+    load = {"isl": 1000, "osl": 100, "requests": 2, **more}
+    return llm(model, target, **load)  # type: ignore[arg-type]
+
+
+def test_a_share_is_of_what_the_runtime_takes_it_of() -> None:
+    demand = Demand(weight_bytes=40 * GIB, kv_bytes=1.0, activation_bytes=2 * GIB)
+    plans = [
+        MemoryPlan(80 * GIB, 0.9, demand, overhead_bytes=GIB, pool_of=of)
+        for of in (PoolOf.DEVICE, PoolOf.FREE, PoolOf.STATIC)
+    ]
+    pools = [p.pool_bytes for p in plans]
+    assert pools[0] == pytest.approx(0.9 * 80 * GIB - 43 * GIB)
+    assert pools[1] == pytest.approx(0.9 * 37 * GIB)
+    assert pools[2] == pytest.approx(0.9 * (80 * GIB - CONTEXT_BYTES) - 40 * GIB)
+    full = MemoryPlan(80 * GIB, 1.0, demand, overhead_bytes=GIB, pool_of=PoolOf.STATIC)
+    assert full.pool_bytes == 37 * GIB
+
+
+def test_tensorrt_llm_takes_its_share_of_what_weights_leave() -> None:
+    """Llama 70B on two H100: 2.4 times the users of vLLM, which takes it of the device."""
+    of_rest = served("llama-3.1-70b", runtime="trtllm", parallel={"tp": 2}).memory
+    taken = of_rest.weight_bytes + of_rest.activation_bytes + of_rest.overhead_bytes
+    assert of_rest.pool_bytes == pytest.approx(0.9 * (of_rest.capacity_bytes - taken))
+    assert 60 <= of_rest.largest_concurrency <= 66
+    of_device = served("llama-3.1-70b", runtime="vllm", parallel={"tp": 2}).memory
+    assert of_rest.largest_concurrency > 2.4 * of_device.largest_concurrency
+
+
+@pytest.mark.parametrize(("version", "share"), [
+    ("", 0.90), ("0.10", 0.90), ("0.21.1", 0.90), ("0.22", 0.92), ("0.25.0", 0.92), ("1.0", 0.92),
+])  # fmt: skip
+def test_the_share_of_vllm_is_that_of_its_version(version: str, share: float) -> None:
+    found = served(runtime_version=version).memory
+    taken = found.weight_bytes + found.activation_bytes + found.overhead_bytes
+    assert (found.pool_bytes + taken) / found.capacity_bytes == pytest.approx(share)
+
+
+def test_a_stated_share_counts_for_any_version() -> None:
+    shares = {served(runtime_version=v, utilization=0.5).memory.pool_bytes for v in ("0.9", "0.22")}
+    assert len(shares) == 1
+
+
+@pytest.mark.parametrize(("memory_mib", "tokens", "ranks", "share"), [
+    # (81559 - 512 - 1.5 * 8192 - 2 * 256 - 128) / 81559, as its logs have it
+    (81559, 8192, 1, 0.835),
+    # sequences of the largest recorded step are 512 from 4 ranks on, and 128 MiB a rank
+    (81559, 8192, 8, 0.818),
+    # 10 GiB at least above 60 GiB
+    (81559, 2048, 1, 0.874),
+    (24564, 2048, 1, 0.847),
+])  # fmt: skip
+def test_sglang_leaves_to_steps_what_it_documents(
+    memory_mib: float, tokens: int, ranks: int, share: float
+) -> None:
+    static = kind_of("sglang").static
+    assert static is not None
+    assert static.share(memory_mib, tokens, ranks) == pytest.approx(share, abs=0.0011)
+
+
+def test_sglang_holds_weights_and_pool_in_its_share() -> None:
+    found = served(runtime="sglang").memory
+    static = kind_of("sglang").static
+    assert static is not None
+    share = static.share(found.capacity_bytes / (1 << 20), 8192, 1)
+    held = (found.pool_bytes + found.weight_bytes) / (found.capacity_bytes - CONTEXT_BYTES)
+    assert held == pytest.approx(share)
+    stated = served(runtime="sglang", utilization=0.5).memory
+    held = (stated.pool_bytes + stated.weight_bytes) / (stated.capacity_bytes - CONTEXT_BYTES)
+    assert held == pytest.approx(0.5)
+
+
+def test_two_rtx_4090_hold_the_tokens_of_the_log() -> None:
+    """81,536 tokens in vllm-project/vllm issue 13061, with one sequence of 131,072 positions."""
+    found = served("qwen2.5-14b", "rtx4090", parallel={"tp": 2}, utilization=0.98).memory
+    assert 0.98 * found.capacity_bytes / GIB == pytest.approx(23.08, abs=0.01)
+    assert found.weight_bytes / GIB == pytest.approx(13.9, abs=0.15)
+
+
+@pytest.mark.parametrize("stages", [1, 2, 4])
+def test_stages_of_a_pipeline_share_the_users(stages: int) -> None:
+    load = {"isl": 7000, "osl": 200, "concurrency": 4}
+    found = served(target="l4", parallel={"pp": stages}, **load).memory
+    assert found.largest_concurrency == found.kv_tokens // (7200 // 16 * 16)
+
+
+@pytest.mark.parametrize("stages", [2, 4])
+def test_groups_of_a_pipeline_have_no_more_than_the_pool_together(stages: int) -> None:
+    model = read_config(LLAMA)
+    precision = precision_of(model.dtype, model.quantization)
+    engine = Engine.of(model, load_machine("l4"), precision, Parallel(1, stages), "vllm")
+    pool = engine.memory(7000, 200).kv_tokens
+    assert engine.limits(7000, 200).kv_tokens * stages <= pool
+    # one request is served even if the pool has no room for one of each group
+    large = pool // stages * 16 // 10
+    assert engine.limits(large, 16).kv_tokens >= large + 16
+
+
+def test_copies_and_ranks_of_attention_have_pools_of_their_own() -> None:
+    one = served().memory.largest_concurrency
+    assert served(parallel={"dp": 3}).memory.largest_concurrency == 3 * one
+
+
+def test_what_is_held_back_leaves_the_pool_less() -> None:
+    plain, less = (served(reserve=r).memory for r in ("", "10%"))
+    assert less.capacity_bytes == pytest.approx(0.9 * plain.capacity_bytes)
+    assert plain.pool_bytes - less.pool_bytes == pytest.approx(0.09 * plain.capacity_bytes)
+    assert Reserve.parse("10%").share == 0.1
+
+
+@pytest.mark.parametrize("context", [1000, 60_000])
+def test_scores_of_llamacpp_grow_with_the_context(context: int) -> None:
+    """512 tokens by the whole sequence by 32 heads in 32 bits: no flash attention."""
+    found = served(target="a6000", runtime="llamacpp", isl=context).memory.activation_bytes
+    scores = 512 * (context + 100) * 32 * 4
+    assert scores < found < scores + 64 * (1 << 20)
+    fused = [
+        served(target="a6000", isl=n, token_budget=512).memory.activation_bytes
+        for n in (1000, 60_000)
+    ]
+    assert fused[0] == pytest.approx(fused[1], rel=0.01)
