@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from perfc.frontend import is_configuration, load
 from perfc.ir.record import record
 from perfc.passes.conventions import convention, tally
+from perfc.passes.cost import Cost, CostTable
+from perfc.passes.manager import Analyses
+from perfc.passes.sizes import Sizes
 
 from .amounts import amount
 from .document import Amount, Column, Note, Section, Table
@@ -49,6 +53,15 @@ class Counts:
     by_operator: tuple[OperatorCount, ...]
 
 
+def forward_cost(report: Report) -> CostTable:
+    """Costs of the pass that other tools run: of a configuration with the scores of every token."""
+    if report.deployment.is_step or not is_configuration(report.model):
+        return report.cost
+    am = Analyses()
+    module = am.apply(Sizes(), load(report.model, report.env, is_trained=True))
+    return am.get(Cost(), module)
+
+
 def collect(report: Report, name: str) -> Counts:
     """Operations of ``report`` as the tool ``name`` counts them.
 
@@ -56,7 +69,8 @@ def collect(report: Report, name: str) -> Counts:
         PassError: no such convention.
     """
     rules = convention(name)
-    counted = tally(report.cost, rules)
+    table = forward_cost(report)
+    counted = tally(table, rules)
     env, unit = report.env, Unit.MAC if rules.unit == "MAC" else Unit.FLOP
     rows = [OperatorCount(k, amount(v, env, unit)) for k, v in counted.by_operator.items()]
     return Counts(
@@ -64,7 +78,7 @@ def collect(report: Report, name: str) -> Counts:
         rules.tool,
         rules.source,
         rules.unit,
-        amount(counted.total, env, unit, is_bound=report.cost.is_bound),
+        amount(counted.total, env, unit, is_bound=table.is_bound),
         amount(counted.attention, env, unit),
         rules.sees_fused_attention,
         tuple(sorted(rows, key=lambda r: -(r.operations.value or 0))),

@@ -120,3 +120,10 @@ def test_the_command_prints_the_count(tmp_path):
     result = run(str(path), "--view", "counts")
     assert result.exit_code == 2
     assert "--count-as" in result.output
+
+
+def test_a_configuration_has_the_head_of_every_token():
+    """Published by calflops for llama2-7b of 128 tokens: 1700.06 GFLOPs, 850.00 GMACs."""
+    report = perfc.analyze("llama-2-7b", "h100", batch=1, seq=128)
+    assert report.count_as("calflops").total.value == pytest.approx(1700.06e9, rel=1e-4)
+    assert report.count_as("fvcore").total.value == pytest.approx(850.00e9, rel=1e-4)
