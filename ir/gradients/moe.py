@@ -9,6 +9,8 @@ from ..ops.moe import MoE
 from ..ops.moe_grad import MoEInputGrad, MoEWeightGrad
 from .adjoint import Adjoint, Gradients
 
+KEPT = 9
+"""Position of what the forward pass keeps of its rows, among the operands of a gradient."""
 WEIGHTS = 2
 """Position of the first operand that is an expert's."""
 
@@ -33,6 +35,8 @@ def moe(at: Adjoint) -> Gradients | None:
     wanted = [i for i in range(WEIGHTS, len(at.node.inputs)) if at.wants(i)]
     if wanted:
         count = max(wanted) - WEIGHTS + 1
+        if op.keeps_rows:
+            ins = (*ins, *[None] * (KEPT - len(ins)), at.result(1))
         made = at.tape.several(MoEWeightGrad.of(op), ins, count)
         found |= {i: made[i - WEIGHTS] for i in wanted}
     return found

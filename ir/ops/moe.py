@@ -12,7 +12,7 @@ from ..graph import Inputs
 from ..op import Kind, Op, Types, each_once, has, tensor
 from ..problem import Experts
 from ..record import frozen
-from ..types import DType
+from ..types import DType, TensorType
 from .epilogue import activation_cost
 from .window import product
 
@@ -34,7 +34,9 @@ class MoE(Op):
              Where experts are divided among r ``ranks``, the tensors hold one rank's and n tokens
              are those of all ranks: the mean rank's work, which the busiest has at least. Macs
              are in the type of fc1 where that is narrower, as tokens are then quantised too.
-             ``skew`` is that of `perfc.ir.problem.Experts` and changes no count.
+             ``skew`` is that of `perfc.ir.problem.Experts` and changes no count. ``keeps_rows``
+             gives a second result for the backward pass, without traffic: what experts that are
+             run operator by operator keep inside.
     Traffic: activations once; of each expert tensor k experts of e, what one token touches: the
              compulsory floor, since all tokens may prefer the same experts. With independent,
              uniform choices n tokens touch e*(1 - (1 - k/e)**n) of them, never more than
@@ -70,6 +72,7 @@ class MoE(Op):
     swiglu_fusion: int = 0
     swiglu_limit: float | None = None
     use_sparse_mixer: int = 0
+    keeps_rows: int = 0
 
     def mac_dtype(self, ins: Inputs) -> DType | None:
         held = tensor(ins, self.fc_at[0]).dtype
@@ -77,7 +80,13 @@ class MoE(Op):
         return held if 0 < held.bits <= 8 and held.is_signed else None
 
     def infer(self, ins: Inputs) -> Types:
-        return (tensor(ins, 0),)
+        found = self.extents(ins, ()) if self.keeps_rows else {}
+        if not found:
+            return (tensor(ins, 0),)
+        # rows by expert and their results, both inner layers, what is activated and gated
+        n, k, i, f, m = (found[letter] for letter in "nkifm")
+        width = 2 * i + f + (2 if same(f, m) is False else 1) * m
+        return tensor(ins, 0), TensorType(tensor(ins, 0).dtype, (n * k // self.ranks, width))
 
     def widths(self, ins: Inputs) -> tuple[Dim, Dim, Dim] | None:
         """Experts, f and m; None where fc1 is not known."""
@@ -130,7 +139,7 @@ class MoE(Op):
         return parts
 
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
-        whole = each_once(ins, outs)
+        whole = each_once(ins, outs[:1])
         return Traffic(dim_sum(self.read_parts(ins).values()), whole.write_bytes, whole.is_bound)
 
 

@@ -41,6 +41,7 @@ class MoEGrad(MoE):
     operands: ClassVar[tuple[str, ...]] = (
         *("dY", "input", "router_probs", "fc1_experts_weights", "fc1_experts_bias?"),
         *("fc2_experts_weights", "fc2_experts_bias?", "fc3_experts_weights?", "fc3_experts_bias?"),
+        "kept?",
     )
 
     @classmethod

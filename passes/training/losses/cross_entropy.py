@@ -14,7 +14,7 @@ from ..loss import Head
 
 
 def head(tape: Tape, outputs: Sequence[Value], nodes: Sequence[Node]) -> Head:
-    """Of the first result, in f32; labels are an input of whole numbers.
+    """Of the first result, in f32 unless the model gives logarithms; labels are an input of whole numbers.
 
     Classes are the last axis of results of rank 2 and 3, the second one of others. A softmax that
     the model ends in is left to the loss.
@@ -29,7 +29,7 @@ def head(tape: Tape, outputs: Sequence[Value], nodes: Sequence[Node]) -> Head:
     if len(shape) == 3:
         scores = tape.reshape(scores, (element_count(shape[:2]), shape[2]))
         shape = shape_of(scores)
-    if dtype_of(scores).bits < DType.F32.bits:
+    if dtype_of(scores).bits < DType.F32.bits and not is_log:
         scores = tape.apply(Cast(to=DType.F32), scores)
     labels = Value(tape.fresh("labels"), TensorType(DType.I64, (shape[0], *shape[2:])))
     logs = scores if is_log else tape.apply(LogSoftmax(axis=1), scores)

@@ -15,11 +15,18 @@ class Activation(Enum):
     SQUARED_RELU = "relu2"
     GELU = "gelu"
     FAST_GELU = "fastgelu"
+    NEW_GELU = "gelu_new"
+    """The same numbers, but written out in its module."""
     QUICK_GELU = "quickgelu"
     SILU = "silu"
     TANH = "tanh"
 
     __hash__ = object.__hash__
+
+    @property
+    def kernel(self) -> str:
+        """The name that fused kernels have for it."""
+        return Activation.FAST_GELU.value if self is Activation.NEW_GELU else self.value
 
 
 class NormKind(Enum):

@@ -20,8 +20,8 @@ from ..model import (
 
 ACTIVATIONS = {
     "relu": Activation.RELU, "relu2": Activation.SQUARED_RELU, "gelu": Activation.GELU,
-    "gelu_python": Activation.GELU, "gelu_new": Activation.FAST_GELU,
-    "gelu_fast": Activation.FAST_GELU, "gelu_pytorch_tanh": Activation.FAST_GELU,
+    "gelu_python": Activation.GELU, "gelu_new": Activation.NEW_GELU,
+    "gelu_fast": Activation.NEW_GELU, "gelu_pytorch_tanh": Activation.FAST_GELU,
     "quick_gelu": Activation.QUICK_GELU, "silu": Activation.SILU, "swish": Activation.SILU,
     "tanh": Activation.TANH,
 }  # fmt: skip

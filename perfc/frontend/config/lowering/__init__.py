@@ -10,10 +10,11 @@ from perfc.ir.ops.collective import SendReceive
 from perfc.ir.ops.elementwise import Mul
 from perfc.ir.ops.matmul import Gemm
 from perfc.ir.ops.normalization import LpNormalization
+from perfc.ir.ops.softmax import LogSoftmax
 from perfc.ir.types import DType
 from perfc.parallel import ALONE, Parallel
 
-from ..model import LanguageModel, Stack, TokenEmbedding
+from ..model import Head, LanguageModel, Stack, TokenEmbedding
 from ..precision import Precision, WeightFormat, precision_of
 from .builder import GATHER, Builder
 from .sampling import sampled
@@ -35,6 +36,7 @@ from .step import (
 
 WHOLE = (Step.PREFILL, Step.TRAINING)
 """Steps that encoders run in."""
+WIDE = ("float32", "f32", "fp32", "float")
 LONG = 2048
 """Tokens of a sequence where nobody says how many."""
 MUL = Mul()
@@ -63,7 +65,12 @@ def lower(
         ModelError: the model has no such step, or does not divide so.
         ParseError: degrees that do not go together.
     """
-    b = Builder(model.name, precision or published(model), parallel.checked())
+    if precision is None:
+        precision = published(model)
+        if step is Step.TRAINING:
+            precision = trained(model, precision)
+    family = model.family if step is Step.TRAINING else ""
+    b = Builder(model.name, precision, parallel.checked(), family)
     if model.decoder is None or len(model.stacks) > 1:
         if parallel.pipeline > 1:
             b.refuse("only a decoder alone is divided into stages")
@@ -93,6 +100,12 @@ def lower_images(
 def published(model: LanguageModel) -> Precision:
     """The element types that a configuration states."""
     return precision_of(model.dtype, model.quantization)
+
+
+def trained(model: LanguageModel, precision: Precision) -> Precision:
+    """The same with f32 where weights are stored so: trainers do not narrow them as engines do."""
+    is_wide = model.dtype.lower() in WIDE
+    return replace(precision, half=DType.F32) if is_wide else precision
 
 
 def _decoder(
@@ -146,6 +159,17 @@ def _heads(b: Builder, x: Value, stack: Stack, run: Running, table: Value | None
     return outputs
 
 
+def _logarithms(b: Builder, outputs: list[Value], stack: Stack) -> list[Value]:
+    """Logarithms of scores in their own type: modules of encoders compute their loss in it.
+
+    Decoders alone widen scores to f32 before, as every loss does that a graph does not state.
+    """
+    return [
+        b.node(LogSoftmax(axis=-1), (v,), f"{v.name}.log") if h.width > 1 else v
+        for v, h in zip(outputs, stack.heads or [Head(0)] * len(outputs), strict=True)
+    ]
+
+
 def _encoders(b: Builder, model: LanguageModel, step: Step) -> Module:
     """One encoder or two beside each other, all of their input at once."""
     if step not in WHOLE:
@@ -160,6 +184,8 @@ def _encoders(b: Builder, model: LanguageModel, step: Step) -> Module:
         x, table = embedded(b, stack, run)
         x = layers(b, x, stack, run, list(enumerate(stack.layers)))
         outputs += _heads(b, x, stack, run, table)
+        if step is Step.TRAINING and len(model.stacks) == 1:
+            outputs = _logarithms(b, outputs, stack)
     if len(outputs) == 2:
         outputs = [_similarity(b, *outputs)]
     return b.module(outputs, _declared(model, dict.fromkeys(names)))
@@ -201,7 +227,10 @@ def _pair(b: Builder, model: LanguageModel, decoder: Stack, step: Step) -> Modul
         tie = extent(SEQ) if is_open else None
         declared = [replace(s, default=usual_sequence(model), tie=tie) if s.name == TARGET else s
                     for s in declared]  # fmt: skip
-    return b.module(_heads(b, x, decoder, run, table), declared)
+    outputs = _heads(b, x, decoder, run, table)
+    return b.module(
+        _logarithms(b, outputs, decoder) if step is Step.TRAINING else outputs, declared
+    )
 
 
 def _tokens(step: Step, new_tokens: int) -> tuple[Tokens, tuple[str, ...]]:

@@ -8,7 +8,7 @@ from perfc.ir.dim import Dim, dim_min
 from perfc.ir.graph import Value
 from perfc.ir.ops.activation import Sigmoid
 from perfc.ir.ops.elementwise import Mul
-from perfc.ir.ops.normalization import LayerNormalization, RMSNormalization
+from perfc.ir.ops.normalization import LayerNormalization
 from perfc.ir.ops.ragged_attention import RaggedAttention
 from perfc.ir.ops.rotary import RotaryEmbedding
 from perfc.ir.types import DType
@@ -16,6 +16,7 @@ from perfc.ir.types import DType
 from ..model import Attention, NormKind, QueryKeyNorm
 from .builder import Builder, trimmed
 from .step import Running
+from .written_out import MERGED
 
 
 def attention(b: Builder, x: Value, a: Attention, run: Running, name: str, hidden: int) -> Value:
@@ -48,6 +49,8 @@ def _own(b: Builder, x: Value, a: Attention, run: Running, name: str, hidden: in
             b, [b.product(x, (hidden, width), f"{name}.{what}", is_biased=is_biased)
                 for width, what, is_biased in apart], a, run, name, (heads, kv_heads),
         )  # fmt: skip
+    if b.writes_out and not b.family.startswith(MERGED):
+        return _apart(b, x, a, run, name, hidden)
     columns = q + gate_width + k + v
     merged = b.product(x, (hidden, columns), f"{name}.qkv", is_biased=a.query_bias, slices=3)
     gate: Value | None = None
@@ -66,6 +69,28 @@ def _own(b: Builder, x: Value, a: Attention, run: Running, name: str, hidden: in
     else:
         operands = (merged, None, None)
     mixed = _scores(b, operands, a, run, name, (heads, kv_heads))
+    if gate is None:
+        return mixed
+    return b.node(MUL, (mixed, b.node(SIGMOID, (gate,), f"{name}.sigmoid")), f"{name}.gate")
+
+
+def _apart(b: Builder, x: Value, a: Attention, run: Running, name: str, hidden: int) -> Value:
+    """Attention whose queries, keys and values are products of their own."""
+    heads, kv_heads = b.share(a.heads, "heads"), b.share_at_least(a.kv_heads, "key heads")
+    q, k, v = heads * a.head_dim, kv_heads * a.head_dim, kv_heads * a.values
+    gate: Value | None = None
+    gate_width = heads * a.values if a.is_gated else 0
+    query = b.product(x, (hidden, q + gate_width), f"{name}.query", is_biased=a.query_bias)
+    key = b.product(x, (hidden, k), f"{name}.key", is_biased=a.key_bias)
+    value = b.product(x, (hidden, v), f"{name}.value", is_biased=a.value_bias)
+    if gate_width:
+        query, gate = b.cut(query, (q, gate_width), f"{name}.gated")
+    if a.norm is not QueryKeyNorm.NONE:
+        query = _normed(b, query, a, heads, f"{name}.q_norm")
+        key = _normed(b, key, a, kv_heads, f"{name}.k_norm")
+    query = rotated(b, query, heads, a, run, f"{name}.q_rotary")
+    key = rotated(b, key, kv_heads, a, run, f"{name}.k_rotary")
+    mixed = _scores(b, (query, key, value), a, run, name, (heads, kv_heads))
     if gate is None:
         return mixed
     return b.node(MUL, (mixed, b.node(SIGMOID, (gate,), f"{name}.sigmoid")), f"{name}.gate")
@@ -92,19 +117,18 @@ def _cross(b: Builder, x: Value, a: Attention, run: Running, name: str, hidden: 
 
 def _normed(b: Builder, x: Value, a: Attention, heads: int, name: str) -> Value:
     """Queries or keys normalised, each head or all of them."""
-    op = RMS if a.norm_kind is NormKind.RMS else LAYER
     width = heads * a.head_dim
     if a.norm is QueryKeyNorm.ALL:
         shape: tuple[int, ...] = (width,)
     else:
         x = b.shaped(x, (-1, heads, a.head_dim), f"{name}.split")
         shape = (a.head_dim,) if a.norm is QueryKeyNorm.HEAD else (heads, a.head_dim)
-    scale = (
-        b.weight(f"{name}.weight", shape)
-        if a.is_norm_scaled
-        else b.buffer(f"ones.{'x'.join(map(str, shape))}", shape, b.half)
-    )
-    normed = b.node(op, (x, scale), name)
+    scale = b.weight(f"{name}.weight", shape) if a.is_norm_scaled else None
+    if a.norm_kind is NormKind.RMS:
+        normed = b.rms(x, scale, shape, name)
+    else:
+        ones = f"ones.{'x'.join(map(str, shape))}"
+        normed = b.node(LAYER, (x, scale or b.buffer(ones, shape, b.half)), name)
     return normed if a.norm is QueryKeyNorm.ALL else b.shaped(normed, (-1, width), f"{name}.join")
 
 
@@ -120,11 +144,19 @@ def rotated_heads(
 ) -> Value:
     """The first of ``dims`` elements of each head of the second of them, rotated."""
     rotary_dim = dims[0]
-    shape = (max(run.max_positions, 1), rotary_dim // 2)
-    cos = b.buffer(f"cos.{rotary_dim}", shape, b.half)
-    sin = b.buffer(f"sin.{rotary_dim}", shape, b.half)
+    cos, sin = (angles(b, what, rotary_dim // 2, run) for what in ("cos", "sin"))
     op = RotaryEmbedding(num_heads=heads, rotary_embedding_dim=rotary_dim)
     return b.node(op, (x, cos, sin, run.positions), name)
+
+
+def angles(b: Builder, what: str, width: int, run: Running) -> Value:
+    """A table of cosines or sines: stored for all positions, in training made for those there."""
+    name = f"{what}.{2 * width}"
+    if not b.writes_out:
+        return b.buffer(name, (max(run.max_positions, 1), width), b.half)
+    if (name,) not in b.tables:
+        b.tables[(name,)] = b.input(name, b.half, (run.tokens.length, width))
+    return b.tables[(name,)]
 
 
 def _scores(
@@ -182,5 +214,5 @@ def caches(
     )
 
 
-RMS, LAYER = RMSNormalization(), LayerNormalization()
+LAYER = LayerNormalization()
 MUL, SIGMOID = Mul(), Sigmoid()

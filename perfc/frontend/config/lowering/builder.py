@@ -39,11 +39,16 @@ class Builder:
         name: of the model.
         precision: element types.
         parallel: degrees of parallelism.
+        family: of the configuration, where layers are written out as its modules write them; "" for
+            the kernels of serving engines.
     """
 
-    def __init__(self, name: str, precision: Precision, parallel: Parallel) -> None:
+    def __init__(
+        self, name: str, precision: Precision, parallel: Parallel, family: str = ""
+    ) -> None:
         self.name, self.precision, self.parallel = name, precision, parallel
         self.half = precision.half
+        self.family = family
         self.inputs: list[Value] = []
         self.weights: list[Value] = []
         self.nodes: list[Node] = []
@@ -98,6 +103,17 @@ class Builder:
             self.weights.append(found)
         return found
 
+    def number(self, item: float) -> Value:
+        """A constant of one element; equal ones are one value."""
+        found = self.tables.get((item,))
+        if found is None:
+            type_ = TensorType(self.half, ())
+            found = self.tables[(item,)] = Value(
+                f"number.{item}", type_, Known.scalar(item), BUFFER
+            )
+            self.weights.append(found)
+        return found
+
     def node(self, op: Op, inputs: Inputs, name: str) -> Value:
         """A node with one result."""
         made = Value(name, UNKNOWN)
@@ -124,12 +140,27 @@ class Builder:
         if norm is None:
             return x
         scale = self.weight(f"{name}.weight", (norm.width,)) if norm.is_scaled else None
+        if norm.kind is NormKind.RMS:
+            return self.rms(x, scale, (norm.width,), name)
         if scale is None:
             scale = self.buffer(f"ones.{norm.width}", (norm.width,), self.half)
-        if norm.kind is NormKind.RMS:
-            return self.node(RMS, (x, scale), name)
         bias = self.weight(f"{name}.bias", (norm.width,)) if norm.is_biased else None
         return self.node(LAYER_NORM, (x, scale, bias) if bias else (x, scale), name)
+
+    def rms(self, x: Value, scale: Value | None, shape: tuple[int, ...], name: str) -> Value:
+        """``x`` over its root mean square along the axes of ``shape``."""
+        if self.writes_out:
+            from .written_out import rms_norm
+
+            return rms_norm(self, x, scale, name)
+        if scale is None:
+            scale = self.buffer(f"ones.{'x'.join(map(str, shape))}", shape, self.half)
+        return self.node(RMS, (x, scale), name)
+
+    @property
+    def writes_out(self) -> bool:
+        """Whether layers are the operators that their modules are written in."""
+        return bool(self.family)
 
     def product(
         self, x: Value, extents: tuple[int, int], name: str, *, is_biased: bool = False,

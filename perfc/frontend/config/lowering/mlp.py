@@ -16,6 +16,7 @@ from perfc.ir.types import DType
 from ..model import Activation, Experts, Mlp
 from ..precision import WeightFormat
 from .builder import Builder, trimmed
+from .written_out import gelu_by_tanh, quick_gelu
 
 ADD, MUL, SIGMOID = Add(), Mul(), Sigmoid()
 
@@ -28,11 +29,16 @@ def mlp(b: Builder, x: Value, m: Mlp, name: str, hidden: int) -> Value:
 def dense(b: Builder, x: Value, m: Mlp, name: str, hidden: int) -> Value:
     """One rank's part of an MLP's result."""
     inner = b.share(m.inner, "inner columns")
-    if m.is_gated:
+    if m.is_gated and b.writes_out:
+        gate = b.product(x, (hidden, inner), f"{name}.gate", is_biased=m.is_biased)
+        up = b.product(x, (hidden, inner), f"{name}.up", is_biased=m.is_biased)
+        active = activated(b, gate, m.activation, f"{name}.activation")
+        between = b.node(MUL, (active, up), f"{name}.gated")
+    elif m.is_gated:
         merged = b.product(
             x, (hidden, 2 * inner), f"{name}.gate_up", is_biased=m.is_biased, slices=2
         )
-        op = GatedActivation(activation=m.activation.value)
+        op = GatedActivation(activation=m.activation.kernel)
         between = b.node(op, (merged,), f"{name}.gated")
     else:
         first = b.product(x, (hidden, inner), f"{name}.up", is_biased=m.is_biased)
@@ -99,7 +105,7 @@ def fused_experts(
     count, inner, hidden = extents
     form = b.precision.of_experts
     wide = 2 * inner if e.is_gated else inner
-    activation = "swiglu" if e.is_gated and e.activation is Activation.SILU else e.activation.value
+    activation = "swiglu" if e.is_gated and e.activation is Activation.SILU else e.activation.kernel
     first = stored(b, form, (count, wide, hidden), f"{name}.experts.gate_up")
     second = stored(b, form, (count, hidden, inner), f"{name}.experts.down")
     biases = [
@@ -126,12 +132,14 @@ def fused_experts(
     else:
         op = MoE(
             activation_type=activation, k=k, ranks=ranks, swiglu_fusion=int(e.is_gated),
-            scale_block=form.block, skew=b.expert_skew,
+            scale_block=form.block, skew=b.expert_skew, keeps_rows=int(b.writes_out),
         )  # fmt: skip
         operands = (x, routed, first[0], biases[0], second[0], biases[1])
     return b.node(op, trimmed(*operands), f"{name}.experts")
 
 
+WRITTEN_OUT = {Activation.NEW_GELU: gelu_by_tanh, Activation.QUICK_GELU: quick_gelu}
+"""Activations that transformers has no operator for."""
 PACKED = frozenset({WeightFormat.W8, WeightFormat.I4, WeightFormat.MXFP4, WeightFormat.MXFP4_F8})
 """Formats whose weights are widened on the way into a product."""
 
@@ -155,6 +163,8 @@ def stored(
 
 def activated(b: Builder, x: Value, activation: Activation, name: str) -> Value:
     """``x`` after an activation."""
+    if b.writes_out and activation in WRITTEN_OUT:
+        return WRITTEN_OUT[activation](b, x, name)
     if activation is Activation.SQUARED_RELU:
         positive = b.node(_operator(Activation.RELU), (x,), f"{name}.relu")
         return b.node(MUL, (positive, positive), name)
@@ -167,7 +177,7 @@ def _operator(activation: Activation) -> Op:
             return Relu()
         case Activation.GELU:
             return Gelu()
-        case Activation.FAST_GELU:
+        case Activation.FAST_GELU | Activation.NEW_GELU:
             return FastGelu()
         case Activation.QUICK_GELU:
             return QuickGelu()

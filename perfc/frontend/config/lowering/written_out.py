@@ -1,0 +1,65 @@
+"""Layers as modules of transformers write them: operators that eager PyTorch runs and keeps.
+
+Engines run a normalisation, a gate or an activation as one kernel, which reads its operand again.
+Autograd keeps what each of the operators that a module is written in reads, so that a training step
+needs more memory. A compiler that merges them runs the same operators.
+
+Source: transformers 5, `LlamaRMSNorm`, `GemmaRMSNorm`, `Olmo2RMSNorm`, `LlamaMLP`, `LlamaAttention`
+and `activations.NewGELUActivation`.
+"""
+
+from __future__ import annotations
+
+from perfc.ir.graph import Value
+from perfc.ir.ops.activation import Sigmoid, Tanh
+from perfc.ir.ops.cast import Cast
+from perfc.ir.ops.elementwise import Add, Mul, Pow, Reciprocal, Sqrt
+from perfc.ir.ops.reduce import ReduceMean
+from perfc.ir.types import DType
+
+from .builder import Builder
+
+ADD, MUL = Add(), Mul()
+WIDE = Cast(to=DType.F32)
+SCALED_IN_F32 = ("gemma", "olmo2", "olmo3", "gpt_oss", "flex_olmo")
+"""Starts of families whose normalisation multiplies its scale before it narrows the result."""
+MERGED = ("gpt2", "gpt_neox", "gpt_bigcode", "bloom", "falcon", "mpt", "phi3", "codegen")
+"""Families with one product for queries, keys and values."""
+
+
+def rms_norm(b: Builder, x: Value, scale: Value | None, name: str) -> Value:
+    """``x`` over the root of its mean square, computed in f32, times a scale.
+
+    The small number that is added to the mean keeps nothing and is left out.
+    """
+    is_narrow = b.half is not DType.F32
+    wide = b.node(WIDE, (x,), f"{name}.f32") if is_narrow else x
+    square = b.node(MUL, (wide, wide), f"{name}.square")
+    mean = b.node(ReduceMean(keepdims=1), (square, b.numbers((-1,))), f"{name}.mean")
+    root = b.node(Sqrt(), (mean,), f"{name}.root")
+    inverse = b.node(Reciprocal(), (root,), f"{name}.inverse")
+    if scale is not None and b.family.startswith(SCALED_IN_F32):
+        normed = b.node(MUL, (wide, inverse), f"{name}.normed")
+        factor = b.node(WIDE, (scale,), f"{name}.scale") if is_narrow else scale
+        scaled = b.node(MUL, (normed, factor), f"{name}.scaled" if is_narrow else name)
+        return b.node(Cast(to=b.half), (scaled,), name) if is_narrow else scaled
+    normed = b.node(MUL, (wide, inverse), f"{name}.normed")
+    narrow = b.node(Cast(to=b.half), (normed,), f"{name}.narrow") if is_narrow else normed
+    return narrow if scale is None else b.node(MUL, (narrow, scale), name)
+
+
+def gelu_by_tanh(b: Builder, x: Value, name: str) -> Value:
+    """``0.5 * x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x**3)))``, operator by operator."""
+    half = b.node(MUL, (x, b.number(0.5)), f"{name}.half")
+    cube = b.node(Pow(), (x, b.number(3.0)), f"{name}.cube")
+    small = b.node(MUL, (cube, b.number(0.044715)), f"{name}.small")
+    inner = b.node(ADD, (x, small), f"{name}.inner")
+    scaled = b.node(MUL, (inner, b.number(0.7978845608)), f"{name}.scaled")
+    tanh = b.node(Tanh(), (scaled,), f"{name}.tanh")
+    return b.node(MUL, (half, b.node(ADD, (tanh, b.number(1.0)), f"{name}.plus")), name)
+
+
+def quick_gelu(b: Builder, x: Value, name: str) -> Value:
+    """``x * sigmoid(1.702 * x)``, operator by operator."""
+    scaled = b.node(MUL, (x, b.number(1.702)), f"{name}.scaled")
+    return b.node(MUL, (x, b.node(Sigmoid(), (scaled,), f"{name}.sigmoid")), name)
