@@ -12,11 +12,9 @@ OVERHEAD_BYTES = 1.5 * (1 << 30)
 """Context, libraries and buffers of exchanges, as `perfc llm` takes engines to have."""
 FRAGMENTS = 1.03
 """Reserved over allocated by a caching allocator; assumed."""
-REPLICATED = 4.0
-"""Of a layer's input, kept by every rank that shares products: inputs of both normalisations and
-of both products behind them (V. Korthikanti et al., 2022, equation 2)."""
-LOSS_BYTES = 4.0
-"""Of each logarithm beside what its part keeps: gradients of scores in 32 bits."""
+LOSS_GRADIENTS = 2.0
+"""Tensors like the logarithms that a part keeps while its loss is differentiated: their gradients
+and those of the scores (PyTorch, nll_loss_backward and _log_softmax_backward_data)."""
 
 
 @record
@@ -84,7 +82,8 @@ def _kept(work: StageWork, at: int) -> float:
         case _:
             kept = part.saved_bytes
     if work.parallel.sequence and work.parallel.tensor > 1:
-        every = min(REPLICATED * part.boundary_bytes, kept)
+        # V. Korthikanti et al., 2022, equation 2
+        every = min(part.replicated_bytes, kept)
         kept -= every * (1 - 1 / work.parallel.tensor)
     return kept
 
@@ -103,6 +102,7 @@ def _working(work: StageWork) -> float:
     loss = 0.0
     if work.stage == work.parallel.pipeline - 1:
         last = work.parts.last
-        # logarithms are all that it keeps but products: their normalised operands are few beside
-        loss = (last.saved_bytes - last.products_bytes) * LOSS_BYTES / WEIGHT_BYTES
-    return again + gathered + loss
+        # it keeps rows as wide as the model, and the logarithms of scores
+        loss = (last.saved_bytes - last.replicated_bytes) * LOSS_GRADIENTS
+    # layers run after the loss
+    return max(again, loss) + gathered

@@ -26,10 +26,9 @@ from perfc.passes.roofline import RooflineTable, bounds
 from perfc.passes.runtimes import Tf32
 
 from .both_passes import BothPasses, Ran, Role, both_passes, kept
+from .part_memory import CHEAP, PartMemory
 
 Env = Mapping[str, int]
-CHEAP = frozenset({Kind.NORMALIZATION, Kind.ELEMENTWISE, Kind.SOFTMAX, Kind.MOVEMENT})
-"""Kinds whose results selective checkpointing computes again: they read more than they compute."""
 
 
 @record
@@ -109,6 +108,7 @@ class PartCost:
         products_bytes: of those, results of products and attention.
         boundary_bytes: the part's input.
         tensor: exchanged among ranks that share products.
+        replicated_bytes: of what is kept, what all ranks that share products have.
     """
 
     passes: tuple[Passes, ...]
@@ -126,6 +126,14 @@ class PartCost:
     products_bytes: float
     boundary_bytes: float
     tensor: Exchanged
+    replicated_bytes: float = 0.0
+
+    def keeping(self, memory: PartMemory) -> PartCost:
+        """The same with what the written-out part keeps."""
+        return replace(
+            self, saved_bytes=memory.saved_bytes, products_bytes=memory.products_bytes,
+            replicated_bytes=memory.replicated_bytes,
+        )  # fmt: skip
 
     @property
     def backward_s(self) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
@@ -18,6 +18,7 @@ from perfc.machine import NOTHING, Reserve
 from perfc.parallel import Parallel
 from perfc.passes.runtimes import Tf32
 
+from .part_memory import memories
 from .parts import Doing, PartCost, costs
 
 if TYPE_CHECKING:
@@ -184,17 +185,24 @@ def parts_of(
     """
     envs = [{"batch": n, "seq": seq, "past": past} for n in samples]
     model, precision, plain = work.model, work.precision, Parallel(share[0])
+    in_halves = Precision(half=precision.half)
 
     def cost(module: Module) -> Sequence[PartCost]:
         return costs(module, work.runtime, work.target, envs, work.framework, tf32=work.tf32)
 
+    def both(lowered: Callable[..., Module], *what: object) -> list[PartCost]:
+        """Times of a part's kernels, and what it keeps where it is written out."""
+        each = cost(lowered(model, *what, precision, plain))
+        module = lowered(model, *what, in_halves, plain, writes_out=True)
+        kept = memories(module, envs, work.stack.hidden)
+        return [part.keeping(memory) for part, memory in zip(each, kept, strict=True)]
+
     kinds: dict[Layer, list[PartCost]] = {}
     for layer in dict.fromkeys(work.stack.layers):
         own, times = divided(layer, share, model.name)
-        found = cost(layer_part(model, own, precision, plain))
+        found = both(layer_part, own)
         kinds[layer] = [part.repeated(Doing.EXPERTS, times) for part in found]
-    first = cost(embedding_part(model, precision, plain))
-    last = cost(head_part(model, precision, plain))
+    first, last = both(embedding_part), both(head_part)
     return tuple(
         [
             Parts(first[i], tuple([kinds[layer][i] for layer in work.stack.layers]), last[i])

@@ -14,8 +14,9 @@ from ..loss import Head
 
 
 def head(tape: Tape, outputs: Sequence[Value], nodes: Sequence[Node]) -> Head:
-    """Of the first result, in f32 unless the model gives logarithms; labels are an input of whole numbers.
+    """Of the first result, in f32 unless the model gives logarithms.
 
+    Labels are an input of whole numbers.
     Classes are the last axis of results of rank 2 and 3, the second one of others. A softmax that
     the model ends in is left to the loss.
     """

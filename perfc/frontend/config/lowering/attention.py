@@ -152,7 +152,7 @@ def rotated_heads(
 def angles(b: Builder, what: str, width: int, run: Running) -> Value:
     """A table of cosines or sines: stored for all positions, in training made for those there."""
     name = f"{what}.{2 * width}"
-    if not b.writes_out:
+    if not b.writes_out or run.is_cached:
         return b.buffer(name, (max(run.max_positions, 1), width), b.half)
     if (name,) not in b.tables:
         b.tables[(name,)] = b.input(name, b.half, (run.tokens.length, width))

@@ -1,6 +1,7 @@
 """Parts of a model that is trained: each layer, what is before the first and behind the last.
 
-A step repeats them, so each is lowered once, as the share of one rank. Tokens are those of one
+A step repeats them, so each is lowered once, as the share of one rank: as the kernels of a step for
+its time, written out (`written_out.py`) for its memory. Tokens are those of one
 micro-batch; ``past`` are tokens of the same sequences that other ranks hold and that attention
 sees, with context parallelism.
 """
@@ -8,7 +9,9 @@ sees, with context parallelism.
 from __future__ import annotations
 
 from perfc.ir.graph import Module
+from perfc.ir.ops.cast import Cast
 from perfc.ir.ops.softmax import LogSoftmax
+from perfc.ir.types import DType
 from perfc.parallel import ALONE, Parallel
 
 from ..model import LanguageModel, Layer, Stack
@@ -17,57 +20,65 @@ from .builder import Builder
 from .stack import embedded, head, layers, running
 from .step import BATCH, DECLARED, PAST, SEQ, Running, Tokens, extent
 
+WIDE = Cast(to=DType.F32)
 SYMBOLS = (BATCH, SEQ, PAST)
 
 
 def layer_part(
-    model: LanguageModel, layer: Layer, precision: Precision, parallel: Parallel = ALONE
-) -> Module:
+    model: LanguageModel, layer: Layer, precision: Precision, parallel: Parallel = ALONE, *,
+    writes_out: bool = False,
+) -> Module:  # fmt: skip
     """One layer of the decoder, or of an encoder alone.
 
     Raises:
         ModelError: it does not divide so.
     """
-    b, stack, run = _started(model, precision, parallel)
+    b, stack, run = _started(model, precision, parallel, writes_out=writes_out)
     x = b.input("hidden", b.half, (run.tokens.rows, stack.hidden))
     x = layers(b, x, stack, run, ((0, layer),))
     return b.module([x], [DECLARED[name] for name in SYMBOLS])
 
 
 def embedding_part(
-    model: LanguageModel, precision: Precision, parallel: Parallel = ALONE
-) -> Module:
+    model: LanguageModel, precision: Precision, parallel: Parallel = ALONE, *,
+    writes_out: bool = False,
+) -> Module:  # fmt: skip
     """What makes the tokens of the first layer.
 
     Raises:
         ModelError: it does not divide so.
     """
-    b, stack, run = _started(model, precision, parallel)
+    b, stack, run = _started(model, precision, parallel, writes_out=writes_out)
     x, _ = embedded(b, stack, run)
     return b.module([x], [DECLARED[name] for name in SYMBOLS])
 
 
-def head_part(model: LanguageModel, precision: Precision, parallel: Parallel = ALONE) -> Module:
+def head_part(
+    model: LanguageModel, precision: Precision, parallel: Parallel = ALONE, *,
+    writes_out: bool = False,
+) -> Module:  # fmt: skip
     """The last normalisation, the scores of every token and the logarithms that a loss reads.
 
     Raises:
         ModelError: it does not divide so.
     """
-    b, stack, run = _started(model, precision, parallel)
+    b, stack, run = _started(model, precision, parallel, writes_out=writes_out)
     x = b.input("hidden", b.half, (run.tokens.rows, stack.hidden))
     x = b.norm(x, stack.norm, f"{stack.name}.norm")
     outputs = []
     for i, h in enumerate(stack.heads):
         # a tied table is the embedding's, with one copy of its gradient
         scores = head(b, x, h, stack, None, f"{stack.name}.head.{i}")
+        if writes_out and stack.is_decoder:
+            scores = b.node(WIDE, (scores,), f"{stack.name}.scores.{i}")
         outputs.append(b.node(LogSoftmax(), (scores,), f"{stack.name}.loss.{i}"))
     return b.module(outputs or [x], [DECLARED[name] for name in SYMBOLS])
 
 
 def _started(
-    model: LanguageModel, precision: Precision, parallel: Parallel
+    model: LanguageModel, precision: Precision, parallel: Parallel, *, writes_out: bool
 ) -> tuple[Builder, Stack, Running]:
-    b = Builder(model.name, precision, parallel)
+    b = Builder(model.name, precision, parallel, model.family if writes_out else "")
     if len(model.stacks) > 1:
         b.refuse("models of one stack are trained so far")
     stack = model.stacks[0]
