@@ -108,7 +108,7 @@ def test_layers_are_written_out_in_training_and_fused_when_served(tmp_path: Path
         step(tmp_path, {**LLAMA, "vocab_size": 2000, "num_hidden_layers": n}, batch=2, seq=512)
         for n in (2, 4)
     )
-    # norms: f32, narrowed and scaled rows, a root and its inverse; rotated queries and keys, values, result;
+    # norms: f32, narrowed, scaled rows, a root, its inverse; rotated queries, keys, values, result;
     # a gate, its activation, what it multiplies, and the product
     each = 2 * (8 * 64 + 8) + 2 * (2 * 64 + 2 * 32) + 4 * 2 * 256
     assert saved(four) - saved(two) == 2 * 1024 * each

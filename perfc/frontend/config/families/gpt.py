@@ -161,7 +161,8 @@ def bloom(keys: Keys) -> tuple[Stack, ...]:
     heads = keys.whole("n_head", "num_attention_heads")
     head_dim = keys.divided(hidden, heads, "heads")
     attention = replace(plain(heads, head_dim, is_biased=True), is_biased=True)
-    mlp = Mlp(4 * hidden, activation(keys, default="gelu_new"), False, True)
+    # transformers, modeling_bloom.py: an autograd function of its own, which keeps the operand
+    mlp = Mlp(4 * hidden, activation(keys, default="gelu_pytorch_tanh"), False, True)
     norm = layer_norm(hidden)
     embedding = TokenEmbedding(keys.whole("vocab_size"), hidden, norm=norm)
     layers = (pre_norm(norm, attention, mlp),) * keys.layers("n_layer", "num_hidden_layers")
