@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -75,7 +75,8 @@ def surer(
     Two intervals of whole runs say little about a small change: most kernels are the same, and what
     the others are wrong by alike cancels. Where ``revision`` has the model that the baseline is of,
     or the last commit of the baseline has, the two are compared kernel by kernel. What a predictor
-    of whole runs says of each alone may hide an edit, so that a changed model is judged again.
+    of whole runs says of each alone may hide an edit, so that a changed model is judged again by
+    its kernels; the figures that are printed stay those of the analysis.
 
     Args:
         result: by the figures of each alone.
@@ -96,25 +97,32 @@ def surer(
     if difference is None:
         return result
     if is_changed:
-        result = replace(result, findings=judged(retold(entry, old, difference)).findings)
+        result = replace(result, findings=(*result.findings, *hidden(result, difference, judged)))
     if result.outcome is Outcome.PASS:
         return result
     findings = tuple(decided(f, difference) for f in result.findings)
     return replace(result, findings=findings, why=in_a_line(difference))
 
 
-def retold(entry: Entry, old: Entry, difference: Difference) -> Entry:
-    """The figures of a model with the estimates that differ from the baseline's as kernels do."""
+def hidden(
+    result: Result, difference: Difference, judged: Callable[[Entry], Result]
+) -> Iterator[Finding]:
+    """Relative limits on estimates that changed kernels exceed though the totals do not."""
+    entry, old = result.entry, result.baseline
+    assert entry is not None
+    assert old is not None
     figures = dict(entry.figures)
-    for m in ESTIMATES:
-        before, after = difference.totals.get(m, (None, None))
-        if before is None or after is None or m not in figures or m not in old.figures:
+    for m, change in difference.kernel_changes.items():
+        if m not in figures or m not in old.figures:
             continue
-        moved = old.figures[m].value + after.value - before.value - figures[m].value
-        ends = (figures[m].low, figures[m].high)
-        low, high = (None if end is None else end + moved for end in ends)
-        figures[m] = replace(figures[m], value=figures[m].value + moved, low=low, high=high)
-    return replace(entry, figures=figures)
+        value = old.figures[m].value + change
+        moved = value - figures[m].value
+        low, high = (None if e is None else e + moved for e in (figures[m].low, figures[m].high))
+        figures[m] = replace(figures[m], value=value, low=low, high=high)
+    seen = {f.metric for f in result.findings if f.is_relative}
+    for f in judged(replace(entry, figures=figures)).findings:
+        if f.is_relative and f.metric in difference.kernel_changes and f.metric not in seen:
+            yield replace(f, value=entry.figures[f.metric].value)
 
 
 def since_baseline(result: Result, lock: Path, root: Path, revision: str) -> Difference | None:
@@ -146,9 +154,14 @@ def decided(finding: Finding, difference: Difference) -> Finding:
         return replace(finding, change=found)
     from perfc.diff.views import signed
 
-    surely = difference.surely[finding.metric]
+    surely, unit = difference.surely[finding.metric], finding.metric.unit
     is_above = finding.baseline + surely > finding.limit
     outcome, reason = (Outcome.FAIL, "") if is_above else (Outcome.WARN, UNDECIDED)
     if is_above and finding.baseline + found[0] <= finding.limit:
-        reason = f"nine in ten such changes are above {signed(surely, finding.metric.unit)}"
+        reason = f"nine in ten such changes are above {signed(surely, unit)}"
+    if finding.value <= finding.limit:
+        reason = (
+            f"the changed kernels add {signed(difference.kernel_changes[finding.metric], unit)}"
+            + (f"; {reason}" if reason else "")
+        )
     return replace(finding, outcome=outcome, reason=reason, change=found)

@@ -26,7 +26,8 @@ class Culprit:
         name: of the node.
         op_type: its operator.
         what: what happened to it, in words.
-        delta: what it and all that follows from it add.
+        delta: what it and all that follows from it add, as the printed totals have it.
+        change: the same in the proportions of one run, which ``share`` is of.
         parameters: elements of weights it adds.
         count: how many alike there are.
         share: part of the change of the blamed metric, signs disregarded.
@@ -36,6 +37,7 @@ class Culprit:
     op_type: str
     what: str
     delta: Load
+    change: Load
     parameters: float = 0.0
     count: int = 1
     share: float = 0.0
@@ -75,9 +77,9 @@ def by_edit(
         if n is not None
     }
     totals = [NOTHING] * len(edits)
+    changes = [NOTHING] * len(edits)
     starts = [order.get(e.head.node, 0) for e in edits]
     for pair in pairs:
-        delta = pair.delta
         if pair.is_same:
             continue
         found = next((owner[n] for n in pair.nodes if n in owner), None)
@@ -85,13 +87,15 @@ def by_edit(
             place = min((order.get(n, 0) for n in pair.nodes), default=0)
             found = max((k for k, s in enumerate(starts) if s <= place), default=0)
         if found is not None:
-            totals[found] += delta
+            totals[found] += pair.delta
+            changes[found] += pair.change
     culprits = [
         Culprit(
             e.head.node.name,
             e.head.op_type,
             in_words(e),
             totals[k],
+            changes[k],
             math.fsum(
                 sign * parameters.get(n, 0.0)
                 for c in e.changes
@@ -106,7 +110,7 @@ def by_edit(
 
 def by_kernel(pairs: Sequence[KernelPair]) -> Blame:
     """Kernels as culprits, equal ones together: nothing in the graph was edited."""
-    culprits = [Culprit(p.name, p.label, "", p.delta) for p in pairs if not p.is_same]
+    culprits = [Culprit(p.name, p.label, "", p.delta, p.change) for p in pairs if not p.is_same]
     return ranked(alike(culprits), whole_of(pairs))
 
 
@@ -114,13 +118,14 @@ def alike(culprits: Sequence[Culprit]) -> list[Culprit]:
     """Culprits with equal ones put together: layers of a network repeat a few."""
     groups: dict[tuple[object, ...], list[Culprit]] = {}
     for c in culprits:
-        d = c.delta
+        d = c.change
         key = (c.op_type, c.what, f"{d.time_s:.2g}", d.flop, f"{d.nbytes:.2g}", c.parameters)
         groups.setdefault(key, []).append(c)
     return [
         replace(
             g[0],
             delta=sum((c.delta for c in g), NOTHING),
+            change=sum((c.change for c in g), NOTHING),
             parameters=sum(c.parameters for c in g),
             count=len(g),
         )
@@ -138,9 +143,9 @@ def whole_of(pairs: Sequence[KernelPair]) -> Load:
 def ranked(culprits: Sequence[Culprit], whole: Load) -> Blame:
     """Culprits by size of their part in the first metric that they changed noticeably."""
     parts: dict[Metric, tuple[list[float], float]] = {
-        Metric.TIME: ([abs(c.delta.time_s) for c in culprits], whole.time_s),
-        Metric.TRAFFIC: ([abs(c.delta.nbytes) for c in culprits], whole.nbytes),
-        Metric.FLOP: ([abs(c.delta.flop) for c in culprits], whole.flop),
+        Metric.TIME: ([abs(c.change.time_s) for c in culprits], whole.time_s),
+        Metric.TRAFFIC: ([abs(c.change.nbytes) for c in culprits], whole.nbytes),
+        Metric.FLOP: ([abs(c.change.flop) for c in culprits], whole.flop),
         Metric.PARAMETERS: ([abs(c.parameters) for c in culprits], 1.0),
     }
     changed = {
@@ -152,7 +157,7 @@ def ranked(culprits: Sequence[Culprit], whole: Load) -> Blame:
     total = math.fsum(sizes)
     order = sorted(
         range(len(culprits)),
-        key=lambda k: (-sizes[k], -abs(culprits[k].delta.nbytes), -abs(culprits[k].delta.flop)),
+        key=lambda k: (-sizes[k], -abs(culprits[k].change.nbytes), -abs(culprits[k].change.flop)),
     )
     found = [replace(culprits[k], share=sizes[k] / total if total else 0.0) for k in order]
     named, explained = 0, 0.0

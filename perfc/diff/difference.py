@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from perfc.analyzers.intervals.difference import NINE_IN_TEN, ONE_SIDED
@@ -40,8 +40,11 @@ class Difference:
         kernels: kernels of both, side by side.
         blame: what explains the difference.
         is_complete: whether every total of both is a count and no lower bound.
-        intervals: 90 % intervals of the differences of estimates, of those that differ.
-        surely: what nine in ten such differences are above. A gate asks for one side, so this lies
+        intervals: 90 % intervals of the differences of estimates, of those that differ. Each
+            holds the difference of the totals.
+        kernel_changes: differences of estimates that the changed kernels alone make, in the
+            proportions of the old run.
+        surely: what nine in ten such changes are above. A gate needs one side only, so this lies
             above the lower end of the interval, which leaves one in twenty on either.
     """
 
@@ -62,6 +65,7 @@ class Difference:
     intervals: Mapping[Metric, tuple[float, float]] = field(
         default_factory=dict[Metric, tuple[float, float]]
     )
+    kernel_changes: Mapping[Metric, float] = field(default_factory=dict[Metric, float])
     surely: Mapping[Metric, float] = field(default_factory=dict[Metric, float])
 
     @property
@@ -87,7 +91,13 @@ def compare(old: Report, new: Report, labels: tuple[str, str] = ("", "")) -> Dif
     found = changes(alignment, ours, theirs)
     order = execution_order(old.module, new.module, alignment)
     groups = edits(found, alignment, order)
-    pairs = kernel_pairs(old, new, alignment, in_run(old, new))
+    pairs = kernel_pairs(
+        old,
+        new,
+        alignment,
+        (old.prediction.as_printed(1.0), new.prediction.as_printed(1.0)),
+        is_one_run=all(name == "opset" for name, _, _ in settings(old, new)),
+    )
     own = any(not c.is_carried for c in found)
     blame = by_edit(groups, pairs, parameters(old, new), order) if own else by_kernel(pairs)
     products = sum(ours.mac(a) > 0 and theirs.mac(b) > 0 for a, b in alignment.pairs)
@@ -95,8 +105,9 @@ def compare(old: Report, new: Report, labels: tuple[str, str] = ("", "")) -> Dif
         sum(side.mac(n) > 0 for n in report.cost.nodes)
         for side, report in ((ours, old), (theirs, new))
     )
-    before = figures(old)
-    after = told_alike(old, new, figures(new))
+    before, after = figures(old), figures(new)
+    moved = kernel_changes(old, new, before, after)
+    reports = (old, new)
     return Difference(
         old,
         new,
@@ -112,61 +123,54 @@ def compare(old: Report, new: Report, labels: tuple[str, str] = ("", "")) -> Dif
         pairs,
         blame,
         not (old.cost.is_bound or new.cost.is_bound),
-        dict(intervals(before, after, pairs, (old, new))),
-        {m: low for m, (low, _) in intervals(before, after, pairs, (old, new), ONE_SIDED)},
+        {
+            m: (
+                min(low, after[m].value - before[m].value),
+                max(high, after[m].value - before[m].value),
+            )
+            for m, (low, high) in intervals(moved, pairs, reports)
+        },
+        moved,
+        {m: low for m, (low, _) in intervals(moved, pairs, reports, ONE_SIDED)},
     )
 
 
-def told_alike(old: Report, new: Report, after: Mapping[Metric, Figure]) -> dict[Metric, Figure]:
-    """Figures of the new model with the estimates that the old one's run has of its kernels' sum.
+def kernel_changes(
+    old: Report, new: Report, before: Mapping[Metric, Figure], after: Mapping[Metric, Figure]
+) -> dict[Metric, float]:
+    """Differences of the estimates that changed kernels make in the proportions of the old run.
 
-    What a predictor of whole runs is wrong by on two nearly equal runs would drown the edit, so
-    that where the model alone differs the new run is taken to be as far from its kernels' sum.
+    The error of a predictor of whole runs on two nearly equal runs may be larger than an edit.
+    Where the model alone differs, the new run is therefore taken to be as far from the sum of its
+    kernels as the old one; everywhere else these are the differences of the totals.
     """
     ours, theirs = old.prediction, new.prediction
     predictor = ours.total.predictor
-    if not predictor or predictor != theirs.total.predictor or settings(old, new):
-        return dict(after)
-    ratio = ours.as_printed(theirs.kernels_total.time_s) / theirs.total.time_s
-    return {m: scaled(f, ratio) if m in ESTIMATES else f for m, f in after.items()}
-
-
-def in_run(old: Report, new: Report) -> tuple[float, float]:
-    """What the run of each side takes over the sum of its kernels, as the totals have it.
-
-    One number for both where the model alone differs, so that equal kernels take equal times.
-    """
-    before, after = (report.prediction.as_printed(1.0) for report in (old, new))
-    is_deployed_alike = all(name == "opset" for name, _, _ in settings(old, new))
-    return (before, before if is_deployed_alike else after)
-
-
-def scaled(figure: Figure, ratio: float) -> Figure:
-    """So many times an estimate, its interval alike."""
-    low, high = (None if end is None else end * ratio for end in (figure.low, figure.high))
-    return replace(figure, value=figure.value * ratio, low=low, high=high)
+    ratio = 1.0
+    if predictor and predictor == theirs.total.predictor and not settings(old, new):
+        ratio = ours.as_printed(theirs.kernels_total.time_s) / theirs.total.time_s
+    return {
+        m: after[m].value * ratio - before[m].value for m in ESTIMATES if m in before and m in after
+    }
 
 
 def intervals(
-    before: Mapping[Metric, Figure],
-    after: Mapping[Metric, Figure],
+    changes: Mapping[Metric, float],
     pairs: Sequence[KernelPair],
     reports: tuple[Report, Report],
     deviations: float = NINE_IN_TEN,
 ) -> Iterator[tuple[Metric, tuple[float, float]]]:
-    """Intervals around the differences of the totals, so many standard deviations to either side.
+    """Intervals around the changes of estimates, so many standard deviations to either side.
 
-    These need not be the sums of the kernels' differences: runs overlap launches, and predictors
-    of whole runs answer for the total alone.
+    These need not be the sums of the kernels' differences: runs overlap launches.
     """
     moved = [p for p in pairs if not p.is_same]
     old, new = [t for p in moved for t in p.old], [t for p in moved for t in p.new]
-    for m in ESTIMATES:
+    for m, change in changes.items():
         ends = spread((reports[0], old), (reports[1], new), m, deviations)
-        if m in before and m in after and ends is not None:
-            delta = after[m].value - before[m].value
+        if ends is not None:
             run = reports[0].prediction.as_printed(1.0)
-            yield m, (delta - run * ends[0], delta + run * ends[1])
+            yield m, (change - run * ends[0], change + run * ends[1])
 
 
 def execution_order(old: Module, new: Module, alignment: Alignment) -> dict[Node, int]:

@@ -111,17 +111,35 @@ class KernelPair:
     """Kernels that execute the same nodes before and after; either side may be empty.
 
     Several on one side are one kernel on the other, or share nodes across both.
+
+    Args:
+        old: kernels before.
+        new: kernels after.
+        before: the old kernels, with their shares of the old run's printed time.
+        after: the new kernels, with their shares of the new run's printed time.
+        rescaled: the new kernels in the proportions of the old run, where a predictor of whole
+            runs answers for each side and so moves every kernel; None where `after` is that.
     """
 
     old: tuple[Timed, ...]
     new: tuple[Timed, ...]
     before: Load
     after: Load
+    rescaled: Load | None = None
 
     @property
     def delta(self) -> Load:
-        """After less before; times that differ by rounding only are equal."""
-        found = self.after - self.before
+        """After less before, as the printed totals have them."""
+        return self.less_before(self.after)
+
+    @property
+    def change(self) -> Load:
+        """After less before in one run's proportions: nothing where no kernel changed."""
+        return self.less_before(self.rescaled or self.after)
+
+    def less_before(self, after: Load) -> Load:
+        """``after`` less before; times that differ by rounding only are equal."""
+        found = after - self.before
         return replace(
             found,
             time_s=found.time_s if abs(found.time_s) > SMALLEST * self.before.time_s else 0.0,
@@ -131,7 +149,7 @@ class KernelPair:
     @property
     def is_same(self) -> bool:
         """Whether it amounts to the same."""
-        return bool(self.old and self.new) and self.delta == NOTHING
+        return bool(self.old and self.new) and self.change == NOTHING
 
     @property
     def label(self) -> str:
@@ -156,6 +174,8 @@ def kernel_pairs(
     new: Report,
     alignment: Alignment,
     in_run: tuple[float, float] = (1.0, 1.0),
+    *,
+    is_one_run: bool = False,
 ) -> tuple[KernelPair, ...]:
     """Every kernel of both analyses, in the new order; removed ones at the end.
 
@@ -164,6 +184,7 @@ def kernel_pairs(
         new: after.
         alignment: of their nodes.
         in_run: of each side, the run's time over the sum of its kernels, which share it.
+        is_one_run: whether the model alone differs, so that equal kernels take equal times.
     """
     left, right = timed(old), timed(new)
     parent = list(range(len(left) + len(right)))
@@ -186,8 +207,14 @@ def kernel_pairs(
             before.append(left[k])
         else:
             after.append(right[k - len(left)])
-    of = Loads(old, in_run[0]), Loads(new, in_run[1])
-    return tuple(KernelPair(tuple(a), tuple(b), of[0](a), of[1](b)) for a, b in groups.values())
+    of_before, of_after = Loads(old, in_run[0]), Loads(new, in_run[1])
+    rescaled = Loads(new, in_run[0]) if is_one_run and in_run[0] != in_run[1] else None
+    return tuple(
+        KernelPair(
+            tuple(a), tuple(b), of_before(a), of_after(b), None if rescaled is None else rescaled(b)
+        )
+        for a, b in groups.values()
+    )
 
 
 def timed(report: Report) -> list[Timed]:

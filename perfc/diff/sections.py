@@ -116,7 +116,13 @@ def blame(views: DiffViews, top: int | None) -> Section:
         for r in views.blame[:top]
         if r.time_s or r.flop or r.traffic_bytes or r.parameters
     )
-    return Section("blame", "blame", (Note(line), told(columns, rows)))
+    shifted = [r for r in views.kernels if r.status == "same" and r.time_s_new != r.time_s_old]
+    notes = [Note(line)]
+    if shifted:
+        moved_s = sum(r.time_s_new - r.time_s_old for r in shifted)
+        text = f"unchanged kernels: {signed(moved_s, Unit.SECOND)}, by their shares of the totals"
+        notes.append(Note(f"{text}, which a predictor of whole runs answers for"))
+    return Section("blame", "blame", (*notes, told(columns, rows)))
 
 
 def told(columns: tuple[Column, ...], rows: tuple[tuple[Cell, ...], ...]) -> Table:

@@ -38,12 +38,14 @@ class Pair:
         new: their positions after.
         old_s: what they took of the run.
         new_s: what they take of it.
+        is_same: whether they are the same kernels, whatever share each run's total gives them.
     """
 
     old: tuple[int, ...]
     new: tuple[int, ...]
     old_s: float
     new_s: float
+    is_same: bool
 
     @property
     def delta_s(self) -> float:
@@ -53,12 +55,12 @@ class Pair:
 
     @property
     def change(self) -> Change:
-        """What became of it, as far as its time tells."""
+        """What became of it."""
         if not self.old:
             return Change.ADDED
         if not self.new:
             return Change.REMOVED
-        return Change.CHANGED if self.delta_s else Change.SAME
+        return Change.SAME if self.is_same else Change.CHANGED
 
 
 @record
@@ -100,6 +102,7 @@ def comparison_of(difference: Difference, document: Document) -> Comparison:
             tuple(new[k.kernel] for k in p.new),
             p.before.time_s,
             p.after.time_s,
+            p.is_same,
         )
         for p in difference.kernels
     )

@@ -9,8 +9,8 @@ import pytest
 
 from perfc.check.limits import Limit, parse_limit, scale, written
 from perfc.check.sizing import SHOWN, guess, said
-from perfc.check.verdict import UNDECIDED, Outcome
-from perfc.check.why import decided, retold
+from perfc.check.verdict import UNDECIDED, Finding, Outcome
+from perfc.check.why import decided, hidden
 from perfc.diff.figures import Figure, Metric
 from perfc.ir.record import record
 from perfc.report.units import Unit
@@ -80,23 +80,45 @@ LIKELY = "nine in ten such changes are above +3 s"
 
 
 @record
-class Told:
-    """As much of an entry as is retold."""
+class Measured:
+    """The figures of an entry."""
 
     figures: dict[Metric, Figure]
 
 
-def test_figures_that_are_retold_differ_as_kernels_do() -> None:
-    old = Told({Metric.TIME: Figure(10.0), Metric.ENERGY: Figure(3.0)})
-    entry = Told({Metric.TIME: Figure(10.5, low=9.0, high=12.0), Metric.FLOP: Figure(7.0)})
-    totals = {Metric.TIME: (Figure(20.0), Figure(22.0)), Metric.ENERGY: (None, None)}
-    difference: Any = SimpleNamespace(totals=totals)
-    found = retold(cast(Any, entry), cast(Any, old), difference).figures
-    time = found[Metric.TIME]
-    assert (time.value, time.low, time.high) == (12.0, 10.5, 13.5)
-    assert found[Metric.FLOP] == Figure(7.0)
-    bare = Told({Metric.TIME: Figure(10.5)})
-    time = retold(cast(Any, bare), cast(Any, old), difference).figures[Metric.TIME]
+@record
+class Known:
+    """As much of a result as is judged again."""
+
+    entry: Measured
+    baseline: Measured
+    findings: tuple[Any, ...] = ()
+
+
+def test_what_kernels_exceed_is_found_and_shown_with_the_figure_of_the_analysis() -> None:
+    old = Measured({Metric.TIME: Figure(10.0), Metric.ENERGY: Figure(3.0)})
+    entry = Measured({Metric.TIME: Figure(10.5, low=9.0, high=12.0), Metric.FLOP: Figure(7.0)})
+    difference: Any = SimpleNamespace(kernel_changes={Metric.TIME: 2.0, Metric.ENERGY: 1.0})
+    seen: list[Measured] = []
+
+    def judged(new: Any) -> Any:
+        seen.append(new)
+        value = new.figures[Metric.TIME].value
+        relative = Finding(Outcome.FAIL, Metric.TIME, value, 10.0, 11.0, "+10%")
+        absolute = Finding(Outcome.FAIL, Metric.TIME, value, 10.0, 11.0, "11 s")
+        count = Finding(Outcome.FAIL, Metric.FLOP, 7.0, 6.0, 6.5, "+5%")
+        return SimpleNamespace(findings=(relative, absolute, count))
+
+    (found,) = hidden(cast(Any, Known(entry, old)), difference, judged)
+    time = seen[0].figures[Metric.TIME]
+    assert (time.value, time.low, time.high) == (12.0, 10.5, 13.5), "judged by its kernels"
+    assert seen[0].figures[Metric.FLOP] == Figure(7.0)
+    assert (found.value, found.text) == (10.5, "+10%"), "printed as the analysis has it"
+    again = Known(entry, old, (found,))
+    assert not [*hidden(cast(Any, again), difference, judged)]
+    bare = Measured({Metric.TIME: Figure(10.5)})
+    assert [*hidden(cast(Any, Known(bare, old)), difference, judged)]
+    time = seen[-1].figures[Metric.TIME]
     assert (time.value, time.low, time.high) == (12.0, None, None)
 
 
@@ -110,6 +132,7 @@ class Judged:
     limit: float
     reason: str
     is_relative: bool = True
+    value: float = 15.0
     change: tuple[float, float] | None = None
 
 
@@ -129,13 +152,18 @@ def test_a_finding_is_decided_by_the_difference(
 ) -> None:
     finding = Judged(Metric.TIME, outcome, 10.0, 12.0, reason)
     ends = (low, 9.0)
-    difference: Any = SimpleNamespace(intervals={Metric.TIME: ends}, surely={Metric.TIME: surely})
+    difference: Any = SimpleNamespace(intervals={Metric.TIME: ends}, surely={Metric.TIME: surely},
+        kernel_changes={Metric.TIME: 4.0})  # fmt: skip
     found = decided(cast(Any, finding), difference)
     assert (found.outcome, found.reason, found.change) == (became, why, ends)
     absolute = Judged(Metric.TIME, outcome, 10.0, 12.0, reason, is_relative=False)
     assert decided(cast(Any, absolute), difference) is cast(Any, absolute)
     new = Judged(Metric.TIME, outcome, None, 12.0, reason)
     assert decided(cast(Any, new), difference) is cast(Any, new)
+    kept = Judged(Metric.TIME, outcome, 10.0, 12.0, reason, value=11.0)
+    if became is not Outcome.PASS and reason != "another":
+        more = f"the changed kernels add +4 s{why and '; '}{why}"
+        assert decided(cast(Any, kept), difference).reason == more
     other = Judged(Metric.ENERGY, outcome, 10.0, 12.0, reason)
     assert decided(cast(Any, other), difference) is cast(Any, other)
 

@@ -37,7 +37,7 @@ def graph(*lines: str, inputs: str = "%x: f32[4, 8]") -> Any:
 
 
 def culprit(name: str = "a", op: str = "Conv", **load: float) -> Culprit:
-    return Culprit(name, op, "added", Load(**load))
+    return Culprit(name, op, "added", Load(**load), Load(**load))
 
 
 def test_loads_are_added_and_subtracted_number_by_number() -> None:
@@ -75,7 +75,7 @@ def test_the_first_metric_that_changed_noticeably_is_blamed() -> None:
     ]
     for load, metric in cases:
         assert ranked([culprit(**load)], whole).metric is metric, load
-    weights = Culprit("a", "Conv", "", NOTHING, parameters=-3.0)
+    weights = Culprit("a", "Conv", "", NOTHING, NOTHING, parameters=-3.0)
     assert ranked([weights], whole).metric is Metric.PARAMETERS
     nothing = ranked([], whole)
     assert (nothing.metric, nothing.culprits, nothing.named) == (Metric.TIME, (), 0)
@@ -145,7 +145,8 @@ def kernel(nodes: list[Node], before: float, after: float) -> Any:
     """A pair of kernels of these nodes."""
     delta = Load(after - before)
     return SimpleNamespace(
-        nodes=nodes, before=Load(before), after=Load(after), delta=delta, name=nodes[0].name,
+        nodes=nodes, before=Load(before), after=Load(after), delta=delta, change=delta,
+        name=nodes[0].name,
         is_same=before == after, label="relu",
     )  # fmt: skip
 

@@ -15,4 +15,6 @@ from perfc.html.comparison import Pair
     ],
 )  # fmt: skip
 def test_what_rounding_makes_is_no_change(old_s: float, new_s: float, delta_s: float) -> None:
-    assert Pair((1,), (1,), old_s, new_s).delta_s == pytest.approx(delta_s, rel=1e-3, abs=1e-30)
+    assert Pair((1,), (1,), old_s, new_s, False).delta_s == pytest.approx(
+        delta_s, rel=1e-3, abs=1e-30
+    )
