@@ -113,9 +113,9 @@ def footprint(
         parts[Role.WORKSPACE] = parts.get(Role.WORKSPACE, 0) + workspace
     make = allocator_of(framework)
     done = _within(table, env, make, workspace, capacity)
-    held = (0, None, 0) if capacity is None else (
-        capacity.context_bytes, capacity.usable_bytes, capacity.margin_bytes
-    )  # fmt: skip
+    held: tuple[int, int | None, int] = (0, None, 0)
+    if capacity is not None:
+        held = capacity.context_bytes, capacity.usable_bytes, capacity.margin_bytes
     return Footprint(
         parts, done.allocated_bytes, done.reserved_bytes, *held, make.title,
         table.names[at] if line else "", table.phases[at] if line else Phase.FORWARD,
