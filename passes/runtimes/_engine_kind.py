@@ -43,8 +43,8 @@ class StaticShare:
         rank: for each rank of an engine.
         least: from ``least_from`` of memory on.
         least_from: see ``least``.
-        recorded: sequences of the largest recorded step, for fewer than 4 ranks and for others, by
-            the memory below which that holds, ascending.
+        sizes: tokens of the largest step with prompts, and sequences of the largest recorded one
+            for fewer than 4 ranks and for others, by the memory below which they hold, ascending.
     """
 
     constant: float
@@ -53,18 +53,18 @@ class StaticShare:
     rank: float
     least: float
     least_from: float
-    recorded: tuple[tuple[float, int, int], ...]
+    sizes: tuple[tuple[float, int, int, int], ...]
 
     def share(self, memory_mib: float, tokens: int, ranks: int) -> float:
         """The share on a device.
 
         Args:
             memory_mib: of the device.
-            tokens: of the largest step with prompts.
+            tokens: of the largest step with prompts; 0 for those of ``sizes``.
             ranks: of the engine.
         """
-        few, many = next((f, m) for below, f, m in self.recorded if memory_mib < below)
-        steps = self.constant + self.token * tokens + self.rank * ranks
+        usual, few, many = next(s for below, *s in self.sizes if memory_mib < below)
+        steps = self.constant + self.token * (tokens or usual) + self.rank * ranks
         steps += self.graph * (few if ranks < 4 else many)
         if memory_mib > self.least_from:
             steps = max(steps, self.least)

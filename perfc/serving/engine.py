@@ -208,7 +208,9 @@ class Engine:
         kind = self.kind
         if kind.static is None or not usable_bytes:
             return kind.utilization
-        return kind.static.share(usable_bytes / (1 << 20), kind.token_budget, self.ranks)
+        is_usual = kind.token_budget == kind_of(self.runtime).token_budget
+        tokens = 0 if is_usual else kind.token_budget
+        return kind.static.share(usable_bytes / (1 << 20), tokens, self.ranks)
 
     def limits(self, isl: int, osl: int) -> Limits:
         """What one rank's engine allows, for requests of those sizes."""

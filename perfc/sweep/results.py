@@ -100,7 +100,7 @@ class Crossover:
 class Capacity:
     """The largest value of a symbol whose peak memory fits, None where every value does.
 
-    0 means that not even 1 fits. ``capacity_bytes`` is what tensors may have of the device.
+    0 means that not even 1 fits. ``capacity_bytes`` is what the driver reports of the device.
     """
 
     target: str

@@ -14,6 +14,7 @@ from perfc.ir.evaluate import evaluate
 from perfc.ir.graph import Value
 from perfc.ir.op import Kind
 from perfc.ir.types import TensorType
+from perfc.machine import Capacity as DeviceCapacity
 from perfc.machine import Machine
 from perfc.passes.fuse import Kernel, KernelTable
 from perfc.passes.roofline import (
@@ -145,10 +146,13 @@ class Evaluator:
         return liveness.peak(env)[0] + int(evaluate(liveness.weight_bytes, env))
 
     @property
-    def capacity_bytes(self) -> int:
-        """Bytes of device memory that tensors may have, 0 where the target does not say."""
-        capacity = self.report.deployment.capacity(self.machine)
-        return capacity.tensor_bytes if capacity is not None else 0
+    def capacity(self) -> DeviceCapacity | None:
+        """Device memory that the model may take; None where the target does not say."""
+        return self.report.deployment.capacity(self.machine)
+
+    def fits(self, memory_bytes: int) -> bool:
+        """Whether tensors of so many bytes fit; anything does where nothing is known."""
+        return self.capacity is None or memory_bytes <= self.capacity.tensor_bytes
 
     def point(self, dims: Mapping[str, int]) -> tuple[Point, tuple[KernelBound, ...]]:
         """The model and its kernels at ``dims``.
@@ -173,7 +177,7 @@ class Evaluator:
             mac=int(evaluate(self.report.cost.work.mac, env)),
             device_bytes=math.fsum(b.device_bytes for b in bounds),
             memory_bytes=memory,
-            fits=not self.capacity_bytes or memory <= self.capacity_bytes,
+            fits=self.fits(memory),
             regime=regime_of(bounds),
             report=report if self.predicts else None,
         )
@@ -245,8 +249,8 @@ def sweep(
             line = Line(evaluator, along, fixed)
             points += line.points
             crossovers += line.crossovers(top)
-            if evaluator.capacity_bytes and not evaluator.is_fixed:
-                capacities.append(line.capacity())
+            if evaluator.capacity is not None and not evaluator.is_fixed:
+                capacities.append(line.capacity(evaluator.capacity.usable_bytes))
     assumed = {n: v for n, v in report.env.items() if n not in swept and n not in report.given}
     return Sweep(
         report.path,
@@ -317,13 +321,17 @@ class Line:
         name = self.evaluator.machine.name
         return Crossover(name, self.along.name, self.fixed, what, node, spans)
 
-    def capacity(self) -> Capacity:
-        """The largest value that fits, searched beyond the swept range."""
-        limit = self.evaluator.capacity_bytes
+    def capacity(self, usable_bytes: int) -> Capacity:
+        """The largest value that fits, searched beyond the swept range.
+
+        Args:
+            usable_bytes: of the device.
+        """
+        evaluator = self.evaluator
 
         def fits(value: int) -> bool:
-            return self.evaluator.memory_bytes(self.evaluator.env(self.dims(value))) <= limit
+            return evaluator.fits(evaluator.memory_bytes(evaluator.env(self.dims(value))))
 
         return Capacity(
-            self.evaluator.machine.name, self.along.name, self.fixed, limit, largest(fits)
+            evaluator.machine.name, self.along.name, self.fixed, usable_bytes, largest(fits)
         )
