@@ -121,7 +121,8 @@ _ENGINE: tuple[tuple[str, dict[str, Any]], ...] = (
     ("--loras", {"type": click.IntRange(0), "default": 0,
                  "help": "Adapters of --lora-rank in memory, which one batch may mix."}),
     ("--offline", {"is_flag": True,
-                   "help": "No server before the engine: its own benchmark, as TensorRT-LLM's."}),
+                   "help": "One batch without a server, as an engine's own benchmark: --requests "
+                           "at once, --concurrency by default."}),
     ("--max-num-seqs", {"type": click.IntRange(1), "help": "Under way; the runtime's default."}),
     ("--token-budget", {"type": click.IntRange(1), "help": "Of a step; the runtime's default."}),
     ("--recorded-tokens", {"type": click.IntRange(1),

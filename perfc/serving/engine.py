@@ -212,14 +212,20 @@ class Engine:
         tokens = 0 if is_usual else kind.token_budget
         return kind.static.share(usable_bytes / (1 << 20), tokens, self.ranks)
 
-    def limits(self, isl: int, osl: int) -> Limits:
-        """What one rank's engine allows, for requests of those sizes."""
+    def limits(self, isl: int, osl: int, groups: int = 0) -> Limits:
+        """What one rank's engine allows, for requests of those sizes.
+
+        Args:
+            isl: tokens of the longest prompt.
+            osl: of the longest answer.
+            groups: into which the stages of a pipeline divide their requests; 0 for one a stage.
+        """
         plan, kind = self.memory(isl, osl), self.kind
         states = plan.demand.state_bytes
         # every stage of a pipeline holds its layers of all requests, whichever stage they are in
-        groups, each = self.parallel.pipeline, isl + osl + 2 * BLOCK_TOKENS
+        groups, each = groups or self.parallel.pipeline, isl + osl + 2 * BLOCK_TOKENS
         tokens = max(plan.kv_tokens // groups, min(each, plan.kv_tokens))
-        seqs = kind.max_num_seqs
+        seqs = -(-kind.max_num_seqs // groups)
         if states or not plan.demand.kv_bytes:
             held = plan.sequences(isl + osl)
             seqs = min(seqs, max(held // groups, min(held, 1)))

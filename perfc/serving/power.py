@@ -20,6 +20,7 @@ from perfc.machine import Machine
 from .engine import Engine
 from .simulation.metrics import MILLION, Throughput
 from .simulation.simulate import Run
+from .simulation.steady_state import Steady
 
 FILE = Path(__file__).with_suffix(".toml")
 ANY_BOARD = "any"
@@ -98,13 +99,13 @@ class Expenses:
     price_date: str
 
 
-def run_energy_j(run: Run, engine: Engine, prefill_gpus: int = 0) -> float:
-    """Energy of the boards of one engine; not a number where no power is known.
+def run_energy_j(run: Run, engine: Engine) -> float:
+    """Energy of the boards of one group of ranks; not a number where no power is known.
 
     Kernels draw what utilisation says, the rest of a step and idle boards what an idle one does.
     """
     cost, law = engine.cost, engine.law
-    if engine.machine.kind == "cpu" or engine.machine.device("tdp_w") is None:
+    if not _has_power(engine.machine):
         return math.nan
     idle = idle_w(engine.machine, power_model())
     board = board_of(boards(), engine.machine.name)
@@ -120,8 +121,31 @@ def run_energy_j(run: Run, engine: Engine, prefill_gpus: int = 0) -> float:
         total += s.steps * board.joules(drawn_j, idle * waiting_s)
         busy_s += s.steps * s.step_s
     total += idle * max(run.time_s - busy_s, 0.0)
-    ranks = engine.parallel.tensor
-    return total * ranks + idle * prefill_gpus * run.time_s
+    return total * engine.parallel.tensor
+
+
+def _has_power(machine: Machine) -> bool:
+    return machine.kind != "cpu" and machine.device("tdp_w") is not None
+
+
+def energy_j_per_token(
+    found: Steady, rate: Throughput, engine: Engine, prefill_gpus: int = 0
+) -> float | None:
+    """Returns joules of all boards for each output token, prompts included.
+
+    Groups of ranks without a user, and the boards that compute prompts apart, draw what idle ones
+    do. None where no power is known.
+    """
+    if not _has_power(engine.machine) or rate.output_tokens_per_s <= 0:
+        return None
+    drawn_w = 0.0
+    for share in found.shares:
+        requests = share.run.served
+        each_j = run_energy_j(share.run, engine) / len(requests)
+        drawn_w += share.groups * share.requests_per_s * each_j
+    idle = found.idle * engine.parallel.tensor + prefill_gpus
+    drawn_w += idle * idle_w(engine.machine, power_model())
+    return drawn_w / rate.output_tokens_per_s
 
 
 def price_per_million(price: Offer, tokens_per_s: float) -> float:
@@ -130,21 +154,17 @@ def price_per_million(price: Offer, tokens_per_s: float) -> float:
 
 
 def expenses(
-    energy_j: float, rate: Throughput, run: Run, machine: Machine, prices: Prices,
-    grid: Region | None,
-) -> Expenses:  # fmt: skip
-    """What the tokens of a run cost.
+    each_j: float | None, rate: Throughput, machine: Machine, prices: Prices, grid: Region | None
+) -> Expenses:
+    """What output tokens cost.
 
     Args:
-        energy_j: of the GPUs that made the run's tokens.
+        each_j: joules of all GPUs for each token; None where no power is known.
         rate: of all GPUs.
-        run: as simulated.
         machine: each GPU.
         prices: that a project states.
         grid: carbon of electricity; the world's average where it is None.
     """
-    tokens = sum(s.request.output_tokens for s in run.served)
-    each_j = energy_j / tokens if tokens and not math.isnan(energy_j) else None
     known = grid or region_named(WORLD)
     price = prices.of(machine)
     cost = None

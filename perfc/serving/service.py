@@ -15,7 +15,7 @@ from perfc.frontend.config import Adapters, LanguageModel, precision_of, read_co
 from perfc.ir.record import record
 from perfc.machine import Reserve, load_machine
 from perfc.parallel import ALONE, Parallel
-from perfc.passes.runtimes import SERVING_DEFAULT, Batching
+from perfc.passes.runtimes import SERVING_DEFAULT
 
 from .additions import Additions, of_host, with_additions
 from .cost.drafts import DraftsView, Speculation
@@ -25,12 +25,12 @@ from .engine import Engine
 from .host import apart_law
 from .notes import notes_of
 from .parts import StepView, steps_of, with_parts
-from .power import Expenses, expenses, run_energy_j
+from .power import Expenses, energy_j_per_token, expenses
 from .room import would_fit
-from .simulation.apart import Prefill, served_apart
+from .served import BatchView, SimulationView, late_notes, served
 from .simulation.load import Load
 from .simulation.metrics import Latencies, Throughput, latencies, throughput
-from .simulation.simulate import Run, Served, simulate
+from .simulation.simulate import Run
 
 MOST_ENGINES = 1 << 12
 
@@ -60,13 +60,13 @@ class MemoryView:
     largest_concurrency: int
 
     @classmethod
-    def of(cls, plan: MemoryPlan, tokens: int, engines: int) -> MemoryView:
-        """Of a plan and requests of so many tokens."""
+    def of(cls, plan: MemoryPlan, load: Load, engines: int) -> MemoryView:
+        """Of a plan and the requests of a load, on so many engines with pools of their own."""
         d = plan.demand
         return cls(
             plan.capacity_bytes, d.weight_bytes, d.activation_bytes, plan.overhead_bytes,
             plan.pool_bytes, d.kv_bytes, plan.kv_tokens if d.kv_bytes else 0,
-            plan.sequences(tokens) * engines,
+            engines * plan.sequences(sum(load.longest), load.cached_tokens, load.cached_share),
         )  # fmt: skip
 
     @property
@@ -108,6 +108,8 @@ class ServingReport:
         ttft_band: interval of the times to the first token.
         tpot_band: interval of the times per token.
         throughput: what is delivered.
+        batch: time of requests that come at once, as `offline` has them; None of a server.
+        simulated: how long the simulation was.
         steps: single steps of an engine.
         expenses: energy, carbon and money.
         preempted: sequences that were put back, as the pool was full.
@@ -135,6 +137,8 @@ class ServingReport:
     ttft_band: Band | None = None
     tpot_band: Band | None = None
     throughput: Throughput | None = None
+    batch: BatchView | None = None
+    simulated: SimulationView | None = None
     steps: tuple[StepView, ...] = ()
     expenses: Expenses | None = None
     preempted: int = 0
@@ -187,7 +191,7 @@ def llm(
         acceptance: probability that a drafted token is kept where those before it were.
         draft: configuration of the model that drafts; "" for the model's own layer.
         prices: of machines; those of target files, and the dated table, by default.
-        grid: carbon of electricity; the world's average by default.
+        grid: carbon of electricity; the world's by default.
         has_parts: whether steps say what their time goes to, which takes a little longer.
         added: adapters, images, sampling, experts, `offline`, as `Additions` has them.
 
@@ -197,17 +201,22 @@ def llm(
     model = with_additions(decoder_of(config), runtime, added, has_trace=bool(trace))
     isl += (images := added.get("images", 0)) * (model.tower.tokens if model.tower else 0)
     asked = isl, osl, 0 if rate or trace else concurrency, rate, os.fspath(trace), spread
-    load = Load(*asked, cached_tokens, cached_share, requests, seed)
-    divided = parallel if isinstance(parallel, Parallel) else ALONE.stated(parallel)
-    drafts = Speculation(draft_tokens, acceptance, decoder_of(draft) if draft else None)
-    engines, path = divided.require_serving().data, str(load_machine(target).path)
+    load = Load(*asked, cached_tokens, cached_share, requests, seed, added.get("offline", False))
+    divided = _degrees(parallel)
     engine, few = _driven(_engine(
-        model, path, dtype, kv_dtype, replace(divided, data=1), runtime, runtime_version,
-        max_num_seqs, token_budget, utilization, drafts, images, prefill_gpus > 0, *of_host(added),
-        Reserve.parse(added.get("reserve", "")),
-    ), load, engines, is_offline=added.get("offline", False))  # fmt: skip
-    found = report_of(engine, load.checked(), engines, prefill_gpus, prices or Prices(), grid, few)
-    return replace(found, steps=with_parts(engine, found.steps, load)) if has_parts else found
+        model, str(load_machine(target).path), dtype, kv_dtype, replace(divided, data=1), runtime,
+        runtime_version, max_num_seqs, token_budget, utilization,
+        Speculation(draft_tokens, acceptance, decoder_of(draft) if draft else None), images,
+        prefill_gpus > 0, *of_host(added), Reserve.parse(added.get("reserve", "")),
+    ), load, divided.data)  # fmt: skip
+    shown = prices or Prices(), grid, few, has_parts
+    return report_of(engine, load.checked(), divided.data, prefill_gpus, *shown)
+
+
+def _degrees(parallel: Parallel | Mapping[str, object]) -> Parallel:
+    """Degrees by which a served model is divided."""
+    found = parallel if isinstance(parallel, Parallel) else ALONE.stated(parallel)
+    return found.require_serving()
 
 
 def decoder_of(config: str | os.PathLike[str] | LanguageModel) -> LanguageModel:
@@ -223,11 +232,9 @@ def decoder_of(config: str | os.PathLike[str] | LanguageModel) -> LanguageModel:
     return model
 
 
-def _driven(
-    engine: Engine, load: Load, engines: int, *, is_offline: bool
-) -> tuple[Engine, tuple[str, ...]]:
+def _driven(engine: Engine, load: Load, engines: int) -> tuple[Engine, tuple[str, ...]]:
     """The engine as its load is driven, behind a server or by its own benchmark, with notes."""
-    if not is_offline:
+    if not load.is_batch:
         return engine, ()
     from .offline import beyond_known, offline
 
@@ -253,21 +260,16 @@ def _engine(
 
 def report_of(
     engine: Engine, load: Load, engines: int, prefill_gpus: int, prices: Prices,
-    grid: Region | None, more: tuple[str, ...] = (),
+    grid: Region | None, more: tuple[str, ...] = (), has_parts: bool = False,
 ) -> ServingReport:  # fmt: skip
-    """The load on so many engines; ``more`` are notes beside its own.
+    """The load on so many engines; ``more`` are notes beside its own, steps may have parts.
 
     Raises:
         PerfcError: as ``llm``.
     """
     if not 1 <= engines <= MOST_ENGINES:
         raise ParseError(f"{engines} engines", where="--dp", hint=f"1 to {MOST_ENGINES}")
-    parts = engines * engine.parallel.sequence_groups
-    # users whose answers are alike would stay in step where all prompts are computed first
-    is_first = engine.kind.batching is Batching.PROMPTS_FIRST
-    workload = load.workload(parts, is_staggered=is_first)
-    isl = max((r.input_tokens for r in workload.requests), default=load.isl)
-    osl = max((r.output_tokens for r in workload.requests), default=load.osl)
+    isl, osl = load.longest
     plan = engine.memory(isl, osl)
     gpus = engines * engine.ranks + prefill_gpus
     precision = engine.precision
@@ -277,41 +279,31 @@ def report_of(
         precision.cached.code, engine.parallel, engines, gpus, load,
         DraftsView.of(engine.speculation, engine.model), engine.model.adapters,
         ImagesView.of(engine.model, engine.images),
-        MemoryView.of(plan, isl + osl, engines * engine.parallel.attention_data),
+        MemoryView.of(plan, load, engines * engine.parallel.attention_data),
         plan.fits(isl + osl),
     )  # fmt: skip
     if not base.fits:
         remedies = " or ".join(would_fit(engine, isl, osl))
         return replace(base, notes=(f"would fit: {remedies}",) if remedies else ())
-    limits = engine.limits(isl, osl)
-    if prefill_gpus:
-        prefill = Prefill(engine, prefill_gpus // engine.ranks, parts)
-        run = served_apart(workload, limits, engine.cost, prefill)
-    else:
-        run = simulate(workload, limits, engine.cost)
-    rate = throughput(run, gpus, parts)
-    energy_j = run_energy_j(run, engine, prefill_gpus)
-    skip = 0 if load.trace else len(run.served) // 4
+    found = served(engine, load, engines, prefill_gpus)
+    run, rate = found.shares[0].run, throughput(found, gpus)
+    tpot_band = _band(engine, run, engine.law.tpot_low, engine.law.tpot_high)
+    users = math.ceil(load.concurrency / (engines * engine.parallel.attention_data))
+    each_j = energy_j_per_token(found, rate, engine, prefill_gpus)
+    steps = steps_of(engine, run, load)
     return replace(
         base,
-        latencies=latencies(waited(run, engine), skip),
+        latencies=latencies(found.shares, engine.law.before_s),
         ttft_band=_band(engine, run, engine.law.ttft_low, engine.law.ttft_high),
-        tpot_band=_band(engine, run, engine.law.tpot_low, engine.law.tpot_high),
+        tpot_band=tpot_band,
         throughput=rate,
-        steps=steps_of(engine, run, load),
-        expenses=expenses(energy_j, rate, run, engine.machine, prices, grid),
-        preempted=run.preempted,
-        notes=(*notes_of(engine, run, workload.concurrency), *more),
-    )
-
-
-def waited(run: Run, engine: Engine) -> Run:
-    """The run as users saw it: the server in front of the engine takes its part of each wait."""
-    served: list[Served] = []
-    for s in run.served:
-        own_s = engine.law.before_s(s.request.input_tokens)
-        served.append(replace(s, first_s=s.first_s + own_s, last_s=s.last_s + own_s))
-    return replace(run, served=tuple(served))
+        batch=BatchView.of(found, tpot_band.low, tpot_band.high) if load.is_batch else None,
+        simulated=SimulationView.of(found),
+        steps=with_parts(engine, steps, load) if has_parts else steps,
+        expenses=expenses(each_j, rate, engine.machine, prices, grid),
+        preempted=sum(share.groups * share.run.preempted for share in found.shares),
+        notes=(*late_notes(found, load.rate), *notes_of(engine, run, users), *more),
+    )  # fmt: skip
 
 
 def _band(engine: Engine, run: Run, low: float, high: float) -> Band:

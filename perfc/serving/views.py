@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from perfc.report.document import Amount, Cell, Column, Document, Fact, Facts, Note, Section, Table
 from perfc.report.units import Unit, plural, quantity
 
 from .front_chart import front_chart
 from .search import SearchResult
+from .served import SimulationView
 from .service import Band, ServingReport
 from .simulation.load import Load
 from .simulation.metrics import Quantiles
@@ -22,6 +24,8 @@ def load_words(load: Load) -> str:
     if load.trace:
         return f"trace {load.trace}"
     sizes = f"{load.isl} tokens in, {load.osl} out"
+    if load.is_batch:
+        return f"{sizes}, {plural(load.requests or load.concurrency, 'request')} at once"
     if load.rate:
         return f"{sizes}, {load.rate:g} requests a second"
     return f"{sizes}, {plural(load.concurrency, 'user')}"
@@ -47,8 +51,12 @@ def document(r: ServingReport) -> Document:
     if r.latencies is None:
         note = Note("does not fit: not even one request has room", is_warning=True)
         return Document(title, (replace_parts(sections[0], note, *notes),))
+    # the first note of a load that cannot be served belongs to the numbers that it spoils
+    late = int(r.simulated is not None and r.simulated.is_late)
+    warnings = tuple(replace(n, is_warning=True) for n in notes[:late])
     answer = Section("serving", "what users meet", (_latencies(r), Facts(tuple(_delivered(r)))))
-    return Document(title, (answer, replace_parts(sections[0], *notes)))
+    answer = replace_parts(answer, *warnings)
+    return Document(title, (answer, replace_parts(sections[0], *notes[late:])))
 
 
 def replace_parts(section: Section, *notes: Note) -> Section:
@@ -99,7 +107,14 @@ def _delivered(r: ServingReport) -> Iterator[Fact]:
     assert rate is not None
     assert spent is not None
     each = f"{rate.output_tokens_per_s_per_gpu:,.0f} a GPU, {rate.requests_per_s:.3g} requests/s"
-    yield Fact("output", None, f"{rate.output_tokens_per_s:,.0f} tokens/s: {each}")
+    words = f"{rate.output_tokens_per_s:,.0f} tokens/s"
+    if r.batch is not None:
+        b = r.batch
+        low, high = (rate.output_tokens_per_s * b.time_s / end for end in (b.high_s, b.low_s))
+        words += f", {low:,.0f} to {high:,.0f}"
+        ends = " to ".join(quantity(end, Unit.SECOND) for end in (b.low_s, b.high_s))
+        yield Fact("batch", Amount(b.time_s, Unit.SECOND), f"{ends}; first step to last token")
+    yield Fact("output", None, f"{words}: {each}")
     if r.drafts is not None:
         d = r.drafts
         kept = f"{d.tokens_per_step:.2f} tokens a step, each kept with {d.acceptance:.0%}"
@@ -129,8 +144,20 @@ def _delivered(r: ServingReport) -> Iterator[Fact]:
     if spent.price_per_million is not None:
         price = f"{spent.price_per_million:.3g} {spent.currency} a million tokens"
         yield Fact("price", None, f"{price}, rented, as of {spent.price_date}")
+    if r.simulated is not None and r.simulated.half_width is not None:
+        yield Fact("simulated", None, _certainty(r.simulated))
     if r.preempted:
         yield Fact("preempted", None, f"{plural(r.preempted, 'time')}: the pool was full")
+
+
+def _certainty(found: SimulationView) -> str:
+    """How long a simulation was, and how certain its means are."""
+    measured = found.requests - found.warm_up_requests
+    words = f"{found.requests:,} requests of a copy, {measured:,} of them steady (MSER)"
+    words += f"; means within {found.half_width:.1%} (95%)"
+    if found.capacity_requests_per_s is not None:
+        words += f"; keeps up below {found.capacity_requests_per_s:.3g} requests/s"
+    return words
 
 
 def _memory(r: ServingReport) -> Iterator[Fact]:

@@ -21,7 +21,7 @@ from perfc.serving import Load, llm, power
 from perfc.serving.cost.memory import Demand, MemoryPlan
 from perfc.serving.host import FEW, HostLaw, amounts
 from perfc.serving.search import Setting, Slo, _best, _front, _holds, cost_of, steady
-from perfc.serving.service import Band, _band, waited
+from perfc.serving.service import Band, _band
 from perfc.serving.simulation import apart, arrivals
 from perfc.serving.simulation.apart import Prefill, served_apart
 from perfc.serving.simulation.arrivals import Request, Workload, closed_loop, poisson, traced
@@ -29,12 +29,11 @@ from perfc.serving.simulation.metrics import (
     Quantiles,
     Throughput,
     latencies,
-    middle,
     throughput,
-    written,
 )
 from perfc.serving.simulation.scheduler import Chunk, Limits, Scheduler
 from perfc.serving.simulation.simulate import Run, Served, Stride, simulate
+from perfc.serving.simulation.steady_state import Share, Steady
 
 H100 = load_machine("h100")
 
@@ -144,10 +143,9 @@ def test_a_trace_has_a_bounded_number_of_lines_and_of_tokens(
 @pytest.mark.parametrize(
     ("load", "engines", "count", "users"),
     [
-        (Load(concurrency=1), 1, 24, 1), (Load(concurrency=10), 1, 40, 10),
-        (Load(concurrency=400), 1, 1500, 400), (Load(concurrency=2000), 1, 2000, 2000),
+        (Load(concurrency=1), 1, 24, 1), (Load(concurrency=10, requests=50), 1, 50, 10),
         (Load(concurrency=9), 2, 24, 5), (Load(concurrency=9, requests=7), 2, 7, 5),
-        (Load(concurrency=0, rate=2.0), 3, 67, 0), (Load(rate=2.0, requests=10), 4, 3, 0),
+        (Load(concurrency=0, rate=2.0), 3, 8, 0), (Load(rate=2.0, requests=10), 4, 3, 0),
     ],
 )  # fmt: skip
 def test_a_load_is_shared_among_engines(load: Load, engines: int, count: int, users: int) -> None:
@@ -224,7 +222,7 @@ def test_a_request_starts_only_where_a_sequence_is_free() -> None:
 def test_pages_of_a_prompt_are_in_the_pool_once_however_many_run_with_it() -> None:
     s = Scheduler(Limits(kv_tokens=1000, block_tokens=16))
     for i, prompt in enumerate((7, 7, 7, 8, None)):
-        s.add(i, Request(0.0, 40, 3 + i, prompt=prompt))
+        s.add(i, Request(0.0, 40, 3 + i, prompt=prompt, shared_tokens=40))
     s.next_chunks()
     assert s.running == 5
     # two whole pages of 16 tokens are shared by three; half a page more for each of the five
@@ -241,7 +239,7 @@ def test_pages_of_a_prompt_are_in_the_pool_once_however_many_run_with_it() -> No
 def test_a_sequence_that_is_put_back_shares_nothing() -> None:
     s = Scheduler(Limits(kv_tokens=136, block_tokens=16))
     for i in range(3):
-        s.add(i, Request(0.0, 40, 50, prompt=1))
+        s.add(i, Request(0.0, 40, 50, prompt=1, shared_tokens=40))
     s.next_chunks()
     s.finish_prompts()
     assert (s.running, s.shared_tokens) == (3, 64)
@@ -456,7 +454,7 @@ def test_latencies_by_hand() -> None:
     strides = (Stride(0.5, 1, (Chunk(10, 0),), 0, 0.0), Stride(0.25, 4, (), 2, 12.0),
                Stride(1.0, 1, (Chunk(5, 0),), 1, 9.0))  # fmt: skip
     run = run_of(served(0, 1, 3, 5), served(1, 3, 9, 3), served(2, 8, 8, 1), strides=strides)
-    found = latencies(run)
+    found = latencies((Share(run, 1, 0, 3, 1.0),), lambda _: 0.0)
     assert found.ttft.mean == pytest.approx((1 + 2 + 6) / 3)
     assert found.tpot is not None
     assert found.tpot.mean == pytest.approx((2 / 4 + 6 / 2) / 2), "one token has no further one"
@@ -464,34 +462,19 @@ def test_latencies_by_hand() -> None:
     assert found.end_to_end.mean == pytest.approx((3 + 8 + 6) / 3)
     assert found.itl is not None
     assert found.itl.mean == pytest.approx((0.25 * 8 + 1.0) / 9)
-    assert latencies(run, 2).ttft.mean == 6
-    assert latencies(run, 3).ttft.mean == found.ttft.mean, "not all are left out"
+    last = latencies((Share(run, 1, 2, 3, 1.0),), lambda tokens: tokens / 10)
+    assert last.ttft.mean == 6 + 1, "the server takes a tenth of a second for each of ten tokens"
+    # of two groups each request counts as often as its group finishes one like it
+    both = latencies((Share(run, 1, 0, 1, 3.0), Share(run, 2, 2, 3, 0.5)), lambda _: 0.0)
+    assert both.ttft.mean == pytest.approx((3 * 1 + 1 * 6) / 4)
 
 
-def test_the_middle_of_a_run_is_by_time() -> None:
-    strides = [Stride(1.0, n, (), d, 0.0) for n, d in ((1, 9), (2, 1), (4, 2), (1, 3), (2, 7))]
-    run = run_of(strides=strides)
-    # ends at 1, 3, 7, 8, 10: from 2.5 to 7.5
-    assert middle(run) == (1, 3)
-    assert written(strides[2]) == 8
-
-
-def test_throughput_by_hand() -> None:
-    strides = [Stride(1.0, n, (), d, 0.0) for n, d in ((1, 9), (2, 1), (4, 2), (1, 3), (2, 7))]
-    many = [served(0, 1, 2, 4, 6)] * 8
-    rate = throughput(run_of(*many, strides=strides), 6, 3)
-    # 2 + 8 tokens in 6 s of each of three engines; of prompts half as many again
-    assert rate == Throughput(5.0, 7.5, 1.25, 6)
-    assert rate.output_tokens_per_s_per_gpu == pytest.approx(5 / 6)
-    few = throughput(run_of(*many[:7], strides=strides), 1)
-    assert few.output_tokens_per_s == pytest.approx(28 / 10), "fewer than eight have no middle"
-
-
-def test_a_server_takes_its_part_of_each_wait() -> None:
-    engine: Any = SimpleNamespace(law=HostLaw(request_s=0.1))
-    (found,) = waited(run_of(served(1.0, 3.0, 7.0, 5)), engine).served
-    assert found.ttft_s == pytest.approx(0.1 + 2)
-    assert found.tpot_s == pytest.approx(1.0), "tokens after the first are as before"
+def test_throughput_is_that_of_all_groups() -> None:
+    run = run_of(served(0, 1, 2, 4, 6), served(0, 1, 2, 8, 2))
+    found = Steady((Share(run, 3, 0, 2, 2.0), Share(run, 1, 0, 1, 1.0)), idle=2)
+    # three groups of two requests a second with 6 tokens each, one of one with four
+    assert throughput(found, 6) == Throughput(40.0, 30.0, 7.0, 6)
+    assert throughput(found, 6).output_tokens_per_s_per_gpu == pytest.approx(40 / 6)
 
 
 def test_a_law_is_a_sum_of_amounts() -> None:
@@ -526,9 +509,8 @@ def test_tokens_cost_their_hours_and_their_energy() -> None:
     price = Offer(3.6, "EUR", "us", "2026-01-01")
     assert power.price_per_million(price, 100.0) == pytest.approx(10.0)
     rate = Throughput(400.0, 0.0, 0.0, 2)
-    run = run_of(served(0, 1, 2, 30), served(0, 1, 2, 20))
     grid = Region("here", 100.0, "who", "2026-01-02")
-    found = power.expenses(100.0, rate, run, H100, Prices({H100.name: price}), grid)
+    found = power.expenses(2.0, rate, H100, Prices({H100.name: price}), grid)
     assert found.energy_j_per_token == 2.0
     # two million joules are 0.5556 kWh
     assert found.carbon_g_per_million == pytest.approx(55.5556, rel=1e-4)
@@ -539,13 +521,11 @@ def test_tokens_cost_their_hours_and_their_energy() -> None:
         "who",
         "2026-01-02",
     )
-    bare = power.expenses(math.nan, Throughput(0.0, 0.0, 0.0, 1), run, H100, Prices(), None)
+    bare = power.expenses(None, Throughput(0.0, 0.0, 0.0, 1), H100, Prices(), None)
     assert (bare.energy_j_per_token, bare.carbon_g_per_million, bare.price_per_million) == (
         None,
     ) * 3
     assert bare.grid.startswith("world ")
-    nothing = power.expenses(1.0, rate, run_of(), H100, Prices(), None)
-    assert nothing.energy_j_per_token is None
 
 
 def test_a_grid_is_one_of_the_table() -> None:
@@ -585,7 +565,10 @@ def test_energy_of_a_run_is_of_kernels_waits_and_idle_boards(
     engine: Any = Parts()
     # 3 steps: 300 J of kernels and 1 s at ten watts each; 8 s idle; two boards
     assert power.run_energy_j(run, engine) == pytest.approx(2 * (3 * 310 + 80))
-    assert power.run_energy_j(run, engine, 3) == pytest.approx(2 * (3 * 310 + 80) + 3 * 10 * 20)
+    # a request of ten tokens every 20 s; three idle pairs of boards and five that compute prompts
+    found = Steady((Share(replace(run, served=(served(0, 1, 2, 10),)), 1, 0, 1, 0.05),), idle=3)
+    each_j = power.energy_j_per_token(found, throughput(found, 8), engine, 5)
+    assert each_j == pytest.approx((2 * (3 * 310 + 80) + (3 * 2 + 5) * 10 * 20) / 10)
     law = HostLaw(kernels=0.5, exchanges=2.0)
     known[engine.machine.name] = power.BoardPower(3.0, 4.0)
     drawn, waiting = 0.5 * 200 + 2 * 100, 4 - (0.5 * 2 + 2 * 1)
@@ -594,6 +577,7 @@ def test_energy_of_a_run_is_of_kernels_waits_and_idle_boards(
     )
     cpu: Any = Parts(load_machine("generic-x86-64"))
     assert math.isnan(power.run_energy_j(run, cpu))
+    assert power.energy_j_per_token(found, throughput(found, 8), cpu) is None
 
 
 def test_a_band_is_wider_where_kernels_are_known_less_well() -> None:

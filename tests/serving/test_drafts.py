@@ -18,6 +18,7 @@ from perfc.serving.simulation.arrivals import closed_loop
 from perfc.serving.simulation.metrics import latencies, written
 from perfc.serving.simulation.scheduler import Chunk, Limits
 from perfc.serving.simulation.simulate import simulate
+from perfc.serving.simulation.steady_state import Share
 
 
 class Fixed:
@@ -40,7 +41,7 @@ def test_a_step_writes_what_is_kept_and_one_more(
 @pytest.mark.parametrize("each", [1.0, 1.85, 2.533, 4.0])
 def test_requests_end_in_as_many_fewer_steps(each: float) -> None:
     run = simulate(closed_loop(4, 100, 401, count=16), Limits(tokens_per_step=each), Fixed())
-    found = latencies(run)
+    found = latencies((Share(run, 1, 0, 16, 1.0),), lambda _: 0.0)
     assert found.tpot is not None
     assert found.tpot.mean == pytest.approx(1 / each, rel=0.02)
     assert found.itl is not None

@@ -11,9 +11,15 @@ from perfc.errors import ParseError
 from perfc.passes.runtimes import Batching
 from perfc.serving.simulation import simulate as simulation
 from perfc.serving.simulation.arrivals import Request, Workload, closed_loop, poisson, traced
-from perfc.serving.simulation.metrics import latencies, throughput
+from perfc.serving.simulation.metrics import Latencies, latencies
 from perfc.serving.simulation.scheduler import Chunk, Limits, Scheduler
 from perfc.serving.simulation.simulate import Run, simulate
+from perfc.serving.simulation.steady_state import Share
+
+
+def all_of(run: Run) -> Latencies:
+    """Latencies of all requests of a run."""
+    return latencies((Share(run, 1, 0, len(run.served), 1.0),), lambda _: 0.0)
 
 
 class Linear:
@@ -98,7 +104,7 @@ def test_pages_that_nobody_took_are_not_computed_again() -> None:
 
 def test_requests_that_come_by_themselves_wait_for_nobody_else() -> None:
     slow = simulate(poisson(0.5, 100, 10, count=20, seed=2), Limits(), Linear())
-    assert latencies(slow).ttft.p99 < 5e-3
+    assert all_of(slow).ttft.p99 < 5e-3
     assert slow.time_s > 20
     again = simulate(poisson(0.5, 100, 10, count=20, seed=2), Limits(), Linear())
     assert again.time_s == slow.time_s
@@ -112,21 +118,13 @@ def test_a_staggered_loop_is_steady_at_once() -> None:
 
 def test_both_definitions_of_a_token_are_told_apart() -> None:
     run = simulate(closed_loop(1, 1000, 11, count=4), Limits(), Linear())
-    found = latencies(run)
+    found = all_of(run)
     assert found.tpot is not None
     assert found.itl is not None
     whole = found.ttft.mean + 10 * found.tpot.mean
     assert found.tpot_inclusive.mean == pytest.approx(whole / 11)
     assert found.tpot_inclusive.mean > found.tpot.mean
     assert found.itl.p50 == pytest.approx(found.tpot.p50, rel=0.02)
-
-
-def test_throughput_is_that_of_the_middle() -> None:
-    run = simulate(closed_loop(10, 20, 50, count=200), Limits(), Linear())
-    rate = throughput(run, gpus=2)
-    whole = sum(s.request.output_tokens for s in run.served) / run.time_s
-    assert rate.output_tokens_per_s == pytest.approx(whole, rel=0.1)
-    assert rate.output_tokens_per_s_per_gpu == rate.output_tokens_per_s / 2
 
 
 def test_what_can_never_be_held_is_refused() -> None:

@@ -18,10 +18,11 @@ from perfc.serving.evidence.learn import USUAL_REQUEST_S, fitted, predicted
 from perfc.serving.evidence.replay import Sample
 from perfc.serving.evidence.settings import together
 from perfc.serving.host import HostLaw, amounts
-from perfc.serving.service import waited
 from perfc.serving.simulation.arrivals import closed_loop
 from perfc.serving.simulation.load import Load
+from perfc.serving.simulation.metrics import latencies
 from perfc.serving.simulation.simulate import simulate
+from perfc.serving.simulation.steady_state import Share
 
 
 @pytest.fixture(scope="module")
@@ -33,19 +34,17 @@ def engine() -> Engine:
     )  # fmt: skip
 
 
-def test_a_server_delays_the_first_token_alone(engine: Engine) -> None:
-    slow = replace(engine, law=HostLaw(request_s=0.01))
-    run = simulate(closed_loop(2, 256, 16, count=4), engine.limits(256, 16), engine.cost)
-    for before, after in zip(run.served, waited(run, slow).served, strict=True):
-        assert after.ttft_s == pytest.approx(before.ttft_s + 0.01)
-        assert after.tpot_s == pytest.approx(before.tpot_s)
-
-
-def test_a_tokenizer_reads_every_token_of_a_prompt(engine: Engine) -> None:
-    slow = replace(engine, law=HostLaw(request_s=0.01, token_s=1e-5))
+def test_a_server_and_its_tokenizer_delay_the_first_token_alone(engine: Engine) -> None:
     run = simulate(closed_loop(1, 256, 16, count=1), engine.limits(256, 16), engine.cost)
-    (before,), (after,) = run.served, waited(run, slow).served
-    assert after.ttft_s == pytest.approx(before.ttft_s + 0.01 + 256e-5)
+    share = Share(run, 1, 0, 1, 1.0)
+    before, after = (
+        latencies((share,), law.before_s)
+        for law in (HostLaw(), HostLaw(request_s=0.01, token_s=1e-5))
+    )
+    delay_s = 0.01 + 256e-5
+    assert after.ttft.mean == pytest.approx(before.ttft.mean + delay_s)
+    assert after.end_to_end.mean == pytest.approx(before.end_to_end.mean + delay_s)
+    assert after.tpot == before.tpot
 
 
 def test_energy_of_prompts_takes_the_factor_of_prompts(

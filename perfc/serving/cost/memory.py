@@ -73,13 +73,21 @@ class MemoryPlan:
         blocks = self.pool_bytes // (self.demand.kv_bytes * self.block_tokens)
         return max(0, int(blocks)) * self.block_tokens
 
-    def sequences(self, tokens: int) -> int:
-        """Sequences of so many tokens that the pool holds at once, with their states."""
-        blocks = -(-tokens // self.block_tokens)
-        each = blocks * self.block_tokens * self.demand.kv_bytes + self.demand.state_bytes
-        if self.pool_bytes <= 0:
+    def sequences(self, tokens: int, shared: int = 0, share: float = 1.0) -> int:
+        """Sequences of so many tokens that the pool holds at once, with their states.
+
+        Args:
+            tokens: of each.
+            shared: in front of them that are the same, whose whole pages are stored once.
+            share: of the sequences those that have these.
+        """
+        blocks, front = -(-tokens // self.block_tokens), shared // self.block_tokens
+        page = self.block_tokens * self.demand.kv_bytes
+        each = (blocks - front * share) * page + self.demand.state_bytes
+        left = self.pool_bytes - (front * page if share else 0.0)
+        if left <= 0:
             return 0
-        return int(self.pool_bytes // each) if each > 0 else 1 << 20
+        return int(left // each) if each > 0 else 1 << 20
 
     def fits(self, tokens: int) -> bool:
         """Whether one sequence of so many tokens can be served."""

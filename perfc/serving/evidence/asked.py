@@ -48,7 +48,7 @@ def at_once(row: ServedRow, seats: int, block_tokens: int) -> Workload:
         prompt = i % task.distinct
         isl = prompts[prompt]
         held = (isl - 1) // block_tokens * block_tokens if i >= task.distinct else 0
-        requests.append(Request(0.0, isl, osl, held, prompt))
+        requests.append(Request(0.0, isl, osl, held, prompt, isl))
     return Workload(tuple(requests), seats)
 
 

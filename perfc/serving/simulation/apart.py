@@ -11,7 +11,7 @@ from perfc.ir.record import record
 from ..engine import Engine
 from .arrivals import Workload
 from .scheduler import Chunk, Limits
-from .simulate import Clock, Run, Served, Stride, simulate
+from .simulate import Clock, Run, Served, Stride, come_earlier, simulate
 
 LINK_BYTES_PER_S = 25e9
 """Between workers where a target states no link: 200 Gbit/s InfiniBand; assumed."""
@@ -96,7 +96,7 @@ def served_apart(workload: Workload, limits: Limits, clock: Clock, prefill: Pref
             high = decoding - 1
     run = simulate(Workload(requests, low), limits, _Decoding(clock))
     passed = min(passed_by(low), rate)
-    return _shifted(run, max(each_s, users / passed - low / passed))
+    return come_earlier(run, max(each_s, users / passed - low / passed))
 
 
 @record
@@ -130,14 +130,6 @@ class _Passing:
         running = min(decoding, self.limits.max_num_seqs)
         step_s = self.clock.step_s((), running, self.context) / self.limits.tokens_per_step
         return running / (self.answer * step_s)
-
-
-def _shifted(run: Run, wait_s: float) -> Run:
-    """The same run, each request having come so much earlier."""
-    served = [
-        Served(s.request, s.arrival_s - wait_s, s.first_s, s.last_s, s.spans) for s in run.served
-    ]
-    return Run(tuple(served), run.strides, run.time_s, run.preempted)
 
 
 def _delayed(run: Run, each_s: float, rate: float) -> Run:

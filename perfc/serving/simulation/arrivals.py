@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import random
+from dataclasses import replace
 from pathlib import Path
 
 from perfc.errors import ParseError
@@ -12,6 +13,8 @@ from perfc.ir.record import record
 
 MOST_REQUESTS = 200_000
 """A trace of more lines is refused; so is a simulation of more requests."""
+PREFIX = 0
+"""Number of the prefix that a cache holds for all prompts."""
 LONGEST = 1 << 24
 """Tokens of one request; more is a slip."""
 
@@ -25,8 +28,9 @@ class Request:
         input_tokens: of its prompt.
         output_tokens: that it asks for, the first one included.
         cached_tokens: of the prompt that a prefix cache holds when it comes.
-        prompt: number of the prompt, whose whole pages all requests share that have the same and
-            run at once; None where no other has it.
+        prompt: number of the prompt, whose pages all requests share that have the same and run at
+            once; None where no other has it.
+        shared_tokens: of the front of the prompt, whose whole pages are shared so.
     """
 
     arrival_s: float
@@ -34,6 +38,7 @@ class Request:
     output_tokens: int
     cached_tokens: int = 0
     prompt: int | None = None
+    shared_tokens: int = 0
 
 
 @record
@@ -80,7 +85,7 @@ def closed_loop(
     if is_staggered:
         for i, r in enumerate(found[:concurrency]):
             left = max(1, round(r.output_tokens * (i + 0.5) / concurrency))
-            found[i] = Request(0.0, r.input_tokens, left, r.cached_tokens)
+            found[i] = replace(r, arrival_s=0.0, output_tokens=left)
     return Workload(tuple(found), concurrency)
 
 
@@ -119,8 +124,9 @@ def _drawn(
             max(1, round(length * (1 - spread * draw.random()))) if spread else length
             for length in (isl, osl)
         )
-        is_held = hits.random() < share
-        found.append(Request(at_s, read, wrote, min(cached, read - 1) if is_held else 0))
+        held_tokens = min(cached, read - 1) if hits.random() < share else 0
+        prefix = PREFIX if held_tokens else None
+        found.append(Request(at_s, read, wrote, held_tokens, prefix, held_tokens))
         at_s += draw.expovariate(rate) if rate else 0.0
     return found
 

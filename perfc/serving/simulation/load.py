@@ -10,9 +10,8 @@ from perfc.ir.record import record
 
 from .arrivals import MOST_REQUESTS, Workload, closed_loop, poisson, traced
 
-ROUNDS = 4
-"""Requests of a closed loop for each of its users."""
-LEAST_REQUESTS, USUAL_REQUESTS = 24, 1500
+SOME_REQUESTS = 24
+"""Of a load that states no number of them."""
 
 
 @record
@@ -31,6 +30,7 @@ class Load:
         cached_share: of the requests those whose prompts it holds; others are computed whole.
         requests: how many are simulated; 0 for as many as a steady state needs.
         seed: of what is drawn.
+        is_batch: whether all requests come at once, and nothing is measured but the whole run.
     """
 
     isl: int = 2048
@@ -43,6 +43,7 @@ class Load:
     cached_share: float = 1.0
     requests: int = 0
     seed: int = 0
+    is_batch: bool = False
 
     def checked(self) -> Load:
         """Itself.
@@ -81,11 +82,26 @@ class Load:
             raise ParseError(
                 f"a share of {self.cached_share}", where="--cached-share", hint="0 to 1"
             )
+        if self.is_batch and (self.rate or self.trace):
+            given = "--rate" if self.rate else "--trace"
+            raise ParseError("a batch comes at once", where="--offline", hint=f"leave {given} out")
         if self.rate and self.trace:
             raise ParseError("a rate and a trace", where="--trace", hint="give one of them")
         if not (self.concurrency or self.rate or self.trace):
             raise ParseError("no load", where="--concurrency", hint="or --rate, or --trace")
         return self
+
+    @property
+    def longest(self) -> tuple[int, int]:
+        """Tokens of the longest prompt, and of the longest answer.
+
+        Raises:
+            ParseError: a trace that cannot be read.
+        """
+        if not self.trace:
+            return self.isl, self.osl
+        requests = traced(Path(self.trace)).requests
+        return max(r.input_tokens for r in requests), max(r.output_tokens for r in requests)
 
     @property
     def least_cached_tokens(self) -> int:
@@ -116,8 +132,8 @@ class Load:
             "cached_share": self.cached_share,
             "seed": self.seed,
         }
+        count = self.requests or SOME_REQUESTS
         if self.rate:
-            count = self.requests or 200
             return poisson(
                 self.rate / engines,
                 self.isl,
@@ -126,7 +142,6 @@ class Load:
                 **sizes,  # type: ignore[arg-type]
             )
         users = -(-self.concurrency // engines)
-        count = self.requests or max(LEAST_REQUESTS, min(ROUNDS * users, USUAL_REQUESTS), users)
         return closed_loop(
             users, self.isl, self.osl, count=count, is_staggered=is_staggered,
             **sizes,  # type: ignore[arg-type]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from perfc.ir.record import record
 
-from .simulate import Run, Stride
+from .simulate import Stride
+from .steady_state import Share, Steady
 
 MILLION = 1e6
 
@@ -89,31 +90,52 @@ class Latencies:
     end_to_end: Quantiles
 
 
-def latencies(run: Run, skip: int = 0) -> Latencies:
-    """Latencies of a run.
+def latencies(shares: Sequence[Share], before_s: Callable[[float], float]) -> Latencies:
+    """Returns the latencies of measured requests, each share's weighted by what it finishes.
 
     Args:
-        run: as simulated.
-        skip: requests in front that are left out, as benchmarks do to warm up.
+        shares: of the groups of ranks that have something to do.
+        before_s: what the server in front of the engine takes of each wait, by tokens of a prompt.
     """
-    served = run.served[skip:] or run.served
-    ttft = Quantiles.of([s.ttft_s for s in served])
-    whole = Quantiles.of([s.last_s - s.arrival_s for s in served])
-    inclusive = Quantiles.of([(s.last_s - s.arrival_s) / s.request.output_tokens for s in served])
+    measured = [
+        (s, before_s(s.request.input_tokens), share.weight)
+        for share in shares for s in share.served
+    ]  # fmt: skip
+    is_even = len(shares) == 1
+
+    def quantiles(values: Sequence[float]) -> Quantiles | None:
+        if is_even:
+            return Quantiles.of(values)
+        weighed = [(v, m[2]) for v, m in zip(values, measured, strict=True) if not math.isnan(v)]
+        return Quantiles.weighted(weighed)
+
+    whole_s = [s.answer_s + own_s for s, own_s, _ in measured]
+    ttft = quantiles([s.ttft_s + own_s for s, own_s, _ in measured])
+    whole = quantiles(whole_s)
+    inclusive = quantiles(
+        [w / s.request.output_tokens for w, (s, _, _) in zip(whole_s, measured, strict=True)]
+    )
     assert ttft is not None
     assert whole is not None
     assert inclusive is not None
-    tpot = Quantiles.of([s.tpot_s for s in served])
-    gaps = [(s.step_s, float(s.steps * s.decodes)) for s in run.strides if s.decodes]
-    # tokens that were drafted and kept come with the one before them
-    kept = math.fsum([written(s) - s.steps * s.decodes for s in run.strides])
-    gaps += [(0.0, kept)] if kept > 0 else []
-    return Latencies(ttft, tpot, inclusive, Quantiles.weighted(gaps), whole)
+    tpot = quantiles([s.tpot_s for s, _, _ in measured])
+    return Latencies(ttft, tpot, inclusive, Quantiles.weighted(list(_gaps(shares))), whole)
+
+
+def _gaps(shares: Sequence[Share]) -> Iterator[tuple[float, float]]:
+    """Times between two tokens, and how often each occurs."""
+    for share in shares:
+        strides, weight = share.run.strides, share.groups / share.run.time_s
+        yield from [(s.step_s, weight * s.steps * s.decodes) for s in strides if s.decodes]
+        # tokens that were drafted and kept come with the one before them
+        kept = math.fsum([written(s) - s.steps * s.decodes for s in strides])
+        if kept > 0:
+            yield 0.0, weight * kept
 
 
 @record
 class Throughput:
-    """What a run delivered.
+    """What a load was delivered.
 
     Args:
         output_tokens_per_s: written.
@@ -133,40 +155,19 @@ class Throughput:
         return self.output_tokens_per_s / self.gpus
 
 
-def throughput(run: Run, gpus: int, engines: int = 1) -> Throughput:
-    """Throughput of the middle half of a run's time.
+def throughput(found: Steady, gpus: int) -> Throughput:
+    """Returns what all groups of ranks deliver.
 
     Args:
-        run: of one engine.
-        gpus: of all engines together.
-        engines: alike, side by side.
+        found: a load as it was served.
+        gpus: of all groups, whether they have something to do or not.
     """
-    first, last = middle(run)
-    strides = run.strides[first:last]
-    time_s = math.fsum([s.step_s * s.steps for s in strides])
-    output = sum(written(s) for s in strides)
-    if len(run.served) < FEW_REQUESTS or time_s <= 0 or not output:
-        time_s, output = run.time_s, sum(s.request.output_tokens for s in run.served)
-    rate = engines * output / time_s
-    asked = math.fsum([s.request.output_tokens for s in run.served])
-    read = math.fsum([s.request.input_tokens for s in run.served])
-    return Throughput(rate, rate * read / asked, rate * len(run.served) / asked, gpus)
-
-
-FEW_REQUESTS = 8
-"""Fewer have no steady middle."""
-
-
-def middle(run: Run) -> tuple[int, int]:
-    """The strides of the middle half of a run's time."""
-    ends: list[float] = []
-    total_s = 0.0
-    for stride in run.strides:
-        total_s += stride.step_s * stride.steps
-        ends.append(total_s)
-    first = next((i for i, end in enumerate(ends) if end >= total_s / 4), 0)
-    last = next((i for i, end in enumerate(ends) if end >= total_s * 3 / 4), len(ends) - 1)
-    return (first, last) if last > first else (0, len(ends))
+    output = read = 0.0
+    for share in found.shares:
+        served = share.served
+        output += share.weight * math.fsum([s.request.output_tokens for s in served])
+        read += share.weight * math.fsum([s.request.input_tokens for s in served])
+    return Throughput(output, read, found.requests_per_s, gpus)
 
 
 def written(stride: Stride) -> float:

@@ -115,7 +115,7 @@ class Scheduler:
     def free_tokens(self) -> int:
         """Room in the pool."""
         rounding = self.running * (self.limits.block_tokens // 2)
-        used = self.reserved or self.context_sum + self.prefill_tokens - self.shared_tokens
+        used = (self.reserved or self.context_sum + self.prefill_tokens) - self.shared_tokens
         return self.limits.kv_tokens - used - rounding
 
     def add(self, index: int, request: Request) -> None:
@@ -154,6 +154,8 @@ class Scheduler:
         limits, request = self.limits, first.request
         if limits.reserves_output:
             need = request.input_tokens + request.output_tokens
+            if request.prompt is not None and self.running_of[request.prompt]:
+                need -= self._shared_pages(request)
         elif limits.starts_whole:
             need = first.todo + self._wanted
         elif limits.batching is Batching.MIXED:
@@ -199,13 +201,17 @@ class Scheduler:
 
     def _share(self, sequence: Sequence, more: int) -> None:
         """One more runs that has a prompt, or one less: its pages are in the pool once."""
-        request, page = sequence.request, self.limits.block_tokens
+        request = sequence.request
         if request.prompt is None:
             return
         before = self.running_of[request.prompt]
         self.running_of[request.prompt] = after = before + more
         if min(before, after):
-            self.shared_tokens += more * (request.input_tokens // page * page)
+            self.shared_tokens += more * self._shared_pages(request)
+
+    def _shared_pages(self, request: Request) -> int:
+        """Tokens of the pages that requests with the same prompt have once."""
+        return request.shared_tokens // self.limits.block_tokens * self.limits.block_tokens
 
     def _take(self, sequence: Sequence, budget: int, found: list[tuple[Sequence, Chunk]]) -> int:
         """Put a chunk of one prompt into the step; gives its tokens."""
