@@ -1,4 +1,4 @@
-"""Memory of training steps against the batches that timm's benchmark fitted into 24 GB.
+"""Memory of training steps against the batches that timm's benchmark fitted into a card.
 
     python benchmarks/largest_batches.py DATA --rows 60 [--seed 0]
 
@@ -15,11 +15,11 @@ from pathlib import Path
 from step_totals import VERSION, Step, analysed, timm_steps
 
 from perfc.errors import PerfcError
+from perfc.machine import capacity_of, load_machine
 from perfc.report.footprint import footprint
 
 BATCHES = (512, 384, 256, 192, 128, 96, 64, 48, 32, 24, 16, 12, 8, 6, 4, 3, 2, 1)
 """That benchmark.py tries; the first that fits is measured."""
-CAPACITY_GIB = 24.0
 GIB = 1 << 30
 
 
@@ -36,6 +36,9 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=60)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
+    device = capacity_of(load_machine("rtx3090"))
+    assert device is not None
+    capacity_gib = device.usable_bytes / GIB
     steps = [s for s in timm_steps(options.data) if s.batch in BATCHES[1:]]
     chosen = random.Random(options.seed).sample(steps, min(options.rows, len(steps)))
     rows: list[tuple[float, float]] = []
@@ -51,9 +54,9 @@ def main() -> None:
         print(
             f"{name:52} {step.batch:4} {row[0]:5.1f} GiB {larger:4} {row[1]:5.1f} GiB", flush=True
         )
-    fits = sum(low <= CAPACITY_GIB for low, _ in rows)
-    is_out = sum(high > CAPACITY_GIB for _, high in rows)
-    near = sum(high > 0.9 * CAPACITY_GIB for _, high in rows)
+    fits = sum(low <= capacity_gib for low, _ in rows)
+    is_out = sum(high > capacity_gib for _, high in rows)
+    near = sum(high > 0.9 * capacity_gib for _, high in rows)
     print(
         f"of {len(rows)}: the batch that was run fits {fits} times; the next larger one does not "
         f"{is_out} times, and takes nine tenths of the card or more {near} times"

@@ -17,7 +17,8 @@ GIB = 1 << 30
 CONTEXT_BYTES = int(0.6 * GIB)
 """Of a CUDA context and the libraries of one process; assumed, half a GiB is usual."""
 MARGIN = 0.02
-"""Share of the memory that is left free: estimates err, allocators fragment. Assumed."""
+"""Share of the memory that is left free, as estimates err and allocators fragment: nine in ten of
+3,000 measured training steps are less than this away (`benchmarks/gpu_memory.py`)."""
 _UNITS = {
     "": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 1 << 10, "MIB": 1 << 20,
     "GIB": GIB,
