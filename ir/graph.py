@@ -28,6 +28,8 @@ class Weight:
         location: external file the content lies in, "" when inside the model.
         is_parameter: an initializer, as opposed to a constant that an exporter wrote into a node.
         is_state: what an optimiser keeps from step to step, master weights among it.
+        shares: name of the stored tensor whose memory it shows in another layout, "" for memory of
+            its own.
     """
 
     nbytes: int | None = None
@@ -35,6 +37,7 @@ class Weight:
     location: str = ""
     is_parameter: bool = True
     is_state: bool = False
+    shares: str = ""
 
 
 @entity

@@ -186,6 +186,10 @@ class Op:
         """
         return {}
 
+    def logical_elements(self, ins: Inputs) -> Mapping[int, Dim]:
+        """Elements of operands by position whose stored elements hold several, or padding."""
+        return {}
+
     def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
         """The letters of ``formulas`` with this node's numbers; by default ``e``, the elements."""
         return {"e": count(outs[0])} if self.formulas else {}

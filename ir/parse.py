@@ -237,7 +237,7 @@ class _Parser:
             "is_state": given.pop("state", False) is True,
         }
         for key, value in given.items():
-            if key not in ("bytes", "digest", "location"):
+            if key not in ("bytes", "digest", "location", "shares"):
                 raise self.lex.error(f"a weight has no {key}", start)
             fields["nbytes" if key == "bytes" else key] = value
         weight = build(Weight, fields, self._fail(start, "weight"))

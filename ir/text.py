@@ -251,3 +251,5 @@ def _weight(weight: Weight) -> Iterator[tuple[str, object]]:
         yield "constant", True
     if weight.is_state:
         yield "state", True
+    if weight.shares:
+        yield "shares", weight.shares

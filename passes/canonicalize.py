@@ -9,7 +9,8 @@ from perfc.ir.graph import Graph, Module, Node, Value, Weight, captured
 from perfc.ir.op import Kind
 from perfc.ir.ops.cast import Cast
 from perfc.ir.ops.control import If
-from perfc.ir.ops.view import Identity
+from perfc.ir.ops.movement import Transpose
+from perfc.ir.ops.view import Identity, View
 from perfc.ir.record import entity, frozen
 from perfc.ir.types import TensorType
 
@@ -31,13 +32,16 @@ class Canonicalize(Transform):
     Args:
         keeps_parameters: whether what is made of parameters alone stays, as in training, where
             they change from step to step.
+        shows_layouts: whether kernels read a stored tensor in another layout where it lies, as
+            PyTorch's do, instead of a copy.
     """
 
     keeps_parameters: bool = False
+    shows_layouts: bool = False
 
     def run(self, module: Module, am: Analyses) -> Module:
         """The smaller module; needs inferred types."""
-        graph = Folding({}, self.keeps_parameters).graph(module.graph)
+        graph = Folding({}, self.keeps_parameters, self.shows_layouts).graph(module.graph)
         if graph is module.graph:
             return module
         return Module(graph, module.symbols, module.origin)
@@ -49,6 +53,7 @@ class Folding:
 
     replaced: dict[Value, Value]
     keeps_parameters: bool = False
+    shows_layouts: bool = False
     changing: set[Value] = field(default_factory=set[Value])
 
     def graph(self, graph: Graph) -> Graph:
@@ -58,7 +63,7 @@ class Folding:
         for node in graph.nodes:
             self.node(node, nodes, weights)
         outputs = tuple([self.replaced.get(v, v) for v in graph.outputs])
-        alive, used = _alive(nodes, outputs)
+        alive, used = live_nodes(nodes, outputs)
         kept = tuple([w for w in dict.fromkeys(weights) if w in used])
         if kept == graph.weights and outputs == graph.outputs and alive == list(graph.nodes):
             return graph
@@ -71,7 +76,8 @@ class Folding:
             ins = tuple([v and self.replaced.get(v, v) for v in ins])
         if self.folds(node, ins):
             for v in node.results:
-                stored = Value(v.name, v.type, v.known, Weight(is_parameter=False))
+                weight = Weight(is_parameter=False, shares=self.shared(node, ins))
+                stored = Value(v.name, v.type, v.known, weight)
                 self.replaced[v] = stored
                 weights.append(stored)
             return
@@ -91,6 +97,13 @@ class Folding:
         if ins != node.inputs or regions != node.regions:
             node = Node(node.op, ins, node.outputs, regions, node.loc)
         nodes.append(node)
+
+    def shared(self, node: Node, ins: tuple[Value | None, ...]) -> str:
+        """Name of the stored tensor that a result shows in another layout; "" where it is new."""
+        base = ins[0] if ins else None
+        if not self.shows_layouts or base is None or base.weight is None:
+            return ""
+        return (base.weight.shares or base.name) if isinstance(node.op, View | Transpose) else ""
 
     @staticmethod
     def changes_nothing(node: Node, ins: tuple[Value | None, ...]) -> bool:
@@ -146,7 +159,7 @@ class Folding:
         return None if taken is None else node.regions[0 if taken else 1]
 
 
-def _alive(nodes: list[Node], outputs: tuple[Value, ...]) -> tuple[list[Node], set[Value]]:
+def live_nodes(nodes: list[Node], outputs: tuple[Value, ...]) -> tuple[list[Node], set[Value]]:
     """The nodes whose results somebody reads, and every value that is read."""
     needed = set(outputs)
     alive: list[Node] = []

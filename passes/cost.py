@@ -23,6 +23,7 @@ from perfc.ir.text import free_symbols
 from perfc.ir.types import SequenceType, TensorType
 
 from . import Analysis
+from .liveness import in_memory, storage
 
 if TYPE_CHECKING:
     from .manager import Analyses
@@ -86,18 +87,9 @@ class CostTable:
         )
 
     @cached_property
-    def parameters(self) -> Dim:
-        """Elements of the stored parameters; constants written into nodes are not counted."""
-        return dim_sum(
-            v.type.numel or 0
-            for v, w in self.weights.items()
-            if w.is_parameter and isinstance(v.type, TensorType)
-        )
-
-    @cached_property
     def weight_bytes(self) -> Dim:
         """Bytes of all stored tensors that some node reads."""
-        return dim_sum(v.type.nbytes or 0 for v in self.weights if isinstance(v.type, TensorType))
+        return dim_sum(storage(v.type) or 0 for v in in_memory(self.weights))
 
     def count(self, tier: Tier) -> int:
         """Nodes of a tier."""

@@ -103,7 +103,7 @@ class Liveness(Analysis[LivenessTable]):
             intervals.last,
             intervals.owner,
             tuple(intervals.live),
-            dim_sum(storage(w.type) or 0 for w in all_weights(graph)),
+            dim_sum(storage(w.type) or 0 for w in in_memory(all_weights(graph))),
             intervals.is_bound,
         )
 
@@ -315,6 +315,14 @@ def all_weights(graph: Graph) -> list[Value]:
         weights.update(dict.fromkeys(region.weights))
         waiting += [r for n in region.nodes for r in n.regions]
     return list(weights)
+
+
+def in_memory(weights: Iterable[Value]) -> list[Value]:
+    """Stored tensors, those that share memory once."""
+    homes: dict[str, Value] = {}
+    for w in weights:
+        homes.setdefault((w.weight and w.weight.shares) or w.name, w)
+    return list(homes.values())
 
 
 def storage(type_: Type) -> Dim | None:

@@ -21,7 +21,7 @@ from perfc.ir.record import frozen, record
 
 from . import Analysis
 from .fuse import Fuse, Kernel
-from .liveness import Liveness, all_weights, last_uses, storage
+from .liveness import Liveness, all_weights, in_memory, last_uses, storage
 from .runtimes import DEFAULT, Framework, Runtime, runtime
 from .strides import Strides
 
@@ -209,7 +209,7 @@ class _Walk:
     def stored(self) -> Iterator[Buffer]:
         """Stored tensors."""
         count = len(self.kernels)
-        for w in all_weights(self.module.graph):
+        for w in in_memory(all_weights(self.module.graph)):
             is_state = w.weight is not None and w.weight.is_state
             role = Role.STATE if is_state else Role.PARAMETER
             yield Buffer(w, storage(w.type), -1, count, role)

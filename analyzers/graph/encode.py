@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from perfc.errors import ModelError
+from perfc.ir.cost import dim_sum
 from perfc.ir.dim import Poly
 from perfc.ir.evaluate import Numbers
 from perfc.ir.graph import Module, Node, Value, walk
@@ -153,10 +154,16 @@ def evaluated(rows: Sequence[Sequence[Dim]], at: Sequence[Numbers]) -> Array:
     return numbers
 
 
+def _stored(cost: CostTable) -> Dim:
+    """Elements of the stored tensors that kernels read, folded ones left out."""
+    read = (v.type for v, w in cost.weights.items() if w.is_parameter)
+    return dim_sum(t.numel or 0 for t in read if isinstance(t, TensorType))
+
+
 def _whole(module: Module, am: Analyses, cost: CostTable, at: Sequence[Numbers]) -> Array:
     live = am.get(Liveness(), module)
     graph = module.graph
-    totals: tuple[Dim, ...] = (cost.parameters, cost.weight_bytes)
+    totals: tuple[Dim, ...] = (_stored(cost), cost.weight_bytes)
     ends = [sum(float(number(product(shape(v)))) for v in graph.inputs) for number in at]
     outs = [sum(float(number(product(shape(v)))) for v in graph.outputs) for number in at]
     peaks = [float(max((number(d) for d in set(live.live)), default=0)) for number in at]

@@ -182,6 +182,14 @@ class QMoE(MoE):
     def packing(self) -> tuple[int, int]:
         return self.expert_weight_bits, self.block_size
 
+    def logical_elements(self, ins: Inputs) -> Mapping[int, Dim]:
+        found: dict[int, Dim] = {}
+        for layer, i in enumerate(self.fc_at, 1):
+            bits, stored = getattr(self, f"fc{layer}_expert_weight_bits"), tensor(ins, i)
+            if has(ins, i) and stored.numel is not None and stored.dtype.is_integer:
+                found[i] = stored.numel * stored.dtype.bits // (bits or self.expert_weight_bits)
+        return found
+
     def widths(self, ins: Inputs) -> tuple[Dim, Dim, Dim] | None:
         fc1 = tensor(ins, self.fc_at[0]).shape
         if fc1 is None or len(fc1) != 3:

@@ -41,9 +41,17 @@ class GatherBlockQuantized(Op):
             return (TensorType(dtype, None),)
         at = normal_axis(self.gather_axis, len(data.shape), "gather_axis")
         rest = data.shape[at + 1 :]
-        if data.dtype is DType.U8 and rest and 0 < self.bits < 8:
-            rest = (*rest[:-1], rest[-1] * (8 // self.bits))
+        if rest:
+            rest = (*rest[:-1], rest[-1] * self._packed(data))
         return (TensorType(dtype, (*data.shape[:at], *indices, *rest)),)
+
+    def _packed(self, data: TensorType) -> int:
+        """Logical elements in a stored one."""
+        return 8 // self.bits if data.dtype is DType.U8 and 0 < self.bits < 8 else 1
+
+    def logical_elements(self, ins: Inputs) -> Mapping[int, Dim]:
+        data = tensor(ins, 0)
+        return {} if data.numel is None else {0: data.numel * self._packed(data)}
 
     def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
         return {"e": count(outs[0]), "a": 1 + has(ins, 3)}

@@ -58,6 +58,10 @@ class WeightOnly(Op):
         rows = product(a[:-1])
         return {"b": rows, "n": n, "k": k, "u": self.unpacking(ins), "x": self.bias(ins)}
 
+    def logical_elements(self, ins: Inputs) -> Mapping[int, Dim]:
+        weight = self.weight(ins)
+        return {} if weight is None else {1: weight[0] * weight[1]}
+
     def packing(self) -> tuple[int, int]:
         """Bits of a stored weight, and how many weights share a scale; 0 where nobody knows."""
         raise NotImplementedError(f"{type(self).__name__}.packing")
@@ -251,6 +255,9 @@ class MatMulNBitsMlp(Op):
         shape: Shape | None = None if a.shape is None else (*a.shape[:-1], self.N)
         return TensorType(a.dtype, shape), a
 
+    def logical_elements(self, ins: Inputs) -> Mapping[int, Dim]:
+        return dict.fromkeys((3, 6), self.N * self.K)
+
     def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
         a = tensor(ins, 0).shape
         if a is None:
@@ -294,6 +301,9 @@ class MatMulNBitsQkv(Op):
         rows = None if a.shape is None else a.shape[:-1]
         widths = (self.Nq, self.Nkv, self.Nkv)
         return (*(TensorType(dtype, None if rows is None else (*rows, w)) for w in widths), a)
+
+    def logical_elements(self, ins: Inputs) -> Mapping[int, Dim]:
+        return {3: self.Nq * self.K, 6: self.Nkv * self.K, 9: self.Nkv * self.K}
 
     def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
         a = tensor(ins, 0).shape

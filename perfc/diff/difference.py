@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from perfc.analyzers.intervals.difference import NINE_IN_TEN, ONE_SIDED
 from perfc.ir.evaluate import Numbers
 from perfc.ir.graph import Module, Node, Value
-from perfc.ir.types import TensorType
 
 from .align import Alignment, align
 from .blame import Blame, by_edit, by_kernel
@@ -186,15 +185,15 @@ def execution_order(old: Module, new: Module, alignment: Alignment) -> dict[Node
 
 
 def parameters(old: Report, new: Report) -> dict[Node, float]:
-    """Elements of the weights that each node reads; shared ones count to the first reader."""
+    """Elements of the parameters that each node reads; shared ones count to the first reader."""
     found: dict[Node, float] = {}
     for report in (old, new):
         at = Numbers(report.env)
         seen: set[Value] = set()
         for node in report.module.graph.nodes:
-            own = {v for v in node.inputs if v is not None and v.weight is not None} - seen
-            seen |= own
-            found[node] = sum(at(v.type.numel or 0) for v in own if isinstance(v.type, TensorType))
+            read = report.parameters.behind(node.inputs)
+            found[node] = sum(at(count) for v, count in read.items() if v not in seen)
+            seen.update(read)
     return found
 
 

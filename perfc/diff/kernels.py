@@ -17,9 +17,8 @@ from perfc.analyzers.intervals.difference import (
     difference,
 )
 from perfc.ir.evaluate import Numbers
-from perfc.ir.graph import Node, Value
+from perfc.ir.graph import Node
 from perfc.ir.record import record
-from perfc.ir.types import TensorType
 from perfc.passes.roofline import KernelBound
 
 from .align import Alignment
@@ -230,6 +229,7 @@ class Loads:
 
     def __init__(self, report: Report, in_run: float) -> None:
         self.in_run = in_run
+        self.stored = report.parameters
         self.at = Numbers(report.env)
         line = report.liveness.timeline(report.env)
         self.live = dict(zip(report.liveness.steps, line, strict=True))
@@ -252,11 +252,9 @@ class Loads:
         return total
 
     def parameters(self, nodes: Iterable[Node]) -> float:
-        """Elements of the distinct weights that ``nodes`` read."""
-        read: set[Value] = {
-            v for n in nodes for v in n.inputs if v is not None and v.weight is not None
-        }
-        return sum(self.at(v.type.numel or 0) for v in read if isinstance(v.type, TensorType))
+        """Elements of the distinct parameters that ``nodes`` read."""
+        read = self.stored.behind(v for n in nodes for v in n.inputs)
+        return sum(map(self.at, read.values()))
 
 
 def uncertain(t: Timed, metric: Metric, env: Mapping[str, int]) -> Uncertain | None:

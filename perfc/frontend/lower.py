@@ -28,6 +28,7 @@ from .attributes import (
     sparse_content,
 )
 from .functions import Functions, domain_key, expansion, without
+from .learned import unlearned
 from .order import label, ordered_subgraphs, topological
 from .symbols import SymbolTable
 
@@ -113,7 +114,8 @@ class Lowering:
         """One graph or subgraph; ``scope`` is its own, with the outer one behind it."""
         if scope.depth > MAX_DEPTH:
             raise ModelError(f"subgraphs or functions nested deeper than {MAX_DEPTH}")
-        weights = [self.weight(t, scope) for t in source.initializer]
+        constants = unlearned(source)
+        weights = [self.weight(t, scope, t.name not in constants) for t in source.initializer]
         weights += [self.sparse_weight(s, scope) for s in source.sparse_initializer]
         inputs: list[Value] = []
         for info in source.input:
@@ -158,11 +160,11 @@ class Lowering:
             )
         return value
 
-    def weight(self, tensor: proto.Tensor, scope: Scope) -> Value:
+    def weight(self, tensor: proto.Tensor, scope: Scope, is_parameter: bool) -> Value:
         """A stored tensor as a value: type and small content only."""
         kept = self.tensors.kept(tensor)
         location = tensor.external.get("location", "") if tensor.external else ""
-        weight = Weight(tensor.nbytes, kept.digest, location)
+        weight = Weight(tensor.nbytes, kept.digest, location, is_parameter)
         value = Value(scope.full(tensor.name), kept.type, kept.known, weight)
         scope.values[tensor.name] = value
         return value

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from perfc.ir.cost import dim_sum
 from perfc.ir.evaluate import evaluate
 from perfc.ir.record import record
+from perfc.passes.parameters import Role
 
 from .amounts import amount, ratio
 from .document import Amount, Fact, Facts, Note, Section
@@ -39,7 +40,9 @@ class Summary:
         write_bytes: compulsory bytes that kernels write.
         device_bytes: bytes charged to device memory in the sustained time.
         intensity_flop_per_byte: executed flop per compulsory byte; None where not both are known.
-        parameters: elements of the stored parameters.
+        parameters: logical elements of the parameters that the file holds, each once.
+        running_statistics: elements of means and variances of batch normalizations.
+        quantization_parameters: elements of scales and zero points of quantised tensors.
         weight_bytes: bytes of the stored tensors that are read.
         peak_activation_bytes: largest live bytes besides weights.
         peak_node: the node that runs then.
@@ -61,6 +64,8 @@ class Summary:
     device_bytes: Amount
     intensity_flop_per_byte: float | None
     parameters: Amount
+    running_statistics: Amount
+    quantization_parameters: Amount
     weight_bytes: Amount
     peak_activation_bytes: Amount
     peak_node: str
@@ -102,7 +107,7 @@ def collect(report: Report, memory: Memory) -> Summary:
         writes,
         Amount(sum(k.device_bytes for k in roof.kernels), Unit.BYTE, None, bounded),
         evaluate(executed, env) / moved if moved and not bounded else None,
-        amount(cost.parameters, env, Unit.COUNT),
+        *(amount(report.parameters.count(role), env, Unit.COUNT) for role in Role),
         amount(cost.weight_bytes, env, Unit.BYTE),
         memory.peak_bytes,
         "" if memory.peak_step is None else memory.nodes[memory.peak_step],
@@ -140,7 +145,7 @@ def section(view: Summary, coverage: Coverage, verdict: Verdict) -> Section:
         Fact(
             "parameters",
             view.parameters,
-            f"{view.weight_bytes} of stored tensors",
+            besides(view),
             view.parameters.symbolic,
         ),
         Fact(
@@ -152,6 +157,20 @@ def section(view: Summary, coverage: Coverage, verdict: Verdict) -> Section:
     )
     parts = (Facts(rows), Note(coverage.line, not coverage.is_complete))
     return Section("summary", "summary", parts)
+
+
+def besides(view: Summary) -> str:
+    """Bytes of stored tensors, and what lies there that is not a parameter."""
+    others = (
+        (view.running_statistics, "running statistics"),
+        (
+            view.quantization_parameters,
+            "scales and zero points",
+        ),
+    )
+    named = [f"{count} {name}" for count, name in others if count.value]
+    also = f"; besides {' and '.join(named)}" if named else ""
+    return f"{view.weight_bytes} of stored tensors{also}"
 
 
 def total(a: Amount, b: Amount) -> Amount:
