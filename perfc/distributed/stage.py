@@ -73,8 +73,9 @@ class StageWork:
 
     @cached_property
     def parameters(self) -> float:
-        """Of one rank, experts left out."""
-        return math.fsum([p.parameters for p in self.every_part])
+        """Of one rank, experts left out; a table that embedding and head share counts once."""
+        held = math.fsum([p.parameters for p in self.every_part])
+        return held - self.parts.tied_parameters * (self.parallel.pipeline == 1)
 
     @cached_property
     def expert_parameters(self) -> float:

@@ -189,7 +189,8 @@ def scaled(parts: Parts, law: RunLaw, training: Training) -> Parts:
             found[id(part)] = replace(new, weight_s=0.0) if training.is_frozen else new
         return found[id(part)]
 
-    new = Parts(one(parts.first), tuple([one(p) for p in parts.layers]), one(parts.last))
+    layers = tuple([one(p) for p in parts.layers])
+    new = Parts(one(parts.first), layers, one(parts.last), parts.tied_parameters)
     if len(_SCALED) >= MOST_SCALED:
         _SCALED.clear()
     _SCALED[key] = parts, new

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from perfc.errors import ModelError
 from perfc.frontend.config import LanguageModel, Precision, usual_sequence
 from perfc.frontend.config.lowering.parts import embedding_part, head_part, layer_part
-from perfc.frontend.config.model import Experts, Layer, Stack, mixers
+from perfc.frontend.config.model import Experts, Layer, Stack, TokenEmbedding, mixers
 from perfc.ir.graph import Module
 from perfc.ir.record import record
 from perfc.machine import NOTHING, Reserve
@@ -36,11 +36,14 @@ class Parts:
         first: what is before the first layer.
         layers: in order; equal ones are one object.
         last: what is behind the last one.
+        tied_parameters: that both the first and the last part read; one rank that has both parts
+            stores them once.
     """
 
     first: PartCost
     layers: tuple[PartCost, ...]
     last: PartCost
+    tied_parameters: float = 0.0
 
 
 class Work(ABC):
@@ -203,12 +206,21 @@ def parts_of(
         found = both(layer_part, own)
         kinds[layer] = [part.repeated(Doing.EXPERTS, times) for part in found]
     first, last = both(embedding_part), both(head_part)
+    tied = tied_elements(work.stack, share[0])
     return tuple(
         [
-            Parts(first[i], tuple([kinds[layer][i] for layer in work.stack.layers]), last[i])
+            Parts(first[i], tuple([kinds[layer][i] for layer in work.stack.layers]), last[i], tied)
             for i in range(len(samples))
         ]
     )
+
+
+def tied_elements(stack: Stack, ranks: int) -> float:
+    """Elements of one rank's share of the table that the embedding and a head have in common."""
+    table = stack.embedding
+    if not isinstance(table, TokenEmbedding) or not any(h.is_tied for h in stack.heads):
+        return 0.0
+    return float(-(-table.vocab // ranks) * table.width)
 
 
 def divided(layer: Layer, share: tuple[int, int], name: str) -> tuple[Layer, float]:
