@@ -66,7 +66,7 @@ def test_a_reserve_is_an_amount_or_a_share(text: str, of_100_gib: int) -> None:
 
 @pytest.mark.parametrize("text", ["-1GiB", "100%", "2 parsecs", "GiB", "5%%", "1e99", True])
 def test_what_is_no_memory_is_refused(text: object) -> None:
-    with pytest.raises(ParseError, match="is no memory"):
+    with pytest.raises(ParseError, match="is no amount of memory"):
         Reserve.parse(text)
 
 
@@ -176,3 +176,30 @@ def test_inputs_and_outputs_of_one_kernel_are_held(tmp_path: Path) -> None:
     found = Way("", report).footprint(None)
     assert found.live_bytes >= 2 * 1_000_000 * 64 * 4
     assert found.reserved_bytes >= found.live_bytes
+
+
+@pytest.mark.parametrize("written", ["8589934592", '"8GiB"'])
+def test_the_file_of_a_project_holds_back_memory_too(
+    written: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "perfc.toml"
+    file.write_text(f"[deployment]\nreserve = {written}\n")
+    h100 = load_machine("h100").level("device")
+    assert h100 is not None
+    words = ["llama-3.2-1b", "-t", "h100", "--config", str(file), "--output-format", "json"]
+    assert cli.run(["llm", *words, "--isl", "64", "--osl", "4", "--requests", "2"]) == 0
+    served = json.loads(capsys.readouterr().out)["memory"]["capacity_bytes"]
+    assert cli.run(["plan", *words, "--gpus", "1", "--global-batch", "1", "--seq", "128"]) == 0
+    planned = json.loads(capsys.readouterr().out)["capacity_bytes"]
+    assert served == planned == h100.usable_bytes - 8 * GIB
+
+
+def test_a_reserve_that_is_none_is_said_where_it_stands(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "perfc.toml"
+    file.write_text('[deployment]\nreserve = "9 apples"\n')
+    for words in (["analyze", str(RESNET)], ["llm", "llama-3.2-1b"], ["plan", "llama-3.2-1b"]):
+        more = ["--gpus", "1"] if words[0] == "plan" else []
+        assert cli.run([*words, *more, "--config", str(file)]) == 2
+        assert "perfc.toml:2: '9 apples' is no amount of memory" in capsys.readouterr().err

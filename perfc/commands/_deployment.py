@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from perfc.check.config import Config
     from perfc.deployment import Deployment
     from perfc.ir.graph import Module
-    from perfc.machine import Machine
+    from perfc.machine import Machine, Reserve
     from perfc.passes.manager import Instrument
     from perfc.project_file import StatedDeployment
 
@@ -284,6 +284,18 @@ class DeploymentOptions:
         if is_typed or field not in self.of_file.values:
             return flag_of(field)
         return self.of_file.place(field)
+
+    @property
+    def held_back(self) -> Reserve:
+        """Device memory to hold back, as the command line, else the project's file, has it.
+
+        Raises:
+            ParseError: it is none.
+        """
+        from perfc.machine import Reserve
+
+        given = self.reserve if self.reserve is not None else self.of_file.values.get("reserve")
+        return Reserve.parse(given, self.place("reserve"))
 
     def is_stated(self, field: str) -> bool:
         """Whether the command line or the file of the project says a field."""

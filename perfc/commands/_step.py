@@ -20,6 +20,7 @@ from ._parallel import degree_options
 from ._report import color_option
 
 if TYPE_CHECKING:
+    from perfc.machine import Reserve
     from perfc.report.document import Document
 
 TARGET, TRAIN = "dgx-h100", "adamw"
@@ -37,8 +38,7 @@ class StatedStep:
     checkpointing: str
     seq: int
     """0 where nobody says."""
-    reserve: str
-    """As it was typed; "" for nothing."""
+    reserve: Reserve
 
 
 def step_options(function: Any) -> Any:
@@ -88,7 +88,7 @@ def stated(options: DeploymentOptions) -> StatedStep:
         text("train", TRAIN),
         text("checkpointing", ""),
         int(seq[:9] or 0),
-        text("reserve", ""),
+        options.held_back,
     )
 
 

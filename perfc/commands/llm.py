@@ -194,7 +194,7 @@ def serve(
         runtime_version=stated(options, "runtime_version", ""), prices=prices(options),
         grid=region_named(grid, "--grid"), parallel=parallel, has_parts=True,
         lora_rank=rank_of(options), sampling=sampling or "", host_launch=options.host_launch,
-        reserve=stated(options, "reserve", ""), **load,
+        reserve=options.held_back, **load,
     )  # fmt: skip
     if form == "html":
         from perfc.html.serving_page import serving_page
@@ -234,7 +234,6 @@ def search(
 
     --target and --dtype take several names with commas.
     """
-    from perfc.machine import Reserve
     from perfc.serving import Load
     from perfc.serving.additions import with_skew
     from perfc.serving.search import Slo
@@ -248,7 +247,7 @@ def search(
         with_skew(decoder_of(model), expert_skew), machines, asked, Slo.parse(slo),
         dtypes=names_in(stated(options, "dtype", "")) or ("",),
         runtime=stated(options, "runtime", RUNTIME), prices=prices(options),
-        reserve=Reserve.parse(stated(options, "reserve", "")),
+        reserve=options.held_back,
     )  # fmt: skip
     if form == "html":
         from perfc.html.serving_page import search_page

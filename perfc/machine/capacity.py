@@ -56,7 +56,8 @@ class Reserve:
             return cls(share=float(found[1]) / 100)
         if found and unit in _UNITS:
             return cls(int(float(found[1]) * _UNITS[unit]))
-        raise ParseError(f"{text[:32]!r} is no memory", where=where, hint="as in 2GiB or 5%")
+        message = f"{text[:32]!r} is no amount of memory"
+        raise ParseError(message, where=where, hint="as in 2GiB or 5%")
 
     def of(self, usable_bytes: int) -> int:
         """Bytes of it on a device, at most all."""
