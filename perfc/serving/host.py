@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from functools import cache
 from pathlib import Path
@@ -53,6 +53,8 @@ class HostLaw:
         rows: that it was fitted to.
         models: of them.
         source: who measured.
+        versions: of the runtime, major and minor number of each that rows state; empty where they
+            state none.
     """
 
     kernels: float = 1.0
@@ -72,6 +74,12 @@ class HostLaw:
     rows: int = 0
     models: tuple[str, ...] = ()
     source: str = ""
+    versions: tuple[str, ...] = ()
+
+    def is_of(self, version: str) -> bool:
+        """Whether rows of a version were measured, by its major and minor number; "" is any."""
+        asked = numbers_of(version)
+        return not asked or any(numbers_of(v)[: len(asked)] == asked for v in self.versions)
 
     def before_s(self, tokens: float) -> float:
         """What a request takes before its first step, by the tokens of its prompt."""
@@ -122,24 +130,28 @@ def _plain(value: object) -> Any:
 
 
 def law_of(runtime: str, version: str = "") -> HostLaw:
-    """The law of a runtime: of the newest version not newer than the one asked for.
+    """Returns the law of a runtime whose measured versions are nearest to the one asked for.
 
-    Where nobody measured the runtime, its kernels alone.
+    That is the newest measured version that is not newer, else the oldest that was measured; of
+    no version the newest. Where nobody measured the runtime, its kernels alone.
 
     Raises:
         ParseError: the version begins with no number.
     """
-    known = laws()
-    parts = [
-        (numbers_of(name.split()[1]), law)
-        for name, law in known.items()
-        if name.split()[0] == runtime and " " in name
-    ]
+    named = [name for name in laws() if name.split()[0] == runtime]
+    name = _nearest(named, version) or runtime
+    return laws().get(name) or HostLaw()
+
+
+def _nearest(names: Iterable[str], version: str) -> str:
+    """Returns the law whose measured versions are nearest to one, as `law_of` says.
+
+    Laws that come later speak for the same version before others; "" where none was measured.
+    """
     asked = numbers_of(version)
-    older = [(v, law) for v, law in parts if asked and v <= asked]
-    if older:
-        return max(older, key=lambda pair: pair[0])[1]
-    return known.get(runtime) or HostLaw()
+    pairs = sorted((numbers_of(v), i, n) for i, n in enumerate(names) for v in laws()[n].versions)
+    older = [name for numbers, _, name in pairs if not asked or numbers[: len(asked)] <= asked]
+    return older[-1] if older else pairs[0][2] if pairs else ""
 
 
 def apart_law(runtime: str, version: str = "") -> HostLaw:
@@ -154,7 +166,7 @@ def apart_law(runtime: str, version: str = "") -> HostLaw:
 
 
 def bench_law(runtime: str, version: str, *, has_experts: bool) -> tuple[str, HostLaw]:
-    """The law of benchmarks without a server and its name: of the newest version not newer.
+    """Returns the law of benchmarks without a server and its name, by version as `law_of`.
 
     Args:
         runtime: that was driven so.
@@ -163,22 +175,19 @@ def bench_law(runtime: str, version: str, *, has_experts: bool) -> tuple[str, Ho
             under a version.
 
     Raises:
-        ParseError: nobody published such benchmarks of the runtime, or only of newer versions, or
-            the version begins with no number.
+        ParseError: nobody published such benchmarks of the runtime, or the version begins with no
+            number.
     """
-    by_version: dict[tuple[int, ...], str] = {}
-    for name in sorted(laws()):
-        words = name.split()
-        if words[0] == f"{runtime}{BENCH}" and (has_experts or EXPERTS not in words):
-            # of a version the law of models with experts is behind the other
-            by_version[numbers_of(words[1]) if len(words) > 1 else ()] = name
-    asked = numbers_of(version)
-    older = [pair for pair in by_version.items() if not asked or pair[0] <= asked]
-    if not older:
+    # of a version the law of models with experts is behind the other
+    named = [
+        name for name in sorted(laws())
+        if name.split()[0] == f"{runtime}{BENCH}" and (has_experts or EXPERTS not in name.split())
+    ]  # fmt: skip
+    name = _nearest(named, version)
+    if not name:
         hint = "leave --offline out for a server"
-        message = f"nobody published benchmarks without a server of {runtime} {version}".rstrip()
+        message = f"nobody published benchmarks without a server of {runtime}"
         raise ParseError(message, where="--offline", hint=hint)
-    name = max(older)[1]
     return name, laws()[name]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from perfc.frontend.config import OF_IMAGES, Sampling, WeightFormat, precision_of
 from perfc.passes.runtimes import runtime
 from perfc.report.names import runs_elsewhere
@@ -16,7 +18,28 @@ STAND_INS = {WeightFormat.W8: "f8e4m3", WeightFormat.MXFP4: "f4e2m1"}
 
 def notes_of(engine: Engine, run: Run, users: int) -> tuple[str, ...]:
     """Of a load of so many users, as it ran."""
-    return (*_queued(engine, users), *_unrecorded(engine, run), *_standing(engine))
+    return (
+        *_queued(engine, users), *_unrecorded(engine, run), *_unmeasured(engine),
+        *_standing(engine),
+    )  # fmt: skip
+
+
+def _unmeasured(engine: Engine) -> tuple[str, ...]:
+    """That nobody measured the version of the runtime, and which law stands in for it."""
+    law, version = engine.law, engine.version
+    if law.is_of(version):
+        return ()
+    nearest = "no version was"
+    if law.rows:
+        nearest = "the runs that its host is fitted to state no version"
+    if law.versions:
+        nearest = f"the host is that of{_span(law.versions)}"
+    return (f"nobody measured {engine.runtime} {version}: {nearest}",)
+
+
+def _span(versions: Sequence[str]) -> str:
+    """Versions from the oldest to the newest, a space before them."""
+    return f" {' to '.join(dict.fromkeys((versions[0], versions[-1])))}" if versions else ""
 
 
 def _lacking(engine: Engine, code: str) -> str:
@@ -66,8 +89,8 @@ def _standing(engine: Engine) -> tuple[str, ...]:
         found.append("nobody measured sorts of a vocabulary: one takes a pass over it at least")
     if law.rows:
         found.append(
-            f"host of {engine.runtime} fitted to {plural(law.rows, 'published run')} of "
-            f"{plural(len(law.models), 'model')}"
+            f"host of {engine.runtime}{_span(law.versions)} fitted to "
+            f"{plural(law.rows, 'published run')} of {plural(len(law.models), 'model')}"
         )
     else:
         launch = f"{quantity(law.launch_s, Unit.SECOND)} a launch"

@@ -92,6 +92,7 @@ class ServingReport:
         target: name of the machine.
         runtime: that serves it.
         version: of it, "" for the newest that was measured.
+        measured_versions: of it, major and minor number, which its host's numbers were fitted to.
         weights: format of the linear layers.
         experts: format of the experts where it is another, else "".
         cache: element type of keys and values.
@@ -121,6 +122,7 @@ class ServingReport:
     target: str
     runtime: str
     version: str
+    measured_versions: tuple[str, ...]
     weights: str
     experts: str
     cache: str
@@ -275,7 +277,8 @@ def report_of(
     precision = engine.precision
     base = ServingReport(
         engine.model.name, engine.machine.name, engine.runtime, engine.version,
-        precision.weights.value, precision.experts.value if precision.experts else "",
+        engine.law.versions, precision.weights.value,
+        precision.experts.value if precision.experts else "",
         precision.cached.code, engine.parallel, engines, gpus, load,
         DraftsView.of(engine.speculation, engine.model), engine.model.adapters,
         ImagesView.of(engine.model, engine.images),

@@ -161,7 +161,8 @@ def test_sequences_of_a_step() -> None:
         ("", False, "trtllm-bench 1.0"), ("", True, "trtllm-bench 1.0 experts"),
         ("0.10.0", False, "trtllm-bench 0.10"), ("0.17", True, "trtllm-bench 0.11"),
         ("v0.11.0rc1", False, "trtllm-bench 0.11"), ("0.10", True, "trtllm-bench 0.10"),
-        ("1.0", True, "trtllm-bench 1.0 experts"),
+        ("1.0", True, "trtllm-bench 1.0 experts"), ("0.5", False, "trtllm-bench 0.9"),
+        ("0.8.0", False, "trtllm-bench 0.9"), ("0.4", False, "trtllm-bench 0.9"),
     ],
 )  # fmt: skip
 def test_the_law_of_a_benchmark(version: str, has_experts: bool, law: str) -> None:
@@ -174,9 +175,9 @@ def test_the_law_of_a_benchmark(version: str, has_experts: bool, law: str) -> No
 
 
 def test_a_runtime_without_a_published_benchmark_is_refused() -> None:
-    for runtime, version in (("sglang", ""), ("trtllm", "0.5")):
+    for runtime in ("sglang", "llamacpp", "transformers"):
         with pytest.raises(ParseError, match="nobody published benchmarks"):
-            bench_law(runtime, version, has_experts=False)
+            bench_law(runtime, "", has_experts=False)
 
 
 @pytest.mark.parametrize("version", ["x", "rc1", "-1", ".5", "v"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from perfc.errors import ParseError
@@ -9,10 +11,12 @@ from perfc.frontend.config import Parallel, precision_of, read_config
 from perfc.ir.op import Kind
 from perfc.machine import load_machine
 from perfc.passes.runtimes import of_serving
+from perfc.report.document import Note
 from perfc.serving import llm
 from perfc.serving.engine import Engine, kind_of
-from perfc.serving.host import HostLaw
+from perfc.serving.host import HostLaw, law_of
 from perfc.serving.simulation.scheduler import Chunk
+from perfc.serving.views import document
 
 LAYERS = 32
 
@@ -66,6 +70,51 @@ def test_no_python_launches_kernels_of_a_compiled_engine() -> None:
     compiled, launched = (engine(version, 1).cost for version in ("0.11", "1.0"))
     assert compiled.launches(chunk, 0) == 0
     assert launched.launches(chunk, 0) > LAYERS
+
+
+@pytest.mark.parametrize(
+    ("version", "launch_s", "is_measured"),
+    [
+        ("", 1e-4, True), ("1.0.0rc3", 5e-5, True), ("1.1.0rc2.post2", 1e-4, True),
+        ("1.2", 1e-4, True), ("1", 1e-4, True), ("2.0", 1e-4, False), ("0.20", 5e-5, False),
+        ("0.11", 5e-5, False),
+    ],
+)  # fmt: skip
+def test_launches_take_longer_since_the_version_that_was_measured_so(
+    version: str, launch_s: float, is_measured: bool
+) -> None:
+    law = law_of("trtllm", version)
+    assert law.launch_s == launch_s
+    assert law.is_of(version) is is_measured
+
+
+@pytest.mark.parametrize(
+    ("runtime", "version", "more", "said"),
+    [
+        ("vllm", "0.3", {}, "nobody measured vllm 0.3: the host is that of 0.11 to 0.19"),
+        ("vllm", "0.12.0", {}, ""), ("vllm", "", {}, ""),
+        ("vllm", "0.6", {"offline": True}, "nobody measured vllm 0.6: the host is that of 0.11"),
+        ("sglang", "0.4.9", {}, "nobody measured sglang 0.4.9: the host is that of 0.5"),
+        ("trtllm", "0.20", {}, "nobody measured trtllm 0.20: the host is that of 1.0"),
+        ("trtllm", "1.2", {}, ""),
+        ("llamacpp", "0.3", {}, "nobody measured llamacpp 0.3: no version was"),
+        ("transformers", "4.57", {}, "nobody measured transformers 4.57: no version was"),
+        ("sglang", "0.5", {"prefill_gpus": 1},
+         "nobody measured sglang 0.5: the runs that its host is fitted to state no version"),
+    ],
+)  # fmt: skip
+def test_a_version_that_nobody_measured_says_so(
+    runtime: str, version: str, more: dict[str, Any], said: str
+) -> None:
+    report = llm(
+        "llama-3.2-1b", "h100", isl=64, osl=8, runtime=runtime, runtime_version=version, **more
+    )
+    notes = [n for n in report.notes if n.startswith(f"nobody measured {runtime} ")]
+    assert notes == ([said] if said else [])
+    shown = [p for s in document(report).sections for p in s.parts if isinstance(p, Note)]
+    assert {n.text for n in shown} >= set(notes)
+    for measured in report.measured_versions:
+        assert law_of(runtime, measured).is_of(measured)
 
 
 def test_an_older_table_serves_by_its_version_alone() -> None:

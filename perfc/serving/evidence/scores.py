@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from statistics import median
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from perfc.ir.record import record
 
-from ..host import APART, BENCH, EXPERTS, HostLaw
+from ..host import APART, BENCH, EXPERTS, HostLaw, numbers_of
 from ..power import BoardPower
 from . import Quantity, ServedRow, is_mixture
 from .aic import AIC, DRAFTS_UNSTATED, STATED, UNSTATED
@@ -28,7 +28,7 @@ from .learn import (
 )
 from .like import fitted_processes, placed, told_unseen
 from .replay import Sample, Unanswered, samples
-from .tables import ML_ENERGY, TABLES, TRTLLM
+from .tables import ML_ENERGY, ML_ENERGY_VLLM, TABLES, TRTLLM
 
 if TYPE_CHECKING:
     from perfc.analyzers.features.process import Process
@@ -154,8 +154,22 @@ def trained(evidence: Evidence) -> dict[str, HostLaw]:
             rows=len({s.row.name for s in own}),
             models=tuple(sorted({config_of(s) for s in own})),
             source=", ".join(sorted({s.row.source for s in own})),
+            versions=versions_of([s.row for s in own]),
         )
     return found
+
+
+def versions_of(rows: Iterable[ServedRow]) -> tuple[str, ...]:
+    """Returns major and minor numbers of the versions that rows state, the oldest first.
+
+    Rows whose prompts others compute state the version of what hands them over.
+    """
+    stated = [
+        ML_ENERGY_VLLM if row.source == ML_ENERGY else row.version.removeprefix("post-")
+        for row in rows if not row.prefill
+    ]  # fmt: skip
+    found = {numbers_of(text) for text in stated if text.lstrip("v")[:1].isdigit()}
+    return tuple([".".join(map(str, numbers)) for numbers in sorted(found)])
 
 
 def trained_boards(evidence: Evidence, laws: Mapping[str, HostLaw]) -> dict[str, BoardPower]:

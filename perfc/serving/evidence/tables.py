@@ -16,6 +16,9 @@ from .settings import prompt_tokens
 from .weights import published
 
 TRTLLM, ML_ENERGY, LLAMA_CPP = "trtllm_throughput", "mlenergy", "llamacpp_speed"
+ML_ENERGY_VLLM = "0.11.1"
+"""Source: ML.ENERGY, LLM Inference Energy: A Longitudinal Analysis, on leaderboard 3.0, whose rows
+these are."""
 TRT_WEIGHTS = {"fp16": "f16", "fp8": "f8", "fp4": "nvfp4"}
 FAULTY = frozenset({
     ("0.10.0", "GPTJ 6B", "H100", "fp8", 128, 2048),
