@@ -84,7 +84,7 @@ def trained_in(stored: str, dtype: str) -> Precision:
     Raises:
         ParseError: no such format, or weights of it have no gradient.
     """
-    found = precision_of(stored, "", dtype)
+    found = precision_of(stored, None, dtype)
     for form in (found.weights, found.of_experts):
         is_float = form.multiplied is not None and form.multiplied.is_float
         if form is not WeightFormat.HALF and not is_float:

@@ -74,7 +74,7 @@ def _standing(engine: Engine) -> tuple[str, ...]:
     left_out = [part for part in engine.model.left_out if part not in read]
     found = [stranger] if stranger else []
     found += [f"{part} is not counted" for part in left_out]
-    is_changed = precision_of(engine.model.dtype, "").half is not engine.precision.half
+    is_changed = precision_of(engine.model.dtype, None).half is not engine.precision.half
     if is_changed and (whose := _lacking(engine, "bf16")):
         found.append(f"{whose} has no bf16: computed in f16")
     stored = engine.precision.weights, engine.precision.of_experts

@@ -45,7 +45,7 @@ SMALL = Training(seq=1024, batch=64)
 def work(name: str = "llama-3.2-1b", target: str = "dgx-h100") -> LanguageWork:
     model = read_config(name)
     path = str(load_machine(target).path)
-    return LanguageWork(model, precision_of("bfloat16", ""), "cudagraph", path)
+    return LanguageWork(model, precision_of("bfloat16", None), "cudagraph", path)
 
 
 LLAMA, MOE = work(), work("olmoe-1b-7b")
@@ -180,7 +180,7 @@ def test_model_flop_counts_the_pairs_that_masks_leave(change: dict[str, Any], pa
     other = replace(model, stacks=(replace(stack, layers=layers),))
     path = str(load_machine("dgx-h100").path)
     long = Training(seq=4096, batch=1)
-    work = LanguageWork(other, precision_of("bfloat16", ""), "cudagraph", path)
+    work = LanguageWork(other, precision_of("bfloat16", None), "cudagraph", path)
     cost = step_cost(work, Parallel(), long, law=LAW)
     products = 4096 * (2 * 2048 * (2 * 2048 + 2 * 512 + 3 * 8192) + 128256 * 2048)
     assert cost.model_flop == 6 * (products + (pairs + 4096 * 4097 // 2) * 32 * 2 * 64)
@@ -344,7 +344,7 @@ LAYERS = ("llama-3.2-1b", "olmoe-1b-7b", "gpt2", "mamba-130m", "bamba-9b", "deep
 def test_the_backward_pass_of_a_layer_is_its_graph(name: str) -> None:
     model, env = read_config(name), {"batch": 2, "seq": 256, "past": 0}
     for layer in dict.fromkeys(model.stacks[0].layers):
-        passes = both_passes(layer_part(model, layer, precision_of("bfloat16", "")), "cudagraph")
+        passes = both_passes(layer_part(model, layer, precision_of("bfloat16", None)), "cudagraph")
         kernels = [k for k in passes.table.kernels if k.kind is Kind.MATMUL]
         macs = dict.fromkeys(Role, 0.0)
         for kernel, count, role in zip(
@@ -359,7 +359,7 @@ def test_the_backward_pass_of_a_layer_is_its_graph(name: str) -> None:
 
 def test_products_of_the_backward_pass_have_the_format_of_the_forward_one() -> None:
     model = read_config("llama-3.2-1b")
-    module = layer_part(model, model.stacks[0].layers[0], precision_of("bfloat16", "", "fp8"))
+    module = layer_part(model, model.stacks[0].layers[0], precision_of("bfloat16", None, "fp8"))
     kernels = both_passes(module, "cudagraph").table.kernels
     products = [k for k in kernels if k.kind is Kind.MATMUL]
     assert {k.mac_dtype for k in products} == {DType.F8E4M3FN}

@@ -24,7 +24,7 @@ from perfc.serving import llm
 from perfc.serving.cost.program import Program
 
 NAME = "llama-3.2-1b"
-HALF = precision_of("bfloat16", "")
+HALF = precision_of("bfloat16", None)
 
 
 def products(name: str) -> int:

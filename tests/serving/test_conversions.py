@@ -25,12 +25,12 @@ PROMPT = {"batch": 1, "seq": 512, "past": 0}
 
 def engine(weights: str, runtime: str = "llamacpp") -> Engine:
     model = read_config("llama-3-8b")
-    precision = precision_of(model.dtype, "", weights)
+    precision = precision_of(model.dtype, None, weights)
     return Engine.of(model, load_machine("rtx3090"), precision, Parallel(), runtime)
 
 
 def prompts(weights: str = "f16") -> Program:
-    precision = precision_of("float16", "", weights)
+    precision = precision_of("float16", None, weights)
     return passes_of(read_config("llama-3-8b"), precision, Parallel(), "llamacpp").prefill
 
 

@@ -21,7 +21,7 @@ MIXTURE = "qwen3-30b-a3b"
 
 def skews(model: str, skew: float | None) -> set[float | None]:
     found = with_skew(read_config(model), skew)
-    passes = passes_of(found, precision_of(found.dtype, ""), Parallel(), "vllm")
+    passes = passes_of(found, precision_of(found.dtype, None), Parallel(), "vllm")
     every = (node.op for p in (passes.prefill, passes.decode) for node in p.module.graph.nodes)
     return {op.skew for op in every if isinstance(op, MoE)}
 

@@ -19,7 +19,7 @@ from perfc.serving.host import HostLaw
 def engine_of(name: str, version: str, cache: str = "", target: str = "h100") -> Engine:
     model = read_config(name)
     return Engine.of(
-        model, load_machine(target), precision_of("float16", "", "f16", cache), Parallel(),
+        model, load_machine(target), precision_of("float16", None, "f16", cache), Parallel(),
         "trtllm", version, law=HostLaw(),
     )  # fmt: skip
 
@@ -107,7 +107,7 @@ def test_attention_in_a_window_reads_more_until_the_window_is_full() -> None:
     windowed = read_config("mistral-7b-v0.1")
     machine = load_machine("h100")
     cost = Engine.of(
-        windowed, machine, precision_of("float16", "", "f16"), Parallel(), "vllm", law=HostLaw()
+        windowed, machine, precision_of("float16", None, "f16"), Parallel(), "vllm", law=HostLaw()
     ).cost
 
     def step_s(context: float) -> float:
@@ -149,7 +149,7 @@ def test_no_kernel_before_blackwell_shares_keys_in_chunks(
 def chunked(target: str, longest: int) -> StageCost:
     model = read_config(CHUNKED)
     return Engine.of(
-        model, load_machine(target), precision_of(model.dtype, "", "f8", "f8e4m3"),
+        model, load_machine(target), precision_of(model.dtype, None, "f8", "f8e4m3"),
         Parallel(8, 1, 8, 1), "trtllm", "1.0", law=HostLaw(), longest=longest,
     ).cost.stages[0][0]  # fmt: skip
 
@@ -212,7 +212,7 @@ def test_models_without_chunks_have_one_set_of_grids() -> None:
         model = read_config(name)
         first, second = (
             Engine.of(
-                model, load_machine("b200"), precision_of(model.dtype, ""), Parallel(8), "trtllm",
+                model, load_machine("b200"), precision_of(model.dtype, None), Parallel(8), "trtllm",
                 law=HostLaw(), longest=longest,
             ).cost.stages[0][0]
             for longest in (9000, 9216)

@@ -153,7 +153,7 @@ def test_small_kernels_of_llama_cpp_take_their_gaps() -> None:
     model, machine = read_config("llama-3-8b"), load_machine("a100-sxm4-80gb")
 
     def step_s(weights: str, cards: int = 1, **stated: Any) -> float:
-        precision = precision_of("float16", "", weights)
+        precision = precision_of("float16", None, weights)
         engine = Engine.of(
             model, machine, precision, Parallel(1, cards), "llamacpp", law=HostLaw(), **stated
         )
@@ -174,7 +174,7 @@ def test_a_batch_waits_for_its_card(monkeypatch: pytest.MonkeyPatch) -> None:
     each = iter([[1.0, 3.0, 1.0], [2.0, 1.0, 1.0]])
     monkeypatch.setattr(checks, "_stages_s", lambda *_: next(each))
     model, machine = read_config("llama-3-8b"), load_machine("rtx4090")
-    precision = precision_of("float16", "", "f16")
+    precision = precision_of("float16", None, "f16")
     three = Engine.of(model, machine, precision, Parallel(1, 3), "llamacpp", law=HostLaw())
     # the second is through the first card at 3, through the next at 5: that was busy until 4
     assert _prompt_s(three) == 6.0
@@ -182,7 +182,7 @@ def test_a_batch_waits_for_its_card(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_batches_of_a_prompt_follow_each_other_over_cards() -> None:
     model, machine = read_config("llama-3-8b"), load_machine("rtx4090")
-    precision = precision_of("float16", "", "f16")
+    precision = precision_of("float16", None, "f16")
     one, four = (
         Engine.of(model, machine, precision, Parallel(1, n), "llamacpp", law=HostLaw())
         for n in (1, 4)

@@ -38,7 +38,7 @@ LLAMA = "llama-3.1-8b"
 @pytest.fixture(scope="module")
 def engine() -> Engine:
     model = read_config(LLAMA)
-    precision = precision_of(model.dtype, "")
+    precision = precision_of(model.dtype, None)
     return Engine.of(model, load_machine("h100"), precision, Parallel(), "vllm", law=HostLaw())
 
 

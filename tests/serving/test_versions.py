@@ -23,7 +23,7 @@ LAYERS = 32
 
 def engine(version: str, tensor: int = 2, **stated: object) -> Engine:
     model = read_config("llama-2-7b")
-    precision = precision_of("float16", "", "f16")
+    precision = precision_of("float16", None, "f16")
     return Engine.of(
         model, load_machine("h100"), precision, Parallel(tensor), "trtllm", version, law=HostLaw(),
         **stated,

@@ -29,7 +29,7 @@ from perfc.serving.simulation.steady_state import Share
 def engine() -> Engine:
     model = read_config("llama-3.2-1b")
     return Engine.of(
-        model, load_machine("h100"), precision_of(model.dtype, ""), Parallel(), "vllm",
+        model, load_machine("h100"), precision_of(model.dtype, None), Parallel(), "vllm",
         law=HostLaw(),
     )  # fmt: skip
 
@@ -115,7 +115,7 @@ def test_transformers_waits_for_its_host_in_every_step() -> None:
     Source: PyTorch, "Accelerating Generative AI with PyTorch II: GPT, Fast", 2023.
     """
     model, machine = read_config("llama-2-7b"), load_machine("a100")
-    engine = Engine.of(model, machine, precision_of("float16", ""), Parallel(), "transformers")
+    engine = Engine.of(model, machine, precision_of("float16", None), Parallel(), "transformers")
     each, ends = 2 * 8 + 10 + 5 + 3 + 6, 8 + 2
     assert engine.cost.launches((), 1) == 32 * each + ends
     assert engine.law.launch_s == pytest.approx(30e-6)
@@ -131,7 +131,7 @@ def test_a_host_that_was_measured_is_that_of_transformers(tmp_path: Path) -> Non
     stated = '\nhost_launch_s = { value = 12e-6, from = "assumed", note = "ours" }\n'
     file.write_text(text.replace("\n[compute.matrix", f"{stated}\n[compute.matrix", 1))
     engine = Engine.of(
-        read_config("llama-2-7b"), load_machine(file), precision_of("float16", ""), Parallel(),
+        read_config("llama-2-7b"), load_machine(file), precision_of("float16", None), Parallel(),
         "transformers",
     )  # fmt: skip
     assert engine.law.launch_s == pytest.approx(12e-6)

@@ -31,7 +31,7 @@ def work_of(
         exact = Precision(WeightFormat.HALF, DType.F32)
         return LanguageWork(found, exact, runtime, str(load_machine(cluster).path), tf32=Tf32.NONE)
     stored = "float16" if weights == "f16" else "bfloat16"
-    precision = precision_of(stored, "", weights)
+    precision = precision_of(stored, None, weights)
     return LanguageWork(found, precision, runtime, str(load_machine(cluster).path))
 
 

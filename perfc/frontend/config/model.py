@@ -21,6 +21,7 @@ from .mixers import (
     NormKind,
     QueryKeyNorm,
 )
+from .precision import Quantization
 
 __all__ = [
     "OF_IMAGES",
@@ -318,7 +319,7 @@ class LanguageModel:
         stacks: one decoder; an encoder, and then its decoder; or two encoders whose results are
             compared.
         max_positions: longest sequence, 0 where it is not stated.
-        quantization: what the configuration says of the stored weights; "" where nothing.
+        quantization: of the stored weights; None where they have 16 bits or more.
         left_out: parts of the configuration that are not part of this description, in words.
         predictors: layers of its own that predict tokens beyond the next; not part of ``stacks``.
         drafted: tokens that a step of decoding verifies for each sequence, beside the next one.
@@ -335,7 +336,7 @@ class LanguageModel:
     dtype: str
     stacks: tuple[Stack, ...]
     max_positions: int = 0
-    quantization: str = ""
+    quantization: Quantization | None = None
     left_out: tuple[str, ...] = ()
     predictors: int = 0
     drafted: int = 0

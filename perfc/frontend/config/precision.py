@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from enum import Enum
+from functools import lru_cache
 
 from perfc.errors import ParseError
 from perfc.ir.record import record
@@ -24,6 +25,14 @@ class WeightFormat(Enum):
     """8-bit integers with a scale a column; activations are quantised too (SmoothQuant)."""
     W8 = "w8"
     """8-bit weights with a scale for 128 of them, widened to 16 bits (GPTQ, Marlin)."""
+    I3 = "i3"
+    """3-bit integers as `I4` has them (GPTQ)."""
+    I2 = "i2"
+    """2-bit integers as `I4` has them."""
+    NF4 = "nf4"
+    """4-bit codes of a table with an f32 scale for 64 of them, widened (bitsandbytes)."""
+    NF4_NESTED = "nf4-nested"
+    """The same with scales of 8 bits, which are quantised themselves."""
     I4 = "i4"
     """4-bit integers with a scale for 128 of them, widened to 16 bits (AWQ, GPTQ)."""
     NVFP4 = "nvfp4"
@@ -54,11 +63,13 @@ class WeightFormat(Enum):
 _BITS = {
     WeightFormat.HALF: 16, WeightFormat.F8: 8, WeightFormat.F8_BLOCK: 8, WeightFormat.I8: 8,
     WeightFormat.W8: 8,    WeightFormat.I4: 4, WeightFormat.NVFP4: 4, WeightFormat.MXFP4: 4,
-    WeightFormat.MXFP4_F8: 4,
+    WeightFormat.MXFP4_F8: 4, WeightFormat.I3: 3, WeightFormat.I2: 2, WeightFormat.NF4: 4,
+    WeightFormat.NF4_NESTED: 4,
 }  # fmt: skip
 _BLOCKS = {
     WeightFormat.F8_BLOCK: 128, WeightFormat.W8: 128, WeightFormat.I4: 128, WeightFormat.NVFP4: 16,
-    WeightFormat.MXFP4: 32, WeightFormat.MXFP4_F8: 32,
+    WeightFormat.MXFP4: 32, WeightFormat.MXFP4_F8: 32, WeightFormat.I3: 128, WeightFormat.I2: 128,
+    WeightFormat.NF4: 64, WeightFormat.NF4_NESTED: 64,
 }  # fmt: skip
 _MULTIPLIED = {
     WeightFormat.F8: DType.F8E4M3FN, WeightFormat.F8_BLOCK: DType.F8E4M3FN,
@@ -74,11 +85,44 @@ _ALIASES = {
     "fp8": "f8", "f8e4m3": "f8", "fp8-block": "f8-block", "int8": "i8", "int4": "i4", "awq": "i4",
     "gptq": "i4", "fp4": "nvfp4", "f4e2m1": "nvfp4", "bf16": "half", "f16": "half",
     "w8a16": "w8", "gptq-int8": "w8", "fp16": "half", "bfloat16": "half", "float16": "half",
+    "int3": "i3", "int2": "i2", "bitsandbytes": "nf4", "bnb-4bit": "nf4",
 }  # fmt: skip
 HALVES = {
     "float16": DType.F16, "f16": DType.F16, "fp16": DType.F16, "float32": DType.F16,
 }  # fmt: skip
 """Stored types that serving engines run in f16; all others run in bf16."""
+
+
+@record
+class Rule:
+    """Modules whose weights have another format than the rest.
+
+    Args:
+        modules: patterns, as `perfc.frontend.config.modules.matches` reads them.
+        weights: their format.
+        group: as `Quantization` has it.
+    """
+
+    modules: tuple[str, ...]
+    weights: WeightFormat
+    group: int = 0
+
+
+@record
+class Quantization:
+    """How a checkpoint stores its weights.
+
+    Args:
+        weights: format of the linear layers.
+        experts: format of the experts; None for that of the other linear layers.
+        group: weights that share a scale; -1 for all of a column, 0 for the usual of the format.
+        rules: for single modules; the first that names a module holds.
+    """
+
+    weights: WeightFormat
+    experts: WeightFormat | None = None
+    group: int = 0
+    rules: tuple[Rule, ...] = ()
 
 
 @record
@@ -93,6 +137,8 @@ class Precision:
         cache: element type of cached keys and values; None for that of activations.
         experts: format of the experts; None for that of the other linear layers.
         state: element type of the states of state spaces, which engines keep in 32 bits.
+        group: as `Quantization` has it.
+        rules: as `Quantization` has them.
     """
 
     weights: WeightFormat = WeightFormat.HALF
@@ -100,6 +146,8 @@ class Precision:
     cache: DType | None = None
     experts: WeightFormat | None = None
     state: DType = DType.F32
+    group: int = 0
+    rules: tuple[Rule, ...] = ()
 
     @property
     def cached(self) -> DType:
@@ -110,6 +158,35 @@ class Precision:
     def of_experts(self) -> WeightFormat:
         """Format of the experts."""
         return self.experts or self.weights
+
+    @property
+    def in_halves(self) -> Precision:
+        """The same with all weights in 16 bits."""
+        return replace(self, weights=WeightFormat.HALF, experts=None, rules=())
+
+    def block(self, form: WeightFormat, contracted: int, name: str) -> int:
+        """Weights along a contracted extent that share a scale, in a product of that name."""
+        rule = self._rule_of(name)
+        group = self.group if rule is None else rule.group
+        return contracted if group < 0 else group or form.block
+
+    def format_of(self, name: str, usual: WeightFormat) -> WeightFormat:
+        """Format of a product of the lowered model; ``usual`` where no rule names it."""
+        rule = self._rule_of(name)
+        return usual if rule is None else rule.weights
+
+    def _rule_of(self, name: str) -> Rule | None:
+        return _rule_of(name, self.rules) if self.rules else None
+
+
+@lru_cache(maxsize=1 << 14)
+def _rule_of(name: str, rules: tuple[Rule, ...]) -> Rule | None:
+    """The first rule that names a product; None where none does."""
+    from .modules import matches, names_of
+
+    layer, names = names_of(name)
+    named = (rule for rule in rules if any(matches(p, layer, names) for p in rule.modules))
+    return next(named, None) if names else None
 
 
 def weight_format(name: str) -> WeightFormat:
@@ -159,15 +236,18 @@ def runnable(precision: Precision, takes: Callable[[str], bool]) -> Precision:
     return replace(
         in_half(precision, takes), weights=form(precision.weights),
         experts=None if experts is None else form(experts),
+        rules=tuple([replace(rule, weights=form(rule.weights)) for rule in precision.rules]),
     )  # fmt: skip
 
 
-def precision_of(stored: str, quantization: str, weights: str = "", cache: str = "") -> Precision:
+def precision_of(
+    stored: str, quantization: Quantization | None = None, weights: str = "", cache: str = ""
+) -> Precision:
     """The precision of a model as it is published, or with other weights or another cache.
 
     Args:
         stored: element type that the configuration states.
-        quantization: method that the configuration states, "" for none.
+        quantization: that the configuration states; None for none.
         weights: another format of weights, "" for the published one.
         cache: element type of cached keys and values, "" for that of activations.
 
@@ -180,16 +260,15 @@ def precision_of(stored: str, quantization: str, weights: str = "", cache: str =
         half = DType.BF16
     elif plain in HALVES:
         half = HALVES[plain]
-    stated = plain or _PUBLISHED.get(quantization.lower(), "")
     cached = dtype_named(cache) if cache else None
-    if quantization.lower() == "mxfp4" and plain in ("", *_OF_EXPERTS):
+    if quantization is not None and quantization.experts and plain in ("", *_OF_EXPERTS):
         # gpt-oss: only experts are stored in four bits
-        return Precision(WeightFormat.HALF, half, cached, WeightFormat(plain or "mxfp4"))
-    return Precision(weight_format(stated or "half"), half, cached)
+        experts = WeightFormat(plain) if plain else quantization.experts
+        return Precision(quantization.weights, half, cached, experts, rules=quantization.rules)
+    if quantization is None or plain:
+        return Precision(weight_format(plain or "half"), half, cached)
+    q = quantization
+    return Precision(q.weights, half, cached, q.experts, group=q.group, rules=q.rules)
 
 
 _OF_EXPERTS = frozenset({WeightFormat.MXFP4.value, WeightFormat.MXFP4_F8.value})
-_PUBLISHED = {
-    "fp8": "f8-block", "awq": "i4", "gptq": "i4", "compressed-tensors": "", "modelopt": "",
-    "bitsandbytes": "",
-}  # fmt: skip

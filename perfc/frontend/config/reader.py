@@ -13,7 +13,8 @@ from typing import Any
 from perfc.errors import ModelError
 
 from .keys import Keys
-from .model import LanguageModel, Stack
+from .model import Experts, LanguageModel, Stack, mixers
+from .quantization import quantization_of
 
 PREDICTORS = ("num_nextn_predict_layers", "num_mtp_modules")
 """What families call the number of layers that predict tokens beyond the next."""
@@ -23,6 +24,13 @@ DEEPEST = 32
 ENCODER = "EncoderModel"
 """End of the name of a class that leaves the decoder of its family out, as T5EncoderModel."""
 FILE = "config.json"
+QUANTIZED = "hf_quant_config.json"
+"""In which ModelOpt says how weights are quantised, beside the configuration."""
+DTYPES = frozenset({
+    "", "auto", "float16", "half", "bfloat16", "float32", "float", "float64", "double",
+    "float8_e4m3fn", "float8_e5m2", "int8", "uint8",
+})  # fmt: skip
+"""Element types that a configuration may name."""
 HERE = os.path.dirname(__file__)
 NEUTRAL: tuple[object, ...] = (None, False, 0, 1, 0.0, 1.0, "", [], {})
 """Values under which a key changes nothing."""
@@ -77,6 +85,9 @@ def read_config(source: str | os.PathLike[str]) -> LanguageModel:
     """
     path, name = located(os.fspath(source))
     stated = loaded(path)
+    beside = os.path.join(os.path.dirname(path), QUANTIZED)
+    if os.path.basename(path) == FILE and os.path.isfile(beside):
+        stated.setdefault("quantization_config", loaded(beside))
     return described(stated, name, path)
 
 
@@ -172,14 +183,42 @@ def described(stated: dict[str, Any], name: str, where: str) -> LanguageModel:
     if classes and classes[0].endswith(ENCODER):
         stacks = tuple(s for s in stacks if not s.is_decoder)
     check_unread(keys, family)
-    dtype = keys.text("torch_dtype") or keys.text("dtype") or "bfloat16"
-    quantization = keys.inner("quantization_config")
+    dtype = _dtype(keys)
+    check_experts(keys, stacks)
     return LanguageModel(
-        name, family, classes[0] if classes else "", dtype.rpartition(".")[2], stacks,
+        name, family, classes[0] if classes else "", dtype, stacks,
         keys.whole("max_position_embeddings", "n_positions", "n_ctx", default=0, least=0),
-        "" if quantization is None else quantization.text("quant_method"), left_out,
+        quantization_of(keys), left_out,
         keys.whole(*PREDICTORS, default=0, least=0), tower=tower,
     )  # fmt: skip
+
+
+def _dtype(keys: Keys) -> str:
+    """Element type of the weights.
+
+    Raises:
+        ModelError: it is none.
+    """
+    name = next((n for n in ("torch_dtype", "dtype") if keys.text(n)), "")
+    plain = keys.text(name).rpartition(".")[2] if name else ""
+    if plain not in DTYPES:
+        raise ModelError(
+            f"{name!r} is {plain[:32]!r}, no element type", where=keys.where,
+            hint=f"known: {', '.join(sorted(DTYPES - {''}))}",
+        )  # fmt: skip
+    return plain if plain and plain != "auto" else "bfloat16"
+
+
+def check_experts(keys: Keys, stacks: tuple[Stack, ...]) -> None:
+    """Refuse layers whose router chooses more experts than there are.
+
+    Raises:
+        ModelError: one does.
+    """
+    for m in {m for s in stacks for layer in set(s.layers) for m in mixers(layer)}:
+        if isinstance(m, Experts) and not 1 <= m.chosen <= m.count:
+            message = f"{m.chosen} experts of {m.count} are chosen for a token"
+            raise ModelError(message, where=keys.where)
 
 
 @cache

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import astuple, replace
 from functools import cached_property, lru_cache
 
-from perfc.frontend.config import LanguageModel, Parallel, Precision, WeightFormat
+from perfc.frontend.config import LanguageModel, Parallel, Precision
 from perfc.ir.evaluate import evaluate
 from perfc.ir.types import bits_of
 from perfc.machine import Machine, load_machine
@@ -295,7 +295,7 @@ def stage_cost(
     passes = passes_of(model, precision, parallel, runtime, stage)
     kind = table_of(runtime).engine
     how = parallel, runtime, stage, target, framework
-    wide = replace(precision, weights=WeightFormat.HALF, experts=None)
+    wide = precision.in_halves
     is_widened = kind is not None and kind.widens_beyond and precision != wide
     return StageCost(
         passes, load_machine(target), framework, anew=anew, kind=kind,

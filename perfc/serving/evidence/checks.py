@@ -72,7 +72,7 @@ def replays(folder: Path, law: HostLaw | None = None) -> Iterator[Check]:
         first = rows.iloc[0]
         model = read_config("llama-3.1-8b")
         engine = Engine.of(
-            model, load_machine(PRODUCTS[str(device)]), precision_of("bfloat16", ""), Parallel(),
+            model, load_machine(PRODUCTS[str(device)]), precision_of("bfloat16", None), Parallel(),
             "vllm", law=law if law is not None else law_of("vllm"),
             max_num_seqs=int(first.max_num_seqs), token_budget=int(first.max_num_batched_tokens),
         )  # fmt: skip
@@ -126,7 +126,7 @@ def llama_cpp(folder: Path) -> Iterator[Check]:
         if not r.fits or math.isnan(r.tokens_per_s):
             continue
         is_prompt = not str(r.phase).startswith("generate")
-        precision = precision_of(model.dtype, "", FORMATS[str(r.precision)])
+        precision = precision_of(model.dtype, None, FORMATS[str(r.precision)])
         engine = Engine.of(
             model, machine, precision, Parallel(1, card.cards), "llamacpp", law=HostLaw()
         )

@@ -227,14 +227,18 @@ def test_experts_of_four_bits_may_multiply_in_eight() -> None:
 
 
 def test_the_published_precision_is_that_of_the_configuration() -> None:
-    oss = precision_of("bfloat16", "mxfp4")
+    stored = read_config("gpt-oss-20b").quantization
+    oss = precision_of("bfloat16", stored)
     assert (oss.weights, oss.of_experts) == (WeightFormat.HALF, WeightFormat.MXFP4)
-    assert precision_of("bfloat16", "mxfp4", "mxfp4") == oss
-    narrow = precision_of("bfloat16", "mxfp4", "mxfp4-f8")
+    assert precision_of("bfloat16", stored, "mxfp4") == oss
+    narrow = precision_of("bfloat16", stored, "mxfp4-f8")
     assert (narrow.weights, narrow.of_experts) == (WeightFormat.HALF, WeightFormat.MXFP4_F8)
-    assert precision_of("bfloat16", "fp8").weights is WeightFormat.F8_BLOCK
-    assert precision_of("float16", "", "fp8", "fp8").cached is DType.F8E4M3FN
-    assert precision_of("float16", "").half is DType.F16
+    assert (
+        precision_of("bfloat16", read_config("kimi-k2").quantization).weights
+        is WeightFormat.F8_BLOCK
+    )
+    assert precision_of("float16", None, "fp8", "fp8").cached is DType.F8E4M3FN
+    assert precision_of("float16", None).half is DType.F16
     assert weight_format("AWQ") is WeightFormat.I4
     with pytest.raises(ParseError, match="no format of weights 'fp7'"):
         weight_format("fp7")

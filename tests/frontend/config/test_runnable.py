@@ -41,7 +41,7 @@ from perfc.serving.cost.program import Program
 def test_weights_are_widened_where_nothing_multiplies_them(
     asked: str, lacking: str, runs: str
 ) -> None:
-    stated = precision_of("bfloat16", "", asked)
+    stated = precision_of("bfloat16", None, asked)
     found = runnable(stated, lambda dtype: dtype != lacking)
     assert (found.weights.value, found.half) == (runs, DType.BF16)
     assert found.weights.bits == weight_format(asked).bits
@@ -51,7 +51,7 @@ def test_weights_are_widened_where_nothing_multiplies_them(
 
 
 def test_f16_stands_for_bf16_in_caches_too() -> None:
-    stated = precision_of("bfloat16", "fp8", "", "bf16")
+    stated = precision_of("bfloat16", read_config("kimi-k2").quantization, "", "bf16")
     found = runnable(stated, lambda dtype: dtype != "bf16")
     assert (found.weights, found.half) == (WeightFormat.F8_BLOCK, DType.F16)
     assert found.cached is DType.F16

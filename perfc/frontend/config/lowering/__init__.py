@@ -15,7 +15,7 @@ from perfc.ir.types import DType
 from perfc.parallel import ALONE, Parallel
 
 from ..model import Head, LanguageModel, Stack, TokenEmbedding
-from ..precision import Precision, WeightFormat, precision_of
+from ..precision import Precision, precision_of
 from .builder import GATHER, Builder
 from .sampling import sampled
 from .stack import embedded, head, layers, padded, running, tokens_of
@@ -92,7 +92,7 @@ def lower_images(
     """
     from .tower import lower_tower
 
-    halves = replace(precision or published(model), weights=WeightFormat.HALF)
+    halves = (precision or published(model)).in_halves
     alone = replace(parallel.checked(), pipeline=1, attention_data=1, expert=1)
     return lower_tower(Builder(model.name, halves, alone), model)
 

@@ -189,7 +189,7 @@ class Builder:
         weights: WeightFormat | None,
     ) -> Value:  # fmt: skip
         """`product` before adapters change it."""
-        form = self.precision.weights if weights is None else weights
+        form = weights or self.precision.format_of(name, self.precision.weights)
         bias = self.weight(f"{name}.bias", (extents[1],)) if is_biased else None
         if form is WeightFormat.HALF:
             weight = self.weight(f"{name}.weight", (extents[1], extents[0]))

@@ -103,10 +103,11 @@ def fused_experts(
 ) -> Value:
     """One kernel of all experts of this rank: ``extents`` are their number, inner and hidden."""
     count, inner, hidden = extents
-    form = b.precision.of_experts
+    first_name = f"{name}.experts.gate_up"
+    form = b.precision.format_of(first_name, b.precision.of_experts)
     wide = 2 * inner if e.is_gated else inner
     activation = "swiglu" if e.is_gated and e.activation is Activation.SILU else e.activation.kernel
-    first = stored(b, form, (count, wide, hidden), f"{name}.experts.gate_up")
+    first = stored(b, form, (count, wide, hidden), first_name)
     second = stored(b, form, (count, hidden, inner), f"{name}.experts.down")
     biases = [
         b.weight(f"{name}.experts.{what}.bias", (count, width)) if e.is_biased else None
@@ -116,7 +117,7 @@ def fused_experts(
     if form in PACKED:
         op: Op = QMoE(
             activation_type=activation, k=k, ranks=ranks, swiglu_fusion=int(e.is_gated),
-            expert_weight_bits=form.bits, block_size=form.block,
+            expert_weight_bits=form.bits, block_size=b.precision.block(form, hidden, first_name),
             quant_type=NARROW if form is WeightFormat.MXFP4_F8 else "int", skew=b.expert_skew,
         )  # fmt: skip
         operands: tuple[Value | None, ...] = (
@@ -140,8 +141,18 @@ def fused_experts(
 
 WRITTEN_OUT = {Activation.NEW_GELU: gelu_by_tanh, Activation.QUICK_GELU: quick_gelu}
 """Activations that transformers has no operator for."""
-PACKED = frozenset({WeightFormat.W8, WeightFormat.I4, WeightFormat.MXFP4, WeightFormat.MXFP4_F8})
+PACKED = frozenset({
+    WeightFormat.W8, WeightFormat.I4, WeightFormat.I3, WeightFormat.I2, WeightFormat.NF4,
+    WeightFormat.NF4_NESTED, WeightFormat.MXFP4, WeightFormat.MXFP4_F8,
+})  # fmt: skip
 """Formats whose weights are widened on the way into a product."""
+
+
+_SCALES = {
+    WeightFormat.MXFP4: DType.F8E8M0, WeightFormat.MXFP4_F8: DType.F8E8M0,
+    WeightFormat.NF4: DType.F32, WeightFormat.NF4_NESTED: DType.U8,
+}  # fmt: skip
+"""Element types of scales; those of activations elsewhere."""
 
 
 def stored(
@@ -154,8 +165,8 @@ def stored(
     if form in PACKED:
         packed = -(-contracted * form.bits // 8)
         weight = b.weight(f"{name}.weight", (count, columns, packed), DType.U8)
-        scale = b.half if form in (WeightFormat.W8, WeightFormat.I4) else DType.F8E8M0
-        blocks = -(-contracted // form.block)
+        scale = _SCALES.get(form, b.half)
+        blocks = -(-contracted // b.precision.block(form, contracted, name))
         return weight, b.scales(f"{name}.scales", (count, columns, blocks), scale)
     assert form.multiplied is not None
     return b.weight(f"{name}.weight", shape, form.multiplied), None

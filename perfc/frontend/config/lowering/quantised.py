@@ -5,11 +5,11 @@ from __future__ import annotations
 from perfc.ir.graph import Value
 from perfc.ir.ops.quantize import QuantizeLinear
 from perfc.ir.ops.quantized_matmul import GemmFloat8, MatMulIntegerToFloat
-from perfc.ir.ops.weight_only_matmul import MatMulBlockQuantizedFp4Weight, MatMulNBits
+from perfc.ir.ops.weight_only_matmul import MatMulBlockQuantizedFp4Weight, MatMulBnb4, MatMulNBits
 from perfc.ir.types import DType
 
 from ..precision import WeightFormat
-from .builder import Builder, trimmed
+from .builder import ADD, Builder, trimmed
 
 
 def quantised_product(
@@ -23,18 +23,27 @@ def quantised_product(
     k, n = extents
     weight = f"{name}.weight"
     match form:
-        case WeightFormat.I4 | WeightFormat.W8:
-            blocks, bits = -(-k // form.block), form.bits
-            packed = b.weight(weight, (n, blocks, form.block * bits // 8), DType.U8)
+        case WeightFormat.I2 | WeightFormat.I3 | WeightFormat.I4 | WeightFormat.W8:
+            block, bits = b.precision.block(form, k, name), form.bits
+            blocks = -(-k // block)
+            packed = b.weight(weight, (n, blocks, -(-block * bits // 8)), DType.U8)
             scales = b.scales(f"{name}.scales", (n * blocks,), b.half)
             zeros = b.scales(f"{name}.zeros", (n * -(-blocks * bits // 8),), DType.U8)
-            wide = MatMulNBits(K=k, N=n, bits=bits, block_size=form.block)
+            wide = MatMulNBits(K=k, N=n, bits=bits, block_size=block)
             return b.node(wide, trimmed(x, packed, scales, zeros, None, bias), name)
+        case WeightFormat.NF4 | WeightFormat.NF4_NESTED:
+            packed = b.weight(weight, (-(-n * k // 2),), DType.U8)
+            scale = DType.F32 if form is WeightFormat.NF4 else DType.U8
+            scales = b.scales(f"{name}.absmax", (-(-n * k // form.block),), scale)
+            looked_up = MatMulBnb4(K=k, N=n, block_size=form.block, quant_type=1)
+            y = b.node(looked_up, (x, packed, scales), name)
+            return y if bias is None else b.node(ADD, (y, bias), f"{name}.biased")
         case WeightFormat.MXFP4 | WeightFormat.MXFP4_F8:
+            block = b.precision.block(form, k, name)
             packed = b.weight(weight, (n, -(-k // 2)), DType.U8)
-            scales = b.scales(f"{name}.scales", (n, -(-k // form.block)), DType.F8E8M0)
+            scales = b.scales(f"{name}.scales", (n, -(-k // block)), DType.F8E8M0)
             one = b.buffer("scale", (1,), DType.F32)
-            half_wide = MatMulBlockQuantizedFp4Weight(block_size=form.block)
+            half_wide = MatMulBlockQuantizedFp4Weight(block_size=block)
             return b.node(half_wide, trimmed(x, packed, scales, one, None, bias), name)
         case WeightFormat.I8:
             whole = b.weight(weight, (k, n), DType.I8)

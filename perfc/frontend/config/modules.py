@@ -1,0 +1,162 @@
+"""Which modules of a checkpoint a pattern of its quantisation names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from itertools import product
+
+from perfc.errors import ModelError
+
+MOST_CHARACTERS = 256
+"""Of one pattern."""
+MOST_CHOICES = 256
+"""Ways of reading the alternatives of one pattern."""
+
+_ATTENTIONS = ("self_attn", "attention", "attn", "self_attention")
+_SCOPES = {
+    "attention": _ATTENTIONS, "mlp": ("mlp", "feed_forward"),
+    "moe.experts": ("mlp.experts.0", "block_sparse_moe.experts.0", "feed_forward.experts.0"),
+    "moe.shared": ("mlp.shared_experts", "mlp.shared_expert", "feed_forward.shared_expert"),
+    "mamba": ("mamba", "mixer"), "delta": ("linear_attn",),
+}  # fmt: skip
+"""Modules of checkpoints by part of a layer: under which names families hold its products."""
+_LEAVES = {
+    "qkv": ("q_proj", "k_proj", "v_proj", "qkv_proj", "query_key_value", "c_attn", "Wqkv"),
+    "query": ("q_proj", "q_b_proj"), "key": ("k_proj",), "value": ("v_proj",),
+    "kv": ("k_proj", "v_proj"), "latents": ("q_a_proj", "kv_a_proj_with_mqa"),
+    "expansion": ("kv_b_proj",), "output": ("o_proj", "out_proj", "dense", "c_proj"),
+    "gate_up": ("gate_proj", "up_proj", "gate_up_proj", "w1", "w3"),
+    "up": ("up_proj", "fc1", "dense_h_to_4h", "c_fc"),
+    "down": ("down_proj", "w2", "fc2", "dense_4h_to_h", "c_proj"),
+    "in": ("in_proj",), "out": ("out_proj",), "select": ("x_proj",), "time": ("dt_proj",),
+    "qkvz": ("in_proj_qkvz", "in_proj_qkv", "in_proj_z"),
+    "ba": ("in_proj_ba", "in_proj_b", "in_proj_a"),
+}  # fmt: skip
+_PRODUCT = re.compile(r"^\w+\.(\d+)\.(?:\d+\.)+(attention|mlp|moe\.\w+|mamba|delta)(?:\.(\w+))?$")
+_LAYER = re.compile(r"(?:^|\.)(?:layers|h|blocks?)\.(\d+)(?:\.(.+))?$")
+_ATOM = re.compile(r"(\\.|\[\^?[^\]\\]*\]|[^\\\[\](){}|*+?^$])([*+?]?)")
+_GROUP = re.compile(r"\((?:\?:)?([^()]*)\)(?![*+?{])")
+_ALPHABET = [chr(c) for c in range(32, 127)]
+
+
+@lru_cache(maxsize=1 << 14)
+def names_of(name: str) -> tuple[int, tuple[str, ...]]:
+    """Layer and checkpoint names of a product of the lowered model; no names where it has none.
+
+    >>> names_of("decoder.3.1.mlp.down")[1][0]
+    'mlp.down_proj'
+    """
+    found = _PRODUCT.match(name)
+    if found is None:
+        return 0, ()
+    leaves = _LEAVES.get(found[3] or "gate_up", ())
+    return int(found[1]), tuple(
+        f"{scope}.{leaf}" for scope in _SCOPES.get(found[2], ()) for leaf in leaves
+    )
+
+
+def matches(pattern: str, layer: int, names: tuple[str, ...]) -> bool:
+    """Returns true where a pattern names one of these modules of a layer.
+
+    A pattern is a module or a parent of it, as in transformers (``modules_to_not_convert``), a
+    glob, as in ModelOpt (``*self_attn*``), or a regular expression after ``re:``, as in
+    compressed-tensors.
+    """
+    if pattern.startswith("re:"):
+        each = _choices(pattern[3:])
+        return any(
+            _accepts(choice, f"model.layers.{layer}.{name}") for name in names for choice in each
+        )
+    if "*" in pattern or "?" in pattern:
+        globs = pattern, f"{pattern}.*"
+        whole = [f"model.layers.{layer}.{name}" for name in names]
+        return any(fnmatchcase(name, glob) for name in whole for glob in globs)
+    plain = pattern.removesuffix(".weight").rstrip(".")
+    if at := _LAYER.search(plain):
+        start = f"{at[2]}." if at[2] else ""
+        return int(at[1]) == layer and any(f"{name}.".startswith(start) for name in names)
+    return any(f".{plain}." in f".{name}." for name in names)
+
+
+def checked(pattern: str, where: str) -> str:
+    """The pattern as it is.
+
+    Raises:
+        ModelError: it is too long, or a regular expression beyond those that are matched here.
+    """
+    if len(pattern) > MOST_CHARACTERS:
+        raise ModelError(f"a pattern of {len(pattern)} characters", where=where)
+    if pattern.startswith("re:") and _choices(pattern[3:]) == ():
+        raise ModelError(
+            f"cannot match the modules of {pattern[:64]!a}", where=where,
+            hint="patterns may have characters, classes, alternatives, and * + ? of a character",
+        )  # fmt: skip
+    return pattern
+
+
+Atoms = tuple[tuple[frozenset[str], str], ...]
+
+
+@lru_cache(maxsize=1 << 12)
+def _choices(expression: str) -> tuple[Atoms, ...]:
+    """A regular expression without alternatives, once for each of them; none if not readable."""
+    try:
+        return tuple(_atoms(text) for text in _alternatives(expression.strip("^")))
+    except (ValueError, re.error):
+        return ()
+
+
+def _alternatives(expression: str) -> Iterator[str]:
+    """The expression with one choice of each group in its place.
+
+    Raises:
+        ValueError: groups lie in one another, are repeated, or have too many alternatives.
+    """
+    parts = _GROUP.split(expression)
+    choices = [part.split("|") for part in parts[1::2]]
+    count = 1
+    for each in choices:
+        count *= len(each)
+    if count > MOST_CHOICES:
+        raise ValueError(expression)
+    for chosen in product(*choices):
+        whole = "".join([a + b for a, b in zip(parts[::2], (*chosen, ""), strict=True)])
+        yield from whole.split("|")
+
+
+def _atoms(expression: str) -> Atoms:
+    """Sets of characters with how often each may come; an open end takes what follows.
+
+    Raises:
+        ValueError: the expression has something else.
+    """
+    is_whole, at, found = expression.endswith("$"), 0, []
+    text = expression.removesuffix("$")
+    while at < len(text):
+        atom = _ATOM.match(text, at)
+        if atom is None:
+            raise ValueError(expression)
+        one = re.compile(atom[1])
+        found.append((frozenset(c for c in _ALPHABET if one.fullmatch(c)), atom[2]))
+        at = atom.end()
+    return tuple(found if is_whole else [*found, (frozenset(_ALPHABET), "*")])
+
+
+def _accepts(atoms: Atoms, text: str) -> bool:
+    """Whether the atoms take all of a text, in time of their product."""
+
+    def closed(states: set[int]) -> set[int]:
+        for at in sorted(states):
+            while at < len(atoms) and atoms[at][1] in ("*", "?"):
+                at += 1
+                states.add(at)
+        return states
+
+    states = closed({0})
+    for character in text:
+        taken = [s for s in states if s < len(atoms) and character in atoms[s][0]]
+        states = closed({s + 1 for s in taken} | {s for s in taken if atoms[s][1] in ("*", "+")})
+    return len(atoms) in states

@@ -1,0 +1,342 @@
+"""How a checkpoint says that its weights are quantised: methods, their bits, groups, exceptions.
+
+Sources: transformers, utils/quantization_config.py; vLLM, model_executor/layers/quantization;
+compressed-tensors, quant_scheme.py and compressors; ModelOpt, hf_quant_config.json as TensorRT-LLM
+reads it; AutoRound and Quark, their exported configurations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from perfc.ir.record import record
+
+from .keys import Keys
+from .modules import checked
+from .precision import Quantization, Rule
+from .precision import WeightFormat as Form
+
+
+@record
+class Method:
+    """Where one method states what it stores.
+
+    Args:
+        types: format by the name of a type, in lower case.
+        stated: keys that may name the type, the first that says something first. A flag or a list
+            names itself.
+        usual: type where none of them does; "" where one has to.
+        group: keys of the number of weights that share a scale.
+        skipped: keys of modules that stay in 16 bits.
+        only: key of the modules that are quantised, where not all are.
+        overrides: key of other types by module.
+        is_of_experts: whether experts alone are quantised.
+    """
+
+    types: Mapping[str, Form]
+    stated: tuple[str, ...] = ()
+    usual: str = ""
+    group: tuple[str, ...] = ()
+    skipped: tuple[str, ...] = ("modules_to_not_convert",)
+    only: str = ""
+    overrides: str = ""
+    is_of_experts: bool = False
+
+
+_INTEGERS = {"2": Form.I2, "3": Form.I3, "4": Form.I4, "8": Form.W8}
+_FLOAT8 = {"f8": Form.F8, "weight_block_size": Form.F8_BLOCK}
+_SCHEMES = {
+    "float8+": Form.F8, "float8": Form.W8, "float8 block+": Form.F8_BLOCK,
+    "float8 block": Form.W8, "int8+": Form.I8, "int8": Form.W8, "int4": Form.I4, "int4+": Form.I4,
+    "int3": Form.I3, "int2": Form.I2, "float4+": Form.NVFP4, "float4": Form.MXFP4,
+    "float4 of 32+": Form.MXFP4_F8, "float4 of 32": Form.MXFP4,
+    "fp8": Form.F8, "fp8_dynamic": Form.F8, "fp8_block": Form.F8_BLOCK, "w8a8": Form.I8,
+    "int8 w8a8": Form.I8, "w8a16": Form.W8, "w4a16": Form.I4, "w4a16_asym": Form.I4,
+    "w4a8": Form.I4, "nvfp4": Form.NVFP4, "nvfp4a16": Form.MXFP4, "mxfp4": Form.MXFP4_F8,
+    "mxfp4a16": Form.MXFP4,
+}  # fmt: skip
+"""Of compressed-tensors and Quark: type and bits, with a plus where activations are quantised."""
+_ALGORITHMS = {
+    "fp8": Form.F8, "fp8_per_channel_per_token": Form.F8, "fp8_pb_wo": Form.F8_BLOCK,
+    "fp8_block_scales": Form.F8_BLOCK, "nvfp4": Form.NVFP4, "nvfp4_awq": Form.NVFP4,
+    "w4a8_nvfp4_fp8": Form.MXFP4_F8, "w4a8_mxfp4_fp8": Form.MXFP4_F8, "mxfp4": Form.MXFP4,
+    "w4a16_mxfp4": Form.MXFP4, "w4a16": Form.I4, "w4a16_awq": Form.I4, "w4a16_gptq": Form.I4,
+    "int4_awq": Form.I4, "w4a8_awq": Form.I4, "w8a16": Form.W8, "w8a16_gptq": Form.W8,
+    "w8a8_sq_per_channel": Form.I8, "int8_sq": Form.I8,
+    "w8a8_sq_per_tensor_plugin": Form.I8, "w8a8_sq_per_channel_per_token_plugin": Form.I8,
+    "w8a8_sq_per_channel_per_tensor_plugin": Form.I8,
+    "w8a8_sq_per_tensor_per_token_plugin": Form.I8,
+}  # fmt: skip
+_GPTQ = Method(
+    _INTEGERS, ("bits", "w_bit"), "4", ("group_size", "q_group_size"), overrides="dynamic",
+    only="modules_in_block_to_quantize",
+)  # fmt: skip
+_AWQ = Method(_INTEGERS, ("bits", "w_bit"), "4", ("group_size", "q_group_size"))
+_AUTO_ROUND = Method(_INTEGERS, ("bits",), "4", ("group_size",), overrides="extra_config")
+_SCHEMED = Method(_SCHEMES, skipped=("ignore", "exclude"))
+_MODELOPT = Method(
+    _ALGORITHMS, ("quant_algo",), "", ("group_size",), ("ignore", "exclude_modules"),
+    overrides="quantized_layers",
+)  # fmt: skip
+METHODS: dict[str, Method] = {
+    "aqlm": Method(_INTEGERS, skipped=("linear_weights_not_to_quantize",)),
+    "auto-round": _AUTO_ROUND, "intel/auto-round": _AUTO_ROUND,
+    "awq": _AWQ, "awq_marlin": _AWQ,
+    "bitnet": Method(_INTEGERS, usual="2"),
+    "bitsandbytes": Method(
+        {"load_in_8bit": Form.I8, "load_in_4bit": Form.NF4,
+         "bnb_4bit_use_double_quant": Form.NF4_NESTED},
+        ("load_in_8bit", "bnb_4bit_use_double_quant", "load_in_4bit"),
+        skipped=("llm_int8_skip_modules", "modules_to_not_convert"),
+    ),
+    "compressed-tensors": _SCHEMED,
+    "eetq": Method({"int8": Form.W8}, ("weights",), "int8"),
+    "fbgemm_fp8": Method(_FLOAT8, usual="f8"),
+    "fp8": Method(
+        _FLOAT8, ("weight_block_size",), "f8", ("weight_block_size",),
+        ("modules_to_not_convert", "ignored_layers"),
+    ),
+    "gptq": _GPTQ, "gptq_marlin": _GPTQ,
+    "higgs": Method(_INTEGERS, ("bits",), "4", ("group_size",)),
+    "hqq": Method(
+        _INTEGERS, ("quant_config.weight_quant_params.nbits", "nbits"), "4",
+        ("quant_config.weight_quant_params.group_size", "group_size"), ("skip_modules",),
+    ),
+    "modelopt": _MODELOPT, "modelopt_fp4": _MODELOPT, "modelopt_mixed": _MODELOPT,
+    "mxfp4": Method({"mxfp4": Form.MXFP4}, usual="mxfp4", is_of_experts=True),
+    "ptpc_fp8": Method(_FLOAT8, usual="f8"),
+    "quanto": Method(
+        {"int2": Form.I2, "int4": Form.I4, "int8": Form.W8, "float8": Form.W8},
+        ("weights", "weights_dtype"), "int8",
+    ),
+    "quark": _SCHEMED,
+    "torchao": Method(
+        {"int4weightonly": Form.I4, "int8weightonly": Form.W8, "int4woqint8act": Form.I4,
+         "float8weightonly": Form.W8, "int8dynamicactivationint8weight": Form.I8,
+         "int8dynamicactivationint4weight": Form.I4, "float8dynamicactivationint4weight": Form.I4,
+         "float8dynamicactivationfloat8weight": Form.F8,
+         "float8staticactivationfloat8weight": Form.F8,
+         "nvfp4inference": Form.NVFP4, "autoquant": Form.W8},
+        ("quant_type.default._type", "quant_type"), "",
+        ("quant_type.default._data.group_size", "quant_type_kwargs.group_size"),
+    ),
+}  # fmt: skip
+"""By ``quant_method`` of a configuration, in lower case."""
+METHODS["compressed_tensors"] = METHODS["compressed-tensors"]
+METHODS["auto_round"] = _AUTO_ROUND
+_BY_KEY = {
+    "quant_algo": "modelopt", "load_in_4bit": "bitsandbytes", "load_in_8bit": "bitsandbytes",
+    "config_groups": "compressed-tensors", "quant_type": "torchao", "producer": "modelopt",
+}  # fmt: skip
+"""Methods that leave ``quant_method`` out, by a key that they have."""
+
+
+def quantization_of(keys: Keys) -> Quantization | None:
+    """Returns how the weights of a configuration are quantised; None where they are not.
+
+    Args:
+        keys: of the configuration.
+
+    Raises:
+        ModelError: the method, its type or a pattern is unknown, or a key is wrong.
+    """
+    stated = None
+    for holder in (keys, keys.inner("text_config")):
+        for name in ("quantization_config", "compression_config"):
+            stated = stated or (holder.inner(name) if holder is not None else None)
+    if stated is None or not stated.stated:
+        return None
+    name = stated.text("quant_method") or next(
+        (method for key, method in _BY_KEY.items() if stated.get(key) is not None), ""
+    )
+    method = METHODS.get(name.lower())
+    if method is None:
+        raise keys.unsupported(
+            f"no quantisation method {name[:32]!r}" if name else "no 'quant_method' in "
+            "'quantization_config'", hint=f"known: {', '.join(sorted(METHODS))}",
+        )  # fmt: skip
+    inside = stated.inner("quantization")
+    return _read(stated if inside is None else inside, method)
+
+
+def _read(keys: Keys, method: Method) -> Quantization:
+    """Returns what one method states.
+
+    Raises:
+        ModelError: as `quantization_of`.
+    """
+    rules = [Rule((*_skipped(keys, method),), Form.HALF), *_overrides(keys, method)]
+    groups = list(_schemes(keys, method)) if method.types is _SCHEMES else []
+    if groups:
+        form, group = groups[0][1:]
+        rules += [Rule(*each) for each in groups[1:]]
+    else:
+        is_mixed = _said(keys, "quant_algo") == "mixed_precision"
+        form = Form.HALF if is_mixed else _form(keys, method)
+        group = _group(keys, method)
+    if only := _only(keys, method):
+        rules.append(Rule(only, form, group))
+        form = Form.HALF
+    kept = tuple(rule for rule in rules if rule.modules)
+    if method.is_of_experts:
+        return Quantization(Form.HALF, form, group, kept)
+    return Quantization(form, None, group, kept)
+
+
+def _at(keys: Keys, path: str) -> Any:
+    """Value under a dotted path; None where it is not there."""
+    *outer, last = path.split(".")
+    for name in outer:
+        if not isinstance(keys.get(name), dict):
+            return None
+        keys = Keys(keys.get(name), keys.where)
+    return keys.get(last)
+
+
+def _said(keys: Keys, path: str) -> str:
+    """Type that a key names, in lower case; "" where it names none."""
+    value = _at(keys, path)
+    name = path.rpartition(".")[2]
+    match value:
+        case None | False:
+            return ""
+        case True | [_, *_]:
+            return name
+        case str() | int():
+            plain = str(value)[:64].lower()
+            return plain.removesuffix("config").replace("_", "") if "_type" in path else plain
+        case _:
+            raise keys.wrong(name, value, "a type of weights")
+
+
+def _form(keys: Keys, method: Method) -> Form:
+    """Format that the keys of a method name.
+
+    Raises:
+        ModelError: they name none that is known.
+    """
+    if "in_group_size" in keys.stated:
+        weights = keys.whole("in_group_size") * keys.whole("out_group_size", default=1)
+        bits = keys.whole("num_codebooks") * keys.whole("nbits_per_codebook")
+        name = f"{bits / weights:g}"
+    else:
+        each = (_said(keys, path) for path in method.stated)
+        name = next((found for found in each if found), method.usual)
+    return _typed(keys, method, name)
+
+
+def _typed(keys: Keys, method: Method, name: str) -> Form:
+    """Format by the name of a type.
+
+    Raises:
+        ModelError: the method has no such type; names those that it has.
+    """
+    form = method.types.get(name)
+    if form is None:
+        named = f" {name[:32]!r}" if name else ""
+        hint = f"known: {', '.join(method.types)}"
+        raise keys.unsupported(f"no type of quantised weights{named}", hint=hint)
+    return form
+
+
+def _group(keys: Keys, method: Method) -> int:
+    """Weights that share a scale; -1 for all of a column, 0 where nobody says.
+
+    Raises:
+        ModelError: it is no such number.
+    """
+    for path in method.group:
+        value = _at(keys, path)
+        if isinstance(value, list):
+            value = value[-1] if value else None
+        if value is None:
+            continue
+        holder = Keys({"group_size": value}, keys.where)
+        found = holder.whole("group_size", least=-1)
+        return -1 if found == 0 else found
+    return 0
+
+
+def _skipped(keys: Keys, method: Method) -> Iterator[str]:
+    """Patterns of modules that stay in 16 bits."""
+    for name in method.skipped:
+        for pattern in keys.texts(name) or ():
+            yield checked(pattern, keys.where)
+
+
+def _only(keys: Keys, method: Method) -> tuple[str, ...]:
+    """Modules that are quantised, where a method lists them."""
+    listed = keys.sequence(method.only) if method.only else None
+    found = [m for each in listed or () for m in (each if isinstance(each, list) else [each])]
+    return Keys({"modules": found or None}, keys.where).texts("modules") or ()
+
+
+def _overrides(keys: Keys, method: Method) -> Iterator[Rule]:
+    """Formats of single modules.
+
+    Raises:
+        ModelError: as `quantization_of`.
+    """
+    listed = keys.inner(method.overrides) if method.overrides else None
+    for pattern in listed.stated if listed is not None else ():
+        assert listed is not None
+        own = listed.inner(pattern)
+        name = pattern[1:] if pattern[:2] in ("-:", "+:") else pattern
+        plain = f"re:{name[1:]}" if name[:1] == ":" else name
+        is_half = pattern.startswith("-:") or own is None
+        if own is not None and not is_half:
+            is_half = "bits" in own.stated and own.whole("bits") >= 16
+        form = Form.HALF if is_half or own is None else _form(own, method)
+        group = 0 if own is None else _group(own, method)
+        yield Rule((checked(plain, keys.where),), form, group)
+
+
+_SPELLINGS = {"fp4": "float4", "mxfp4": "float4", "fp8_e4m3": "float8"}
+"""Types of Quark by those of compressed-tensors."""
+_CLASSES = frozenset({"Linear", "LinearBase", "FusedMoE", "Attention", "Conv1D"})
+"""Targets that are classes of modules, not modules."""
+
+
+def _schemes(keys: Keys, method: Method) -> Iterator[tuple[tuple[str, ...], Form, int]]:
+    """Targets, format and group of each scheme; the one for whole classes of modules first.
+
+    Raises:
+        ModelError: as `quantization_of`.
+    """
+    found = []
+    groups = keys.inner("config_groups")
+    whole = keys.inner("global_quant_config")
+    for name in groups.stated if groups is not None else ():
+        assert groups is not None
+        if isinstance(groups.get(name), list):
+            found.append((tuple(groups.texts(name) or ()), _typed(keys, method, name.lower()), 0))
+            continue
+        own = groups.inner(name)
+        if own is not None:
+            targets = own.texts("targets") or ("Linear",)
+            found.append((targets, *_scheme(own, "weights", "input_activations", method)))
+    if whole is not None:
+        found.append((("Linear",), *_scheme(whole, "weight", "input_tensors", method)))
+    if not found:
+        raise keys.unsupported("neither 'config_groups' nor 'global_quant_config'")
+    found.sort(key=lambda group: _CLASSES.isdisjoint(group[0]))
+    for targets, form, group in found:
+        yield tuple(checked(t, keys.where) for t in targets if t not in _CLASSES), form, group
+
+
+def _scheme(keys: Keys, weights: str, activations: str, method: Method) -> tuple[Form, int]:
+    """Format and group of one scheme of compressed-tensors or Quark."""
+    own = keys.inner(weights)
+    if own is None:
+        return Form.HALF, 0
+    name = own.text("dtype") or f"{own.text('type', 'int')}{own.whole('num_bits', default=8)}"
+    name = _SPELLINGS.get(name.lower(), name.lower())
+    strategy = own.text("strategy") or own.text("qscheme").removeprefix("per_")
+    group = _group(own, Method({}, group=("group_size",)))
+    if strategy == "block":
+        name += " block"
+    elif name == "float4" and group == 32:
+        name += " of 32"
+    form = _typed(own, method, name + "+" * (keys.get(activations) is not None))
+    return form, -1 if strategy in ("channel", "tensor") else group
