@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from perfc.errors import ParseError
@@ -24,18 +24,35 @@ def find(start: Path) -> Path | None:
     Raises:
         ParseError: a ``pyproject.toml`` on the way cannot be read.
     """
+    return next(upwards(start), None)
+
+
+def upwards(start: Path, top: Path | None = None) -> Iterator[Path]:
+    """Files of projects upwards of ``start``, the nearest first, up to the folder ``top``.
+
+    Raises:
+        ParseError: a ``pyproject.toml`` on the way cannot be read.
+    """
     start = start.resolve()
     for folder in (start, *start.parents):
         if (folder / NAME).is_file():
-            return folder / NAME
-        project = folder / PROJECT
-        if project.is_file():
-            text = read_text(project)
-            # most files of projects do not speak of perfc, and reading TOML takes its time
-            tool = parse(text, project).get("tool") if "perfc" in text else None
-            if isinstance(tool, dict) and "perfc" in tool:
-                return project
-    return None
+            yield folder / NAME
+        elif (folder / PROJECT).is_file() and has_table(folder / PROJECT):
+            yield folder / PROJECT
+        if folder == top:
+            return
+
+
+def has_table(project: Path) -> bool:
+    """Whether a ``pyproject.toml`` has ``[tool.perfc]``.
+
+    Raises:
+        ParseError: it cannot be read.
+    """
+    text = read_text(project)
+    # most files of projects do not speak of perfc, and reading TOML takes its time
+    tool = parse(text, project).get("tool") if "perfc" in text else None
+    return isinstance(tool, dict) and "perfc" in tool
 
 
 @record

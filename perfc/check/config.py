@@ -15,6 +15,7 @@ from perfc.diff.figures import BY_KEY, Metric
 from perfc.errors import ParseError
 from perfc.ir.record import record
 from perfc.ir.sizes import sizes_of
+from perfc.repository import from_here
 from perfc.toml_file import line_of, parse, read_text
 
 from .limits import Limit, parse_limit
@@ -97,15 +98,23 @@ class Config:
         return self.path.parent
 
     def named(self, path: Path) -> str:
-        """A file of the project from its folder, so that no output depends on where that is."""
-        return (
-            path.relative_to(self.root).as_posix() if path.is_relative_to(self.root) else str(path)
-        )
+        """A file of the project as `shown`."""
+        is_inside = path.is_relative_to(self.root)
+        return self.shown(path.relative_to(self.root).as_posix()) if is_inside else str(path)
+
+    def shown(self, name: str) -> str:
+        """A file, named from the folder of the budgets, from the current folder.
+
+        No output depends on where the project lies, and commands take the names that are printed.
+        """
+        return from_here(self.root, name)
 
     def place(self, line: int) -> str:
         """Where something is stated, for messages."""
         return (
-            "the built-in budgets" if self.built_in_of is not None else f"{self.path.name}:{line}"
+            "the built-in budgets"
+            if self.built_in_of is not None
+            else f"{self.shown(self.path.name)}:{line}"
         )
 
     def models(self) -> list[str]:
@@ -177,7 +186,11 @@ class Reader:
             if key not in known:
                 raise self.fault(key, f"no key {key!r} in a budget", index, known=known)
         globs = entry.get("model", "**/*.onnx")
-        models = tuple(globs) if isinstance(globs, list) else (globs,)
+        models = tuple(
+            # no name of a model has a backslash: it is a path of Windows
+            glob.replace("\\", "/") if isinstance(glob, str) else glob
+            for glob in (globs if isinstance(globs, list) else [globs])
+        )
         for glob in models:
             self.check_glob(glob, index)
         return Budget(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 FILE = ".pre-commit-config.yaml"
 LARGEST_BYTES = 1 << 20
@@ -45,8 +44,3 @@ def entered(text: str) -> str | None:
 def indented(margin: str) -> str:
     """The entry, ``margin`` before every line."""
     return "".join(f"{margin}{line}\n" for line in ENTRY.splitlines())
-
-
-def root_of(folder: Path) -> Path | None:
-    """The top of the repository of git around a folder; None where there is none."""
-    return next((f for f in (folder, *folder.parents) if (f / ".git").exists()), None)

@@ -31,7 +31,7 @@ class Check:
         notes: budgets about no model, a missing baseline.
         baseline: the file compared with, from the folder of the budgets; "" where there is none.
         root: the folder that names of models are from.
-        has_all: whether every figure that has a limit is known.
+        has_all: whether every figure that has a limit is known, and every limit was compared.
     """
 
     results: tuple[Result, ...]
@@ -82,10 +82,10 @@ def check(
     # pre-commit leaves out what a commit deletes: a name that is not there is a slip
     nowhere = [r for r in results if not (config.root / r.case.model).exists()]
     results = [r for r in results if r not in nowhere]
-    errors += [f"{r.case.model}: no such file (check the path)" for r in nowhere]
+    errors += [f"{config.shown(r.case.model)}: no such file (check the path)" for r in nowhere]
     baseline = config.named(against.path) if against.path else ""
     pair = (digests.predictor(), against.predictor)
-    unchecked: list[str] = []
+    unchecked = list(uncompared(config, plan, against)) if against.path else []
     for p in plan:
         entry = measured.get(p.case)
         if entry is not None:
@@ -106,20 +106,49 @@ def check(
             Result(c, Standing.REMOVED, baseline=against.entries[c], notes=(why_gone(config, c),))
             for c in gone
         ]
-        notes += [
-            f"{config.place(b.line)}: no model matches {', '.join(b.models)}"
-            for b in config.budgets
-            if config.built_in_of is None and not any(b.covers(m) for m in models)
-        ]
+        errors += unmatched(config, models)
     relative_rules = any(r.limit.is_relative for b in config.budgets for r in b.rules)
-    if against.path is None and relative_rules and plan:
+    has_none = against.path is None and relative_rules and bool(plan)
+    if has_none:
         named = "".join(f" {shlex.quote(f)}" for f in files)
         what = f"no baseline: limits with + are not checked (perfc baseline write{named})"
         notes.append(what)
     if config.built_in_of is not None:
         notes.append(built_in.said(config))
     ordered = sorted(results, key=lambda r: r.case)
-    return Check(tuple(ordered), tuple(errors), tuple(notes), baseline, config.root, not unchecked)
+    return Check(
+        tuple(ordered),
+        tuple(errors),
+        tuple(notes),
+        baseline,
+        config.root,
+        not unchecked and not has_none,
+    )
+
+
+def unmatched(config: Config, models: Sequence[str]) -> Iterator[str]:
+    """Budgets about no file, and a project without models, a line each: nothing was checked."""
+    hint = "perfc check reads .onnx and .onnx.gz; export PyTorch models with torch.onnx.export"
+    if config.built_in_of is not None:
+        if not models:
+            yield f"{config.shown('')}: no model in this folder or below ({hint})"
+        return
+    if not config.budgets:
+        yield f"{config.shown(config.path.name)}: no budget (perfc init writes some)"
+    for b in config.budgets:
+        if not any(b.covers(m) for m in models):
+            yield f"{config.place(b.line)}: no model matches {', '.join(b.models)} ({hint})"
+
+
+def uncompared(config: Config, plan: Sequence[Planned], against: Baseline) -> Iterator[str]:
+    """Models whose limits against the baseline were not checked, as it lacks them, a line each."""
+    for p in plan:
+        if p.case not in against.entries and any(r.limit.is_relative for r in p.budget.rules):
+            name = config.shown(p.case.model)
+            yield (
+                f"{name}: new, limits with + are not checked "
+                f"(perfc baseline update {shlex.quote(name)})"
+            )
 
 
 def incomparable(
@@ -134,7 +163,7 @@ def incomparable(
             budget = f"{m.key} of {config.place(rule.line)}"
             yield (
                 f"{baseline}:{old.line}: no {KEYS[m]} of {p.case.model}, which {budget} is against "
-                f"(perfc baseline update {p.case.model})"
+                f"(perfc baseline update {config.shown(p.case.model)})"
             )
 
 
@@ -167,8 +196,16 @@ def why_gone(config: Config, case: Case) -> str:
 
 
 def relative(config: Config, file: str) -> str:
-    """A file as the budgets name it: from their folder, with slashes."""
-    return Path(os.path.relpath(file, config.root)).as_posix()
+    """A file as the budgets name it: from their folder, with slashes.
+
+    Folders may be links to the project or into it; a link to a model is the model's name.
+    """
+    found = Path(os.path.relpath(file, config.root)).as_posix()
+    if not found.startswith(".."):
+        return found
+    folder, name = os.path.split(os.path.abspath(file))
+    real = os.path.relpath(os.path.realpath(folder), os.path.realpath(config.root))
+    return Path(real, name).as_posix()
 
 
 def planned(config: Config, models: Iterable[str]) -> tuple[list[Planned], list[Result]]:
@@ -224,8 +261,9 @@ def measure(
         try:
             found[p.case] = one(p, cache)
         except PerfcError as error:
-            text = str(error).replace(str(p.path), p.case.model)
-            line = text if p.case.model in text else f"{p.case.model}: {text}"
+            name = config.shown(p.case.model)
+            text = str(error).replace(str(p.path), name)
+            line = text if name in text else f"{name}: {text}"
             errors.append(line)
     cache.close()
     return found, list(dict.fromkeys(errors))
@@ -300,7 +338,8 @@ def renewed(
     models = [relative(config, f) for f in files] if files else config.models()
     plan, skipped = planned(config, models)
     measured, errors = measure(config, plan, is_cached=is_cached)
-    errors += [f"{r.case.model}: {n}" for r in skipped for n in r.notes]
+    errors += [f"{config.shown(r.case.model)}: {n}" for r in skipped for n in r.notes]
+    errors += [] if files else unmatched(config, models)
     errors += sized(config, measured, errors, is_everything=not files)[0]
     entries = dict(kept(old, models)) if files else {}
     entries.update((case, m.entry) for case, m in measured.items())

@@ -7,6 +7,7 @@ import hashlib
 from perfc.diff.figures import BY_KEY
 from perfc.report.annotation import Annotation, Level
 from perfc.report.sarif_log import Json, location, log
+from perfc.repository import from_base
 
 from .pipelines import annotated
 from .views import CheckViews
@@ -34,7 +35,7 @@ def sarif(views: CheckViews) -> dict[str, Json]:
 
 def result(a: Annotation, index: int) -> dict[str, Json]:
     """One limit exceeded."""
-    identity = "\0".join((a.rule, a.path, a.identity))
+    identity = "\0".join((a.rule, from_base(a.path), a.identity))
     digest = hashlib.sha256(identity.encode("utf-8", "replace")).hexdigest()[:32]
     return {
         "ruleId": a.rule,

@@ -6,6 +6,7 @@ import json
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import fields
+from pathlib import Path
 
 from perfc.diff.figures import Metric
 from perfc.diff.views import percent, signed
@@ -14,6 +15,7 @@ from perfc.report import comma
 from perfc.report.document import Column, Document, Name, Note, Section, Table
 from perfc.report.json_form import enveloped
 from perfc.report.units import plural
+from perfc.repository import from_here
 
 from .baseline import KEYS
 from .limits import written
@@ -79,7 +81,7 @@ class ResultRow:
     """A model under one setting.
 
     Args:
-        model: file, from the folder of the budgets.
+        model: file, from the current folder.
         setting: target, runtime, sizes.
         standing: same, changed, new, removed or skipped.
         outcome: pass, warn or fail.
@@ -110,16 +112,21 @@ class CheckViews:
     notes: tuple[str, ...]
 
 
-def collect(found: Check) -> CheckViews:
-    """The rows of a check."""
-    rows = tuple(map(result_row, found.results))
+def collect(*found: Check) -> CheckViews:
+    """The rows of checks of one project or several."""
+    rows = (result_row(r, c.root) for c in found for r in c.results)
     return CheckViews(
-        found.outcome.value, found.is_complete, found.baseline, rows, found.errors, found.notes
+        max((c.outcome for c in found), default=Outcome.PASS).value,
+        all(c.is_complete for c in found),
+        ", ".join(dict.fromkeys(c.baseline for c in found if c.baseline)),
+        tuple(rows if len(found) == 1 else sorted(rows, key=lambda r: r.model)),
+        tuple(e for c in found for e in c.errors),
+        tuple(dict.fromkeys(n for c in found for n in c.notes)),
     )
 
 
-def result_row(r: Result) -> ResultRow:
-    """One model."""
+def result_row(r: Result, root: Path) -> ResultRow:
+    """One model, whose name is from ``root``."""
     figures = []
     for metric in KEYS:
         new = r.entry.figures.get(metric) if r.entry else None
@@ -140,7 +147,7 @@ def result_row(r: Result) -> ResultRow:
             )
     findings = tuple(finding_row(f) for f in r.findings)
     return ResultRow(
-        r.case.model,
+        from_here(root, r.case.model),
         setting_of(r),
         r.standing.value,
         r.outcome.value,
@@ -353,8 +360,6 @@ def summary(views: CheckViews) -> Iterator[Note]:
         verdict = f"all budgets kept, {plural(warned, 'model')} with warnings"
     else:
         verdict = "all budgets kept"
-    if not views.results and not views.errors:
-        verdict = "no model to check"
     tail = f": {', '.join(counts)}; {now} analysed, {len(measured) - now} from the cache"
     yield Note(verdict + (tail if views.results else ""), bool(failed or views.errors))
     for note in views.notes:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -20,8 +21,10 @@ from ._examples import examples
 from ._output import emit, format_options
 from ._report import color_option
 
-UNREADABLE = 2
+if TYPE_CHECKING:
+    from perfc.check.config import Config
 
+UNREADABLE = 2
 
 DOCUMENT = ("baseline", "perfc.check.lock_view:BaselineView")
 """Name of the JSON that ``show`` writes, and the type that its schema is read off."""
@@ -75,18 +78,25 @@ def show(config: Path | None, form: str, output: Path | None) -> None:
 
 def store(options: DeploymentOptions, files: Sequence[str], *, is_anew: bool) -> int:
     """Measure and write; nothing is written where a model cannot be analysed."""
+    done = [renew(found, own, is_anew=is_anew) for found, own in budgets_of(options, files)]
+    return UNREADABLE if None in done else 0
+
+
+def renew(found: Config, files: Sequence[str], *, is_anew: bool) -> Path | None:
+    """Measure the models of one project and write its baseline; None where one is unreadable."""
     from perfc.check import built_in, digests, lock_file, run
     from perfc.check.baseline import Baseline
     from perfc.report.units import plural
 
-    found = budgets_of(options, files)
+    is_anew = is_anew or not files
     old = lock_file.replaced(found.lock) if is_anew else run.opened(found)
     entries, errors = run.renewed(found, Baseline() if is_anew else old, files)
     for line in errors:
         say(f"error: {line}", is_error=True)
+    name = found.shown(found.lock.relative_to(found.root).as_posix())
     if errors:
-        say(f"{found.lock.name} is as it was", is_error=True)
-        return UNREADABLE
+        say(f"{name} is as it was", is_error=True)
+        return None
     text = lock_file.to_text(digests.predictor(), entries)
     same = found.lock.is_file() and found.lock.read_bytes() == text.encode()
     if not same:
@@ -95,7 +105,7 @@ def store(options: DeploymentOptions, files: Sequence[str], *, is_anew: bool) ->
     gone = sum(c not in entries for c in old.entries)
     count = plural(len(entries), "entry", "entries")
     state = "unchanged" if same else f"{count}, {changed} new, {gone} gone"
-    say(f"{found.lock.name}: {state}")
+    say(f"{name}: {state}")
     if found.built_in_of is not None:
         say(built_in.said(found))
-    return 0
+    return found.lock

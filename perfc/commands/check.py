@@ -20,7 +20,6 @@ from ._output import emit, format_options
 from ._report import color_option
 
 if TYPE_CHECKING:
-    from perfc.check.run import Check
     from perfc.check.views import CheckViews
 
 FINDINGS = 1
@@ -47,7 +46,11 @@ DOCUMENT = ("check", "perfc.check.views:CheckViews")
 @format_options("text", "json", "csv", "markdown", "sarif", "github", "gitlab", "junit")
 @color_option
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 even where a budget is not kept.")
-@click.option("--strict", is_flag=True, help="Exit with 3 where figures are only lower bounds.")
+@click.option(
+    "--strict",
+    is_flag=True,
+    help="Exit with 3 where figures are only lower bounds, or a model has no baseline.",
+)
 @click.option("--no-cache", is_flag=True, help="Analyse unchanged models too.")
 def command(
     options: DeploymentOptions,
@@ -62,9 +65,10 @@ def command(
 ) -> int:
     """Check FILES, or every model that a budget is about, against the budgets and the baseline.
 
-    Options that say how models are run win over the file. Budgets are [[budget]] tables of
-    perfc.toml, or of pyproject.toml as [[tool.perfc.budget]]; `perfc init` writes some, and without
-    any built-in ones hold:
+    Each file is under the budgets of the nearest perfc.toml upwards of it that is about it, up to
+    the root of the repository. Options that say how models are run win over the file. Budgets are
+    [[budget]] tables of perfc.toml, or of pyproject.toml as [[tool.perfc.budget]]; `perfc init`
+    writes some, and without any built-in ones hold:
 
     \b
         [[budget]]
@@ -78,19 +82,27 @@ def command(
     """  # noqa: D301
     from perfc.check import run, views
 
-    found = budgets_of(options, files)
-    known, revision = run.opened(found, against), against or "HEAD"
-    result = run.check(found, files, against=known, revision=revision, is_cached=not no_cache)
+    revision = against or "HEAD"
+    results = [
+        run.check(
+            found,
+            own,
+            against=run.opened(found, against),
+            revision=revision,
+            is_cached=not no_cache,
+        )
+        for found, own in budgets_of(options, files)
+    ]
     if why:
         from perfc.check.why import explained
 
-        result = explained(result, revision)
-    shown = views.collect(result)
+        results = [explained(result, revision) for result in results]
+    shown = views.collect(*results)
     show(shown, form, output)
     if form == "text":
-        for line in result.errors:
+        for line in shown.errors:
             say(f"error: {line}", is_error=True)
-    return code(result, exit_zero=exit_zero, strict=strict)
+    return code(shown, exit_zero=exit_zero, strict=strict)
 
 
 def show(shown: CheckViews, form: str, output: Path | None) -> None:
@@ -119,10 +131,10 @@ def show(shown: CheckViews, form: str, output: Path | None) -> None:
             show_document(whole, form, output, ACCENTS)
 
 
-def code(result: Check, *, exit_zero: bool, strict: bool) -> int:
+def code(result: CheckViews, *, exit_zero: bool, strict: bool) -> int:
     """The exit code: unreadable models before budgets, budgets before incompleteness."""
     if result.errors:
         return UNREADABLE
-    if result.outcome.value == "fail" and not exit_zero:
+    if result.outcome == "fail" and not exit_zero:
         return FINDINGS
     return INCOMPLETE if strict and not result.is_complete else 0

@@ -128,9 +128,10 @@ def read_back(text: str, here: Path) -> Config:
 def hook_of(here: Path, notes: list[str]) -> dict[Path, str]:
     """The configuration of pre-commit with the entry; why there is none goes to ``notes``."""
     from perfc.check import hook
+    from perfc.repository import root_of
     from perfc.toml_file import read_text
 
-    root = hook.root_of(here)
+    root = root_of(here)
     if root is None:
         notes.append(f"no repository of git here: {hook.FILE} is not written")
         return {}

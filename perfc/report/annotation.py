@@ -1,7 +1,8 @@
 """What pipelines show beside the files of a change: GitHub's commands, GitLab's code quality.
 
 Sources: GitHub, workflow commands for GitHub Actions; GitLab, code quality report format, a subset
-of Code Climate's. A model has no lines, so everything is at its first.
+of Code Climate's. A model has no lines, so everything is at its first. Files are named from the
+root of the repository.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from enum import Enum
 
 from perfc.ir.record import record
 from perfc.plain_text import printable
+from perfc.repository import from_base
 
 
 class Level(Enum):
@@ -36,7 +38,7 @@ class Annotation:
 
     Args:
         level: how much it matters.
-        path: of the file.
+        path: of the file, from the current folder.
         rule: name of what found it.
         title: a few words for its head.
         context: what stands before the message where there is no head.
@@ -67,7 +69,7 @@ def github(annotations: Iterable[Annotation]) -> str:
 def command(a: Annotation) -> str:
     """One workflow command; the model's names cannot end it."""
     title = in_property(a.title)
-    where = f"file={in_property(a.path)},line=1,title={title}"
+    where = f"file={in_property(from_base(a.path))},line=1,title={title}"
     return f"::{a.level.github} {where}::{in_data(printable(a.message))}"
 
 
@@ -88,11 +90,12 @@ def code_quality(annotations: Iterable[Annotation]) -> str:
 
 def issue(a: Annotation) -> dict[str, object]:
     """One entry of the report."""
-    key = f"{a.path}\0{a.identity}".encode("utf-8", "replace")
+    path = from_base(a.path)
+    key = f"{path}\0{a.identity}".encode("utf-8", "replace")
     return {
         "description": printable(f"{a.context}: {a.message}" if a.context else a.message),
         "check_name": a.rule,
         "fingerprint": hashlib.sha256(key).hexdigest(),
         "severity": a.level.gitlab,
-        "location": {"path": a.path, "lines": {"begin": 1}},
+        "location": {"path": path, "lines": {"begin": 1}},
     }

@@ -168,8 +168,13 @@ def test_a_folder_without_models_is_one_line(
     monkeypatch.chdir(tmp_path)
     code, _, err = said(capsys, "init")
     assert (code, err.count("\n"), "no .onnx" in err) == (2, 1, True)
-    code, out, _ = said(capsys, "check")
-    assert (code, "no model to check" in out) == (0, True)
+    (tmp_path / "model.py").write_text("import torch\n")
+    for command in (("check",), ("baseline", "write")):
+        code, _, err = said(capsys, *command)
+        assert code == 2, "nothing was checked, which is no pass"
+        assert err.startswith("error: .: no model in this folder or below (perfc check reads .onnx")
+        assert "torch.onnx.export" in err
+    assert not (tmp_path / "perfc.lock").exists()
 
 
 @pytest.mark.parametrize(

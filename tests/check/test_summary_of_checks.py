@@ -33,7 +33,6 @@ REMOVED, SKIPPED = ("removed", "pass", None), ("skipped", "pass", None)
 @pytest.mark.parametrize(
     ("results", "errors", "line", "is_bad"),
     [
-        ((), 0, "no model to check", False),
         ((), 1, "1 error", True),
         ((SAME,), 0, "all budgets kept: 1 same; 0 analysed, 1 from the cache", False),
         (
