@@ -13,6 +13,7 @@ import click
 from perfc.plain_text import say
 
 from . import _names
+from ._budgets import by_project, slashed
 from ._deployment import DeploymentOptions, deployment_options
 from ._examples import examples
 from ._names import Names
@@ -75,11 +76,11 @@ def command(
     form: str,
     output: Path | None,
 ) -> int:
-    """Lint FILES, models or folders of them.
+    """Lint FILES, models or folders of them, each by the nearest perfc.toml upwards of it.
 
     Each finding says what mending it gains on the target. `perfc rule PF101` explains a rule.
     """
-    from perfc.lint.engine import Linter, selected
+    from perfc.lint.engine import Linter, joined, selected
     from perfc.lint.output import Format, rendered
     from perfc.lint.output import statistics as counted
     from perfc.lint.settings import parse_share, read_settings
@@ -93,27 +94,37 @@ def command(
         raise click.UsageError("--against needs --new")
     if only_new and fix:
         raise click.UsageError("--fix mends what --new leaves out")
-    settings = read_settings(options.file)
-    chosen = selected(settings, names_in(select), names_in(ignore), names_in(extend_select))
     least = parse_share(min_gain) if min_gain else None
-    linter = Linter(settings, chosen, least)
-    work = Work(
-        linter,
-        options.deployment(also=stated_in(settings, options), also_at=f"{settings.path}: lint"),
-        options.contents,
-        (against or "HEAD") if only_new else "",
-    )
-    paths = models_in(files)
+
+    def work_of(own: DeploymentOptions) -> Work:
+        settings = read_settings(own.file)
+        chosen = selected(settings, names_in(select), names_in(ignore), names_in(extend_select))
+        return Work(
+            Linter(settings, chosen, least),
+            own.deployment(also=stated_in(settings, own), also_at=f"{settings.path}: lint"),
+            own.contents,
+            (against or "HEAD") if only_new else "",
+        )
+
+    found = [slashed(file) for file in files]
+    groups = [
+        (work_of(own), paths) for own, paths in by_project(options, models_in(found), is_nearest)
+    ]
     if fix or in_place:
         from perfc.lint.fix import mend
 
         if not fix:
             raise click.UsageError("--in-place needs --fix")
-        return mend(work, paths, output, in_place=in_place)
-    outcome = work.lint_all(paths)
+        return max(mend(work, paths, output, in_place=in_place) for work, paths in groups)
+    outcome = joined(work.lint_all(paths) for work, paths in groups)
     text = counted(outcome) if statistics else rendered(outcome, Format(form))
     emit(text, output, has_commands=form == "github")
     return verdict(outcome, exit_zero=exit_zero)
+
+
+def is_nearest(_path: Path, _file: str) -> bool:
+    """The nearest file of a project says how a model is linted, whatever else it holds."""
+    return True
 
 
 def stated_in(settings: Settings, options: DeploymentOptions) -> dict[str, object]:

@@ -121,5 +121,5 @@ class LintView:
     def of(cls, outcome: Outcome) -> LintView:
         """What is said of an outcome."""
         files = tuple(map(FileView.of, outcome.files))
-        configuration = tuple(map(FindingView.of, outcome.configuration))
+        configuration = tuple(FindingView.of(f) for _, f in outcome.configuration)
         return cls(files, configuration, tuple(outcome.errors))

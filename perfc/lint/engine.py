@@ -87,14 +87,12 @@ class Outcome:
 
     Args:
         files: in the order they were given.
-        configuration: unused suppressions.
-        settings_path: file they are written in.
+        configuration: unused suppressions, with the file that each is written in.
         errors: files that could not be analysed, one line each.
     """
 
     files: tuple[Linted, ...]
-    configuration: tuple[Finding, ...] = ()
-    settings_path: str = ""
+    configuration: tuple[tuple[str, Finding], ...] = ()
     errors: tuple[str, ...] = ()
 
     @property
@@ -199,7 +197,17 @@ class Linter:
         """The files with what is to be said of the configuration."""
         done = tuple(files)
         where = near(self.settings.path) if self.settings.path else ""
-        return Outcome(done, self.unused(), where, tuple(errors))
+        return Outcome(done, tuple((where, f) for f in self.unused()), tuple(errors))
+
+
+def joined(outcomes: Iterable[Outcome]) -> Outcome:
+    """The outcomes of several projects as one."""
+    every = tuple(outcomes)
+    return Outcome(
+        tuple(x for o in every for x in o.files),
+        tuple(c for o in every for c in o.configuration),
+        tuple(e for o in every for e in o.errors),
+    )
 
 
 def _memory_bytes(report: Report) -> float:

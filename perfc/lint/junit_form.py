@@ -12,9 +12,9 @@ from .output import sentence
 def junit_xml(outcome: Outcome) -> str:
     """Every file, and the configuration where something is wrong with it."""
     cases = [junit.Case(x.path, x.target, tuple(map(line, x.findings))) for x in outcome.files]
-    if outcome.configuration:
-        wrong = tuple(map(line, outcome.configuration))
-        cases.append(junit.Case(outcome.settings_path, "configuration", wrong))
+    for path in dict.fromkeys(path for path, _ in outcome.configuration):
+        wrong = tuple(line(f) for at, f in outcome.configuration if at == path)
+        cases.append(junit.Case(path, "configuration", wrong))
     cases += [junit.Case(e.partition(":")[0], "not analysed", error=e) for e in outcome.errors]
     return junit.render("perfc lint", cases)
 

@@ -91,8 +91,8 @@ def text(outcome: Outcome) -> str:
             lines.append(printable(f"    {worth(f)}; {f.advice}"))
             if len(group.places) > 1:
                 lines.append(printable(f"    the same at {others(group.places[1:])}"))
-    for f in outcome.configuration:
-        lines.append(printable(f"{outcome.settings_path}: {f.code} {f.message}"))
+    for path, f in outcome.configuration:
+        lines.append(printable(f"{path}: {f.code} {f.message}"))
         lines.append(f"    {f.advice}")
     return "\n".join([*lines, *closing(outcome)]) + "\n"
 
@@ -164,9 +164,9 @@ def closing(outcome: Outcome) -> Iterator[str]:
 def statistics(outcome: Outcome) -> str:
     """Findings by code, most first."""
     names = {f.code: f.rule for x in outcome.files for f in x.findings}
-    names.update((f.code, f.rule) for f in outcome.configuration)
+    names.update((f.code, f.rule) for _, f in outcome.configuration)
     counts = Counter(f.code for x in outcome.files for f in x.findings)
-    counts.update(f.code for f in outcome.configuration)
+    counts.update(f.code for _, f in outcome.configuration)
     width = max((len(str(n)) for n in counts.values()), default=1)
     rows = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     return "".join(f"{n:{width}}  {code}  {names[code]}\n" for code, n in rows)
@@ -177,8 +177,7 @@ def located(outcome: Outcome) -> Iterator[tuple[str, Finding]]:
     for x in outcome.files:
         for f in x.findings:
             yield near(Path(x.path)), f
-    for f in outcome.configuration:
-        yield outcome.settings_path, f
+    yield from outcome.configuration
 
 
 def sentence(finding: Finding) -> str:

@@ -83,9 +83,9 @@ def markdown_form(outcome: Outcome) -> str:
         for x in outcome.files
         if (found := groups(x))
     ]
-    if outcome.configuration:
-        table = Table(COLUMNS, tuple(row(f, (f.place,)) for f in outcome.configuration))
-        sections.append(Section("configuration", outcome.settings_path, (table,)))
+    for path in dict.fromkeys(path for path, _ in outcome.configuration):
+        rows = tuple(row(f, (f.place,)) for at, f in outcome.configuration if at == path)
+        sections.append(Section("configuration", path, (Table(COLUMNS, rows),)))
     errors: list[Part] = [Note(e, is_warning=True) for e in outcome.errors]
     summary = Section("summary", "summary", (*errors, *map(Note, closing(outcome))))
     return markdown.render(Document("perfc lint", (*sections, summary)))
