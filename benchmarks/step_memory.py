@@ -1,20 +1,26 @@
 """Peak of a training step on the processor, as PyTorch's profiler has it, beside perfc's.
 
     python benchmarks/step_memory.py [NAME ...]
+    python benchmarks/step_memory.py configurations
 
 Needs PyTorch with its exporter (onnxscript); transformers and timm where models of them are named.
 Every model is exported, analysed as `--train adamw --runtime eager`, and run for two steps under
 ``torch.profiler`` with ``profile_memory=True``; the second step's events are added up on what is
 there before it: parameters, statistics, states of the optimiser, and the batch. Prints one line a
 model, the median error, and how many are within 5 %.
+
+A configuration is analysed as its `config.json`, in f32 and in bf16, and its module of transformers
+computes the loss of every token that it defines itself. Modules whose attention has a fused kernel
+on graphics cards alone (T5's trained bias) are built with theirs written out, as `eager-unfused`.
 """
 
 from __future__ import annotations
 
+import json
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 from statistics import median
@@ -134,6 +140,38 @@ MODELS: dict[str, Callable[[], Built]] = {
 }  # fmt: skip
 
 
+NAMED = {"num_hidden_layers": 3, "num_attention_heads": 4, "intermediate_size": 512}
+BERT = {"vocab_size": 4000, "hidden_size": 128, **NAMED, **NO_DROPOUT}
+LLAMA = {"vocab_size": 4000, "hidden_size": 128, **NAMED, "num_key_value_heads": 2,
+         "tie_word_embeddings": False, "use_cache": False}  # fmt: skip
+IMAGES = {"hidden_size": 128, **NAMED, "image_size": 96, "patch_size": 8, "num_labels": 10}
+CONFIGURATIONS: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "bert": ("Bert", "ForMaskedLM", BERT),
+    "roberta": ("Roberta", "ForMaskedLM", {**BERT, "max_position_embeddings": 514}),
+    "gpt2": ("GPT2", "LMHeadModel", {**GPT, "vocab_size": 4000, "use_cache": False}),
+    "llama": ("Llama", "ForCausalLM", LLAMA),
+    "mistral": ("Mistral", "ForCausalLM", LLAMA),
+    "qwen2": ("Qwen2", "ForCausalLM", LLAMA),
+    "qwen3": ("Qwen3", "ForCausalLM", {**LLAMA, "head_dim": 32}),
+    "gemma3": ("Gemma3Text", "ForCausalLM", {**LLAMA, "head_dim": 32}),
+    "phi3": ("Phi3", "ForCausalLM", {**LLAMA, "pad_token_id": 0}),
+    "mixtral": ("Mixtral", "ForCausalLM", {**LLAMA, "num_local_experts": 4}),
+    "olmoe": ("Olmoe", "ForCausalLM", {**LLAMA, "num_experts": 8, "num_experts_per_tok": 2}),
+    "t5": ("T5", "ForConditionalGeneration", {
+        "vocab_size": 4000, "d_model": 128, "d_ff": 512, "d_kv": 32, "num_layers": 3,
+        "num_heads": 4, "dropout_rate": 0.0, "decoder_start_token_id": 0, "use_cache": False,
+    }),
+    "bart": ("Bart", "ForConditionalGeneration", {
+        "vocab_size": 4000, "d_model": 128, "encoder_layers": 2, "decoder_layers": 2,
+        "encoder_attention_heads": 4, "decoder_attention_heads": 4, "encoder_ffn_dim": 512,
+        "decoder_ffn_dim": 512, "dropout": 0.0, "use_cache": False,
+    }),
+    "vit": ("ViT", "ForImageClassification", {**IMAGES, **NO_DROPOUT}),
+}  # fmt: skip
+"""Model of transformers, the end of its class, and what its configuration states."""
+UNFUSED = ("t5",)
+
+
 def result(found: Any) -> torch.Tensor:
     """What the loss is of: the first result."""
     if isinstance(found, torch.Tensor):
@@ -153,8 +191,14 @@ class Alone(torch.nn.Module):
         return result(self.model(*args))
 
 
-def measured(model: torch.nn.Module, args: tuple[Any, ...]) -> int:
-    """Most bytes that PyTorch's allocator gave out in the second step, those before it counted."""
+def measured(model: torch.nn.Module, args: Sequence[Any], loss: Callable[[], torch.Tensor]) -> int:
+    """Most bytes that PyTorch's allocator gave out in the second step, those before it counted.
+
+    Args:
+        model: that is trained.
+        args: tensors of its batch.
+        loss: computes the loss of the batch.
+    """
     from torch.profiler import ProfilerActivity, profile
 
     model.train()
@@ -162,7 +206,7 @@ def measured(model: torch.nn.Module, args: tuple[Any, ...]) -> int:
 
     def step() -> None:
         optimiser.zero_grad(set_to_none=True)
-        model(*args).mean().backward()
+        loss().backward()
         optimiser.step()
 
     step()
@@ -170,7 +214,8 @@ def measured(model: torch.nn.Module, args: tuple[Any, ...]) -> int:
     held = [*model.parameters(), *model.buffers(), *args]
     for state in optimiser.state.values():
         held += [t for t in state.values() if isinstance(t, torch.Tensor)]
-    before = sum(t.untyped_storage().nbytes() for t in held)
+    each = {t.untyped_storage().data_ptr(): t.untyped_storage().nbytes() for t in held}
+    before = sum(each.values())
     with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as run:
         step()
     assert run.profiler is not None
@@ -190,11 +235,50 @@ def estimated(model: torch.nn.Module, args: tuple[Any, ...], path: Path) -> tupl
     )  # fmt: skip
     assert program is not None
     program.save(str(path), external_data=True)
-    report = perfc.analyze(str(path), "a100", runtime="eager", train="adamw", loss="mean")
+    return peak(perfc.analyze(str(path), "a100", runtime="eager", train="adamw", loss="mean"))
+
+
+def peak(report: perfc.Report) -> tuple[int, str]:
+    """The most bytes that are alive in a step, and the node at that moment."""
     table = report.analyses.get(Storages(report.deployment.table_name), report.module)
     line = [sum(by_role.values()) for by_role in table.live(report.env)]
     at = max(range(len(line)), key=line.__getitem__)
     return line[at], table.names[at]
+
+
+def of_configuration(name: str, dtype: torch.dtype, batch: int = 4, seq: int = 128) -> float:
+    """Prints a configuration, and gives its error."""
+    import transformers
+
+    family, end, sizes = CONFIGURATIONS[name]
+    config = getattr(transformers, f"{family}Config")(**sizes)
+    kind = getattr(transformers, family.removesuffix("Text") + end)
+    how = "eager" if name in UNFUSED else "sdpa"
+    model = kind._from_config(config, attn_implementation=how).to(dtype)
+    tokens = torch.randint(2, 900, (batch, seq))
+    given = {"input_ids": tokens, "labels": tokens.clone()}
+    dims = {"batch": batch, "seq": seq}
+    if "image_size" in sizes:
+        images = torch.randn(batch, 3, sizes["image_size"], sizes["image_size"], dtype=dtype)
+        given = {"pixel_values": images, "labels": torch.randint(0, 10, (batch,))}
+        del dims["seq"]
+    config.architectures = [kind.__name__]
+    stated = {**config.to_dict(), "torch_dtype": str(dtype).removeprefix("torch.")}
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "config.json").write_text(json.dumps(stated, default=str))
+        runtime = "eager-unfused" if name in UNFUSED else "eager"
+        report = perfc.analyze(folder, "a100", runtime=runtime, train="adamw", dims=dims)
+    ours, node = peak(report)
+    theirs = measured(model, [*given.values()], lambda: model(**given).loss)
+    return line(f"{name} {stated['torch_dtype']}", theirs, ours, node)
+
+
+def line(name: str, theirs: int, ours: int, node: str) -> float:
+    """Prints a model, and gives its error."""
+    error = ours / theirs - 1
+    sizes = f"{theirs / 2**20:9.1f} {ours / 2**20:9.1f} MiB"
+    print(f"{name:24} {sizes} {100 * error:+6.1f} %  {node}", flush=True)
+    return error
 
 
 def rows(names: list[str]) -> Iterator[tuple[str, float]]:
@@ -208,21 +292,19 @@ def rows(names: list[str]) -> Iterator[tuple[str, float]]:
             except Exception as error:
                 print(f"{name:24} {str(error).splitlines()[0][:90]}", flush=True)
                 continue
-        theirs = measured(alone, args)
-        error = ours / theirs - 1
-        print(
-            f"{name:24} {theirs / 2**20:9.1f} {ours / 2**20:9.1f} MiB {100 * error:+6.1f} %"
-            f"  {node}",
-            flush=True,
-        )
-        yield name, error
+        theirs = measured(alone, args, lambda a=alone, x=args: a(*x).mean())  # type: ignore[misc]
+        yield name, line(name, theirs, ours, node)
 
 
 def main() -> None:
     """Print every model and the sum of it."""
     warnings.filterwarnings("ignore")
     torch.set_num_threads(1)
-    errors = [e for _, e in rows(sys.argv[1:] or list(MODELS))]
+    if sys.argv[1:] == ["configurations"]:
+        types = (torch.float32, torch.bfloat16)
+        errors = [of_configuration(n, dtype) for n in CONFIGURATIONS for dtype in types]
+    else:
+        errors = [e for _, e in rows(sys.argv[1:] or list(MODELS))]
     inside = sum(abs(e) <= WITHIN for e in errors)
     print(f"median {100 * median(map(abs, errors)):.1f} %, {inside} of {len(errors)} within 5 %")
 

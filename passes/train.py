@@ -27,6 +27,7 @@ from .training.loss import head
 from .training.modes import trained_form
 from .training.optimizer import Step, apply, optimizer, state_like
 from .training.rewrites import rewritten
+from .training.unfused import unfused
 
 if TYPE_CHECKING:
     from .manager import Analyses
@@ -101,6 +102,9 @@ class Train(Transform):
         nodes = rewritten(
             graph.nodes, graph.outputs, trained, tape, fuses_attention=self.fuses_attention
         )
+        tape.phase = Phase.FORWARD
+        nodes = unfused(nodes, tape, fuses_attention=self.fuses_attention)
+        tape.phase = Phase.LOSS
         if self.dropout:
             tape.phase = Phase.FORWARD
             nodes, tape.phase = dropped(nodes, self.dropout, tape), Phase.LOSS

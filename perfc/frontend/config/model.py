@@ -170,6 +170,7 @@ class Head:
         activation: of that product.
         norm: of that product.
         before: a normalisation of the rows that pass.
+        is_capped: whether a tanh caps its scores; engines do so in the kernel that samples.
         is_first_token: whether only the first token of a sequence passes; else the last of a
             sequence where tokens are decoded, and all elsewhere.
     """
@@ -183,6 +184,7 @@ class Head:
     norm: Norm | None = None
     is_first_token: bool = False
     before: Norm | None = None
+    is_capped: bool = False
 
 
 @record

@@ -25,7 +25,9 @@ def gemma2(keys: Keys) -> tuple[Stack, ...]:
     kinds = kinds_of(keys, keys.layers("num_hidden_layers"), (SLIDING, FULL))
     mlp = gated(keys, "hidden_activation", default="gelu_pytorch_tanh")
     norm = rms(keys.whole("hidden_size"))
-    return dense(keys, windowed(keys, attention, kinds), mlp, norm, sandwich, is_tied=True)
+    (stack,) = dense(keys, windowed(keys, attention, kinds), mlp, norm, sandwich, is_tied=True)
+    is_capped = bool(keys.number("final_logit_softcapping", 30.0))
+    return (replace(stack, heads=tuple([replace(h, is_capped=is_capped) for h in stack.heads])),)
 
 
 def gemma3(keys: Keys) -> tuple[Stack, ...]:

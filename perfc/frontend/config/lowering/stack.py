@@ -38,6 +38,7 @@ from .latent import latent_attention
 from .mlp import activated, experts, mlp
 from .state_space import delta_net, mamba, mamba2
 from .step import Running, Tokens
+from .written_out import capped
 
 MUL, TURN = Mul(), Transpose(perm=(0, 2, 1))
 STATES = (Mamba, Mamba2, DeltaNet)
@@ -213,6 +214,11 @@ def head(b: Builder, x: Value, h: Head, stack: Stack, table: Value | None, name:
         x, width = b.norm(x, h.norm, f"{name}.norm"), h.inner
     if not h.width:
         return x
+    scores = _scores(b, x, h, table, name, width)
+    return capped(b, scores, f"{name}.capped") if h.is_capped and b.writes_out else scores
+
+
+def _scores(b: Builder, x: Value, h: Head, table: Value | None, name: str, width: int) -> Value:
     columns = b.share(padded(h.width, b), "columns of the head")
     if h.is_tied and table is not None:
         bias = b.weight(f"{name}.bias", (columns,)) if h.is_biased else None

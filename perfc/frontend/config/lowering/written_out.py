@@ -48,6 +48,12 @@ def rms_norm(b: Builder, x: Value, scale: Value | None, name: str) -> Value:
     return narrow if scale is None else b.node(MUL, (narrow, scale), name)
 
 
+def capped(b: Builder, scores: Value, name: str) -> Value:
+    """Scores between minus and plus 30: ``30 * tanh(scores / 30)``, operator by operator."""
+    small = b.node(MUL, (scores, b.number(1 / 30)), f"{name}.small")
+    return b.node(MUL, (b.node(Tanh(), (small,), f"{name}.tanh"), b.number(30.0)), name)
+
+
 def gelu_by_tanh(b: Builder, x: Value, name: str) -> Value:
     """``0.5 * x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x**3)))``, operator by operator."""
     half = b.node(MUL, (x, b.number(0.5)), f"{name}.half")

@@ -1,0 +1,144 @@
+"""Attention of packed tokens as separate operators, where no fused kernel trains it.
+
+`scaled_dot_product_attention` caps no scores and has no sinks, so that modules with either multiply
+queries and keys, keep the probabilities, and multiply them with values. A framework without fused
+attention does so everywhere.
+
+Source: transformers 5, `eager_attention_forward` of modeling_gemma2.py, modeling_gpt_oss.py and
+modeling_t5.py: scores in the type of the model, softmax in f32, its result narrowed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from perfc.ir.dim import Dim
+from perfc.ir.gradients.tape import Tape, dtype_of, shape_of
+from perfc.ir.graph import Inputs, Node, Value
+from perfc.ir.ops.activation import Tanh
+from perfc.ir.ops.cast import Cast
+from perfc.ir.ops.gather import Gather
+from perfc.ir.ops.matmul import MatMul
+from perfc.ir.ops.ragged_attention import (
+    BIAS,
+    DECODE_KEY,
+    KEY,
+    PAST_KEY,
+    QUERY,
+    VALUE,
+    Group,
+    RaggedAttention,
+)
+from perfc.ir.ops.softmax import Softmax
+from perfc.ir.types import DType
+
+CAP = 50.0
+"""Of scores; any number takes as long."""
+
+
+def unfused(nodes: Sequence[Node], tape: Tape, *, fuses_attention: bool) -> list[Node]:
+    """The same nodes with attention written out where the framework has no kernel for it.
+
+    Args:
+        nodes: of the forward pass, in an order that can run.
+        tape: names what is written.
+        fuses_attention: whether the framework runs plain attention as one operator.
+    """
+    found: list[Node] = []
+    for node in nodes:
+        op = node.op
+        if not isinstance(op, RaggedAttention) or not op.is_exactly(RaggedAttention):
+            found.append(node)
+            continue
+        group = op.groups(node.inputs)[0]
+        is_prompt = group is not None and not any(at(node, i) for i in (PAST_KEY, DECODE_KEY))
+        if group is None or not is_prompt or (fuses_attention and not (op.softcap or sinks(node))):
+            found.append(node)
+            continue
+        tape.place, tape.suffix, tape.nodes = node.loc, ".unfused", []
+        result = written(op, node, group, tape)
+        *before, last = tape.nodes
+        assert last.results == (result,)
+        found += [*before, Node(last.op, last.inputs, node.outputs, (), last.loc)]
+    return found
+
+
+def at(node: Node, index: int) -> Value | None:
+    """An operand; None where it is not given."""
+    return node.inputs[index] if index < len(node.inputs) else None
+
+
+def sinks(node: Node) -> Value | None:
+    """A trained score for each head that no token has; None where there is none."""
+    bias = at(node, BIAS)
+    is_trained = bias is not None and bias.weight is not None and bias.weight.is_parameter
+    return bias if bias is not None and is_trained and len(shape_of(bias)) == 1 else None
+
+
+def written(op: RaggedAttention, node: Node, group: Group, tape: Tape) -> Value:
+    """The result of an attention, operator by operator."""
+    b, s, t, h = group.sequences, group.queries, group.keys, op.num_heads
+    query, key, value = operands(op, node.inputs, tape)
+    q = heads(tape, query, (b, s, h, op.head_dim))
+    k = repeated(tape, heads(tape, key, (b, t, op.kv_heads, op.head_dim)), h)
+    v = repeated(tape, heads(tape, value, (b, t, op.kv_heads, op.value_dim)), h)
+    scores = tape.scaled(tape.apply(MatMul(), q, tape.swapped(k)), op.head_dim**-0.5)
+    half = dtype_of(scores)
+    if op.softcap:
+        capped = tape.apply(Tanh(), tape.scaled(scores, 1 / CAP))
+        scores = tape.scaled(capped, CAP)
+    bias, extra = at(node, BIAS), sinks(node)
+    if bias is not None and extra is None:
+        scores = tape.add(scores, relative(tape, bias, (h, s, t), half))
+    if op.is_causal or op.window or op.chunk:
+        scores = tape.add(scores, tape.expand(tape.number(0.0, half), (1, 1, s, t)))
+    if extra is not None:
+        column = tape.expand(tape.reshape(extra, (1, h, 1, 1)), (b, h, s, 1))
+        scores = tape.concat((scores, column), 3)
+    # T5 and GPT-OSS take the softmax of scores as they are
+    is_widened = half is not DType.F32 and bias is None
+    wide = tape.apply(Cast(to=DType.F32), scores) if is_widened else scores
+    shares = tape.apply(Softmax(axis=-1), wide)
+    shares = tape.apply(Cast(to=half), shares) if is_widened else shares
+    if extra is not None:
+        shares = tape.part(shares, {3: (0, t)})
+    mixed = tape.transpose(tape.apply(MatMul(), shares, v), (0, 2, 1, 3))
+    return tape.reshape(mixed, (b * s, h * op.value_dim))
+
+
+def operands(op: RaggedAttention, ins: Inputs, tape: Tape) -> tuple[Value, Value, Value]:
+    """Queries, keys and values, cut where they lie side by side."""
+    widths = (op.num_heads * op.head_dim, op.kv_heads * op.head_dim, op.kv_heads * op.value_dim)
+    query, key, value = [ins[i] if i < len(ins) else None for i in (QUERY, KEY, VALUE)]
+    assert query is not None
+    if key is not None and value is not None:
+        return query, key, value
+    first, last = widths[0], widths[0] + widths[1]
+    parts = [tape.part(query, {1: (0, first)}), tape.part(query, {1: (first, last)})]
+    return parts[0], parts[1], value or tape.part(query, {1: (last, last + widths[2])})
+
+
+def heads(tape: Tape, x: Value, shape: tuple[Dim, Dim, Dim, Dim]) -> Value:
+    """Rows of tokens as batch, heads, tokens and width."""
+    return tape.transpose(tape.reshape(x, shape), (0, 2, 1, 3))
+
+
+def repeated(tape: Tape, x: Value, count: int) -> Value:
+    """As many heads as queries have, each of the fewer ones copied."""
+    b, g, t, d = shape_of(x)
+    if g == count:
+        return x
+    assert isinstance(g, int)
+    apart = tape.expand(tape.reshape(x, (b, g, 1, t, d)), (b, g, count // g, t, d))
+    return tape.reshape(apart, (b, count, t, d))
+
+
+def relative(tape: Tape, bias: Value, extents: tuple[int, Dim, Dim], dtype: DType) -> Value:
+    """What is added to the scores of every head: rows of a table by distance, or slopes."""
+    h, s, t = extents
+    if len(shape_of(bias)) == 2:
+        table = tape.apply(Gather(), bias, tape.expand(tape.ints((0,)), (s, t)))
+        return tape.reshape(tape.transpose(table, (2, 0, 1)), (1, h, s, t))
+    slopes = tape.reshape(bias, (1, h, 1, 1))
+    slopes = slopes if dtype_of(slopes) is dtype else tape.apply(Cast(to=dtype), slopes)
+    return tape.expand(slopes, (1, h, 1, t))
