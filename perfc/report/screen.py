@@ -241,6 +241,8 @@ def memory_words(v: Verdict) -> tuple[str, str, Style]:
     needed = more + quantity(m.total_bytes, Unit.BYTE)
     weights, live = quantity(m.weight_bytes, Unit.BYTE), quantity(m.activation_bytes, Unit.BYTE)
     parts = f"weights {weights}, activations {live}"
+    if m.context_bytes:
+        parts = f"{parts}, context {quantity(m.context_bytes, Unit.BYTE)}"
     if m.capacity_bytes is None:
         return needed, parts, Style.PLAIN
     room = quantity(m.capacity_bytes, Unit.BYTE)

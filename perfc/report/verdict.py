@@ -14,10 +14,11 @@ from perfc.ir.dim import Dim
 from perfc.ir.evaluate import evaluate
 from perfc.ir.record import record
 from perfc.ir.types import DType, TensorType
+from perfc.passes.storage import Role
 
 from .amounts import open_symbols
 from .confidence import Confidence, confidence
-from .footprint import workspace_bytes
+from .footprint import footprint, workspace_bytes
 from .limits import LimitShare, limits
 from .names import machine_title, runtime_title
 from .phases import Step, step_of
@@ -68,6 +69,8 @@ class MemoryNeed:
             where the target does not say.
         is_bound: whether more may be needed, because something is not known.
         held_bytes: of the capacity, for the context, the workspace of products and the margin.
+        context_bytes: of the driver and the libraries, where they are counted: of a training step,
+            whose activations are those that its allocator holds.
     """
 
     weight_bytes: int
@@ -75,11 +78,12 @@ class MemoryNeed:
     capacity_bytes: int | None
     is_bound: bool
     held_bytes: int = 0
+    context_bytes: int = 0
 
     @property
     def total_bytes(self) -> int:
-        """Both together."""
-        return self.weight_bytes + self.activation_bytes
+        """All that is counted."""
+        return self.weight_bytes + self.activation_bytes + self.context_bytes
 
     @property
     def fits(self) -> bool | None:
@@ -161,7 +165,9 @@ class Verdict:
 
 
 def memory_need(report: Report) -> MemoryNeed:
-    """Weights and the peak of activations."""
+    """Weights and the peak of activations; of a training step all that its device holds."""
+    if report.deployment.train:
+        return need_of_step(report)
     table, env, capacity = report.liveness, report.env, report.deployment.capacity(report.machine)
     need = int(evaluate(table.weight_bytes, env)), int(table.peak(env)[0])
     if capacity is None:
@@ -169,6 +175,16 @@ def memory_need(report: Report) -> MemoryNeed:
     workspace = workspace_bytes(report, report.kernels.runtime.framework)
     held = capacity.context_bytes + capacity.margin_bytes + workspace
     return MemoryNeed(*need, capacity.usable_bytes, table.is_bound, held)
+
+
+def need_of_step(report: Report) -> MemoryNeed:
+    """What a training step holds, as `perfc fit` says: its allocator and contexts included."""
+    found = footprint(report)
+    weights = sum(found.parts.get(role, 0) for role in (Role.PARAMETER, Role.STATE))
+    return MemoryNeed(
+        weights, found.reserved_bytes - weights, found.capacity_bytes, found.is_bound,
+        found.margin_bytes, found.context_bytes,
+    )  # fmt: skip
 
 
 def throughput(report: Report, time_s: float) -> Throughput:

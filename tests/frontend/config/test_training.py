@@ -12,6 +12,7 @@ from perfc.fit import fitted
 from perfc.ir.evaluate import evaluate
 from perfc.ir.graph import Phase
 from perfc.passes.saved import Saved
+from perfc.report import Verdict
 
 LLAMA = {
     "model_type": "llama", "hidden_size": 64, "intermediate_size": 256, "num_hidden_layers": 2,
@@ -62,6 +63,15 @@ def test_a_vocabulary_eight_times_as_large_leaves_room_for_fewer_samples(tmp_pat
     assert few is not None
     assert many is not None
     assert 5 * many < few < 12 * many
+
+
+def test_the_first_screen_says_what_fit_says(tmp_path: Path) -> None:
+    report = step(tmp_path, {**LLAMA, "vocab_size": 32000}, batch=2, seq=512)
+    need = Verdict.of(report).memory
+    (first, *_) = fitted(report, is_auto=False).choices
+    assert need.total_bytes == first.footprint.total_bytes
+    assert need.fits == first.fits
+    assert need.total_bytes > saved(report)
 
 
 def test_a_prompt_that_is_served_has_scores_of_its_last_token(tmp_path: Path) -> None:
