@@ -9,6 +9,7 @@ from perfc.passes.runtimes import runtime
 from perfc.report.names import runs_elsewhere
 from perfc.report.units import Unit, plural, quantity
 
+from .cost.context import EMULATION_OPS
 from .engine import Engine, lacks
 from .simulation.simulate import Run
 
@@ -81,6 +82,11 @@ def _standing(engine: Engine) -> tuple[str, ...]:
     for form, narrow in STAND_INS.items():
         if form in stored and (whose := _lacking(engine, narrow)):
             found.append(f"{whose} has no {narrow}: {form.value} weights are widened")
+    cached = engine.precision.cached
+    if cached in EMULATION_OPS and not engine.machine.takes(cached.code):
+        found.append(
+            f"{engine.machine.name} has no {cached.code}: cached keys and values are converted"
+        )
     if engine.model.adapters is not None:
         found.append("nobody measured adapters: their kernels are told as products of few rows")
     if skew := engine.model.expert_skew:

@@ -41,6 +41,8 @@ class WeightFormat(Enum):
     """4-bit floats with a scale for 32 of them, widened to 16 bits."""
     MXFP4_F8 = "mxfp4-f8"
     """The same, but experts multiply in 8-bit floats: their activations are quantised by 32."""
+    MXFP4_A4 = "mxfp4-a4"
+    """4-bit floats with a scale for 32 of them; activations are quantised too (Quark's W4A4)."""
 
     __hash__ = object.__hash__
 
@@ -64,21 +66,22 @@ _BITS = {
     WeightFormat.HALF: 16, WeightFormat.F8: 8, WeightFormat.F8_BLOCK: 8, WeightFormat.I8: 8,
     WeightFormat.W8: 8,    WeightFormat.I4: 4, WeightFormat.NVFP4: 4, WeightFormat.MXFP4: 4,
     WeightFormat.MXFP4_F8: 4, WeightFormat.I3: 3, WeightFormat.I2: 2, WeightFormat.NF4: 4,
-    WeightFormat.NF4_NESTED: 4,
+    WeightFormat.NF4_NESTED: 4, WeightFormat.MXFP4_A4: 4,
 }  # fmt: skip
 _BLOCKS = {
     WeightFormat.F8_BLOCK: 128, WeightFormat.W8: 128, WeightFormat.I4: 128, WeightFormat.NVFP4: 16,
     WeightFormat.MXFP4: 32, WeightFormat.MXFP4_F8: 32, WeightFormat.I3: 128, WeightFormat.I2: 128,
-    WeightFormat.NF4: 64, WeightFormat.NF4_NESTED: 64,
+    WeightFormat.NF4: 64, WeightFormat.NF4_NESTED: 64, WeightFormat.MXFP4_A4: 32,
 }  # fmt: skip
 _MULTIPLIED = {
     WeightFormat.F8: DType.F8E4M3FN, WeightFormat.F8_BLOCK: DType.F8E4M3FN,
     WeightFormat.I8: DType.I8, WeightFormat.NVFP4: DType.F4E2M1,
+    WeightFormat.MXFP4_A4: DType.F4E2M1,
 }  # fmt: skip
 _WIDENED = {
     WeightFormat.F8: WeightFormat.W8, WeightFormat.F8_BLOCK: WeightFormat.W8,
     WeightFormat.I8: WeightFormat.W8, WeightFormat.NVFP4: WeightFormat.MXFP4,
-    WeightFormat.MXFP4_F8: WeightFormat.MXFP4,
+    WeightFormat.MXFP4_F8: WeightFormat.MXFP4, WeightFormat.MXFP4_A4: WeightFormat.MXFP4,
 }  # fmt: skip
 """Formats of as many bits whose weights are widened, where a machine multiplies none so narrow."""
 _ALIASES = {
@@ -225,16 +228,20 @@ def runnable(precision: Precision, takes: Callable[[str], bool]) -> Precision:
     """The precision in which an engine runs a model: also as `in_half` has it.
 
     Weights in a type that the machine does not multiply are widened on their way into products, as
-    Marlin's kernels of vLLM do.
+    Marlin's kernels of vLLM do. Layers of `MXFP4` multiply in four bits where the machine does, as
+    those of Quark; experts alone that are published in it keep their activations.
     """
 
     def form(asked: WeightFormat) -> WeightFormat:
         narrow = DType.F8E4M3FN if asked is WeightFormat.MXFP4_F8 else asked.multiplied
         return asked if narrow is None or takes(narrow.code) else _WIDENED[asked]
 
+    weights = form(precision.weights)
+    if precision.weights is WeightFormat.MXFP4 and takes(DType.F4E2M1.code):
+        weights = WeightFormat.MXFP4_A4
     experts = precision.experts
     return replace(
-        in_half(precision, takes), weights=form(precision.weights),
+        in_half(precision, takes), weights=weights,
         experts=None if experts is None else form(experts),
         rules=tuple([replace(rule, weights=form(rule.weights)) for rule in precision.rules]),
     )  # fmt: skip

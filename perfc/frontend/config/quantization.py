@@ -50,7 +50,7 @@ _SCHEMES = {
     "float8+": Form.F8, "float8": Form.W8, "float8 block+": Form.F8_BLOCK,
     "float8 block": Form.W8, "int8+": Form.I8, "int8": Form.W8, "int4": Form.I4, "int4+": Form.I4,
     "int3": Form.I3, "int2": Form.I2, "float4+": Form.NVFP4, "float4": Form.MXFP4,
-    "float4 of 32+": Form.MXFP4_F8, "float4 of 32": Form.MXFP4,
+    "float4 of 32+": Form.MXFP4_A4, "float4 of 32": Form.MXFP4,
     "fp8": Form.F8, "fp8_dynamic": Form.F8, "fp8_block": Form.F8_BLOCK, "w8a8": Form.I8,
     "int8 w8a8": Form.I8, "w8a16": Form.W8, "w4a16": Form.I4, "w4a16_asym": Form.I4,
     "w4a8": Form.I4, "nvfp4": Form.NVFP4, "nvfp4a16": Form.MXFP4, "mxfp4": Form.MXFP4_F8,

@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import astuple, replace
 
+from perfc.analyzers.features.sheet import Sheet
+from perfc.ir.evaluate import Numbers
 from perfc.ir.ops.ragged_attention import RaggedAttention
+from perfc.ir.problem import Attention
+from perfc.ir.types import DType
 from perfc.machine import Machine
 
 from .conversions import longer
@@ -24,6 +28,7 @@ def context_costs(
     framework: str,
     anew: Anew,
     longest: int = 0,
+    cached: DType = DType.BF16,
 ) -> list[KernelCost]:
     """What kernels that see the cache cost together, at each of several sizes.
 
@@ -35,6 +40,7 @@ def context_costs(
         framework: whose kernels.
         anew: which of them read keys and values once for each head of queries.
         longest: tokens of the longest sequence that the engine is made for; 0 for any.
+        cached: element type of keys and values.
     """
     by_chunk: dict[int, list[int]] = {}
     for i in wanted:
@@ -46,6 +52,8 @@ def context_costs(
         if anew is Anew.EVERYWHERE or (chunk and anew is Anew.CHUNKS):
             each_s = [anew_s(program, own, env, machine) for env in usual]
             costs = [longer(c, s - c.time_s) for c, s in zip(costs, each_s, strict=True)]
+        emulated_s = [emulation_s(program, own, env, machine, cached) for env in usual]
+        costs = [longer(c, s) for c, s in zip(costs, emulated_s, strict=True)]
         if chunk:
             # the chunk of every sequence may have just begun
             least = estimated(program, own, envs, machine, framework)
@@ -58,6 +66,49 @@ def context_costs(
             for a, b in zip(total, costs, strict=True)
         ]
     return total
+
+
+EMULATION_OPS = {DType.F8E4M3FN: 24}
+"""Instructions that make an element of 16 bits of one that a machine has no instruction for: masks,
+shifts, comparisons and the branch for denormal numbers of ``__nv_cvt_fp8_to_halfraw`` (CUDA
+Toolkit, cuda_fp8.hpp, before compute capability 8.9), then two conversions to bf16. Counted in that
+source, not measured. A byte of e5m2 is the upper half of an f16. They are taken to
+come beside reading, as such a cache was measured slower on A100 than one of 16 bits."""
+INTEGER_LANES = 64
+"""Integer instructions of a multiprocessor in a clock: CUDA C++ Programming Guide, arithmetic
+instructions, of compute capability 7 and 8; AMD's compute units have as many lanes."""
+
+
+def emulation_s(
+    program: Program, wanted: Sequence[int], env: Env, machine: Machine, cached: DType
+) -> float:
+    """Seconds that vector units take to convert each cached element once; 0 where nothing is.
+
+    Nothing obliges an engine to convert so: floors do not have it.
+
+    Args:
+        program: a pass of single tokens.
+        wanted: indices of its kernels.
+        env: values of its symbols.
+        machine: where it runs.
+        cached: element type of keys and values.
+    """
+    ops = 0 if machine.takes(cached.code) else EMULATION_OPS.get(cached, 0)
+    if not ops:
+        return 0.0
+    at, elements = Numbers(env), 0.0
+    for i in wanted:
+        match program.table.kernels[i].problem:
+            case Attention() as problem:
+                keys = at(problem.kv_len)
+                seen = min(keys, problem.window) if problem.window else keys
+                width = at(problem.head_dim) + at(problem.value_dim)
+                each = at(problem.batch * problem.kv_heads) * seen * width
+                elements += program.counts[i] * each
+            case _:
+                pass
+    sheet = Sheet(machine)
+    return ops * elements / (INTEGER_LANES * sheet.clock_hz * sheet.sm_count)
 
 
 def chunk_of(program: Program, kernel: int) -> int:

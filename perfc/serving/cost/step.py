@@ -13,7 +13,7 @@ from functools import cached_property, lru_cache
 
 from perfc.frontend.config import LanguageModel, Parallel, Precision
 from perfc.ir.evaluate import evaluate
-from perfc.ir.types import bits_of
+from perfc.ir.types import DType, bits_of
 from perfc.machine import Machine, load_machine
 from perfc.passes.runtimes import EngineKind, of_serving
 from perfc.passes.runtimes import runtime as table_of
@@ -53,6 +53,7 @@ class StageCost:
         widened: the stage with weights of 16 bits, where quantised ones are widened for prompts.
         held_bytes: of each token of a step, which the engine refers to longer than needed.
         longest: tokens of the longest sequence that the engine is made for; 0 for any.
+        cached: element type of keys and values.
     """
 
     def __init__(
@@ -66,10 +67,11 @@ class StageCost:
         widened: StageCost | None = None,
         held_bytes: float = 0.0,
         longest: int = 0,
+        cached: DType = DType.BF16,
     ) -> None:
         self.passes, self.machine, self.framework = passes, machine, framework
         self.anew, self.kind, self.widened = anew, kind, widened
-        self.held_bytes, self.longest = held_bytes, longest
+        self.held_bytes, self.longest, self.cached = held_bytes, longest, cached
 
     @cached_property
     def launches(self) -> Launches:
@@ -192,7 +194,7 @@ class StageCost:
         program, wanted = self.passes.decode, self._of_decode[0]
         axes = (DECODES, lengths(program, CONTEXTS, self.longest))
         envs = [{"decodes": int(n), "context": int(c)} for n, c in points(axes)]
-        how = self.machine, self.framework, self.anew, self.longest
+        how = self.machine, self.framework, self.anew, self.longest, self.cached
         return Surface.of(axes, context_costs(program, wanted, envs, *how))
 
     @cached_property
@@ -205,8 +207,7 @@ class StageCost:
         own = self._of_tokens(self._of_prompts[3])
         if self.widened is None:
             return own
-        # nothing obliges an engine to widen its weights: floors stay
-        return [
+        return [  # nothing obliges an engine to widen: floors stay
             replace(longer(wide, self.widening_s), floor_s=cost.floor_s)
             if self.widens(int(n))
             else cost
@@ -300,7 +301,7 @@ def stage_cost(
     return StageCost(
         passes, load_machine(target), framework, anew=anew, kind=kind,
         widened=stage_cost(model, wide, *how) if is_widened else None,
-        held_bytes=held_bytes(model, precision, kind), longest=longest,
+        held_bytes=held_bytes(model, precision, kind), longest=longest, cached=precision.cached,
     )  # fmt: skip
 
 

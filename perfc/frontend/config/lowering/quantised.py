@@ -69,6 +69,8 @@ def _scales(b: Builder, form: WeightFormat, extents: tuple[int, int], name: str)
         case WeightFormat.F8_BLOCK:
             shape = (-(-n // form.block), -(-k // form.block))
             return b.scales(f"{name}.scales", shape, DType.F32)
+        case WeightFormat.MXFP4_A4:
+            return b.scales(f"{name}.scales", (n, -(-k // form.block)), DType.F8E8M0)
         case WeightFormat.NVFP4:
             return b.scales(f"{name}.scales", (n, -(-k // form.block)), DType.F8E4M3FN)
         case _:
