@@ -44,6 +44,11 @@ def usual() -> Mapping[str, str]:
     return {"target": TARGET, "runtime": RUNTIME, "dtype": "the published one"}
 
 
+def usual_of_search() -> Mapping[str, str]:
+    """What a search chooses from where nobody says, for help."""
+    return {**usual(), "dtype": "the published one and narrower ones that a machine multiplies"}
+
+
 class ModelOrSearch(click.Group):
     """A configuration, or ``search`` before it."""
 
@@ -214,8 +219,12 @@ def serve(
 )
 @click.argument("model", metavar="CONFIG")
 @click.option("--slo", default="", metavar="LIMITS", help="Means, as ttft=500ms,tpot=30ms,e2e=9s.")
+@click.option(
+    "--token-budget", "budgets", type=click.IntRange(1), multiple=True,
+    help="Of a step, repeated for several to choose from; the runtime's default.",
+)  # fmt: skip
 @_added(_LOAD)
-@by_default(usual)
+@by_default(usual_of_search)
 @reads("a search", "target", "runtime", "dtype", "reserve", instead={"seq": "--isl"}, known=KNOWN)
 @deployment_options
 @format_options(*FORMATS)
@@ -225,6 +234,7 @@ def search(
     /,
     model: str,
     slo: str,
+    budgets: tuple[int, ...],
     expert_skew: float | None,
     form: str,
     output: Path | None,
@@ -245,7 +255,8 @@ def search(
     machines = options.machines(stated(options, "target", TARGET))
     found = looked(
         with_skew(decoder_of(model), expert_skew), machines, asked, Slo.parse(slo),
-        dtypes=names_in(stated(options, "dtype", "")) or ("",),
+        dtypes=names_in(stated(options, "dtype", "")),
+        budgets=budgets,
         runtime=stated(options, "runtime", RUNTIME), prices=prices(options),
         reserve=options.held_back,
     )  # fmt: skip

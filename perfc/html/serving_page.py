@@ -32,8 +32,8 @@ MEMORY = ChartBlock(
 )  # fmt: skip
 FRONT = ChartBlock(
     "front", "front",
-    "Large dots: simulated, nothing else is both cheaper and faster. Small ones: other settings "
-    "by a steady state. Dashed: the time per token asked for.",
+    "Large dots: nothing else is both cheaper and faster. Small ones: a few other settings of each "
+    "machine, format and number of GPUs. Dashed: the time per token asked for.",
     "Cost of tokens against time per token",
 )  # fmt: skip
 

@@ -44,7 +44,7 @@ def _words(weights: str, ranks: int, expert: int, users: int) -> str:
 
 
 def dots_of(found: SearchResult) -> list[Dot]:
-    """Settings by a steady state, and behind them the front as it was simulated."""
+    """Settings, and behind them the front."""
     others = [
         Dot(s.tpot_s, s.cost, s.target, False, _words(s.weights, s.tensor, s.expert, s.users))
         for s in found.others

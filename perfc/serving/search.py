@@ -11,22 +11,25 @@ from typing import ClassVar
 from perfc.durations import seconds_of
 from perfc.errors import ModelError, ParseError
 from perfc.expenses import Prices
-from perfc.frontend.config import LanguageModel, Parallel, precision_of
+from perfc.frontend.config import LanguageModel, Parallel, WeightFormat, precision_of
 from perfc.ir.record import record
 from perfc.machine import NOTHING, Machine, Reserve
-from perfc.passes.runtimes import SERVING_DEFAULT, Batching
+from perfc.passes.runtimes import SERVING_DEFAULT, Batching, EngineKind
 
-from .engine import Engine
+from .engine import Engine, kind_of, lacks
 from .power import price_per_million
-from .service import ServingReport, report_of
+from .service import ServingReport, engine_for, llm
 from .simulation.load import Load
 from .simulation.scheduler import Chunk
 
 RANKS = (1, 2, 4, 8)
 USERS = (1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024)
-BUDGETS = (1024, 2048, 4096, 8192)
 MOST_CHECKED = 48
-"""Settings that are simulated; all others are read off a steady state."""
+"""Settings within the limits that are simulated; a steady state says which."""
+OF_ENGINE = 4
+"""Further settings of each engine that are simulated for the chart."""
+NARROW = ((WeightFormat.F8, ""), (WeightFormat.NVFP4, "NVIDIA"))
+"""Formats that are looked at beside the published one, on the boards of one vendor or of all."""
 MONEY, GPU_TIME = "{} a million tokens", "GPU seconds a token"
 """Units of cost."""
 LIMITS = ("ttft", "tpot", "e2e")
@@ -70,7 +73,7 @@ class Slo:
 
 @record
 class Setting:
-    """A way of serving, by a steady state.
+    """A way of serving: what `llm` says of it, or a first look by a steady state.
 
     Args:
         target: machine.
@@ -113,8 +116,8 @@ class SearchResult:
         unpriced: machines whose price nobody states.
         cheapest: of those within the limits; None where none is.
         pareto: settings that no other beats in cost and in time per token.
-        others: the same front of each machine, precision and parallelism alone, by a steady state,
-            whether within the limits or not.
+        others: a few settings of each machine, precision and parallelism, whether within the limits
+            or not.
     """
 
     document: ClassVar[str] = "perfc-llm-search/1"
@@ -136,22 +139,27 @@ def search(
     load: Load,
     slo: Slo,
     *,
-    dtypes: Sequence[str] = ("",),
+    dtypes: Sequence[str] = (),
     runtime: str = SERVING_DEFAULT,
     ranks: Sequence[int] = RANKS,
+    budgets: Sequence[int] = (),
     prices: Prices | None = None,
     reserve: Reserve = NOTHING,
 ) -> SearchResult:
     """The cheapest way of serving, and the front of cost against speed.
+
+    Every setting that is given is simulated by `llm`.
 
     Args:
         model: what is served.
         machines: to choose from.
         load: sizes of requests; its concurrency is chosen.
         slo: limits.
-        dtypes: formats of weights to choose from; "" for the published one.
+        dtypes: formats of weights to choose from, "" for the published one; none for that and the
+            narrower ones that a machine multiplies.
         runtime: that serves.
         ranks: of an engine.
+        budgets: tokens of a step to choose from; none for the runtime's own.
         prices: of machines.
         reserve: memory of each device to hold back.
 
@@ -162,50 +170,108 @@ def search(
     each_price = {m.name: known.of(m) for m in machines}
     currencies = {p.currency if p is not None else "" for p in each_price.values()}
     currency = currencies.pop() if len(currencies) == 1 else ""
-    found: list[tuple[Setting, Engine]] = []
-    others: list[Setting] = []
-    looked = misfits = 0
-    for engine, dtype in _engines(model, machines, dtypes, runtime, ranks, reserve):
-        each = list(_settings(engine, dtype, load, known, is_priced=bool(currency)))
-        looked += len(USERS) * len(BUDGETS)
-        misfits += len(USERS) * len(BUDGETS) - len(each)
-        found += [(s, engine) for s in each]
-        others += [s for s, _ in _front((s, engine) for s in each)]
-    within = [f for f in found if slo.holds(*_times(f[0], load))]
-    front = _front(within)
-    checked = [_simulated(s, e, load, known) for s, e in front[:MOST_CHECKED]]
-    held = [r for r in checked if _holds(r, slo)]
+    ask = _Asked(model, machines, load, runtime, known, reserve, is_priced=bool(currency))
+    found: list[Setting] = []
+    some: list[Setting] = []
+    looked = 0
+    for engine, dtype in _engines(ask, dtypes, ranks, budgets):
+        each = list(_settings(engine, dtype, load, known, is_priced=ask.is_priced))
+        looked += len(USERS)
+        found += each
+        front = _front(each)
+        some += front[:: max(1, math.ceil(len(front) / OF_ENGINE))]
+    within = [s for s in found if slo.holds(*_times(s, load))]
+    held = [r for s in _front(within)[:MOST_CHECKED] if _holds(r := ask(s), slo)]
     if not held:
         # a steady state is a little kind to full engines: look at emptier ones too
-        near = sorted(within, key=lambda f: f[0].cost)
-        held = [
-            r for s, e in near[:: max(1, len(near) // MOST_CHECKED)]
-            if _holds(r := _simulated(s, e, load, known), slo)
-        ]  # fmt: skip
-    held.sort(key=lambda r: cost_of(r, is_priced=bool(currency)))
+        near = sorted(within, key=lambda s: s.cost)
+        step = max(1, len(near) // MOST_CHECKED)
+        held = [r for s in near[::step] if _holds(r := ask(s), slo)]
+    held.sort(key=lambda r: cost_of(r, is_priced=ask.is_priced))
     return SearchResult(
-        model.name, load, slo, looked, misfits, MONEY.format(currency) if currency else GPU_TIME,
+        model.name, load, slo, looked, looked - len(found),
+        MONEY.format(currency) if currency else GPU_TIME,
         tuple([name for name, price in each_price.items() if price is None]),
-        held[0] if held else None, tuple(_best(held)), tuple(others),
+        held[0] if held else None, tuple(_best(held)), tuple(map(ask.simulated, some)),
     )  # fmt: skip
 
 
+@record
+class _Asked:
+    """What is the same of all settings; gives the report of each.
+
+    Args:
+        model: what is served.
+        machines: to choose from.
+        load: sizes of requests.
+        runtime: that serves.
+        prices: of machines.
+        reserve: memory of each device to hold back.
+        is_priced: whether settings are ordered by money.
+    """
+
+    model: LanguageModel
+    machines: Sequence[Machine]
+    load: Load
+    runtime: str
+    prices: Prices
+    reserve: Reserve
+    is_priced: bool
+
+    def __call__(self, s: Setting) -> ServingReport:
+        """The report that `llm` gives of a setting."""
+        load = self.load
+        (target,) = [str(m.path) for m in self.machines if m.name == s.target]
+        return llm(
+            self.model, target, isl=load.isl, osl=load.osl, concurrency=s.users,
+            spread=load.spread, cached_tokens=load.cached_tokens, cached_share=load.cached_share,
+            seed=load.seed, dtype=s.weights, parallel={"tp": s.tensor, "ep": s.expert},
+            runtime=self.runtime, token_budget=s.token_budget, prices=self.prices,
+            reserve=self.reserve,
+        )  # fmt: skip
+
+    def simulated(self, s: Setting) -> Setting:
+        """The setting with the numbers of its report."""
+        report = self(s)
+        found, rate, spent = report.latencies, report.throughput, report.expenses
+        assert found is not None
+        assert rate is not None
+        return replace(
+            s, ttft_s=found.ttft.mean, tpot_s=found.tpot.mean if found.tpot is not None else 0.0,
+            tokens_per_s_per_gpu=rate.output_tokens_per_s_per_gpu,
+            price_per_million=None if spent is None else spent.price_per_million,
+            cost=cost_of(report, is_priced=self.is_priced),
+        )  # fmt: skip
+
+
 def _engines(
-    model: LanguageModel, machines: Sequence[Machine], dtypes: Sequence[str], runtime: str,
-    ranks: Sequence[int], reserve: Reserve,
-) -> Iterator[tuple[Engine, str]]:  # fmt: skip
-    """Engines into which the model divides."""
-    for machine, dtype, tensor in product(machines, dtypes, ranks):
-        precision = precision_of(model.dtype, model.quantization, dtype, "")
-        for expert in (1, tensor) if tensor > 1 and _has_experts(model) else (1,):
-            engine = Engine.of(
-                model, machine, precision, Parallel(tensor, 1, expert), runtime, reserve=reserve
-            )
-            try:
-                engine.cost  # noqa: B018 - lowers the model
-            except ModelError:
-                continue
-            yield engine, dtype
+    ask: _Asked, dtypes: Sequence[str], ranks: Sequence[int], budgets: Sequence[int]
+) -> Iterator[tuple[Engine, str]]:
+    """Engines into which the model divides, each with a budget of its steps."""
+    model, kind = ask.model, kind_of(ask.runtime)
+    for machine in ask.machines:
+        formats = dtypes or ("", *_narrower(model, machine, kind))
+        for dtype, tensor, budget in product(formats, ranks, budgets or (kind.token_budget,)):
+            for expert in (1, tensor) if tensor > 1 and _has_experts(model) else (1,):
+                engine = engine_for(
+                    model, str(machine.path), dtype, "", Parallel(tensor, 1, expert), ask.runtime,
+                    budget=budget, reserve=ask.reserve,
+                )  # fmt: skip
+                try:
+                    engine.cost  # noqa: B018 - lowers the model
+                except ModelError:
+                    continue
+                yield engine, dtype
+
+
+def _narrower(model: LanguageModel, machine: Machine, kind: EngineKind) -> Iterator[str]:
+    """Formats of fewer bits than the published one that the machine and the runtime multiply."""
+    published = precision_of(model.dtype, model.quantization, "", "").weights
+    for form, vendor in NARROW:
+        is_of = machine.kind != "cpu" and vendor in ("", machine.vendor)
+        code = form.multiplied.code if form.multiplied is not None else ""
+        if form.bits < published.bits and is_of and not lacks(machine, kind, code):
+            yield form.value
 
 
 def _has_experts(model: LanguageModel) -> bool:
@@ -220,12 +286,10 @@ def _settings(
     engine: Engine, dtype: str, load: Load, prices: Prices, *, is_priced: bool
 ) -> Iterator[Setting]:
     """Settings of an engine that its memory holds."""
-    plan = engine.memory(load.isl, load.osl)
-    room = plan.sequences(load.isl + load.osl)
-    if room < 1:
-        return
+    plan, budget = engine.memory(load.isl, load.osl), engine.kind.token_budget
+    room = plan.sequences(load.isl + load.osl, load.cached_tokens, load.cached_share)
     price = prices.of(engine.machine)
-    for budget, users in product(BUDGETS, USERS):
+    for users in USERS:
         if users > min(room, engine.kind.max_num_seqs) or budget <= users:
             continue
         ttft_s, tpot_s = steady(engine, load, users, budget)
@@ -272,23 +336,15 @@ def _times(setting: Setting, load: Load) -> tuple[float, float, float]:
     return setting.ttft_s, setting.tpot_s, whole_s
 
 
-def _front(found: Iterable[tuple[Setting, Engine]]) -> list[tuple[Setting, Engine]]:
+def _front(found: Iterable[Setting]) -> list[Setting]:
     """Those that no other beats in cost and in time per token, the cheapest first."""
-    best: list[tuple[Setting, Engine]] = []
+    best: list[Setting] = []
     least = math.inf
-    for setting, engine in sorted(found, key=lambda f: (f[0].cost, f[0].tpot_s)):
+    for setting in sorted(found, key=lambda s: (s.cost, s.tpot_s)):
         if setting.tpot_s < least:
-            best.append((setting, engine))
+            best.append(setting)
             least = setting.tpot_s
     return best
-
-
-def _simulated(setting: Setting, engine: Engine, load: Load, prices: Prices) -> ServingReport:
-    """A setting as a whole report."""
-    kind = replace(engine.kind, token_budget=setting.token_budget)
-    return report_of(
-        replace(engine, kind=kind), replace(load, concurrency=setting.users), 1, 0, prices, None
-    )
 
 
 def _holds(report: ServingReport, slo: Slo) -> bool:

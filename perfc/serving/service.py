@@ -13,7 +13,7 @@ from perfc.errors import ModelError, ParseError
 from perfc.expenses import Prices, Region
 from perfc.frontend.config import Adapters, LanguageModel, precision_of, read_config
 from perfc.ir.record import record
-from perfc.machine import Reserve, load_machine
+from perfc.machine import NOTHING, Reserve, load_machine
 from perfc.parallel import ALONE, Parallel
 from perfc.passes.runtimes import SERVING_DEFAULT
 
@@ -99,6 +99,8 @@ class ServingReport:
         parallel: how one engine is divided.
         engines: alike, side by side.
         gpus: of all engines.
+        token_budget: of a step of an engine.
+        max_num_seqs: of an engine.
         load: what is asked.
         drafts: of speculative decoding; None without it.
         adapters: that requests ask for in turn; None without them.
@@ -129,6 +131,8 @@ class ServingReport:
     parallel: Parallel
     engines: int
     gpus: int
+    token_budget: int
+    max_num_seqs: int
     load: Load
     drafts: DraftsView | None
     adapters: Adapters | None
@@ -205,7 +209,7 @@ def llm(
     asked = isl, osl, 0 if rate or trace else concurrency, rate, os.fspath(trace), spread
     load = Load(*asked, cached_tokens, cached_share, requests, seed, added.get("offline", False))
     divided = _degrees(parallel)
-    engine, few = _driven(_engine(
+    engine, few = _driven(engine_for(
         model, str(load_machine(target).path), dtype, kv_dtype, replace(divided, data=1), runtime,
         runtime_version, max_num_seqs, token_budget, utilization,
         Speculation(draft_tokens, acceptance, decoder_of(draft) if draft else None), images,
@@ -245,12 +249,18 @@ def _driven(engine: Engine, load: Load, engines: int) -> tuple[Engine, tuple[str
 
 
 @lru_cache(maxsize=256)
-def _engine(
+def engine_for(
     model: LanguageModel, target: str, dtype: str, cache: str, parallel: Parallel,
-    runtime: str, version: str, seqs: int | None, budget: int | None, utilization: float | None,
-    drafts: Speculation, images: int, is_apart: bool, host_launch_s: float | None,
-    recorded: int | None, reserve: Reserve,
+    runtime: str, version: str = "", seqs: int | None = None, budget: int | None = None,
+    utilization: float | None = None, drafts: Speculation = Speculation(),  # noqa: B008
+    images: int = 0, is_apart: bool = False, host_launch_s: float | None = None,
+    recorded: int | None = None, reserve: Reserve = NOTHING,
 ) -> Engine:  # fmt: skip
+    """Returns one engine as `llm` has it, by the path of its target's file.
+
+    Raises:
+        PerfcError: as ``llm``.
+    """
     precision = precision_of(model.dtype, model.quantization, dtype, cache)
     return Engine.of(
         model, load_machine(target), precision, parallel, runtime, version,
@@ -279,7 +289,8 @@ def report_of(
         engine.model.name, engine.machine.name, engine.runtime, engine.version,
         engine.law.versions, precision.weights.value,
         precision.experts.value if precision.experts else "",
-        precision.cached.code, engine.parallel, engines, gpus, load,
+        precision.cached.code, engine.parallel, engines, gpus, engine.kind.token_budget,
+        engine.kind.max_num_seqs, load,
         DraftsView.of(engine.speculation, engine.model), engine.model.adapters,
         ImagesView.of(engine.model, engine.images),
         MemoryView.of(plan, load, engines * engine.parallel.attention_data),

@@ -39,8 +39,13 @@ def engine_words(r: ServingReport) -> str:
     divided = ", ".join(f"{name} {n}" for name, n in degrees if n > 1)
     gpus = f"{r.gpus} × {r.target}"
     version = f" {r.version}" if r.version else ""
-    stored = f"{r.weights} weights" + (f", {r.experts} experts" if r.experts else "")
+    stored = f"{r.weights} weights" + _of_experts(r)
     return " · ".join(filter(None, (gpus, divided, f"{r.runtime}{version}", stored)))
+
+
+def _of_experts(r: ServingReport) -> str:
+    """Format of the experts where it is another than that of the other weights."""
+    return f", {r.experts} experts" if r.experts else ""
 
 
 def document(r: ServingReport) -> Document:
@@ -187,6 +192,7 @@ def search_document(found: SearchResult, *, has_chart: bool = False) -> Document
         Column("gpus", "GPUs", Unit.COUNT),
         Column("expert", "ep", Unit.COUNT),
         Column("users", "users", Unit.COUNT),
+        Column("token_budget", "step tokens", Unit.COUNT),
         Column("ttft_s", "TTFT"),
         Column("tpot_s", "TPOT"),
         Column("tokens_per_s_per_gpu", "tokens/s a GPU", Unit.COUNT),
@@ -194,8 +200,9 @@ def search_document(found: SearchResult, *, has_chart: bool = False) -> Document
     )
     rows = tuple(
         (
-            r.target, r.weights, float(r.gpus), float(r.parallel.expert),
-            float(r.load.concurrency), Amount(r.latencies.ttft.mean, Unit.SECOND),
+            r.target, r.weights + _of_experts(r), float(r.gpus), float(r.parallel.expert),
+            float(r.load.concurrency), float(r.token_budget),
+            Amount(r.latencies.ttft.mean, Unit.SECOND),
             Amount(r.latencies.tpot.mean if r.latencies.tpot else None, Unit.SECOND),
             round(r.throughput.output_tokens_per_s_per_gpu),
             "" if r.expenses is None or r.expenses.price_per_million is None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import random
 from pathlib import Path
 
 import jsonschema
@@ -31,6 +32,7 @@ from perfc.serving.front_chart import HEIGHT
 from perfc.serving.host import APART, HostLaw, amounts, apart_law, law_of, laws
 from perfc.serving.search import Slo, search
 from perfc.serving.simulation.scheduler import Chunk
+from perfc.serving.views import document
 
 LLAMA = "llama-3.1-8b"
 
@@ -271,7 +273,7 @@ def test_a_search_finds_the_cheapest_within_the_limits(tmp_path: Path) -> None:
     machines = [load_machine("h100")]
     slo = Slo.parse("ttft=500ms,tpot=30ms")
     found = search(read_config(LLAMA), machines, Load(512, 64), slo, ranks=(1, 2))
-    assert found.settings >= 144
+    assert found.settings == 18 * 2 * 2, "users, ranks, half and fp8"
     best = found.cheapest
     assert best is not None
     assert best.latencies is not None
@@ -282,6 +284,62 @@ def test_a_search_finds_the_cheapest_within_the_limits(tmp_path: Path) -> None:
     assert prices == sorted(prices, key=lambda p: p or 0.0)
     tight = search(read_config(LLAMA), machines, Load(512, 64), Slo(1e-6), ranks=(1,))
     assert tight.cheapest is None
+
+
+@pytest.mark.parametrize(
+    ("model", "target", "runtime", "seed"),
+    [(LLAMA, "h100", "vllm", 1), ("qwen3-30b-a3b", "b200", "sglang", 2),
+     ("gpt-oss-20b", "mi300x", "vllm", 3), (LLAMA, "a100", "trtllm", 4)],
+)  # fmt: skip
+def test_what_a_search_lists_is_what_llm_says(
+    model: str, target: str, runtime: str, seed: int
+) -> None:
+    draw = random.Random(seed)
+    sizes = {
+        "isl": draw.choice((128, 1000, 3000)), "osl": draw.choice((16, 200)),
+        "spread": draw.choice((0.0, 0.3)), "cached_tokens": draw.choice((0, 100)),
+    }  # fmt: skip
+    machine = load_machine(target)
+    budgets = draw.choice(((), (2048, 8192)))
+    found = search(
+        read_config(model), [machine], Load(concurrency=1, **sizes), Slo(), runtime=runtime,
+        ranks=(1, 2), budgets=budgets,
+    )  # fmt: skip
+    assert found.pareto
+    for listed in draw.sample(found.pareto, min(3, len(found.pareto))):
+        stored = {r.weights: r for r in found.others}
+        dtype = listed.weights if listed.weights in stored else ""
+        same = llm(
+            model, target, runtime=runtime, concurrency=listed.load.concurrency, dtype=dtype,
+            parallel={"tp": listed.parallel.tensor, "ep": listed.parallel.expert},
+            token_budget=listed.token_budget if budgets else None, **sizes,
+        )  # fmt: skip
+        assert same == listed
+        assert document(same) == document(listed)
+    for other in draw.sample(found.others, 3):
+        same = llm(
+            model, target, runtime=runtime, concurrency=other.users, dtype=other.weights,
+            parallel={"tp": other.tensor, "ep": other.expert},
+            token_budget=other.token_budget if budgets else None, **sizes,
+        )  # fmt: skip
+        assert (other.ttft_s, other.tpot_s, other.tokens_per_s_per_gpu) == (
+            same.latencies.ttft.mean, same.latencies.tpot.mean,
+            same.throughput.output_tokens_per_s_per_gpu,
+        )  # fmt: skip
+        assert other.price_per_million == same.expenses.price_per_million
+
+
+def test_a_search_chooses_among_the_formats_of_each_board() -> None:
+    machines = [load_machine(n) for n in ("t4", "a100", "h100", "b200", "mi300x")]
+    found = search(read_config("llama-3.2-1b"), machines, Load(64, 8), Slo(), ranks=(1,))
+    formats = {m.name: {s.weights for s in found.others if s.target == m.name} for m in machines}
+    assert [sorted(f) for f in formats.values()] == [
+        [""], [""], ["", "f8"], ["", "f8", "nvfp4"], ["", "f8"],
+    ]  # fmt: skip
+    half = search(
+        read_config("llama-3.2-1b"), machines, Load(64, 8), Slo(), ranks=(1,), dtypes=("half",)
+    )
+    assert {s.weights for s in half.others} == {"half"}
 
 
 def test_a_machine_without_a_price_is_not_taken_to_be_the_cheapest() -> None:
