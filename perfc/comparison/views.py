@@ -6,7 +6,9 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 
 from perfc.expenses import Market
+from perfc.machine import load_machine
 from perfc.report.document import Amount, Cell, Column, Document, Note, Part, Section, Table
+from perfc.report.names import emulated
 from perfc.report.units import Unit, plural, quantity
 
 from .amounts import mass
@@ -203,6 +205,9 @@ def notes(comparison: Comparison) -> Iterator[tuple[str, bool]]:
     if assumed:
         sizes = ", ".join(f"{name} = {size}" for name, size in assumed.items())
         yield f"assumed, set with --batch, --seq and --dim: {sizes}", False
+    settings = dict.fromkeys((row.verdict.target, row.dtype) for row in comparison.rows)
+    emulations = (emulated(load_machine(target), [dtype]) for target, dtype in settings)
+    yield from dict.fromkeys((words, True) for words in emulations if words)
     if comparison.slo_s is not None:
         limit = quantity(comparison.slo_s, Unit.SECOND)
         if not comparison.holds:

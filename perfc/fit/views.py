@@ -19,7 +19,7 @@ from perfc.report.document import (
     Table,
 )
 from perfc.report.json_form import enveloped
-from perfc.report.names import machine_title, runtime_title
+from perfc.report.names import emulated, machine_title, runtime_title
 from perfc.report.units import DASH, Unit, quantity
 
 from .search import Choice, Fit
@@ -166,6 +166,9 @@ def notes(found: Fit) -> Iterator[Note]:
     for text in dict.fromkeys(c.note for c in found.choices if c.note):
         titles = ", ".join(c.title for c in found.choices if c.note == text)
         yield Note(f"{titles}: {text}")
+    kernels = found.report.roofline.kernels
+    if words := emulated(found.report.machine, {k.dtype.code for k in kernels if k.dtype}):
+        yield Note(words, is_warning=True)
     if not found.is_predicted:
         yield Note("times are at measured rates")
     if any(c.footprint.is_bound for c in found.choices):

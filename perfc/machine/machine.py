@@ -194,6 +194,11 @@ class Machine:
         """Whether its matrix unit multiplies a type by itself; processors take any."""
         return self.kind == "cpu" or (Unit.MATRIX, dtype) in self.compute
 
+    def emulates(self, dtype: str) -> bool:
+        """Returns true where none of a GPU's units computes in a type of 16 bits."""
+        has = any((unit, dtype) in self.compute for unit in (Unit.MATRIX, Unit.VECTOR))
+        return self.kind != "cpu" and dtype in ("f16", "bf16") and not has
+
     def device(self, key: str) -> Rate | None:
         """A number of ``[device]``, such as ``max_threads_per_sm``; None where not stated."""
         return self.facts.get(f"device.{key}")

@@ -10,7 +10,7 @@ from perfc.analyzers.estimate.estimate import Estimate, Predictor
 from perfc.analyzers.estimate.interval import HIGH_ERROR, MEDIUM_ERROR
 from perfc.ir.record import record
 
-from .names import machine_title, runs_elsewhere, runtime_title
+from .names import emulated, machine_title, runs_elsewhere, runtime_title
 from .uncertainty import in_doubt
 
 if TYPE_CHECKING:
@@ -69,14 +69,16 @@ def confidence(report: Report, table: PredictionTable) -> Confidence:
 
     The grade follows the error that the range expects of half of such runs: at most 6 % is high, at
     most 15 % is medium. Low: more, or part of the costs is not known, or the runtime does not run
-    on such a machine. Where half of the time rests on rates of the machine that are assumed, or did
-    not repeat when measured, it is medium at best.
+    on such a machine, or no unit of it has a type of products. Where half of the time rests on
+    rates of the machine that are assumed, or did not repeat when measured, it is medium at best.
     """
     if report.cost.is_bound:
         return Confidence(Grade.LOW, "the cost of some nodes is not known (--view coverage)")
     if not table.kernels:
         return Confidence(Grade.HIGH, "nothing is launched")
-    stranger = runs_elsewhere(report.kernels.runtime, report.machine)
+    stranger = runs_elsewhere(report.kernels.runtime, report.machine) or emulated(
+        report.machine, {k.dtype.code for k in report.roofline.kernels if k.dtype is not None}
+    )
     if stranger:
         return Confidence(Grade.LOW, stranger)
     error = table.total.time.middle_error

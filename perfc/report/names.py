@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from perfc.ir.problem import Problem, Product, Window
@@ -64,6 +64,19 @@ def runs_elsewhere(runtime: Runtime, machine: Machine) -> str:
         return ""
     name = runtime.name.partition(":")[0]
     return f"{name} does not run on {machine_title(machine)}: a what-if"
+
+
+def emulated(machine: Machine, dtypes: Iterable[str]) -> str:
+    """That a machine has no unit for a type that products are in, in words; empty where it has.
+
+    Args:
+        machine: where it runs.
+        dtypes: codes of element types, or options that end in one, as ``amp-bf16``.
+    """
+    codes = dict.fromkeys(dtype.rpartition("-")[2] for dtype in dtypes)
+    lacking = [code for code in codes if machine.emulates(code)]
+    title = machine_title(machine)
+    return f"{title} has no {' and no '.join(lacking)}: emulated in f32" if lacking else ""
 
 
 def place(anchors: Sequence[str], op_type: str = "") -> str:

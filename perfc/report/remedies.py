@@ -81,8 +81,10 @@ def what_ifs(report: Report) -> Iterator[tuple[str, str, DeploymentKeywords, int
     if report.machine.kind != "cpu":
         if f32 and not report.dtype:
             # a step that keeps its parameters in half of their bits trains few models
-            dtype = "amp-bf16" if report.deployment.train else "f16"
-            yield "half precision", f"--dtype {dtype}", {"dtype": dtype}, 1
+            amp = "amp-f16" if report.machine.emulates("bf16") else "amp-bf16"
+            dtype = amp if report.deployment.train else "f16"
+            if not report.machine.emulates(dtype.rpartition("-")[2]):
+                yield "half precision", f"--dtype {dtype}", {"dtype": dtype}, 1
         if any(k.is_wide for k in f32):
             yield "TF32 for f32 products", "--tf32", {"tf32": True}, 1
         for name in runtimes(report):
