@@ -9,6 +9,10 @@ SHOWN = 5
 """Names listed where several could be meant."""
 
 
+MOST_COMPARED = 20_000
+"""Names, and parts of names, that an unknown one is compared with."""
+
+
 class NodeError(PerfcError):
     """No node of that name, or several."""
 
@@ -56,8 +60,13 @@ def _close(nodes: list[Node], wanted: str) -> str:
 
     if not nodes:
         return "the model has no nodes"
-    names = list(dict.fromkeys(n.name for n in nodes))[:20_000]
-    close = get_close_matches(wanted, names, 3, 0.5)
+    names = list(dict.fromkeys(n.name for n in nodes))[:MOST_COMPARED]
+    parts: dict[str, str] = {}
+    for name in names:
+        for part in (name, *name.replace(".", "/").split("/")):
+            parts.setdefault(part.lower(), name)
+    nearest = get_close_matches(wanted.lower(), list(parts)[:MOST_COMPARED], 3, 0.5)
+    close = list(dict.fromkeys(parts[part] for part in nearest))
     if close:
         return f"did you mean {' or '.join(close)}?"
     return f"its {len(nodes)} nodes are #0 to #{len(nodes) - 1}, the first is {names[0]}"

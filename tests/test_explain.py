@@ -18,6 +18,9 @@ from perfc.explain.text import render_json, render_text
 from perfc.ir.facts import Origin
 from perfc.ir.graph import walk
 from perfc.locate import NodeError, find_node
+from perfc.report.kernels import groups
+from perfc.report.screen import next_lines
+from perfc.report.views import collect
 
 MODELS = Path(__file__).parent.parent / "examples" / "models"
 RESNET = str(MODELS / "resnet50.onnx.gz")
@@ -122,6 +125,7 @@ def test_nodes_are_found_by_name_output_position_and_part(resnet: Report) -> Non
     ("wanted", "hint"),
     [
         ("/conv1/Cnov", "did you mean /conv1/Conv"),
+        ("conv99", "did you mean /conv1/Conv or "),
         ("conv1", "17 nodes match 'conv1'"),
         ("#999", "its 175 nodes are #0 to #174"),
     ],
@@ -132,6 +136,35 @@ def test_a_wrong_name_says_what_could_have_been_meant(
     with pytest.raises(NodeError) as caught:
         find_node(resnet.source.graph, wanted)
     assert hint in str(caught.value)
+
+
+def test_the_kernel_that_the_first_screen_names_is_explained(resnet: Report) -> None:
+    views = collect(resnet)
+    line = "".join(span.text for span in next(next_lines(views, 200)))
+    wanted = line.partition("perfc explain MODEL ")[2].split()[0]
+    slowest = max(groups(views.kernels), key=lambda g: g.predicted_s).first
+    e = explain(resnet, wanted)
+    assert e.kernel is not None
+    assert (wanted, e.kernel.index) == (f"kernel:{slowest.index}", slowest.index)
+    assert e.name in e.kernel.nodes
+    head = render_text(e).splitlines()[:2]
+    assert head[0].startswith(f"kernel {slowest.index} of {len(views.kernels)}: Conv")
+    assert head[1].startswith(f"{e.name}: Conv, node ")
+
+
+@pytest.mark.parametrize("how", [{}, {"train": "sgd"}], ids=["inference", "training"])
+def test_every_kernel_is_explained_by_its_number(how: dict[str, str]) -> None:
+    report = analyze(MODELS / "gpt2.onnx.gz", "a100", **how)
+    for number in range(0, len(report.roofline.kernels), 7):
+        e = explain(report, f"kernel:{number}")
+        assert e.kernel is not None
+        assert e.kernel.index == number
+        assert f"node {e.index} of {e.total}" in render_text(e)
+
+
+def test_a_kernel_that_is_not_there_is_refused(resnet: Report) -> None:
+    with pytest.raises(NodeError, match=r"no kernel 56 \(kernels are kernel:0 to kernel:55\)"):
+        explain(resnet, "kernel:56")
 
 
 def test_a_precision_is_explained_in_that_precision() -> None:

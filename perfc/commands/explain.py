@@ -22,7 +22,7 @@ DOCUMENT = ("explain", "perfc.explain.text:Explanation")
 
 @click.command(
     "explain",
-    epilog=examples("explain model.onnx relu", "explain model.onnx 0 -t h100 --dtype f16"),
+    epilog=examples("explain model.onnx relu", "explain model.onnx kernel:0 -t h100 --dtype f16"),
 )
 @click.argument("model", type=click.Path(dir_okay=False))
 @click.argument("node", type=Nodes())
@@ -33,7 +33,8 @@ def command(
 ) -> None:
     """Explain NODE of MODEL: its formulas with its numbers filled in, and every number's origin.
 
-    NODE is a node's name or part of it, one of its outputs, or its position.
+    NODE is a node's name or part of it, one of its outputs, its position, or kernel:N: the largest
+    node of kernel N of the report.
     """
     from perfc.explain import explain
     from perfc.explain.text import render_json, render_text

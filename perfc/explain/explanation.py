@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from itertools import chain
 
 from perfc.api import Report
 from perfc.ir.dim import Dim, Poly, symbols
 from perfc.ir.evaluate import evaluate
 from perfc.ir.facts import Origin
-from perfc.ir.graph import Inputs, Node, Value, walk
+from perfc.ir.graph import Graph, Inputs, Node, Value, walk
 from perfc.ir.names import symbol_name
 from perfc.ir.op import ABSENT, Kind, Types, attribute_text
 from perfc.ir.record import record
 from perfc.ir.types import TensorType
-from perfc.locate import find_node
+from perfc.locate import NodeError, find_node
 from perfc.pages.catalogue import OpDoc, documentation, module_file
 from perfc.passes.cost import NodeCost, Tier
 from perfc.passes.fuse import HOST
@@ -23,6 +24,7 @@ from .ceilings import KernelPart, kernel_part
 from .prediction import PredictionPart, prediction_part
 
 _LETTER = re.compile(r"[A-Za-z_]\w*")
+_KERNEL = re.compile(r"kernel[:# ]?([0-9]{1,9})")
 _CLOSED = re.compile(r"\((\d+)//(\d+)\)")
 
 
@@ -93,24 +95,30 @@ class Explanation:
     counts: tuple[Count, ...]
     repeat: int
     tier: Tier | None
+    is_of_kernel: bool
     kernel: KernelPart | None
     prediction: PredictionPart | None
     note: str
 
 
 def explain(report: Report, wanted: str) -> Explanation:
-    """How the numbers of the node ``wanted`` are made.
+    """Explain how the numbers of a node, or of a kernel and its largest node, are made.
 
     Args:
         report: an analysis.
-        wanted: a node's name, one of its outputs, its position, or part of its name.
+        wanted: a node's name, one of its outputs, its position, part of its name, or
+            ``kernel:30`` by the numbers of the report's kernels.
 
     Raises:
-        NodeError: no such node.
+        NodeError: no such node or kernel.
     """
     # the nodes of a backward pass are in no file
     graph = (report.module if report.deployment.train else report.source).graph
-    index, asked = find_node(graph, wanted)
+    number = None if any(n.name == wanted for n in walk(graph)) else kernel_number(wanted)
+    if number is None:
+        index, asked = find_node(graph, wanted)
+    else:
+        index, asked = largest_node(report, graph, number)
     node = executed(report, asked)
     cost = report.cost.nodes.get(node) if node is not None else None
     shown = node or asked
@@ -137,10 +145,52 @@ def explain(report: Report, wanted: str) -> Explanation:
         counts=tuple(_counts(shown, cost, extents, report.env)) if cost else (),
         repeat=int(evaluate(cost.repeat, report.env)) if cost else 1,
         tier=cost.tier if cost else None,
+        is_of_kernel=number is not None,
         kernel=kernel,
         prediction=None if kernel is None else prediction_part(report, kernel.index),
         note=_note(report, node, cost),
     )
+
+
+def kernel_number(wanted: str) -> int | None:
+    """Parse ``kernel:30``; None for everything else.
+
+    >>> kernel_number("kernel:30"), kernel_number("kernel 7"), kernel_number("30")
+    (30, 7, None)
+    """
+    found = _KERNEL.fullmatch(wanted.strip().lower())
+    return int(found[1]) if found else None
+
+
+def largest_node(report: Report, graph: Graph, number: int) -> tuple[int, Node]:
+    """Find the node of a kernel that computes most, else moves most, and its position in ``graph``.
+
+    Raises:
+        NodeError: no kernel has this number.
+    """
+    kernels = report.roofline.kernels
+    if number >= len(kernels):
+        hint = f"kernels are kernel:0 to kernel:{len(kernels) - 1}" if kernels else "it has none"
+        raise NodeError(f"no kernel {number}", hint=hint)
+
+    def size(node: Node) -> tuple[float, float]:
+        cost = report.cost.nodes.get(node)
+        if cost is None:
+            return -1.0, -1.0
+        moved = cost.traffic.read_bytes + cost.traffic.write_bytes
+        return float(evaluate(cost.work.mac, report.env)), float(evaluate(moved, report.env))
+
+    largest = max(kernels[number].kernel.nodes, key=size)
+    names = {v.name for v in largest.results}
+    positions = list(enumerate(walk(graph)))
+    same = ((i, n) for i, n in positions if n is largest)
+    as_read = (
+        (i, n) for i, n in positions
+        if n.loc == largest.loc and {v.name for v in n.results} == names
+    )  # fmt: skip
+    # a node that a pass made is in no file: its position is in the module that runs
+    made = ((i, n) for i, n in enumerate(walk(report.module.graph)) if n is largest)
+    return next(chain(same, as_read, made))
 
 
 def executed(report: Report, asked: Node) -> Node | None:

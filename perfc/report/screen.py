@@ -293,7 +293,7 @@ def next_lines(views: Views, width: int) -> Iterator[Line]:
     kinds = groups(views.kernels)
     if kinds:
         largest = max(kinds, key=lambda g: g.predicted_s).first
-        parts.insert(2, f"perfc explain MODEL {largest.index}")
+        parts.insert(2, f"perfc explain MODEL kernel:{largest.index}")
     line = f"{INDENT}more: {parts[0]}"
     for part in map(printable, parts[1:]):
         if columns_of(f"{line}  ·  {part}") > width:
