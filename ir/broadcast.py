@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from ..errors import ShapeError
 from .dim import Dim, Poly, dim_max, interval, symbol
+from .names import symbol_name
 from .types import Shape
 
 
@@ -39,7 +41,11 @@ def broadcast_extent(a: Dim, b: Dim) -> Dim:
     if lo_a is not None and lo_b is not None and lo_a >= 1 and lo_b >= 1:
         return dim_max(a, b)
     first, second = sorted((a, b), key=str)
-    return symbol(f"broadcast({first}, {second})", 0, dim_max(first, second))
+    # quoted names are written plainly inside, as each quotation would escape those within it
+    name = re.sub(
+        r"`[^`]*`", lambda quoted: symbol_name(quoted[0]), f"broadcast({first}, {second})"
+    )
+    return symbol(name, 0, dim_max(first, second))
 
 
 def broadcast(shapes: Sequence[Shape | None]) -> Shape | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
+from ...errors import ShapeError
 from ..cost import NO_WORK, Traffic, Work
 from ..definition import Attributes
 from ..dim import Dim
@@ -112,7 +113,13 @@ class BitCast(Op):
         return {**attrs, "to": dtype_of(attrs.get("to"))}
 
     def infer(self, ins: Inputs) -> Types:
-        return (TensorType(self.to, tensor(ins, 0).shape),)
+        source = tensor(ins, 0)
+        if DType.UNKNOWN not in (source.dtype, self.to) and source.dtype.bits != self.to.bits:
+            raise ShapeError(
+                f"{source.dtype.bits} bits of {source.dtype.code} are not {self.to.bits} of "
+                f"{self.to.code}"
+            )
+        return (TensorType(self.to, source.shape),)
 
     def fold(self, ins: Inputs, outs: Types) -> Folded:
         content, source = known(ins, 0), tensor(ins, 0).dtype

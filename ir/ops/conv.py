@@ -54,6 +54,11 @@ class InLayout(Op):
         return self.is_nhwc
 
 
+def same_extents(a: Shape, b: Shape) -> bool:
+    """Whether two shapes may be equal."""
+    return len(a) == len(b) and all(same(x, y) is not False for x, y in zip(a, b, strict=True))
+
+
 def folded(extents: Shape) -> tuple[Dim, Dim]:
     """Extents as two: the last one, and the product of those before it."""
     return product(extents[:-1]), product(extents[-1:])
@@ -224,14 +229,24 @@ class FusedConv(Conv):
 
 
 class NhwcConv(Conv):
-    """Convolution with channels as the last axis of X and Y; filters as in Conv.
+    """Convolution with channels as the last axis of X and Y.
 
-    Source:  ONNX Runtime ContribOperators, NhwcConv.
+    Shapes:  filters W[k, r, s, c//g], or as in Conv where only that fits.
+    Source:  ONNX Runtime ContribOperators, NhwcConv; transformers/fusion_nhwc_conv.py, which
+             produces it, puts the channels of filters last.
     """
 
     mnemonic = "nhwc_conv"
     onnx = ("com.microsoft::NhwcConv",)
     is_nhwc = True
+
+    def filters(self, ins: Inputs) -> Shape | None:
+        w, x = super().filters(ins), self.maps(ins)
+        if w is None:
+            return None
+        is_first = x is not None and same(x[1], w[1] * self.group) is True
+        fits = not self.kernel_shape or same_extents(w[2:], self.kernel_shape)
+        return w if is_first and fits else (w[0], w[-1], *w[1:-1])
 
 
 class NhwcFusedConv(FusedConv):

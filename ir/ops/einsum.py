@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 
 from ...errors import ShapeError
 from ..broadcast import broadcast_extent
-from ..dim import Dim
+from ..cost import NO_WORK, Work, total_work
+from ..dim import Dim, dim_min
 from ..graph import Inputs
 from ..op import Kind, Op, Types, first_dtype, tensor
 from ..record import frozen
 from ..types import Shape, TensorType
+from .contraction import least_mac, left_to_right, pair
 from .window import product
 
 ELLIPSIS = "..."
@@ -63,15 +66,35 @@ def letter_extents(terms: Sequence[str], shapes: Sequence[Shape]) -> dict[str, D
     return extents
 
 
+def in_pairs(equation: str, operands: int) -> tuple[str, ...]:
+    """Equations of the products of two operands that one of several is computed by, from the left.
+
+    None of an equation with an ellipsis or with a letter twice in a term.
+    """
+    terms, result = parse(equation, operands)
+    if any(ELLIPSIS in t or len(set(t)) < len(t) for t in (*terms, result)):
+        return ()
+    first, found = terms[0], []
+    for i, second in enumerate(terms[1:], 1):
+        later = {*result, *"".join(terms[i + 1 :])}
+        is_last = i == operands - 1
+        joined = "".join(dict.fromkeys(first + second))
+        product_of = result if is_last else "".join(c for c in joined if c in later)
+        found.append(f"{first},{second}->{product_of}")
+        first = product_of
+    return tuple(found)
+
+
 @frozen
 class Einsum(Op):
     """Sum of products over the letters that the result does not have.
 
     Shapes:  one extent a letter; letters of the result in its order; axes under an ellipsis
              broadcast.
-    Work:    {mac}, e the product of all letters' extents, t the number of operands: one
-             loop nest over all letters. A contraction path may need fewer with three operands or
-             more. One operand: e additions where letters are summed, else a copy.
+    Work:    operands are multiplied two at a time, from the left, as ONNX Runtime and torch.einsum
+             do: of each product the extents of its letters, after sums over letters that nothing
+             else reads. ``effective_mac`` is that of the best order. One operand: an addition
+             each where letters are summed, else a copy.
     Traffic: each operand once, the result once.
     Source:  ONNX Einsum-12, numpy.einsum.
     """
@@ -80,8 +103,6 @@ class Einsum(Op):
     onnx = ("Einsum",)
     operands = ("Inputs+",)
     kind = Kind.MATMUL
-    formulas = {"mac": "e*(t - 1)", "alu": "e*x"}
-
     equation: str = ""
 
     def _resolved(self, ins: Inputs) -> tuple[dict[str, Dim], list[str]] | None:
@@ -103,10 +124,24 @@ class Einsum(Op):
         extents, axes = resolved
         return (TensorType(dtype, tuple(extents[a] for a in axes)),)
 
-    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+    def work(self, ins: Inputs, outs: Types) -> Work | None:
         resolved = self._resolved(ins)
         if resolved is None:
-            return {}
+            return None
         extents, axes = resolved
-        sums = len(ins) == 1 and len(extents) > len(axes)
-        return {"e": product(tuple(extents.values())), "t": len(ins), "x": int(sums)}
+        operands = [self._letters(ins, i) for i in range(len(ins))]
+        result = frozenset(axes)
+        if len(operands) == 1:
+            return Work(alu=product(tuple(extents.values()))) if operands[0] - result else NO_WORK
+        steps = left_to_right(operands, result)
+        done = total_work(
+            pair(a, b, later, extents) for (a, later), b in zip(steps, operands[1:], strict=True)
+        )
+        least = dim_min(done.mac, least_mac(operands, result, extents))
+        return replace(done, effective_mac=None if least == done.mac else least)
+
+    def _letters(self, ins: Inputs, index: int) -> frozenset[str]:
+        """Letters of an operand, those left out along which it is broadcast."""
+        term = parse(self.equation, len(ins))[0][index]
+        shape = tensor(ins, index).shape or ()
+        return frozenset(x for x, d in zip(_axes(term, len(shape)), shape, strict=True) if d != 1)

@@ -99,9 +99,6 @@ class Reduce(Op):
             return () if everything and not self.keepdims else None
         axes = self.axes(ins, len(shape))
         if axes is not None:
-            negative = {a + len(shape) for a in known_ints(ins, 1) or () if a < 0}
-            if negative and 0 in shape:
-                return self._nothing_reduced(shape, axes, negative)
             return reduced_shape(shape, axes, self.keepdims)
         given = tensor(ins, 1).shape
         how_many = given[0] if given is not None and len(given) == 1 else None
@@ -111,18 +108,6 @@ class Reduce(Op):
             return tuple(_one_or(d) for d in shape)
         # runtimes take an axis that is named twice, so that several may be fewer than they seem
         return _some_of(shape, len(shape) - 1) if how_many == 1 else None
-
-    def _nothing_reduced(
-        self, shape: Shape, axes: tuple[int, ...], negative: set[int]
-    ) -> Shape | None:
-        """Extents without elements: ONNX Runtime then leaves axes counted from the back alone."""
-        if not self.keepdims:
-            return None
-        reduced = reduced_shape(shape, axes, self.keepdims)
-        return tuple(
-            data_extent(dim_max(1, d), min(interval(d)[0] or 0, 1)) if i in negative else r
-            for i, (d, r) in enumerate(zip(shape, reduced, strict=True))
-        )
 
     def fold(self, ins: Inputs, outs: Types) -> Folded:
         content, out = known(ins, 0), outs[0]

@@ -177,7 +177,8 @@ class Slice(Part):
 class Split(Part):
     """The operand cut along one axis.
 
-    Shapes:  extents ``split``, or ``num_outputs`` parts of ceil(d / num_outputs), the last smaller.
+    Shapes:  extents ``split``, or ``num_outputs`` parts of ceil(d / num_outputs), the last what is
+             left, which may be 0.
     Source:  ONNX Split-18.
     """
 
@@ -203,7 +204,7 @@ class Split(Part):
             if n < 1:
                 return ()
             part = ceil_div(extent, n)
-            if isinstance(extent, int) and extent and at_most(extent, part * (n - 1)):
+            if isinstance(extent, int) and isinstance(part, int) and extent < part * (n - 1):
                 raise ShapeError(f"{n} parts of {part} are more than an extent of {extent}")
             return (part,) * (n - 1) + (dim_max(0, extent - part * (n - 1)),)
         given = elements(ins, 1)

@@ -198,7 +198,7 @@ class Unsqueeze(View):
         rank = len(data.shape) + len(given)
         axes = {normal_axis(a, rank) for a in given if isinstance(a, int)}
         if len(axes) < len(given):
-            if None not in given:
+            if all(isinstance(a, int) for a in given):
                 raise ShapeError(f"axes {list(given)} repeat")
             shape: Shape = (1,) * rank
             if any(d != 1 for d in data.shape):

@@ -11,6 +11,7 @@ from perfc.ir.known import Item
 from perfc.ir.op import Kind, Op, known, normal_axis
 from perfc.ir.ops.activation import Gelu, Sigmoid, Swish, Tanh
 from perfc.ir.ops.container import SequenceAt
+from perfc.ir.ops.einsum import Einsum, in_pairs
 from perfc.ir.ops.elementwise import Add, Mul
 from perfc.ir.ops.normalization import GroupNormalization, InstanceNormalization
 from perfc.ir.ops.rounding import Erf
@@ -62,6 +63,8 @@ def rewritten(
                 changed.update(attention(node, at, learned, tape))
             case InstanceNormalization():
                 changed.update(grouped(node, at, tape))
+            case Einsum() if len(node.inputs) > 2:
+                changed.update(pairwise(node, tape))
             case _:
                 pass
     return [new for node in nodes for new in changed.get(node, [node])]
@@ -148,6 +151,25 @@ def grouped(node: Node, at: Written, tape: Tape) -> Changes:
     loc = replace(last.loc, op_type="GroupNormalization")
     normalised = Node(op, (x, *affine), last.outputs, (), loc)
     return {**{n: [] for n in gone}, last: [*written, normalised]}
+
+
+def pairwise(node: Node, tape: Tape) -> Changes:
+    """Products of two operands each, from the left, in place of one of several.
+
+    torch.einsum saves the operands of each of its products.
+    """
+    assert isinstance(node.op, Einsum)
+    first, *others = [v for v in node.inputs if v is not None]
+    steps = in_pairs(node.op.equation, len(node.inputs))
+    made: list[Node] = []
+    for equation, second in zip(steps, others, strict=bool(steps)):
+        op, ins = Einsum(equation), (first, second)
+        is_last = second is others[-1] and len(made) == len(steps) - 1
+        name = node.results[0].name
+        results = node.outputs if is_last else (Value(tape.fresh(name), op.infer(ins)[0]),)
+        made.append(Node(op, ins, results, (), node.loc))
+        first = made[-1].results[0]
+    return {node: made} if made else {}
 
 
 def as_vector(v: Value, tape: Tape) -> tuple[list[Node], Value]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import field, fields
 from typing import Any, Final, NamedTuple, cast
 
+from perfc.errors import ModelError
 from perfc.ir.known import MAX_ELEMENTS, Item, Known
 from perfc.ir.op import Op
 from perfc.ir.record import record
@@ -54,10 +55,16 @@ def elements(tensor: Tensor, dtype: DType) -> Known | None:
 
 
 def tensor_content(tensor: Tensor) -> Content:
-    """Type and small content of a stored tensor; negative dims make the rank unknown."""
+    """Type and small content of a stored tensor.
+
+    Raises:
+        ModelError: it has a negative extent.
+    """
     dtype = BY_ONNX.get(tensor.data_type, DType.UNKNOWN)
     if any(d < 0 for d in tensor.dims):
-        return Content(TensorType(dtype, None), None, tensor)
+        shown = ", ".join(map(str, tensor.dims[:8]))
+        raise ModelError(f"the stored tensor {tensor.name[:64]!r} has the extents [{shown}]",
+                         hint="an extent is never negative: export the model again")  # fmt: skip
     return Content(TensorType(dtype, tuple(tensor.dims)), elements(tensor, dtype), tensor)
 
 

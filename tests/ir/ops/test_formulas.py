@@ -42,7 +42,7 @@ CASES: list[tuple[Op, list[tuple[Dim, ...]], tuple[int, int, int]]] = [
     (MatMulNBits(K=32, N=5), [(3, 32), (5, 1, 16), (5,), (5,), (32,), (5,)], (480, 335, 0)),
     (MatMulNBitsMlp(K=32, N=5, activation="silu"), [(3, 32), (3, 32), (32,)], (960, 1180, 30)),
     (MatMulNBitsQkv(K=32, Nq=8, Nkv=4), [(3, 32), (3, 32), (32,)], (1536, 1504, 0)),
-    (Einsum(equation="ij,jk,kl->il"), [(2, 3), (3, 4), (4, 5)], (240, 0, 0)),
+    (Einsum(equation="ij,jk,kl->il"), [(2, 3), (3, 4), (4, 5)], (64, 0, 0)),
     (Einsum(equation="ij->j"), [(2, 3)], (0, 6, 0)),
     (Conv(group=2), [X, W, (8,)], (4608, 384, 0)),
     (FusedConv(group=2, activation="Sigmoid"), [X, W], (4608, 768, 768)),

@@ -102,7 +102,10 @@ def test_packed_weights_are_read_packed_and_unpacked_once() -> None:
         ("ii", [(3, 3)], "f32[]", 0),
         ("ji", [(3, 4)], "f32[4, 3]", 0),
         ("bA,Ac", [(3, 4), (4, 5)], "f32[3, 5]", 3 * 4 * 5),
-        ("i,j,k->ijk", [(2,), (3,), (4,)], "f32[2, 3, 4]", 2 * 2 * 3 * 4),
+        ("i,j,k->ijk", [(2,), (3,), (4,)], "f32[2, 3, 4]", 2 * 3 + 2 * 3 * 4),
+        ("bti,ir,ro->bto", [(4, 64, 512), (512, 8), (8, 512)], "f32[4, 64, 512]", 2_097_152),
+        ("bij,bjk,bkl->bil", [(3, 40, 5), (3, 5, 60), (3, 60, 7)], "f32[3, 40, 7]", 86_400),
+        ("ij,kl->i", [(4, 5), (6, 7)], "f32[4]", 4),
         (" i j , j ", [(2, 3), (3,)], "f32[2]", 6),
         ("b...,b...->...", [(2, 1, 3), (2, 4, 3)], "f32[4, 3]", 2 * 4 * 3),
     ],
@@ -118,3 +121,26 @@ def test_equations_that_do_not_fit_are_refused() -> None:
     for equation, message in (("ij,jk", "2 terms"), ("ij->k", "no operand"), ("i", "rank 2")):
         with pytest.raises(ShapeError, match=message):
             Einsum(equation=equation).infer((value(2, 3),))
+
+
+def test_the_least_work_of_a_product_of_several_is_that_of_its_best_order() -> None:
+    chain = Einsum(equation="bij,bjk,bkl->bil")
+    assert work(chain, value(3, 40, 5), value(3, 5, 60), value(3, 60, 7)).floor_mac == 10_500
+    several = Einsum(equation="ab,bc,cd,de->ae")
+    shapes = [(2, 30), (30, 4), (4, 50), (50, 6)]
+    orders = (
+        2 * 30 * 4 + 2 * 4 * 50 + 2 * 50 * 6,
+        30 * 4 * 50 + 2 * 30 * 50 + 2 * 50 * 6,
+        30 * 4 * 50 + 30 * 50 * 6 + 2 * 30 * 6,
+        4 * 50 * 6 + 30 * 4 * 6 + 2 * 30 * 6,
+        2 * 30 * 4 + 4 * 50 * 6 + 2 * 4 * 6,
+    )
+    found = work(several, *(value(*s) for s in shapes))
+    assert found.floor_mac == min(orders)
+    assert found.mac == orders[0]
+
+
+def test_a_broadcast_operand_is_multiplied_before_it_is_broadcast() -> None:
+    once = Einsum(equation="...ij,...jk,...kl->...il")
+    found = work(once, value(1, 4, 5), value(1, 5, 6), value(9, 6, 7))
+    assert found.floor_mac == found.mac == 4 * 5 * 6 + 9 * 4 * 6 * 7
