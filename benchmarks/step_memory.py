@@ -10,8 +10,7 @@ there before it: parameters, statistics, states of the optimiser, and the batch.
 model, the median error, and how many are within 5 %.
 
 A configuration is analysed as its `config.json`, in f32 and in bf16, and its module of transformers
-computes the loss of every token that it defines itself. Modules whose attention has a fused kernel
-on graphics cards alone (T5's trained bias) are built with theirs written out, as `eager-unfused`.
+computes the loss of every token that it defines itself.
 """
 
 from __future__ import annotations
@@ -169,7 +168,6 @@ CONFIGURATIONS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "vit": ("ViT", "ForImageClassification", {**IMAGES, **NO_DROPOUT}),
 }  # fmt: skip
 """Model of transformers, the end of its class, and what its configuration states."""
-UNFUSED = ("t5",)
 
 
 def result(found: Any) -> torch.Tensor:
@@ -253,8 +251,7 @@ def of_configuration(name: str, dtype: torch.dtype, batch: int = 4, seq: int = 1
     family, end, sizes = CONFIGURATIONS[name]
     config = getattr(transformers, f"{family}Config")(**sizes)
     kind = getattr(transformers, family.removesuffix("Text") + end)
-    how = "eager" if name in UNFUSED else "sdpa"
-    model = kind._from_config(config, attn_implementation=how).to(dtype)
+    model = kind._from_config(config, attn_implementation="sdpa").to(dtype)
     tokens = torch.randint(2, 900, (batch, seq))
     given = {"input_ids": tokens, "labels": tokens.clone()}
     dims = {"batch": batch, "seq": seq}
@@ -266,8 +263,7 @@ def of_configuration(name: str, dtype: torch.dtype, batch: int = 4, seq: int = 1
     stated = {**config.to_dict(), "torch_dtype": str(dtype).removeprefix("torch.")}
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "config.json").write_text(json.dumps(stated, default=str))
-        runtime = "eager-unfused" if name in UNFUSED else "eager"
-        report = perfc.analyze(folder, "a100", runtime=runtime, train="adamw", dims=dims)
+        report = perfc.analyze(folder, "a100", runtime="eager", train="adamw", dims=dims)
     ours, node = peak(report)
     theirs = measured(model, [*given.values()], lambda: model(**given).loss)
     return line(f"{name} {stated['torch_dtype']}", theirs, ours, node)

@@ -1,11 +1,12 @@
 """Attention of packed tokens as separate operators, where no fused kernel trains it.
 
 `scaled_dot_product_attention` caps no scores and has no sinks, so that modules with either multiply
-queries and keys, keep the probabilities, and multiply them with values. A framework without fused
-attention does so everywhere.
+queries and keys, keep the probabilities, and multiply them with values. It does the same, in f32,
+where what is added to the scores is trained. A framework without fused attention always does so.
 
 Source: transformers 5, `eager_attention_forward` of modeling_gemma2.py, modeling_gpt_oss.py and
-modeling_t5.py: scores in the type of the model, softmax in f32, its result narrowed.
+modeling_t5.py: scores in the type of the model, softmax in f32, its result narrowed. PyTorch 2.13,
+ATen/native/transformers/attention.cpp, `_scaled_dot_product_attention_math`.
 """
 
 from __future__ import annotations
@@ -52,14 +53,16 @@ def unfused(nodes: Sequence[Node], tape: Tape, *, fuses_attention: bool) -> list
             continue
         group = op.groups(node.inputs)[0]
         is_prompt = group is not None and not any(at(node, i) for i in (PAST_KEY, DECODE_KEY))
-        if group is None or not is_prompt or (fuses_attention and not (op.softcap or sinks(node))):
+        has_kernel = fuses_attention and not op.softcap and at(node, BIAS) is None
+        if group is None or not is_prompt or has_kernel:
             found.append(node)
             continue
         tape.place, tape.suffix, tape.nodes = node.loc, ".unfused", []
-        result = written(op, node, group, tape)
+        result = written(op, node, group, tape, is_sdpa=fuses_attention)
         *before, last = tape.nodes
         assert last.results == (result,)
         found += [*before, Node(last.op, last.inputs, node.outputs, (), last.loc)]
+        tape.nodes = []
     return found
 
 
@@ -75,10 +78,15 @@ def sinks(node: Node) -> Value | None:
     return bias if bias is not None and is_trained and len(shape_of(bias)) == 1 else None
 
 
-def written(op: RaggedAttention, node: Node, group: Group, tape: Tape) -> Value:
+def written(op: RaggedAttention, node: Node, group: Group, tape: Tape, *, is_sdpa: bool) -> Value:
     """The result of an attention, operator by operator."""
     b, s, t, h = group.sequences, group.queries, group.keys, op.num_heads
+    bias, extra = at(node, BIAS), sinks(node)
     query, key, value = operands(op, node.inputs, tape)
+    stated = dtype_of(query)
+    if is_sdpa and bias is not None and extra is None and stated is not DType.F32:
+        wide = Cast(to=DType.F32)
+        query, key, value = (tape.apply(wide, x) for x in (query, key, value))
     q = heads(tape, query, (b, s, h, op.head_dim))
     k = repeated(tape, heads(tape, key, (b, t, op.kv_heads, op.head_dim)), h)
     v = repeated(tape, heads(tape, value, (b, t, op.kv_heads, op.value_dim)), h)
@@ -87,7 +95,6 @@ def written(op: RaggedAttention, node: Node, group: Group, tape: Tape) -> Value:
     if op.softcap:
         capped = tape.apply(Tanh(), tape.scaled(scores, 1 / CAP))
         scores = tape.scaled(capped, CAP)
-    bias, extra = at(node, BIAS), sinks(node)
     if bias is not None and extra is None:
         scores = tape.add(scores, relative(tape, bias, (h, s, t), half))
     if op.is_causal or op.window or op.chunk:
@@ -97,13 +104,14 @@ def written(op: RaggedAttention, node: Node, group: Group, tape: Tape) -> Value:
         scores = tape.concat((scores, column), 3)
     # T5 and GPT-OSS take the softmax of scores as they are
     is_widened = half is not DType.F32 and bias is None
-    wide = tape.apply(Cast(to=DType.F32), scores) if is_widened else scores
-    shares = tape.apply(Softmax(axis=-1), wide)
+    scores = tape.apply(Cast(to=DType.F32), scores) if is_widened else scores
+    shares = tape.apply(Softmax(axis=-1), scores)
     shares = tape.apply(Cast(to=half), shares) if is_widened else shares
     if extra is not None:
         shares = tape.part(shares, {3: (0, t)})
-    mixed = tape.transpose(tape.apply(MatMul(), shares, v), (0, 2, 1, 3))
-    return tape.reshape(mixed, (b * s, h * op.value_dim))
+    mixed = tape.apply(MatMul(), shares, v)
+    mixed = mixed if dtype_of(mixed) is stated else tape.apply(Cast(to=stated), mixed)
+    return tape.reshape(tape.transpose(mixed, (0, 2, 1, 3)), (b * s, h * op.value_dim))
 
 
 def operands(op: RaggedAttention, ins: Inputs, tape: Tape) -> tuple[Value, Value, Value]:
@@ -138,6 +146,7 @@ def relative(tape: Tape, bias: Value, extents: tuple[int, Dim, Dim], dtype: DTyp
     h, s, t = extents
     if len(shape_of(bias)) == 2:
         table = tape.apply(Gather(), bias, tape.expand(tape.ints((0,)), (s, t)))
+        table = table if dtype_of(table) is dtype else tape.apply(Cast(to=dtype), table)
         return tape.reshape(tape.transpose(table, (2, 0, 1)), (1, h, s, t))
     slopes = tape.reshape(bias, (1, h, 1, 1))
     slopes = slopes if dtype_of(slopes) is dtype else tape.apply(Cast(to=dtype), slopes)

@@ -11,6 +11,7 @@ import perfc
 from perfc.fit import fitted
 from perfc.ir.evaluate import evaluate
 from perfc.ir.graph import Phase
+from perfc.ir.ops.softmax import Softmax
 from perfc.passes.saved import Saved
 from perfc.report import Verdict
 
@@ -135,3 +136,35 @@ def test_a_decoder_behind_an_encoder_has_as_many_tokens_unless_given(
     assert report.env["target"] == target
     served = perfc.analyze(str(tmp_path), "h100", dims={"batch": 2, "seq": 256})
     assert served.env["target"] == 1
+
+
+GEMMA2 = {**LLAMA, "model_type": "gemma2", "head_dim": 16, "sliding_window": 128}
+
+
+@pytest.mark.parametrize(
+    ("stated", "runtime", "written"),
+    [
+        ({**LLAMA, "vocab_size": 2000}, "eager", 0),
+        ({**LLAMA, "vocab_size": 2000}, "eager-unfused", 2),
+        ({**GEMMA2, "vocab_size": 2000}, "eager", 2),
+        # the layers of both stacks, whose bias is trained, and not those that read the encoder
+        (T5, "eager", 4),
+        (T5, "eager-unfused", 6),
+    ],
+)
+def test_attention_without_a_kernel_keeps_its_probabilities(
+    stated: dict[str, object], runtime: str, written: int, tmp_path: Path
+) -> None:
+    fused = step(tmp_path, stated, batch=2, seq=256)
+    report = fused.under(runtime=runtime)
+    found = [
+        n for n in report.module.graph.nodes
+        if isinstance(n.op, Softmax) and n.loc.name.endswith(".attention.unfused")
+    ]  # fmt: skip
+    assert len(found) == written
+    kept = report.analyses.get(Saved("eager"), report.module)
+    shares = [n.results[0] for n in found]
+    assert {*kept.storages, *kept.copied}.issuperset(shares)
+    assert all(int(evaluate(v.type.nbytes, report.env)) == 2 * 4 * 256**2 * 4 for v in shares)  # type: ignore[union-attr, arg-type]
+    # as many products, fused or not: all pairs are multiplied
+    assert forward_macs(report) == forward_macs(fused)

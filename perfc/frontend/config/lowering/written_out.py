@@ -23,6 +23,8 @@ ADD, MUL = Add(), Mul()
 WIDE = Cast(to=DType.F32)
 SCALED_IN_F32 = ("gemma", "olmo2", "olmo3", "gpt_oss", "flex_olmo")
 """Starts of families whose normalisation multiplies its scale before it narrows the result."""
+READ_NARROW = ("t5", "mt5", "umt5")
+"""Families whose normalisation multiplies its operand as it is, which autograd keeps besides."""
 MERGED = ("gpt2", "gpt_neox", "gpt_bigcode", "bloom", "falcon", "mpt", "phi3", "codegen")
 """Families with one product for queries, keys and values."""
 
@@ -43,8 +45,12 @@ def rms_norm(b: Builder, x: Value, scale: Value | None, name: str) -> Value:
         factor = b.node(WIDE, (scale,), f"{name}.scale") if is_narrow else scale
         scaled = b.node(MUL, (normed, factor), f"{name}.scaled" if is_narrow else name)
         return b.node(Cast(to=b.half), (scaled,), name) if is_narrow else scaled
-    normed = b.node(MUL, (wide, inverse), f"{name}.normed")
-    narrow = b.node(Cast(to=b.half), (normed,), f"{name}.narrow") if is_narrow else normed
+    if is_narrow and b.family in READ_NARROW:
+        inverse = b.node(Cast(to=b.half), (inverse,), f"{name}.narrow")
+        narrow = b.node(MUL, (x, inverse), f"{name}.normed")
+    else:
+        normed = b.node(MUL, (wide, inverse), f"{name}.normed")
+        narrow = b.node(Cast(to=b.half), (normed,), f"{name}.narrow") if is_narrow else normed
     return narrow if scale is None else b.node(MUL, (narrow, scale), name)
 
 
