@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 from perfc.ir.evaluate import Numbers
 from perfc.ir.graph import Module, Value
 from perfc.ir.op import Kind
-from perfc.ir.problem import Window
+from perfc.ir.problem import Experts, Window
 from perfc.ir.record import frozen
 from perfc.ir.types import DType
 from perfc.machine import Machine, Unit, load_machine
@@ -173,16 +173,28 @@ def counted(kernel: Kernel, env: Mapping[str, int]) -> Counts:
     return counts_at(kernel, Numbers(env))
 
 
+def reads_at(kernel: Kernel, at: Numbers) -> list[float]:
+    """Bytes that a kernel reads of each value, of experts those that tokens touch in the mean."""
+    times = kernel.problem.touched_over_least(at) if isinstance(kernel.problem, Experts) else 1.0
+    return [
+        at(part) * (times if v.weight is not None else 1.0)
+        for v, part in zip(kernel.reads, kernel.read_parts, strict=True)
+    ]
+
+
 def counts_at(kernel: Kernel, at: Numbers) -> Counts:
     """The kernel's formulas as numbers."""
     w, t = kernel.work, kernel.traffic
+    more = 0.0
+    if isinstance(kernel.problem, Experts):
+        more = math.fsum(reads_at(kernel, at)) - math.fsum(map(at, kernel.read_parts))
     return Counts(
         at(w.mac),
         at(w.floor_mac) / kernel.winograd_gain,
         at(w.alu),
         at(w.sfu),
         at(w.integer),
-        at(t.read_bytes),
+        at(t.read_bytes) + more,
         at(t.write_bytes),
     )
 
@@ -213,9 +225,9 @@ def weight_floor(
     parts: dict[Value, float] = {}
     for i, k in enumerate(table.kernels):
         if k.repeat == 1 and i not in unsure:
-            for v, part in zip(k.reads, k.read_parts, strict=True):
+            for v, part in zip(k.reads, reads_at(k, at), strict=True):
                 if v.weight is not None:
-                    parts[v] = max(parts.get(v, 0.0), min(at(part), sizes[v]))
+                    parts[v] = max(parts.get(v, 0.0), min(part, sizes[v]))
     beyond_cache = math.fsum(parts.values()) - capacity(machine, "l2")
     return max(beyond_cache, 0.0) / device.bandwidth.value
 

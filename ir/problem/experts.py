@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 from ..dim import Dim
@@ -34,3 +36,22 @@ class Experts(NamedTuple):
     weight_bits: int = 0
     scale_block: int = 0
     skew: float | None = None
+
+    def touched_over_least(self, at: Callable[[Dim], float]) -> float:
+        """Experts of a rank that its tokens touch in the mean, over those that one token touches.
+
+        Each token is taken to choose by itself at even odds, as steps of decoding are estimated:
+        tokens choose experts / ranks * (1 - (1 - chosen / experts)**tokens) of them in the mean,
+        and what is read is proportional to that, so that no mean time of such steps is below a
+        floor with it. With a skew fewer are touched, of which one token's are left as a floor.
+
+        Args:
+            at: value of an extent.
+        """
+        experts, chosen = at(self.experts), at(self.chosen)
+        local = experts / self.ranks
+        least = min(math.ceil(chosen / self.ranks), local)
+        if self.skew or chosen >= experts or least <= 0:
+            return 1.0
+        touched = -local * math.expm1(at(self.tokens) * math.log1p(-chosen / experts))
+        return max(touched / least, 1.0)

@@ -17,6 +17,7 @@ from perfc.frontend.config import LanguageModel, Parallel, Precision, Step, lowe
 from perfc.ir.evaluate import Numbers, evaluate
 from perfc.ir.graph import Module
 from perfc.ir.op import Kind
+from perfc.ir.problem import Experts
 from perfc.ir.record import frozen, record
 from perfc.ir.types import TensorType
 from perfc.machine import Machine
@@ -29,6 +30,8 @@ from perfc.passes.roofline import KernelBound, RooflineTable, bounds, value_byte
 from perfc.passes.sizes import Sizes
 
 Env = Mapping[str, int]
+OCTAVES = 14
+"""Powers of two tokens at which weights of a step are looked at; the most touch all experts."""
 
 
 @record
@@ -107,10 +110,17 @@ class Program:
             i for i, k in enumerate(self.table.kernels) if _amounts(k, first) != _amounts(k, second)
         )
 
-    def weights_floor_s(self, machine: Machine, env: Env) -> float:
-        """What reading the weights of a step takes at least: no cache keeps all of them."""
+    def weights_floors_s(self, machine: Machine) -> tuple[float, ...]:
+        """What reading the weights takes at least in steps of 1, 2, 4 and more tokens.
+
+        No cache keeps all of them. More tokens touch more experts.
+        """
+        has_experts = any(isinstance(k.problem, Experts) for k in self.table.kernels)
         table = KernelTable(self.table.runtime, self.whole, ())
-        return weight_floor(table, value_bytes(table, Numbers(env)), machine, env)
+        envs = [{"decodes": 1 << i, "context": 1} for i in range(OCTAVES if has_experts else 1)]
+        return tuple([
+            weight_floor(table, value_bytes(table, Numbers(env)), machine, env) for env in envs
+        ])  # fmt: skip
 
     @cached_property
     def exchanges(self) -> frozenset[int]:

@@ -79,16 +79,18 @@ class StageCost:
         return launches_of(self.passes, self.kind)
 
     @cached_property
-    def weights_floor_s(self) -> float:
-        """Reading the weights of a step takes no less, whatever it computes."""
-        return self.passes.decode.weights_floor_s(self.machine, {"decodes": 1, "context": 1})
+    def weights_floors_s(self) -> tuple[float, ...]:
+        """Reading the weights of a step takes no less, at each power of two tokens."""
+        return self.passes.decode.weights_floors_s(self.machine)
 
     def parts(self, quantity: str, chunks: Sequence[Chunk], decodes: int, context: float) -> Parts:
         """One of ``QUANTITIES`` of a step, what the engine's host takes left out."""
         found = self._summed(quantity, chunks, decodes, context)
         if quantity != "floor_s":
             return found
-        return Parts(max(found.kernels, self.weights_floor_s), found.exchanges)
+        octave = (decodes + sum([c.tokens for c in chunks])).bit_length() - 1
+        least_s = self.weights_floors_s[max(0, min(octave, len(self.weights_floors_s) - 1))]
+        return Parts(max(found.kernels, least_s), found.exchanges)
 
     def _summed(
         self, quantity: str, chunks: Sequence[Chunk], decodes: int, context: float
@@ -348,11 +350,8 @@ class StepCost:
         # grids of a model without chunks are the same for every length
         known = longest if attends_in_chunks(model) else 0
         # the stages between the first and the last are alike but for one layer
-        chosen = {
-            0: 1,
-            **({1: depth - 2} if depth > 2 else {}),
-            **({depth - 1: 1} if depth > 1 else {}),
-        }
+        middle, last = {1: depth - 2} if depth > 2 else {}, {depth - 1: 1} if depth > 1 else {}
+        chosen = {0: 1, **middle, **last}
         table, path = of_serving(runtime, numbers_of(version)).name, str(machine.path)
         how = model, precision, parallel, table
         self.stages = tuple([
