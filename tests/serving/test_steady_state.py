@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import math
 import random
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -124,6 +126,18 @@ def test_a_run_is_lengthened_until_its_means_are_certain(rate: float) -> None:
     assert report.simulated.half_width <= 0.05
     long = llm(SMALL, "l4", rate=rate, requests=20_000, **SHORT)
     assert answer_s(report) == pytest.approx(answer_s(long), rel=0.06)
+
+
+def test_a_trace_is_all_of_its_requests_over_its_time(tmp_path: Path) -> None:
+    path = tmp_path / "trace.jsonl"
+    rows = [{"arrival_s": i / 2, "input_tokens": 64, "output_tokens": 32} for i in range(5)]
+    path.write_text("\n".join(map(json.dumps, rows)))
+    one, three, nine = (llm(SMALL, "h100", trace=path, parallel={"dp": n}) for n in (1, 3, 9))
+    for report in (one, three, nine):
+        assert report.throughput is not None
+        # the last comes after two seconds
+        assert 5 / 2.2 < report.throughput.requests_per_s < 5 / 2
+    assert nine.gpus == 9
 
 
 # users

@@ -32,8 +32,8 @@ BATCHES = 20
 """Of requests that come by themselves; Schmeiser advises 10 to 30."""
 HALF_WIDTH = 0.05
 """Of the mean times of an answer and to its first token, relative, which is certain enough."""
-MOST_STRIDES, MOST_REQUESTS = 30_000, 16_000
-"""Of a run; one that would have more is not lengthened."""
+MOST_STRIDES, MOST_REQUESTS, GROWTH = 30_000, 8_000, 4
+"""Of a run, which is made so many times as long unless it would have more."""
 
 
 @record
@@ -135,7 +135,7 @@ def steady(load: Load, groups: int, server: Server) -> Steady:
         ParseError: a trace that cannot be read, or a request that can never be served.
     """
     if load.trace:
-        return Steady((_whole(load.workload(groups), groups, server),))
+        return _traced(load, groups, server)
     if load.rate:
         return _open(load, groups, server)
     return spread(load, groups, lambda part, count: _closed(part, count, server))
@@ -161,6 +161,17 @@ def spread(load: Load, groups: int, share: Callable[[Load, int], Share]) -> Stea
         for users, count in ((fewer + 1, more), (fewer, groups - more)) if users and count
     ]  # fmt: skip
     return Steady(tuple(shares), groups - sum([s.groups for s in shares]))
+
+
+def _traced(load: Load, groups: int, server: Server) -> Steady:
+    """The requests of a file, of which each group gets its turn."""
+    requests = load.workload(1).requests
+    busy = min(groups, len(requests))
+    parts = [_whole(Workload(requests[i::busy]), 1, server) for i in range(busy)]
+    # all end when the last of them does
+    time_s = max(len(part.served) / part.requests_per_s for part in parts)
+    shares = [replace(part, requests_per_s=len(part.served) / time_s) for part in parts]
+    return Steady(tuple(shares), groups - busy)
 
 
 def _whole(workload: Workload, groups: int, server: Server) -> Share:
@@ -189,7 +200,7 @@ def _closed(load: Load, groups: int, server: Server) -> Share:
         share = _measured(run, groups, first, last, batch)
         if asked or rounds >= MOST_ROUNDS or _is_long_enough(share):
             break
-        rounds *= 2
+        rounds *= GROWTH
     served = share.served
     each_s = math.fsum([s.answer_s for s in served]) / len(served)
     before_s = math.fsum([server.before_s(s.request.input_tokens) for s in served]) / len(served)
@@ -227,13 +238,13 @@ def _open(load: Load, groups: int, server: Server) -> Steady:
         if asked or _is_long_enough(share):
             found = replace(share, requests_per_s=each.rate)
             return Steady((found,), 0, capacity * groups)
-        count *= 2
+        count *= GROWTH
 
 
 def _is_long_enough(share: Share) -> bool:
     """Whether the means of a run are certain, or it cannot be lengthened."""
     run = share.run
-    is_long = 2 * len(run.strides) > MOST_STRIDES or 2 * len(run.served) > MOST_REQUESTS
+    is_long = GROWTH * len(run.strides) > MOST_STRIDES or GROWTH * len(run.served) > MOST_REQUESTS
     return share.half_width <= HALF_WIDTH or is_long
 
 
