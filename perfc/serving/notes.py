@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from perfc.frontend.config import OF_IMAGES, Sampling, WeightFormat, precision_of
+from perfc.frontend.config import OF_IMAGES, LanguageModel, Sampling, WeightFormat, precision_of
 from perfc.passes.runtimes import runtime
 from perfc.report.names import runs_elsewhere
 from perfc.report.units import Unit, plural, quantity
@@ -41,6 +41,13 @@ def _unmeasured(engine: Engine) -> tuple[str, ...]:
 def _span(versions: Sequence[str]) -> str:
     """Versions from the oldest to the newest, a space before them."""
     return f" {' to '.join(dict.fromkeys((versions[0], versions[-1])))}" if versions else ""
+
+
+def beyond_positions(model: LanguageModel, tokens: int) -> tuple[str, ...]:
+    """That sequences of so many tokens are longer than a model has positions for."""
+    if not 0 < model.context < tokens:
+        return ()
+    return (f"{model.name} has {model.context:,} positions, and sequences have {tokens:,} tokens",)
 
 
 def _lacking(engine: Engine, code: str) -> str:

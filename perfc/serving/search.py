@@ -17,6 +17,7 @@ from perfc.machine import NOTHING, Machine, Reserve
 from perfc.passes.runtimes import SERVING_DEFAULT, Batching, EngineKind
 
 from .engine import Engine, kind_of, lacks
+from .notes import beyond_positions
 from .power import price_per_million
 from .service import ServingReport, engine_for, llm
 from .simulation.load import Load
@@ -28,7 +29,9 @@ MOST_CHECKED = 48
 """Settings within the limits that are simulated; a steady state says which."""
 OF_ENGINE = 4
 """Further settings of each engine that are simulated for the chart."""
-NARROW = ((WeightFormat.F8, ""), (WeightFormat.NVFP4, "NVIDIA"))
+NARROW = (
+    (WeightFormat.F8, ""), (WeightFormat.NVFP4, "NVIDIA"), (WeightFormat.MXFP4_A4, "AMD"),
+)  # fmt: skip
 """Formats that are looked at beside the published one, on the boards of one vendor or of all."""
 MONEY, GPU_TIME = "{} a million tokens", "GPU seconds a token"
 """Units of cost."""
@@ -118,6 +121,7 @@ class SearchResult:
         pareto: settings that no other beats in cost and in time per token.
         others: a few settings of each machine, precision and parallelism, whether within the limits
             or not.
+        notes: what a reader must know of all of them.
     """
 
     document: ClassVar[str] = "perfc-llm-search/1"
@@ -131,6 +135,7 @@ class SearchResult:
     cheapest: ServingReport | None
     pareto: tuple[ServingReport, ...]
     others: tuple[Setting, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 def search(
@@ -193,6 +198,7 @@ def search(
         MONEY.format(currency) if currency else GPU_TIME,
         tuple([name for name, price in each_price.items() if price is None]),
         held[0] if held else None, tuple(_best(held)), tuple(map(ask.simulated, some)),
+        beyond_positions(model, sum(load.longest)),
     )  # fmt: skip
 
 

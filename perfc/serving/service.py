@@ -23,7 +23,7 @@ from .cost.images import ImagesView
 from .cost.memory import MemoryPlan
 from .engine import Engine
 from .host import apart_law
-from .notes import notes_of
+from .notes import beyond_positions, notes_of
 from .parts import StepView, steps_of, with_parts
 from .power import Expenses, energy_j_per_token, expenses
 from .room import would_fit
@@ -296,9 +296,10 @@ def report_of(
         MemoryView.of(plan, load, engines * engine.parallel.attention_data),
         plan.fits(isl + osl),
     )  # fmt: skip
+    beyond = beyond_positions(engine.model, isl + osl)
     if not base.fits:
         remedies = " or ".join(would_fit(engine, isl, osl))
-        return replace(base, notes=(f"would fit: {remedies}",) if remedies else ())
+        return replace(base, notes=(*((f"would fit: {remedies}",) if remedies else ()), *beyond))
     found = served(engine, load, engines, prefill_gpus)
     run, rate = found.shares[0].run, throughput(found, gpus)
     tpot_band = _band(engine, run, engine.law.tpot_low, engine.law.tpot_high)
@@ -316,7 +317,7 @@ def report_of(
         steps=with_parts(engine, steps, load) if has_parts else steps,
         expenses=expenses(each_j, rate, engine.machine, prices, grid),
         preempted=sum(share.groups * share.run.preempted for share in found.shares),
-        notes=(*late_notes(found, load.rate), *notes_of(engine, run, users), *more),
+        notes=(*late_notes(found, load.rate), *beyond, *notes_of(engine, run, users), *more),
     )  # fmt: skip
 
 

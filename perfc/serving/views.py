@@ -212,7 +212,7 @@ def search_document(found: SearchResult, *, has_chart: bool = False) -> Document
         if r.latencies is not None and r.throughput is not None
     )  # fmt: skip
     looked = f"{found.settings:,} settings, {found.misfits:,} of them too large or too many users"
-    notes: list[Note] = [Note(looked)]
+    notes = [Note(looked), *(Note(words, is_warning=True) for words in found.notes)]
     if found.unpriced:
         names = ", ".join(found.unpriced)
         notes.append(Note(f"nobody states a price of {names}: the order is by {found.cost_unit}"))

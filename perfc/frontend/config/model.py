@@ -328,6 +328,8 @@ class LanguageModel:
         adapters: that its decoder is served with; None for none.
         tower: that reads images; None for none, or for one that is not read.
         sampling: that ends its steps of tokens; None where they end with scores.
+        context: tokens of the longest sequence for which it has positions, those of scaled rotary
+            embeddings included; 0 where any has them.
         expert_skew: exponent of the power law by which tokens choose experts, 0 for even odds; None
             where nobody says.
     """
@@ -346,6 +348,7 @@ class LanguageModel:
     tower: Tower | None = None
     sampling: Sampling | None = None
     expert_skew: float | None = None
+    context: int = 0
 
     @property
     def decoder(self) -> Stack | None:

@@ -187,9 +187,9 @@ def described(stated: dict[str, Any], name: str, where: str) -> LanguageModel:
     check_experts(keys, stacks)
     return LanguageModel(
         name, family, classes[0] if classes else "", dtype, stacks,
-        keys.whole("max_position_embeddings", "n_positions", "n_ctx", default=0, least=0),
+        keys.whole(*POSITIONS, default=0, least=0),
         quantization_of(keys), left_out,
-        keys.whole(*PREDICTORS, default=0, least=0), tower=tower,
+        keys.whole(*PREDICTORS, default=0, least=0), tower=tower, context=_context(keys),
     )  # fmt: skip
 
 
@@ -207,6 +207,32 @@ def _dtype(keys: Keys) -> str:
             hint=f"known: {', '.join(sorted(DTYPES - {''}))}",
         )  # fmt: skip
     return plain if plain and plain != "auto" else "bfloat16"
+
+
+POSITIONS = ("max_position_embeddings", "n_positions", "n_ctx")
+STRETCHED = frozenset({"linear", "dynamic", "yarn"})
+"""Scalings of rotary embeddings whose factor is of positions that the configuration states without
+it. Source: vLLM, config/model.py, ``_get_and_verify_max_len``."""
+
+
+def _context(keys: Keys) -> int:
+    """Tokens for which a model has positions; 0 where their number does not matter.
+
+    Raises:
+        ModelError: a number is none.
+    """
+    text = keys.inner("text_config") or keys
+    stated = text.whole(*POSITIONS, default=0, least=0)
+    if text.get("alibi") is True:
+        return 0
+    scaling = text.inner("rope_scaling") or text.inner("rope_parameters") or Keys({}, keys.where)
+    if (scaling.get("rope_type") or scaling.get("type")) not in STRETCHED:
+        return stated
+    factor = scaling.number("factor", 1.0)
+    if factor < 1:
+        raise scaling.wrong("factor", factor, "1 or more")
+    first = scaling.whole("original_max_position_embeddings", default=stated, least=0)
+    return max(stated, int(first * factor))
 
 
 def check_experts(keys: Keys, stacks: tuple[Stack, ...]) -> None:

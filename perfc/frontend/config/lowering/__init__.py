@@ -14,6 +14,7 @@ from perfc.ir.ops.softmax import LogSoftmax
 from perfc.ir.types import DType
 from perfc.parallel import ALONE, Parallel
 
+from ..keys import LARGEST
 from ..model import Head, LanguageModel, Stack, TokenEmbedding
 from ..precision import Precision, precision_of
 from .builder import GATHER, Builder
@@ -112,7 +113,9 @@ def _decoder(
     b: Builder, model: LanguageModel, stack: Stack, step: Step, new_tokens: int, stage: int
 ) -> Module:
     """A decoder alone, or one stage of its pipeline."""
-    tokens, names = _tokens(step, new_tokens)
+    # what serves looks beyond positions, and says so
+    most = model.context if step is Step.PREFILL else 0
+    tokens, names = _tokens(step, new_tokens, most)
     run = running(b, tokens, model, stack, is_cached=step is not Step.TRAINING)
     b.expert_skew = model.expert_skew
     stages = b.parallel.pipeline
@@ -129,13 +132,13 @@ def _decoder(
         x = b.node(SendReceive(2, min(2, b.parallel.nodes)), (before,), "received")
     x = layers(b, x, stack, run, b.parallel.of_stage(tuple(enumerate(stack.layers)), stage))
     if stage < stages - 1:
-        return b.module([x], _declared(model, names))
+        return b.module([x], _declared(model, names, most))
     outputs = _heads(b, x, stack, run, table)
     if model.sampling is not None and len(stack.heads) == 1:
         rows = tokens.prompts + tokens.decodes * tokens.new_tokens
         vocab = padded(stack.heads[0].width, b)
         outputs = [sampled(b, outputs[0], model.sampling, rows, vocab)]
-    return b.module(outputs, _declared(model, names))
+    return b.module(outputs, _declared(model, names, most))
 
 
 def _heads(b: Builder, x: Value, stack: Stack, run: Running, table: Value | None) -> list[Value]:
@@ -233,9 +236,9 @@ def _pair(b: Builder, model: LanguageModel, decoder: Stack, step: Step) -> Modul
     )
 
 
-def _tokens(step: Step, new_tokens: int) -> tuple[Tokens, tuple[str, ...]]:
+def _tokens(step: Step, new_tokens: int, most: int) -> tuple[Tokens, tuple[str, ...]]:
     """The tokens of a decoder's step, and the symbols they are in."""
-    prompts = (extent(BATCH), extent(SEQ))
+    prompts = (extent(BATCH), extent(SEQ, most))
     match step:
         case Step.PREFILL | Step.TRAINING:
             return Tokens(*prompts), (BATCH, SEQ)
@@ -261,11 +264,13 @@ def usual_sequence(model: LanguageModel) -> int:
     return max(min(LONG, longest_sequence(model)), 1)
 
 
-def _declared(model: LanguageModel, names: Iterable[str]) -> list[SymbolDecl]:
-    """Symbols with usual sizes, of sequences no more than the model has positions for."""
-    longest = longest_sequence(model)
+def _declared(model: LanguageModel, names: Iterable[str], most: int = 0) -> list[SymbolDecl]:
+    """Symbols with usual sizes, of sequences no more than the model has positions for.
+
+    ``most`` is the largest size of a sequence of the module, 0 for any.
+    """
+    longest = min(longest_sequence(model), most or LARGEST)
     limits = {SEQ: longest, SOURCE: longest, PAST: longest // 2, CONTEXT: longest // 2}
-    return [
-        replace(DECLARED[n], default=max(min(LONG, limits[n]), 1)) if n in limits else DECLARED[n]
-        for n in names
-    ]
+    usual = {n: replace(DECLARED[n], default=max(min(LONG, limits[n]), 1)) for n in limits}
+    usual[SEQ] = replace(usual[SEQ], hi=most or None)
+    return [usual.get(n, DECLARED[n]) for n in names]

@@ -43,9 +43,9 @@ DECLARED = {
 }
 
 
-def extent(name: str) -> Dim:
-    """The symbol of that name."""
-    return symbol(name, DECLARED[name].lo)
+def extent(name: str, most: int = 0) -> Dim:
+    """The symbol of that name, of at most so many; 0 for any number."""
+    return symbol(name, DECLARED[name].lo, most or None)
 
 
 @record
