@@ -84,13 +84,14 @@ def names_in(text: str) -> list[str]:
 
 
 def read_model(
-    model: str, dims: dict[str, int], values: Mapping[str, object] | None = None
-) -> Module:
-    """The module in ``model``, verified."""
+    model: str, dims: dict[str, int], values: Mapping[str, object] | None = None, *,
+    is_trained: bool = False,
+) -> Module:  # fmt: skip
+    """The module in ``model``, verified; a configuration as `perfc.frontend.load` takes it."""
     if model != "-" and not model.endswith(".pir"):
         from perfc.api import read as read_sized
 
-        return read_sized(model, dims, values)[0]
+        return read_sized(model, dims, values, is_trained=is_trained)[0]
     from perfc.ir.parse import read
     from perfc.ir.rewrite import with_defaults
     from perfc.ir.verify import verify
@@ -100,7 +101,7 @@ def read_model(
     return with_defaults(parsed.module, dims)
 
 
-def sized_model(model: str, dims: dict[str, int]) -> Module:
+def sized_model(model: str, dims: dict[str, int], *, is_trained: bool = False) -> Module:
     """The module in ``model``, verified, untyped, with sizes that go together.
 
     Raises:
@@ -112,7 +113,7 @@ def sized_model(model: str, dims: dict[str, int]) -> Module:
     from perfc.passes.manager import Analyses
     from perfc.passes.sizes import Sizes
 
-    module = read_model(model, dims)
+    module = read_model(model, dims, is_trained=is_trained)
     try:
         typed = Analyses().apply(Sizes(tuple(sizes_of(dims))), module)
     except ShapeError:

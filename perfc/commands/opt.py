@@ -72,6 +72,7 @@ def command(
     from perfc.ir.text import print_module
     from perfc.passes.manager import Analyses, DumpTo, PrintAfter, Timing, VerifyEach
     from perfc.passes.pipeline import facts_of, parse_pipeline
+    from perfc.passes.train import Train
 
     pipeline = parse_pipeline(passes)
     timing = Timing()
@@ -84,7 +85,8 @@ def command(
     if dump_ir is not None:
         instruments.append(DumpTo(dump_ir))
     am = Analyses(tuple(instruments))
-    module = pipeline.run(sized_model(model, parse_dims(dims)), am)
+    is_trained = any(isinstance(p, Train) for p in pipeline.passes)
+    module = pipeline.run(sized_model(model, parse_dims(dims), is_trained=is_trained), am)
     emit(print_module(module, facts=facts_of(names_in(facts), pipeline, module, am)), output)
     if time_passes:
         for line in str(timing).splitlines():

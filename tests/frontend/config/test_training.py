@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import perfc
+from perfc import cli
 from perfc.fit import fitted
 from perfc.ir.evaluate import evaluate
 from perfc.ir.graph import Phase
@@ -73,6 +74,17 @@ def test_the_first_screen_says_what_fit_says(tmp_path: Path) -> None:
     assert need.total_bytes == first.footprint.total_bytes
     assert need.fits == first.fits
     assert need.total_bytes > saved(report)
+
+
+def test_passes_by_hand_train_every_token(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "config.json").write_text(json.dumps({**LLAMA, "vocab_size": 2000}))
+    words = ["opt", str(tmp_path / "config.json"), "-p", "shapes,train"]
+    cli.run([*words, "--dim", "batch=2", "--dim", "seq=64"])
+    text = capsys.readouterr().out
+    assert "last_tokens" not in text
+    assert "f32[batch*seq, 2000]" in text
 
 
 def test_a_prompt_that_is_served_has_scores_of_its_last_token(tmp_path: Path) -> None:
