@@ -1,8 +1,20 @@
-"""``python -m perfc``."""
+"""``python -m perfc``, and the command ``perfc``."""
 
 from __future__ import annotations
 
-from perfc.cli import main
+from typing import NoReturn
+
+
+def main() -> NoReturn:
+    """Run the command line; Ctrl-C ends the process without a traceback, while importing too."""
+    try:
+        from perfc import cli
+
+        cli.main()
+    except KeyboardInterrupt:
+        # 128 + SIGINT, as `perfc.cli.INTERRUPTED`, which may not have been imported
+        raise SystemExit(130) from None
+
 
 if __name__ == "__main__":
     main()

@@ -278,12 +278,15 @@ def table(path: Path) -> tuple[Sequence[str], list[dict[str, object]]]:
         return ["digest"], []
     with path.open(encoding="utf-8", errors="replace", newline="") as stream:
         reader = csv.DictReader(stream)
-        names = list(reader.fieldnames or ())
         rows: list[dict[str, object]] = []
-        for row in () if "digest" in names else reader:
-            if len(rows) >= MOST_ROWS:
-                raise AdaptError(f"more than {MOST_ROWS} rows", where=str(path))
-            rows.append({str(k): v for k, v in row.items() if k is not None})
+        try:
+            names = list(reader.fieldnames or ())
+            for row in () if "digest" in names else reader:
+                if len(rows) >= MOST_ROWS:
+                    raise AdaptError(f"more than {MOST_ROWS} rows", where=str(path))
+                rows.append({str(k): v for k, v in row.items() if k is not None})
+        except csv.Error as error:
+            raise AdaptError(f"not CSV: {error}", where=str(path)) from None
         return names, rows
 
 

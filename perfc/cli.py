@@ -121,6 +121,7 @@ def cli(debug: bool) -> None:
 
 def main(argv: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and leave the process."""
+    with_streams()
     # A run makes few cycles and ends soon: scanning for them costs a tenth of the time.
     gc.disable()
     instruction = os.environ.get(COMPLETE)
@@ -132,6 +133,16 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
     # Nor is what is left searched for them when the process ends.
     gc.freeze()
     sys.exit(code)
+
+
+def with_streams() -> None:
+    """Open the null device in the place of standard streams that the caller closed.
+
+    Else the next file opened gets the descriptor of standard output.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
 
 
 def with_stack(call: Callable[[list[str]], int]) -> Callable[[list[str]], int]:
@@ -160,10 +171,15 @@ def run(args: list[str]) -> int:
         say(error.format_message())
         return 2
     except BrokenPipeError:
-        return closed()
+        from perfc.plain_text import discard_output
+
+        discard_output()
+        return 0
     except (KeyboardInterrupt, click.Abort):
         return INTERRUPTED
     except Exception as error:
+        if is_interrupted(error):
+            return INTERRUPTED
         if debug:
             import traceback
 
@@ -180,18 +196,26 @@ def invoke(args: list[str]) -> int:
 
 
 def finish(code: int) -> int:
-    """Flush standard output, so that a reader who left is noticed here."""
+    """Flush standard output; ``code`` stands whether or not a reader is left to see it."""
     try:
         sys.stdout.flush()
     except BrokenPipeError:
-        return closed()
+        from perfc.plain_text import discard_output
+
+        discard_output()
     return code
 
 
-def closed() -> int:
-    """The reader of standard output has seen enough, which is no failure."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    return 0
+def is_interrupted(error: BaseException | None) -> bool:
+    """Whether Ctrl-C is behind an error: an import that it ends may raise another one."""
+    seen: set[int] = set()
+    # an error that is raised again while it is handled may be its own context
+    while error is not None and id(error) not in seen:
+        if isinstance(error, KeyboardInterrupt):
+            return True
+        seen.add(id(error))
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def describe(error: Exception, args: Sequence[str]) -> str:

@@ -6,6 +6,7 @@ of writing, begins a line or speaks to the runner of a pipeline must not leave a
 
 from __future__ import annotations
 
+import os
 import re
 
 _ODD = re.compile(r"[^ -~\n]")
@@ -13,6 +14,11 @@ _COMMAND = re.compile(r"^([^\S\n]*):(?=:)", re.MULTILINE)
 """GitHub's runner takes a line of any program for a command where this begins it."""
 _BRACKETED = re.compile(r"#(?=#\w*\[)")
 """Older commands of GitHub's, Azure's and TeamCity's runners, anywhere in a line."""
+
+
+def discard_output() -> None:
+    """Send standard output to the null device: its reader has seen enough, which is no failure."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 def printable(text: str) -> str:

@@ -375,3 +375,90 @@ def faults(args: list[str]) -> int:
 def test_loops_of_calls_cross_no_edge_of_the_stack() -> None:
     assert faults([]) > FEWEST_FAULTS
     assert cli.with_stack(faults)([]) < FEWEST_FAULTS
+
+
+def shell(line: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """A line of a shell in which `perfc` is this one."""
+    root = str(Path(__file__).parents[1])
+    call = f'perfc() {{ {sys.executable} -m perfc "$@"; }}; {line}'
+    return subprocess.run(
+        ["bash", "-o", "pipefail", "-c", call], env=os.environ | {"PYTHONPATH": root}, cwd=cwd,
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs bash")
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        ("perfc --help >&-", 0), ("perfc --version >&-", 0), ("perfc schema check >&-", 0),
+        ("perfc analyze MODEL >&-", 0), ("perfc analyze MODEL --output-format html >&-", 0),
+        ("perfc analyze MODEL -q <&- >&- 2>&-", 0),
+        ("perfc analyze none.onnx 2>&-", 2),
+        ("perfc check MODEL >&-", 1), ("perfc check MODEL | true", 1),
+        ("perfc check MODEL --output-format json | head -c 1", 1),
+        ("perfc analyze MODEL --full --output-format json | head -c 1", 0),
+    ],
+)  # fmt: skip
+def test_closed_streams_are_no_failure_and_hide_none(line: str, code: int, tmp_path: Path) -> None:
+    (tmp_path / "perfc.toml").write_text('[[budget]]\nmodel = "*.gz"\nflop = "1 k"\n')
+    (tmp_path / RESNET.name).write_bytes(RESNET.read_bytes())
+    done = shell(line.replace("MODEL", RESNET.name), tmp_path)
+    assert done.returncode == code, done.stderr
+    assert "Traceback" not in done.stderr + done.stdout
+    assert "bug in perfc" not in done.stderr + done.stdout
+
+
+INTERRUPTING = """
+import sys
+class Interrupting:
+    def find_spec(self, name, path=None, target=None):
+        if name == {name!r}:
+            raise {error}
+sys.meta_path.insert(0, Interrupting())
+sys.argv = ["perfc", "analyze", {model!r}]
+from perfc.__main__ import main
+main()
+"""
+
+
+@pytest.mark.parametrize("name", ["perfc.cli", "click", "numpy", "perfc.commands.analyze"])
+def test_an_interrupt_while_importing_is_no_traceback(name: str) -> None:
+    code = INTERRUPTING.format(name=name, error="KeyboardInterrupt", model=str(RESNET))
+    root = str(Path(__file__).parents[1])
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=os.environ | {"PYTHONPATH": root}, capture_output=True,
+        text=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr, done.stdout) == (cli.INTERRUPTED, "", "")
+
+
+def test_an_interrupt_that_an_import_hides_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(_args: list[str]) -> int:
+        try:
+            raise KeyboardInterrupt
+        except KeyboardInterrupt:
+            raise ImportError("initialization failed") from None
+
+    monkeypatch.setattr(cli, "invoke", broken)
+    assert cli.run(["analyze"]) == cli.INTERRUPTED
+    assert not cli.is_interrupted(ImportError("no such module"))
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["adapt", "-t", "a100", "-o", "mine.toml", "--from"], ["roofline", "a100", "--measured"],
+    ],
+)  # fmt: skip
+def test_a_field_of_csv_that_is_too_long_is_one_line(
+    command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    for head in ("class,dtype,time_s,m", "model,time_s,target", "label,dtype,nodes,launches"):
+        Path("rows.csv").write_text(f"{head}\nmatmul,f32,{'1' * 131_073},2\n")
+        assert cli.run([*command, "rows.csv"]) == 2
+        err = capsys.readouterr().err
+        assert "bug in perfc" not in err
+        assert err.count("\n") == 1

@@ -161,7 +161,9 @@ def _csv_rows(path: Path) -> list[Mapping[str, object]]:
                 kept: dict[str, object] = {name: row[name] for name in texts}
                 kept.update({name: float(row[name]) for name in numbers})
                 found.append(kept)
-        except (KeyError, TypeError, ValueError, csv.Error) as error:
+        except csv.Error as error:
+            raise ParseError(f"not CSV: {error}", where=str(path)) from None
+        except (KeyError, TypeError, ValueError) as error:
             raise ParseError(f"a kernel without {error}", where=str(path)) from None
     return found
 

@@ -103,7 +103,7 @@ def emit(text: str, output: Path | None, *, has_commands: bool = False) -> None:
 
     Names in it cannot speak to a terminal or to a pipeline, see ``perfc.plain_text``.
     """
-    from perfc.plain_text import shielded
+    from perfc.plain_text import discard_output, shielded
 
     text = shielded(text, has_commands=has_commands)
     if output is not None:
@@ -111,7 +111,11 @@ def emit(text: str, output: Path | None, *, has_commands: bool = False) -> None:
         return
     from perfc.report.text import encodable
 
-    sys.stdout.write(encodable(text, sys.stdout.encoding or "utf-8"))
+    try:
+        sys.stdout.write(encodable(text, sys.stdout.encoding or "utf-8"))
+    except BrokenPipeError:
+        # the reader has seen enough; what the command found still decides its exit code
+        discard_output()
 
 
 def written_by(ctx: click.Context) -> str:

@@ -137,10 +137,13 @@ def records(path: Path) -> Iterable[Mapping[str, object]]:
         return
     with gzip.open(path) if path.name.endswith(".gz") else path.open("rb") as raw:
         stream = io.TextIOWrapper(cast("BinaryIO", raw), encoding="utf-8", newline="")
-        for n, record in enumerate(csv.DictReader(stream)):
-            if n >= LARGEST_ROWS:
-                raise ParseError("more than 20 million rows", where=str(path))
-            yield cast("dict[str, object]", record)
+        try:
+            for n, record in enumerate(csv.DictReader(stream)):
+                if n >= LARGEST_ROWS:
+                    raise ParseError("more than 20 million rows", where=str(path))
+                yield cast("dict[str, object]", record)
+        except csv.Error as error:
+            raise ParseError(f"not CSV: {error}", where=str(path)) from None
 
 
 def _typed(value: object, type_: str) -> object:

@@ -95,7 +95,7 @@ def campaign(path: Path) -> Iterator[GraphRow]:
             row = one(cells, target, (int(version[1]), int(version[2])))
             if row is not None:
                 yield row
-    except (KeyError, ValueError, TypeError) as error:
+    except (KeyError, ValueError, TypeError, csv.Error) as error:
         raise DataError(f"no row of a campaign: {error}", where=str(path)) from None
 
 
