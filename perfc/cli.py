@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import sys
 from collections.abc import Callable, Sequence
 from enum import Enum
@@ -235,6 +236,7 @@ def describe(error: Exception, args: Sequence[str]) -> str:
         case _:
             what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
             text = f"{what} (a bug in perfc: report it with 'perfc --debug {' '.join(args)}')"
+    text = re.sub(r"\d{60,}", lambda number: f"{number[0][:20]}…", text)
     return " ".join(text.split()).removeprefix(os.getcwd().rstrip(os.sep) + os.sep)
 
 

@@ -33,6 +33,14 @@ class PerfcError(Exception):
         return f"{head} ({hint})" if hint else head
 
 
+def reason_of(error: Exception) -> str:
+    """What a parser of the standard library says of a text, in one short line."""
+    said = str(error) or type(error).__name__
+    if "integer string conversion" in said:
+        return "a whole number of more than 4,300 digits"
+    return said.splitlines()[0][:200]
+
+
 class ModelError(PerfcError):
     """The model file cannot be read, or is not a model."""
 

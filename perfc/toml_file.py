@@ -7,7 +7,7 @@ import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 
-from perfc.errors import ParseError
+from perfc.errors import ParseError, reason_of
 
 LARGEST_BYTES = 1 << 20
 MOST_PARTS = 64
@@ -50,10 +50,10 @@ def parse(text: str, path: Path) -> dict[str, object]:
         raise ParseError(f"a key of more than {MOST_PARTS} parts", where=where)
     try:
         return tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         found = re.search(r"line (\d+)", str(error))
         where = f"{path}:{found[1]}" if found else str(path)
-        reason = re.sub(r" \(at .*\)$", "", str(error))
+        reason = re.sub(r" \(at .*\)$", "", reason_of(error))
         raise ParseError(f"not valid TOML: {reason[:1].lower()}{reason[1:]}", where=where) from None
 
 

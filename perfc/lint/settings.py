@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from perfc.errors import PerfcError
+from perfc.errors import PerfcError, reason_of
 from perfc.ir.record import record
 
 from .catalogue import infos
@@ -146,8 +146,8 @@ def parsed(path: Path) -> dict[str, object]:
         raise SettingsError("too large for a configuration file", where=str(path))
     try:
         return tomllib.loads(content.decode("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise SettingsError(f"not TOML: {error}", where=str(path)) from None
+    except (ValueError, RecursionError) as error:
+        raise SettingsError(f"not TOML: {reason_of(error)}", where=str(path)) from None
 
 
 @record

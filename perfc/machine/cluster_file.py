@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar, cast
 
-from perfc.errors import TargetError
+from perfc.errors import TargetError, reason_of
 
 from .machine import Machine
 from .schema import Reader
@@ -65,7 +65,7 @@ def parse_cluster(
     try:
         data = cast("dict[str, object]", tomllib.loads(content.decode("utf-8")))
     except (ValueError, RecursionError) as error:
-        return None, [f"not TOML: {str(error).splitlines()[0][:200]}"]
+        return None, [f"not TOML: {reason_of(error)}"]
     # the reader of machines checks the texts; those of the maker are the GPU's
     reader = _ClusterReader({**data, "kind": "cuda", "vendor": "of the GPU", "arch": "of the GPU"})
     reader.read()

@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import cast
 
+from perfc.errors import reason_of
 from perfc.ir.facts import Origin
 
 from .machine import Machine, MemoryLevel, Peak, Rate, Source, Spread, Unit
@@ -377,9 +378,8 @@ def parse(content: bytes, path: Path) -> tuple[Machine | None, list[str]]:
     try:
         data = cast("dict[str, object]", tomllib.loads(content.decode("utf-8")))
     except (ValueError, RecursionError) as error:
-        return None, [f"not TOML: {str(error).splitlines()[0][:200]}"]
-    reader = Reader(data)
-    reader.read()
+        return None, [f"not TOML: {reason_of(error)}"]
+    (reader := Reader(data)).read()
     compute, memory = reader.compute(), reader.memory()
     if reader.problems:
         return None, reader.problems

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from perfc.errors import ModelError
@@ -10,6 +11,34 @@ from perfc.errors import ModelError
 LARGEST = 1 << 40
 """Of a whole number in a configuration: no extent of a model is beyond it."""
 MOST_LAYERS = 10_000
+
+
+def _is_count(value: object) -> bool:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return value == "auto" or (is_number and 0 <= value <= LARGEST and value == value // 1)  # type: ignore[operator]
+
+
+def _is_positive(value: object) -> bool:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_number and 0 < value <= LARGEST  # type: ignore[operator]
+
+
+def _is_name(value: object) -> bool:
+    return isinstance(value, str) and value != ""
+
+
+def _is_flag(value: object) -> bool:
+    return isinstance(value, bool) or value in (0, 1)
+
+
+KINDS: tuple[tuple[str, Callable[[object], bool], str], ...] = (
+    (r"(num|n|max)_(?!bins|time)\w+|\w+_(size|layers|heads|experts|rank|groups?|inner)", _is_count,
+     f"a whole number from 0 to {LARGEST}"),
+    (r"\w+_(eps|epsilon|theta|emb_base)", _is_positive, "a number above 0"),
+    (r"(use|tie|is)_\w+", _is_flag, "true or false"),
+    (r"\w+_act|\w+_activation|activation_function", _is_name, "the name of a function"),
+)  # fmt: skip
+"""Kinds of values that keys have by their names, whoever reads them: pattern, test, words."""
 
 
 class Keys:
@@ -143,6 +172,19 @@ class Keys:
         if total % parts:
             raise ModelError(f"{total} does not divide into {parts} {what}", where=self.where)
         return total // parts
+
+    def check_kinds(self) -> None:
+        """Refuse values that no key of such a name has, read or not.
+
+        Raises:
+            ModelError: naming the first.
+        """
+        for name, value in self.stated.items():
+            if isinstance(value, list | dict) or value is None:
+                continue
+            for pattern, test, words in KINDS:
+                if re.fullmatch(pattern, name) and not test(value):
+                    raise self.wrong(name, value, words)
 
     def wrong(self, name: str, value: object, wanted: str) -> ModelError:
         """The error for a key whose value is none of its kind."""

@@ -10,7 +10,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-from perfc.errors import ModelError
+from perfc.errors import ModelError, reason_of
 
 from .keys import Keys
 from .model import Experts, LanguageModel, Stack, mixers
@@ -143,7 +143,7 @@ def loaded(path: str) -> dict[str, Any]:
     try:
         stated = json.loads(data, parse_constant=str)
     except (ValueError, RecursionError) as error:
-        raise ModelError(f"not JSON: {str(error)[:200]}", where=where) from None
+        raise ModelError(f"not JSON: {reason_of(error)}", where=where) from None
     if not isinstance(stated, dict):
         raise ModelError(f"holds a {type(stated).__name__}, not an object of keys", where=where)
     return stated
@@ -183,11 +183,14 @@ def described(stated: dict[str, Any], name: str, where: str) -> LanguageModel:
     if classes and classes[0].endswith(ENCODER):
         stacks = tuple(s for s in stacks if not s.is_decoder)
     check_unread(keys, family)
+    for holder in (keys, keys.inner("text_config"), keys.inner("vision_config")):
+        if holder is not None:
+            holder.check_kinds()
     dtype = _dtype(keys)
     check_experts(keys, stacks)
     return LanguageModel(
         name, family, classes[0] if classes else "", dtype, stacks,
-        keys.whole(*POSITIONS, default=0, least=0),
+        keys.whole(*POSITIONS, default=0),
         quantization_of(keys), left_out,
         keys.whole(*PREDICTORS, default=0, least=0), tower=tower, context=_context(keys),
     )  # fmt: skip
@@ -222,7 +225,7 @@ def _context(keys: Keys) -> int:
         ModelError: a number is none.
     """
     text = keys.inner("text_config") or keys
-    stated = text.whole(*POSITIONS, default=0, least=0)
+    stated = text.whole(*POSITIONS, default=0)
     if text.get("alibi") is True:
         return 0
     scaling = text.inner("rope_scaling") or text.inner("rope_parameters") or Keys({}, keys.where)
