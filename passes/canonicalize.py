@@ -32,16 +32,13 @@ class Canonicalize(Transform):
     Args:
         keeps_parameters: whether what is made of parameters alone stays, as in training, where
             they change from step to step.
-        shows_layouts: whether kernels read a stored tensor in another layout where it lies, as
-            PyTorch's do, instead of a copy.
     """
 
     keeps_parameters: bool = False
-    shows_layouts: bool = False
 
     def run(self, module: Module, am: Analyses) -> Module:
         """The smaller module; needs inferred types."""
-        graph = Folding({}, self.keeps_parameters, self.shows_layouts).graph(module.graph)
+        graph = Folding({}, self.keeps_parameters).graph(module.graph)
         if graph is module.graph:
             return module
         return Module(graph, module.symbols, module.origin)
@@ -53,7 +50,6 @@ class Folding:
 
     replaced: dict[Value, Value]
     keeps_parameters: bool = False
-    shows_layouts: bool = False
     changing: set[Value] = field(default_factory=set[Value])
 
     def graph(self, graph: Graph) -> Graph:
@@ -76,7 +72,7 @@ class Folding:
             ins = tuple([v and self.replaced.get(v, v) for v in ins])
         if self.folds(node, ins):
             for v in node.results:
-                weight = Weight(is_parameter=False, shares=self.shared(node, ins))
+                weight = Weight(is_parameter=False, shares=shared(node, ins))
                 stored = Value(v.name, v.type, v.known, weight)
                 self.replaced[v] = stored
                 weights.append(stored)
@@ -97,13 +93,6 @@ class Folding:
         if ins != node.inputs or regions != node.regions:
             node = Node(node.op, ins, node.outputs, regions, node.loc)
         nodes.append(node)
-
-    def shared(self, node: Node, ins: tuple[Value | None, ...]) -> str:
-        """Name of the stored tensor that a result shows in another layout; "" where it is new."""
-        base = ins[0] if ins else None
-        if not self.shows_layouts or base is None or base.weight is None:
-            return ""
-        return (base.weight.shares or base.name) if isinstance(node.op, View | Transpose) else ""
 
     @staticmethod
     def changes_nothing(node: Node, ins: tuple[Value | None, ...]) -> bool:
@@ -157,6 +146,12 @@ class Folding:
             return None
         taken = ins[0].known.item if ins[0].known is not None else None
         return None if taken is None else node.regions[0 if taken else 1]
+
+
+def shared(node: Node, ins: tuple[Value | None, ...]) -> str:
+    """Name of the stored tensor that a result has in another layout; "" where it is computed."""
+    base = ins[0] if ins and isinstance(node.op, View | Transpose) else None
+    return "" if base is None or base.weight is None else base.weight.shares or base.name
 
 
 def live_nodes(nodes: list[Node], outputs: tuple[Value, ...]) -> tuple[list[Node], set[Value]]:

@@ -23,7 +23,6 @@ from perfc.ir.text import free_symbols
 from perfc.ir.types import SequenceType, TensorType
 
 from . import Analysis
-from .liveness import in_memory, storage
 
 if TYPE_CHECKING:
     from .manager import Analyses
@@ -89,7 +88,7 @@ class CostTable:
     @cached_property
     def weight_bytes(self) -> Dim:
         """Bytes of all stored tensors that some node reads."""
-        return dim_sum(storage(v.type) or 0 for v in in_memory(self.weights))
+        return dim_sum(v.type.nbytes or 0 for v in self.weights if isinstance(v.type, TensorType))
 
     def count(self, tier: Tier) -> int:
         """Nodes of a tier."""

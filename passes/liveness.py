@@ -17,6 +17,7 @@ from perfc.ir.record import frozen, mutable
 from perfc.ir.types import TensorType, Type
 
 from . import Analysis
+from .runtimes import Framework, Runtime
 
 if TYPE_CHECKING:
     from .manager import Analyses
@@ -103,7 +104,7 @@ class Liveness(Analysis[LivenessTable]):
             intervals.last,
             intervals.owner,
             tuple(intervals.live),
-            dim_sum(storage(w.type) or 0 for w in in_memory(all_weights(graph))),
+            dim_sum(storage(w.type) or 0 for w in all_weights(graph)),
             intervals.is_bound,
         )
 
@@ -317,11 +318,17 @@ def all_weights(graph: Graph) -> list[Value]:
     return list(weights)
 
 
-def in_memory(weights: Iterable[Value]) -> list[Value]:
-    """Stored tensors, those that share memory once."""
+def in_memory(weights: Iterable[Value], table: Runtime) -> list[Value]:
+    """Stored tensors that a runtime holds.
+
+    PyTorch's kernels read a tensor in another layout where it lies, as a linear layer its weight;
+    others fold the transposition in a copy.
+    """
+    shows_layouts = table.framework is Framework.TORCH
     homes: dict[str, Value] = {}
     for w in weights:
-        homes.setdefault((w.weight and w.weight.shares) or w.name, w)
+        shares = w.weight.shares if w.weight is not None and shows_layouts else ""
+        homes.setdefault(shares or w.name, w)
     return list(homes.values())
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from enum import Enum
 from typing import TYPE_CHECKING
@@ -23,6 +24,8 @@ from perfc.ir.types import DType, TensorType
 from . import Analysis
 from .canonicalize import NEVER_FOLDED, live_nodes
 from .cost import executions
+from .liveness import all_weights, in_memory
+from .runtimes import Runtime
 
 if TYPE_CHECKING:
     from .manager import Analyses
@@ -84,6 +87,24 @@ class ParameterTable:
     def count(self, role: Role) -> Dim:
         """Elements of all tensors of a role."""
         return dim_sum(self.elements[v] for v, r in self.roles.items() if r is role)
+
+    def tied(self, module: Module, table: Runtime) -> tuple[Dim, Dim]:
+        """Elements of parameters that a folded module reads in several layouts, and of copies.
+
+        A head that shares the table of an embedding reads it transposed: PyTorch where it lies,
+        a runtime that folds the transposition in a further copy.
+        """
+        weights = all_weights(module.graph)
+        uses, places = self._whole(weights), self._whole(in_memory(weights, table))
+        several = dim_sum(self.elements[w] for w, n in uses.items() if n > 1)
+        return several, dim_sum(self.elements[w] * (n - 1) for w, n in places.items() if n > 1)
+
+    def _whole(self, stored: Iterable[Value]) -> Counter[Value]:
+        """How many of some stored tensors hold all of each parameter."""
+        return Counter(
+            w for v in stored for w in self.sources.get(v.name, ())
+            if self.roles.get(w) is Role.PARAMETER and numel(w) == numel(v)
+        )  # fmt: skip
 
     def behind(self, values: Iterable[Value | None]) -> dict[Value, Dim]:
         """Elements of the parameters that ``values`` of the folded module are made of."""

@@ -209,7 +209,7 @@ class _Walk:
     def stored(self) -> Iterator[Buffer]:
         """Stored tensors."""
         count = len(self.kernels)
-        for w in in_memory(all_weights(self.module.graph)):
+        for w in in_memory(all_weights(self.module.graph), self.runtime):
             is_state = w.weight is not None and w.weight.is_state
             role = Role.STATE if is_state else Role.PARAMETER
             yield Buffer(w, storage(w.type), -1, count, role)

@@ -26,15 +26,14 @@ from perfc.passes.cost import Cost, CostTable
 from perfc.passes.fuse import Fuse, KernelTable
 from perfc.passes.liveness import Liveness, LivenessTable
 from perfc.passes.manager import Analyses, Instrument
-from perfc.passes.parameters import Parameters, ParameterTable
 from perfc.passes.retype import Retype
 from perfc.passes.roofline import Roofline, RooflineTable, bounds
 from perfc.passes.runtimes import Tf32
 from perfc.passes.shapes import Shapes
 from perfc.passes.sizes import Sizes, holds, settled, with_numbers
 from perfc.passes.sizing import Sizing
-from perfc.passes.untie import Untie
 from perfc.presentation import Presentation
+from perfc.stored import StoredTensors
 
 if TYPE_CHECKING:
     import onnx
@@ -49,7 +48,7 @@ Model: TypeAlias = "str | os.PathLike[str] | bytes | onnx.ModelProto | torch.nn.
 
 
 @dataclass(frozen=True, repr=False)
-class Report(Presentation):
+class Report(StoredTensors, Presentation):
     """Everything the analysis of one model on one target found.
 
     It shows itself in a notebook; ``to_dict``, ``to_pandas`` and ``save`` give it in other forms.
@@ -98,11 +97,6 @@ class Report(Presentation):
         """When every value is in memory; of a what-if, made when first asked for."""
         return self.analyses.get(Liveness(), self.module)
 
-    @cached_property
-    def parameters(self) -> ParameterTable:
-        """What its stored tensors are to the model; a training step has the same."""
-        return self.analyses.get(Parameters(), self.analyses.apply(Untie(), self.source))
-
     def at(self, dims: Mapping[str, int]) -> Report:
         """The analysis of the same model at other sizes, those given before kept.
 
@@ -136,7 +130,6 @@ class Report(Presentation):
         base = None if given is None else self._sized(given)
         is_anew = bool(self.dtype or how.train) or how.widens(self.model)
         is_retyped = (dtype := how.executed(self.source)) != self.dtype and is_anew
-        is_retyped |= how.shows_layouts != self.deployment.shows_layouts
         if base is None or is_retyped or how.recipe != self.deployment.recipe:
             return analyze(self.model, values=self.values, predictor=self.predictor, deployment=how)
         am, module = replace(self.analyses, instruments=()), self.module
@@ -274,8 +267,10 @@ def prepared(source: Module, how: Deployment, am: Analyses) -> Module:
     Raises:
         PassError: no such precision, or an operator that has no gradient.
     """
-    module = am.apply(Canonicalize(bool(how.train), how.shows_layouts), source)
+    module = am.apply(Canonicalize(bool(how.train)), source)
     if how.train:
+        from perfc.passes.untie import Untie
+
         module = am.apply(Untie(), module)
     if dtype := how.executed(source):
         from perfc.passes.mixed import what_if

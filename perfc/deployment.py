@@ -20,7 +20,6 @@ from perfc.passes.runtimes import (
     DEFAULT,
     SERVING_DEFAULT,
     TRAINING_DEFAULT,
-    Framework,
     Layout,
     Runtime,
     Serving,
@@ -145,11 +144,6 @@ class Deployment:
     def table(self) -> Runtime:
         """The fusion table."""
         return runtime(self.table_name)
-
-    @property
-    def shows_layouts(self) -> bool:
-        """Whether kernels read transposed weights where they lie, as PyTorch's linear layers do."""
-        return self.table.framework is Framework.TORCH
 
     @property
     def of_version(self) -> Runtime:

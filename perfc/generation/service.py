@@ -209,7 +209,7 @@ def viewed(
     call_s = max(told.call_s(table.kernels_s, launches, machine), floor_s)
     energy = None if table.energy is None else table.energy.power_w * call_s * calls
     activations, _ = report.liveness.peak(report.env)
-    stored = int(evaluate(report.liveness.weight_bytes, report.env))
+    stored = int(evaluate(report.weight_bytes, report.env))
     return PartView(
         part.name, part.class_name, calls, batch, launches, call_s, call_s * calls,
         floor_s * calls, energy, stored, activations,

@@ -291,7 +291,7 @@ def model_row(m: Measurement, date: str) -> ModelRow:
         mac=evaluate(work.mac, env), flop=evaluate(work.flop, env),
         read_bytes=sum(b.launches * b.counts.read_bytes for b in kernels),
         write_bytes=sum(b.launches * b.counts.write_bytes for b in kernels),
-        weight_bytes=evaluate(report.cost.weight_bytes, env),
+        weight_bytes=evaluate(report.weight_bytes, env),
         activation_bytes=report.liveness.peak(env)[0], date=date,
         table=report.deployment.table.name, precision=report.deployment.dtype,
     )  # fmt: skip

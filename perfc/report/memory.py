@@ -78,7 +78,7 @@ def collect(report: Report, *, has_device: bool = False) -> Memory:
         Amount(0, Unit.BYTE, 0, table.is_bound)
         if step is None
         else amount(table.live[step], env, Unit.BYTE, is_bound=table.is_bound),
-        amount(table.weight_bytes, env, Unit.BYTE),
+        amount(report.weight_bytes, env, Unit.BYTE),
         () if step is None else alive(report, step),
         DeviceMemory.of(report) if has_device else None,
     )

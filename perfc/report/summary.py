@@ -41,6 +41,9 @@ class Summary:
         device_bytes: bytes charged to device memory in the sustained time.
         intensity_flop_per_byte: executed flop per compulsory byte; None where not both are known.
         parameters: logical elements of the parameters that the file holds, each once.
+        tied_parameters: elements of those that kernels read in several layouts, as a head does that
+            shares the table of an embedding.
+        tied_copies: elements that the runtime stores again for them.
         running_statistics: elements of means and variances of batch normalizations.
         quantization_parameters: elements of scales and zero points of quantised tensors.
         weight_bytes: bytes of the stored tensors that are read.
@@ -64,6 +67,8 @@ class Summary:
     device_bytes: Amount
     intensity_flop_per_byte: float | None
     parameters: Amount
+    tied_parameters: Amount
+    tied_copies: Amount
     running_statistics: Amount
     quantization_parameters: Amount
     weight_bytes: Amount
@@ -85,6 +90,8 @@ def collect(report: Report, memory: Memory) -> Summary:
     reads = amount(read, env, Unit.BYTE, is_bound=unsized)
     writes = amount(write, env, Unit.BYTE, is_bound=unsized)
     moved = (reads.value or 0) + (writes.value or 0)
+    learned, *others = map(report.parameters.count, Role)
+    counts = (learned, *report.parameters.tied(report.module, report.deployment.table), *others)
     executed = dim_sum(k.work.flop * k.repeat for k in kernels)
     bounded = is_bound or reads.is_bound or flop.is_bound or writes.is_bound
 
@@ -107,8 +114,8 @@ def collect(report: Report, memory: Memory) -> Summary:
         writes,
         Amount(sum(k.device_bytes for k in roof.kernels), Unit.BYTE, None, bounded),
         evaluate(executed, env) / moved if moved and not bounded else None,
-        *(amount(report.parameters.count(role), env, Unit.COUNT) for role in Role),
-        amount(cost.weight_bytes, env, Unit.BYTE),
+        *(amount(count, env, Unit.COUNT) for count in counts),
+        amount(report.weight_bytes, env, Unit.BYTE),
         memory.peak_bytes,
         "" if memory.peak_step is None else memory.nodes[memory.peak_step],
         float(capacity.usable_bytes) if capacity is not None else None,
@@ -160,7 +167,11 @@ def section(view: Summary, coverage: Coverage, verdict: Verdict) -> Section:
 
 
 def besides(view: Summary) -> str:
-    """Bytes of stored tensors, and what lies there that is not a parameter."""
+    """Bytes of stored tensors, how tied ones are stored, and what is not a parameter."""
+    tied = ""
+    if view.tied_parameters.value:
+        again = "again for each layout" if view.tied_copies.value else "once"
+        tied = f"; {view.tied_parameters} tied, stored {again}"
     others = (
         (view.running_statistics, "running statistics"),
         (
@@ -170,7 +181,7 @@ def besides(view: Summary) -> str:
     )
     named = [f"{count} {name}" for count, name in others if count.value]
     also = f"; besides {' and '.join(named)}" if named else ""
-    return f"{view.weight_bytes} of stored tensors{also}"
+    return f"{view.weight_bytes} of stored tensors{tied}{also}"
 
 
 def total(a: Amount, b: Amount) -> Amount:

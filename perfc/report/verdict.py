@@ -169,7 +169,7 @@ def memory_need(report: Report) -> MemoryNeed:
     if report.deployment.train:
         return need_of_step(report)
     table, env, capacity = report.liveness, report.env, report.deployment.capacity(report.machine)
-    need = int(evaluate(table.weight_bytes, env)), int(table.peak(env)[0])
+    need = int(evaluate(report.weight_bytes, env)), int(table.peak(env)[0])
     if capacity is None:
         return MemoryNeed(*need, None, table.is_bound)
     workspace = workspace_bytes(report, report.kernels.runtime.framework)

@@ -43,7 +43,7 @@ class UntouchedWeights(Rule):
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Weights with a partial reader and no other."""
-        total = subject.extent(subject.report.liveness.weight_bytes)
+        total = subject.extent(subject.report.weight_bytes)
         most: dict[Value, int] = {}
         first: dict[Value, int] = {}
         for i, bound in enumerate(subject.kernels):

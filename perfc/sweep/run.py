@@ -143,7 +143,7 @@ class Evaluator:
     def memory_bytes(self, env: Mapping[str, int]) -> int:
         """Peak bytes of activations with the weights resident."""
         liveness = self.report.liveness
-        return liveness.peak(env)[0] + int(evaluate(liveness.weight_bytes, env))
+        return liveness.peak(env)[0] + int(evaluate(self.report.weight_bytes, env))
 
     @property
     def capacity(self) -> DeviceCapacity | None:

@@ -1,0 +1,303 @@
+"""Parameters of exported models against PyTorch's own count, under five ways of making a file.
+
+    python -m benchmarks.parameters LOG [NAME...]
+
+Needs PyTorch, torchvision, timm, transformers and onnxruntime. Models have random weights; language
+models are shipped architectures in small sizes. LOG gets a JSON line for each file, and files that
+it has are not made again. Prints a row for each file whose count differs, with what explains it,
+and a table: the truth is the number of elements of ``module.parameters()``, tied ones once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import io
+import json
+import sys
+import tempfile
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import torch
+
+import perfc
+from perfc.passes.parameters import Role
+
+TORCHVISION = (
+    *("resnet18", "mobilenet_v2", "mobilenet_v3_small", "squeezenet1_1", "shufflenet_v2_x0_5"),
+    *("efficientnet_b0", "regnet_y_400mf", "mnasnet0_5", "densenet121", "convnext_tiny"),
+    *("swin_t", "swin_v2_t", "vit_b_32", "googlenet", "maxvit_t"),
+)
+TIMM = (
+    *("resnet26", "resnext26ts", "seresnet18", "ghostnet_050", "lcnet_050", "tinynet_e"),
+    *("hardcorenas_a", "dla46_c", "semnasnet_050", "vit_tiny_patch16_224", "deit_tiny_patch16_224"),
+    *("beit_base_patch16_224", "cait_xxs24_224", "xcit_nano_12_p16_224", "convnext_atto"),
+    *("mixer_s32_224", "gmlp_ti16_224", "poolformer_s12", "pit_ti_224", "levit_128s"),
+    *("edgenext_xx_small", "mobilevit_xxs", "mobilevitv2_050", "nf_regnet_b0", "repvgg_a0"),
+)
+SMALL = {
+    "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 128,
+    "vocab_size": 512, "max_position_embeddings": 64,
+}  # fmt: skip
+GPT = {"n_embd": 64, "n_layer": 2, "n_head": 4, "vocab_size": 512, "n_positions": 64}
+GROUPED = {**SMALL, "num_key_value_heads": 2, "head_dim": 16, "pad_token_id": 0}
+TRANSFORMERS: dict[str, tuple[str, dict[str, Any]]] = {
+    "bert": ("Bert:MaskedLM", SMALL),
+    "bert-classifier": ("Bert:SequenceClassification", SMALL),
+    "roberta": ("Roberta:MaskedLM", SMALL),
+    "electra": ("Electra:MaskedLM", {**SMALL, "embedding_size": 32}),
+    "albert": ("Albert:MaskedLM", {**SMALL, "embedding_size": 32}),
+    "distilbert": (
+        "DistilBert:MaskedLM",
+        {"dim": 64, "n_layers": 2, "n_heads": 4, "hidden_dim": 128, "vocab_size": 512},
+    ),
+    "gpt2": ("GPT2:CausalLM", GPT),
+    "gpt2-untied": ("GPT2:CausalLM", {**GPT, "tie_word_embeddings": False}),
+    "gpt-neox": ("GPTNeoX:CausalLM", SMALL),
+    "opt": ("OPT:CausalLM", {**SMALL, "ffn_dim": 128, "word_embed_proj_dim": 64}),
+    "bloom": ("Bloom:CausalLM", {"hidden_size": 64, "n_layer": 2, "n_head": 4, "vocab_size": 512}),
+    "llama": ("Llama:CausalLM", GROUPED),
+    "llama-tied": ("Llama:CausalLM", {**GROUPED, "tie_word_embeddings": True}),
+    "mistral": ("Mistral:CausalLM", GROUPED),
+    "qwen2": ("Qwen2:CausalLM", GROUPED),
+    "qwen3": ("Qwen3:CausalLM", {**GROUPED, "tie_word_embeddings": True}),
+    "gemma": ("Gemma:CausalLM", GROUPED),
+    "phi": ("Phi:CausalLM", SMALL),
+    "stablelm": ("StableLm:CausalLM", GROUPED),
+    "olmo2": ("Olmo2:CausalLM", GROUPED),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Built:
+    """A module with example inputs, and what its files may lack or hold twice."""
+
+    module: torch.nn.Module
+    inputs: tuple[torch.Tensor, ...]
+    names: list[str]
+    truth: int
+    unused: int
+    tied: int
+    folded_norms: int
+
+
+@dataclass(frozen=True)
+class Row:
+    """What was counted in one file; ``explained`` is "" where nothing has to or can be."""
+
+    model: str
+    form: str
+    truth: int
+    counted: int
+    statistics: int = 0
+    scales: int = 0
+    explained: str = ""
+    error: str = ""
+
+
+class Scores(torch.nn.Module):
+    """A model of transformers that gives its first result alone."""
+
+    def __init__(self, model: torch.nn.Module) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        """Scores of tokens."""
+        found = self.model(input_ids=x, attention_mask=mask, return_dict=False)
+        return found[0]
+
+
+def module_of(name: str) -> tuple[torch.nn.Module, tuple[torch.Tensor, ...]]:
+    """A model with random weights, and an example."""
+    if name in TRANSFORMERS:
+        import transformers
+
+        kind, sizes = TRANSFORMERS[name]
+        family, _, head = kind.partition(":")
+        config = getattr(transformers, f"{family}Config")(**sizes)
+        config._attn_implementation, config.use_cache = "eager", False
+        prefix = "AutoModelFor" + head
+        made = getattr(transformers, prefix).from_config(config)
+        return Scores(made), (torch.arange(24).reshape(2, 12) + 3, torch.ones(2, 12).long())
+    if name in TIMM:
+        import timm
+
+        made = timm.create_model(name)
+        return made, (torch.randn(1, *made.default_cfg["input_size"]),)
+    import torchvision
+
+    return torchvision.models.get_model(name, weights=None), (torch.randn(1, 3, 224, 224),)
+
+
+def built(name: str) -> Built:
+    """A module whose tensors all differ, as those of a trained one."""
+    torch.manual_seed(0)
+    module, inputs = module_of(name)
+    module.eval()
+    with torch.no_grad():
+        for p in module.parameters():
+            p.copy_(torch.randn_like(p) * 0.05)
+        for key, b in module.named_buffers():
+            if key.endswith(("running_mean", "running_var")):
+                b.copy_(torch.rand_like(b) + 0.5)
+    found = module(*inputs)
+    found = found if isinstance(found, torch.Tensor) else found[0]
+    found.float().sum().backward()
+    own = list(module.parameters())
+    unused = sum(p.numel() for p in own if p.grad is None)
+    seen = Counter(id(p) for _, p in module.named_parameters(remove_duplicate=False))
+    tied = sum(p.numel() * (seen[id(p)] - 1) for p in own if p.dim() > 1)
+    module.zero_grad(set_to_none=True)
+    return Built(
+        module,
+        inputs,
+        ["x", "mask"][: len(inputs)],
+        sum(p.numel() for p in own),
+        unused,
+        tied,
+        folded_norms(module),
+    )
+
+
+def folded_norms(module: torch.nn.Module) -> int:
+    """Parameters that go where every norm behind a convolution is folded into it."""
+    gone, last = 0, None
+    for part in module.modules():
+        if isinstance(part, torch.nn.Conv2d | torch.nn.Linear | torch.nn.Conv1d):
+            last = part
+        elif isinstance(part, torch.nn.modules.batchnorm._BatchNorm) and part.affine:
+            has_bias = last is None or last.bias is not None
+            gone += part.num_features * (2 if has_bias else 1)
+    return gone
+
+
+def dynamo(b: Built, folder: Path, path: Path) -> None:
+    auto = torch.export.Dim.AUTO
+    shapes = tuple({0: auto, 1: auto} for _ in b.inputs) if len(b.inputs) > 1 else None
+    program = torch.onnx.export(
+        b.module, b.inputs, dynamo=True, verbose=False, dynamic_shapes=shapes
+    )
+    program.save(path)
+
+
+def legacy(b: Built, folder: Path, path: Path) -> None:
+    axes = {name: {0: "batch", 1: "tokens"} for name in b.names} if len(b.inputs) > 1 else None
+    torch.onnx.export(
+        b.module, b.inputs, str(path), input_names=b.names, dynamic_axes=axes, dynamo=False,
+        opset_version=17,
+    )  # fmt: skip
+
+
+def optimised(b: Built, folder: Path, path: Path) -> None:
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.optimized_model_filepath = str(path)
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
+    options.log_severity_level = 4
+    source = folder / "dynamo.onnx"
+    onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
+
+
+def qdq(b: Built, folder: Path, path: Path) -> None:
+    from onnxruntime.quantization import CalibrationDataReader, quantize_static
+
+    class Reader(CalibrationDataReader):
+        def __init__(self, names: list[str]) -> None:
+            self.rows = iter([dict(zip(names, [np.asarray(v) for v in b.inputs], strict=True))])
+
+        def get_next(self) -> dict[str, Any] | None:
+            return next(self.rows, None)
+
+    source = folder / "dynamo.onnx"
+    names = [v.name for v in onnx.load(source, load_external_data=False).graph.input]
+    quantize_static(source, path, Reader(names))
+
+
+def four_bits(b: Built, folder: Path, path: Path) -> None:
+    from onnxruntime.quantization.matmul_nbits_quantizer import MatMulNBitsQuantizer
+
+    model = onnx.load(folder / "dynamo.onnx")
+    quantizer = MatMulNBitsQuantizer(model, bits=4, block_size=32, is_symmetric=True)
+    quantizer.process()
+    onnx.save(quantizer.model.model, path)
+
+
+FORMS: dict[str, Callable[[Built, Path, Path], None]] = {
+    "dynamo": dynamo, "legacy": legacy, "ort": optimised, "qdq": qdq, "4-bit": four_bits,
+}  # fmt: skip
+
+
+def explanation(b: Built, counted: int, has_norms: bool) -> str:
+    """Why a file has another number of parameters than the module; "" where nothing says."""
+    parts = {"no result depends on them": -b.unused, "the file holds tied ones twice": b.tied}
+    if not has_norms:
+        parts["norms were folded into convolutions"] = -b.folded_norms
+    names = [n for n, v in parts.items() if v]
+    for chosen in range(1, 1 << len(names)):
+        some = [n for i, n in enumerate(names) if chosen >> i & 1]
+        if b.truth + sum(parts[n] for n in some) == counted:
+            return "; ".join(some)
+    return ""
+
+
+def rows(name: str) -> Iterator[Row]:
+    """The files of one model."""
+    b = built(name)
+    with tempfile.TemporaryDirectory() as at:
+        folder = Path(at)
+        for form, make in FORMS.items():
+            path = folder / f"{form}.onnx"
+            try:
+                with contextlib.redirect_stdout(io.StringIO()):
+                    make(b, folder, path)
+            except Exception as error:
+                first = (str(error).strip().splitlines() or [""])[0]
+                yield Row(name, form, b.truth, 0, error=f"{type(error).__name__}: {first[:150]}")
+                continue
+            table = perfc.analyze(path).parameters
+            counted, norms, scales = (int(str(table.count(r))) for r in Role)
+            why = "" if counted == b.truth else explanation(b, counted, norms > 0)
+            yield Row(name, form, b.truth, counted, norms, scales, why)
+            if form != "dynamo":
+                path.unlink(missing_ok=True)
+
+
+def main(log: Path, names: list[str]) -> None:
+    done = [Row(**json.loads(x)) for x in log.read_text().splitlines()] if log.exists() else []
+    for name in names or [*TRANSFORMERS, *TORCHVISION, *TIMM]:
+        if name in {r.model for r in done}:
+            continue
+        try:
+            found = list(rows(name))
+        except Exception as error:
+            found = [Row(name, "", 0, 0, error=f"{type(error).__name__}: {str(error)[:150]}")]
+        done += found
+        with log.open("a") as file:
+            file.writelines(json.dumps(asdict(r)) + "\n" for r in found)
+        gc.collect()
+    for r in done:
+        if r.counted != r.truth or r.error:
+            why = r.error or r.explained
+            print(f"{r.model:24} {r.form:7} {r.truth:>11} {r.counted - r.truth:>+11} {why}")
+    print(f"{'form':8} {'files':>5} {'equal':>5} {'explained':>9} {'other':>5} {'not made':>8}")
+    for form in (*FORMS, "all"):
+        of = [r for r in done if form in (r.form, "all")]
+        made = [r for r in of if not r.error]
+        equal = sum(r.counted == r.truth for r in made)
+        told = sum(bool(r.explained) for r in made)
+        other, failed = len(made) - equal - told, len(of) - len(made)
+        print(f"{form:8} {len(made):5} {equal:5} {told:9} {other:5} {failed:8}")
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore")
+    main(Path(sys.argv[1]), sys.argv[2:])

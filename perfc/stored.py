@@ -1,0 +1,32 @@
+"""What the file of an analysed model stores, and what its runtime holds of it."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, cast
+
+from perfc.ir.cost import dim_sum
+from perfc.ir.dim import Dim
+from perfc.passes.liveness import all_weights, in_memory, storage
+from perfc.passes.parameters import Parameters, ParameterTable
+from perfc.passes.untie import Untie
+
+if TYPE_CHECKING:
+    from perfc.api import Report
+
+
+class StoredTensors:
+    """The stored tensors of a report; part of `perfc.Report`."""
+
+    @cached_property
+    def parameters(self) -> ParameterTable:
+        """What they are to the model; a training step has the same."""
+        report = cast("Report", self)
+        return report.analyses.get(Parameters(), report.analyses.apply(Untie(), report.source))
+
+    @cached_property
+    def weight_bytes(self) -> Dim:
+        """Bytes of all of them as the runtime holds them."""
+        report = cast("Report", self)
+        held = in_memory(all_weights(report.module.graph), report.deployment.table)
+        return dim_sum(storage(w.type) or 0 for w in held)
