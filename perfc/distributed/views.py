@@ -20,6 +20,7 @@ from perfc.report.units import Unit, plural, quantity
 from .plan import SHOWN, PlanView
 from .scale import MOST_SAMPLES, MOST_TOKENS, ScaleView
 from .step import StepCost
+from .training import GRADIENT_BYTES, WEIGHT_BYTES, state_bytes
 
 
 def items(seq: int) -> str:
@@ -93,6 +94,9 @@ def step_facts(c: StepCost, capacity: float) -> Iterator[Fact]:
     words = ", ".join(f"{name} {quantity(n, Unit.BYTE)}" for name, n in parts if n)
     of = f"of {quantity(capacity, Unit.BYTE)}: " if capacity else ""
     yield Fact("memory of a GPU", Amount(m.total, Unit.BYTE), f"{of}{words}")
+    name = c.training.optimizer
+    each = f"{WEIGHT_BYTES:g} a weight, {GRADIENT_BYTES:g} its gradient, {state_bytes(name):g}"
+    yield Fact("bytes", None, f"{each} its f32 copy and {name}: mixed precision")
 
 
 def losses(c: StepCost) -> Table:
