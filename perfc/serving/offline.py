@@ -24,7 +24,7 @@ from perfc.frontend.config.model import Experts, LanguageModel
 from perfc.ir.record import record
 
 from .engine import Engine
-from .host import BENCH, EXPERTS, LEARNED, HostLaw, bench_law
+from .host import BENCH, EXPERTS, LEARNED, HostLaw, bench_law, law_of, numbers_of
 from .simulation.scheduler import Chunk
 
 FILE = Path(__file__).with_suffix(".npz")
@@ -234,6 +234,19 @@ def beyond_known(engine: Engine, isl: int, osl: int, users: int) -> tuple[str, .
         return ()
     told = f"a step of nearly all published benchmarks has {fewest} sequences or more, this one"
     return (f"{told} {asked}: --concurrency says how many",)
+
+
+def older_than_servers(engine: Engine) -> tuple[str, ...]:
+    """Returns a note where servers of newer versions were measured than batches were.
+
+    Args:
+        engine: of a batch.
+    """
+    batches, servers = engine.law.versions, law_of(engine.runtime).versions
+    if not batches or not servers or numbers_of(batches[-1]) >= numbers_of(servers[-1]):
+        return ()
+    measured = f"batches of {engine.runtime} were measured up to {batches[-1]}"
+    return (f"{measured}, servers up to {servers[-1]}: a newer host may be faster",)
 
 
 def has_experts(model: LanguageModel) -> bool:

@@ -242,10 +242,11 @@ def _driven(engine: Engine, load: Load, engines: int) -> tuple[Engine, tuple[str
     """The engine as its load is driven, behind a server or by its own benchmark, with notes."""
     if not load.is_batch:
         return engine, ()
-    from .offline import beyond_known, offline
+    from .offline import beyond_known, offline, older_than_servers
 
     each = load.isl, load.osl, math.ceil(load.concurrency / engines)
-    return offline(engine, *each), beyond_known(engine, *each)
+    driven = offline(engine, *each)
+    return driven, (*older_than_servers(driven), *beyond_known(engine, *each))
 
 
 @lru_cache(maxsize=256)

@@ -234,6 +234,15 @@ def test_stages_of_a_pipeline_wait_for_users_that_start_together() -> None:
     assert rate_of(two) > 1.1 * rate_of(llm(SMALL, "h100", **longer))
 
 
+def test_a_batch_under_an_older_host_than_servers_says_so() -> None:
+    note = (
+        "batches of vllm were measured up to 0.11, servers up to 0.19: a newer host may be faster"
+    )
+    batch, server = (llm(SMALL, "h100", offline=o, **SHORT).notes for o in (True, False))
+    assert note in batch
+    assert note not in server
+
+
 def test_a_batch_has_no_rate() -> None:
     with pytest.raises(ParseError, match="a batch comes at once"):
         llm(SMALL, "h100", rate=2.0, offline=True)
