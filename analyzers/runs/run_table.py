@@ -264,7 +264,8 @@ class Parts:
             tabulate(columns, setting, sheet),
             [table.kernels[i] for i in at],
             np.array([len(places) for places in groups.values()], np.float64),
-            np.maximum([bounds.kernels[i].launches for i in at], 1.0),
+            # trips of loops may be more than 64 bits hold
+            np.maximum(np.array([bounds.kernels[i].launches for i in at], np.float64), 1.0),
             sheet,
         )
 

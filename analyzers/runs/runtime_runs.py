@@ -34,7 +34,7 @@ from ..intervals.conformal import AT_ONCE, LEAST_SPREAD, Band, grown
 from .processor_runs import is_plain, laws, told
 from .run_process import FORM
 from .run_process import tabulated as places_of
-from .run_table import Network, RunTable, precision, tabulated
+from .run_table import LEAST_S, Network, RunTable, precision, tabulated
 
 if TYPE_CHECKING:
     from perfc.deployment import Deployment
@@ -144,6 +144,8 @@ def estimate(
         WeightsError: weights that are damaged or of another schema.
     """
     path = folder / f"{NAME}.json"
+    if not execution.bounds.kernels:
+        return None
     if execution.machine.kind == "cpu":
         return on_processor(execution, table, deployment, element)
     if execution.module is None or not path.is_file():
@@ -215,7 +217,7 @@ def estimated(
     names, category = found.card.features, found.card.frameworks.index(runtime)
     summed_s = run_sum(found.factor, run, names)
     values = run.run_values(names)
-    values[:, names.index(RATIO)] = np.log(summed_s / run.kernels_s)
+    values[:, names.index(RATIO)] = np.log(summed_s / max(run.kernels_s, LEAST_S))
     spread = np.exp(np.clip(found.spread(values), np.log(LEAST_SPREAD), MOST_SPREAD))
     near = places_of(values, names, np.array([run.kernels_s]))
     here = coordinates(Sheet(machine), SPREAD_OF)

@@ -1,0 +1,25 @@
+"""Estimates of graphs that launch nothing, or read nothing."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+import pytest
+from onnx import helper, numpy_helper
+
+import perfc
+
+
+@pytest.mark.parametrize("op", ["Identity", "Add"])
+@pytest.mark.parametrize("dtype", ["", "f16"])
+@pytest.mark.parametrize("reads", [True, False])
+def test_graphs_without_kernels_or_inputs_have_a_report(op: str, dtype: str, reads: bool) -> None:
+    value = helper.make_tensor_value_info
+    one = "x" if reads else "c"
+    node = helper.make_node(op, [one] if op == "Identity" else [one, "c"], ["y"])
+    stored = [numpy_helper.from_array(np.ones(4, np.float32), "c")]
+    inputs = [value("x", onnx.TensorProto.FLOAT, [4])] if reads else []
+    result = value("y", onnx.TensorProto.FLOAT, [4])
+    model = helper.make_model(helper.make_graph([node], "g", inputs, [result], stored))
+    report = perfc.analyze(model, "a100", **({"dtype": dtype} if dtype else {}))
+    assert report.to_dict()["summary"]["mac"]["value"] == 0
