@@ -7,6 +7,7 @@ import pytest
 import perfc
 from perfc.frontend.config import read_config
 from perfc.frontend.config.facts import parameters
+from perfc.ir.evaluate import Numbers
 from perfc.ir.problem import Experts
 from perfc.machine import load_machine
 from perfc.report import Verdict
@@ -16,16 +17,16 @@ from perfc.serving import llm
 def test_experts_are_touched_as_tokens_choose() -> None:
     def times(tokens: int, skew: float | None = None) -> float:
         problem = Experts(tokens, 64, 64, 4, 128, skew=skew)
-        return problem.touched_over_least(float)
+        return problem.touched_over_least(Numbers({}))
 
     assert times(1) == pytest.approx(1)
     assert times(2) == pytest.approx((8 - 4 * 4 / 128) / 4)
     assert times(32) == pytest.approx(128 * (1 - (124 / 128) ** 32) / 4)
     assert times(1 << 20) == pytest.approx(32)
     assert times(32, skew=1.2) == 1
-    assert Experts(32, 64, 64, 8, 8).touched_over_least(float) == 1
+    assert Experts(32, 64, 64, 8, 8).touched_over_least(Numbers({})) == 1
     # each of 8 ranks has 16 experts and touches one of them at least
-    assert Experts(1 << 20, 64, 64, 4, 128, 8).touched_over_least(float) == pytest.approx(16)
+    assert Experts(1 << 20, 64, 64, 4, 128, 8).touched_over_least(Numbers({})) == pytest.approx(16)
 
 
 @pytest.mark.parametrize("name", ["gpt-oss-120b", "mixtral-8x7b", "qwen3-30b-a3b"])
