@@ -36,7 +36,7 @@ KINDS: tuple[tuple[str, Callable[[object], bool], str], ...] = (
      f"a whole number from 0 to {LARGEST}"),
     (r"\w+_(eps|epsilon|theta|emb_base)", _is_positive, "a number above 0"),
     (r"(use|tie|is)_\w+", _is_flag, "true or false"),
-    (r"\w+_act|\w+_activation|activation_function", _is_name, "the name of a function"),
+    (r"(?!is_|use_)\w+_(act|activation)|activation_function", _is_name, "a function's name"),
 )  # fmt: skip
 """Kinds of values that keys have by their names, whoever reads them: pattern, test, words."""
 

@@ -23,7 +23,7 @@ LLAMA = {
 }  # fmt: skip
 T5 = {
     "model_type": "t5", "vocab_size": 2048, "d_model": 64, "d_ff": 256, "d_kv": 16,
-    "num_layers": 2, "num_heads": 4, "torch_dtype": "float32",
+    "num_layers": 2, "num_heads": 4, "torch_dtype": "float32", "is_gated_act": False,
 }  # fmt: skip
 
 
