@@ -153,7 +153,9 @@ def table(found: Fit) -> Table:
             c.title, DASH if c.largest is None else f"{c.largest:,}",
             Amount(c.footprint.total_bytes, Unit.BYTE), "yes" if c.fits else "no",
             Amount(c.time_s.mid, Unit.SECOND),
-            "" if c is first else f"{100 * (c.time_s.mid / first.time_s.mid - 1):+.0f} %",
+            ""
+            if c is first or not first.time_s.mid
+            else f"{100 * (c.time_s.mid / first.time_s.mid - 1):+.0f} %",
             Amount(c.items_per_s, Unit.COUNT),
         )
         for c in found.choices
