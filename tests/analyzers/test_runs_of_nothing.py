@@ -23,3 +23,14 @@ def test_graphs_without_kernels_or_inputs_have_a_report(op: str, dtype: str, rea
     model = helper.make_model(helper.make_graph([node], "g", inputs, [result], stored))
     report = perfc.analyze(model, "a100", **({"dtype": dtype} if dtype else {}))
     assert report.to_dict()["summary"]["mac"]["value"] == 0
+
+
+def test_a_fit_of_a_graph_that_takes_no_time_has_a_table() -> None:
+    from perfc.fit.search import fitted
+    from perfc.fit.views import table
+
+    node = helper.make_node("Add", ["c", "c"], ["y"])
+    stored = [numpy_helper.from_array(np.ones(4, np.float32), "c")]
+    result = helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [4])
+    model = helper.make_model(helper.make_graph([node], "g", [], [result], stored))
+    assert table(fitted(perfc.analyze(model, "a100"), is_auto=False)).rows
