@@ -185,14 +185,7 @@ def search(
         found += each
         front = _front(each)
         some += front[:: max(1, math.ceil(len(front) / OF_ENGINE))]
-    within = [s for s in found if slo.holds(*_times(s, load))]
-    held = [r for s in _front(within)[:MOST_CHECKED] if _holds(r := ask(s), slo)]
-    if not held:
-        # a steady state is a little kind to full engines: look at emptier ones too
-        near = sorted(within, key=lambda s: s.cost)
-        step = max(1, len(near) // MOST_CHECKED)
-        held = [r for s in near[::step] if _holds(r := ask(s), slo)]
-    held.sort(key=lambda r: cost_of(r, is_priced=ask.is_priced))
+    held = _within([s for s in found if slo.holds(*_times(s, load))], ask, slo)
     return SearchResult(
         model.name, load, slo, looked, looked - len(found),
         MONEY.format(currency) if currency else GPU_TIME,
@@ -200,6 +193,17 @@ def search(
         held[0] if held else None, tuple(_best(held)), tuple(map(ask.simulated, some)),
         beyond_positions(model, sum(load.longest)),
     )  # fmt: skip
+
+
+def _within(found: Sequence[Setting], ask: _Asked, slo: Slo) -> list[ServingReport]:
+    """Reports within the limits, the cheapest first, of settings that a first look has there."""
+    held = [r for s in _front(found)[:MOST_CHECKED] if _holds(r := ask(s), slo)]
+    if not held:
+        # a steady state is a little kind to full engines: look at emptier ones too
+        near = sorted(found, key=lambda s: s.cost)
+        step = max(1, len(near) // MOST_CHECKED)
+        held = [r for s in near[::step] if _holds(r := ask(s), slo)]
+    return sorted(held, key=lambda r: cost_of(r, is_priced=ask.is_priced))
 
 
 @record
