@@ -46,7 +46,17 @@ def unlearned(graph: proto.Graph) -> frozenset[str]:
             if (props := info.metadata_props) and not props.keys().isdisjoint((KIND, FOLDED))
         }
     )
-    return frozenset(t.name for t in graph.initializer if not marks.is_learned(t.name, t))
+    found = {t.name for t in graph.initializer if not marks.is_learned(t.name, t)}
+    # a tensor that several operators read transposed is folded for each: the first one counts
+    originals = {f"['{t.name}']" for t in graph.initializer}
+    for tensor in graph.initializer:
+        before = QUANTISED.sub("", tensor.name)
+        source = marks.props.get(before, {}).get(FOLDED, "")
+        extents = f"{source} {sorted(tensor.dims)} {tensor.name.removeprefix(before)}"
+        if source and (source in originals or extents in originals):
+            found.add(tensor.name)
+        originals.add(extents)
+    return frozenset(found)
 
 
 @record
@@ -63,22 +73,27 @@ class Marks:
             tensor: its extents; None for one that the file no longer has.
             depth: of tensors that were folded from folded ones.
         """
-        if (before := QUANTISED.sub("", name)) != name:
-            is_marked = before in self.props
-            return self.is_learned(before) if is_marked else last(before) not in BUFFERS
         props = self.props.get(name, {})
         if kind := props.get(KIND):
             return kind == "PARAMETER"
         if FOLDED in props and depth < MOST_FOLDED:
             sources = re.findall(r"[^\s'\",\[\]]+", props[FOLDED])
+            if not any("." in s for s in sources) and any(is_made(s, None) for s in sources):
+                return False
             return any(self.is_learned(s, None, depth + 1) for s in sources)
-        if last(name) in BUFFERS or MADE.fullmatch(name):
-            return False
-        if VECTOR.fullmatch(name) and (tensor is None or len(tensor.dims) < 2):
-            return False
-        if tensor is not None and tensor.element_count in (0, 1) and SCALAR.fullmatch(name):
-            return False
-        return tensor is None or "." in name or not self.props
+        if (before := QUANTISED.sub("", name)) != name:
+            return self.is_learned(before) if before in self.props else not is_made(before, tensor)
+        return not is_made(name, tensor) and (tensor is None or "." in name or not self.props)
+
+
+def is_made(name: str, tensor: proto.Tensor | None) -> bool:
+    """Whether a name is that of a table or a constant, for a tensor of these extents."""
+    if last(name) in BUFFERS or MADE.fullmatch(name):
+        return True
+    if VECTOR.fullmatch(name) and (tensor is None or len(tensor.dims) < 2):
+        return True
+    is_one = tensor is not None and tensor.element_count in (0, 1)
+    return is_one and SCALAR.fullmatch(name) is not None
 
 
 def last(name: str) -> str:

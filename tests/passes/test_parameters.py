@@ -268,3 +268,15 @@ def test_a_tied_head_counts_once_and_lies_where_the_runtime_has_it(
     summary = perfc.analyze(model, runtime=runtime).to_dict()["summary"]
     assert summary["parameters"]["value"] == 72
     assert summary["weight_bytes"]["value"] == copies * 4 * 72
+
+
+@pytest.mark.parametrize("suffix", ["", "_quantized"])
+def test_a_tensor_that_an_exporter_folded_twice_counts_once(suffix: str) -> None:
+    marks = {name: {FOLDED: "['fc.weight']"} for name in ("val_1", "val_2")}
+    nodes = [node("MatMul", "x a", "h"), node("MatMul", "h b", "y")]
+    stored = [
+        tensor(f"val_{i}{suffix}", 8, 8, dtype="int8" if suffix else "float32") for i in (1, 2)
+    ]
+    for i, result in enumerate(("a", "b"), 1):
+        nodes.insert(0, node("Cast", f"val_{i}{suffix}", result, to=1))
+    assert perfc.analyze(made(nodes, stored, marks=marks)).parameters.count(Role.PARAMETER) == 64
