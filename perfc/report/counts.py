@@ -21,7 +21,12 @@ if TYPE_CHECKING:
 
 @record
 class OperatorCount:
-    """Operations of one kind of operator."""
+    """Operations of one kind of operator.
+
+    Args:
+        operator: its ONNX name.
+        operations: of all its nodes.
+    """
 
     operator: str
     operations: Amount

@@ -69,11 +69,11 @@ def context_costs(
 
 
 EMULATION_OPS = {DType.F8E4M3FN: 24}
-"""Instructions that make an element of 16 bits of one that a machine has no instruction for: masks,
-shifts, comparisons and the branch for denormal numbers of ``__nv_cvt_fp8_to_halfraw`` (CUDA
-Toolkit, cuda_fp8.hpp, before compute capability 8.9), then two conversions to bf16. Counted in that
-source, not measured. A byte of e5m2 is the upper half of an f16. They are taken to
-come beside reading, as such a cache was measured slower on A100 than one of 16 bits."""
+"""Instructions per element of a cache in a format without hardware conversion: masks, shifts,
+comparisons and the branch for denormal numbers (as ``__nv_cvt_fp8_to_halfraw`` does before compute
+capability 8.9), then two conversions to bf16. Assumed, not measured. A byte of e5m2 is the upper
+half of an f16. Published runs on A100 disagree: from slightly faster than a cache of 16 bits to
+several times slower. The conversion is added to the time of reading."""
 INTEGER_LANES = 64
 """Integer instructions of a multiprocessor in a clock: CUDA C++ Programming Guide, arithmetic
 instructions, of compute capability 7 and 8; AMD's compute units have as many lanes."""
