@@ -78,7 +78,7 @@ def test_points_of_the_roofline_are_predictions_below_the_roof(
 def test_pages_have_their_tables_without_scripts(written: Callable[[str], str]) -> None:
     assert "h100-sxm5-80gb" in written("compare").partition("<script")[0]
     assert "Conv + BatchNormalization + Relu" in written("roofline").partition("<script")[0]
-    assert "does not fit in 80.0 GiB" in written("sweep").partition("<script")[0]
+    assert "does not fit in 79.1 GiB" in written("sweep").partition("<script")[0]
     assert "token after it (TPOT)" in written("llm").partition("<script")[0]
     assert "tokens/s a GPU" in written("search").partition("<script")[0]
 
@@ -91,7 +91,7 @@ def test_parts_of_a_step_are_the_step_and_parts_of_memory_the_device(
     for step in found["steps"]:
         assert sum(t for _, t in step["parts"]) == pytest.approx(step["time_s"])
         assert step["floor_s"] < step["time_s"]
-    assert sum(size for _, size in found["memory"]) == pytest.approx(80 * 2**30)
+    assert sum(size for _, size in found["memory"]) == pytest.approx(79.18 * 2**30, rel=1e-4)
 
 
 def test_nothing_of_a_search_beats_its_front_as_simulated(written: Callable[[str], str]) -> None:
