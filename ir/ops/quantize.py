@@ -8,13 +8,38 @@ from typing import ClassVar
 from ..definition import Attributes, Natural
 from ..dim import Dim
 from ..graph import Inputs
-from ..op import Kind, Op, Types, count, has, tensor
+from ..known import Item, Known, elementwise
+from ..op import Folded, Kind, Op, Types, count, has, known, tensor
 from ..record import frozen
 from ..types import DType, TensorType
+from . import exact
 from .cast import dtype_of
 
 QUANTIZE_ALU = 4
 """Product with the reciprocal of the scale, rounding, addition of the zero point, clamping."""
+
+
+def _by_tensor(ins: Inputs) -> tuple[Known, Known, Known] | None:
+    """x, scale and zero point where the contents are known, in f32 and of one scale; else None."""
+    x, scale = known(ins, 0), known(ins, 1)
+    zero_point = known(ins, 2) if has(ins, 2) else Known((), (0,))
+    if x is None or scale is None or zero_point is None:
+        return None
+    is_single = len(scale.items) == len(zero_point.items) == 1
+    if not is_single or tensor(ins, 1).dtype is not DType.F32:
+        return None
+    return x, Known((), scale.items), Known((), zero_point.items)
+
+
+def _number(item: Item) -> float:
+    """``item`` as a plain number.
+
+    Raises:
+        TypeError: it is symbolic or not known.
+    """
+    if isinstance(item, int | float):
+        return item
+    raise TypeError("not a number")
 
 
 @frozen
@@ -50,6 +75,22 @@ class QuantizeLinear(Op):
             dtype = tensor(ins, 2).dtype if has(ins, 2) else DType.U8
         return (TensorType(dtype, tensor(ins, 0).shape),)
 
+    def fold(self, ins: Inputs, outs: Types) -> Folded:
+        """Shapes that a model computes in floats are quantized with the rest of it."""
+        contents, target = _by_tensor(ins), outs[0]
+        if contents is None or not isinstance(target, TensorType) or not target.dtype.is_integer:
+            return ()
+        span, lowest = 1 << target.dtype.bits, 0
+        if target.dtype.is_signed:
+            lowest = -(span >> 1)
+
+        def one(x: Item, scale: Item, zero_point: Item) -> Item:
+            ratio = exact.round_to(_number(x) / _number(scale), DType.F32)
+            level = round(_number(ratio)) + int(_number(zero_point))
+            return min(max(level, lowest), lowest + span - 1)
+
+        return (elementwise(one, *contents),)
+
 
 @frozen
 class DequantizeLinear(Op):
@@ -80,6 +121,17 @@ class DequantizeLinear(Op):
         if dtype is DType.UNKNOWN:
             dtype = tensor(ins, 1).dtype
         return (TensorType(dtype, tensor(ins, 0).shape),)
+
+    def fold(self, ins: Inputs, outs: Types) -> Folded:
+        contents, target = _by_tensor(ins), outs[0]
+        if contents is None or not isinstance(target, TensorType) or target.dtype is not DType.F32:
+            return ()
+
+        def one(x: Item, scale: Item, zero_point: Item) -> Item:
+            steps = exact.round_to(_number(x) - _number(zero_point), DType.F32)
+            return exact.round_to(_number(steps) * _number(scale), DType.F32)
+
+        return (elementwise(one, *contents),)
 
     def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
         return {"e": count(outs[0]), "a": 1 + has(ins, 2)}

@@ -154,6 +154,18 @@ def test_logic(op_type: str, arrays: list[np.ndarray], attrs: Any) -> None:
     check(op_type, arrays, attrs, exact=True)
 
 
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.uint16])
+@pytest.mark.parametrize("scale", [np.float32(0.25), np.float32(256 / 127), np.float32(1e-3)])
+def test_quantized_contents(dtype: Any, scale: np.float32) -> None:
+    x = np.array([0.0, 0.375, 0.625, 7.9, 130.0, 256.0, -3.1, 1e6, -1e6], np.float32)
+    parameters = [np.array(scale), np.array(3, dtype)]
+    check("QuantizeLinear", [x, *parameters], {}, exact=True)
+    levels = truth("QuantizeLinear", [x, *parameters], {})
+    check("DequantizeLinear", [levels, *parameters], {}, exact=True)
+    # by axis no content is given
+    assert folded("QuantizeLinear", [x[:2], np.array([scale, scale])], {"axis": 0}) is None
+
+
 @pytest.mark.parametrize("dtype", [np.int64, np.int32])
 def test_integer_division_truncates_toward_zero(dtype: Any) -> None:
     found = folded("Div", [np.array([7, -7, 7, -7], dtype), np.array([2, 2, -2, -2], dtype)], {})
