@@ -59,7 +59,7 @@ class Commands(click.Group):
         """The command ``args`` call, or what could have been meant."""
         names = self.list_commands(ctx)
         if args and not args[0].startswith("-") and args[0] not in names:
-            ctx.fail(f"no command {args[0]!r}; {suggestion(args[0], names)}")
+            ctx.fail(f"no command {args[0]!r}; {meant(args, names)}")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -100,6 +100,22 @@ def docstring(name: str) -> list[str]:
             if line.rstrip().endswith('"""'):
                 break
     return [line.removesuffix('"""') for line in lines]
+
+
+def meant(args: Sequence[str], names: Sequence[str]) -> str:
+    """Return what to type in the place of ``args``, whose first word is no command."""
+    from perfc.other_names import command_for
+
+    first = args[0]
+    if is_model(first):
+        return f"name one before the model: perfc analyze {' '.join(args)}"
+    other = command_for(first)
+    return f"did you mean {other!r}?" if other else suggestion(first, names)
+
+
+def is_model(word: str) -> bool:
+    """Return whether a word of the command line is a path of a model by its suffix."""
+    return word.lower().endswith((".onnx", ".onnx.gz", ".onnxtxt", ".pir", ".onnx.txt", ".pb"))
 
 
 def suggestion(name: str, names: Sequence[str]) -> str:
@@ -165,7 +181,7 @@ def run(args: list[str]) -> int:
     debug = "--debug" in args[:end]
     args = [a for i, a in enumerate(args) if a != "--debug" or i > end]
     try:
-        return finish(invoke(args))
+        return finish(invoke(list(args)))
     except click.exceptions.Exit as stop:
         return finish(stop.exit_code)
     except click.exceptions.NoArgsIsHelpError as error:
@@ -224,6 +240,8 @@ def describe(error: Exception, args: Sequence[str]) -> str:
     match error:
         case PerfcError():
             text = str(error)
+        case click.NoSuchOption() if hint := renamed(error, args):
+            text = f"no option {error.option_name!r}: {hint}"
         case click.UsageError():
             path = error.ctx.command_path if error.ctx else "perfc"
             text = f"{error.format_message().rstrip('.')}{wanted(error)} (see '{path} --help')"
@@ -238,6 +256,22 @@ def describe(error: Exception, args: Sequence[str]) -> str:
             text = f"{what} (a bug in perfc: report it with 'perfc --debug {' '.join(args)}')"
     text = re.sub(r"\d{60,}", lambda number: f"{number[0][:20]}…", text)
     return " ".join(text.split()).removeprefix(os.getcwd().rstrip(os.sep) + os.sep)
+
+
+def renamed(error: click.NoSuchOption, args: Sequence[str]) -> str:
+    """Return what to type instead of an unknown option, "" where click's message says enough."""
+    from perfc.other_names import option_for
+
+    if error.ctx is None:
+        return ""
+    command = error.ctx.command
+    if command is cli:
+        return f"options follow a command, as in perfc analyze {' '.join(args)}"
+    known = frozenset(flag for p in command.params for flag in (*p.opts, *p.secondary_opts))
+    spelled = option_for(error.option_name, known)
+    if not spelled:
+        return ""
+    return f"it is {spelled} here (see '{error.ctx.command_path} --help')"
 
 
 def wanted(error: click.UsageError) -> str:

@@ -118,6 +118,9 @@ def time_of(text: str) -> float:
     from perfc.check.limits import parse_limit
     from perfc.report.units import Unit
 
+    if text.replace(".", "", 1).isdecimal():
+        hint = f"{text}ms or {text}s"
+        raise ParseError(f"{text!r} has no unit", where="--slo", hint=hint)
     try:
         limit = parse_limit(text, Unit.SECOND)
     except ValueError as error:

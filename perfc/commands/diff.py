@@ -60,6 +60,7 @@ def command(
     """
     from perfc.diff import Setting, both, compare, document, to_csv, to_json, views_of
 
+    refuse_revisions(old, new)
     limit = parse_top(top)
     how = options.deployment()
     first = Setting(old, how, options.contents)
@@ -89,3 +90,19 @@ def command(
         say("incomplete: totals are lower bounds", is_error=True)
         return INCOMPLETE
     return FINDINGS if exit_code and not found.is_empty else 0
+
+
+def refuse_revisions(old: str, new: str | None) -> None:
+    """Refuse a revision of git without a file.
+
+    Raises:
+        ParseError: OLD or NEW is one.
+    """
+    from perfc.diff.revision import is_revision
+
+    for name, other in ((old, new), (new, old)):
+        if name is None or ":" in name or Path(name).exists() or not is_revision(name):
+            continue
+        model = "MODEL" if other is None or is_revision(other) else other.rpartition(":")[2]
+        call = f"perfc diff {name}:{model} {model}"
+        raise ParseError("a revision of git, not a model", where=name, hint=f"as in {call}")

@@ -66,6 +66,15 @@ class ModelOrSearch(click.Group):
             args = ["serve", *args]
         return super().resolve_command(ctx, args)
 
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands, then the options of `serve`, which may be left out."""
+        super().format_options(ctx, formatter)
+        served = self.commands["serve"]
+        inner = click.Context(served, info_name="serve", parent=ctx)
+        records = (p.get_help_record(inner) for p in served.get_params(inner))
+        with formatter.section("Options of serve, which may be left out: perfc llm CONFIG"):
+            formatter.write_dl([r for r in records if r is not None])
+
 
 @click.group(
     "llm",
@@ -153,7 +162,6 @@ def _added(options: tuple[tuple[str, dict[str, Any]], ...]) -> Callable[[Any], A
 
 @command.command(
     "serve",
-    hidden=True,
     epilog=examples(
         "llm serve llama-3.1-8b -t h100 --isl 512 --osl 64 --concurrency 8",
         "llm serve qwen3-8b -t l40s --dtype fp8 --rate 2",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,9 +37,9 @@ DOCUMENT = ("roofline", "perfc.chart.json_form:RooflineView")
 
 @click.command(
     "roofline",
-    epilog=examples("roofline a100", "roofline a100 --model model.onnx -o roofline.html"),
+    epilog=examples("roofline a100", "roofline a100 model.onnx -o roofline.html"),
 )
-@click.argument("name", type=Names(_names.targets), metavar="[TARGET]", default="")
+@click.argument("names", type=Names(_names.targets), metavar="[TARGET] [MODEL]", nargs=-1)
 @click.option("--model", type=click.Path(), help="Draw the kernels of this model.")
 @click.option(
     "--measured",
@@ -54,7 +54,7 @@ DOCUMENT = ("roofline", "perfc.chart.json_form:RooflineView")
 @click.option("--top", default="20", show_default=True, help="Kernels in the table, or 'all'.")
 def command(
     options: DeploymentOptions,
-    name: str,
+    names: tuple[str, ...],
     model: str | None,
     measured: tuple[Path, ...],
     form: str,
@@ -63,14 +63,16 @@ def command(
 ) -> int:
     """Draw the ceilings of TARGET: L1, L2 and device memory, each unit and element type.
 
-    TARGET is a name or a file that `perfc calibrate` wrote. Peaks are dashed, measured ceilings
-    solid. Each kernel has one point per memory level, at its intensity against the bytes there and
-    at the rate of its time: as `perfc analyze` predicts it, or as it was measured.
+    TARGET is a name or a file that `perfc calibrate` wrote, MODEL what --model takes. Peaks are
+    dashed, measured ceilings solid. Each kernel has one point per memory level, at its intensity
+    against the bytes there and at the rate of its time: as `perfc analyze` predicts it, or as it
+    was measured.
     """
     from perfc.chart import chart, marks_of, roofs_of
     from perfc.machine import load_machine
 
     limit = parse_top(top)
+    name, model = sorted_names(names, model)
     notes: list[str] = []
     marks: list[Mark] = []
     if name and options.target not in (None, name):
@@ -97,6 +99,22 @@ def command(
     drawn = chart(title, roofs_of(machine), marks, notes)
     _show(drawn, form, output, limit)
     return FINDINGS if drawn.above else 0
+
+
+def sorted_names(names: Sequence[str], model: str | None) -> tuple[str, str | None]:
+    """Return the target and the model among the words of the command line.
+
+    Raises:
+        UsageError: several targets, or several models.
+    """
+    from perfc.cli import is_model
+
+    models = [n for n in names if is_model(n)] + ([] if model is None else [model])
+    found = [n for n in names if not is_model(n)]
+    for kind, given in (("targets", found), ("models", models)):
+        if len(given) > 1:
+            raise click.UsageError(f"one TARGET and one MODEL at a time: {len(given)} {kind}")
+    return "".join(found), models[0] if models else None
 
 
 def _title(report: Report) -> str:

@@ -65,7 +65,7 @@ def run_lines(part: PredictionPart) -> Iterator[str]:
     yield f"run: {run.time_s}, nine of ten such runs {ends}"
     yield f"  by {run.whole or 'its kernels, one by one, summed'} (predicted)"
     if run.whole:
-        yield f"  kernels one by one, summed: {run.kernels_s}"
+        yield f"  kernels one by one, summed: {run.summed_s}"
     yield f"  this kernel is {share(part.share)} of the kernels' sum"
     for other in run.others:
         says = f"{other.predictor} says {quantity(other.time_s, Unit.SECOND)} ({other.ends})"

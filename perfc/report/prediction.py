@@ -124,7 +124,8 @@ class Prediction:
         time_s: predicted: kernels, waiting for launches, the host's own nodes.
         predictor: of whole runs, who says so; "" where the kernels are summed.
         whole: the same in words, with the runs it learned from.
-        kernels_s: the sum of the kernels, what ``wait_s`` and ``host_s`` are parts of.
+        kernels_s: the sum of ``predicted.time_s`` of all kernels.
+        summed_s: the run as its kernels make it, which ``wait_s`` and ``host_s`` are parts of.
         low_s: lower end of the interval that holds nine of ten such runs.
         high_s: upper end.
         wait_s: part of the time that waits for launches.
@@ -143,6 +144,7 @@ class Prediction:
     predictor: str
     whole: str
     kernels_s: Amount
+    summed_s: Amount
     low_s: Amount
     high_s: Amount
     wait_s: Amount
@@ -191,6 +193,7 @@ def collect(report: Report) -> Prediction:
         seconds(total.time_s),
         total.predictor,
         table.whole,
+        seconds(table.kernels_s),
         seconds(table.kernels_total.time_s),
         seconds(total.low_s),
         seconds(total.high_s),
@@ -248,7 +251,7 @@ def section(view: Prediction, confidence: Confidence | None) -> Section:
     summed = "; ".join(parts) or "kernels and their launches"
     rows = [
         Fact("expected", view.time_s, view.whole or summed),
-        *([Fact("kernels", view.kernels_s, summed)] if view.whole else []),
+        *([Fact("kernels", view.summed_s, summed)] if view.whole else []),
         *(
             Fact(
                 other.predictor,

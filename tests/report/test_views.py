@@ -174,3 +174,16 @@ def test_data_dependent_extents_make_totals_bounds(data_dependent: perfc.Report)
 def test_given_symbols_are_told_from_defaults(resnet: perfc.Report, gpt2: perfc.Report) -> None:
     assert [s.origin for s in collect(resnet).assumptions.symbols] == ["given"]
     assert {s.origin for s in collect(gpt2).assumptions.symbols} == {"default"}
+
+
+@pytest.mark.parametrize("runtime", ["ort", "eager"])
+def test_the_kernels_of_a_prediction_are_the_sum_of_its_rows(runtime: str) -> None:
+    report = perfc.analyze("examples/models/swin-t.onnx.gz", "a100", runtime=runtime)
+    views = collect(report)
+    found = views.prediction
+    assert found is not None
+    rows = [row.predicted.time_s for row in views.kernels if row.predicted is not None]
+    assert len(rows) == len(views.kernels)
+    assert found.kernels_s.value == pytest.approx(math.fsum(rows))
+    assert found.summed_s.value == pytest.approx(report.prediction.kernels_total.time_s)
+    assert (found.summed_s.value or 0) >= (found.kernels_s.value or 0)
