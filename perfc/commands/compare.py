@@ -118,7 +118,7 @@ def time_of(text: str) -> float:
     from perfc.check.limits import parse_limit
     from perfc.report.units import Unit
 
-    if text.replace(".", "", 1).isdecimal():
+    if text.replace(".", "", 1).isdecimal() and float(text):
         hint = f"{text}ms or {text}s"
         raise ParseError(f"{text!r} has no unit", where="--slo", hint=hint)
     try:
