@@ -104,18 +104,13 @@ def docstring(name: str) -> list[str]:
 
 def meant(args: Sequence[str], names: Sequence[str]) -> str:
     """Return what to type in the place of ``args``, whose first word is no command."""
-    from perfc.other_names import command_for
+    from perfc.other_names import command_for, is_model
 
     first = args[0]
     if is_model(first):
         return f"name one before the model: perfc analyze {' '.join(args)}"
     other = command_for(first)
     return f"did you mean {other!r}?" if other else suggestion(first, names)
-
-
-def is_model(word: str) -> bool:
-    """Return whether a word of the command line is a path of a model by its suffix."""
-    return word.lower().endswith((".onnx", ".onnx.gz", ".onnxtxt", ".pir", ".onnx.txt", ".pb"))
 
 
 def suggestion(name: str, names: Sequence[str]) -> str:

@@ -72,3 +72,8 @@ def option_for(other: str, known: frozenset[str]) -> str:
 def command_for(other: str) -> str:
     """Return the command that answers what another tool's command does, "" where none is known."""
     return _COMMAND_OF.get(other.lower(), "")
+
+
+def is_model(word: str) -> bool:
+    """Return whether a word of the command line is a path of a model by its suffix."""
+    return word.lower().endswith((".onnx", ".onnx.gz", ".onnxtxt", ".pir", ".pb"))

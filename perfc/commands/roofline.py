@@ -107,7 +107,7 @@ def sorted_names(names: Sequence[str], model: str | None) -> tuple[str, str | No
     Raises:
         UsageError: several targets, or several models.
     """
-    from perfc.cli import is_model
+    from perfc.other_names import is_model
 
     models = [n for n in names if is_model(n)] + ([] if model is None else [model])
     found = [n for n in names if not is_model(n)]

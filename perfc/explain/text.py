@@ -59,8 +59,8 @@ def _laid_out(lines: Iterable[str | Hanging], width: int) -> Iterator[str]:
 def _lines(e: Explanation) -> Iterator[str | Hanging]:
     if e.is_of_kernel and e.kernel is not None:
         k = e.kernel
-        count = plural(len(k.nodes), "node")
-        yield f"kernel {k.index} of {k.total}: {k.label}; the largest of its {count}:"
+        nodes = plural(len(k.nodes), "node")
+        yield f"kernel {k.index} of {k.total}: {k.label}; the largest of its {nodes}:"
     yield f"{e.name}: {e.op_type}, node {e.index} of {e.total}"
     yield f"  on {e.target}, kernels as {e.runtime} forms them"
     if e.note:
