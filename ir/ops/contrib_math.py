@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from ..broadcast import broadcast
 from ..cost import Work
-from ..definition import Positive
+from ..definition import Natural, Positive
 from ..dim import Dim
 from ..graph import Inputs
 from ..op import Kind, Op, Types, count, first_dtype, has, tensor
@@ -277,3 +277,35 @@ class MurmurHash3(Op):
 
     def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
         return {"e": count(outs[0]), "w": tensor(ins, 0).dtype.bits // 32}
+
+
+@frozen
+class HyperConnectionPreMix(Op):
+    """Streams weighted by gates and summed.
+
+    Shapes:  streams[r..., c, h], or flat [r..., c*h] with ``num_branches`` -> [r..., h].
+    Work:    {alu}: a product and an addition for each element of the streams.
+    Traffic: each operand once, the result once.
+    Source:  ONNX Runtime contrib HyperConnectionPreMix-1.
+    """
+
+    mnemonic = "hyper_connection_pre_mix"
+    onnx = ("com.microsoft::HyperConnectionPreMix",)
+    operands = ("streams", "pre_mix")
+    formulas: ClassVar[Mapping[str, str]] = {"alu": "2*e"}
+
+    num_branches: Natural = 0
+    reduction_scale: float = 1.0
+
+    def infer(self, ins: Inputs) -> Types:
+        x = tensor(ins, 0)
+        if x.shape is None or len(x.shape) < (1 if self.num_branches else 2):
+            return (TensorType(x.dtype, None),)
+        if self.num_branches:
+            shape = (*x.shape[:-1], x.shape[-1] // self.num_branches)
+        else:
+            shape = (*x.shape[:-2], x.shape[-1])
+        return (TensorType(x.dtype, shape),)
+
+    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+        return {"e": count(tensor(ins, 0))} if tensor(ins, 0).shape is not None else {}

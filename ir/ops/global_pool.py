@@ -111,7 +111,7 @@ class GlobalLpPool(GlobalPool):
     """
 
     mnemonic = "global_lp_pool"
-    onnx = ("GlobalLpPool",)
+    onnx: ClassVar[tuple[str, ...]] = ("GlobalLpPool",)
 
     p: float = 2
 

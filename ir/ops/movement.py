@@ -201,7 +201,7 @@ class DepthToSpace(_Blocks):
     """
 
     mnemonic = "depth_to_space"
-    onnx = ("DepthToSpace",)
+    onnx: ClassVar[tuple[str, ...]] = ("DepthToSpace",)
 
     def moved(self, n: Dim, c: Dim, h: Dim, w: Dim) -> tuple[Dim, ...]:
         b = self.blocksize
@@ -217,7 +217,7 @@ class SpaceToDepth(_Blocks):
     """
 
     mnemonic = "space_to_depth"
-    onnx = ("SpaceToDepth",)
+    onnx: ClassVar[tuple[str, ...]] = ("SpaceToDepth",)
 
     def moved(self, n: Dim, c: Dim, h: Dim, w: Dim) -> tuple[Dim, ...]:
         b = self.blocksize

@@ -150,7 +150,7 @@ class BatchNormalization(Normalization):
     """
 
     mnemonic = "batch_norm"
-    onnx = ("BatchNormalization",)
+    onnx: ClassVar[tuple[str, ...]] = ("BatchNormalization",)
     operands = ("X", "scale", "B", "input_mean", "input_var")
     span = Span.CHANNEL
     epsilon: float = 1e-5
@@ -185,7 +185,7 @@ class InstanceNormalization(Normalization):
     """
 
     mnemonic = "instance_norm"
-    onnx = ("InstanceNormalization",)
+    onnx: ClassVar[tuple[str, ...]] = ("InstanceNormalization",)
     operands = ("input", "scale", "B")
     span = Span.GROUP
     epsilon: float = 1e-5
@@ -279,7 +279,7 @@ class LRN(Normalization):
     """
 
     mnemonic = "lrn"
-    onnx = ("LRN",)
+    onnx: ClassVar[tuple[str, ...]] = ("LRN",)
     operands = ("X",)
     size: Positive = 1
     alpha: float = 1e-4

@@ -260,7 +260,7 @@ class LpPool(Pool):
     """
 
     mnemonic = "lp_pool"
-    onnx = ("LpPool",)
+    onnx: ClassVar[tuple[str, ...]] = ("LpPool",)
 
     p: float = 2
 
@@ -280,7 +280,7 @@ class MaxUnpool(Op):
     """
 
     mnemonic = "max_unpool"
-    onnx = ("MaxUnpool",)
+    onnx: ClassVar[tuple[str, ...]] = ("MaxUnpool",)
     operands = ("X", "I", "output_shape?")
     kind = Kind.POOL
     formulas = {"integer": "e"}

@@ -238,7 +238,7 @@ class BiasDropout(Op):
     """
 
     mnemonic = "bias_dropout"
-    onnx = ("com.microsoft::BiasDropout",)
+    onnx: ClassVar[tuple[str, ...]] = ("com.microsoft::BiasDropout",)
     operands = ("data", "bias", "residual?", "ratio?", "training_mode?")
     formulas = {"alu": "a*e"}
     seed: int | None = None
@@ -268,6 +268,22 @@ class BitmaskDropout(Dropout):
         x = tensor(ins, 0)
         words = None if x.numel is None else ((x.numel + 31) // 32,)
         return TensorType(x.dtype, x.shape), TensorType(DType.U32, words)
+
+
+class BitmaskBiasDropout(BiasDropout):
+    """BiasDropout whose mask is packed, 32 elements in an integer.
+
+    Shapes:  as BiasDropout, mask u32[(e + 31)//32] for e elements.
+    Source:  ONNX Runtime contrib BitmaskBiasDropout-1.
+    """
+
+    mnemonic = "bitmask_bias_dropout"
+    onnx = ("com.microsoft::BitmaskBiasDropout",)
+
+    def infer(self, ins: Inputs) -> Types:
+        y, _ = super().infer(ins)
+        words = y.numel if isinstance(y, TensorType) else None
+        return y, TensorType(DType.U32, None if words is None else ((words + 31) // 32,))
 
 
 @frozen

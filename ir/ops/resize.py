@@ -95,7 +95,7 @@ class Resize(Resampling):
     """
 
     mnemonic = "resize"
-    onnx = ("Resize",)
+    onnx = ("Resize", "com.ms.internal.nhwc::Resize")
     operands = ("X", "roi?", "scales?", "sizes?")
     antialias: int = 0
     axes: tuple[int, ...] | None = None

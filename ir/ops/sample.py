@@ -40,7 +40,7 @@ class GridSample(Op):
     """
 
     mnemonic = "grid_sample"
-    onnx = ("GridSample", "com.microsoft::GridSample")
+    onnx: ClassVar[tuple[str, ...]] = ("GridSample", "com.microsoft::GridSample")
     operands = ("X", "grid")
     kind = Kind.GATHER
     formulas: ClassVar[Mapping[str, str]] = {"alu": "e*o"}

@@ -1,0 +1,190 @@
+"""Operators that are only data: a row each, with shapes as their documents have them."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Mapping
+from typing import ClassVar
+
+from ..cost import Traffic, dim_sum
+from ..dim import Dim
+from ..fresh import data_extent
+from ..graph import Inputs
+from ..op import ABSENT, Kind, Op, Types, count, each_once, has, known, tensor
+from ..record import frozen
+from ..types import DType, Shape, TensorType
+from .cast import dtype_of
+from .window import product
+
+_OPERAND = re.compile(r"(\w+)([?*+]?)(?:\[([^\]]*)\])?")
+_RESULT = re.compile(r"([^\s\[?]+)(\??)(?:\[([^\]]*)\])?")
+
+
+@frozen
+class Described(Op):
+    """An operator whose shapes and work are written as text over letters.
+
+    Shapes:  as the row says. ``...`` stands for leading axes, ``=t`` for content that is an extent,
+             ``=`` for the shape of the operand, ``*`` for any; a letter that no operand binds is
+             an extent that the data give.
+    Work:    formulas of the row over those letters, the attributes, e elements of the first
+             result, ``rows`` and ``rank`` behind ``...`` and ``has_name`` of operands; unknown
+             without any.
+    Traffic: each operand and result once, or the ``parts`` of operands that the row gives; of a
+             result that is updated in place nothing, as a bound.
+    Source:  onnxruntime contrib_defs.cc and its siblings, version 1.32.
+    """
+
+    patterns: ClassVar[tuple[str, ...]] = ()
+    """Axes of each operand, "" where the row says nothing."""
+    made: ClassVar[tuple[tuple[str, str, str], ...]] = ()
+    """Of each result what gives its element type (an operand, a type, or the number of one over
+    the attributes), ``?`` where it is updated in place, and its axes."""
+    numbers: ClassVar[tuple[str, ...]] = ()
+    """Names of the attributes."""
+    parts: ClassVar[Mapping[int, str]] = {}
+    """Bytes that are read at least of operands, over letters and w, the bytes of all of it."""
+    logical: ClassVar[Mapping[int, str]] = {}
+    """Elements of operands whose stored elements are packed, over letters."""
+
+    def bound(self, ins: Inputs) -> tuple[dict[str, Dim], Shape | None]:
+        """Letters with their extents, and the axes of ``...``."""
+        letters: dict[str, Dim] = {
+            f"has_{n}": int(has(ins, i)) for i, n in enumerate(self.operands)
+        }
+        letters |= {n: v for n in type(self).numbers if isinstance(v := getattr(self, n), int)}
+        leading: Shape | None = None
+        for i, pattern in enumerate(self.patterns):
+            shape, names = tensor(ins, i).shape, pattern.split(",") if pattern else []
+            free = len(names) > 0 and names[0] == "..."
+            names = names[free:]
+            if pattern.startswith("="):
+                dims = getattr(known(ins, i), "dims", ())
+                letters |= {pattern[1:]: d for d in dims if d is not None and len(dims) == 1}
+            if not pattern or pattern.startswith("=") or shape is None or len(shape) < len(names):
+                continue
+            cut = len(shape) - len(names)
+            if free and leading is None:
+                leading = shape[:cut]
+            if free or not cut:
+                letters |= dict(zip(names, shape[cut:], strict=True)) | letters
+        if leading is not None:
+            letters |= {"rows": product(leading), "rank": len(leading)}
+        return letters, leading
+
+    def infer(self, ins: Inputs) -> Types:
+        letters, leading = self.bound(ins)
+        return tuple(
+            TensorType(
+                _dtype(of, ins, letters),
+                tensor(ins, int(of)).shape if axes == "=" else _shape(axes, letters, leading),
+            )
+            for of, _, axes in self.made
+        )
+
+    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+        letters = {**self.bound(ins)[0], "e": count(outs[0])}
+        read = _letters(" ".join(self.formulas.values()))
+        return {name: letters[name] for name in read} if read <= letters.keys() else {}
+
+    def read_parts(self, ins: Inputs) -> Mapping[int, Dim]:
+        letters, _ = self.bound(ins)
+        sizes = {i: tensor(ins, i).nbytes or 0 for i, v in enumerate(ins) if v is not None}
+        if not self.parts:
+            return {}
+        return {
+            i: _value(self.parts[i], {**letters, "w": w}) if i in self.parts else w
+            for i, w in sizes.items()
+        }
+
+    def traffic(self, ins: Inputs, outs: Types) -> Traffic:
+        made = zip(self.made, outs, strict=False)
+        is_updated = any(mark for _, mark, _ in self.made)
+        whole = each_once(ins, tuple(ABSENT if mark else out for (_, mark, _), out in made))
+        read = dim_sum(self.read_parts(ins).values()) if self.parts else whole.read_bytes
+        # a subgraph inside reads more
+        is_bound = whole.is_bound or is_updated or not self.is_counted
+        return Traffic(read, whole.write_bytes, is_bound)
+
+    def logical_elements(self, ins: Inputs) -> Mapping[int, Dim]:
+        letters, _ = self.bound(ins)
+        known_texts = {i: t for i, t in self.logical.items() if _letters(t) <= letters.keys()}
+        return {i: _value(t, letters) for i, t in known_texts.items() if has(ins, i)}
+
+
+def _letters(text: str) -> set[str]:
+    return set(re.findall(r"[A-Za-z_]\w*", text))
+
+
+def _dtype(of: str, ins: Inputs, letters: Mapping[str, Dim]) -> DType:
+    if of.isdigit():
+        return tensor(ins, int(of)).dtype
+    return DType[of] if of in DType.__members__ else dtype_of(_value(of, letters))
+
+
+def _value(text: str, letters: Mapping[str, Dim]) -> Dim:
+    try:
+        found: Dim = eval(text, {"__builtins__": {}}, dict(letters))
+    except (NameError, ZeroDivisionError):
+        return 0 if "w" in letters else data_extent()
+    return found
+
+
+def _shape(axes: str, letters: Mapping[str, Dim], leading: Shape | None) -> Shape | None:
+    if axes == "*":
+        return None
+    names = [a for a in axes.split(",") if a]
+    if names[:1] != ["..."]:
+        return tuple(_value(n, letters) for n in names)
+    return None if leading is None else (*leading, *(_value(n, letters) for n in names[1:]))
+
+
+def described(
+    mnemonic: str,
+    source: str,
+    operands: str,
+    results: str,
+    does: str,
+    *,
+    kind: Kind = Kind.OPAQUE,
+    parts: Mapping[int, str] | None = None,
+    logical: Mapping[int, str] | None = None,
+    formulas: Mapping[str, str] | None = None,
+    **attributes: float,
+) -> type[Op]:
+    """An operator of ONNX Runtime as a row of data.
+
+    Args:
+        mnemonic: name in the text form.
+        source: the ONNX operator, its domain in front.
+        operands: names parted by blanks, with the mark and axes: ``X[...,k] bias?[n]``.
+        results: of each the operand or element type, with axes: ``0[...,n] I32[b]``.
+        does: what it computes.
+        kind: of kernel.
+        parts: of operands, bytes that are read at least.
+        logical: of packed operands, the elements.
+        formulas: work by unit; none where it is unknown, or where nothing but data moves.
+        attributes: defaults of the attributes.
+    """
+    terms = _OPERAND.findall(operands)
+    body = {
+        "__module__": sys._getframe(1).f_globals["__name__"],
+        "__doc__": f"{does}.\n\n    Source:  {source}, onnxruntime 1.32.",
+        "__annotations__": {
+            n: "Natural" if isinstance(v, int) else "float" for n, v in attributes.items()
+        },
+        **attributes,
+        "mnemonic": mnemonic,
+        "onnx": (source,),
+        "operands": tuple(name + mark for name, mark, _ in terms),
+        "patterns": tuple(axes for _, _, axes in terms),
+        "made": tuple(_RESULT.findall(results)),
+        "numbers": tuple(attributes),
+        "parts": parts or {},
+        "logical": logical or {},
+        "kind": kind,
+        "formulas": formulas or {},
+        "is_counted": bool(formulas) or kind is Kind.MOVEMENT,
+    }
+    return frozen(type(source.rpartition("::")[2], (Described,), body))
