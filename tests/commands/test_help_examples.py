@@ -52,7 +52,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         patch.setenv("XDG_CONFIG_HOME", str(path / "home"))
         # searches look at few settings: what they find is of their own tests
         patch.setattr("perfc.serving.search.USERS", (8, 64))
-        patch.setattr("perfc.serving.search.BUDGETS", (2048,))
         patch.setattr("perfc.serving.search.MOST_CHECKED", 1)
         patch.setitem(search.__kwdefaults__, "ranks", (1,))
         patch.setattr("perfc.distributed.service.MICRO_BATCHES", (1,))
