@@ -143,9 +143,9 @@ def estimate(
     Raises:
         WeightsError: weights that are damaged or of another schema.
     """
-    path = folder / f"{NAME}.json"
     if not execution.bounds.kernels:
         return None
+    path = folder / f"{NAME}.json"
     if execution.machine.kind == "cpu":
         return on_processor(execution, table, deployment, element)
     if execution.module is None or not path.is_file():
@@ -154,12 +154,10 @@ def estimate(
     stored = precision(deployment, element, execution.bounds)
     name = execution.kernels.runtime.measured_name
     if stored == UNTIMED and name not in found.card.frameworks:
-        return of_any(
-            found, tabulated(execution, table, deployment, stored, batch), execution.machine, stored
-        )
-    if not stored or name not in found.card.frameworks:
-        return None
-    if not in_any_case and not is_better(found, name):
+        run = tabulated(execution, table, deployment, stored, batch)
+        return of_any(found, run, execution.machine, stored)
+    is_known = bool(stored) and name in found.card.frameworks
+    if not is_known or not (in_any_case or is_better(found, name)):
         return None
     run = tabulated(execution, table, deployment, stored, batch)
     return estimated(found, run, execution.machine, name, stored)

@@ -111,8 +111,8 @@ def check(
     has_none = against.path is None and relative_rules and bool(plan)
     if has_none:
         named = "".join(f" {shlex.quote(f)}" for f in files)
-        what = f"no baseline: limits with + are not checked (perfc baseline write{named})"
-        notes.append(what)
+        command = f"perfc baseline write{named}"
+        notes.append(f"no baseline: limits with + are not checked ({command})")
     if config.built_in_of is not None:
         notes.append(built_in.said(config))
     ordered = sorted(results, key=lambda r: r.case)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from perfc.ir.cost import dim_sum
+from perfc.ir.dim import Dim
 from perfc.ir.evaluate import evaluate
 from perfc.ir.record import record
 from perfc.passes.parameters import Role
@@ -90,8 +91,12 @@ def collect(report: Report, memory: Memory) -> Summary:
     reads = amount(read, env, Unit.BYTE, is_bound=unsized)
     writes = amount(write, env, Unit.BYTE, is_bound=unsized)
     moved = (reads.value or 0) + (writes.value or 0)
-    learned, *others = map(report.parameters.count, Role)
-    counts = (learned, *report.parameters.tied(report.module, report.deployment.table), *others)
+    held = report.parameters
+    tied, copies = held.tied(report.module, report.deployment.table)
+
+    def elements(formula: Dim) -> Amount:
+        return amount(formula, env, Unit.COUNT)
+
     executed = dim_sum(k.work.flop * k.repeat for k in kernels)
     bounded = is_bound or reads.is_bound or flop.is_bound or writes.is_bound
 
@@ -114,7 +119,11 @@ def collect(report: Report, memory: Memory) -> Summary:
         writes,
         Amount(sum(k.device_bytes for k in roof.kernels), Unit.BYTE, None, bounded),
         evaluate(executed, env) / moved if moved and not bounded else None,
-        *(amount(count, env, Unit.COUNT) for count in counts),
+        elements(held.count(Role.PARAMETER)),
+        elements(tied),
+        elements(copies),
+        elements(held.count(Role.STATISTIC)),
+        elements(held.count(Role.QUANTIZATION)),
         amount(report.weight_bytes, env, Unit.BYTE),
         memory.peak_bytes,
         "" if memory.peak_step is None else memory.nodes[memory.peak_step],

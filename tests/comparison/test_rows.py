@@ -173,7 +173,7 @@ def test_the_best_rows_come_first_and_ties_are_counted() -> None:
 
 def test_prices_of_unlike_sellers_are_marked_and_items_are_named() -> None:
     survey = replace(price(1.0), market=Market.SURVEY)
-    rows = (row(target="a", price=survey), row(target="b", price=price(1.0), item="tokens"))
+    rows = (row(target="a100", price=survey), row(target="t4", price=price(1.0), item="tokens"))
     assert [priced(r) for r in rows] == ["139 USD (survey)", "139 USD"]
     said = [text for text, _ in notes(Comparison(rows, Order.GIVEN, None, True))]
     assert "the price is of a million images or tokens on a machine that is never idle" in said

@@ -194,7 +194,7 @@ def test_what_is_divided_leaves_room() -> None:
     assert totals[1] <= totals[0] <= by_title["as asked"].footprint.live_bytes
     asked = by_title["as asked"]
     assert by_title["ZeRO 3"].time_s.mid >= asked.time_s.mid
-    half = by_title["--dtype amp-bf16"]
+    half = by_title["--dtype amp-f16"]
     assert half.footprint.parts[Role.SAVED] < 0.7 * asked.footprint.parts[Role.SAVED]
     assert found.fits
 
