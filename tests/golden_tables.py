@@ -9,6 +9,7 @@ from perfc.passes.autocast import StoredTypes
 from perfc.passes.fuse import Fuse, Kernel, KernelTable
 from perfc.passes.liveness import LivenessTable
 from perfc.passes.manager import Analyses
+from perfc.passes.parameters import ParameterTable
 from perfc.passes.roofline import RooflineTable
 from perfc.passes.runtimes import runtimes
 from perfc.passes.saved import SavedTable
@@ -68,6 +69,9 @@ def table(result: object) -> Iterator[str]:
                 reader = results([result.readers[value]])
                 yield f"%{value.name}: {value.type}, read by {reader}{shared}"
             yield f"kept: {result.nbytes} bytes"
+        case ParameterTable():
+            for value, role in result.roles.items():
+                yield f"%{value.name}: {result.elements[value]}, {role.value}"
         case _:
             raise TypeError(f"no text for {type(result).__name__}: tests/golden_tables.py")
 

@@ -194,7 +194,7 @@ def test_without_pandas_the_error_names_it(
 
 def test_a_comparison_echoes_its_table() -> None:
     found = perfc.compare(RESNET, ["t4", "a100"], batch=8)
-    assert len(repr(found).splitlines()) < 12
+    assert len(repr(found).splitlines()) < 14
     assert "a100-sxm4-80gb" in repr(found)
     pandas = pytest.importorskip("pandas")
     frame = found.to_pandas()
