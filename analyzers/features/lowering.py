@@ -168,7 +168,9 @@ def _linear_attention(
         "delta": float(problem.is_delta),
     }
     dtype = stored_type(bound.kernel.writes[0])
-    if sequences < 1 or tokens < 1 or dtype not in MEASURED_STATES:
+    extents = ("heads", "key_heads", "key_dim", "value_dim")
+    least = min(sequences, tokens, *(parameters[n] for n in extents))
+    if least < 1 or dtype not in MEASURED_STATES:
         return None
     return Lowered("linear_attention", TWIN.get(dtype, dtype), parameters)
 

@@ -70,7 +70,7 @@ class CausalConvWithState(Op):
 
     def problem(self, ins: Inputs, outs: Types) -> Window | None:
         x, w = self.maps(ins), tensor(ins, 1).shape
-        if x is None or w is None or len(x) != len(w) or not isinstance(x[1], int):
+        if x is None or w is None or len(x) != len(w) or not isinstance(x[1], int) or not x[1]:
             return None
         window, rank = w[2:], len(w) - 2
         taken = [(d - 1) * self.dilation for d in window]

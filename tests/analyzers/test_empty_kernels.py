@@ -11,12 +11,15 @@ from onnx import TensorProto, helper
 import perfc
 from perfc.report import render
 
+CONTRIB = ("CausalConvWithState", "GatedDeltaNet", "MultiHeadAttention")
+TOKENS = (1, 4, 2, 0)
+STATES = (TOKENS, TOKENS, (1, 4, 2, 8), (2,), (1, 4, 2), (1, 4, 2), (1, 2, 8, 0))
 Shapes = tuple[tuple[int, ...], ...]
 
 
 def applied(op: str, shapes: Shapes, elem: int, attributes: dict[str, object]) -> onnx.ModelProto:
     """One node over inputs of these shapes."""
-    domain = "com.microsoft" if op == "MultiHeadAttention" else ""
+    domain = "com.microsoft" if op in CONTRIB else ""
     names = [f"x{i}" for i in range(len(shapes))]
     node = helper.make_node(op, names, ["y"], domain=domain, **attributes)
     infos = [helper.make_tensor_value_info(n, elem, s) for n, s in zip(names, shapes, strict=True)]
@@ -33,6 +36,8 @@ def applied(op: str, shapes: Shapes, elem: int, attributes: dict[str, object]) -
         ("Conv", ((1, 3, 8, 8), (0, 3, 3, 3)), TensorProto.FLOAT, {}),
         ("MatMul", ((2, 0), (0, 3)), TensorProto.FLOAT, {}),
         ("MultiHeadAttention", ((1, 5, 0), (1, 5, 0), (1, 5, 0)), 1, {"num_heads": 2}),
+        ("CausalConvWithState", ((2, 0, 4), (0, 1, 3)), TensorProto.FLOAT, {}),
+        ("GatedDeltaNet", STATES, TensorProto.FLOAT16, {}),
     ],
 )
 def test_nothing_to_compute_is_predicted_in_silence(
