@@ -174,27 +174,33 @@ def counted(kernel: Kernel, env: Mapping[str, int]) -> Counts:
 
 
 def reads_at(kernel: Kernel, at: Numbers) -> list[float]:
-    """Bytes that a kernel reads of each value, of experts those that tokens touch in the mean."""
-    times = kernel.problem.touched_over_least(at) if isinstance(kernel.problem, Experts) else 1.0
+    """Bytes that a kernel reads of each value; of experts, those that its tokens choose on average.
+
+    Uniform independent routing is assumed, as for the time of a step.
+    """
+    parts = [at(part) for part in kernel.read_parts]
+    if not isinstance(kernel.problem, Experts):
+        return parts
+    times = kernel.problem.touched_over_least(at)
     return [
-        at(part) * (times if v.weight is not None else 1.0)
-        for v, part in zip(kernel.reads, kernel.read_parts, strict=True)
+        part if v.weight is None else part * times
+        for v, part in zip(kernel.reads, parts, strict=True)
     ]
 
 
 def counts_at(kernel: Kernel, at: Numbers) -> Counts:
     """The kernel's formulas as numbers."""
     w, t = kernel.work, kernel.traffic
-    more = 0.0
+    read_bytes = at(t.read_bytes)
     if isinstance(kernel.problem, Experts):
-        more = math.fsum(reads_at(kernel, at)) - math.fsum(map(at, kernel.read_parts))
+        read_bytes += math.fsum(reads_at(kernel, at)) - math.fsum(map(at, kernel.read_parts))
     return Counts(
         at(w.mac),
         at(w.floor_mac) / kernel.winograd_gain,
         at(w.alu),
         at(w.sfu),
         at(w.integer),
-        at(t.read_bytes) + more,
+        read_bytes,
         at(t.write_bytes),
     )
 
