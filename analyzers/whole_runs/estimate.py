@@ -172,7 +172,7 @@ def launches_of(graph: ModelGraph, row: GraphRow) -> float:
 
 
 def batch_size(module: Module, batch: int | None, dims: Mapping[str, int]) -> int:
-    """What the one free symbol stands for, or the leading extent of a model without one.
+    """What the one free symbol stands for, or the leading extent of a model without one; not 0.
 
     Raises:
         ModelError: several free symbols, or a batch that is not the model's.
@@ -193,7 +193,7 @@ def batch_size(module: Module, batch: int | None, dims: Mapping[str, int]) -> in
         raise ModelError(
             f"its batch is {own}, not {batch}", where=module.name, hint=f"give batch {own}"
         )
-    return own
+    return max(own, 1)
 
 
 def at_sizes(module: Module, batch: int | None, dims: Mapping[str, int]) -> Module:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import onnx
 import pytest
 from onnx import helper, numpy_helper
 
 import perfc
+from perfc.report import render
 
 
 @pytest.mark.parametrize("op", ["Identity", "Add"])
@@ -23,6 +26,29 @@ def test_graphs_without_kernels_or_inputs_have_a_report(op: str, dtype: str, rea
     model = helper.make_model(helper.make_graph([node], "g", inputs, [result], stored))
     report = perfc.analyze(model, "a100", **({"dtype": dtype} if dtype else {}))
     assert report.to_dict()["summary"]["mac"]["value"] == 0
+
+
+def test_repetitions_and_batches_of_nothing_are_reported_in_silence() -> None:
+    value, i64, f32 = helper.make_tensor_value_info, onnx.TensorProto.INT64, onnx.TensorProto.FLOAT
+    done = value("c", onnx.TensorProto.BOOL, [])
+    body = helper.make_graph(
+        [helper.make_node("Add", ["v", "v"], ["w"]), helper.make_node("Identity", ["c"], ["d"])],
+        "body", [value("i", i64, []), done, value("v", f32, [4])],
+        [value("d", onnx.TensorProto.BOOL, []), value("w", f32, [4])],
+    )  # fmt: skip
+    loop = helper.make_node("Loop", ["m", "", "x"], ["y"], body=body)
+    never = [numpy_helper.from_array(np.array(0), "m")]
+    gather = helper.make_node("Gather", ["m", "x"], ["y"])
+    table = [numpy_helper.from_array(np.ones((4, 3), np.float32), "m")]
+    for node, stored, x in (
+        (loop, never, value("x", f32, [4])),
+        (gather, table, value("x", i64, [0])),
+    ):
+        y = onnx.ValueInfoProto(name="y")
+        model = helper.make_model(helper.make_graph([node], "g", [x], [y], stored))
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert render(perfc.analyze(model, "a100"))
 
 
 def test_a_fit_of_a_graph_that_takes_no_time_has_a_table() -> None:
