@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 _KINDS = tuple(k.name.lower() for k in LaunchKind)
 SHARES_START = 10
 """Column of the first share of a kind."""
+LEAST_S = 1e-12
+"""Below every time, so that there are logarithms where nothing is launched."""
 LONG_WINDOW = 26.0
 """Elements of a filter beyond 5 × 5, for which libraries have fewer kernels."""
 
@@ -50,8 +52,10 @@ def pooled(
     from ..graph.branches import foldable_share
 
     stack = runs.stack
-    total = by_kinds.sum(axis=1)
-    share = stack.scale_s / np.maximum(stack.total(stack.scale_s), 1e-12)[stack.row]
+    # a graph of views alone launches nothing
+    total = np.maximum(by_kinds.sum(axis=1), LEAST_S)
+    plain = np.maximum(plain, LEAST_S)
+    share = stack.scale_s / np.maximum(stack.total(stack.scale_s), LEAST_S)[stack.row]
     means = [stack.total(share * stack.values[:, j]) for j in range(stack.values.shape[1])]
     counts = by_kind(stack, runs.times)
     launched = counts.sum(axis=1)
@@ -59,7 +63,7 @@ def pooled(
     graphs = [data.graph(r) for r in data.rows]
     columns = [
         np.log(total),
-        np.log(np.maximum(stack.total(stack.floor_s), 1e-12) / total),
+        np.log(np.maximum(stack.total(stack.floor_s), LEAST_S) / total),
         np.log(plain / total),
         np.log1p(launched),
         np.log(np.maximum(launched, 1.0) / total),

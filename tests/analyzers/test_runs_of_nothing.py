@@ -60,3 +60,18 @@ def test_a_fit_of_a_graph_that_takes_no_time_has_a_table() -> None:
     result = helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [4])
     model = helper.make_model(helper.make_graph([node], "g", [], [result], stored))
     assert table(fitted(perfc.analyze(model, "a100"), is_auto=False)).rows
+
+
+def test_a_whole_run_of_views_is_predicted_in_silence() -> None:
+    from perfc.analyzers.steps.setting import Precision, Setting
+    from perfc.analyzers.whole_runs.estimate import estimate
+    from perfc.api import read
+
+    node = helper.make_node("Dropout", ["x"], ["y"])
+    x = helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [4])
+    y = onnx.ValueInfoProto(name="y")
+    module, _ = read(helper.make_model(helper.make_graph([node], "g", [x], [y])))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        found = estimate(module, None, "a100", Setting(Precision.AMP_F16))
+    assert found.low <= found.value <= found.high
