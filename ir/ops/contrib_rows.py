@@ -67,8 +67,9 @@ EngramGate = described(
 )  # fmt: skip
 HyperConnectionPostMix = described(
     "hyper_connection_post_mix", "com.microsoft::HyperConnectionPostMix",
-    "streams[...] block_output post_mix stream_mix?", "0[...]", "One branch put into streams",
-    kind=Kind.ELEMENTWISE, formulas={"alu": "2*e"},
+    "streams[...] block_output post_mix stream_mix?[...,c,k]", "0[...]",
+    "One branch put into streams",
+    kind=Kind.ELEMENTWISE, formulas={"alu": "e*(2 + has_stream_mix*(2*c - 1))"},
 )  # fmt: skip
 QOrderedGelu = described(
     "qordered_gelu", "com.microsoft::QOrderedGelu", "X[...] scale_X scale_Y", "0[...]",

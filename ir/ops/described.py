@@ -84,7 +84,9 @@ class Described(Op):
         )
 
     def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
-        letters = {**self.bound(ins)[0], "e": count(outs[0])}
+        absent = [p for i, p in enumerate(self.patterns) if not has(ins, i)]
+        without: dict[str, Dim] = dict.fromkeys(_letters(" ".join(absent)), 0)
+        letters = {**without, **self.bound(ins)[0], "e": count(outs[0])}
         read = _letters(" ".join(self.formulas.values()))
         return {name: letters[name] for name in read} if read <= letters.keys() else {}
 

@@ -150,3 +150,14 @@ def test_channels_last_are_counted_as_channels_second(
         at = 1 if domain == "" else -1
         found[-1] = (out.shape[at], *found[-1])
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize(("mixes", "alu"), [((), 48 * 2), (((2, 3, 3),), 48 * 7)])
+def test_mixed_streams_take_a_product_of_matrices(
+    mixes: tuple[tuple[int, ...], ...], alu: int
+) -> None:
+    op = operator("HyperConnectionPostMix")
+    ins = tuple(value(*s) for s in ((2, 3, 8), (2, 8), (2, 3), *mixes))
+    work = op.work(ins, op.infer(ins))
+    assert work is not None
+    assert work.alu == alu
