@@ -72,6 +72,7 @@ def shown(annotation: object) -> str:
 
 
 _ALIASES: dict[str, Any] = {
+    "Natural": int,
     "Dim": int | Poly,
     "Type": TensorType | SequenceType | OptionalType | MapType | UnknownType,
 }
