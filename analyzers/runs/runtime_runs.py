@@ -2,13 +2,12 @@
 
 ``T = Σ scale · exp(f)·exp(g)``: ``f`` is a forest over what each kernel is and was estimated to
 take, learned through the sums of whole runs (`perfc.analyzers.training.runs.sums`), so that a
-runtime's short kernels, grouped convolutions and the run beside its kernels have factors of their
-own; ``g`` is a forest over the run as a whole. A Gaussian process says besides what like runs took
-beyond their kernels (`perfc.analyzers.runs.run_process`); forests have the larger share the less
-like runs tell, and graphs left out have chosen how much. Where such networks were not measured
-under the runtime on the machine, ``g`` is left out, as it tells machines apart: the mean of
-factors, kernels and process answers.
-Intervals are split conformal by runtime, from graphs left out or from machines left out.
+runtime's short kernels, grouped convolutions and all else have their factors; ``g`` is a forest
+over the run as a whole. A Gaussian process says besides what like runs took beyond their kernels
+(`perfc.analyzers.runs.run_process`); forests have the larger share the less like runs tell, and
+graphs left out have chosen how much. Where such networks were not measured under the runtime on the
+machine, ``g`` is left out, as it tells machines apart: the mean of factors, kernels and process
+answers. Intervals are split conformal by runtime, from graphs left out or from machines left out.
 """
 
 from __future__ import annotations
@@ -215,10 +214,10 @@ def estimated(
     names, category = found.card.features, found.card.frameworks.index(runtime)
     summed_s = run_sum(found.factor, run, names)
     values = run.run_values(names)
-    kernels_s = max(run.kernels_s, LEAST_S)
+    kernels_s = np.maximum(run.kernels_s, [LEAST_S])
     values[:, names.index(RATIO)] = np.log(summed_s / kernels_s)
     spread = np.exp(np.clip(found.spread(values), np.log(LEAST_SPREAD), MOST_SPREAD))
-    near = places_of(values, names, np.array([kernels_s]))
+    near = places_of(values, names, kernels_s)
     here = coordinates(Sheet(machine), SPREAD_OF)
     like = kin(runtime, run.network)
     is_own = is_kin(found, machine, stored, like)
