@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
 
 from perfc.choice import text_of
 from perfc.deployment import Deployment, DeploymentKeywords
-from perfc.errors import ModelError, ParseError, PerfcError
+from perfc.errors import ParseError, PerfcError
 from perfc.extents import keyed, sized
-from perfc.frontend import load
+from perfc.frontend import load, serialized
 from perfc.frontend.collector import paused_collector
 from perfc.frontend.input_contents import known_contents
-from perfc.frontend.torch_module import check_example, exported, is_torch_module
+from perfc.frontend.torch_inputs import Inputs
+from perfc.frontend.torch_module import check_example, graph_of
 from perfc.ir.graph import Module, Value
 from perfc.ir.sizes import bound_type, sizes_of
 from perfc.ir.types import Type
@@ -206,6 +207,7 @@ def analyze(
     target: str | os.PathLike[str] | None = None,
     input: Sequence[int] | None = None,
     *,
+    inputs: Inputs | None = None,
     values: Mapping[str, Any] | None = None,
     predictor: str = "",
     instruments: Sequence[Instrument] = (),
@@ -218,8 +220,9 @@ def analyze(
         model: a path, a serialized model, an ``onnx.ModelProto``, a ``torch.nn.Module`` or a
             module of the IR.
         target: name of a target or path of a target file; ``a100`` by default.
-        input: extents of one example, ``(3, 224, 224)``, or ``(128,)`` of a sequence of tokens; a
-            PyTorch module cannot do without.
+        input: extents of one example, ``(3, 224, 224)``, or ``(128,)`` of a sequence of tokens.
+        inputs: of a PyTorch module with several: a tuple or a dict by parameter of shapes
+            (``(128, "i64")``: an element type may follow), tensors and scalars.
         values: contents of inputs that drive shapes, nested lists or arrays.
         predictor: of the whole run, by name or card; by default the best that knows such runs,
             ``kernels`` for the sum of the kernels.
@@ -245,11 +248,10 @@ def analyze(
     how.require_kernels()
     am = Analyses(tuple(instruments))
     predictor = text_of(predictor, "predictor")
-    if is_torch_module(model):
-        model = exported(model, input)
+    given_model, model = model, graph_of(model, input, inputs, how.dims)
     source, given = typed_sizes(model, how.dims, values, am, is_trained=how.is_step)
     source = am.apply(Retype("f32"), source) if how.widens(model) else source
-    if input is not None:
+    if input is not None and given_model is model:
         check_example(source, input)
     module = prepared(source, how, am)
     am.get(Liveness(), module)
@@ -359,23 +361,6 @@ def located(model: Any) -> Iterator[None]:
         if path and path not in str(error):
             error.where = f"{path}: {error.where}" if error.where else path
         raise
-
-
-def serialized(model: Any) -> str | os.PathLike[str] | bytes:
-    """A path or bytes as they are, a message object as its bytes."""
-    if isinstance(model, str | os.PathLike | bytes):
-        return model
-    try:
-        return bytes(model.SerializeToString())
-    except AttributeError:
-        raise ModelError(
-            f"{type(model).__name__} is no model",
-            hint="a path, bytes, an onnx.ModelProto or a torch.nn.Module",
-        ) from None
-    except ValueError as error:
-        raise ModelError(
-            f"the model cannot be serialized: {error}", hint="save it to a file and give its path"
-        ) from error
 
 
 @paused_collector()

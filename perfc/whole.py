@@ -19,7 +19,8 @@ from perfc.deployment import Deployment, DeploymentKeywords, of_whole_runs
 from perfc.deployment_fields import Mode
 from perfc.extents import sized
 from perfc.former_names import Former
-from perfc.frontend.torch_module import check_example, exported, is_torch_module
+from perfc.frontend.torch_inputs import Inputs
+from perfc.frontend.torch_module import check_example, graph_of
 from perfc.ir.graph import Module
 from perfc.ir.names import symbol_name
 from perfc.ir.record import record
@@ -47,6 +48,7 @@ def predict(
     input: Sequence[int] | None = None,
     device: str | None = None,
     *,
+    inputs: Inputs | None = None,
     values: Mapping[str, Any] | None = None,
     predictor: str = "",
     quantity: str = "time_s",
@@ -59,8 +61,8 @@ def predict(
         model: a path, a serialized model, an ``onnx.ModelProto``, a ``torch.nn.Module`` or a
             module of the IR.
         target: name or file of a target; ``rtx4090`` by default. A number is an old ``batch``.
-        input: extents of one example, ``(3, 224, 224)``, or ``(128,)`` of a sequence of tokens; a
-            module cannot do without.
+        input: extents of one example, ``(3, 224, 224)``, or ``(128,)`` of a sequence of tokens.
+        inputs: of a PyTorch module with several; see ``perfc.analyze``.
         device: the old name of ``target``.
         values: contents of inputs that drive shapes, nested lists or arrays.
         predictor: name of weights that come with perfc, or the card of others.
@@ -92,8 +94,9 @@ def predict(
     if note := former.note(lambda name, value: f"{name}={value!r}", str):
         warnings.warn(note, DeprecationWarning, stacklevel=2)
     how = (deployment or of_whole_runs()).stated(former.values)
+    graph = graph_of(model, input, inputs, how.dims)
     return predict_as(
-        model, how, example=input, values=values, predictor=predictor, quantity=quantity
+        graph, how, example=input, values=values, predictor=predictor, quantity=quantity
     )
 
 
@@ -291,7 +294,7 @@ def module_of(
     dims: Mapping[str, int],
     values: Mapping[str, Any] | None = None,
 ) -> tuple[Module, dict[str, int]]:
-    """The module of a model, exported first where it is PyTorch's, and the sizes of its symbols.
+    """The module of a model, and the sizes of its symbols.
 
     Raises:
         ModelError: its input has other extents.
@@ -299,8 +302,6 @@ def module_of(
     """
     if isinstance(model, Module):
         return sized(model, dims)
-    if is_torch_module(model):
-        return sized(exported(model, example), dims)
     module, given = read(model, dims, values)
     module = with_defaults(module, given)
     if example is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -12,11 +13,13 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+import perfc  # noqa: E402
 from perfc.analyzers.features.rows import DataError  # noqa: E402
 from perfc.analyzers.training import export  # noqa: E402
 from perfc.errors import MissingExtraError, ModelError  # noqa: E402
+from perfc.frontend.torch_module import exported  # noqa: E402
+from perfc.ir.evaluate import evaluate  # noqa: E402
 from perfc.ir.types import TensorType  # noqa: E402
-from perfc.whole import exported  # noqa: E402
 
 MODEL = """<ir_version: 10, opset_import: ["" : 21]>
 net (float[batch, 4] x) => (float[batch, 4] y) { y = Relu (x) }"""
@@ -67,7 +70,7 @@ def test_a_module_is_exported_in_evaluation_and_left_as_it_was(exporter: Exporte
     assert (tuple(given.shape), given.dtype) == ((2, 4), torch.float16)
     assert options["dynamo"] is True
     assert options["optimize"] is False
-    assert list(options["dynamic_shapes"][0]) == [0]
+    assert list(options["dynamic_shapes"]["input"]) == [0]
     assert exporter.states == [(False, False)]
     assert (model.training, inner.training, model.config.use_cache) == (True, False, True)
     (value,) = module.graph.inputs
@@ -83,11 +86,13 @@ def test_a_module_is_exported_in_evaluation_and_left_as_it_was(exporter: Exporte
 def test_token_numbers_are_tried_where_they_are_looked_up(
     exporter: Exporter, extents: tuple[int, ...], types: list[str]
 ) -> None:
-    exporter.fails = [RuntimeError("first\nmore"), RuntimeError("second")]
+    exporter.fails = [RuntimeError(text) for text in ("0", "1", "first\nmore", "second")]
     model = torch.nn.Sequential(torch.nn.Embedding(10, 4))
     with pytest.raises(ModelError, match=r"PyTorch cannot export it: first\Z"):
         exported(model, extents)
-    assert [str(given.dtype) for _, given, _ in exporter.asked] == [f"torch.{t}" for t in types]
+    # once with the batch as a symbol, once at one batch
+    assert [str(given.dtype) for _, given, _ in exporter.asked] == [f"torch.{t}" for t in types] * 2
+    assert [len(given) for _, given, _ in exporter.asked] == [2, 2, 1, 1]
 
 
 def test_a_module_without_parameters_gets_floats(exporter: Exporter) -> None:
@@ -98,10 +103,10 @@ def test_a_module_without_parameters_gets_floats(exporter: Exporter) -> None:
 def test_the_cause_is_told_without_colours(exporter: Exporter) -> None:
     cause, failed = ValueError("\x1b[31mno such operator\x1b[0m"), RuntimeError("outer")
     failed.__cause__ = cause
-    exporter.fails = [failed]
+    exporter.fails = [failed, failed]
     with pytest.raises(ModelError, match=r"it: no such operator\Z"):
         exported(torch.nn.ReLU(), (4,))
-    exporter.fails = [KeyError()]
+    exporter.fails = [KeyError(), KeyError()]
     with pytest.raises(ModelError, match=r"it: KeyError\Z"):
         exported(torch.nn.ReLU(), (4,))
 
@@ -118,6 +123,140 @@ def test_without_the_exporter_the_extra_is_named(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setitem(sys.modules, "onnxscript", None)
     with pytest.raises(MissingExtraError, match="a module needs onnxscript"):
         exported(torch.nn.ReLU(), (4,))
+
+
+@dataclass
+class Sum:
+    """Output of a module as a class that exporters do not know."""
+
+    sum: Any
+    note: str = ""
+
+
+class Rows(torch.nn.Module):  # type: ignore[misc,name-defined]
+    """Sums 8 dense columns and rows that are looked up, both as vectors of 16."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.dense, self.table = torch.nn.Linear(8, 16), torch.nn.Embedding(10, 16)
+
+    def forward(self, dense: Any, rows: Any, scale: Any = None, mask: Any = None) -> Sum:
+        found = self.dense(dense) + self.table(rows[0]).sum(1)
+        found = found if scale is None else found * scale
+        return Sum(found if mask is None else found.masked_fill(mask, 0.0))
+
+
+class Pair(torch.nn.Module):  # type: ignore[misc,name-defined]
+    """Multiplies two inputs that are given as ``*args``, the first reshaped to any given batch."""
+
+    def __init__(self, batch: int = -1) -> None:
+        super().__init__()
+        self.batch = batch
+
+    def forward(self, *args: Any) -> dict[str, Any]:
+        return {"product": args[0].reshape(self.batch, 4) @ args[1].transpose(0, 1), "none": None}
+
+
+def inputs_of(report: perfc.Report) -> list[str]:
+    return [str(v.type) for v in report.source.graph.inputs]
+
+
+def macs_of(report: perfc.Report) -> object:
+    return evaluate(report.cost.work.mac, report.env)
+
+
+DENSE, ROWS = torch.zeros(6, 8), torch.zeros(6, 3, dtype=torch.int64)
+
+
+@pytest.mark.parametrize(
+    ("inputs", "batch"),
+    [
+        (((8,), [(3,)]), 1),
+        ({"rows": [(3, "i64")], "dense": (8,)}, 1),
+        (((8, torch.float32), [(3, "int64")]), 1),
+        ((DENSE, (ROWS,)), 6),
+        ((DENSE, [(3,)], 2.0), 6),
+        ({"dense": DENSE[:1], "rows": [ROWS[:1]], "scale": None}, 1),
+        ({"dense": DENSE.numpy(), "rows": [ROWS], "mask": (16, "bool")}, 6),
+    ],
+)
+def test_several_inputs_are_shapes_tensors_and_scalars(inputs: Any, batch: int) -> None:
+    pytest.importorskip("onnxscript")
+    report = perfc.analyze(Rows(), "a100", inputs=inputs)
+    (extent,) = report.env
+    floats, rows = f"f32[{extent}, 8]", f"i64[{extent}, 3]"
+    assert {floats, rows} <= set(inputs_of(report))
+    assert report.env == {extent: batch}
+    assert macs_of(report) == batch * 8 * 16
+    assert perfc.analyze(Rows(), "a100", inputs=inputs, batch=9).env == {extent: 9}
+
+
+def test_a_module_for_one_batch_is_analysed_at_that_batch() -> None:
+    pytest.importorskip("onnxscript")
+    both = {"inputs": (torch.zeros(4, 4), torch.zeros(5, 4))}
+    report = perfc.analyze(Pair(4), "a100", **both)  # type: ignore[arg-type]
+    assert (inputs_of(report), report.cost.work.mac) == (["f32[4, 4]", "f32[5, 4]"], 80)
+    report = perfc.analyze(Pair(), "a100", batch=3, **both)  # type: ignore[arg-type]
+    assert inputs_of(report) == ["f32[batch, 4]", "f32[5, 4]"]
+    assert macs_of(report) == 60
+
+
+def test_inputs_are_given_to_comparisons_and_predictions_too() -> None:
+    pytest.importorskip("onnxscript")
+    inputs = (DENSE, [ROWS])
+    (row,) = perfc.compare(Rows(), ["a100"], inputs=inputs).rows
+    assert list(row.sizes.values()) == [6]
+    assert perfc.predict(Rows(), "rtx4090", inputs=inputs).batch == 6
+    assert perfc.predict(Rows(), "rtx4090", inputs=inputs, dims={"batch": 2}).batch == 2
+
+
+def test_an_exported_program_has_its_inputs() -> None:
+    pytest.importorskip("onnxscript")
+    program = torch.export.export(torch.nn.Linear(4, 4), (torch.zeros(2, 4),))
+    assert inputs_of(perfc.analyze(program, "a100")) == ["f32[2, 4]"]
+    assert macs_of(perfc.analyze(program, "a100", batch=5)) == 80
+    with pytest.raises(ModelError, match="an ExportedProgram has its inputs"):
+        perfc.analyze(program, "a100", input=(4,))
+
+
+def test_a_model_of_transformers_says_its_input() -> None:
+    pytest.importorskip("onnxscript")
+    transformers = pytest.importorskip("transformers")
+    sizes = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2,
+             "intermediate_size": 16}  # fmt: skip
+    text = transformers.BertModel(transformers.BertConfig(vocab_size=10, **sizes))
+    report = perfc.analyze(text, "a100", seq=12, batch=3)
+    assert (inputs_of(report), report.env) == (["i64[batch, 12]"], {"batch": 3})
+    with pytest.raises(ModelError, match=r"no length of its token inputs \(seq=128"):
+        perfc.analyze(text, "a100")
+    config = transformers.ViTConfig(image_size=8, patch_size=4, **sizes)
+    report = perfc.analyze(transformers.ViTModel(config), "a100")
+    assert inputs_of(report) == ["f32[batch, 3, 8, 8]"]
+
+
+@pytest.mark.parametrize(
+    ("model", "given", "message"),
+    [
+        (Rows, {"input": (8,)}, r"Rows is a class, not a module \(an instance: Rows\(\.\.\.\)\)"),
+        (Rows(), {}, "a module says nothing of its input"),
+        (Rows(), {"input": (8,)}, "missing a required argument: 'rows'"),
+        (Rows(), {"inputs": {"dense": (8,), "other": (3,)}}, "do not fit Rows.forward"),
+        (Rows(), {"inputs": ((9,), [(3,)])}, "PyTorch cannot export it"),
+        (Rows(), {"inputs": ((8, "q7"), [(3,)])}, "no element type 'q7'"),
+        (Rows(), {"inputs": ((-8,), [(3,)])}, "are no extents of an input"),
+        (Rows(), {"inputs": ((8,), {3})}, "set is no shape, tensor or scalar"),
+        (Rows(), {"input": 8}, "8 are no extents of an input"),
+        (Rows(), {"input": (8,), "inputs": ((8,),)}, "input and inputs exclude each other"),
+        (b"", {"inputs": ((8,),)}, "inputs are for PyTorch modules"),
+    ],
+)
+def test_inputs_that_do_not_fit_are_refused_in_one_line(
+    model: Any, given: dict[str, Any], message: str
+) -> None:
+    pytest.importorskip("onnxscript")
+    with pytest.raises(ModelError, match=message) as raised:
+        perfc.analyze(model, "a100", **given)
+    assert "\n" not in str(raised.value)
 
 
 class Language(torch.nn.Module):  # type: ignore[misc,name-defined]

@@ -95,7 +95,7 @@ def estimate(
             perfc, the ones that know the machine and setting before others.
         target: name or file of the machine.
         setting: how it is run.
-        batch: images or sequences; 1 by default, or what the model is fixed to.
+        batch: images or sequences; by default that of the model, 1 where its file gives none.
         dims: values of the other symbols.
         quantity: what is predicted where no card is given.
 
@@ -179,13 +179,13 @@ def batch_size(module: Module, batch: int | None, dims: Mapping[str, int]) -> in
     """
     if batch is not None and batch < 1:
         raise ModelError(f"a batch of {batch}", where=module.name, hint="1 or more")
-    free = [s.name for s in module.symbols if s.name not in dims]
+    free = [s for s in module.symbols if s.name not in dims]
     if len(free) > 1:
         hint = f"give all but the batch, by --seq N or --dim NAME=N, of {described(module)}"
-        what = f"{len(free)} symbols without a value: {', '.join(free)}"
+        what = f"{len(free)} symbols without a value: {', '.join(s.name for s in free)}"
         raise ModelError(what, where=module.name, hint=hint)
     if free:
-        return 1 if batch is None else batch
+        return max(free[0].default, 1) if batch is None else batch
     shapes = [v.type.shape for v in module.graph.inputs if isinstance(v.type, TensorType)]
     leading = next((s[0] for s in shapes if s), 1)
     own = leading if isinstance(leading, int) else dims.get(str(leading), 1)

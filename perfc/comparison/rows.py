@@ -15,7 +15,8 @@ from perfc.deployment import Deployment, DeploymentKeywords
 from perfc.errors import ParseError
 from perfc.expenses import HOST, Bill, Host, Offer, Prices, Region, region_named
 from perfc.expenses.regions import WORLD
-from perfc.frontend.torch_module import exported, is_torch_module
+from perfc.frontend.torch_inputs import Inputs
+from perfc.frontend.torch_module import graph_of
 from perfc.ir.record import record
 from perfc.machine import load_machine
 from perfc.presentation import WIDTH, data_frame
@@ -299,6 +300,7 @@ def compare_models(
     targets: Sequence[str],
     input: Sequence[int] | None = None,
     *,
+    inputs: Inputs | None = None,
     order: str = "time",
     slo_s: float | None = None,
     prices: Prices | None = None,
@@ -313,6 +315,7 @@ def compare_models(
         models: what ``perfc.analyze`` takes, or a list of such.
         targets: names or files of the machines.
         input: extents of one example of a PyTorch module.
+        inputs: of a PyTorch module with several; see ``perfc.analyze``.
         order: of the rows: ``time``, ``floor``, ``throughput``, ``energy``, ``memory``, ``price``,
             ``target`` or ``given``.
         slo_s: time that a run may take, in seconds.
@@ -329,7 +332,7 @@ def compare_models(
         raise ParseError("targets are a list of names", hint='["a100", "h100"]')
     how = (deployment or Deployment()).stated({**keywords})
     several = [
-        exported(model, input) if is_torch_module(model) else model
+        graph_of(model, input, inputs, how.dims)
         for model in (models if isinstance(models, list | tuple) else [models])
     ]
     settings = [Setting(model, how, dict(values or {})) for model in several]

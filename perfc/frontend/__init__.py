@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from perfc.errors import ModelError
 
 if TYPE_CHECKING:
     from perfc.ir import Known, Module
 
-__all__ = ["is_configuration", "load"]
+__all__ = ["is_configuration", "load", "serialized"]
 
 
 def load(
@@ -61,3 +63,20 @@ def is_configuration(model: object) -> bool:
     from .config import is_config
 
     return is_config(model)
+
+
+def serialized(model: Any) -> str | os.PathLike[str] | bytes:
+    """A path or bytes as they are, a message object as its bytes."""
+    if isinstance(model, str | os.PathLike | bytes):
+        return model
+    try:
+        return bytes(model.SerializeToString())
+    except AttributeError:
+        raise ModelError(
+            f"{type(model).__name__} is no model",
+            hint="a path, bytes, an onnx.ModelProto or a torch.nn.Module",
+        ) from None
+    except ValueError as error:
+        raise ModelError(
+            f"the model cannot be serialized: {error}", hint="save it to a file and give its path"
+        ) from error

@@ -1,0 +1,266 @@
+"""Example inputs of PyTorch modules: shapes, tensors and scalars that a program gives."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice, product
+from typing import Any, TypeAlias
+
+from perfc.errors import ModelError
+
+Inputs: TypeAlias = Any
+"""A shape, tensor or scalar, or a tuple, list or dict of those."""
+HINT = "inputs=((3, 224, 224), (128, 'i64')), or a dict by name of the parameter"
+MOST_TYPES = 16
+"""Assignments of element types to shapes that are tried."""
+PREFIXES = {"f": "float", "bf": "bfloat", "i": "int", "u": "uint", "c": "complex"}
+"""PyTorch's names of element types by those of the IR; the number of bits follows."""
+
+
+@dataclass(frozen=True)
+class Extents:
+    """Shape of one example of an input, without its batch.
+
+    Args:
+        shape: extents.
+        dtype: PyTorch's element type; None where it is inferred.
+    """
+
+    shape: tuple[int, ...]
+    dtype: Any = None
+
+
+@dataclass(frozen=True)
+class Call:
+    """Arguments of one call of a module: trees of `Extents`, tensors and scalars."""
+
+    args: tuple[Any, ...]
+    kwargs: Mapping[str, Any]
+
+    @property
+    def leaves(self) -> list[Any]:
+        """Every extents, tensor and scalar, in order."""
+        return [*leaves_of((*self.args, *self.kwargs.values()))]
+
+    @property
+    def batch(self) -> int | None:
+        """Batch of the first tensor; None where every input is a shape or a scalar."""
+        return next((int(t.shape[0]) for t in self.leaves if is_tensor(t) and t.ndim), None)
+
+    def mapped(self, change: Callable[[Any], Any]) -> Call:
+        """Returns the call with every leaf changed."""
+        kwargs = {name: mapped(change, value) for name, value in self.kwargs.items()}
+        return Call(tuple(mapped(change, value) for value in self.args), kwargs)
+
+    def bound(self, model: Any) -> dict[str, Any]:
+        """Returns the arguments by name of the parameter.
+
+        Raises:
+            ModelError: the module's ``forward`` does not take them.
+        """
+        signature = inspect.signature(model.forward)
+        try:
+            return dict(signature.bind(*self.args, **self.kwargs).arguments)
+        except TypeError as error:
+            takes = f"{type(model).__name__}.forward{signature}"
+            raise ModelError(f"inputs do not fit {takes}: {error}", hint=HINT) from None
+
+    def typed(self, floats: Any, *, has_embedding: bool) -> Iterator[Call]:
+        """Yields the call with an element type for every shape, the likeliest types first.
+
+        Args:
+            floats: type of the module's parameters.
+            has_embedding: whether the module looks up rows by whole numbers: a shape of one
+                extent is then taken as indices first, any other as floats first.
+        """
+        import torch
+
+        shapes = [leaf for leaf in self.leaves if isinstance(leaf, Extents) and leaf.dtype is None]
+        kinds = [(torch.int64, floats) if len(s.shape) == 1 else (floats, torch.int64)
+                 for s in shapes]  # fmt: skip
+        choices = product(*kinds) if has_embedding else iter([(floats,) * len(shapes)])
+        for chosen in islice(choices, MOST_TYPES):
+            rest = iter(chosen)
+
+            def typed(leaf: Any, rest: Iterator[Any] = rest) -> Any:
+                is_open = isinstance(leaf, Extents) and leaf.dtype is None
+                return Extents(leaf.shape, next(rest)) if is_open else leaf
+
+            yield self.mapped(typed)
+
+    def tensors(self, batch: int, device: Any, *, doubled: bool) -> Call:
+        """Returns the call with zeros for shapes.
+
+        Args:
+            batch: of shapes.
+            device: of shapes.
+            doubled: whether a batch of 1 is repeated: exporters take 1 for an extent that
+                broadcasts.
+        """
+        import torch
+
+        def made(leaf: Any) -> Any:
+            if isinstance(leaf, Extents):
+                size = 2 * batch if doubled else batch
+                return torch.zeros((size, *leaf.shape), device=device, dtype=leaf.dtype)
+            if doubled and is_tensor(leaf) and leaf.shape[:1] == (1,):
+                return torch.cat([leaf, leaf])
+            return leaf
+
+        return self.mapped(made)
+
+
+def call_of(input: Any, inputs: Any) -> Call | None:
+    """Returns the call that a program describes; None where it describes none.
+
+    Args:
+        input: shape of one example or a tensor, of a module with one input.
+        inputs: a tuple or dict of shapes, tensors, scalars, and tuples, lists and dicts of them.
+
+    Raises:
+        ModelError: both, or something else.
+    """
+    if input is not None:
+        if inputs is not None:
+            raise ModelError("input and inputs exclude each other", hint=HINT)
+        if not is_tensor(input):
+            require_extents(input)
+        return Call((parsed(input),), {})
+    match inputs:
+        case None:
+            return None
+        case Mapping():
+            return Call((), {str(name): parsed(value) for name, value in inputs.items()})
+        case tuple() | list() if not inputs or not is_shape(inputs):
+            return Call(tuple(parsed(value) for value in inputs), {})
+        case _:
+            return Call((parsed(inputs),), {})
+
+
+def parsed(value: Any) -> Any:
+    """Returns one input with its shapes as `Extents`.
+
+    Raises:
+        ModelError: it is no shape, tensor, scalar, or tuple, list or dict of those.
+    """
+    if is_tensor(value):
+        return value
+    match value:
+        case None | bool() | int() | float() | str():
+            return value
+        case Mapping():
+            return {name: parsed(part) for name, part in value.items()}
+        case tuple() | list() if is_shape(value):
+            typed = value and not isinstance(value[-1], int)
+            extents = value[:-1] if typed else value
+            require_extents(extents)
+            return Extents(tuple(extents), dtype_of(value[-1]) if typed else None)
+        case tuple():
+            return tuple(parsed(part) for part in value)
+        case list():
+            return [parsed(part) for part in value]
+        case _ if hasattr(value, "__array__"):
+            import torch
+
+            return torch.as_tensor(value)
+    raise ModelError(f"{type(value).__name__} is no shape, tensor or scalar", hint=HINT)
+
+
+def is_tensor(value: object) -> bool:
+    """True for a tensor of PyTorch, which is not imported for the question."""
+    return hasattr(value, "untyped_storage")
+
+
+def is_shape(value: Sequence[Any]) -> bool:
+    """True for extents, the last of which an element type may follow."""
+    extents = value[:-1] if value and is_dtype(value[-1]) else value
+    return all(isinstance(extent, int) and not isinstance(extent, bool) for extent in extents)
+
+
+def is_dtype(value: object) -> bool:
+    """True for the name of an element type or one of PyTorch's."""
+    return isinstance(value, str) or (hasattr(value, "is_floating_point") and not is_tensor(value))
+
+
+def dtype_of(value: Any) -> Any:
+    """Returns PyTorch's element type of a name, as in ``i64``, ``int64`` and ``bool``.
+
+    Raises:
+        ModelError: no such type.
+    """
+    import torch
+
+    if isinstance(value, torch.dtype):
+        return value
+    short = re.fullmatch(r"(bf|[fiuc])(\d+)", value)
+    name = PREFIXES[short[1]] + short[2] if short else value
+    found = getattr(torch, name, None)
+    if not isinstance(found, torch.dtype):
+        raise ModelError(f"no element type {value!r}", hint="f32, f16, bf16, i64, i32, bool")
+    return found
+
+
+def require_extents(example: object) -> None:
+    """Refuse what is no sequence of extents.
+
+    Raises:
+        ModelError: it is none.
+    """
+    extents = example if isinstance(example, Sequence) else [None]
+    numbers = extents[:-1] if extents and is_dtype(extents[-1]) else extents
+    if isinstance(example, str) or not all(isinstance(n, int) and n > 0 for n in numbers):
+        raise ModelError(f"{example!r} are no extents of an input", hint="input=(3, 224, 224)")
+
+
+def inferred(model: Any, dims: Mapping[str, int]) -> Call:
+    """Returns the call of a model of transformers by its configuration.
+
+    Args:
+        model: with ``main_input_name`` and ``config``.
+        dims: sizes by name; ``seq`` is the number of tokens.
+
+    Raises:
+        ModelError: the model says nothing of its input, or no ``seq`` is given.
+    """
+    config, main = getattr(model, "config", None), getattr(model, "main_input_name", None)
+    match main:
+        case "input_ids":
+            if "seq" not in dims:
+                raise ModelError("no length of its token inputs", hint="seq=128 or input=(128,)")
+            names = [main]
+            if getattr(config, "is_encoder_decoder", False):
+                names.append("decoder_input_ids")
+            return Call((), {name: parsed((dims["seq"], "i64")) for name in names})
+        case "pixel_values" if size := getattr(config, "image_size", None):
+            extents = (size, size) if isinstance(size, int) else tuple(size)
+            return Call((), {main: Extents((getattr(config, "num_channels", 3), *extents))})
+    raise ModelError(
+        "a module says nothing of its input", hint="input=(3, 224, 224), or inputs= for several"
+    )
+
+
+def leaves_of(tree: Any) -> Iterator[Any]:
+    """Yields the leaves of tuples, lists and dicts."""
+    match tree:
+        case Mapping():
+            for part in tree.values():
+                yield from leaves_of(part)
+        case tuple() | list():
+            for part in tree:
+                yield from leaves_of(part)
+        case _:
+            yield tree
+
+
+def mapped(change: Callable[[Any], Any], tree: Any) -> Any:
+    """Returns a tree of tuples, lists and dicts with every leaf changed."""
+    match tree:
+        case Mapping():
+            return {name: mapped(change, part) for name, part in tree.items()}
+        case tuple() | list():
+            return type(tree)(mapped(change, part) for part in tree)
+        case _:
+            return change(tree)
