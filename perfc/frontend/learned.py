@@ -22,6 +22,10 @@ MADE = re.compile(
 """Names of results of operators that make constants, which exporters and runtimes store."""
 VECTOR = re.compile(r"val_\d+|.*_cast(_\d+)?")
 """Names that torch.onnx gives to constants it makes; it folds parameters of one axis nowhere."""
+ROOT = re.compile(
+    r"\w+_(token|tokens|embed|embedding|embeddings|weight|bias|query|queries)|gamma\d*"
+)
+"""Names of parameters of the outermost module, which no dot tells from names of results."""
 SCALAR = re.compile(r"onnx::\w+|/.*|\d+")
 """Names that exporters give to what has none in the model, folded parameters among it."""
 QUANTISED = re.compile(r"_(quantized|scales?|zero_points?|zp|DQ_Q\w+|Q\d\w*)$")
@@ -77,9 +81,11 @@ class Marks:
         if kind := props.get(KIND):
             return kind == "PARAMETER"
         if FOLDED in props and depth < MOST_FOLDED:
-            sources = re.findall(r"[^\s'\",\[\]]+", props[FOLDED])
+            first, *others = re.findall(r"[^\s'\",\[\]]+", props[FOLDED]) or [""]
+            sources = [first, *others]
+            is_shown = ROOT.fullmatch(first) is not None and all(map(VECTOR.fullmatch, others))
             if not any("." in s for s in sources) and any(is_made(s, None) for s in sources):
-                return False
+                return is_shown and not is_made(first, None)
             return any(self.is_learned(s, None, depth + 1) for s in sources)
         if (before := QUANTISED.sub("", name)) != name:
             return self.is_learned(before) if before in self.props else not is_made(before, tensor)

@@ -259,6 +259,16 @@ def test_marks_of_the_exporter_say_what_is_learned() -> None:
     assert perfc.analyze(model).parameters.count(Role.PARAMETER) == 49
 
 
+@pytest.mark.parametrize(("source", "count"), [("cls_token", 8), ("arange", 0)])
+def test_a_parameter_of_the_outermost_module_that_an_exporter_folded_counts(
+    source: str, count: int
+) -> None:
+    marks = {"expand": {FOLDED: f"['{source}', 'val_6']"}, "gain": {KIND: "PARAMETER"}}
+    nodes = [node("Mul", "x gain", "a"), node("Add", "a expand", "y")]
+    model = made(nodes, [tensor("gain"), tensor("expand", 1, 1, 8)], marks=marks)
+    assert perfc.analyze(model).parameters.count(Role.PARAMETER) == 1 + count
+
+
 @pytest.mark.parametrize(("runtime", "copies"), [("eager", 1), ("inductor", 1), ("ort", 2)])
 def test_a_tied_head_counts_once_and_lies_where_the_runtime_has_it(
     runtime: str, copies: int
