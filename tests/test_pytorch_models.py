@@ -259,6 +259,25 @@ def test_inputs_that_do_not_fit_are_refused_in_one_line(
     assert "\n" not in str(raised.value)
 
 
+def test_a_script_module_is_refused() -> None:
+    pytest.importorskip("onnxscript")
+    traced = torch.jit.trace(torch.nn.Linear(4, 4), torch.zeros(1, 4))
+    with pytest.raises(ModelError, match="PyTorch cannot export a ScriptModule"):
+        perfc.analyze(traced, "a100", input=(4,))
+
+
+def test_what_exporters_print_is_left_out(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("onnxscript")
+
+    class Branch(torch.nn.Module):  # type: ignore[misc,name-defined]
+        def forward(self, x: Any) -> Any:
+            return x + 1 if x.sum() > 0 else x
+
+    with pytest.raises(ModelError, match="data-dependent"):
+        perfc.analyze(Branch(), "a100", input=(4,))
+    assert capsys.readouterr() == ("", "")
+
+
 class Language(torch.nn.Module):  # type: ignore[misc,name-defined]
     """Stands for a model of transformers: logits of a vocabulary of 5, and other results."""
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import io
 import os
 import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -82,6 +81,9 @@ def exported(
         from perfc.extras import install
 
         raise MissingExtraError(f"a module needs {error.name}", hint=install("runs")) from None
+    if isinstance(model, torch.jit.ScriptModule):
+        hint = "the module that it was made from"
+        raise ModelError("PyTorch cannot export a ScriptModule", hint=hint)
     call, known = call_of(input, inputs), sizes_of(dims or {})
     if isinstance(model, torch.export.ExportedProgram):
         if call is not None:
@@ -192,10 +194,10 @@ def unheard() -> Iterator[None]:
     """Without what exporters print, log and warn of: errors say what matters."""
     import logging
 
-    before = logging.root.manager.disable
+    before, said = logging.root.manager.disable, io.StringIO()
     logging.disable(logging.CRITICAL)
     try:
-        with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
+        with warnings.catch_warnings(), redirect_stdout(said), redirect_stderr(said):
             warnings.simplefilter("ignore")
             yield
     finally:
