@@ -44,7 +44,9 @@ if TYPE_CHECKING:
     from perfc.analyzers.estimators import Execution
     from perfc.analyzers.runs.prediction import PredictionTable
 
-Model: TypeAlias = "str | os.PathLike[str] | bytes | onnx.ModelProto | torch.nn.Module | Module"
+Exportable: TypeAlias = "torch.nn.Module | torch.export.ExportedProgram"
+"""What PyTorch exports."""
+Model: TypeAlias = "str | os.PathLike[str] | bytes | onnx.ModelProto | Exportable | Module"
 """What is analysed: a path, a serialized model, a message, a PyTorch module, or one of the IR."""
 
 
@@ -217,8 +219,8 @@ def analyze(
     """Analyse a model on a target.
 
     Args:
-        model: a path, a serialized model, an ``onnx.ModelProto``, a ``torch.nn.Module`` or a
-            module of the IR.
+        model: a path, a serialized model, an ``onnx.ModelProto``, a ``torch.nn.Module``, a
+            ``torch.export.ExportedProgram`` or a module of the IR.
         target: name of a target or path of a target file; ``a100`` by default.
         input: extents of one example, ``(3, 224, 224)``, or ``(128,)`` of a sequence of tokens.
         inputs: of a PyTorch module with several: a tuple or a dict by parameter of shapes
