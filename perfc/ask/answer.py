@@ -13,7 +13,7 @@ from perfc.report.views import Views
 
 from .elsewhere import Elsewhere
 from .fact import Citation, Fact, Selection, Topic, cite, cite_row, listed, shown
-from .reading import Absent, Change, Reading, reading
+from .reading import Absent, Change, Reading
 from .settings import Difference
 from .topics import topics
 from .topics.kernels import cite_group, words_of
@@ -82,17 +82,12 @@ class Answers:
         return all(answer.is_answered for answer in self.answers)
 
 
-def ask(views: Views, question: str) -> Answer:
-    """The answer of a report to a question in English.
+def answer_of(read: Reading, views: Views, question: str) -> Answer:
+    """The answer of a report to a question that was read.
 
     Only what the report holds is answered, each number with the field that it is from. A word that
     means nothing here, another machine, size or precision than the report's, is a refusal.
-
-    Args:
-        views: of the report, with a prediction.
-        question: of at most 1,000 characters; the rest is not read.
     """
-    read = reading(question[:MOST_QUESTION], views)
     why = refusal(read)
     if why is not None:
         return refused(question, *why)
@@ -124,12 +119,12 @@ def refusal(read: Reading) -> tuple[str, str] | None:
     elsewhere = [m for m in read.of(Elsewhere) if isinstance(m, Elsewhere)]
     if elsewhere:
         return elsewhere[0].reason, elsewhere[0].hint or LIST
-    for other in read.of(Difference):
-        assert isinstance(other, Difference)
-        return other.what, other.hint
     if read.unknown:
         words = ", ".join(repr(w) for w in dict.fromkeys(read.unknown[:MOST_NAMED]))
         return f"nothing in the report is called {words}", LIST
+    for other in read.of(Difference):
+        assert isinstance(other, Difference)
+        return other.what, other.hint
     return None
 
 

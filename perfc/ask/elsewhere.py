@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
+from enum import Enum
+
 from perfc.ir.record import record
+
+
+class Door(Enum):
+    """Command whose function answers what a report alone does not."""
+
+    FIT = "perfc fit"
+    COMPARE = "perfc compare"
+    COST = "perfc cost"
 
 
 @record
@@ -13,11 +23,15 @@ class Elsewhere:
         phrases: that ask for it.
         reason: why it is not there.
         hint: what to do; empty where nothing helps.
+        door: the command whose function answers it, given the report; None where none does.
+        is_of_many: whether the usual machines are compared, not the report's alone.
     """
 
     phrases: tuple[str, ...]
     reason: str
     hint: str = ""
+    door: Door | None = None
+    is_of_many: bool = False
 
 
 ELSEWHERE = (
@@ -51,12 +65,50 @@ ELSEWHERE = (
         "a model file does not say what it was trained on",
     ),
     Elsewhere(
-        ("price", "cost per", "dollar", "euro", "$", "€", "£", "money", "cheap", "cheaper",
-         "cheapest", "bill", "rent", "pay", "hourly", "cost to run", "cost me",
-         "how much does it cost", "how much would it cost", "cost", "budget", "usd", "eur",
-         "does a million", "spend"),
+        ("price", "cost per", "cost per million", "cost per million image|token|run|sequence",
+         "cost for a million image|token|run|sequence", "does a million image|token|run cost",
+         "dollar", "in dollar", "$", "cost to run", "cost me", "price per million",
+         "how much does it cost", "how much would it cost", "cost", "usd", "per million"),
         "a report has no prices",
         "perfc cost MODEL -t TARGET",
+        Door.COST,
+    ),
+    Elsewhere(
+        ("cheapest", "cheapest gpu|machine|device|card", "cheapest gpu to run it on",
+         "least expensive gpu|machine|device|card", "cheapest option|hardware|instance"),
+        "a report has no prices",
+        "perfc cost MODEL",
+        Door.COST,
+        is_of_many=True,
+    ),
+    Elsewhere(
+        ("euro", "€", "£", "money", "cheap", "cheaper", "bill", "rent", "pay", "hourly", "budget",
+         "eur", "does a million", "spend"),
+        "a report has no prices",
+        "perfc cost MODEL -t TARGET",
+    ),
+    Elsewhere(
+        ("what|which batch fit", "what|which batch size fit", "largest|biggest batch",
+         "largest|biggest batch size", "max|maximum|maximal batch",
+         "max|maximum|maximal batch size",
+         "batch fit", "batch size fit", "how large a batch", "how big a batch",
+         "how large can the batch be", "how big can the batch be", "highest batch|batch size",
+         "how many image|sample|sequence fit", "what batch can i use", "what batch size can i use"),
+        "a report is of one batch",
+        "perfc fit MODEL --batch auto",
+        Door.FIT,
+    ),
+    Elsewhere(
+        ("which gpu|machine|device|card|hardware", "what gpu|machine|device|card|hardware",
+         "best gpu|machine|device|card|hardware", "fastest gpu|machine|device|card|hardware",
+         "which|what gpu should i use|buy|rent|pick|choose", "which|what gpu should i",
+         "which|what gpu to use|buy|rent|pick|choose", "gpu is best|fastest",
+         "which gpu is best|fastest|right|recommended", "other|another gpu", "better gpu|machine",
+         "recommend a gpu", "which gpu do you recommend", "compare gpu|machine"),
+        "a report is of one machine",
+        "perfc compare MODEL -t NAME,NAME",
+        Door.COMPARE,
+        is_of_many=True,
     ),
     Elsewhere(
         ("carbon", "co2", "emission", "climate", "greenhouse", "carbon footprint", "co2e"),
@@ -119,11 +171,9 @@ ELSEWHERE = (
     ),
     Elsewhere(
         ("faster than", "slower than", "better than", "worse than", "more than", "less than",
-         "compare", "compared to", "compared with", "versus", "vs", "another gpu", "other gpu",
-         "other gpus", "better gpu", "best gpu", "which gpu should i", "better machine",
-         "gpu is best", "gpu is fastest", "which gpu is fastest", "cpu instead", "on a cpu",
+         "compare", "compared to", "compared with", "versus", "vs", "cpu instead", "on a cpu",
          "on cpu", "on a phone", "mobile", "other model", "another model", "than the previous",
-         "yesterday", "last week", "last version", "previous version", "fastest gpu"),
+         "yesterday", "last week", "last version", "previous version"),
         "a report is of one model on one machine",
         "perfc compare MODEL -t NAME,NAME or perfc diff OLD NEW",
     ),

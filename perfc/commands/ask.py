@@ -1,4 +1,4 @@
-"""``perfc ask``: questions on a model, answered from the facts of its report alone.
+"""``perfc ask``: questions on a model, answered from the facts of its report.
 
 Group: look.
 """
@@ -44,17 +44,21 @@ def command(
 ) -> int:
     """Answer QUESTIONs on MODEL from the facts of its report, each number with its field.
 
-    Without a QUESTION every fact is listed. What the report does not hold is refused, with a word
-    on where it is: then, of any question, the exit code is 1. No language model is needed.
+    Without a QUESTION every fact is listed. Another machine, precision, runtime or size is
+    analyzed; the largest batch, prices and other machines are those of `perfc fit`, `cost` and
+    `compare`. What none holds is refused: exit code 1. No language model is needed.
     """
-    from perfc.ask.answer import Answers, Source, ask, every_fact
+    from perfc.ask.answer import Answers, Source, every_fact
     from perfc.ask.text import render_json, render_text
+    from perfc.ask.what_if import ask
+    from perfc.expenses import Prices
     from perfc.plain_text import say
     from perfc.report.views import collect
 
     report = options.report(model)
     views = collect(report)
-    said = [ask(views, q) for q in questions] or [every_fact(views)]
+    prices = Prices.read(options.file)
+    said = [ask(report, views, q, prices) for q in questions] or [every_fact(views)]
     if adapter is not None:
         from perfc.ask.adapter import opened, worded
 

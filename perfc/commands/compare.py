@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from perfc.machine import Machine
 
 FINDINGS = 1
-USUAL = ("a100", "h100", "l4", "t4")
-"""Targets where nobody names any."""
 FORMATS = ("text", "json", "csv", "markdown", "html")
 DOCUMENT = ("compare", "perfc.comparison.data_form:ComparisonView")
 """Name of the JSON that the command writes, and the type that its schema is read off."""
@@ -149,6 +147,8 @@ def several(text: str | None) -> Sequence[str | None]:
 
 def machines_of(options: DeploymentOptions, settings: Sequence[Setting]) -> tuple[Machine, ...]:
     """The targets named, or the usual ones."""
+    from perfc.comparison import USUAL
+
     named = settings[0].deployment.target if options.is_stated("target") else ",".join(USUAL)
     return options.machines(named)
 

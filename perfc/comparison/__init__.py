@@ -5,10 +5,11 @@ from __future__ import annotations
 from perfc.expenses import Offer, Prices
 
 from .data_form import ComparisonView, to_csv, to_json
-from .rows import Comparison, Order, Row, Setting, Standing, compare, compare_models
+from .rows import USUAL, Comparison, Order, Row, Setting, Standing, compare, compare_models
 from .views import document, recommendations
 
 __all__ = [
+    "USUAL",
     "Comparison",
     "ComparisonView",
     "Offer",

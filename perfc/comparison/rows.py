@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from perfc.machine import Machine
 
 MILLION = 1e6
+USUAL = ("a100", "h100", "l4", "t4")
+"""Targets where nobody names any."""
 
 
 class Order(Enum):

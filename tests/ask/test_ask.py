@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 from collections.abc import Mapping
+from contextlib import redirect_stdout
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,13 +15,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from perfc import ask as questions
 from perfc import cli
-from perfc.api import analyze
-from perfc.ask import ask
+from perfc.api import Report, analyze
 from perfc.ask.adapter import worded
-from perfc.ask.answer import Source, every_fact
+from perfc.ask.answer import Answer, Source, every_fact
 from perfc.ask.fact import Citation
 from perfc.ask.topics import topics
+from perfc.expenses import Prices
 from perfc.report.json_form import tree
 from perfc.report.views import Views, collect
 
@@ -39,9 +42,30 @@ def rows(name: str) -> list[tuple[str, str, str]]:
 
 
 @cache
-def views(model: str) -> Views:
+def analyzed(model: str) -> Report:
     target, how = MODELS[model]
-    return collect(analyze(f"examples/models/{model}.onnx.gz", target, **how))
+    return analyze(f"examples/models/{model}.onnx.gz", target, **how)
+
+
+@cache
+def views(model: str) -> Views:
+    return collect(analyzed(model))
+
+
+def ask(model: str, question: str) -> Answer:
+    return questions.ask(analyzed(model), views(model), question, Prices())
+
+
+@cache
+def written(model: str, command: str) -> dict[str, Any]:
+    """The JSON of a command on a model."""
+    name, *options = command.split()
+    document = io.StringIO()
+    with redirect_stdout(document):
+        call = [name, f"examples/models/{model}.onnx.gz", *options, "--output-format", "json"]
+        assert cli.run(call) == 0
+    values: dict[str, Any] = json.loads(document.getvalue())
+    return values
 
 
 @cache
@@ -84,7 +108,7 @@ def meets(condition: str, kernel: dict[str, Any]) -> bool:
 
 @pytest.mark.parametrize(("model", "question", "field"), rows("answered.txt"))
 def test_the_right_field_is_cited_with_its_value(model: str, question: str, field: str) -> None:
-    answer = ask(views(model), question)
+    answer = ask(model, question)
     assert answer.is_answered, answer.reason
     cited = [c for fact in answer.facts for c in fact.citations]
     assert field in [c.path for c in cited], [c.path for c in cited]
@@ -94,9 +118,32 @@ def test_the_right_field_is_cited_with_its_value(model: str, question: str, fiel
         assert citation.value == expected, citation.path
 
 
+@pytest.mark.parametrize(("model", "question", "door"), rows("what_if.txt"))
+def test_other_settings_and_commands_have_their_numbers(
+    model: str, question: str, door: str
+) -> None:
+    command, field = door.split(" | ")
+    answer = ask(model, question)
+    assert answer.is_answered, answer.reason
+    cited = [c for fact in answer.facts for c in fact.citations]
+    assert field in [c.path for c in cited], [c.path for c in cited]
+    for citation in cited:
+        value = resolved(citation.path, written(model, command))
+        expected = pytest.approx(value, rel=1e-12) if isinstance(value, float) else value
+        assert citation.value == expected, citation.path
+
+
+def test_settings_that_no_analysis_has_are_one_line() -> None:
+    answer = ask("gpt2", "How fast is it with a sequence length of 999999999?")
+    assert not answer.is_answered
+    assert answer.reason.startswith("with --seq 999999999: ")
+    assert "\n" not in answer.reason
+    assert answer.hint
+
+
 @pytest.mark.parametrize(("model", "question", "reason"), rows("refused.txt"))
 def test_what_the_report_does_not_hold_is_refused(model: str, question: str, reason: str) -> None:
-    answer = ask(views(model), question)
+    answer = ask(model, question)
     assert not answer.is_answered, answer.text
     assert answer.facts == ()
     assert reason in answer.reason
@@ -104,7 +151,7 @@ def test_what_the_report_does_not_hold_is_refused(model: str, question: str, rea
 
 
 def test_numbers_of_a_sentence_are_those_of_its_fields() -> None:
-    answer = ask(views("resnet50"), "How long does it take and how much memory does it need?")
+    answer = ask("resnet50", "How long does it take and how much memory does it need?")
     assert [fact.topic for fact in answer.facts] == ["expected time", "memory"]
     v = views("resnet50").verdict
     assert f"{v.expected.mid * 1e3:.2f} ms" in answer.text
@@ -135,13 +182,13 @@ def test_topics_are_told_apart() -> None:
 
 @given(st.text(max_size=200))
 def test_no_question_breaks_it(question: str) -> None:
-    answer = ask(views("resnet50"), question)
+    answer = ask("resnet50", question)
     assert answer.is_answered == bool(answer.facts)
     assert bool(answer.reason) != answer.is_answered
 
 
 def test_a_long_question_ends() -> None:
-    assert not ask(views("resnet50"), "how long " * 100_000 + "is the poem").reason.count("\n")
+    assert not ask("resnet50", "how long " * 100_000 + "is the poem").reason.count("\n")
 
 
 def test_the_command_says_answers_and_refusals(capsys: pytest.CaptureFixture[str]) -> None:
@@ -171,7 +218,7 @@ def test_json_holds_values_and_paths(capsys: pytest.CaptureFixture[str]) -> None
 
 
 def test_an_adapter_prints_no_number_that_the_report_does_not_hold() -> None:
-    told = ask(views("resnet50"), "Summarise the graph")
+    told = ask("resnet50", "Summarise the graph")
     written = (
         "The graph contains 175 nodes and 190 edges. The batch size is 8. The graph has "
         "65.7 GFLOPs, 26.5 million parameters, and 32.7 billion MACs. It takes 99 ms."
@@ -197,9 +244,9 @@ def test_an_adapter_prints_no_number_that_the_report_does_not_hold() -> None:
 
 def test_an_adapter_states_no_more_than_was_asked_and_no_refusal() -> None:
     v = views("resnet50")
-    told = worded(ask(v, "How many MACs?"), v, lambda _: "175 nodes and 32.7 billion MACs")
+    told = worded(ask("resnet50", "How many MACs?"), v, lambda _: "175 nodes and 32.7 billion MACs")
     assert told.text == "32.7 billion MACs"
-    refused = ask(v, "How accurate is it?")
+    refused = ask("resnet50", "How accurate is it?")
     assert worded(refused, v, lambda _: "76.1 % of 65.7 GFLOPs") == refused
 
 

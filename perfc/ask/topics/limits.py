@@ -119,6 +119,7 @@ TOPICS = (
             "make the model faster", "lower the latency", "quicker", "reduce the time",
             "run faster", "what should i change", "next step", "lower latency", "what to change",
             "speedup", "make it run faster", "get faster", "remedy", "save the most", "save most",
+            "quantize", "quantise", "quantizing", "quantising",
         ),
         remedies,
         weak=("save", "saving", "low hanging fruit", "benefit", "gain", "bring", "worth"),

@@ -107,9 +107,10 @@ def left_out(views: Views) -> Fact | None:
 TOPICS = (
     Topic(
         "machine",
-        ("which gpu", "what gpu", "which machine", "what machine", "which target", "target",
-         "what hardware", "which hardware", "which device", "what device", "which card",
-         "what card", "accelerator"),
+        ("which target", "target", "accelerator",
+         "which|what gpu|machine|hardware|device|card is|was assumed|used|it|this|that|analysed",
+         "which|what gpu|machine|hardware|device|card does it run|use|assume",
+         "which|what gpu|machine|hardware|device|card do|did you assume|use"),
         machine,
     ),
     Topic(
