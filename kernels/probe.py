@@ -108,7 +108,9 @@ def stream_sizes(device: Device, ratio: float, quick: bool) -> tuple[int, ...]:
     share = 24 * KIB if device.kind == "cuda" else 8 * KIB
     size = float(share * device.cores)
     # Eight last-level caches show memory; beyond, only memory that is not all alike would.
-    last = max(8 * device.cache_bytes, 256 * MIB)
+    # A quick sweep beside other programs has to do with twice a large one.
+    whole = 2 if quick and device.kind == "cpu" else 8
+    last = max(whole * device.cache_bytes, 256 * MIB)
     last = min(last, device.free_bytes // 2)
     grain = 3 * KIB * device.cores
     sizes = set[int]()

@@ -7,6 +7,7 @@ import math
 import os
 import re
 import statistics
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -175,6 +176,44 @@ def test_a_restless_device_is_written_and_floors_stay_above_what_was_seen(
         assert level.sustained is not None
         assert level.sustained.spread is not None
         assert level.bandwidth.value >= level.sustained.spread.best
+
+
+class Spoiled(Fake):
+    """Others leave nothing of the special-function unit for so many runs of each probe."""
+
+    spoiled_runs = 3
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.runs = Counter[str]()
+
+    def prepare(self, case: Case) -> FakeRun:
+        run = super().prepare(case)
+        self.runs[case.probe] += 1
+        if case.probe.startswith("special.") and self.runs[case.probe] <= self.spoiled_runs:
+            run.once_s *= 1e6
+        return run
+
+
+class Starved(Spoiled):
+    """They leave it nothing ever."""
+
+    spoiled_runs = 1_000
+
+
+@pytest.mark.parametrize(("kind", "is_written"), [(Spoiled, True), (Starved, False)])
+def test_a_reading_spoiled_by_load_is_measured_again_and_the_file_written(
+    tmp_path: Path, kind: type[Spoiled], is_written: bool
+) -> None:
+    done = calibrate("fake", tmp_path / "toy.toml", backend=kind(seed=1))
+    key = "compute.special.f32.sustained_op_per_s"
+    assert (key in done.machine.facts) == is_written
+    told = f"not measured: {key}: other programs disturbed every reading"
+    assert (told in done.notes) != is_written
+    if is_written:
+        rate = done.machine.facts[key]
+        assert rate.value > 1e8
+        assert rate.is_uncertain
 
 
 def test_strict_leaves_what_spreads_unwritten(tmp_path: Path) -> None:

@@ -107,11 +107,7 @@ def command(
         if views or full or all_views or print_ir_after or predictor or count_as:
             raise click.UsageError("views, predictors and the IR are of one target at a time")
         return side_by_side(options, model, form, output, predict=not no_predict)
-    shown = parse_views(views, full=full, everything=all_views)
-    if "counts" in shown and not count_as and not all_views:
-        raise click.UsageError("--view counts needs --count-as NAME")
-    if count_as and "counts" not in shown:
-        shown = (*shown, "counts")
+    shown = shown_views(views, count_as, full=full, everything=all_views)
     limit = UNSET if top is None else parse_top(top)
     timing = Timing()
     with Progress() as progress:
@@ -137,6 +133,20 @@ def command(
         say(f"incomplete: {found.coverage.line}", is_error=True)
         return INCOMPLETE
     return 0
+
+
+def shown_views(
+    views: tuple[str, ...], count_as: str, *, full: bool, everything: bool
+) -> tuple[str, ...]:
+    """Views to print, with the one of operation counts where a counter is given.
+
+    Raises:
+        click.UsageError: that view without a counter.
+    """
+    shown = parse_views(views, full=full, everything=everything)
+    if "counts" in shown and not count_as and not everything:
+        raise click.UsageError("--view counts needs --count-as NAME")
+    return (*shown, "counts") if count_as and "counts" not in shown else shown
 
 
 def standard_input() -> bytes:

@@ -248,8 +248,7 @@ class Machine:
         - special: the special-function unit, plus the vector unit at eight flop a function (the
           cheapest range reduction and polynomial), since a kernel may use both at once; twice
           the first for 16-bit types, which pack in pairs.
-
-        A type nobody knows gets the fastest rate of the unit.
+        - an unknown type: the fastest rate of the unit.
         """
         key = unit, dtype, allow_tf32
         if key not in self._entries:
@@ -268,8 +267,7 @@ class Machine:
             case Unit.VECTOR:
                 found = list(self._vector(dtype))
             case Unit.INTEGER:
-                integer = dtype if dtype[:1] in {"i", "u", "b"} else "i32"
-                found = list(self._vector(integer))
+                found = list(self._vector(dtype if dtype[:1] in {"i", "u", "b"} else "i32"))
             case Unit.SPECIAL:
                 return self._special(dtype)
         return max(found, key=lambda p: p.peak.value)
@@ -293,9 +291,8 @@ class Machine:
 
     def _matrix(self, dtype: str, *, allow_tf32: bool) -> Iterator[Peak]:
         code = SAME_MATRIX.get(dtype, dtype)
-        known = code in MATRIX_CHAIN or code in VECTOR_CHAIN
         listed = [d for u, d in self.compute if u is Unit.MATRIX]
-        for name in MATRIX_CHAIN.get(code, () if known else listed):
+        for name in MATRIX_CHAIN.get(code, () if code in VECTOR_CHAIN else listed):
             skip = name == "tf32" and code == "f32" and not allow_tf32
             if (Unit.MATRIX, name) in self.compute and not skip:
                 yield self.compute[Unit.MATRIX, name]
@@ -311,9 +308,8 @@ class Machine:
 
     def _special(self, dtype: str) -> Peak:
         vector = self.entry(Unit.VECTOR, dtype)
-        share = _scaled(
-            vector, 1 / _FLOP_PER_SPECIAL, f"vector unit, {_FLOP_PER_SPECIAL} flop each"
-        )
+        note = f"vector unit, {_FLOP_PER_SPECIAL} flop each"
+        share = _scaled(vector, 1 / _FLOP_PER_SPECIAL, note)
         own = self.compute.get((Unit.SPECIAL, dtype)) or self.compute.get((Unit.SPECIAL, "f32"))
         if own is None:
             return share
@@ -333,8 +329,7 @@ def _scaled(peak: Peak, factor: float, note: str) -> Peak:
 
     def scale(rate: Rate) -> Rate:
         origin = max(rate.origin, Origin.BOUND)
-        value = rate.value * factor
-        return replace(rate, value=value, origin=origin, note=note, spread=None)
+        return replace(rate, value=rate.value * factor, origin=origin, note=note, spread=None)
 
     return Peak(scale(peak.peak), scale(peak.nominal))
 
@@ -368,9 +363,9 @@ def list_clusters() -> tuple[Listing, ...]:
 def load_machine(name: str | os.PathLike[str]) -> Machine:
     """Read a target by name, alias, or path of a ``.toml`` file; ``NAME/3g.20gb`` is its slice.
 
-    The user's folder ``$XDG_CONFIG_HOME/perfc/targets`` (``~/.config`` by default) comes first.
-    Names are compared without case, with ``-`` for spaces and underscores, and without the
-    leading ``NVIDIA`` or ``Tesla``, so that the driver's product names work too.
+    The user's folder ``$XDG_CONFIG_HOME/perfc/targets`` (by default in ``~/.config``) is first.
+    Names are compared without case, with ``-`` for spaces and underscores, and without a leading
+    ``NVIDIA`` or ``Tesla``, as drivers print.
 
     Raises:
         TargetError: no such target, or a file with numbers that do not say where they are from.

@@ -90,6 +90,13 @@ def test_a_quick_sweep_goes_from_the_largest_and_from_coarse_to_fine() -> None:
     assert full == sorted(full)
 
 
+def test_a_quick_sweep_beside_a_large_cache_holds_twice_its_bytes() -> None:
+    caches = {**DEVICE.caches, "l3": 300 << 20}
+    device = replace(DEVICE, caches=caches)
+    assert max(PROBES["stream.read"].sizes(device, True)) <= 600 << 20
+    assert max(PROBES["stream.read"].sizes(DEVICE, True)) <= 256 << 20
+
+
 def test_a_quick_chase_reaches_memory() -> None:
     sizes = PROBES["chase"].sizes(DEVICE, True)
     assert max(sizes) == 8 * (16 << 20)
