@@ -188,6 +188,22 @@ LEAST_S = 0.05
 """Shorter stretches say nothing in such ticks."""
 
 
+BUSY_CORES = 0.2
+"""Processors that others may use without a word."""
+
+
+def busy_share() -> float:
+    """Returns the share of all processors that others may use without a word."""
+    return BUSY_CORES / (os.cpu_count() or 1)
+
+
+def cores_used(share: float) -> str:
+    """Returns a share of all processors in words: ``80 % of a core``, ``1.6 of 2 cores``."""
+    cores = os.cpu_count() or 1
+    used = share * cores
+    return f"{100 * used:.0f} % of a core" if used < 0.995 else f"{used:.1f} of {cores} cores"
+
+
 class Others:
     """How much of all processors other programs use, from when this is made."""
 

@@ -12,6 +12,7 @@ from perfc.calibrate import file, run
 from perfc.calibrate.outcome import Calibration, Change, Row, _spec, changes, rows
 from perfc.calibrate.run import MeasurementError, UncertainError
 from perfc.ir.facts import Origin
+from perfc.kernels import host
 from perfc.machine import Rate, Spread, load_machine
 
 
@@ -130,7 +131,7 @@ def test_what_others_use_is_said_in_cores(
     ("share", "kind", "is_busy"),
     [(None, "cpu", False), (0.0, "cpu", False), (1.0, "cpu", True), (1.0, "cuda", True),
      (run.BUSY_SHARE, "cuda", False), (run.BUSY_SHARE + 0.01, "cuda", True),
-     (run.BUSY_CORES / 4, "cpu", False), (run.BUSY_CORES / 4 + 0.01, "cpu", True)],
+     (host.BUSY_CORES / 4, "cpu", False), (host.BUSY_CORES / 4 + 0.01, "cpu", True)],
 )  # fmt: skip
 def test_a_busy_device_is_said_or_not_measured(
     share: float | None, kind: str, is_busy: bool, monkeypatch: pytest.MonkeyPatch

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -27,10 +26,8 @@ if TYPE_CHECKING:
 
 LOAD_S = 0.5
 """How long the use of the machine by others is watched before anything is measured."""
-BUSY_CORES = 0.2
-"""Processors that others may use without a word."""
 BUSY_SHARE = 0.05
-"""The same for an accelerator, as a share of the time."""
+"""Of an accelerator's time, that others may use without a word."""
 
 SPOILED_ROUNDS = 4
 """How often a reading out of all proportion is measured again."""
@@ -205,8 +202,7 @@ def _watch(
     """
     if share is None:
         return
-    cores = os.cpu_count() or 1
-    if share <= (BUSY_CORES / cores if device.kind == "cpu" else BUSY_SHARE):
+    if share <= (host.busy_share() if device.kind == "cpu" else BUSY_SHARE):
         return
     busy = f"other programs use {_used(share, device)}"
     if strict:
@@ -219,9 +215,7 @@ def _used(share: float, device: Device) -> str:
     """So much of a device in words: ``80 % of a core``, ``1.6 of 2 cores``."""
     if device.kind != "cpu":
         return f"{100 * share:.0f} % of the device's time"
-    cores = os.cpu_count() or 1
-    used = share * cores
-    return f"{100 * used:.0f} % of a core" if used < 0.995 else f"{used:.1f} of {cores} cores"
+    return host.cores_used(share)
 
 
 def _load(before: float | None, meanwhile: float | None, device: Device) -> str:

@@ -115,15 +115,9 @@ def check(
         notes.append(f"no baseline: limits with + are not checked ({command})")
     if config.built_in_of is not None:
         notes.append(built_in.said(config))
-    ordered = sorted(results, key=lambda r: r.case)
-    return Check(
-        tuple(ordered),
-        tuple(errors),
-        tuple(notes),
-        baseline,
-        config.root,
-        not unchecked and not has_none,
-    )
+    ordered = tuple(sorted(results, key=lambda r: r.case))
+    is_compared = not unchecked and not has_none
+    return Check(ordered, tuple(errors), tuple(notes), baseline, config.root, is_compared)
 
 
 def unmatched(config: Config, models: Sequence[str]) -> Iterator[str]:

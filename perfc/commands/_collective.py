@@ -13,6 +13,7 @@ from ._deployment import DeploymentOptions, deployment_options
 from ._deployment_option import reads
 from ._document import show_document
 from ._examples import examples
+from ._help import grouped_command
 from ._output import emit, format_options
 from ._report import color_option
 
@@ -24,7 +25,7 @@ DOCUMENT = ("collective", "perfc.collective:CollectiveView")
 """Name of the JSON that the command writes, and the type that its schema is read off."""
 
 
-@click.command(
+@grouped_command(
     "collective",
     epilog=examples(
         "op collective --operation all-reduce --bytes 64MiB --ranks 8 -t h100",

@@ -17,6 +17,7 @@ from perfc.presentation import FORMATS
 from . import _names
 from ._deployment import DeploymentOptions, deployment_options
 from ._examples import examples
+from ._help import grouped_command
 from ._names import Names
 from ._options import names_in, print_after_option
 from ._output import deliver, emit, format_options
@@ -40,7 +41,7 @@ DOCUMENT = ("report", "perfc.report.views:Views")
 """Name of the JSON that the command writes, and the type that its schema is read off."""
 
 
-@click.command(
+@grouped_command(
     "analyze",
     epilog=examples(
         "analyze model.onnx -t h100 --batch 8", "analyze model.onnx --dtype f16 -o report.html"

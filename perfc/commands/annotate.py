@@ -13,10 +13,11 @@ from perfc.whole_file import write_output
 
 from ._deployment import DeploymentOptions, deployment_options
 from ._examples import examples
+from ._help import grouped_command
 from ._output import OutputFile, output_option
 
 
-@click.command(
+@grouped_command(
     "annotate",
     epilog=examples(
         "annotate model.onnx -o annotated.onnx",

@@ -11,6 +11,7 @@ import click
 
 from ._deployment import DeploymentOptions, deployment_options
 from ._examples import examples
+from ._help import grouped_command
 from ._output import emit, format_options
 
 FINDINGS = 1
@@ -18,7 +19,7 @@ DOCUMENT = ("ask", "perfc.ask.answer:Answers")
 """Name of the JSON that the command writes, and the type that its schema is read off."""
 
 
-@click.command(
+@grouped_command(
     "ask",
     epilog=examples(
         'ask model.onnx "how long does it take?" -t a100',

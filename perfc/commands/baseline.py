@@ -18,6 +18,7 @@ from ._budgets import budgets_of
 from ._deployment import DeploymentOptions, config_option, deployment_options
 from ._document import show_document
 from ._examples import examples
+from ._help import GroupedCommand
 from ._output import emit, format_options
 from ._report import color_option
 
@@ -35,7 +36,9 @@ def command() -> None:
     """Write, show and update the baseline that `perfc check` compares with (perfc.lock)."""
 
 
-@command.command("write", epilog=examples("baseline write", "baseline write model.onnx"))
+@command.command(
+    "write", cls=GroupedCommand, epilog=examples("baseline write", "baseline write model.onnx")
+)
 @deployment_options
 @click.argument("files", nargs=-1, type=click.Path())
 def write(options: DeploymentOptions, files: tuple[str, ...]) -> int:
@@ -43,7 +46,9 @@ def write(options: DeploymentOptions, files: tuple[str, ...]) -> int:
     return store(options, files, is_anew=True)
 
 
-@command.command("update", epilog=examples("baseline update", "baseline update model.onnx"))
+@command.command(
+    "update", cls=GroupedCommand, epilog=examples("baseline update", "baseline update model.onnx")
+)
 @deployment_options
 @click.argument("files", nargs=-1, type=click.Path())
 def update(options: DeploymentOptions, files: tuple[str, ...]) -> int:

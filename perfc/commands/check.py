@@ -16,6 +16,7 @@ from ._budgets import budgets_of
 from ._deployment import DeploymentOptions, deployment_options
 from ._document import show_document
 from ._examples import examples
+from ._help import grouped_command
 from ._output import emit, format_options
 from ._report import color_option
 
@@ -36,7 +37,7 @@ DOCUMENT = ("check", "perfc.check.views:CheckViews")
 """Name of the JSON that the command writes, and the type that its schema is read off."""
 
 
-@click.command(
+@grouped_command(
     "check", epilog=examples("check", "check model.onnx --output-format json -o check.json")
 )
 @click.argument("files", nargs=-1, type=click.Path())

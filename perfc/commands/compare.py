@@ -18,6 +18,7 @@ from . import _names
 from ._deployment import DeploymentOptions, deployment_options
 from ._document import show_document
 from ._examples import examples
+from ._help import grouped_command
 from ._names import Names
 from ._options import names_in
 from ._output import deliver, emit, format_options
@@ -33,7 +34,7 @@ DOCUMENT = ("compare", "perfc.comparison.data_form:ComparisonView")
 """Name of the JSON that the command writes, and the type that its schema is read off."""
 
 
-@click.command(
+@grouped_command(
     "compare",
     epilog=examples(
         "compare model.onnx -t a100,h100,l4",

@@ -15,6 +15,7 @@ from . import _names
 from ._deployment import DeploymentOptions, deployment_options
 from ._document import show_document
 from ._examples import examples
+from ._help import grouped_command
 from ._names import Names
 from ._output import emit, format_options
 from ._report import color_option
@@ -26,7 +27,7 @@ DOCUMENT = ("cost", "perfc.comparison.bills:CostsView")
 """Name of the JSON that the command writes, and the type that its schema is read off."""
 
 
-@click.command(
+@grouped_command(
     "cost",
     epilog=examples(
         "cost model.onnx -t a100,h100 --items 1e9 --region france",

@@ -16,6 +16,7 @@ from perfc.plain_text import say
 from ._deployment import DeploymentOptions, deployment_options, flag_of, to_options
 from ._document import show_document
 from ._examples import examples
+from ._help import grouped_command
 from ._options import parse_dims
 from ._output import deliver, emit, format_options
 from ._report import color_option, parse_top
@@ -26,7 +27,7 @@ DOCUMENT = ("diff", "perfc.diff.views:DiffViews")
 """Name of the JSON that the command writes, and the type that its schema is read off."""
 
 
-@click.command(
+@grouped_command(
     "diff",
     epilog=examples("diff model.onnx new.onnx -t a100", "diff model.onnx --batch 1 --to-batch 8"),
 )

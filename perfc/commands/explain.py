@@ -12,6 +12,7 @@ import click
 
 from ._deployment import DeploymentOptions, deployment_options
 from ._examples import examples
+from ._help import grouped_command
 from ._names import Nodes
 from ._output import emit, format_options
 from ._report import PIPED_WIDTH
@@ -20,7 +21,7 @@ DOCUMENT = ("explain", "perfc.explain.text:Explanation")
 """Name of the JSON that the command writes, and the type that its schema is read off."""
 
 
-@click.command(
+@grouped_command(
     "explain",
     epilog=examples("explain model.onnx relu", "explain model.onnx kernel:0 -t h100 --dtype f16"),
 )

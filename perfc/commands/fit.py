@@ -16,6 +16,7 @@ from perfc.plain_text import say
 from ._deployment import DeploymentOptions, deployment_options
 from ._document import show_document
 from ._examples import examples
+from ._help import grouped_command
 from ._options import AUTO
 from ._output import emit, format_options
 from ._report import color_option
@@ -25,7 +26,7 @@ DOCUMENT = ("fit", "perfc.fit.views:FitView")
 """Name of the JSON that the command writes, and the type that its schema is read off."""
 
 
-@click.command(
+@grouped_command(
     "fit",
     epilog=examples(
         "fit model.onnx -t a100-40gb --train adamw --batch auto",

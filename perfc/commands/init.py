@@ -16,6 +16,7 @@ from perfc.plain_text import say
 
 from ._deployment import DeploymentOptions, deployment_options
 from ._examples import examples
+from ._help import grouped_command
 
 if TYPE_CHECKING:
     from perfc.check.config import Config
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 UNREADABLE = 2
 
 
-@click.command("init", epilog=examples("init", "init model.onnx -t h100 --batch 8"))
+@grouped_command("init", epilog=examples("init", "init model.onnx -t h100 --batch 8"))
 @click.argument("files", nargs=-1, type=click.Path())
 @deployment_options
 @click.option("--force", is_flag=True, help="Write over a perfc.toml and a perfc.lock.")

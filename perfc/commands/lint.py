@@ -16,6 +16,7 @@ from . import _names
 from ._budgets import by_project, slashed
 from ._deployment import DeploymentOptions, deployment_options
 from ._examples import examples
+from ._help import grouped_command
 from ._names import Names
 from ._options import names_in
 from ._output import emit, format_options, output_format
@@ -30,7 +31,7 @@ DOCUMENT = ("lint", "perfc.lint.data_form:LintView")
 """Name of the JSON that the command writes, and the type that its schema is read off."""
 
 
-@click.command(
+@grouped_command(
     "lint", epilog=examples("lint model.onnx", "lint model.onnx --select PF1 --min-gain 0")
 )
 @click.argument("files", nargs=-1, required=True, type=click.Path())

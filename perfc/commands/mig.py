@@ -14,6 +14,7 @@ from perfc.errors import ParseError
 from ._deployment import DeploymentOptions, deployment_options
 from ._document import show_document
 from ._examples import examples
+from ._help import grouped_command
 from ._output import deliver, emit, format_options
 from ._report import color_option
 
@@ -22,7 +23,7 @@ DOCUMENT = ("mig", "perfc.comparison.slices:SlicingView")
 """Name of the JSON that the command writes, and the type that its schema is read off."""
 
 
-@click.command(
+@grouped_command(
     "mig",
     epilog=examples("mig model.onnx -t a100 --slo 10ms", "mig model.onnx -t h100 --batch 8"),
 )

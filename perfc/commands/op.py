@@ -18,6 +18,7 @@ from . import _collective
 from ._deployment import DeploymentOptions, deployment_options
 from ._document import show_document
 from ._examples import examples
+from ._help import grouped_command
 from ._options import parse_dims
 from ._output import emit, format_options
 from ._report import color_option
@@ -88,7 +89,7 @@ def kind_command(name: str, kernel: Kernel) -> click.Command:
     for option in reversed(list(extent_options(kernel))):
         made = option(made)
     made.__doc__ = f"{kernel.title[:1].upper()}{kernel.title[1:]}."
-    return click.command(name, epilog=calls(name, kernel))(made)
+    return grouped_command(name, epilog=calls(name, kernel))(made)
 
 
 def calls(name: str, kernel: Kernel) -> str:

@@ -16,6 +16,7 @@ from perfc.plain_text import say
 from . import _names
 from ._deployment import DeploymentOptions, deployment_options, flag_of
 from ._examples import examples
+from ._help import grouped_command
 from ._names import Names
 from ._options import read_model
 from ._output import emit, format_options
@@ -49,7 +50,7 @@ def former_options(function: C) -> C:
     return function
 
 
-@click.command(
+@grouped_command(
     "predict",
     epilog=examples(
         "predict model.onnx -t rtx4090 --batch 8",

@@ -13,11 +13,12 @@ from perfc.plain_text import say
 
 from ._deployment import DeploymentOptions, deployment_options
 from ._examples import examples
+from ._help import grouped_command
 from ._names import Nodes
 from ._output import emit, output_option
 
 
-@click.command(
+@grouped_command(
     "reduce",
     epilog=examples("reduce model.onnx --node relu", "reduce model.onnx --node 0 -o small.onnx"),
 )

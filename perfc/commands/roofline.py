@@ -20,6 +20,7 @@ from . import _names
 from ._deployment import DeploymentOptions, deployment_options
 from ._document import show_document
 from ._examples import examples
+from ._help import grouped_command
 from ._names import Names
 from ._output import deliver, emit, format_options
 from ._report import PIPED_WIDTH, color_option, is_colourful, parse_top
@@ -35,7 +36,7 @@ DOCUMENT = ("roofline", "perfc.chart.json_form:RooflineView")
 """Name of the JSON that the command writes, and the type that its schema is read off."""
 
 
-@click.command(
+@grouped_command(
     "roofline",
     epilog=examples("roofline a100", "roofline a100 model.onnx -o roofline.html"),
 )

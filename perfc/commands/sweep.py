@@ -12,13 +12,14 @@ import click
 
 from ._deployment import DeploymentOptions, deployment_options
 from ._examples import examples
+from ._help import grouped_command
 from ._output import deliver, emit, format_options
 
 DOCUMENT = ("sweep", "perfc.sweep.data_form:SweepView")
 """Name of the JSON that the command writes, and the type that its schema is read off."""
 
 
-@click.command(
+@grouped_command(
     "sweep",
     epilog=examples(
         "sweep model.onnx --batch 1:64:*2",

@@ -370,6 +370,7 @@ def test_nothing_is_written_past_the_one_place() -> None:
         "perfc/cli.py": {"print"},  # of what it shields
         "perfc/commands/_output.py": {"write"},  # likewise; and pages of HTML and SVG
         "perfc/commands/help.py": {"echo"},  # perfc's own words
+        "perfc/commands/_help.py": {"echo"},  # likewise
         "perfc/commands/completion.py": {"echo"},  # a script
         "perfc/commands/roofline.py": {"echo"},  # a plot with colours, its names made printable
         "perfc/report/terminal.py": {"print"},  # spans made printable
