@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 LINE = 64
 PAD = 1344
 """Between buffers, so that equal offsets do not fall on equal addresses modulo the page size."""
+REFILLED_BYTES = 256 << 20
+"""Buffers up to this size are released for the next case; larger ones take long to fill again."""
 _STREAMS = {"read": 1, "write": 1, "copy": 2, "triad": 3}
 _BLOCK = 1 << 20
 _L1_FLOATS = 2048
@@ -57,6 +59,11 @@ class Arena:
             for i in range(len(cpus))
         ]
         _timed(lib, "fill", tasks, cpus)
+
+    def release(self) -> None:
+        """Unmap buffers that are filled again in little time."""
+        if self.map is not None and len(self.map) <= REFILLED_BYTES:
+            self.map, self.part = None, 0
 
 
 def _mapped(nbytes: int) -> mmap.mmap:
@@ -254,6 +261,9 @@ class Cpu:
             return numpy_runs.prepare(case, self._device)
         cpus = self.cpus if case.scope is Scope.ALL else self.cpus[:1]
         what = case.probe.partition(".")[2]
+        for scope, arena in self.arenas.items():
+            if probe.quantity is not Quantity.BANDWIDTH or scope is not case.scope:
+                arena.release()
         match probe.quantity:
             case Quantity.VECTOR | Quantity.DOT:
                 return self._registers(probe, cpus)

@@ -108,9 +108,9 @@ def stream_sizes(device: Device, ratio: float, quick: bool) -> tuple[int, ...]:
     share = 24 * KIB if device.kind == "cuda" else 8 * KIB
     size = float(share * device.cores)
     # Eight last-level caches show memory; beyond, only memory that is not all alike would.
-    # A quick sweep beside other programs has to do with twice a large one.
-    whole = 2 if quick and device.kind == "cpu" else 8
-    last = max(whole * device.cache_bytes, 256 * MIB)
+    # A quick sweep of a processor takes little memory: 160 MiB, or twice a cache above 80 MiB.
+    whole, least = (2, 160 * MIB) if quick and device.kind == "cpu" else (8, 256 * MIB)
+    last = max(whole * device.cache_bytes, least)
     last = min(last, device.free_bytes // 2)
     grain = 3 * KIB * device.cores
     sizes = set[int]()
@@ -136,7 +136,8 @@ def _streams(device: Device, quick: bool) -> tuple[int, ...]:
 
 
 def _chases(device: Device, quick: bool) -> tuple[int, ...]:
-    last = min(max(8 * device.cache_bytes, 128 * MIB), 512 * MIB, device.free_bytes // 4)
+    whole = 2 if quick and device.kind == "cpu" else 8
+    last = min(max(whole * device.cache_bytes, 128 * MIB), 512 * MIB, device.free_bytes // 4)
     if quick:  # from the end, so that memory has one
         return tuple(last >> shift for shift in range(24, -1, -2) if last >> shift >= 8 * KIB)
     sizes, size = list[int](), 8 * KIB

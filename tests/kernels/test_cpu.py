@@ -209,3 +209,12 @@ def test_products_give_blas_its_threads_back() -> None:
     assert threads.get() == 1
     run.close()
     assert threads.get() == before
+
+
+@needs_compiler
+@pytest.mark.parametrize("following", ["stream.read", "chase"])
+def test_buffers_of_one_case_are_released_before_the_next(cpu: Cpu, following: str) -> None:
+    cpu.prepare(Case("stream.read", 32 << 20, Scope.ALL))
+    assert cpu.arenas[Scope.ALL].map is not None
+    cpu.prepare(Case(following, 1 << 20, Scope.ONE))
+    assert cpu.arenas[Scope.ALL].map is None
