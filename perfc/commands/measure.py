@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from perfc.passes.runtimes import Framework
 
 
-LOAD_S = 0.3
-"""How long the use of the machine by others is watched before anything is measured."""
 DOCUMENT = ("measure", "perfc.measure.json_form:MeasurementView")
 """Name of the JSON that the command writes, and the type that its schema is read off."""
 
@@ -100,7 +98,6 @@ def command(
         found = from_profiles(model, profiles, target, dict(how.dims))
     else:
         check_device(device)
-        warn_of_load(device)
         protocol = Protocol(
             framework=executor(how, options.place("runtime")), device=device,
             threads=threads_of(threads), repeat=repeat, min_time_s=min_time,
@@ -114,26 +111,6 @@ def command(
         append(found, dataset)
     emit(text, output)
     return 0
-
-
-def warn_of_load(device: str) -> None:
-    """Say that other programs use the processors that a model is about to be measured on."""
-    if not device.startswith("cpu"):
-        return
-    import time
-
-    from perfc.kernels import host
-
-    others = host.Others()
-    time.sleep(LOAD_S)
-    share = others.share()
-    if share is not None and share > host.busy_share():
-        used = host.cores_used(share)
-        say(
-            f"warning: other programs use {used}: kernels take longer than alone, and fall behind "
-            "predictions (end them, or compare runs of one load)",
-            is_error=True,
-        )
 
 
 def usual_target(device: str, profiles: tuple[str, ...]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
@@ -14,6 +15,7 @@ from perfc.errors import ParseError
 from perfc.extents import AXES
 from perfc.frontend import load
 from perfc.ir.graph import walk
+from perfc.kernels import host
 from perfc.passes.runtimes import Framework, standing_for
 from perfc.report.units import Unit, quantity
 
@@ -36,6 +38,8 @@ EXECUTED_BY = {
 """What executed a model that was profiled."""
 Optimised: TypeAlias = "tuple[tuple[OptimisedNode, ...], frozenset[str]]"
 """Nodes of a runtime's graph, and its stored tensors."""
+LOAD_S = 0.2
+"""How long the use of the processors by others is watched, before and after a measurement."""
 LEAST_SHARE = 0.5
 """A profile of whose time less is found in the model is another model's."""
 
@@ -100,7 +104,9 @@ def measure_cases(
     with nullcontext(folder) if folder is not None else workspace() as place:
         ready = stand_in or runnable(model, place, protocol.seed)
         cases = [inputs_of(r.source, r.env) for r in done]
+        before = load_of_others(protocol.device)
         outcome = execute(ready, place, cases, protocol, nodes)
+        warnings |= load_note(max(before, load_of_others(protocol.device)))
         profiles = profiles_of(outcome)
         optimised = None
         if outcome.optimised is not None:
@@ -110,6 +116,22 @@ def measure_cases(
             together(report, case, profile, optimised, outcome, protocol, notes, bool(target))
             for report, case, profile in zip(done, outcome.cases, profiles, strict=False)
         ]
+
+
+def load_of_others(device: str) -> float:
+    """Returns the share of all processors that other programs use; 0 where it does not matter."""
+    if not device.startswith("cpu"):
+        return 0.0
+    others = host.Others()
+    time.sleep(LOAD_S)
+    return others.share() or 0.0
+
+
+def load_note(share: float) -> set[str]:
+    """Returns the note of a measurement beside other programs; none where they use little."""
+    if share <= host.busy_share():
+        return set()
+    return {f"other programs used {host.cores_used(share)}: kernels took longer than they do alone"}
 
 
 def check_stored(report: Report) -> None:

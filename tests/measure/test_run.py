@@ -150,6 +150,16 @@ def test_command_prints_and_appends_rows(residual: str, tmp_path: Path) -> None:
     assert [(r["table"], r["precision"]) for r in runs] == 2 * [("ort-cpu-blocked", "")]
 
 
+@pytest.mark.parametrize(("shares", "is_noted"), [((0.0, 0.9), True), ((0.0, 0.0), False)])
+def test_load_of_other_programs_is_noted(
+    shares: tuple[float, float], is_noted: bool, residual: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watched = iter(shares)
+    monkeypatch.setattr("perfc.kernels.host.Others.share", lambda self: next(watched))
+    text = invoke(residual, *SHORT).output
+    assert ("other programs used " in " ".join(text.split())) is is_noted
+
+
 def test_runs_of_an_earlier_table_are_added_to(residual: str, tmp_path: Path) -> None:
     rows = tmp_path / "rows.csv"
     invoke(residual, *SHORT, "--append", str(rows))
