@@ -293,9 +293,9 @@ def main(log: Path, names: list[str]) -> None:
         of = [r for r in done if form in (r.form, "all")]
         made = [r for r in of if not r.error]
         equal = sum(r.counted == r.truth for r in made)
-        told = sum(bool(r.explained) for r in made)
-        other, failed = len(made) - equal - told, len(of) - len(made)
-        print(f"{form:8} {len(made):5} {equal:5} {told:9} {other:5} {failed:8}")
+        explained = sum(bool(r.explained) for r in made)
+        other, failed = len(made) - equal - explained, len(of) - len(made)
+        print(f"{form:8} {len(made):5} {equal:5} {explained:9} {other:5} {failed:8}")
 
 
 if __name__ == "__main__":

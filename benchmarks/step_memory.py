@@ -260,13 +260,13 @@ def of_configuration(name: str, dtype: torch.dtype, batch: int = 4, seq: int = 1
         given = {"pixel_values": images, "labels": torch.randint(0, 10, (batch,))}
         del dims["seq"]
     config.architectures = [kind.__name__]
-    stated = {**config.to_dict(), "torch_dtype": str(dtype).removeprefix("torch.")}
+    settings = {**config.to_dict(), "torch_dtype": str(dtype).removeprefix("torch.")}
     with tempfile.TemporaryDirectory() as folder:
-        Path(folder, "config.json").write_text(json.dumps(stated, default=str))
+        Path(folder, "config.json").write_text(json.dumps(settings, default=str))
         report = perfc.analyze(folder, "a100", runtime="eager", train="adamw", dims=dims)
     ours, node = peak(report)
     theirs = measured(model, [*given.values()], lambda: model(**given).loss)
-    return line(f"{name} {stated['torch_dtype']}", theirs, ours, node)
+    return line(f"{name} {settings['torch_dtype']}", theirs, ours, node)
 
 
 def line(name: str, theirs: int, ours: int, node: str) -> float:

@@ -99,10 +99,22 @@ def _compiled(formula: str) -> CodeType:
     return compile(formula, "<formula>", "eval")
 
 
+def formula_value(formula: str, letters: Mapping[str, Dim]) -> Dim:
+    """Returns the value of a formula, text of perfc's own source, never of a model.
+
+    Args:
+        formula: arithmetic of whole numbers.
+        letters: values of its letters.
+
+    >>> formula_value("m*n", {"m": 2, "n": 3})
+    6
+    """
+    value: Dim = eval(_compiled(formula), {"__builtins__": {}}, letters)
+    return value
+
+
 def work_of(formulas: Mapping[str, str], letters: Mapping[str, Dim], dtype: DType | None) -> Work:
     """The work that ``formulas`` state with these numbers for their letters.
-
-    Formulas are text of the operators' own source, never of a model.
 
     Args:
         formulas: by unit, arithmetic of whole numbers; what is not in ``UNITS`` is left out.
@@ -113,8 +125,7 @@ def work_of(formulas: Mapping[str, str], letters: Mapping[str, Dim], dtype: DTyp
     24
     """
     mac, alu, sfu, integer = (
-        eval(_compiled(formulas[unit]), {"__builtins__": {}}, letters) if unit in formulas else 0
-        for unit in UNITS
+        formula_value(formulas[unit], letters) if unit in formulas else 0 for unit in UNITS
     )
     return Work(mac, alu, sfu, integer, dtype if "mac" in formulas else None)
 

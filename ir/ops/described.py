@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping
 from typing import ClassVar
 
-from ..cost import Traffic, dim_sum
+from ..cost import Traffic, dim_sum, formula_value
 from ..dim import Dim
 from ..fresh import data_extent
 from ..graph import Inputs
@@ -127,10 +127,9 @@ def _dtype(of: str, ins: Inputs, letters: Mapping[str, Dim]) -> DType:
 
 def _value(text: str, letters: Mapping[str, Dim]) -> Dim:
     try:
-        found: Dim = eval(text, {"__builtins__": {}}, dict(letters))
+        return formula_value(text, letters)
     except (NameError, ZeroDivisionError):
         return 0 if "w" in letters else data_extent()
-    return found
 
 
 def _shape(axes: str, letters: Mapping[str, Dim], leading: Shape | None) -> Shape | None:

@@ -21,7 +21,7 @@ from functools import cache
 from pathlib import Path
 
 from perfc.errors import PassError
-from perfc.ir.cost import dim_sum, work_of
+from perfc.ir.cost import dim_sum, formula_value
 from perfc.ir.dim import Dim
 from perfc.ir.graph import Node, Value
 from perfc.ir.op import Kind, Op
@@ -152,19 +152,19 @@ class _Counter:
         letters = {"mac": mac, "x": _elements(node.inputs), "y": _elements(node.outputs)}
         if mac == 0:
             if isinstance(node.op, Add) and self.is_bias(node):
-                return _value(rules.linear_bias, letters)
+                return formula_value(rules.linear_bias, letters)
             names = ("Swish",) if self.is_swish(node) else _names(node)
-            return _value(rules.formula(names, node.op), letters)
+            return formula_value(rules.formula(names, node.op), letters)
         if is_attention:
-            return _value(rules.activation_product or rules.product, letters)
+            return formula_value(rules.activation_product or rules.product, letters)
         formula = rules.formula(node.op.onnx, node.op)
-        count = _value(rules.product if formula == NOTHING else formula, letters)
+        count = formula_value(rules.product if formula == NOTHING else formula, letters)
         if len(node.inputs) > 2 and node.inputs[2] is not None:
             match node.op.kind:
                 case Kind.CONV:
-                    count = count + _value(rules.convolution_bias, letters)
+                    count = count + formula_value(rules.convolution_bias, letters)
                 case Kind.MATMUL:
-                    count = count + _value(rules.linear_bias, letters)
+                    count = count + formula_value(rules.linear_bias, letters)
                 case _:
                     pass
         return count
@@ -201,7 +201,3 @@ def _elements(values: tuple[Value | None, ...]) -> Dim:
     if first is None or not isinstance(first.type, TensorType):
         return 0
     return first.type.numel or 0
-
-
-def _value(formula: str, letters: Mapping[str, Dim]) -> Dim:
-    return work_of({"alu": formula}, letters, None).alu

@@ -83,8 +83,8 @@ def written(op: RaggedAttention, node: Node, group: Group, tape: Tape, *, is_sdp
     b, s, t, h = group.sequences, group.queries, group.keys, op.num_heads
     bias, extra = at(node, BIAS), sinks(node)
     query, key, value = operands(op, node.inputs, tape)
-    stated = dtype_of(query)
-    if is_sdpa and bias is not None and extra is None and stated is not DType.F32:
+    dtype = dtype_of(query)
+    if is_sdpa and bias is not None and extra is None and dtype is not DType.F32:
         wide = Cast(to=DType.F32)
         query, key, value = (tape.apply(wide, x) for x in (query, key, value))
     q = heads(tape, query, (b, s, h, op.head_dim))
@@ -110,7 +110,7 @@ def written(op: RaggedAttention, node: Node, group: Group, tape: Tape, *, is_sdp
     if extra is not None:
         shares = tape.part(shares, {3: (0, t)})
     mixed = tape.apply(MatMul(), shares, v)
-    mixed = mixed if dtype_of(mixed) is stated else tape.apply(Cast(to=stated), mixed)
+    mixed = mixed if dtype_of(mixed) is dtype else tape.apply(Cast(to=dtype), mixed)
     return tape.reshape(tape.transpose(mixed, (0, 2, 1, 3)), (b * s, h * op.value_dim))
 
 
@@ -137,8 +137,8 @@ def repeated(tape: Tape, x: Value, count: int) -> Value:
     if g == count:
         return x
     assert isinstance(g, int)
-    apart = tape.expand(tape.reshape(x, (b, g, 1, t, d)), (b, g, count // g, t, d))
-    return tape.reshape(apart, (b, count, t, d))
+    copies = tape.expand(tape.reshape(x, (b, g, 1, t, d)), (b, g, count // g, t, d))
+    return tape.reshape(copies, (b, count, t, d))
 
 
 def relative(tape: Tape, bias: Value, extents: tuple[int, Dim, Dim], dtype: DType) -> Value:

@@ -11,10 +11,9 @@ import click
 from ._deployment_option import SIZES, DeploymentOption
 from ._step_options import STEP
 
-HELP_ALL = "--help-all"
-_SHOWN = f"perfc.{HELP_ALL}"
+_SHOWN = "perfc.help_all"
 """Key of a context in which every option is shown."""
-_SHARED = ("config", "isolated", "help")
+_SHARED = ("config", "isolated", "help_all", "help")
 
 
 class Section(Enum):
@@ -36,8 +35,24 @@ def section_of(option: click.Parameter) -> Section:
     return Section.SHARED if name in _SHARED else Section.COMMAND
 
 
+def show_all(ctx: click.Context, option: click.Parameter, value: bool) -> None:
+    """Print the help with every option, and leave."""
+    if value:
+        ctx.meta[_SHOWN] = True
+        click.echo(ctx.get_help(), color=ctx.color)
+        ctx.exit()
+
+
 class GroupedCommand(click.Command):
     """A command whose help shows options in groups, and of training steps ``--train`` alone."""
+
+    def __init__(self, *args: Any, **more: Any) -> None:
+        super().__init__(*args, **more)
+        help_all = click.Option(
+            ["--help-all"], is_flag=True, is_eager=True, expose_value=False, callback=show_all,
+            help="Show the options of a training step too.",
+        )  # fmt: skip
+        self.params.append(help_all)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options in groups; what a training step is only under ``--help-all``."""
@@ -51,20 +66,10 @@ class GroupedCommand(click.Command):
                 continue
             if (row := option.get_help_record(ctx)) is not None:
                 rows[section].append(row)
-        if rows[Section.STEP] and not is_whole:
-            rows[Section.SHARED].append((HELP_ALL, "Show the options of a training step too."))
         for section, records in rows.items():
             if records:
                 with formatter.section(section.value):
                     formatter.write_dl(records)
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Print the whole help where it is requested."""
-        if HELP_ALL in args[: args.index("--")] if "--" in args else HELP_ALL in args:
-            ctx.meta[_SHOWN] = True
-            click.echo(ctx.get_help(), color=ctx.color)
-            ctx.exit()
-        return super().parse_args(ctx, args)
 
 
 def grouped_command(*args: Any, **more: Any) -> Callable[[Callable[..., Any]], GroupedCommand]:

@@ -57,14 +57,14 @@ def command(
     from perfc.fit import fitted
     from perfc.fit.views import document, to_dict
 
-    asked = options.batch
-    is_auto = asked in (None, AUTO) and not options.dims
-    options = replace(options, batch=None if asked == AUTO else asked)
+    requested = options.batch
+    is_auto = requested in (None, AUTO) and not options.dims
+    options = replace(options, batch=None if requested == AUTO else requested)
     report = options.report(model)
     try:
         found = fitted(report, is_auto=is_auto, gpus=gpus, predict=not no_predict)
     except ParseError as error:
-        if asked == AUTO:
+        if requested == AUTO:
             raise
         say(f"note: {error.message}; this is of the batch that it has", is_error=True)
         found = fitted(report, is_auto=False, gpus=gpus, predict=not no_predict)

@@ -78,8 +78,10 @@ class HostLaw:
 
     def is_of(self, version: str) -> bool:
         """Whether rows of a version were measured, by its major and minor number; "" is any."""
-        asked = numbers_of(version)
-        return not asked or any(numbers_of(v)[: len(asked)] == asked for v in self.versions)
+        requested = numbers_of(version)
+        return not requested or any(
+            numbers_of(v)[: len(requested)] == requested for v in self.versions
+        )
 
     def before_s(self, tokens: float) -> float:
         """What a request takes before its first step, by the tokens of its prompt."""
@@ -130,7 +132,7 @@ def _plain(value: object) -> Any:
 
 
 def law_of(runtime: str, version: str = "") -> HostLaw:
-    """Returns the law of a runtime whose measured versions are nearest to the one asked for.
+    """Returns the law of a runtime whose measured versions are nearest to the requested one.
 
     That is the newest measured version that is not newer, else the oldest that was measured; of
     no version the newest. Where nobody measured the runtime, its kernels alone.
@@ -148,9 +150,13 @@ def _nearest(names: Iterable[str], version: str) -> str:
 
     Laws that come later speak for the same version before others; "" where none was measured.
     """
-    asked = numbers_of(version)
+    requested = numbers_of(version)
     pairs = sorted((numbers_of(v), i, n) for i, n in enumerate(names) for v in laws()[n].versions)
-    older = [name for numbers, _, name in pairs if not asked or numbers[: len(asked)] <= asked]
+    older = [
+        name
+        for numbers, _, name in pairs
+        if not requested or numbers[: len(requested)] <= requested
+    ]
     return older[-1] if older else pairs[0][2] if pairs else ""
 
 

@@ -89,12 +89,17 @@ def test_means_are_as_certain_as_the_report_says() -> None:
 def test_a_rate_is_delivered_until_the_engine_cannot_keep_up(
     runtime: str, parallel: dict[str, int]
 ) -> None:
-    asked: dict[str, Any] = {**SHORT, "runtime": runtime, "parallel": parallel, "max_num_seqs": 32}
-    first = llm(SMALL, "l4", rate=1.0, **asked)
+    options: dict[str, Any] = {
+        **SHORT,
+        "runtime": runtime,
+        "parallel": parallel,
+        "max_num_seqs": 32,
+    }
+    first = llm(SMALL, "l4", rate=1.0, **options)
     assert first.simulated is not None
     capacity = first.simulated.capacity_requests_per_s
     assert capacity is not None
-    found = [llm(SMALL, "l4", rate=share * capacity, **asked) for share in (0.3, 0.8, 1.1, 8.0)]
+    found = [llm(SMALL, "l4", rate=share * capacity, **options) for share in (0.3, 0.8, 1.1, 8.0)]
     assert rate_of(found[0]) == pytest.approx(0.3 * capacity * 64)
     assert rate_of(found[1]) == pytest.approx(0.8 * capacity * 64)
     for report in found[2:]:
@@ -158,9 +163,9 @@ def test_more_users_never_lose_tokens(runtime: str) -> None:
 
 
 def test_a_wait_beyond_the_seats_is_that_of_a_longer_simulation() -> None:
-    asked: dict[str, Any] = {**SHORT, "max_num_seqs": 8}
-    short = llm(SMALL, "l4", concurrency=100, **asked)
-    long = llm(SMALL, "l4", concurrency=24, requests=2400, **asked)
+    options: dict[str, Any] = {**SHORT, "max_num_seqs": 8}
+    short = llm(SMALL, "l4", concurrency=100, **options)
+    long = llm(SMALL, "l4", concurrency=24, requests=2400, **options)
     assert rate_of(short) == pytest.approx(rate_of(long), rel=0.01)
     assert answer_s(short) == pytest.approx(100 / 24 * answer_s(long), rel=0.01)
 
@@ -222,12 +227,12 @@ def test_a_batch_is_its_tokens_over_its_time(runtime: str, parallel: dict[str, i
 
 def test_stages_of_a_pipeline_wait_for_users_that_start_together() -> None:
     """Prompts that fit one step are one group: a stage works while all others wait."""
-    asked: dict[str, Any] = {"isl": 128, "osl": 128, "concurrency": 8, "offline": True}
-    alone = llm(SMALL, "h100", **asked)
-    staged = llm(SMALL, "h100", parallel={"pp": 4}, **asked)
+    options: dict[str, Any] = {"isl": 128, "osl": 128, "concurrency": 8, "offline": True}
+    alone = llm(SMALL, "h100", **options)
+    staged = llm(SMALL, "h100", parallel={"pp": 4}, **options)
     assert rate_of(staged) <= 1.05 * rate_of(alone)
     # eight prompts of 2,048 tokens take two steps of 8,192: two groups
-    longer = {**asked, "isl": 2048}
+    longer = {**options, "isl": 2048}
     two = llm(SMALL, "h100", parallel={"pp": 2}, **longer)
     four = llm(SMALL, "h100", parallel={"pp": 4}, **longer)
     assert rate_of(four) == pytest.approx(rate_of(two), rel=0.1)
@@ -249,8 +254,8 @@ def test_a_batch_has_no_rate() -> None:
 
 
 def test_requests_of_a_batch_beyond_its_users_follow_one_another() -> None:
-    asked: dict[str, Any] = {**SHORT, "concurrency": 8, "offline": True}
-    one, ten = llm(SMALL, "h100", **asked), llm(SMALL, "h100", requests=80, **asked)
+    options: dict[str, Any] = {**SHORT, "concurrency": 8, "offline": True}
+    one, ten = llm(SMALL, "h100", **options), llm(SMALL, "h100", requests=80, **options)
     assert one.batch is not None
     assert ten.batch is not None
     assert ten.batch.requests == 80

@@ -24,7 +24,7 @@ class Method:
 
     Args:
         types: format by the name of a type, in lower case.
-        stated: keys that may name the type, the first that says something first. A flag or a list
+        type_keys: keys that may name the type, the first with a value first. A flag or a list
             names itself.
         usual: type where none of them does; "" where one has to.
         group: keys of the number of weights that share a scale.
@@ -35,7 +35,7 @@ class Method:
     """
 
     types: Mapping[str, Form]
-    stated: tuple[str, ...] = ()
+    type_keys: tuple[str, ...] = ()
     usual: str = ""
     group: tuple[str, ...] = ()
     skipped: tuple[str, ...] = ("modules_to_not_convert",)
@@ -141,14 +141,14 @@ def quantization_of(keys: Keys) -> Quantization | None:
     Raises:
         ModelError: the method, its type or a pattern is unknown, or a key is wrong.
     """
-    stated = None
+    config = None
     for holder in (keys, keys.inner("text_config")):
         for name in ("quantization_config", "compression_config"):
-            stated = stated or (holder.inner(name) if holder is not None else None)
-    if stated is None or not stated.stated:
+            config = config or (holder.inner(name) if holder is not None else None)
+    if config is None or not config.stated:
         return None
-    name = stated.text("quant_method") or next(
-        (method for key, method in _BY_KEY.items() if stated.get(key) is not None), ""
+    name = config.text("quant_method") or next(
+        (method for key, method in _BY_KEY.items() if config.get(key) is not None), ""
     )
     method = METHODS.get(name.lower())
     if method is None:
@@ -156,8 +156,8 @@ def quantization_of(keys: Keys) -> Quantization | None:
             f"no quantisation method {name[:32]!r}" if name else "no 'quant_method' in "
             "'quantization_config'", hint=f"known: {', '.join(sorted(METHODS))}",
         )  # fmt: skip
-    inside = stated.inner("quantization")
-    return _read(stated if inside is None else inside, method)
+    inside = config.inner("quantization")
+    return _read(config if inside is None else inside, method)
 
 
 def _read(keys: Keys, method: Method) -> Quantization:
@@ -221,7 +221,7 @@ def _form(keys: Keys, method: Method) -> Form:
         bits = keys.whole("num_codebooks") * keys.whole("nbits_per_codebook")
         name = f"{bits / weights:g}"
     else:
-        each = (_said(keys, path) for path in method.stated)
+        each = (_said(keys, path) for path in method.type_keys)
         name = next((found for found in each if found), method.usual)
     return _typed(keys, method, name)
 

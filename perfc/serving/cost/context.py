@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import astuple, replace
 
 from perfc.analyzers.features.sheet import Sheet
 from perfc.ir.evaluate import Numbers
 from perfc.ir.ops.ragged_attention import RaggedAttention
-from perfc.ir.problem import Attention
 from perfc.ir.types import DType
 from perfc.machine import Machine
 
 from .conversions import longer
-from .grouped import Anew, anew_s
+from .grouped import Anew, anew_s, attentions, cached_elements
 from .program import Env, KernelCost, Program, estimated
 
+EMULATION_OPS = {DType.F8E4M3FN: 24}
+"""Instructions per element of a cache in a format without hardware conversion: masks, shifts,
+comparisons and the branch for denormal numbers (as ``__nv_cvt_fp8_to_halfraw`` does before compute
+capability 8.9), then two conversions to bf16. Assumed, not measured. A byte of e5m2 is the upper
+half of an f16. Published runs on A100 disagree: from slightly faster than a cache of 16 bits to
+several times slower. The conversion is added to the time of reading."""
+INTEGER_LANES = 64
+"""Integer instructions of a multiprocessor in a clock: CUDA C++ Programming Guide, arithmetic
+instructions, of compute capability 7 and 8; AMD's compute units have as many lanes."""
 STEPS = 32
 """How many lengths up to the longest at which attention in chunks is looked at."""
 
@@ -68,17 +77,6 @@ def context_costs(
     return total
 
 
-EMULATION_OPS = {DType.F8E4M3FN: 24}
-"""Instructions per element of a cache in a format without hardware conversion: masks, shifts,
-comparisons and the branch for denormal numbers (as ``__nv_cvt_fp8_to_halfraw`` does before compute
-capability 8.9), then two conversions to bf16. Assumed, not measured. A byte of e5m2 is the upper
-half of an f16. Published runs on A100 disagree: from slightly faster than a cache of 16 bits to
-several times slower. The conversion is added to the time of reading."""
-INTEGER_LANES = 64
-"""Integer instructions of a multiprocessor in a clock: CUDA C++ Programming Guide, arithmetic
-instructions, of compute capability 7 and 8; AMD's compute units have as many lanes."""
-
-
 def emulation_s(
     program: Program, wanted: Sequence[int], env: Env, machine: Machine, cached: DType
 ) -> float:
@@ -96,17 +94,10 @@ def emulation_s(
     ops = 0 if machine.takes(cached.code) else EMULATION_OPS.get(cached, 0)
     if not ops:
         return 0.0
-    at, elements = Numbers(env), 0.0
-    for i in wanted:
-        match program.table.kernels[i].problem:
-            case Attention() as problem:
-                keys = at(problem.kv_len)
-                seen = min(keys, problem.window) if problem.window else keys
-                width = at(problem.head_dim) + at(problem.value_dim)
-                each = at(problem.batch * problem.kv_heads) * seen * width
-                elements += program.counts[i] * each
-            case _:
-                pass
+    at = Numbers(env)
+    elements = math.fsum([
+        n * cached_elements(p, at) * at(p.kv_heads) for n, p in attentions(program, wanted)
+    ])  # fmt: skip
     sheet = Sheet(machine)
     return ops * elements / (INTEGER_LANES * sheet.clock_hz * sheet.sm_count)
 

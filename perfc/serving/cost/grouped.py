@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 from enum import Enum
 
 from perfc.analyzers.features.sheet import Sheet
@@ -105,18 +106,26 @@ def anew_s(program: Program, wanted: Sequence[int], env: Env, machine: Machine) 
         machine: where it runs.
     """
     at, sheet = Numbers(env), Sheet(machine)
-    elements = 0.0
+    grouped = ((n, p) for n, p in attentions(program, wanted) if at(p.heads) > at(p.kv_heads))
+    elements = math.fsum([n * cached_elements(p, at) * at(p.heads) for n, p in grouped])
+    return elements / (ELEMENTS_PER_CLOCK * sheet.clock_hz * sheet.sm_count)
+
+
+def attentions(program: Program, wanted: Sequence[int]) -> Iterator[tuple[float, AttentionProblem]]:
+    """Yields the attention of each of some kernels, with how often the kernel runs."""
     for i in wanted:
         match program.table.kernels[i].problem:
-            case AttentionProblem() as problem if at(problem.heads) > at(problem.kv_heads):
-                keys = at(problem.kv_len)
-                seen = min(keys, problem.window) if problem.window else keys
-                width = at(problem.head_dim) + at(problem.value_dim)
-                each = at(problem.batch * problem.heads) * seen * width
-                elements += program.counts[i] * each
+            case AttentionProblem() as problem:
+                yield program.counts[i], problem
             case _:
                 pass
-    return elements / (ELEMENTS_PER_CLOCK * sheet.clock_hz * sheet.sm_count)
+
+
+def cached_elements(problem: AttentionProblem, at: Numbers) -> float:
+    """Returns elements of keys and values that one head of a batch of sequences sees."""
+    keys = at(problem.kv_len)
+    seen = min(keys, problem.window) if problem.window else keys
+    return at(problem.batch) * seen * (at(problem.head_dim) + at(problem.value_dim))
 
 
 def _attentions(model: LanguageModel) -> list[Attention]:

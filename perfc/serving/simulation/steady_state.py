@@ -186,19 +186,19 @@ def _closed(load: Load, groups: int, server: Server) -> Share:
     """Users of one group who ask again as soon as they have their answer."""
     users = min(load.concurrency, server.most_users(load))
     batch = users * max(1, math.ceil(LEAST_BATCH / users))
-    asked = load.requests
-    if asked and asked < 3 * batch:
+    requested = load.requests
+    if requested and requested < 3 * batch:
         return _whole(load.workload(1), groups, server)
     rounds = ROUNDS
     while True:
-        count = asked or rounds * batch
+        count = requested or rounds * batch
         part = replace(load, concurrency=users, requests=count)
         run = server.serve(part.workload(1, is_staggered=server.is_staggered))
         # the last round meets a queue that runs dry
         last = count - count % batch - batch
         first = max(batch, warm_up([s.answer_s for s in run.served[:last]], batch))
         share = _measured(run, groups, first, last, batch)
-        if asked or rounds >= MOST_ROUNDS or _is_long_enough(share):
+        if requested or rounds >= MOST_ROUNDS or _is_long_enough(share):
             break
         rounds *= GROWTH
     served = share.served
@@ -220,13 +220,13 @@ def _open(load: Load, groups: int, server: Server) -> Steady:
     )  # fmt: skip
     each = replace(load, rate=load.rate / groups)
     capacity = full.requests_per_s
-    asked = math.ceil(load.requests / groups)
+    requested = math.ceil(load.requests / groups)
     if each.rate >= capacity:
-        count = asked or max(ROUNDS * users, LATE_REQUESTS)
+        count = requested or max(ROUNDS * users, LATE_REQUESTS)
         run = server.serve(replace(each, requests=count).workload(1))
         share = Share(run, groups, count // 4, count, capacity)
         return Steady((share,), 0, capacity * groups, is_late=True)
-    count = asked or FIRST_REQUESTS
+    count = requested or FIRST_REQUESTS
     while True:
         run = server.serve(replace(each, requests=count).workload(1))
         # those who come last meet fewer than come after others
@@ -235,7 +235,7 @@ def _open(load: Load, groups: int, server: Server) -> Steady:
         last = max(last, count // 2, 1)
         first = min(warm_up([s.answer_s for s in run.served[:last]]), last - 1)
         share = _measured(run, groups, first, last, max(1, (last - first) // BATCHES))
-        if asked or _is_long_enough(share):
+        if requested or _is_long_enough(share):
             found = replace(share, requests_per_s=each.rate)
             return Steady((found,), 0, capacity * groups)
         count *= GROWTH

@@ -91,19 +91,19 @@ FOUR: list[dict[str, Any]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("stated", EIGHT, ids=lambda q: json.dumps(q)[:60])
-def test_eight_bits_are_counted_as_eight(stated: dict[str, Any], tmp_path: Path) -> None:
-    assert held(model_of(stated, tmp_path)) == pytest.approx(LINEAR + REST, rel=0.03)
-    assert held(model_of(stated, tmp_path)) / GIB == pytest.approx(8.5, abs=0.25)
+@pytest.mark.parametrize("config", EIGHT, ids=lambda q: json.dumps(q)[:60])
+def test_eight_bits_are_counted_as_eight(config: dict[str, Any], tmp_path: Path) -> None:
+    assert held(model_of(config, tmp_path)) == pytest.approx(LINEAR + REST, rel=0.03)
+    assert held(model_of(config, tmp_path)) / GIB == pytest.approx(8.5, abs=0.25)
 
 
-@pytest.mark.parametrize("stated", FOUR, ids=lambda q: json.dumps(q)[:60])
-def test_four_bits_are_counted_as_four(stated: dict[str, Any], tmp_path: Path) -> None:
-    assert held(model_of(stated, tmp_path)) / GIB == pytest.approx(5.3, abs=0.15)
+@pytest.mark.parametrize("config", FOUR, ids=lambda q: json.dumps(q)[:60])
+def test_four_bits_are_counted_as_four(config: dict[str, Any], tmp_path: Path) -> None:
+    assert held(model_of(config, tmp_path)) / GIB == pytest.approx(5.3, abs=0.15)
 
 
 @pytest.mark.parametrize(
-    ("stated", "bits"),
+    ("config", "bits"),
     [
         # 16-bit scales and packed zero points of each group of 128, or a scale for 64, 32, 16
         ({"quant_method": "gptq", "bits": 2, "group_size": 128}, 2 + (16 + 2) / 128),
@@ -117,8 +117,8 @@ def test_four_bits_are_counted_as_four(stated: dict[str, Any], tmp_path: Path) -
           "num_codebooks": 1}, 2 + (16 + 2) / 128),
     ],
 )  # fmt: skip
-def test_scales_take_their_bits(stated: dict[str, Any], bits: float, tmp_path: Path) -> None:
-    assert held(model_of(stated, tmp_path)) == pytest.approx(LINEAR * bits / 8 + REST, rel=1e-3)
+def test_scales_take_their_bits(config: dict[str, Any], bits: float, tmp_path: Path) -> None:
+    assert held(model_of(config, tmp_path)) == pytest.approx(LINEAR * bits / 8 + REST, rel=1e-3)
 
 
 @pytest.mark.parametrize(
@@ -142,12 +142,12 @@ def test_modules_that_are_not_converted_stay_in_16_bits(
 def test_ignored_patterns_stay_in_16_bits(tmp_path: Path) -> None:
     attention = 32 * 4096 * (2 * 4096 + 2 * 1024)
     for pattern in ("re:.*self_attn.*", "re:model\\.layers\\.\\d+\\.self_attn\\.(q|k|v|o)_proj"):
-        stated = schemed(8, "float", has_activations=True) | {"ignore": ["lm_head", pattern]}
-        assert held(model_of(stated, tmp_path)) == pytest.approx(
+        config = schemed(8, "float", has_activations=True) | {"ignore": ["lm_head", pattern]}
+        assert held(model_of(config, tmp_path)) == pytest.approx(
             LINEAR + attention + REST, rel=1e-3
         )
-    stated = {"quant_method": "modelopt", "quant_algo": "FP8", "ignore": ["model.layers.0*"]}
-    model = model_of(stated, tmp_path)
+    config = {"quant_method": "modelopt", "quant_algo": "FP8", "ignore": ["model.layers.0*"]}
+    model = model_of(config, tmp_path)
     assert held(model) == pytest.approx(LINEAR * 33 / 32 + REST, rel=1e-3)
 
 
@@ -193,18 +193,18 @@ def test_a_rank_of_llama_405b_holds_what_vllm_prints(tmp_path: Path) -> None:
 
 
 def test_methods_are_known_or_refused(tmp_path: Path) -> None:
-    for stated in ({"quant_method": "nonsense9"}, {"quant_method": "exl2", "bits": 4}):
+    for config in ({"quant_method": "nonsense9"}, {"quant_method": "exl2", "bits": 4}):
         with pytest.raises(
-            ModelError, match=f"no quantisation method {stated['quant_method']!r}"
+            ModelError, match=f"no quantisation method {config['quant_method']!r}"
         ) as e:
-            model_of(stated, tmp_path)
+            model_of(config, tmp_path)
         assert e.value.hint == f"known: {', '.join(sorted(METHODS))}"
     assert model_of({}, tmp_path).quantization is None
     assert model_of(None, tmp_path).quantization is None
 
 
 @pytest.mark.parametrize(
-    "stated",
+    "config",
     [
         {"quant_method": 7}, {"bits": 4}, [1], "gptq", {"quant_method": "gptq", "bits": 5},
         {"quant_method": "gptq", "bits": -4}, {"quant_method": "gptq", "bits": 0},
@@ -227,9 +227,9 @@ def test_methods_are_known_or_refused(tmp_path: Path) -> None:
     ],
     ids=lambda q: json.dumps(q)[:60],
 )  # fmt: skip
-def test_what_is_no_quantisation_is_one_line(stated: object, tmp_path: Path) -> None:
+def test_what_is_no_quantisation_is_one_line(config: object, tmp_path: Path) -> None:
     with pytest.raises(ModelError) as error:
-        model_of(stated, tmp_path)
+        model_of(config, tmp_path)
     assert "\n" not in str(error.value)
 
 
@@ -252,11 +252,11 @@ def test_patterns_name_modules() -> None:
 
 def test_modelopt_says_it_beside_the_configuration(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text(json.dumps(LLAMA_8B))
-    stated = {
+    config = {
         "producer": {"name": "modelopt", "version": "0.29.0"},
         "quantization": {"quant_algo": "FP8", "exclude_modules": ["lm_head"]},
     }
-    (tmp_path / "hf_quant_config.json").write_text(json.dumps(stated))
+    (tmp_path / "hf_quant_config.json").write_text(json.dumps(config))
     assert held(read_config(str(tmp_path))) == pytest.approx(LINEAR + REST, rel=1e-3)
 
 

@@ -44,13 +44,9 @@ def _own(b: Builder, x: Value, a: Attention, run: Running, name: str, hidden: in
     if a.query_bias != a.key_bias:
         if gate_width or a.rotary_dim or a.norm is not QueryKeyNorm.NONE:
             b.refuse("attention whose keys alone have no bias is neither rotated nor normalised")
-        apart = ((q, "query", a.query_bias), (k, "key", a.key_bias), (v, "value", a.value_bias))
-        return _scores(
-            b, [b.product(x, (hidden, width), f"{name}.{what}", is_biased=is_biased)
-                for width, what, is_biased in apart], a, run, name, (heads, kv_heads),
-        )  # fmt: skip
+        return _separate(b, x, a, run, name, hidden)
     if b.writes_out and not b.family.startswith(MERGED):
-        return _apart(b, x, a, run, name, hidden)
+        return _separate(b, x, a, run, name, hidden)
     columns = q + gate_width + k + v
     merged = b.product(x, (hidden, columns), f"{name}.qkv", is_biased=a.query_bias, slices=3)
     gate: Value | None = None
@@ -69,13 +65,11 @@ def _own(b: Builder, x: Value, a: Attention, run: Running, name: str, hidden: in
     else:
         operands = (merged, None, None)
     mixed = _scores(b, operands, a, run, name, (heads, kv_heads))
-    if gate is None:
-        return mixed
-    return b.node(MUL, (mixed, b.node(SIGMOID, (gate,), f"{name}.sigmoid")), f"{name}.gate")
+    return _gated(b, mixed, gate, name)
 
 
-def _apart(b: Builder, x: Value, a: Attention, run: Running, name: str, hidden: int) -> Value:
-    """Attention whose queries, keys and values are products of their own."""
+def _separate(b: Builder, x: Value, a: Attention, run: Running, name: str, hidden: int) -> Value:
+    """Returns attention whose queries, keys and values are separate products."""
     heads, kv_heads = b.share(a.heads, "heads"), b.share_at_least(a.kv_heads, "key heads")
     q, k, v = heads * a.head_dim, kv_heads * a.head_dim, kv_heads * a.values
     gate: Value | None = None
@@ -91,6 +85,11 @@ def _apart(b: Builder, x: Value, a: Attention, run: Running, name: str, hidden: 
     query = rotated(b, query, heads, a, run, f"{name}.q_rotary")
     key = rotated(b, key, kv_heads, a, run, f"{name}.k_rotary")
     mixed = _scores(b, (query, key, value), a, run, name, (heads, kv_heads))
+    return _gated(b, mixed, gate, name)
+
+
+def _gated(b: Builder, mixed: Value, gate: Value | None, name: str) -> Value:
+    """Returns the result of an attention times the sigmoid of its gate, where it has one."""
     if gate is None:
         return mixed
     return b.node(MUL, (mixed, b.node(SIGMOID, (gate,), f"{name}.sigmoid")), f"{name}.gate")
