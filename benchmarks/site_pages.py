@@ -1,12 +1,14 @@
 """Pages of the documentation site that are not files of docs/; mkdocs.yml names this as a hook.
 
 The reference of commands is what ``--help`` prints, that of Python the names of ``perfc.__all__``,
-that of schemas what ``perfc schema`` prints. Pages at the top of the repository join the others.
+that of schemas what ``perfc schema`` prints. Pages at the top of the repository and of the
+laboratory (lab/) join the others.
 """
 
 from __future__ import annotations
 
 import json
+import posixpath
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,8 +22,10 @@ from perfc.commands.schema import documents, schema_named
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = ROOT / "examples"
+LAB = ROOT / "lab"
 AT_THE_TOP = ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
 WIDTH = 100
+_LINK = re.compile(r"\]\(([^)\s#:]+)(#[^)\s]*)?\)")
 _NAMED_FENCE = re.compile(r"^```(\w+) file=(\S+)$", re.MULTILINE)
 
 
@@ -32,9 +36,15 @@ def pages() -> dict[str, str]:
         "reference/python.md": python(),
         "reference/schemas.md": schemas(),
     }
-    for name in AT_THE_TOP:
-        found[name] = (ROOT / name).read_text(encoding="utf-8").replace("](docs/", "](")
+    for path in (*(ROOT / name for name in AT_THE_TOP), *lab_files(".md")):
+        found[path.relative_to(ROOT).as_posix()] = path.read_text(encoding="utf-8")
     return found
+
+
+def lab_files(*suffixes: str) -> list[Path]:
+    """Return the files of the laboratory's documentation with one of some suffixes."""
+    folders = (LAB / "docs", LAB / "notes")
+    return sorted(p for folder in folders for p in folder.rglob("*") if p.suffix in suffixes)
 
 
 def commands() -> str:
@@ -116,15 +126,28 @@ def on_files(files: Any, config: Any) -> Any:
     for name in documents():
         content = json.dumps(schema_named(name), indent=2, sort_keys=True)
         files.append(File.generated(config, f"reference/{name}.schema.json", content=content))
-    for notebook in sorted(EXAMPLES.glob("*.ipynb")):
-        files.append(
-            File.generated(config, f"examples/{notebook.name}", abs_src_path=str(notebook))
-        )
+    for path in (*sorted(EXAMPLES.glob("*.ipynb")), *lab_files(".svg", ".jsonl")):
+        name = path.relative_to(ROOT).as_posix()
+        files.append(File.generated(config, name, abs_src_path=str(path)))
     return files
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
-    """Links to the top of the repository, and blocks that name a file, as the site has them."""
-    for name in (*AT_THE_TOP, "examples/"):
-        markdown = markdown.replace(f"](../{name}", f"]({name}")
-    return _NAMED_FENCE.sub(r'```\1 title="\2"', markdown)
+    """Rewrite links to their targets in the site, and show the file name above named blocks."""
+    return _NAMED_FENCE.sub(r'```\1 title="\2"', site_links(markdown, page.file.src_uri))
+
+
+def site_links(markdown: str, page: str) -> str:
+    """Rewrite the relative links of a page, given its path in the site.
+
+    Links are written for the repository, where the pages of the site lie in docs/.
+    """
+    is_outside = page.startswith("lab/") or page in AT_THE_TOP
+    source = posixpath.dirname(page if is_outside else f"docs/{page}")
+
+    def rewritten(match: re.Match[str]) -> str:
+        target = posixpath.normpath(posixpath.join(source, match[1]))
+        moved = posixpath.relpath(target.removeprefix("docs/"), posixpath.dirname(page) or ".")
+        return f"]({moved}{match[2] or ''})"
+
+    return _LINK.sub(rewritten, markdown)

@@ -28,14 +28,15 @@ from tests.lint.models import blemished
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
-PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md")])
+LAB_DOCS = ROOT / "lab" / "docs"
+PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md"), *LAB_DOCS.rglob("*.md")])
 FENCE = re.compile(r"^( *)```(\w*)[^\n]*\n(.*?)^\1```$", re.DOTALL | re.MULTILINE)
 OTHER_LANGUAGES = ("python", "toml", "yaml", "json")
 SPAN = re.compile(r"`(perfc [^`]+)`")
 SCRIPT = re.compile(
     r"\bpython (?:-m ((?:benchmarks|tests)[\w.]*)|((?:benchmarks|examples)/[\w/]+\.py))"
 )
-FOLLOWED = DOCS / "contributing"
+FOLLOWED = {DOCS / "contributing", LAB_DOCS / "contributing"}
 FINDINGS = {"ask": (0, 1), "lint": (0, 1)}
 """Commands that may find something, or be asked what no report holds; the others end with 0."""
 SILENT = {"--model-explorer", "comment"}
@@ -197,7 +198,7 @@ def scratch(prepared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     return folder
 
 
-RUN = [page for page in PAGES if FOLLOWED not in page.parents and lines(page)]
+RUN = [page for page in PAGES if page.parent not in FOLLOWED and lines(page)]
 NEEDS_GIT = ("check.md", "diff.md")
 
 

@@ -89,7 +89,9 @@ def test_every_hint_names_an_extra_that_exists() -> None:
 def test_no_text_tells_to_install_what_is_not_published() -> None:
     for path in sources():
         assert not re.search(r"['\"]perfc\[\w", path.read_text(encoding="utf-8")), path
-    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / ".github").rglob("*.yml")]
+    folders = ("docs", "lab/docs")
+    docs = [page for folder in folders for page in (ROOT / folder).rglob("*.md")]
+    pages = [ROOT / "README.md", *docs, *(ROOT / ".github").rglob("*.yml")]
     for path in pages:
         text = path.read_text(encoding="utf-8")
         assert not re.search(r"pip install\s[^\n`&]*['\"\s]perfc\b(?!['/])", text), path

@@ -40,6 +40,21 @@ def test_every_page_is_in_the_navigation_once() -> None:
     assert sorted(listed) == sorted(written | site_pages.pages().keys())
 
 
+@pytest.mark.parametrize(
+    ("page", "link", "expected"),
+    [
+        ("index.md", "html.md#charts", "html.md#charts"),
+        ("accuracy.md", "../lab/docs/graph.md", "lab/docs/graph.md"),
+        ("contributing/rule.md", "../../SECURITY.md", "../SECURITY.md"),
+        ("CONTRIBUTING.md", "docs/architecture.md", "architecture.md"),
+        ("lab/docs/graph.md", "../../docs/predict.md", "../../predict.md"),
+        ("lab/notes/adapt.md", "../docs/accuracy.md", "../docs/accuracy.md"),
+    ],
+)
+def test_links_lead_to_where_the_site_has_the_page(page: str, link: str, expected: str) -> None:
+    assert site_pages.site_links(f"[a]({link})", page) == f"[a]({expected})"
+
+
 def test_the_reference_of_commands_has_each_with_its_help() -> None:
     text = site_pages.commands()
     headings = set(re.findall(r"^#+ (perfc.*)$", text, re.MULTILINE))

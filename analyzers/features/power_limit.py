@@ -52,7 +52,7 @@ def matrix_flop_per_s(dtype: str, sheet: Sheet) -> float:
     """Rate that a board keeps up in products: what its units are stated to do and power leaves.
 
     The fastest tenth of large products under a profiler reaches 0.92 to 1.10 times it on nine
-    boards, and 0.64 to 0.99 times what their sheets state (`docs/accuracy/notes/products.md`).
+    boards, and 0.64 to 0.99 times what their sheets state (`lab/notes/products.md`).
 
     >>> from perfc.machine import load_machine
     >>> from perfc.analyzers.features.sheet import Sheet

@@ -1,6 +1,6 @@
 """What kernels of common libraries reach of the rates a data sheet states, and what a call costs.
 
-Rules with few constants, read off the visible machines once: docs/accuracy/notes/eager_kernels.md
+Rules with few constants, read off the visible machines once: lab/notes/eager_kernels.md
 says which rows. Predictors learn what is left. None of the rules enters a floor.
 """
 

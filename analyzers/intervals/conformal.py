@@ -75,7 +75,7 @@ def grown(distance: float) -> float:
 
     The distance is `perfc.analyzers.features.distance.nearest`'s: 1 is a factor of two in every
     number of the data sheet. Beyond it errors grow in proportion. Chosen once, by the coverage of
-    machines left out (docs/accuracy/method.md).
+    machines left out (lab/docs/accuracy/method.md).
 
     >>> grown(1.0), grown(3.0), round(grown(0.1), 3)
     (1.0, 3.0, 0.398)

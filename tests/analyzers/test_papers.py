@@ -30,7 +30,7 @@ def test_every_file_of_an_element_exists_and_whoever_differs_says_why() -> None:
 
 
 def test_the_page_of_elements_is_that_of_the_code() -> None:
-    assert (ROOT / "docs" / "elements.md").read_text(encoding="utf-8") == page()
+    assert (ROOT / "lab" / "docs" / "elements.md").read_text(encoding="utf-8") == page()
 
 
 def test_every_line_of_a_table_has_as_many_published_numbers_as_columns() -> None:

@@ -197,7 +197,7 @@ def choice_of(tokens: float, stated_skew: float | None) -> dict[str, float]:
 
     Those of prompts have to do with each other. Steps of fewer are of unlike requests: each token
     chooses by itself, at even odds where nobody states a skew. A stated skew of 0 makes all so.
-    Chosen by what TensorRT-LLM and InferenceX measured: docs/accuracy/notes/serving_kernels.md.
+    Chosen by what TensorRT-LLM and InferenceX measured: lab/notes/serving_kernels.md.
     """
     of_prompts = tokens >= TOKENS_OF_PROMPTS
     skew = (SKEW_OF_PROMPTS if of_prompts else 0.0) if stated_skew is None else stated_skew

@@ -76,7 +76,7 @@ def page() -> str:
     parts = [
         "# Elements of the papers",
         "Each equation, table, figure and recipe of the sources, and how it stands in perfc. "
-        "`perfc eval papers --checklist -o docs` writes this page from what the code declares.",
+        "`perfc eval papers --checklist -o lab/docs` writes this page from what the code declares.",
         "\n".join([*counted, *summary()]),
     ]
     for seed in seeds():

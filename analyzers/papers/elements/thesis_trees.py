@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from . import Seed, faithful, ours
 
-TREES = "docs/accuracy/trees.md"
+TREES = "lab/docs/accuracy/trees.md"
 SEED = Seed(
     "Thesis, Chapter 6 (trees for language models)",
     (

@@ -52,7 +52,7 @@ class Apart:
         """``log(measured / predicted)`` by the mean of all predictions.
 
         With four chips each left out, equal shares are 24.5 % off, and shares that the other three
-        chose for each runtime 26.2 to 27.5 % (docs/accuracy/notes/runs.md).
+        chose for each runtime 26.2 to 27.5 % (lab/notes/runs.md).
         """
         found: Array = self.wrong.mean(axis=1)
         return found

@@ -36,7 +36,7 @@ heads share them. Published rows of Llama 2 70B take what multiplying for each h
 ELEMENTS_PER_CLOCK = 14
 """Cached elements that a multiprocessor widens and multiplies in a clock, outside of tensor cores,
 each once for a head of queries. Chosen on published rows, of 12 to 15: 12 was read off groups of
-four heads alone (docs/accuracy/notes/serving_kernels.md)."""
+four heads alone (lab/notes/serving_kernels.md)."""
 
 
 class Anew(Enum):
