@@ -148,7 +148,7 @@ def asked(target: str | None, how: Deployment, extents: Mapping[str, object]) ->
             raise ParseError(f"collective has no extent {name[:32]!r}", hint=hint)
     for name in EXTENTS:
         if name not in stated:
-            raise ParseError(f"collective needs its {name}", where=f"--{name}")
+            raise ParseError(f"collective needs {name}", where=f"--{name}")
     operation, *sizes = (stated[name] for name in EXTENTS)
     if not isinstance(operation, str):
         raise ParseError(f"{operation!r} is no name", where="--operation")

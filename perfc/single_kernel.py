@@ -109,43 +109,44 @@ def _make_experts(e: Extents, function: str) -> Op:
 
 BINARY = ("add", "mul", "sub", "div")
 UNARY = ("relu", "gelu", "sigmoid", "tanh", "exp")
-_ROWS = {"rows": Extent("rows that are worked on apart"), "columns": Extent("elements of a row")}
+_ROWS = {"rows": Extent("independent rows"), "columns": Extent("elements per row")}
 KERNELS: Mapping[str, Kernel] = {
     "matmul": Kernel(
-        "product of two matrices, [m, k] by [k, n]",
-        {"m": Extent("rows of the first and of the result"), "n": Extent("columns of the result"),
-         "k": Extent("extent that is summed over"), "batch": Extent("such products", 1)},
+        "matrix product, [m, k] by [k, n]",
+        {"m": Extent("rows of the first matrix and the result"),
+         "n": Extent("columns of the second matrix and the result"),
+         "k": Extent("reduction dimension"), "batch": Extent("batch size", 1)},
         lambda e, f: operator("matmul")(),
         _matmul,
         {"m": 4096, "n": 4096, "k": 4096},
     ),
     "conv": Kernel(
-        "convolution of images with square filters, padded to keep their extent",
-        {"batch": Extent("images", 1), "channels": Extent("of the images"),
-         "filters": Extent("channels of the result"), "height": Extent("of the images"),
-         "width": Extent("of the images"), "kernel": Extent("height and width of a filter", 3),
-         "stride": Extent("positions from one result to the next", 1),
-         "groups": Extent("of channels; as many as there are for a depthwise one", 1)},
+        "2-D convolution with square filters and same padding",
+        {"batch": Extent("images", 1), "channels": Extent("input channels"),
+         "filters": Extent("output channels"), "height": Extent("image height"),
+         "width": Extent("image width"), "kernel": Extent("kernel size", 3),
+         "stride": Extent("stride", 1),
+         "groups": Extent("groups; equal to --channels for a depthwise convolution", 1)},
         _make_conv,
         _conv,
         {"channels": 64, "filters": 64, "height": 56, "width": 56},
     ),
     "attention": Kernel(
-        "attention of queries over keys and values",
-        {"batch": Extent("sequences", 1), "heads": Extent("of the queries"),
-         "seq": Extent("queries"), "head_dim": Extent("elements of a query", 64),
-         "keys": Extent("keys and values, where there are not as many as queries", 0),
-         "kv_heads": Extent("heads of keys and values, where queries share them", 0)},
+        "attention",
+        {"batch": Extent("sequences", 1), "heads": Extent("query heads"),
+         "seq": Extent("query tokens"), "head_dim": Extent("head dimension", 64),
+         "keys": Extent("key and value tokens, if different from --seq", 0),
+         "kv_heads": Extent("key and value heads, if fewer than --heads", 0)},
         lambda e, f: operator("attention")(is_causal=int(f == "causal")),  # type: ignore[call-arg]
         _attention,
         {"heads": 16, "seq": 1024},
         ("full", "causal"),
     ),
     "experts": Kernel(
-        "experts of a mixture, each token through those that it chose",
-        {"tokens": Extent("tokens that are routed"), "hidden": Extent("elements of a token"),
-         "inner": Extent("elements inside an expert, on this machine"),
-         "chosen": Extent("experts of a token"), "experts": Extent("experts in all")},
+        "mixture-of-experts layer",
+        {"tokens": Extent("tokens"), "hidden": Extent("hidden size"),
+         "inner": Extent("expert intermediate size on this device"),
+         "chosen": Extent("experts per token"), "experts": Extent("number of experts")},
         _make_experts,
         _experts,
         {"tokens": 64, "hidden": 2048, "inner": 768, "chosen": 8, "experts": 128},
@@ -158,14 +159,15 @@ KERNELS: Mapping[str, Kernel] = {
         {"rows": 4096, "columns": 1024},
     ),
     "norm": Kernel(
-        "normalisation of each row, scaled", _ROWS,
+        "normalization of each row, with scale", _ROWS,
         lambda e, f: operator(f)(axis=-1),  # type: ignore[call-arg]
         _norm,
         {"rows": 4096, "columns": 1024},
         ("layer_norm", "rms_norm"),
     ),
     "elementwise": Kernel(
-        "one function of each element, or of two", {"elements": Extent("of the result")},
+        "elementwise function of one or two operands",
+        {"elements": Extent("number of output elements")},
         lambda e, f: operator(f)(),
         lambda e, f: (("elements",),) * (2 if f in BINARY else 1),
         {"elements": 1 << 20},
@@ -237,7 +239,7 @@ def checked(kind: str, kernel: Kernel, extents: Mapping[str, int | None]) -> dic
         value = extents.get(name)
         where = f"--{name.replace('_', '-')}"
         if value is None and extent.default is None:
-            raise ParseError(f"{kind} needs its {name}: {extent.words}", where=where)
+            raise ParseError(f"{kind} needs {name}: {extent.words}", where=where)
         size = extent.default if value is None else value
         if isinstance(size, bool) or not isinstance(size, int):
             raise ParseError(f"{size!r} is no whole number", where=where)

@@ -116,7 +116,7 @@ def test_sizes_of_the_project_are_those_of_its_models(
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        ("matmul --m 4", "--n: matmul needs its n: columns of the result"),
+        ("matmul --m 4", "--n: matmul needs n: columns of the second"),
         ("matmul --m 4 --n 4 --k 0", "--k: k = 0 is no extent"),
         ("matmul --m x", "'x' is not a valid integer"),
         ("matmull --m 1", "no kernel 'matmull'; there are matmul, conv"),

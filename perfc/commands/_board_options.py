@@ -20,13 +20,16 @@ def board_options(folder: str, processes: int, content: str) -> Callable[[C], C]
         content: what is written into the folder.
     """
     options = (
-        click.option("--seed", "seeds", multiple=True, type=int, help="Three by default."),
         click.option(
-            "--processes", type=click.IntRange(1, 256), default=processes, show_default=True,
-            help="Trainings at once, a core each.",
+            "--seed", "seeds", multiple=True, type=int,
+            help="Random seed; repeatable (default: three seeds).",
         ),
         click.option(
-            "--page-only", is_flag=True, help="Train nothing: write the page of what is there."
+            "--processes", type=click.IntRange(1, 256), default=processes, show_default=True,
+            help="Parallel trainings, one core each.",
+        ),
+        click.option(
+            "--page-only", is_flag=True, help="Train nothing; write the page from existing results."
         ),
         click.option(
             "-o", "--output", type=click.Path(path_type=Path, file_okay=False),
@@ -34,7 +37,7 @@ def board_options(folder: str, processes: int, content: str) -> Callable[[C], C]
         ),
         click.option(
             "--results", type=click.Path(path_type=Path, file_okay=False),
-            help="Folder of the results; `results` in that of the page by default.",
+            help="Folder for results (default: `results` next to the page).",
         ),
     )  # fmt: skip
 

@@ -34,11 +34,13 @@ DOCUMENT = ("collective", "perfc.collective:CollectiveView")
 )
 @click.option(
     "--operation", default="all-reduce", show_default=True, metavar="NAME",
-    help="all-reduce, all-gather, reduce-scatter, all-to-all or send-receive.",
+    help="Collective: all-reduce, all-gather, reduce-scatter, all-to-all or send-receive.",
 )  # fmt: skip
-@click.option("--bytes", "size", required=True, metavar="SIZE", help="Message of one rank, 64MiB.")
-@click.option("--ranks", type=int, required=True, metavar="N", help="Machines that take part.")
-@click.option("--nodes", type=int, default=1, metavar="N", help="They spread over; 1 by default.")
+@click.option(
+    "--bytes", "size", required=True, metavar="SIZE", help="Message size per rank, e.g. 64MiB."
+)
+@click.option("--ranks", type=int, required=True, metavar="N", help="Number of ranks (devices).")
+@click.option("--nodes", type=int, default=1, metavar="N", help="Number of nodes (default: 1).")
 @reads("a collective", "target", "runtime", "dtype")
 @deployment_options
 @format_options("text", "json", "csv", "markdown")
@@ -47,7 +49,7 @@ def command(
     options: DeploymentOptions, /, operation: str, size: str, ranks: int, nodes: int, form: str,
     output: Path | None,
 ) -> None:  # fmt: skip
-    """Exchange of one message among machines of one kind; several targets give one row each.
+    """Predict a collective among devices of one kind; several targets give one row each.
 
     SIZE is the whole message of one rank: what an all-reduce sums, what an all-gather ends with,
     what a reduce-scatter starts from. Numbers are bf16 unless --dtype says otherwise.

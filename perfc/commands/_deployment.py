@@ -37,51 +37,54 @@ C = TypeVar("C", bound=Callable[..., Any])
 _FIELDS: Mapping[str, tuple[tuple[str, ...], dict[str, Any]]] = {
     "target": (("-t", "--target"), {
         "type": Names(_names.targets), "metavar": "NAME", "multiple": True, "callback": joined,
-        "words": "Name or file of a target, see `perfc targets`; {default}. Commands that compare "
-        "take several, with commas or repeated, or `all`.",
+        "words": "Target name or file; see `perfc targets` ({default}). Commands that compare "
+                 "accept several, comma-separated or repeated, or `all`.",
     }),
     "runtime": (("--runtime",), {
         "type": Names(_names.runtimes), "metavar": "NAME",
-        "words": "Whose kernels run: {names}; {default}.",
+        "words": "Runtime: {names} ({default}).",
     }),
     "framework": (("--framework",), {
         "type": Names(_names.serving), "metavar": "NAME",
-        "words": "Of attention and quantised products: {names}; by default the runtime's.",
+        "words": "Serving framework whose attention and quantized matmul kernels run: {names} "
+                 "(default: the runtime's).",
     }),
     "runtime_version": (("--runtime-version",), {
         "metavar": "VERSION",
-        "words": "Of the runtime's framework, e.g. 2.9; by default the newest that was measured.",
+        "words": "Version of the runtime's framework, e.g. 2.9 (default: the newest measured).",
     }),
     "dtype": (("--dtype",), {
         "type": Names(_names.precisions), "metavar": "NAME",
-        "words": "Precision: {names}; {default}.",
+        "words": "Precision: {names} ({default}).",
     }),
     "tf32": (("--tf32/--no-tf32",), {
-        "words": "Whether f32 products may use TF32; by default those that the runtime lets.",
+        "words": "Allow TF32 in float32 matrix products (default: as the runtime does).",
     }),
     "layout": (("--layout",), {
         "type": Names(_names.layouts), "metavar": "NAME",
-        "words": "Of feature maps: {names}; {default}.",
+        "words": "Memory layout of feature maps: {names} ({default}).",
     }),
-    "streams": (("--streams",), {"metavar": "N", "words": "That launch kernels; {default}."}),
+    "streams": (("--streams",), {"metavar": "N", "words": "Concurrent CUDA streams ({default})."}),
     "mode": (("--mode",), {
         "type": Names(_names.modes), "metavar": "NAME",
-        "words": "What a run is: {names} (a whole step); {default}.",
+        "words": "Mode: {names} (a whole step); {default}.",
     }),
     **STEP,
     "host_launch": (("--host-launch",), {
         "metavar": "TIME",
-        "words": "Of the host, to launch one kernel, as 30us; by default the target's or a prior.",
+        "words": "Host time to launch one kernel, e.g. 30us (default: the target's, or a typical "
+                 "value).",
     }),
     "reserve": (("--reserve",), {
         "metavar": "SIZE",
-        "words": "Device memory to hold back, as 2GiB or 5%, beside the context and a margin.",
+        "words": "Device memory to reserve, e.g. 2GiB or 5%, in addition to the context and a "
+                 "safety margin.",
     }),
 }  # fmt: skip
 """Fields of a deployment beside its extents: flags, and what `click.option` takes."""
 _AXES: Mapping[str, str] = {
-    "batch": "First extent of the inputs, whatever the model calls it.",
-    "seq": "Tokens: second extent of token inputs, whatever the model calls it.",
+    "batch": "Batch size: first dimension of the inputs.",
+    "seq": "Sequence length: second dimension of token inputs.",
 }
 """Extents that every model may be given."""
 _value_option = click.option(
@@ -89,15 +92,17 @@ _value_option = click.option(
     "values",
     multiple=True,
     metavar="NAME=N,...",
-    help="Content of an input that drives shapes, e.g. sizes=1,3,224,224; repeatable.",
+    help="Contents of an input that determines shapes, e.g. sizes=1,3,224,224; repeatable.",
 )
 config_option = click.option(
     "--config",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="perfc.toml or pyproject.toml, instead of the nearest upwards.",
+    help="Configuration file (default: the nearest perfc.toml or pyproject.toml upwards).",
 )
-_isolated_option = click.option("--isolated", is_flag=True, help="Read no file of a project.")
+_isolated_option = click.option(
+    "--isolated", is_flag=True, help="Ignore perfc.toml and pyproject.toml."
+)
 
 
 def _axis_options() -> list[Callable[[C], C]]:
@@ -123,7 +128,7 @@ def to_options(function: C) -> C:
     """Add ``--to-FIELD`` for every field, of what is compared with."""
     for field, (flags, more) in reversed(list(_FIELDS.items())):
         names = "/".join(f"--to-{f.removeprefix('--')}" for f in flags[-1].split("/"))
-        words = f"Of the new side; see {flag_of(field)}."
+        words = f"{flag_of(field)} for NEW."
         function = click.option(
             names, f"to_{field}", default=None, cls=DeploymentOption, field=field,
             **{**more, "words": words},
@@ -131,10 +136,10 @@ def to_options(function: C) -> C:
     for name in reversed(list(_AXES)):
         function = click.option(
             f"--to-{name}", f"to_{name}", type=click.IntRange(1), metavar="N",
-            help=f"Of the new side; see --{name}.",
+            help=f"--{name} for NEW.",
         )(function)  # fmt: skip
     return click.option(
-        "--to-dim", "to_dims", multiple=True, metavar="NAME=N", help="Of the new side; see --dim."
+        "--to-dim", "to_dims", multiple=True, metavar="NAME=N", help="--dim for NEW."
     )(function)
 
 

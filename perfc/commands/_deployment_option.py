@@ -45,7 +45,7 @@ class DeploymentOption(click.Option):
         default = ""
         if "{default}" in self.words:
             stated = self.usual().get(self.field)
-            default = f"{stated} by default" if stated else default_of(self.field)
+            default = f"default: {stated}" if stated else default_of(self.field)
         return self.words.format(names=names, default=default)
 
 
@@ -98,13 +98,15 @@ def reads(
 
 
 def default_of(field: str) -> str:
-    """What a field is by default, in `perfc predict` too where that differs."""
+    """Return the default of a field as text, with that of `perfc predict` if it differs."""
     from perfc.deployment import Deployment, of_whole_runs
     from perfc.passes.runtimes import DEFAULT, SERVING_DEFAULT, TRAINING_DEFAULT
 
     values = (getattr(how, field) for how in (Deployment(), of_whole_runs()))
     open_one = "the model's own"
     if field == "runtime":
-        open_one = f"{DEFAULT}, of a step {TRAINING_DEFAULT}, of a configuration {SERVING_DEFAULT},"
+        open_one = (
+            f"{DEFAULT}; training steps: {TRAINING_DEFAULT}; configurations: {SERVING_DEFAULT}"
+        )
     usual, whole = (getattr(v, "value", v) or open_one for v in values)
-    return f"{usual} by default" if usual == whole else f"{usual} by default (predict: {whole})"
+    return f"default: {usual}" if usual == whole else f"default: {usual}; predict: {whole}"

@@ -30,29 +30,31 @@ PROMPT_TOKENS, ANSWER_TOKENS = 32, 8
 @graphs_option
 @click.option(
     "--stage", "stages", multiple=True, type=click.IntRange(0, 3),
-    help="0 a small decoder from text, 1 graphs, 2 graphs and text, 3 latency; all by default.",
+    help="Stage: 0 small text decoder, 1 graphs, 2 graphs and text, 3 latency (default: all).",
 )  # fmt: skip
 @click.option(
     "--preset", type=click.Choice(["paper", "cpu", "smoke"]), default="cpu", show_default=True,
-    help="Sizes and lengths: the thesis's, or those of half an hour of a core.",
+    help="Model sizes and training lengths: the thesis's, or half an hour on one core.",
 )  # fmt: skip
 @click.option(
     "--language-model", type=click.Path(path_type=Path, file_okay=False, exists=True),
-    help="Folder of a causal language model, as transformers saves it; else stage 0 makes one.",
+    help="Folder of a causal language model saved by transformers (default: trained in stage 0).",
 )  # fmt: skip
 @click.option(
     "--readout", type=click.Choice(["numbers", "sums", "mean"]), default="numbers",
     show_default=True,
-    help="Tokens of a graph: one for each number; one of its mean and sums; one of its mean.",
+    help="Graph tokens: one per number; one of mean and sums; one of the mean.",
 )  # fmt: skip
-@click.option("--limit-s", type=click.FloatRange(0.1), help="Longest of each stage.")
-@click.option("--seed", default=0, show_default=True)
-@click.option("--dataset", default="timm", show_default=True, help="Rows of stage 3.")
-@click.option("--split", default="random", show_default=True, help="What stage 3 leaves to test.")
-@click.option("--mode", default="", help="Rows of one way of running: eager, compiled, training …")
+@click.option("--limit-s", type=click.FloatRange(0.1), help="Maximum seconds per stage.")
+@click.option("--seed", default=0, show_default=True, help="Random seed.")
+@click.option("--dataset", default="timm", show_default=True, help="Data set for stage 3.")
+@click.option("--split", default="random", show_default=True, help="Split protocol of stage 3.")
+@click.option(
+    "--mode", default="", help="Use only rows of one execution mode: eager, compiled, training …"
+)
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path, file_okay=False), default=Path("stages"),
-    show_default=True, help="Folder of the stages.",
+    show_default=True, help="Output folder for the stages.",
 )  # fmt: skip
 def train_command(
     graphs: Path,
@@ -67,7 +69,7 @@ def train_command(
     mode: str,
     output: Path,
 ) -> None:
-    """Train a graph encoder and a language model together, after Chapter 7 of the thesis.
+    """Train a graph encoder with a language model, as in Chapter 7 of the thesis.
 
     An interrupted stage goes on from its checkpoint. Stage 3 writes weights and a card, which
     `perfc predict --weights` reads beside the folder of the stages.
@@ -105,15 +107,17 @@ def train_command(
 @graphs_option
 @click.option(
     "--stages", type=click.Path(path_type=Path, file_okay=False), required=True,
-    help="Folder of stages 0 to 2, as `perfc train gnn-llm` writes it.",
+    help="Folder of stages 0 to 2, written by `perfc train gnn-llm`.",
 )  # fmt: skip
-@click.option("--limit-s", type=click.FloatRange(0.1), help="Longest of each training.")
-@click.option("--table", "keys", multiple=True, help="One of the tables; repeated for several.")
+@click.option("--limit-s", type=click.FloatRange(0.1), help="Maximum seconds per training.")
+@click.option(
+    "--table", "keys", multiple=True, help="Table to evaluate; repeatable (default: all)."
+)
 @click.option(
     "--known", type=click.Path(path_type=Path, dir_okay=False),
-    help="JSON lines of results from before, which are not trained again; takes new ones.",
+    help="JSON Lines file of earlier results to reuse; new ones are appended.",
 )  # fmt: skip
-@click.option("--no-plots", is_flag=True, help="Write no charts, which need vl-convert-python.")
+@click.option("--no-plots", is_flag=True, help="Write no charts (they require vl-convert-python).")
 @board_options("gnn_llm", processes=1, content="the page and its charts")
 @click.pass_context
 def eval_command(
@@ -130,7 +134,7 @@ def eval_command(
     output: Path,
     results: Path | None,
 ) -> None:
-    """Tables of the thesis's Chapter 7, graphs with language models, beside its own numbers.
+    """Reproduce the tables of the thesis's Chapter 7 (graphs with language models).
 
     Sizes are those of the preset that the stages were trained with. An interrupted run goes on with
     what is not in the folder yet.

@@ -20,9 +20,9 @@ class Section(Enum):
     """A group of options, under its heading."""
 
     COMMAND = "Options"
-    DEPLOYMENT = "How the model runs"
-    STEP = "Training step"
-    SHARED = "Of every command"
+    DEPLOYMENT = "Deployment options"
+    STEP = "Training options"
+    SHARED = "Common options"
 
 
 def section_of(option: click.Parameter) -> Section:
@@ -50,7 +50,7 @@ class GroupedCommand(click.Command):
         super().__init__(*args, **more)
         help_all = click.Option(
             ["--help-all"], is_flag=True, is_eager=True, expose_value=False, callback=show_all,
-            help="Show the options of a training step too.",
+            help="Show this help with all options, including those of training steps.",
         )  # fmt: skip
         self.params.append(help_all)
 

@@ -24,30 +24,33 @@ dim_option = click.option(
     "dims",
     multiple=True,
     metavar="NAME=N",
-    help="Value of a symbolic extent, e.g. batch=8; several with commas or repeated; "
-    "`sweep` takes ranges.",
+    help="Value of a symbolic dimension, e.g. batch=8; comma-separated or repeated. `sweep` "
+    "accepts ranges.",
 )
 print_after_option = click.option(
     "--print-ir-after",
     type=Names(_names.passes),
     metavar="NAMES",
     default="",
-    help="Print the IR after these.",
+    help="Print the IR after these passes.",
 )
 tables_option = click.option(
     "--data",
     type=click.Path(path_type=Path, file_okay=False, exists=True),
     required=True,
-    help="Folder of the measured tables, as `perfc data fetch` writes it.",
+    help="Folder of measured tables, written by `perfc data fetch`.",
 )
 graphs_option = click.option(
     "--graphs",
     type=click.Path(path_type=Path, file_okay=False, exists=True),
     required=True,
-    help="Folder of the data sets, as `perfc data build` writes it.",
+    help="Folder of data sets, written by `perfc data build`.",
 )
 facts_option = click.option(
-    "--facts", default="", metavar="NAMES", help="Analyses printed beneath each node: cost,fuse."
+    "--facts",
+    default="",
+    metavar="NAMES",
+    help="Analyses to print below each node, e.g. cost,fuse.",
 )
 
 

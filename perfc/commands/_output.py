@@ -63,7 +63,9 @@ def output_format(asked: str | None, output: Path | None, forms: Sequence[str]) 
     return asked or possible[0]
 
 
-def output_option(*forms: str, words: str = "Write to this file.") -> Callable[[C], C]:
+def output_option(
+    *forms: str, words: str = "Output file (default: standard output)."
+) -> Callable[[C], C]:
     """Add ``-o`` to a command that writes one format, or chooses among ``forms`` by itself."""
     return click.option("-o", "--output", type=OutputFile(*forms), help=words)
 
@@ -89,7 +91,7 @@ def format_options(
             )
             return function(*args, **kwargs)
 
-        usual = f"By default what the output file's name says, else {forms[0]}."
+        usual = f"Output format (default: from the output file's extension, else {forms[0]})."
         asking = click.option(
             "--output-format", "form", type=click.Choice(forms), help=f"{usual} {words}".strip()
         )

@@ -19,18 +19,20 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 _HELP = {
-    "tp": "Ranks that share every product.",
-    "pp": "Stages of a pipeline.",
-    "dp": "Copies of the model side by side.",
-    "cp": "Ranks that share the tokens of a sequence.",
-    "sp": "1: ranks of --tp share the tokens between products.",
-    "ep": "Ranks that experts are divided among; 1 divides each expert.",
-    "zero": "What copies divide: 1 optimiser state, 2 gradients too, 3 parameters too (FSDP).",
-    "micro_batches": "Of the samples of a copy; one of each sample by default.",
-    "schedule": "Of a pipeline: 1f1b, gpipe, interleaved or zero-bubble.",
-    "virtual_stages": "Parts of the layers that each stage of an interleaved pipeline has.",
-    "attention_dp": "Groups of ranks with sequences of their own up to the experts.",
-    "nodes": "Over which one copy of the model spreads.",
+    "tp": "Tensor-parallel degree.",
+    "pp": "Pipeline-parallel stages.",
+    "dp": "Data-parallel replicas.",
+    "cp": "Context-parallel degree: ranks that split each sequence.",
+    "sp": "Sequence parallelism: 1 splits tokens between the tensor-parallel ranks outside matrix"
+    " products.",
+    "ep": "Expert-parallel degree; 1 shards each expert with tensor parallelism.",
+    "zero": "ZeRO stage: 1 shards optimizer state, 2 also gradients, 3 also parameters (FSDP).",
+    "micro_batches": "Micro-batches per replica (default: one per sample).",
+    "schedule": "Pipeline schedule: 1f1b, gpipe, interleaved or zero-bubble.",
+    "virtual_stages": "Model chunks per stage in an interleaved pipeline.",
+    "attention_dp": "Data-parallel attention: groups of ranks with their own sequences; experts "
+    "are shared.",
+    "nodes": "Nodes that one replica spans.",
 }
 
 

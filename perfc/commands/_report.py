@@ -111,7 +111,7 @@ color_option = click.option(
     show_default=True,
     expose_value=False,
     callback=_keep_colour,
-    help="When text has colour; auto is in terminals without NO_COLOR.",
+    help="Colored text; auto means in a terminal unless NO_COLOR is set.",
 )
 
 

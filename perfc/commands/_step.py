@@ -54,11 +54,12 @@ def step_options(function: Any) -> Any:
     function = by_default(lambda: {"target": TARGET, "runtime": CLUSTER_DEFAULT})(function)
     function = click.option(
         "--trained-by", default="any", show_default=True, metavar="NAME",
-        help="Framework whose published runs correct the time: llm-foundry, megatron, torchtitan …",
+        help="Training framework whose published measurements calibrate the time: llm-foundry, "
+             "megatron, torchtitan …",
     )(function)  # fmt: skip
     return click.option(
         "--micro-batch", default=0, type=click.IntRange(0), metavar="N",
-        help="Samples that pass at once on each copy.",
+        help="Micro-batch size per replica.",
     )(function)  # fmt: skip
 
 

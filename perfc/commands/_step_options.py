@@ -12,44 +12,46 @@ from ._options import joined
 STEP: Mapping[str, tuple[tuple[str, ...], dict[str, Any]]] = {
     "train": (("--train",), {
         "type": Names(_names.optimizers), "metavar": "NAME",
-        "words": "Analyse a training step with this optimiser: {names}.",
+        "words": "Analyze a training step with this optimizer: {names}.",
     }),
     "loss": (("--loss",), {
         "type": Names(_names.losses), "metavar": "NAME",
-        "words": "That the step ends in: {names}; by default what fits the first result.",
+        "words": "Loss function: {names} (default: chosen by the first output).",
     }),
     "update": (("--update",), {
         "type": Names(_names.updates), "metavar": "NAME",
-        "words": "How the optimiser is launched: {names}; {default}.",
+        "words": "Optimizer implementation: {names} ({default}).",
     }),
     "freeze": (("--freeze",), {
         "metavar": "GLOB", "multiple": True, "callback": joined,
-        "words": "Parameters that are not trained, by patterns of their names; repeatable.",
+        "words": "Parameters to freeze, as name patterns; repeatable.",
     }),
     "lora_rank": (("--lora-rank",), {
-        "metavar": "R", "words": "Rank of factors beside frozen matrices, as they are trained.",
+        "metavar": "R", "words": "LoRA rank.",
     }),
     "lora": (("--lora",), {
         "metavar": "GLOB", "multiple": True, "callback": joined,
-        "words": "The matrices that get factors, by patterns of their names; by default all.",
+        "words": "Matrices to adapt with LoRA, as name patterns; repeatable (default: all).",
     }),
     "accumulate": (("--accumulate",), {
-        "metavar": "N", "words": "Small batches before an update; {default}.",
+        "metavar": "N", "words": "Gradient accumulation: micro-batches per optimizer update "
+                                 "({default}).",
     }),
     "master_weights": (("--master-weights/--no-master-weights",), {
-        "words": "Whether the optimiser keeps f32 copies of narrow parameters; by default not.",
+        "words": "Keep float32 master copies of half-precision parameters (default: no).",
     }),
     "checkpointing": (("--checkpointing",), {
         "type": Names(_names.checkpointing), "metavar": "NAME",
-        "words": "What of the forward pass is computed again: {names}; {default}.",
+        "words": "Activation checkpointing: {names} ({default}).",
     }),
     "keep": (("--keep",), {
         "metavar": "SHARE",
-        "words": "Of the kept bytes that may stay under optimal checkpointing; {default}.",
+        "words": "Fraction of activation memory to retain under optimal checkpointing "
+                 "({default}).",
     }),
     "dropout": (("--dropout",), {
         "metavar": "SHARE",
-        "words": "Of the elements that a transformer drops, whose file has lost it; {default}.",
+        "words": "Dropout probability of a transformer whose ONNX file omits dropout ({default}).",
     }),
 }  # fmt: skip
 """Fields of a deployment: flags, and what `click.option` takes."""

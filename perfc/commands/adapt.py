@@ -1,4 +1,4 @@
-"""``perfc adapt``: correct predictions for a new machine by a few measured kernels or runs.
+"""``perfc adapt``: adapt predictors to a new machine from a few measured kernels or runs.
 
 Group: predictors.
 """
@@ -32,35 +32,35 @@ if TYPE_CHECKING:
     "--target",
     type=Names(_names.targets),
     required=True,
-    help="Name or file of the machine's target.",
+    help="Target of the machine: name or file.",
 )
 @click.option(
     "--from",
     "rows",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="ROWS",
-    help="Measured kernels, 50 are plenty, or whole runs, 32 are; without, the rates that "
-    "calibrate measured.",
+    help="Measured kernels (50 suffice) or whole runs (32 suffice); default: the rates measured "
+    "by calibrate.",
 )
 @click.option(
     "--graphs", type=click.Path(path_type=Path, file_okay=False, exists=True),
-    help="Whole runs of a data set instead: folder of the sets, as `perfc data build` writes it.",
+    help="Read whole runs of a data set instead: folder written by `perfc data build`.",
 )  # fmt: skip
-@click.option("--dataset", default="mine", show_default=True, help="Of the whole models.")
+@click.option("--dataset", default="mine", show_default=True, help="Data set of whole runs.")
 @click.option(
     "--predictor", type=Names(_names.predictors), metavar="NAME", default="",
-    help="Of whole models: weights that come with perfc, or the card of others.",
+    help="Predictor of whole runs: shipped weights, or a card file.",
 )  # fmt: skip
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path),
-    help="The target file to write, by default TARGET where that is a file; of whole runs the "
-    "folder of the adapted weights.",
+    help="Output target file (default: TARGET if it is a file); with whole runs, the folder for "
+         "adapted weights.",
 )  # fmt: skip
 def command(
     target: str, rows: Path | None, graphs: Path | None, dataset: str, predictor: str,
     output: Path | None,
 ) -> None:  # fmt: skip
-    """Adapt predictors to a machine that nobody measured before.
+    """Adapt predictors to a new machine from measured kernels or runs.
 
     ROWS is what `perfc measure --target TARGET --append` writes, of kernels or of whole runs. Of
     kernels a .csv or .parquet table with the columns class, dtype, time_s and the parameters of the

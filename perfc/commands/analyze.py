@@ -1,4 +1,4 @@
-"""``perfc analyze``: what a model takes on a machine and what bounds it, kernel by kernel.
+"""``perfc analyze``: predicted time, lower bound and bottleneck of a model, kernel by kernel.
 
 Group: look.
 """
@@ -50,31 +50,34 @@ DOCUMENT = ("report", "perfc.report.views:Views")
 @click.argument("model", type=click.Path())
 @deployment_options
 @format_options(*FORMATS, words="json holds every view, csv every kernel; trace is for Perfetto.")
-@click.option("--full", is_flag=True, help="The whole report in the place of the first screen.")
+@click.option("--full", is_flag=True, help="Print the whole report instead of the summary.")
 @click.option(
     "--view",
     "views",
     multiple=True,
     type=Names(_names.views),
     metavar="NAMES",
-    help="Only these views of it.",
+    help="Print only these views.",
 )
-@click.option("--all-views", is_flag=True, help="Every view: also coverage and ceilings.")
-@click.option("--top", metavar="N", help="Kinds of kernels shown by time, or 'all'.")
-@click.option("-q", "--quiet", is_flag=True, help="The answer in one line.")
+@click.option(
+    "--all-views", is_flag=True, help="Print every view, including coverage and ceilings."
+)
+@click.option("--top", metavar="N", help="Maximum kinds of kernels to print, by time, or 'all'.")
+@click.option("-q", "--quiet", is_flag=True, help="Print a one-line answer.")
 @color_option
 @click.option(
     "--predictor", type=Names(_names.predictors), metavar="NAME", default="",
-    help="Of the whole run: weights that come with perfc, a card, or 'kernels' for their sum.",
+    help="Predictor of the whole run: shipped weights, a card file, or 'kernels' for the sum of "
+         "kernels.",
 )  # fmt: skip
-@click.option("--no-predict", is_flag=True, help="Floors alone, no prediction.")
+@click.option("--no-predict", is_flag=True, help="Lower bounds only, no predictions.")
 @click.option(
     "--count-as", type=Names(_names.conventions), metavar="NAME", default="",
-    help="Operations as another counter counts them: calflops, deepspeed, fvcore, ptflops, thop, "
+    help="Also count operations as another tool does: calflops, deepspeed, fvcore, ptflops, thop, "
     "torch.",
 )  # fmt: skip
-@click.option("--strict", is_flag=True, help="Exit with 3 where totals are only lower bounds.")
-@click.option("--time-passes", is_flag=True, help="Print the time of every pass.")
+@click.option("--strict", is_flag=True, help="Exit with 3 if any total is only a lower bound.")
+@click.option("--time-passes", is_flag=True, help="Print the wall time of every pass.")
 @print_after_option
 def command(
     options: DeploymentOptions,
@@ -93,7 +96,7 @@ def command(
     time_passes: bool,
     print_ir_after: str,
 ) -> int:
-    """Report what MODEL will take on a target, what bounds it, and why.
+    """Predict the time of MODEL on a target, and show what bounds it and why.
 
     MODEL is .onnx, .onnx.gz or ONNX text, or - for standard input; of the weights only constants
     of a few KiB are read. Text is one screen with the answer; --full has all that is known.

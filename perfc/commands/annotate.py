@@ -1,4 +1,4 @@
-"""``perfc annotate``: the model with its costs and times written into it, for Netron.
+"""``perfc annotate``: write costs and times into a model, for Netron or Model Explorer.
 
 Group: look.
 """
@@ -25,18 +25,18 @@ from ._output import OutputFile, output_option
     ),
 )
 @click.argument("model", type=click.Path(dir_okay=False))
-@output_option("onnx", words="Annotated model.")
+@output_option("onnx", words="Output model.")
 @click.option(
     "--model-explorer",
     type=OutputFile("json"),
-    help="Node data for Model Explorer, as JSON.",
+    help="Output file for Model Explorer node data (JSON).",
 )
 @click.option(
     "--metric",
     type=click.Choice(["time_us", "predicted_us", "floor_us", "flop", "bytes"]),
     default="time_us",
     show_default=True,
-    help="What the node data for Model Explorer shows.",
+    help="Metric in the Model Explorer node data.",
 )
 @deployment_options
 def command(
@@ -46,7 +46,7 @@ def command(
     model_explorer: Path | None,
     metric: str,
 ) -> None:
-    """Annotate MODEL: counts, times and bounds as properties of its nodes, and inferred shapes.
+    """Write counts, times, bounds and inferred shapes into MODEL as node properties.
 
     Netron shows them beside each node's attributes. Weights in other files stay there and are not
     read: write the result beside the model, or move it there.

@@ -1,4 +1,4 @@
-"""``perfc ask``: questions on a model, answered from the facts of its report.
+"""``perfc ask``: answer questions about a model from its report.
 
 Group: look.
 """
@@ -30,8 +30,7 @@ DOCUMENT = ("ask", "perfc.ask.answer:Answers")
 @click.argument("questions", metavar="[QUESTION]...", nargs=-1)
 @click.option(
     "--adapter", type=click.Path(path_type=Path, file_okay=False), metavar="FOLDER",
-    help="Of a trained graph and language model, as `perfc train gnn-llm` writes it; it words the "
-    "answer.",
+    help="Adapter from `perfc train gnn-llm` that phrases the answer.",
 )  # fmt: skip
 @format_options("text", "json")
 @deployment_options
@@ -43,7 +42,7 @@ def command(
     form: str,
     output: Path | None,
 ) -> int:
-    """Answer QUESTIONs on MODEL from the facts of its report, each number with its field.
+    """Answer QUESTIONs about MODEL from its report, citing the field of each number.
 
     Without a QUESTION every fact is listed. Another machine, precision, runtime or size is
     analyzed; the largest batch, prices and other machines are those of `perfc fit`, `cost` and

@@ -1,4 +1,4 @@
-"""``perfc baseline``: what models cost now, written down for later checks.
+"""``perfc baseline``: write the current figures of models as the baseline of later checks.
 
 Group: review.
 """
@@ -42,7 +42,7 @@ def command() -> None:
 @deployment_options
 @click.argument("files", nargs=-1, type=click.Path())
 def write(options: DeploymentOptions, files: tuple[str, ...]) -> int:
-    """Measure FILES, or every model that a budget is about, and write the baseline anew."""
+    """Analyze FILES (default: every model with a budget) and write a new baseline."""
     return store(options, files, is_anew=True)
 
 
@@ -52,7 +52,7 @@ def write(options: DeploymentOptions, files: tuple[str, ...]) -> int:
 @deployment_options
 @click.argument("files", nargs=-1, type=click.Path())
 def update(options: DeploymentOptions, files: tuple[str, ...]) -> int:
-    """Measure FILES, or every model, and put them into the baseline; others stay as they are."""
+    """Analyze FILES (default: every model) and update their entries in the baseline."""
     return store(options, files, is_anew=not files)
 
 

@@ -1,4 +1,4 @@
-"""``perfc calibrate``: measure the ceilings of this machine into a target file.
+"""``perfc calibrate``: measure this machine's ceilings and write a target file.
 
 Group: measure.
 """
@@ -50,33 +50,36 @@ _SMALL = ((1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"), (1e-12, "p"), (1e-1
     default="cpu",
     show_default=True,
     metavar="DEVICE",
-    help="cpu, cuda:0, or fake: a device with known peaks.",
+    help="cpu, cuda:0, or fake (a simulated device with known peaks).",
 )
 @output_option(
-    "target", words="The target file; by default one of the device's name in the user's folder."
+    "target", words="Output target file (default: the device's name in the user's target folder)."
 )
-@click.option("--resume", is_flag=True, help="Go on with the samples of a run that was stopped.")
+@click.option("--resume", is_flag=True, help="Resume an interrupted calibration.")
 @click.option(
     "--strict",
     is_flag=True,
-    help="Exit with 3, and write nothing, where other programs are busy or figures spread.",
+    help="Exit with 3 and write nothing if other programs are busy or samples vary.",
 )
-@click.option("--quick", is_flag=True, help="Fewer sizes and rounds, in less than 20 s.")
+@click.option("--quick", is_flag=True, help="Fewer sizes and repetitions; takes less than 20 s.")
 @click.option(
-    "--threads", type=click.IntRange(1, 1024), default=None, help="Cores to use; by default all."
+    "--threads",
+    type=click.IntRange(1, 1024),
+    default=None,
+    help="Number of CPU cores (default: all).",
 )
 @click.option(
     "--fit-from",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     metavar="ROWS",
-    help="Fit efficiencies to rows of 'perfc measure --append' instead of measuring.",
+    help="Fit efficiencies to rows from `perfc measure --append` instead of measuring.",
 )
 @click.option(
     "-t",
     "--target",
     type=Names(_names.targets),
     metavar="TARGET",
-    help="With --fit-from: the machine the rows are of; by default the output file.",
+    help="With --fit-from: target that the rows were measured on (default: the output file).",
 )
 def command(
     device: str,
@@ -88,7 +91,7 @@ def command(
     fit_from: Path | None,
     target: str | None,
 ) -> int:
-    """Measure the ceilings of this machine and write them as a target file.
+    """Measure the ceilings of this machine and write a target file.
 
     Raw samples lie beside the file as JSON lines. Every ceiling is written with the best and the
     worst round, and one that spreads is marked; only a broken probe leaves the file unwritten.

@@ -1,4 +1,4 @@
-"""``perfc check``: whether models keep their budgets, for hooks and pipelines.
+"""``perfc check``: check models against their budgets, for hooks and CI.
 
 Group: review.
 """
@@ -42,17 +42,22 @@ DOCUMENT = ("check", "perfc.check.views:CheckViews")
 )
 @click.argument("files", nargs=-1, type=click.Path())
 @deployment_options
-@click.option("--against", default="", metavar="REV", help="Baseline as committed in REV of git.")
-@click.option("--why", is_flag=True, help="Say which operators explain the change since HEAD.")
+@click.option(
+    "--against",
+    default="",
+    metavar="REV",
+    help="Compare with the baseline committed in git revision REV.",
+)
+@click.option("--why", is_flag=True, help="Show which operators explain the change since HEAD.")
 @format_options("text", "json", "csv", "markdown", "sarif", "github", "gitlab", "junit")
 @color_option
-@click.option("--exit-zero", is_flag=True, help="Exit with 0 even where a budget is not kept.")
+@click.option("--exit-zero", is_flag=True, help="Exit with 0 even if a budget is exceeded.")
 @click.option(
     "--strict",
     is_flag=True,
-    help="Exit with 3 where figures are only lower bounds, or a model has no baseline.",
+    help="Exit with 3 if a figure is only a lower bound or a model has no baseline.",
 )
-@click.option("--no-cache", is_flag=True, help="Analyse unchanged models too.")
+@click.option("--no-cache", is_flag=True, help="Reanalyze unchanged models too.")
 def command(
     options: DeploymentOptions,
     files: tuple[str, ...],
@@ -64,7 +69,7 @@ def command(
     strict: bool,
     no_cache: bool,
 ) -> int:
-    """Check FILES, or every model that a budget is about, against the budgets and the baseline.
+    """Check FILES (default: every model with a budget) against budgets and baseline.
 
     Each file is under the budgets of the nearest perfc.toml upwards of it that is about it, up to
     the root of the repository. Options that say how models are run win over the file. Budgets are

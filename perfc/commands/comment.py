@@ -1,4 +1,4 @@
-"""``perfc comment``: the comment on a pull request, from the JSON of a check.
+"""``perfc comment``: render a check as a pull-request comment.
 
 Group: review.
 """
@@ -23,7 +23,7 @@ from ._output import emit, output_option
     type=click.Choice(["always", "on-change", "on-fail"]),
     default="on-change",
     show_default=True,
-    help="When there is something to say; else nothing is written.",
+    help="When to write a comment.",
 )
 @output_option("markdown")
 def command(check: Path, policy: str, output: Path | None) -> None:

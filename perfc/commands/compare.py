@@ -1,4 +1,4 @@
-"""``perfc compare``: machines, runtimes and precisions side by side, one row each.
+"""``perfc compare``: compare machines, runtimes and precisions side by side.
 
 Group: look.
 """
@@ -44,12 +44,16 @@ DOCUMENT = ("compare", "perfc.comparison.data_form:ComparisonView")
 @click.argument("models", metavar="MODEL...", nargs=-1, required=True, type=click.Path())
 @deployment_options
 @click.option("--sort", type=Names(_names.orders), default="time", show_default=True, metavar="KEY",
-              help="time, floor, throughput, energy, memory, price, target, or given.")  # fmt: skip
-@click.option("--slo", metavar="TIME", help="Time that a run may take, e.g. 10ms; marks the rows.")
+              help="Sort by time, floor, throughput, energy, memory, price, target, or given "
+                   "(input order).")  # fmt: skip
+@click.option(
+    "--slo", metavar="TIME", help="Latency objective, e.g. 10ms; marks rows that meet it."
+)
 @click.option("--region", type=Names(_names.regions), metavar="NAME",
-              help="Whose electricity: adds the CO2 of a million; a name, or grams a kWh."
+              help="Power grid, to print CO2 per million items: a region, or grams of CO2 per "
+                   "kWh."
               )  # fmt: skip
-@click.option("--no-predict", is_flag=True, help="Times at measured rates, no prediction.")
+@click.option("--no-predict", is_flag=True, help="Sustained times only, no predictions.")
 @format_options(*FORMATS)
 @color_option
 def command(
@@ -62,7 +66,7 @@ def command(
     form: str,
     output: Path | None,
 ) -> int:
-    """Compare machines for MODELs: `perfc compare model.onnx -t a100,h100,l4,t4 --batch 8`.
+    """Compare targets for MODELs: `perfc compare model.onnx -t a100,h100,l4,t4 --batch 8`.
 
     One row each for a machine, with the expected time, its range, throughput, energy and whether
     memory holds it. --runtime and --dtype take several names with commas too, and `-t all` is every

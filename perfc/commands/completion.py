@@ -1,4 +1,4 @@
-"""``perfc completion``: the script that teaches a shell to complete perfc.
+"""``perfc completion``: print the shell completion script.
 
 Group: help.
 """

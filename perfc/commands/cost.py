@@ -1,4 +1,4 @@
-"""``perfc cost``: time, energy, carbon and money of many runs, on each machine and offer.
+"""``perfc cost``: time, energy, carbon and price of many runs on each machine.
 
 Group: look.
 """
@@ -37,24 +37,25 @@ DOCUMENT = ("cost", "perfc.comparison.bills:CostsView")
 @click.argument("models", metavar="MODEL...", nargs=-1, required=True, type=click.Path())
 @deployment_options
 @click.option("--steps", type=click.FloatRange(0, min_open=True), metavar="N",
-              help="Runs of the model, or steps of its training.")  # fmt: skip
+              help="Number of runs or training steps.")  # fmt: skip
 @click.option("--items", type=click.FloatRange(0, min_open=True), metavar="N",
-              help="Images, tokens or runs; a million by default.")  # fmt: skip
+              help="Number of images, tokens or runs (default: 1,000,000).")  # fmt: skip
 @click.option("--region", type=Names(_names.regions), default="world", show_default=True,
-              metavar="NAME", help="Whose electricity: a name of the tables, or grams of CO2 a "
-              "kWh.")  # fmt: skip
+              metavar="NAME", help="Power grid: a region from the tables, or grams of CO2 per "
+                                   "kWh.")  # fmt: skip
 @click.option("--terms", type=Names(_names.terms), default="on-demand", show_default=True,
-              metavar="NAME", help="On which machines are rented: on-demand, spot or reserved."
+              metavar="NAME", help="Rental terms: on-demand, spot or reserved."
               )  # fmt: skip
-@click.option("--cloud", default="", metavar="NAME", help="That rents them; any by default.")
+@click.option("--cloud", default="", metavar="NAME", help="Cloud provider (default: any).")
 @click.option("--pue", type=click.FloatRange(1, 5), metavar="X",
-              help="Energy of the centre over that of its computers; by default the table's."
+              help="Power usage effectiveness of the data center (default: from the table)."
               )  # fmt: skip
 @click.option("--host-power", type=click.FloatRange(0, 1e5), metavar="W",
-              help="Of the computer around one board, in watt.")  # fmt: skip
+              help="Host power per GPU in watts.")  # fmt: skip
 @click.option("--power-limit", type=click.FloatRange(1, 1e5), metavar="W",
-              help="Of a board, below its own: it draws less and takes longer.")  # fmt: skip
-@click.option("--no-predict", is_flag=True, help="Times at measured rates, no prediction.")
+              help="Power limit per GPU in watts, below its default: slower, with "
+              "less energy.")  # fmt: skip
+@click.option("--no-predict", is_flag=True, help="Sustained times only, no predictions.")
 @format_options("text", "json", "markdown")
 @color_option
 def command(
@@ -72,7 +73,7 @@ def command(
     form: str,
     output: Path | None,
 ) -> int:
-    """What MODELs cost to run: `perfc cost model.onnx -t a100,h100 --items 1e9 --region france`.
+    """Price many runs of MODELs: `perfc cost model.onnx -t a100,h100 --items 1e9 --region france`.
 
     Time, energy, CO2 and money of all runs on each machine, with the ends that hold nine in ten,
     and what each known offer asks. Prices of perfc.toml ([prices]) win over those of target files,

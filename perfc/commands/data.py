@@ -1,4 +1,4 @@
-"""``perfc data``: rows that others measured, from their public repositories.
+"""``perfc data``: fetch published measurements from their repositories.
 
 Group: predictors.
 """
@@ -26,7 +26,7 @@ def command() -> None:
 
 @command.command("list", epilog=examples("data list", "data list --help"))
 def list_sources() -> None:
-    """List the sources: repository, commit, licence, and the tables they become."""
+    """List the sources: repository, commit, license and tables."""
     from perfc.data.source import sources
 
     for source in sources().values():
@@ -39,12 +39,14 @@ def list_sources() -> None:
 @click.argument("names", type=Names(_names.sources), metavar="[NAME]...", nargs=-1)
 @click.option(
     "-o", "--output", type=click.Path(file_okay=False, path_type=Path), default=Path("data"),
-    show_default=True, help="Folder of the tables.",
+    show_default=True, help="Output folder for tables.",
 )  # fmt: skip
-@click.option("--url", default="", help="A mirror, or a clone of yours; with one NAME.")
-@click.option("--commit", default="", help="Another commit than the pinned one.")
+@click.option(
+    "--url", default="", help="Mirror or local clone to fetch from; requires exactly one NAME."
+)
+@click.option("--commit", default="", help="Commit to fetch (default: the pinned one).")
 def fetch_sources(names: tuple[str, ...], output: Path, url: str, commit: str) -> None:
-    """Clone the sources NAME, all by default, and write their tables."""
+    """Clone sources NAME (default: all) and write their tables."""
     from perfc.data.fetch import fetch
     from perfc.data.source import sources
 
@@ -61,7 +63,7 @@ def fetch_sources(names: tuple[str, ...], output: Path, url: str, commit: str) -
 
 @command.command("sets", epilog=examples("data sets", "data sets --help"))
 def list_sets() -> None:
-    """List the data sets of whole models and the tables they are built from."""
+    """List the data sets of whole models and their source tables."""
     from perfc.analyzers.graph.datasets import datasets
 
     for one in datasets().values():
@@ -76,14 +78,14 @@ def list_sets() -> None:
 @tables_option
 @click.option(
     "-o", "--output", type=click.Path(file_okay=False, path_type=Path), default=Path("graphs"),
-    show_default=True, help="Folder of the data sets.",
+    show_default=True, help="Output folder for data sets.",
 )  # fmt: skip
 @click.option(
     "--unlabelled", type=click.IntRange(1, 1_000_000), default=None, metavar="N",
-    help="Drawn graphs of the set `graphs`, beside files; 20,000 by default.",
+    help="Random graphs in data set `graphs`, in addition to model files (default: 20,000).",
 )  # fmt: skip
 def build(names: tuple[str, ...], data: Path, output: Path, unlabelled: int | None) -> None:
-    """Encode the graphs of data sets NAME beside their rows; goes on where it was interrupted.
+    """Encode the graphs of data sets NAME with their rows; resumes after an interruption.
 
     Every machine, runtime and precision of the rows is kept. What cannot be is said, row by row of
     which machine and why, and the exit code is 1.
@@ -109,13 +111,19 @@ def build(names: tuple[str, ...], data: Path, output: Path, unlabelled: int | No
 )
 @click.argument("name", type=click.Choice(["timm"]))
 @tables_option
-@click.option("--only", "only", multiple=True, metavar="MODEL", help="A model; repeated for more.")
+@click.option(
+    "--only",
+    "only",
+    multiple=True,
+    metavar="MODEL",
+    help="Model to export; repeatable (default: all).",
+)
 @click.option(
     "-o", "--output", type=click.Path(file_okay=False, path_type=Path), default=None,
-    help="Folder of the files; `models` in that of the tables by default.",
+    help="Output folder (default: `models` in the tables' folder).",
 )  # fmt: skip
 def export_graphs(name: str, data: Path, only: tuple[str, ...], output: Path | None) -> None:
-    """Export the graphs that rows of timm's benchmark ran, without weights; goes on where it was.
+    """Export the models of timm's benchmark without weights; resumes after an interruption.
 
     `perfc data build timm` reads them. What cannot be exported is said, and the exit code is 1.
     """
@@ -138,10 +146,10 @@ def export_graphs(name: str, data: Path, only: tuple[str, ...], output: Path | N
 @click.argument("names", type=Names(_names.data_sets), metavar="NAME...", nargs=-1, required=True)
 @click.option(
     "--graphs", type=click.Path(path_type=Path, file_okay=False, exists=True),
-    default=Path("graphs"), help="Folder of the data sets, as `perfc data build` writes it.",
+    default=Path("graphs"), help="Folder of data sets, written by `perfc data build`.",
 )  # fmt: skip
 def stats(names: tuple[str, ...], graphs: Path) -> None:
-    """Rows, graphs, machines and sizes of data sets NAME."""
+    """Print the numbers of rows, graphs and machines of data sets NAME."""
     from perfc.analyzers.graph.datasets import load
     from perfc.analyzers.graph.statistics import statistics
 

@@ -1,4 +1,4 @@
-"""``perfc diff``: what became of a model, and which operators explain it.
+"""``perfc diff``: compare two models and show which operators explain the change.
 
 Group: review.
 """
@@ -37,9 +37,9 @@ DOCUMENT = ("diff", "perfc.diff.views:DiffViews")
 @to_options
 @format_options("text", "json", "csv", "markdown", "html")
 @color_option
-@click.option("--top", default="20", show_default=True, help="Rows of each table, or 'all'.")
-@click.option("--exit-code", is_flag=True, help="Exit with 1 where something differs.")
-@click.option("--strict", is_flag=True, help="Exit with 3 where totals are only lower bounds.")
+@click.option("--top", default="20", show_default=True, help="Maximum rows per table, or 'all'.")
+@click.option("--exit-code", is_flag=True, help="Exit with 1 if anything differs.")
+@click.option("--strict", is_flag=True, help="Exit with 3 if any total is only a lower bound.")
 def command(
     options: DeploymentOptions,
     /,
@@ -53,7 +53,7 @@ def command(
     to_dims: tuple[str, ...],
     **to: str | bool | None,
 ) -> int:
-    """Compare two models by structure: OLD and NEW are files or REVISION:FILE of git.
+    """Compare two models by structure; OLD and NEW are files or git's REVISION:FILE.
 
     Without NEW, OLD is compared with itself under the --to options, or else as it is in HEAD with
     as it is now: `perfc diff model.onnx`, `perfc diff HEAD~1:model.onnx model.onnx`,

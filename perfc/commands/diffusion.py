@@ -1,4 +1,4 @@
-"""``perfc diffusion``: images and videos generated on a device: time, energy and memory.
+"""``perfc diffusion``: time, energy and memory of image and video generation.
 
 Group: look.
 """
@@ -35,18 +35,24 @@ FINDINGS = 1
     default="h100",
     show_default=True,
     metavar="NAME",
-    help="Name or file of a target, see `perfc targets`.",
+    help="Target name or file; see `perfc targets`.",
 )
 @click.option(
-    "--batch", type=click.IntRange(1), default=1, show_default=True, help="Pictures at once."
+    "--batch",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="Batch size: images or videos per run.",
 )
-@click.option("--steps", type=click.IntRange(1), help="Of denoising; the pipeline's by default.")
-@click.option("--size", metavar="WxH", default="", help="In pixels, as 1024 or 832x480.")
-@click.option("--frames", type=click.IntRange(1), help="Of a video.")
+@click.option("--steps", type=click.IntRange(1), help="Denoising steps (default: the pipeline's).")
+@click.option(
+    "--size", metavar="WxH", default="", help="Output size in pixels, e.g. 1024 or 832x480."
+)
+@click.option("--frames", type=click.IntRange(1), help="Frames per video.")
 @click.option(
     "--guided/--unguided",
     default=None,
-    help="Whether each step denoises with the prompt and without.",
+    help="Classifier-free guidance: denoise with and without the prompt.",
 )
 @format_options("text", "json", "markdown", "html")
 @color_option
@@ -54,7 +60,7 @@ def command(
     model: str, target: str, batch: int, steps: int | None, size: str, frames: int | None,
     guided: bool | None, form: str, output: Path | None,
 ) -> int:  # fmt: skip
-    """Generate images with MODEL: `perfc diffusion pixart-sigma-xl-2-1024 -t h100 --batch 4`.
+    """Predict image or video generation: `perfc diffusion pixart-sigma-xl-2-1024 -t h100`.
 
     MODEL is a folder as diffusers saves it, whose weights are not opened, or a shipped name. The
     exit code is 1 if its parts and their activations do not fit into the device at once.

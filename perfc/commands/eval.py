@@ -1,4 +1,4 @@
-"""``perfc eval``: the scoreboard of the predictors, every figure from held-out rows.
+"""``perfc eval``: score the predictors on held-out measurements.
 
 Group: predictors.
 """
@@ -45,9 +45,9 @@ def command() -> None:
 )
 @click.argument("names", metavar="[NAME]...", nargs=-1)
 @tables_option
-@click.option("--cards", is_flag=True, help="Write the figures into the cards of the weights.")
+@click.option("--cards", is_flag=True, help="Write the scores to the cards of the weights.")
 @format_options("text", "json", "markdown")
-@click.option("--plot", type=OutputFile("svg"), help="Write a chart of the errors (SVG).")
+@click.option("--plot", type=OutputFile("svg"), help="Output file for a chart of errors (SVG).")
 @click.pass_context
 def op(
     ctx: click.Context,
@@ -58,7 +58,7 @@ def op(
     plot: Path | None,
     cards: bool,
 ) -> None:
-    """Operator and step predictors NAME, all by default; `perfc eval NAME` is the same.
+    """Score operator and step predictors NAME (default: all); `perfc eval NAME` is the same.
 
     Exits with 1 if a figure misses its goal.
     """
@@ -94,7 +94,7 @@ def op(
 @format_options("text", "json", "markdown")
 @click.pass_context
 def serving(ctx: click.Context, data: Path, form: str, output: Path | None) -> None:
-    """Served language models: random folds and models left out, against published runs."""
+    """Score serving predictions against published runs: random folds and unseen models."""
     from perfc.serving.evidence.scoreboard import written
     from perfc.serving.evidence.scores import gathered
 
@@ -106,14 +106,17 @@ def serving(ctx: click.Context, data: Path, form: str, output: Path | None) -> N
     "trees", epilog=examples("eval trees --data data", "eval trees --data data -o trees.md")
 )
 @tables_option
-@click.option("--grid", is_flag=True, help="Try all of the thesis's settings on its kind of folds.")
+@click.option(
+    "--grid", is_flag=True, help="Search the thesis's hyperparameter grid on its kind of folds."
+)
 @click.option(
     "--gnn-s", default=20.0, show_default=True, type=click.FloatRange(0),
-    help="Longest training of a random fold's graph network; others share it; 0 for none.",
+    help="Maximum seconds to train a random fold's graph network; other folds share it; 0 trains "
+         "none.",
 )  # fmt: skip
 @click.option(
     "--kept", type=click.Path(path_type=Path, file_okay=False),
-    help="Keep results in a folder; what is there of the same rows is not computed again.",
+    help="Folder of cached results, reused for the same rows.",
 )  # fmt: skip
 @format_options("text", "json", "markdown")
 @click.pass_context
@@ -126,7 +129,7 @@ def trees(
     form: str,
     output: Path | None,
 ) -> None:
-    """Trees for language models: on features alone and on the kernel sum."""
+    """Score tree models for language models: features only, and with the kernel sum."""
     from perfc.serving.trees.board import written
     from perfc.serving.trees.experiment import compared
     from perfc.serving.trees.kept import Kept
@@ -145,7 +148,7 @@ def trees(
 @format_options("text", "json", "markdown")
 @click.pass_context
 def training(ctx: click.Context, data: Path, form: str, output: Path | None) -> None:
-    """Training runs on many GPUs: models left out, scaling, exchanges between nodes."""
+    """Score multi-GPU training predictions: unseen models, scaling, inter-node communication."""
     from perfc.distributed.evidence.scoreboard import written
     from perfc.distributed.evidence.scores import gathered
 
@@ -159,44 +162,62 @@ def training(ctx: click.Context, data: Path, form: str, output: Path | None) -> 
         "eval graph --graphs graphs", "eval graph --graphs graphs --split family --families"
     ),
 )
-@click.option("--predictor", "names", multiple=True, help="NAME or NAME:VARIANT; all by default.")
-@click.option("--dataset", default="timm", show_default=True)
+@click.option(
+    "--predictor",
+    "names",
+    multiple=True,
+    help="Predictor, as NAME or NAME:VARIANT; repeatable (default: all).",
+)
+@click.option("--dataset", default="timm", show_default=True, help="Data set.")
 @graphs_option
-@click.option("--split", "splits", multiple=True, help="Protocol; repeated for several.")
-@click.option("--seed", "seeds", multiple=True, type=int, help="Of the splits; three by default.")
-@click.option("--quantity", default="time_s", show_default=True, help="What is predicted.")
-@click.option("--mode", default="", help="Rows of one way of running: eager, compiled, training …")
-@click.option("--limit-s", default=420.0, show_default=True, help="Longest training of one fold.")
+@click.option("--split", "splits", multiple=True, help="Split protocol; repeatable.")
+@click.option(
+    "--seed",
+    "seeds",
+    multiple=True,
+    type=int,
+    help="Random seed of a split; repeatable (default: three seeds).",
+)
+@click.option("--quantity", default="time_s", show_default=True, help="Quantity to predict.")
+@click.option(
+    "--mode", default="", help="Use only rows of one execution mode: eager, compiled, training …"
+)
+@click.option(
+    "--limit-s", default=420.0, show_default=True, help="Maximum training seconds per fold."
+)
 @click.option(
     "--scale", type=click.FloatRange(0.01, 1.0), default=1.0, show_default=True,
-    help="Of the papers' hidden size, for networks.",
+    help="Network width as a fraction of the papers' hidden size.",
 )  # fmt: skip
 @click.option(
     "--faithful", is_flag=True,
-    help="Train networks as their papers do, which takes days at their width; ours takes an hour.",
+    help="Train with the papers' own recipes, which take days at full width; ours take an hour.",
 )  # fmt: skip
 @click.option(
     "--share", "shares", multiple=True, type=click.FloatRange(0.01, 1.0),
-    help="Of the architectures trained on; several make a learning curve.",
+    help="Fraction of the architectures to train on; repeat for a learning curve.",
 )  # fmt: skip
 @click.option(
     "--samples", type=click.IntRange(1, 10_000), default=32, show_default=True,
-    help="Rows of a new machine that the split transfer sees.",
+    help="Rows of the new machine used for fitting in split transfer.",
 )  # fmt: skip
 @click.option(
     "--as-shipped",
     "models",
     type=click.Path(path_type=Path, file_okay=False, exists=True),
-    help="Train as what ships, then predict from the files GRAPH.onnx.gz of this folder.",
+    help="Train with the shipped configuration, then predict the GRAPH.onnx.gz files in this "
+    "folder.",
 )
-@click.option("--families", is_flag=True, help="A line for every family.")
+@click.option("--families", is_flag=True, help="Print one line per architecture family.")
 @format_options("text", "json", "markdown")
 @click.option(
     "--plot",
     type=click.Path(path_type=Path, file_okay=False),
-    help="Write charts into a folder (SVG).",
+    help="Output folder for charts (SVG).",
 )
-@click.option("--folder", type=click.Path(path_type=Path, file_okay=False), help="Checkpoints.")
+@click.option(
+    "--folder", type=click.Path(path_type=Path, file_okay=False), help="Folder for checkpoints."
+)
 @click.pass_context
 def graph(
     ctx: click.Context,
@@ -219,7 +240,7 @@ def graph(
     plot: Path | None,
     folder: Path | None,
 ) -> None:
-    """Predictors of whole models from their graphs, on one data set."""
+    """Score whole-model predictors on one data set."""
     from perfc.analyzers.graph.datasets import load
     from perfc.analyzers.graph.datasets.unlabelled import unlabelled_graphs
     from perfc.analyzers.graph.predictor import Budget, usable
@@ -267,22 +288,24 @@ def graph(
 )
 @click.option(
     "--graphs", type=click.Path(path_type=Path, file_okay=False, exists=True),
-    help="Folder of the data sets, as `perfc data build` writes it.",
+    help="Folder of data sets, written by `perfc data build`.",
 )  # fmt: skip
+@click.option("--checklist", is_flag=True, help="Only write the checklist of the papers' elements.")
+@click.option("--cost", is_flag=True, help="Only time one epoch of each network at full width.")
 @click.option(
-    "--checklist", is_flag=True, help="Only write which elements of the papers stand where."
+    "--paper", "papers", multiple=True, help="Paper to evaluate; repeatable (default: all)."
 )
-@click.option("--cost", is_flag=True, help="Only time an epoch of each network at full width.")
-@click.option("--paper", "papers", multiple=True, help="One paper; repeated for several.")
 @click.option(
     "--preset", type=click.Choice(["cpu", "paper", "smoke"]), default="cpu", show_default=True,
-    help="Width and time of the networks: cpu takes about two hours of one core.",
+    help="Network width and training time; cpu takes about two hours on one core.",
 )  # fmt: skip
 @click.option(
-    "--limit-s", type=click.FloatRange(0.1), help="Longest training, in place of the preset's."
+    "--limit-s",
+    type=click.FloatRange(0.1),
+    help="Maximum seconds per training (default: the preset's).",
 )
-@click.option("--ours", is_flag=True, help="Train by our recipes in place of the papers'.")
-@click.option("--no-plots", is_flag=True, help="Write no charts, which need vl-convert-python.")
+@click.option("--ours", is_flag=True, help="Train with our recipes instead of the papers'.")
+@click.option("--no-plots", is_flag=True, help="Write no charts (they require vl-convert-python).")
 @board_options("papers", processes=2, content="the page and its charts")
 @click.pass_context
 def papers_command(
@@ -301,7 +324,7 @@ def papers_command(
     output: Path,
     results: Path | None,
 ) -> None:
-    """Tables and ablations of DIPPM, TraPPM and PerfSeer beside the papers' own numbers.
+    """Reproduce tables and ablations of DIPPM, TraPPM and PerfSeer.
 
     An interrupted run goes on with what is not in the folder yet.
     """

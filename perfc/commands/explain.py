@@ -1,4 +1,4 @@
-"""``perfc explain``: how the numbers of one node are made, and where each is from.
+"""``perfc explain``: show how the numbers of one node are computed, and their origins.
 
 Group: look.
 """
@@ -32,7 +32,7 @@ DOCUMENT = ("explain", "perfc.explain.text:Explanation")
 def command(
     options: DeploymentOptions, model: str, node: str, form: str, output: Path | None
 ) -> None:
-    """Explain NODE of MODEL: its formulas with its numbers filled in, and every number's origin.
+    """Explain NODE of MODEL: formulas with numbers filled in, and the origin of each number.
 
     NODE is a node's name or part of it, one of its outputs, its position, or kernel:N: the largest
     node of kernel N of the report.

@@ -1,4 +1,4 @@
-"""``perfc fit``: the largest batch that a device holds, and what would make room.
+"""``perfc fit``: find the largest batch that fits in device memory, and what would free memory.
 
 Group: look.
 """
@@ -36,8 +36,8 @@ DOCUMENT = ("fit", "perfc.fit.views:FitView")
 @click.argument("model", type=click.Path())
 @deployment_options
 @click.option("--gpus", type=click.IntRange(1, 1024), default=8, show_default=True, metavar="N",
-              help="That ZeRO divides among.")  # fmt: skip
-@click.option("--no-predict", is_flag=True, help="Times at measured rates, no prediction.")
+              help="Number of GPUs that ZeRO shards across.")  # fmt: skip
+@click.option("--no-predict", is_flag=True, help="Sustained times only, no predictions.")
 @format_options("text", "json", "markdown")
 @color_option
 def command(
@@ -48,7 +48,7 @@ def command(
     form: str,
     output: Path | None,
 ) -> int:
-    """Fit MODEL into a device: `perfc fit model.onnx -t a100-40gb --train adamw --batch auto`.
+    """Fit MODEL into device memory: `perfc fit model.onnx -t a100-40gb --train adamw --batch auto`.
 
     The memory of a run under the runtime's own allocator, the largest batch that fits, and what a
     change would give and cost in time. Without --batch, or with `--batch auto`, everything is told

@@ -1,4 +1,4 @@
-"""``perfc help``: what a command does and takes.
+"""``perfc help``: show the help of a command.
 
 Group: help.
 """
@@ -41,7 +41,7 @@ def named(context: click.Context, names: tuple[str, ...]) -> click.Context | Non
 @click.argument("names", nargs=-1, metavar="[COMMAND]...", shell_complete=subcommands)
 @click.pass_context
 def command(ctx: click.Context, names: tuple[str, ...]) -> None:
-    """Print the help of perfc, or of COMMAND and its parts: `perfc help targets list`."""
+    """Print the help of perfc or of COMMAND: `perfc help targets list`."""
     context = named(ctx.find_root(), names)
     if context is None:
         raise click.UsageError(f"no command {' '.join(names)!r}", ctx.find_root())

@@ -1,4 +1,4 @@
-"""``perfc init``: budgets, a baseline and the hook for the models of a project.
+"""``perfc init``: set up budgets, a baseline and a pre-commit hook for a project.
 
 Group: review.
 """
@@ -27,10 +27,10 @@ UNREADABLE = 2
 @grouped_command("init", epilog=examples("init", "init model.onnx -t h100 --batch 8"))
 @click.argument("files", nargs=-1, type=click.Path())
 @deployment_options
-@click.option("--force", is_flag=True, help="Write over a perfc.toml and a perfc.lock.")
-@click.option("--no-hook", is_flag=True, help="Leave .pre-commit-config.yaml as it is.")
+@click.option("--force", is_flag=True, help="Overwrite an existing perfc.toml and perfc.lock.")
+@click.option("--no-hook", is_flag=True, help="Do not edit .pre-commit-config.yaml.")
 def command(options: DeploymentOptions, files: tuple[str, ...], force: bool, no_hook: bool) -> int:
-    """Write a commented perfc.toml, a baseline and the entry of pre-commit, here.
+    """Write a commented perfc.toml, a baseline and a pre-commit entry in this folder.
 
     They are about FILES, or the models that are found below this folder. Options that say how
     models are run are written down. Nothing is written where a model cannot be analysed.

@@ -1,4 +1,4 @@
-"""``perfc ir``: a model in the text form of the IR.
+"""``perfc ir``: print a model as IR text.
 
 Group: compiler.
 """
@@ -34,14 +34,14 @@ from ._output import emit, output_option
     type=Names(_names.passes),
     default="shapes",
     show_default=True,
-    help="Pipeline to run first; '' prints the model as it was lowered.",
+    help="Pipeline to run first; '' prints the lowered model.",
 )
 @facts_option
 @output_option("ir")
 def command(
     model: str, dims: tuple[str, ...], passes: str, facts: str, output: Path | None
 ) -> None:
-    """Print MODEL in the text form, with the type of every value.
+    """Print MODEL as IR text, with the type of every value.
 
     The output parses back: `perfc opt` runs passes on it.
     """

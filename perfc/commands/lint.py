@@ -1,4 +1,4 @@
-"""``perfc lint``: what slows a model down, and what mending it would gain.
+"""``perfc lint``: find what slows a model down, and what fixing it gains.
 
 Group: review.
 """
@@ -41,25 +41,36 @@ DOCUMENT = ("lint", "perfc.lint.data_form:LintView")
     type=Names(_names.rules),
     default="",
     metavar="CODES",
-    help="Rules that run: PF1,PF404 or ALL.",
+    help="Rules to run, e.g. PF1,PF404 or ALL.",
 )
 @click.option(
-    "--ignore", type=Names(_names.rules), default="", metavar="CODES", help="Rules that do not."
+    "--ignore", type=Names(_names.rules), default="", metavar="CODES", help="Rules to skip."
 )
 @click.option(
     "--extend-select",
     type=Names(_names.rules),
     default="",
     metavar="CODES",
-    help="Rules that run besides.",
+    help="Rules to run in addition.",
 )
-@click.option("--min-gain", default="", metavar="SHARE", help="Least gain shown; 1% by default.")
-@click.option("--new", "only_new", is_flag=True, help="Only what the models did not have before.")
-@click.option("--against", default="", metavar="REV", help="Before what, for --new; HEAD.")
-@click.option("--statistics", is_flag=True, help="Count findings by rule instead.")
-@click.option("--fix", is_flag=True, help="Write a mended model, proved equal by onnxruntime.")
-@click.option("--in-place", is_flag=True, help="With --fix: over the input.")
-@click.option("--exit-zero", is_flag=True, help="Exit with 0 whatever is found.")
+@click.option(
+    "--min-gain", default="", metavar="SHARE", help="Minimum gain to report (default: 1%)."
+)
+@click.option("--new", "only_new", is_flag=True, help="Report new findings only.")
+@click.option(
+    "--against",
+    default="",
+    metavar="REV",
+    help="Git revision for --new to compare with (default: HEAD).",
+)
+@click.option("--statistics", is_flag=True, help="Print the number of findings per rule instead.")
+@click.option(
+    "--fix",
+    is_flag=True,
+    help="Write a fixed model, verified against the original with ONNX Runtime.",
+)
+@click.option("--in-place", is_flag=True, help="With --fix: overwrite the input.")
+@click.option("--exit-zero", is_flag=True, help="Exit with 0 even if there are findings.")
 @format_options(*FORMATS, also=("onnx",), words="With --fix the output is a model.")
 def command(
     options: DeploymentOptions,
@@ -77,7 +88,7 @@ def command(
     form: str,
     output: Path | None,
 ) -> int:
-    """Lint FILES, models or folders of them, each by the nearest perfc.toml upwards of it.
+    """Lint FILES (models or folders), each with the nearest perfc.toml upwards.
 
     Each finding says what mending it gains on the target. `perfc rule PF101` explains a rule.
     """

@@ -1,4 +1,4 @@
-"""``perfc llm``: a language model served on GPUs: latency, throughput, memory, energy, money.
+"""``perfc llm``: latency, throughput, memory, energy and price of serving a language model.
 
 Group: look.
 """
@@ -41,12 +41,12 @@ FORMATS = ("text", "json", "markdown", "html")
 
 def usual() -> Mapping[str, str]:
     """What is meant where nobody says, for help."""
-    return {"target": TARGET, "runtime": RUNTIME, "dtype": "the published one"}
+    return {"target": TARGET, "runtime": RUNTIME, "dtype": "as published"}
 
 
 def usual_of_search() -> Mapping[str, str]:
     """What a search chooses from where nobody says, for help."""
-    return {**usual(), "dtype": "the published one and narrower ones that a machine multiplies"}
+    return {**usual(), "dtype": "as published, and narrower types that the target supports"}
 
 
 class ModelOrSearch(click.Group):
@@ -93,61 +93,67 @@ def command() -> None:
 
 _LOAD: tuple[tuple[str, dict[str, Any]], ...] = (
     ("--isl", {"type": click.IntRange(1), "default": 2048, "show_default": True,
-               "help": "Tokens of a prompt."}),
+               "help": "Input sequence length: prompt tokens per request."}),
     ("--osl", {"type": click.IntRange(1), "default": 256, "show_default": True,
-               "help": "Tokens of an answer."}),
+               "help": "Output sequence length: generated tokens per request."}),
     ("--spread", {"type": float, "default": 0.0,
-                  "help": "Share by which lengths vary downwards; 0 by default."}),
+                  "help": "Lengths vary uniformly between (1 - SPREAD) and 1 times --isl and "
+                          "--osl (default: 0)."}),
     ("--cached-tokens", {"type": click.IntRange(0), "default": 0,
-                         "help": "Of a prompt, that a prefix cache holds."}),
+                         "help": "Prompt tokens in the prefix cache."}),
     ("--cached-share", {"type": float, "default": 1.0,
-                        "help": "Of the requests whose prompts it holds, as 0.8; 1 by default."}),
-    ("--seed", {"type": int, "default": 0, "help": "Of what is drawn; 0 by default."}),
+                        "help": "Fraction of requests that hit the prefix cache, e.g. 0.8 "
+                                "(default: 1)."}),
+    ("--seed", {"type": int, "default": 0, "help": "Random seed (default: 0)."}),
     ("--expert-skew", {"type": float, "default": None,
-                       "help": "Exponent of the power law by which tokens choose experts; 0 for "
-                               "even odds."}),
+                       "help": "Power-law exponent of expert popularity; 0 means uniform "
+                               "routing."}),
 )  # fmt: skip
 _ENGINE: tuple[tuple[str, dict[str, Any]], ...] = (
     ("--concurrency", {"type": click.IntRange(1), "default": 1, "show_default": True,
-                       "help": "Users who ask again as soon as they have their answer."}),
+                       "help": "Requests in flight (closed loop): each finished request is "
+                               "replaced at once."}),
     ("--rate", {"type": float, "default": 0.0,
-                "help": "Requests a second that come by themselves, instead."}),
+                "help": "Request rate per second (open loop), instead of --concurrency."}),
     ("--trace", {"type": click.Path(dir_okay=False), "default": "",
-                 "help": "Requests of a file instead, one JSON object a line."}),
+                 "help": "Replay requests from a JSON Lines file, instead of --concurrency."}),
     ("--requests", {"type": click.IntRange(0), "default": 0,
-                    "help": "To simulate; as many as a steady state needs by default."}),
+                    "help": "Requests to simulate (default: enough to reach a steady state)."}),
     ("--kv-dtype", {"default": "", "metavar": "NAME",
-                    "help": "Of cached keys and values, as fp8; that of activations by default."}),
+                    "help": "KV cache precision, e.g. fp8 (default: the activations' precision)."}),
     ("--prefill-gpus", {"type": click.IntRange(0), "default": 0,
-                        "help": "That compute prompts apart from the decodes."}),
+                        "help": "GPUs dedicated to prefill (disaggregated prefill)."}),
     ("--draft-tokens", {"type": click.IntRange(0), "default": 0,
-                        "help": "Drafted for each sequence before a step verifies them."}),
+                        "help": "Speculative decoding: draft tokens per sequence and step."}),
     ("--acceptance", {"type": click.FloatRange(0.0, 1.0), "default": 0.0,
-                      "help": "Probability that a drafted token is kept, as 0.7."}),
+                      "help": "Probability that a draft token is accepted, e.g. 0.7."}),
     ("--draft", {"default": "", "metavar": "CONFIG",
-                 "help": "Model that drafts; by default the model's own layer, as DeepSeek's."}),
+                 "help": "Draft model (default: the model's own multi-token prediction layer, as "
+                         "in DeepSeek)."}),
     ("--images", {"type": click.IntRange(0), "default": 0,
-                  "help": "Of each prompt, whose tokens come beside --isl."}),
+                  "help": "Images per prompt; their tokens are added to --isl."}),
     ("--image-size", {"type": click.IntRange(0), "default": 0,
-                      "help": "Pixels along an edge; the size of the tower by default."}),
+                      "help": "Image edge in pixels (default: the vision encoder's)."}),
     ("--sampling", {"type": click.Choice(["greedy", "random", "top-p"]), "default": None,
-                    "help": "Count the kernels that choose the next token so."}),
+                    "help": "Include the sampling kernels of this method."}),
     ("--loras", {"type": click.IntRange(0), "default": 0,
-                 "help": "Adapters of --lora-rank in memory, which one batch may mix."}),
+                 "help": "LoRA adapters of rank --lora-rank in memory; a batch may mix them."}),
     ("--offline", {"is_flag": True,
-                   "help": "One batch without a server, as an engine's own benchmark: --requests "
-                           "at once, --concurrency by default."}),
-    ("--max-num-seqs", {"type": click.IntRange(1), "help": "Under way; the runtime's default."}),
-    ("--token-budget", {"type": click.IntRange(1), "help": "Of a step; the runtime's default."}),
+                   "help": "Offline batch without a server, as in vLLM's throughput benchmark: "
+                           "--requests at once (default: --concurrency)."}),
+    ("--max-num-seqs", {"type": click.IntRange(1),
+                        "help": "Maximum concurrent sequences (default: the runtime's)."}),
+    ("--token-budget", {"type": click.IntRange(1),
+                        "help": "Maximum tokens per step (default: the runtime's)."}),
     ("--recorded-tokens", {"type": click.IntRange(1),
-                           "help": "Of the largest step that is recorded as a graph, as vLLM's "
-                                   "--max-cudagraph-capture-size; the runtime's default."}),
+                           "help": "Maximum tokens of a step captured as a CUDA graph, as vLLM's "
+                                   "--max-cudagraph-capture-size (default: the runtime's)."}),
     ("--utilization", {"type": click.FloatRange(0.05, 1.0),
-                       "help": "Share of memory that the engine takes; the runtime's default."}),
+                       "help": "Fraction of GPU memory for the engine (default: the runtime's)."}),
 )  # fmt: skip
 _grid_option = click.option(
     "--grid", default="world", show_default=True, metavar="NAME",
-    help="Whose electricity: a name of the table, or grams of CO2 a kWh.",
+    help="Power grid: a name from the table, or grams of CO2 per kWh.",
 )  # fmt: skip
 
 
@@ -192,7 +198,7 @@ def serve(
     output: Path | None,
     **load: Any,
 ) -> int:
-    """Serve CONFIG under a load."""
+    """Predict latency and throughput of serving CONFIG under a load."""
     from perfc.expenses import region_named
     from perfc.serving import llm
     from perfc.serving.views import document
@@ -226,10 +232,15 @@ def serve(
     ),
 )
 @click.argument("model", metavar="CONFIG")
-@click.option("--slo", default="", metavar="LIMITS", help="Means, as ttft=500ms,tpot=30ms,e2e=9s.")
+@click.option(
+    "--slo",
+    default="",
+    metavar="LIMITS",
+    help="Limits on mean latencies, e.g. ttft=500ms,tpot=30ms,e2e=9s.",
+)
 @click.option(
     "--token-budget", "budgets", type=click.IntRange(1), multiple=True,
-    help="Of a step, repeated for several to choose from; the runtime's default.",
+    help="Maximum tokens per step; repeat for alternatives (default: the runtime's).",
 )  # fmt: skip
 @_added(_LOAD)
 @by_default(usual_of_search)
@@ -248,7 +259,7 @@ def search(
     output: Path | None,
     **load: Any,
 ) -> int:
-    """Find the cheapest machine, precision, parallelism and batch that serve CONFIG in time.
+    """Find the cheapest machine, precision, parallelism and batch that serve CONFIG within limits.
 
     --target and --dtype take several names with commas.
     """

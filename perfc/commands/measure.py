@@ -1,4 +1,4 @@
-"""``perfc measure``: predicted against measured, kernel by kernel, on a real runtime.
+"""``perfc measure``: run a model and compare predicted with measured times, kernel by kernel.
 
 Group: measure.
 """
@@ -39,29 +39,36 @@ DOCUMENT = ("measure", "perfc.measure.json_form:MeasurementView")
 )
 @click.argument("model", type=click.Path())
 @deployment_options
-@click.option("--device", default="cpu", show_default=True, metavar="cpu|cuda:N")
-@click.option("--threads", default="all", show_default=True, metavar="N|all")
-@click.option("--repeat", type=click.IntRange(1, 100_000), default=10, show_default=True)
+@click.option("--device", default="cpu", show_default=True, metavar="cpu|cuda:N", help="Device.")
+@click.option("--threads", default="all", show_default=True, metavar="N|all", help="CPU threads.")
+@click.option(
+    "--repeat", type=click.IntRange(1, 100_000), default=10, show_default=True,
+    help="Minimum number of runs.",
+)  # fmt: skip
 @click.option(
     "--min-time", type=click.FloatRange(0, 3600), default=1.0, show_default=True,
-    help="Seconds of runs at least.",
+    help="Minimum measuring time in seconds.",
 )  # fmt: skip
 @click.option(
     "--limit", type=click.FloatRange(1, 86400), default=300.0, show_default=True,
-    help="Seconds after which the process is killed.",
+    help="Timeout of the process in seconds.",
 )  # fmt: skip
-@click.option("--seed", type=click.IntRange(0), default=0, help="Of weights and inputs.")
+@click.option(
+    "--seed", type=click.IntRange(0), default=0, help="Random seed of weights and inputs."
+)
 @click.option(
     "--profile", "profiles", multiple=True, type=click.Path(),
-    help="A profile made elsewhere, instead of running; with TensorRT's layer file a second time.",
+    help="Read a profile instead of running the model; repeat for TensorRT's layer file.",
 )  # fmt: skip
 @click.option(
     "--append", "dataset", type=click.Path(path_type=Path),
-    help="Add a row for each kernel to this .parquet, .csv or .csv.gz, and one for the run to "
-    "the file of the same name with -models.",
+    help="Append one row per kernel to this .parquet, .csv or .csv.gz file, and one row for the "
+         "run to the same name with -models.",
 )  # fmt: skip
 @format_options("text", "json", "csv")
-@click.option("--top", default="20", show_default=True, help="Kernels shown by time, or 'all'.")
+@click.option(
+    "--top", default="20", show_default=True, help="Maximum kernels to print, by time, or 'all'."
+)
 def command(
     options: DeploymentOptions,
     model: str,
@@ -77,7 +84,7 @@ def command(
     output: Path | None,
     top: str,
 ) -> int:
-    """Run MODEL for real and compare every kernel with its floor and its prediction on TARGET.
+    """Run MODEL and compare every measured kernel with its lower bound and prediction.
 
     Without --target it is `host` on a processor: this machine, measured once by a quick probe. Of
     profiles made elsewhere, and of GPUs, only what was measured is shown then.

@@ -1,4 +1,4 @@
-"""``perfc mig``: the smallest slice of a card that holds a model's memory and its time.
+"""``perfc mig``: find the smallest MIG slice that meets a model's memory and latency.
 
 Group: look.
 """
@@ -29,8 +29,8 @@ DOCUMENT = ("mig", "perfc.comparison.slices:SlicingView")
 )
 @click.argument("model", type=click.Path())
 @deployment_options
-@click.option("--slo", metavar="TIME", help="Time that a run may take, e.g. 10ms.")
-@click.option("--no-predict", is_flag=True, help="Times at measured rates, no prediction.")
+@click.option("--slo", metavar="TIME", help="Latency objective, e.g. 10ms.")
+@click.option("--no-predict", is_flag=True, help="Sustained times only, no predictions.")
 @format_options("text", "json", "csv", "markdown", "html")
 @color_option
 def command(
@@ -41,7 +41,7 @@ def command(
     form: str,
     output: Path | None,
 ) -> int:
-    """Find the slice for MODEL: `perfc mig model.onnx --target a100 --slo 10ms`.
+    """Find the MIG slice for MODEL: `perfc mig model.onnx --target a100 --slo 10ms`.
 
     One row each for a slice of the card (multi-instance GPU): its time, its memory, and how much a
     card full of such slices does. Beside it stand the slices that two published rules would take.

@@ -1,4 +1,4 @@
-"""``perfc ncu``: the hierarchical roofline that Nsight Compute's counters tell.
+"""``perfc ncu``: draw a hierarchical roofline from Nsight Compute counters.
 
 Group: measure.
 """
@@ -36,20 +36,28 @@ DOCUMENT = ("ncu", "perfc.ncu.json_form:NcuView")
     epilog=examples("ncu report.csv -t a100", "ncu --command train.py"),
 )
 @click.argument("words", nargs=-1, metavar="REPORT.csv | SCRIPT...", type=click.UNPROCESSED)
-@click.option("--command", "prints", is_flag=True, help="Print ncu's command line for SCRIPT.")
+@click.option(
+    "--command", "prints", is_flag=True, help="Print the ncu command line that profiles SCRIPT."
+)
 @click.option(
     "-t",
     "--target",
     type=Names(_names.targets),
     default="",
-    help="Compare with the ceilings of this target.",
+    help="Compare with this target's ceilings.",
 )
-@click.option("--arch", default="", help="Architecture, as in sm_80, where nothing else tells it.")
-@click.option("--process", default="", metavar="PID", help="Keep the kernels of one process.")
-@click.option("--marked", is_flag=True, help="With --command: only between cudaProfilerStart/Stop.")
+@click.option(
+    "--arch", default="", help="GPU architecture, e.g. sm_80, if the report does not contain it."
+)
+@click.option("--process", default="", metavar="PID", help="Read the kernels of one process only.")
+@click.option(
+    "--marked",
+    is_flag=True,
+    help="With --command: profile only between cudaProfilerStart and cudaProfilerStop.",
+)
 @format_options("text", "json", "csv")
 @color_option
-@click.option("--top", default="20", show_default=True, help="Kernels shown, or 'all'.")
+@click.option("--top", default="20", show_default=True, help="Maximum kernels to print, or 'all'.")
 def command(
     words: tuple[str, ...],
     prints: bool,
@@ -61,7 +69,7 @@ def command(
     output: Path | None,
     top: str,
 ) -> int:
-    """Read REPORT.csv: time, flop and bytes of each kernel, and how near to each ceiling it comes.
+    """Print time, FLOPs, bytes and ceiling utilization of each kernel in REPORT.csv.
 
     The report is what `perfc ncu --command SCRIPT` makes ncu print, or any CSV of ncu with those
     counters. Exits with 1 where a kernel is above what the target can give.

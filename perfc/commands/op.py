@@ -1,4 +1,4 @@
-"""``perfc op``: one kernel by its extents: at best, expected, and what limits it.
+"""``perfc op``: predicted time, lower bound and bottleneck of one kernel.
 
 Group: look.
 """
@@ -103,13 +103,13 @@ def extent_options(kernel: Kernel) -> Iterator[Callable[[Any], Any]]:
     for name, extent in kernel.extents.items():
         if name in ("batch", "seq"):
             continue
-        usual = f"; {extent.default} by default" if extent.default else ""
+        usual = f" (default: {extent.default})" if extent.default else ""
         words = f"{extent.words[:1].upper()}{extent.words[1:]}{usual}."
         flag = FLAG.format(name.replace("_", "-"))
         yield click.option(flag, name, type=int, metavar="N", help=words)
     if kernel.functions:
-        usual, *others = kernel.functions
-        words = f"{usual} by default, or {', '.join(others)}."
+        usual = kernel.functions[0]
+        words = f"Function: {', '.join(kernel.functions)} (default: {usual})."
         yield click.option("--function", default="", metavar="NAME", help=words)
 
 

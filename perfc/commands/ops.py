@@ -1,4 +1,4 @@
-"""``perfc ops``: the operators, their formulas, and how much of ONNX they cover.
+"""``perfc ops``: list the operators, their formulas and the coverage of ONNX.
 
 Group: compiler.
 """
@@ -20,13 +20,18 @@ FORMATS = ("text", "markdown")
 
 @click.command("ops", epilog=examples("ops", "ops Conv"))
 @click.argument("name", type=Names(_names.operators), required=False)
-@click.option("--markdown", is_flag=True, help="The whole page docs/ops.md.")
+@click.option("--markdown", is_flag=True, help="Print the whole page docs/ops.md.")
 @format_options(*FORMATS)
-@click.option("--coverage", "is_coverage", is_flag=True, help="Compare with the installed onnx.")
+@click.option(
+    "--coverage",
+    "is_coverage",
+    is_flag=True,
+    help="Compare with the operators of the installed onnx package.",
+)
 def command(
     name: str | None, markdown: bool, is_coverage: bool, form: str, output: Path | None
 ) -> None:
-    """List the operators, or say all about NAME: `perfc ops Conv`."""
+    """List the operators, or describe NAME: `perfc ops Conv`."""
     from perfc.pages.operators import page
 
     if markdown:

@@ -1,4 +1,4 @@
-"""``perfc opt``: runs a pipeline of passes and prints the result.
+"""``perfc opt``: run a pass pipeline and print the result.
 
 Group: compiler.
 """
@@ -42,19 +42,19 @@ if TYPE_CHECKING:
     "--passes",
     type=Names(_names.passes),
     required=True,
-    help="Pipeline: 'shapes,fuse{runtime=ort}'.",
+    help="Pipeline, e.g. 'shapes,fuse{runtime=ort}'.",
 )
 @dim_option
 @facts_option
 @print_after_option
 @click.option("--print-ir-after-all", is_flag=True, help="Print the IR after every pass.")
-@click.option("--time-passes", is_flag=True, help="Print the time of every pass.")
+@click.option("--time-passes", is_flag=True, help="Print the wall time of every pass.")
 @click.option(
     "--dump-ir",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Write the IR after every pass to 000-name.pir, 001-name.pir, ...",
+    help="Write the IR after every pass to 000-name.pir, 001-name.pir, …",
 )
-@click.option("--verify-each", is_flag=True, help="Verify after every transform.")
+@click.option("--verify-each", is_flag=True, help="Verify the IR after every transform.")
 @output_option("ir")
 def command(
     model: str,
@@ -68,7 +68,7 @@ def command(
     verify_each: bool,
     output: Path | None,
 ) -> None:
-    """Run passes on MODEL, a .pir text ('-' reads it from standard input) or a model file."""
+    """Run passes on MODEL: .pir text ('-' is standard input) or a model file."""
     from perfc.ir.text import print_module
     from perfc.passes.manager import Analyses, DumpTo, PrintAfter, Timing, VerifyEach
     from perfc.passes.pipeline import facts_of, parse_pipeline

@@ -1,4 +1,4 @@
-"""``perfc passes``: what pipelines are made of.
+"""``perfc passes``: list the passes.
 
 Group: compiler.
 """
@@ -14,7 +14,7 @@ from ._examples import examples
 
 @click.command("passes", epilog=examples("passes", "passes --help"))
 def command() -> None:
-    """List the passes, their options and what they do."""
+    """List the passes and their options."""
     from perfc.passes.pipeline import list_passes
 
     found = list_passes()

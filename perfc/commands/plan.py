@@ -1,4 +1,4 @@
-"""``perfc plan``: which parallelism and checkpointing trains a model fastest on so many GPUs.
+"""``perfc plan``: find the fastest parallelism and checkpointing to train a model on N GPUs.
 
 Group: look.
 """
@@ -30,17 +30,17 @@ FINDINGS = 1
     ),
 )
 @click.argument("model", metavar="MODEL")
-@click.option("--gpus", required=True, type=click.IntRange(1, 1 << 16), help="Devices.")
+@click.option("--gpus", required=True, type=click.IntRange(1, 1 << 16), help="Number of GPUs.")
 @click.option(
     "--global-batch", default=256, show_default=True, type=click.IntRange(1),
-    help="Samples of a step, of all devices.",
+    help="Global batch size: samples per step on all GPUs.",
 )  # fmt: skip
 @step_options
 def command(
     options: DeploymentOptions, parallel: Mapping[str, int | str], /, model: str, gpus: int,
     global_batch: int, micro_batch: int, trained_by: str, form: str, output: Path | None,
 ) -> None:  # fmt: skip
-    """Search how to divide MODEL among GPUs and what to compute again, for the shortest step.
+    """Search for the parallelism and checkpointing with the shortest training step of MODEL.
 
     MODEL is a config.json of a language model, a shipped name, or a graph, which is divided by its
     samples alone. Degrees that are given stay as they are. Exits with 1 if nothing fits.

@@ -1,4 +1,4 @@
-"""``perfc predict``: a whole model from its graph, by weights trained on measured ones.
+"""``perfc predict``: predict a whole run from the model's graph.
 
 Group: predictors.
 """
@@ -60,19 +60,23 @@ def former_options(function: C) -> C:
 @click.argument("model", type=click.Path(dir_okay=False))
 @click.option(
     "--predictor", type=Names(_names.predictors), metavar="NAME", default="",
-    help="Weights that come with perfc; by default those that know the machine.",
+    help="Shipped weights (default: those trained on the target).",
 )  # fmt: skip
 @click.option(
     "--weights", type=click.Path(path_type=Path, dir_okay=False),
-    help="Card of other weights, as `perfc train graph` writes it.",
+    help="Card of other weights, written by `perfc train graph`.",
 )  # fmt: skip
 @deployment_options
 @former_options
-@click.option("--quantity", default="time_s", show_default=True, help="What is predicted.")
+@click.option("--quantity", default="time_s", show_default=True, help="Quantity to predict.")
 @click.option(
-    "--steps", type=click.IntRange(1), help="Of a whole training: its time, and its price."
+    "--steps", type=click.IntRange(1), help="Training steps, to predict total time and price."
 )
-@click.option("--hourly-price", type=click.FloatRange(0.0), help="Of the machine, in any currency.")
+@click.option(
+    "--hourly-price",
+    type=click.FloatRange(0.0),
+    help="Price of the machine per hour, in any currency.",
+)
 @format_options("text", "json")
 def command(
     options: DeploymentOptions,
@@ -87,7 +91,7 @@ def command(
     output: Path | None,
     **former: object,
 ) -> None:
-    """Predict a whole run of MODEL: time, memory or energy, as the weights were trained for.
+    """Predict a whole run of MODEL: time, memory or energy, depending on the weights.
 
     What lies outside of the rows trained on is called extrapolating, with a wider interval.
     """

@@ -1,4 +1,4 @@
-"""``perfc reduce``: the smallest sub-model around a node or an error.
+"""``perfc reduce``: extract the smallest sub-model around a node or an error.
 
 Group: compiler.
 """
@@ -24,17 +24,19 @@ from ._output import emit, output_option
 )
 @click.argument("model", type=click.Path(dir_okay=False))
 @click.option(
-    "--node", type=Nodes(), metavar="NODE", help="Cut out this node: name, output or position."
+    "--node", type=Nodes(), metavar="NODE", help="Extract this node, by name, output or position."
 )
 @click.option(
-    "--error", is_flag=True, help="Keep what raises the error that the analysis stops at."
+    "--error",
+    is_flag=True,
+    help="Keep the nodes that reproduce the error at which the analysis stops.",
 )
-@output_option("onnx", words="Write a model; without it the sub-model is printed as ONNX text.")
+@output_option("onnx", words="Output model (default: print the sub-model as ONNX text).")
 @deployment_options
 def command(
     options: DeploymentOptions, model: str, node: str | None, error: bool, output: Path | None
 ) -> None:
-    """Reduce MODEL to one node, or to the nodes that raise the error its analysis stops at.
+    """Reduce MODEL to one node, or to the nodes that reproduce an analysis error.
 
     Inputs get the inferred types. Small constants stay; no weights are read.
     """

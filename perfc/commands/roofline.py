@@ -1,4 +1,4 @@
-"""``perfc roofline``: the hierarchical roofline of a machine, with kernels as points.
+"""``perfc roofline``: draw the hierarchical roofline of a target, with kernels as points.
 
 Group: look.
 """
@@ -41,18 +41,20 @@ DOCUMENT = ("roofline", "perfc.chart.json_form:RooflineView")
     epilog=examples("roofline a100", "roofline a100 model.onnx -o roofline.html"),
 )
 @click.argument("names", type=Names(_names.targets), metavar="[TARGET] [MODEL]", nargs=-1)
-@click.option("--model", type=click.Path(), help="Draw the kernels of this model.")
+@click.option("--model", type=click.Path(), help="Draw this model's kernels.")
 @click.option(
     "--measured",
     multiple=True,
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Draw measured kernels too: an ncu CSV, or what `perfc ncu` or `perfc measure` wrote.",
+    help="Also draw measured kernels: an ncu CSV, or output of `perfc ncu` or `perfc measure`.",
 )
 @deployment_options
 @format_options("text", "svg", "html", "json")
 @color_option
-@click.option("--top", default="20", show_default=True, help="Kernels in the table, or 'all'.")
+@click.option(
+    "--top", default="20", show_default=True, help="Maximum kernels in the table, or 'all'."
+)
 def command(
     options: DeploymentOptions,
     names: tuple[str, ...],
@@ -62,7 +64,7 @@ def command(
     output: Path | None,
     top: str,
 ) -> int:
-    """Draw the ceilings of TARGET: L1, L2 and device memory, each unit and element type.
+    """Draw the ceilings of TARGET: L1, L2, device memory, compute units by element type.
 
     TARGET is a name or a file that `perfc calibrate` wrote, MODEL what --model takes. Peaks are
     dashed, measured ceilings solid. Each kernel has one point per memory level, at its intensity

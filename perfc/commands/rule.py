@@ -1,4 +1,4 @@
-"""``perfc rule``: what a rule of the linter does, and why.
+"""``perfc rule``: explain a lint rule.
 
 Group: review.
 """
@@ -20,10 +20,10 @@ DOCUMENT = ("rule", "perfc.lint.rule_pages:RulesView")
 
 @click.command("rule", epilog=examples("rule", "rule PF101"))
 @click.argument("code", type=Names(_names.rules), required=False)
-@click.option("--all", "is_page", is_flag=True, help="The whole page docs/rules.md.")
+@click.option("--all", "is_page", is_flag=True, help="Print the whole page docs/rules.md.")
 @format_options("text", "json", "markdown")
 def command(code: str | None, is_page: bool, form: str, output: Path | None) -> None:
-    """Explain the rule CODE, as in `perfc rule PF101`; without it, list all."""
+    """Explain rule CODE, e.g. `perfc rule PF101`; without CODE, list all rules."""
     from perfc.lint.catalogue import find, infos
     from perfc.lint.rule_pages import as_json, described, listing, page
 

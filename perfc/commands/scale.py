@@ -1,4 +1,4 @@
-"""``perfc scale``: a training step on 1 to 1,024 GPUs, and what keeps it from being faster.
+"""``perfc scale``: scaling of a training step from 1 to 1,024 GPUs, and its bottleneck.
 
 Group: look.
 """
@@ -32,19 +32,28 @@ FINDINGS = 1
     ),
 )
 @click.argument("model", metavar="MODEL")
-@click.option("--gpus", default="", metavar="N,...", help="Devices; 1 to 1024 by default.")
+@click.option(
+    "--gpus",
+    default="",
+    metavar="N,...",
+    help="Numbers of GPUs, comma-separated (default: powers of two up to 1024).",
+)
 @click.option(
     "--global-batch", default=0, type=click.IntRange(0), metavar="N",
-    help="Samples of a step on the fewest devices; one micro-batch of each copy by default.",
+    help="Global batch size on the fewest GPUs (default: one micro-batch per replica).",
 )  # fmt: skip
-@click.option("--strong", is_flag=True, help="As many samples of a step on all numbers of devices.")
+@click.option(
+    "--strong",
+    is_flag=True,
+    help="Strong scaling: the same global batch size on every number of GPUs.",
+)
 @step_options
 def command(
     options: DeploymentOptions, parallel: Mapping[str, int | str], /, model: str, gpus: str,
     global_batch: int, strong: bool, micro_batch: int, trained_by: str, form: str,
     output: Path | None,
 ) -> None:  # fmt: skip
-    """Train MODEL on more and more GPUs: time of a step, scaling, and the bottleneck by name.
+    """Predict how a training step of MODEL scales with GPUs, and name the bottleneck.
 
     MODEL is a config.json of a language model, a shipped name, or a graph. Copies of it grow in
     number; each is divided as the options say. Without --micro-batch as many samples pass at

@@ -1,4 +1,4 @@
-"""``perfc schema``: the JSON Schemas of what commands write.
+"""``perfc schema``: print the JSON schemas of command output.
 
 Group: help.
 """
@@ -33,7 +33,7 @@ def documents() -> dict[str, str]:
 @click.argument("name", type=Names(documents), default="report", metavar="[NAME]")
 @output_option("json")
 def command(name: str, output: Path | None) -> None:
-    """Print the schema of the JSON document NAME (JSON Schema, draft 2020-12).
+    """Print the JSON Schema (draft 2020-12) of document NAME.
 
     NAME is `report`, which `perfc analyze` writes, by default, or a command: `ask`, `compare`,
     `op`, `sweep`, `explain`, `diff`, `check`, `baseline`, `lint`, `rule`, `roofline`, `measure`,

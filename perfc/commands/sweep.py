@@ -1,4 +1,4 @@
-"""``perfc sweep``: times over a range of sizes, and where the bound changes.
+"""``perfc sweep``: times over a range of sizes, and where the bottleneck changes.
 
 Group: look.
 """
@@ -27,8 +27,12 @@ DOCUMENT = ("sweep", "perfc.sweep.data_form:SweepView")
     ),
 )
 @click.argument("model", type=click.Path(dir_okay=False))
-@click.option("--top", default=5, show_default=True, help="Kernels whose bounds are followed.")
-@click.option("--no-predict", is_flag=True, help="Sustained times and floors, no prediction.")
+@click.option(
+    "--top", default=5, show_default=True, help="Number of kernels to trace across the range."
+)
+@click.option(
+    "--no-predict", is_flag=True, help="Sustained times and lower bounds only, no predictions."
+)
 @format_options("text", "csv", "json", "html")
 @deployment_options
 def command(
@@ -39,7 +43,7 @@ def command(
     form: str,
     output: Path | None,
 ) -> None:
-    """Sweep extents of MODEL: `perfc sweep model.onnx --batch 1:256 --target a100,h100`.
+    """Sweep sizes of MODEL: `perfc sweep model.onnx --batch 1:256 --target a100,h100`.
 
     A range is 1:256, 1:256:8, 1:256:*2, 128,512,2048 or one number; --seq and --dim NAME=RANGE
     take ranges too. The analysis runs once; each point evaluates its formulas and predicts as

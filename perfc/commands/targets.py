@@ -1,4 +1,4 @@
-"""``perfc targets``: machines and clusters, their rates side by side, and files of your own.
+"""``perfc targets``: list, show, add and validate target files.
 
 Group: look.
 """
@@ -34,7 +34,7 @@ def command() -> None:
 @command.command("list", epilog=examples("targets list", "targets list --output-format json"))
 @formats
 def list_(form: str, output: Path | None) -> None:
-    """List the targets with their rates side by side, and the clusters; your own come first.
+    """List targets with their rates, and clusters; your own come first.
 
     Rates are the maker's. Markdown gives the page docs/targets.md.
     """
@@ -58,7 +58,7 @@ def list_(form: str, output: Path | None) -> None:
 @click.argument("names", type=Names(_names.targets), metavar="NAME...", nargs=-1, required=True)
 @formats
 def show(names: tuple[str, ...], form: str, output: Path | None) -> None:
-    """Show the targets NAME, or the files of such paths: maker's figures beside measured ones."""
+    """Show targets NAME (names or files): vendor rates and measured rates."""
     from perfc.machine import load_machine
     from perfc.pages.target_views import show_json
     from perfc.pages.targets import show_text
@@ -74,9 +74,9 @@ def show(names: tuple[str, ...], form: str, output: Path | None) -> None:
 
 @command.command("add", epilog=examples("targets add mine.toml", "targets add mine.toml --force"))
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--force", is_flag=True, help="Replace a target of that name that differs.")
+@click.option("--force", is_flag=True, help="Overwrite an existing target of that name.")
 def add_(file: Path, force: bool) -> None:
-    """Copy the target FILE to your own targets, if it is right."""
+    """Validate target FILE and copy it to your targets."""
     from perfc.machine import add
 
     say(str(add(file, overwrite=force)))
@@ -89,7 +89,7 @@ def add_(file: Path, force: bool) -> None:
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path())
 @click.pass_context
 def validate_(ctx: click.Context, files: tuple[str, ...]) -> None:
-    """Say everything that is wrong with target FILEs; exit with 1 if anything is."""
+    """Report every error in target FILEs; exit with 1 if there is one."""
     from perfc.machine import validate
 
     problems = [p for file in files for p in validate(file)]

@@ -1,4 +1,4 @@
-"""``perfc train``: train the predictors that ship, from measured rows.
+"""``perfc train``: fit the shipped predictors to measurements.
 
 Group: predictors.
 """
@@ -34,11 +34,11 @@ def command() -> None:
     "--output",
     type=click.Path(path_type=Path, file_okay=False),
     default=None,
-    help="Folder of the weights; those that perfc reads by default.",
+    help="Output folder for weights (default: the one perfc reads).",
 )
-@click.option("--force", is_flag=True, help="Replace weights of another schema.")
+@click.option("--force", is_flag=True, help="Overwrite weights with a different schema.")
 def op(names: tuple[str, ...], data: Path, output: Path | None, force: bool) -> None:
-    """Train the operator predictors NAME, all by default, on every row of their tables."""
+    """Fit operator predictors NAME (default: all) to every row of their tables."""
     from perfc.analyzers.artefacts.artefact import SHIPPED, check_replaceable, save
     from perfc.analyzers.training.experiments import chosen
 
@@ -63,10 +63,10 @@ def op(names: tuple[str, ...], data: Path, output: Path | None, force: bool) -> 
     "--output",
     type=click.Path(path_type=Path, file_okay=False),
     default=None,
-    help="Folder of host.toml, power.toml and offline.npz; that which perfc reads by default.",
+    help="Output folder for host.toml, power.toml and offline.npz (default: the one perfc reads).",
 )
 def serving(data: Path, output: Path | None) -> None:
-    """Learn what hosts of serving engines take beside their kernels, from published runs."""
+    """Fit the host overhead of serving engines to published runs."""
     from perfc.analyzers.graph.store import write_file
     from perfc.serving import host, offline, power
     from perfc.serving.evidence.scores import gathered, trained, trained_boards, trained_processes
@@ -95,10 +95,10 @@ def serving(data: Path, output: Path | None) -> None:
     "--output",
     type=click.Path(path_type=Path, file_okay=False),
     default=None,
-    help="Folder of the laws, law.toml; that which perfc reads by default.",
+    help="Output folder for law.toml (default: the one perfc reads).",
 )
 def training(data: Path, output: Path | None) -> None:
-    """Learn what training runs take beside kernels and links, from published runs."""
+    """Fit the overhead of training runs beyond kernels and links to published runs."""
     from perfc.distributed.evidence.scores import gathered
     from perfc.distributed.law import FILE, as_toml
     from perfc.whole_file import write_output
@@ -116,10 +116,10 @@ def training(data: Path, output: Path | None) -> None:
 @tables_option
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path, file_okay=False), default=Path("weights"),
-    show_default=True, help="Folder of the trees and their cards.",
+    show_default=True, help="Output folder for the trees and their cards.",
 )  # fmt: skip
 def trees(data: Path, output: Path) -> None:
-    """Learn throughput and energy of language models from features alone, after Table 6.3."""
+    """Fit throughput and energy of language models to features only, as in Table 6.3."""
     from perfc.serving.trees.experiment import LEARNED_FROM, gathered
     from perfc.serving.trees.weights import train
 
@@ -135,31 +135,40 @@ def trees(data: Path, output: Path) -> None:
         "train graph --predictor formula --graphs graphs --split family",
     ),
 )
-@click.option("--predictor", "name", required=True, help="NAME or NAME:VARIANT.")
-@click.option("--dataset", default="timm", show_default=True)
+@click.option("--predictor", "name", required=True, help="Predictor, as NAME or NAME:VARIANT.")
+@click.option("--dataset", default="timm", show_default=True, help="Data set.")
 @graphs_option
-@click.option("--split", default="random", show_default=True, help="What is left for the test.")
-@click.option("--seed", default=0, show_default=True)
-@click.option("--quantity", default="time_s", show_default=True, help="What is predicted.")
-@click.option("--mode", default="", help="Rows of one way of running: eager, compiled, training …")
-@click.option("--limit-s", default=420.0, show_default=True, help="Longest training.")
+@click.option(
+    "--split",
+    default="random",
+    show_default=True,
+    help="Split protocol, which selects the held-out rows.",
+)
+@click.option("--seed", default=0, show_default=True, help="Random seed.")
+@click.option("--quantity", default="time_s", show_default=True, help="Quantity to predict.")
+@click.option(
+    "--mode", default="", help="Use only rows of one execution mode: eager, compiled, training …"
+)
+@click.option("--limit-s", default=420.0, show_default=True, help="Maximum training seconds.")
 @click.option(
     "--scale", type=click.FloatRange(0.01, 1.0), default=1.0, show_default=True,
-    help="Of the paper's hidden size, for networks.",
+    help="Network width as a fraction of the paper's hidden size.",
 )  # fmt: skip
 @click.option(
     "--faithful", is_flag=True,
-    help="Train a network as its paper does, which takes days at its width; ours takes an hour.",
+    help="Train with the paper's own recipe, which takes days at full width; ours takes an hour.",
 )  # fmt: skip
-@click.option("--folder", type=click.Path(path_type=Path, file_okay=False), help="Checkpoints.")
-@click.option("--every-row", is_flag=True, help="Once tested, learn again from every row.")
+@click.option(
+    "--folder", type=click.Path(path_type=Path, file_okay=False), help="Folder for checkpoints."
+)
+@click.option("--every-row", is_flag=True, help="After testing, fit again on every row.")
 @click.option(
     "-o",
     "--output",
     type=click.Path(path_type=Path, file_okay=False),
     default=Path("weights"),
     show_default=True,
-    help="Folder of the weights and their card.",
+    help="Output folder for the weights and their card.",
 )
 def graph(
     name: str,
@@ -176,7 +185,7 @@ def graph(
     every_row: bool,
     output: Path,
 ) -> None:
-    """Train a predictor of whole models on the first fold of a split, and test it on the rest.
+    """Train a whole-model predictor on the first fold of a split, and test it on the rest.
 
     An interrupted training goes on from the checkpoints in --folder.
     """

@@ -85,7 +85,7 @@ def test_the_help_names_what_the_tables_have(capsys: pytest.CaptureFixture[str])
     shown = re.sub(r"\s+", "", capsys.readouterr().out)
     assert ",".join(runtimes()) in shown
     assert "channels-first,channels-last" in shown
-    assert "a100bydefault(predict:rtx4090)" in shown
+    assert "(default:a100;predict:rtx4090)" in shown
 
 
 def test_every_field_is_an_option_and_the_other_way_round() -> None:

@@ -17,7 +17,7 @@ def test_options_of_a_training_step_are_shown_on_request(
     short = capsys.readouterr().out
     assert run([*name.split(), "--help-all"]) == 0
     whole = capsys.readouterr().out
-    for heading in ("Options:", "How the model runs:", "Training step:", "Of every command:"):
+    for heading in ("Options:", "Deployment options:", "Training options:", "Common options:"):
         assert f"\n{heading}\n" in short
         assert f"\n{heading}\n" in whole
     assert "--train " in short
@@ -28,4 +28,4 @@ def test_options_of_a_training_step_are_shown_on_request(
 
 def test_behind_two_dashes_the_word_is_a_file(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["analyze", "--", "--help-all"]) == 2
-    assert "Training step" not in capsys.readouterr().out
+    assert "Training options" not in capsys.readouterr().out
