@@ -84,7 +84,7 @@ def test_python_answers_as_the_command(capsys: pytest.CaptureFixture[str]) -> No
 @pytest.mark.parametrize(
     ("extents", "said"),
     [
-        ({"ranks": 8}, "--bytes: collective needs its bytes"),
+        ({"ranks": 8}, "--bytes: collective needs bytes"),
         ({"bytes": 64, "ranks": 8, "m": 3}, "collective has no extent 'm' [(]it has operation, "),
         ({"bytes": "64MiB", "ranks": 8}, "--bytes: '64MiB' is no whole number"),
         ({"bytes": 64, "ranks": True}, "--ranks: True is no whole number"),
