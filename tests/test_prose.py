@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import shlex
 from collections.abc import Iterator
@@ -144,3 +145,46 @@ def test_each_page_with_intervals_has_one_headline() -> None:
     has_intervals = [page for page in FIGURES if "90 %" in page.read_text(encoding="utf-8")]
     names = sorted(name for name, _ in headlines(LAB_DOCS / "accuracy.md"))
     assert names == sorted(page.stem for page in has_intervals)
+
+
+FIRST_WORDS = re.compile(r'^\s*r?"""(?:Of|What|Whether|How|As|Where|That|Such|Who)\b', re.MULTILINE)
+"""First words of docstrings that name neither what is returned nor what is done."""
+VAGUE = frozenset({
+    "found", "own", "kept", "told", "apart", "alike", "asked", "stated", "meant", "anew", "unheard",
+    "beside",
+})  # fmt: skip
+"""Names of variables, arguments and functions that say nothing about their contents."""
+BUDGETS = {
+    ("perfc", "ir", "passes", "analyzers", "kernels", "lab"): (1961, 1746),
+    ("tests",): (173, 1282),
+    ("benchmarks",): (78, 184),
+}
+"""Folders, with how many such docstrings and names they may still have; lower only."""
+
+
+def vague_texts(folders: tuple[str, ...]) -> tuple[int, int]:
+    """Count docstrings that begin with a vague word and vague names, in Python files of folders."""
+    lines = names = 0
+    for path in sorted({p.resolve() for f in folders for p in (ROOT / f).rglob("*.py")}):
+        text = path.read_text(encoding="utf-8")
+        lines += len(FIRST_WORDS.findall(text))
+        names += sum(is_vague(node) for node in ast.walk(ast.parse(text)))
+    return lines, names
+
+
+def is_vague(node: ast.AST) -> bool:
+    """Return True if a node defines a vague name."""
+    match node:
+        case ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name):
+            return name in VAGUE
+        case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+            return name in VAGUE
+    return False
+
+
+@pytest.mark.parametrize("folders", BUDGETS, ids=",".join)
+def test_docstrings_and_names_say_what_they_are(folders: tuple[str, ...]) -> None:
+    lines, names = vague_texts(folders)
+    most_lines, most_names = BUDGETS[folders]
+    assert lines <= most_lines, "a docstring begins with Of, What, Whether, How …"
+    assert names <= most_names, f"a name is one of {', '.join(sorted(VAGUE))}"
