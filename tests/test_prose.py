@@ -21,8 +21,23 @@ USER_PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md")])
 PAGES = [*USER_PAGES, *sorted(LAB_DOCS.rglob("*.md")), *sorted(ROOT.glob("lab/notes/*.md"))]
 PROSE = [page for page in PAGES if page.name != "CHANGELOG.md"]
 FIGURES = [page for page in sorted(ACCURACY.glob("*.md")) if page.stem != "method"]
+GENERATED = ("ops.md", "rules.md", "targets.md")
+"""Pages of docs/ that a command writes."""
+MOST_WORDS = 31_500
+"""Words of the user documentation, without the generated pages."""
+MOST_GENERATED_WORDS = 125_000
 LONGEST = 35
 """Words of a sentence."""
+DIALECT = re.compile(
+    r"\b(told|tell|tells|apart|alike|anew|unheard|unasked|meant|taught|teach(?:es)?|kin|kinship"
+    r"|likeness|nobody|mend(?:s|ed|ing)?|heard|hears|whoever|laws?|beside|besides|stands? in"
+    r"|is asked|asks for|speaks? of|at best|no run is faster|nine in ten runs|out of reach|told by"
+    r"|by looking|of one's own|is said|are said)\b",
+    re.IGNORECASE,
+)
+"""Words of the project's former dialect; the glossary has the terms to use."""
+ALLOWED = {"power law", "Little's law"}
+"""Standard terms that contain such a word."""
 WORD = re.compile(r"\S*\w\S*")
 ITEM = re.compile(r"^(?:[-*]|\d+\.)\s+")
 END = re.compile(r"(?<=[.!?])[)*\"]*\s+(?=[^a-z])| · ")
@@ -66,6 +81,27 @@ def long_sentences(page: Path) -> list[str]:
     return found
 
 
+def dialect(page: Path) -> list[str]:
+    """Return the lines with words of the former dialect, outside code."""
+    text = re.sub(r"^```.*?^```$", _blank, page.read_text(encoding="utf-8"), flags=re.M | re.S)
+    lines = []
+    for number, line in enumerate(text.splitlines(), 1):
+        plain = re.sub(r"`[^`]*`", "", line)
+        for term in ALLOWED:
+            plain = plain.replace(term, "")
+        if matches := DIALECT.findall(plain):
+            lines.append(f"{page.name}:{number}: {', '.join(matches)}: {line}")
+    return lines
+
+
+def _blank(block: re.Match[str]) -> str:
+    return "\n" * block[0].count("\n")
+
+
+def words(pages: list[Path]) -> int:
+    return sum(len(page.read_text(encoding="utf-8").split()) for page in pages)
+
+
 def name_of(page: Path) -> str:
     return page.relative_to(ROOT).as_posix()
 
@@ -73,6 +109,26 @@ def name_of(page: Path) -> str:
 @pytest.mark.parametrize("page", PROSE, ids=name_of)
 def test_no_sentence_is_long(page: Path) -> None:
     assert not long_sentences(page)
+
+
+WRITTEN = [p for p in USER_PAGES if p.name not in (*GENERATED, "glossary.md", "architecture.md")]
+
+
+@pytest.mark.parametrize("page", WRITTEN, ids=name_of)
+def test_pages_use_the_terms_of_the_glossary(page: Path) -> None:
+    assert not dialect(page)
+
+
+def test_dialect_is_seen_outside_code(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("A power law.\n\n```\nnobody\n```\n\nA `kin`.\n| Rows apart |\n")
+    assert [line.split(": ")[:2] for line in dialect(page)] == [["page.md:8", "apart"]]
+
+
+def test_the_documentation_keeps_its_word_budget() -> None:
+    generated = [DOCS / name for name in GENERATED]
+    assert words([page for page in USER_PAGES if page not in generated]) <= MOST_WORDS
+    assert words(generated) <= MOST_GENERATED_WORDS
 
 
 def test_long_sentences_are_seen_in_paragraphs_and_lists_alone(tmp_path: Path) -> None:
