@@ -128,7 +128,7 @@ class Report(StoredTensors, Presentation):
         >>> report.under("h100").machine.name
         'h100-sxm5-80gb'
         """
-        how = self.deployment.stated({**stated(target), **changed})
+        how = self.deployment.with_values({**stated(target), **changed})
         given = keyed(self.source, how.dims)
         base = None if given is None else self._sized(given)
         is_anew = bool(self.dtype or how.train) or how.widens(self.model)
@@ -245,7 +245,7 @@ def analyze(
     >>> analyze("examples/models/resnet50.onnx.gz", "a100", dims={"batch": 8}).cost.work.mac
     4089184256*batch
     """
-    how = (deployment or Deployment()).stated({**stated(target), **keywords})
+    how = (deployment or Deployment()).with_values({**stated(target), **keywords})
     how = how.for_model(model)
     how.require_kernels()
     am = Analyses(tuple(instruments))

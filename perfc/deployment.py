@@ -232,7 +232,9 @@ class Deployment:
         """The same at other extents, those given before kept."""
         return replace(self, dims={**self.dims, **dims})
 
-    def stated(self, values: Mapping[str, object], where: Callable[[str], str] = str) -> Deployment:
+    def with_values(
+        self, values: Mapping[str, object], where: Callable[[str], str] = str
+    ) -> Deployment:
         """The same with what ``values`` say of some fields, each and all together checked.
 
         Args:

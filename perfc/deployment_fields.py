@@ -108,7 +108,7 @@ def _parallel(value: object, where: str) -> dict[str, Any]:
         return {"parallel": value}
     if not isinstance(value, Mapping):
         raise ParseError(f"{value!r} is not a table", where=where, hint="as in { tp = 8, dp = 4 }")
-    return {"parallel": ALONE.stated(value, lambda key: f"{where}.{key}")}
+    return {"parallel": ALONE.with_values(value, lambda key: f"{where}.{key}")}
 
 
 def _dims(value: object, where: str) -> dict[str, Any]:

@@ -65,7 +65,9 @@ class Parallel:
         """Machines of all copies of a model that is trained; experts are divided among copies."""
         return self.tensor * self.context * self.pipeline * self.data
 
-    def stated(self, values: Mapping[str, object], where: Callable[[str], str] = str) -> Parallel:
+    def with_values(
+        self, values: Mapping[str, object], where: Callable[[str], str] = str
+    ) -> Parallel:
         """The same with what ``values`` say of some degrees, by the names of options.
 
         Args:

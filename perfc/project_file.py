@@ -56,7 +56,7 @@ def has_table(project: Path) -> bool:
 
 
 @record
-class StatedDeployment:
+class ProjectValues:
     """What ``[deployment]`` of a file says, key by key.
 
     Args:
@@ -68,7 +68,7 @@ class StatedDeployment:
     place: Callable[[str], str]
 
 
-def deployment_in(path: Path, known: tuple[str, ...]) -> StatedDeployment:
+def deployment_in(path: Path, known: tuple[str, ...]) -> ProjectValues:
     """The table ``[deployment]`` of a file; nothing where it has none.
 
     Args:
@@ -108,7 +108,7 @@ def deployment_in(path: Path, known: tuple[str, ...]) -> StatedDeployment:
     target = values.get("target")
     if isinstance(target, str):
         values["target"] = target_of(target, path)
-    return StatedDeployment(values, place)
+    return ProjectValues(values, place)
 
 
 def check_top(tree: Mapping[str, object], path: Path, text: str) -> None:

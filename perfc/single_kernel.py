@@ -324,6 +324,8 @@ def op(
 
         if function:
             raise ParseError(f"no function {function[:32]!r} of {kind}", hint="there are none")
-        return asked(target, (deployment or Deployment()).stated(how), {**(extents or {}), **rest})
+        return asked(
+            target, (deployment or Deployment()).with_values(how), {**(extents or {}), **rest}
+        )
     module = module_of(kind, {**(extents or {}), **rest}, function)
     return analyze(module, target, deployment=deployment, predictor=KERNELS, **how)

@@ -93,7 +93,7 @@ def predict(
     former = Former.of(typed)
     if note := former.note(lambda name, value: f"{name}={value!r}", str):
         warnings.warn(note, DeprecationWarning, stacklevel=2)
-    how = (deployment or of_whole_runs()).stated(former.values)
+    how = (deployment or of_whole_runs()).with_values(former.values)
     graph = graph_of(model, input, inputs, how.dims)
     return predict_as(
         graph, how, example=input, values=values, predictor=predictor, quantity=quantity

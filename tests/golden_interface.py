@@ -51,7 +51,7 @@ def told(parameter: click.Parameter) -> str:
         value = getattr(parameter, key, None)
         if value and value != USUAL.get(key):
             words.append(key if value is True else f"{key} {value}")
-    said = parameter.told() if isinstance(parameter, DeploymentOption) else None
+    said = parameter.help_text() if isinstance(parameter, DeploymentOption) else None
     return f"{', '.join(words)}: {said or getattr(parameter, 'help', None) or ''}"
 
 

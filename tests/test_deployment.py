@@ -34,7 +34,7 @@ def test_nothing_said_is_what_is_documented() -> None:
     )  # fmt: skip
     assert (usual.runtime_version, usual.host_launch, usual.dims) == ("", None, {})
     assert (usual.table_name, usual.version) == (DEFAULT, None)
-    assert usual.stated({}) == usual
+    assert usual.with_values({}) == usual
     whole = of_whole_runs()
     assert (whole.target, whole.runtime, whole.dtype) == ("rtx4090", "eager", "amp-f16")
 
@@ -62,7 +62,7 @@ def test_nothing_said_is_what_is_documented() -> None:
     ],
 )
 def test_a_field_is_read_as_it_is_typed(name: str, value: Any, field: str, read: object) -> None:
-    assert getattr(Deployment().stated({name: value}), field) == read
+    assert getattr(Deployment().with_values({name: value}), field) == read
 
 
 @pytest.mark.parametrize(
@@ -86,16 +86,16 @@ def test_a_field_is_read_as_it_is_typed(name: str, value: Any, field: str, read:
 )
 def test_what_is_no_value_is_refused_with_its_place(name: str, value: Any, said: str) -> None:
     with pytest.raises(ParseError) as caught:
-        Deployment().stated({name: value}, lambda field: f"--{field}")
+        Deployment().with_values({name: value}, lambda field: f"--{field}")
     assert str(caught.value).startswith(said)
 
 
 def test_streams_stand_behind_a_runtime_too() -> None:
-    found = Deployment().stated({"runtime": "ort:3"})
+    found = Deployment().with_values({"runtime": "ort:3"})
     assert (found.runtime, found.streams, found.table_name) == ("ort", 3, "ort:3")
     with pytest.raises(ParseError, match="no number of streams: 'x'"):
-        Deployment().stated({"runtime": "ort:x"})
-    kept = found.stated({"runtime": "tensorrt"})
+        Deployment().with_values({"runtime": "ort:x"})
+    kept = found.with_values({"runtime": "tensorrt"})
     assert (kept.runtime, kept.streams) == ("tensorrt", 3)
 
 
@@ -110,24 +110,24 @@ def test_a_version_is_its_major_and_minor_number(
     found = VERSION.fullmatch(text)
     assert (None if found is None else (int(found[1]), int(found[2]))) == version
     if version is not None:
-        assert Deployment(runtime="eager").stated({"runtime_version": text}).version == version
+        assert Deployment(runtime="eager").with_values({"runtime_version": text}).version == version
 
 
 def test_fields_that_do_not_go_together_are_refused() -> None:
     with pytest.raises(ParseError, match="versions of ort are not told apart"):
-        Deployment().stated({"runtime": "ort", "runtime_version": "1.2"})
+        Deployment().with_values({"runtime": "ort", "runtime_version": "1.2"})
     with pytest.raises(ParseError, match="tensorrt does not run channels-last"):
-        Deployment().stated({"runtime": "tensorrt", "layout": "channels-last"})
-    eager = Deployment().stated({"runtime": "eager", "layout": "channels-last"})
+        Deployment().with_values({"runtime": "tensorrt", "layout": "channels-last"})
+    eager = Deployment().with_values({"runtime": "eager", "layout": "channels-last"})
     assert eager.layout is Layout.CHANNELS_LAST
     Deployment().require_kernels()
-    Deployment().stated({"train": "adamw"}).require_kernels()
+    Deployment().with_values({"train": "adamw"}).require_kernels()
     with pytest.raises(ParseError, match="a training step needs an optimiser"):
         Deployment(mode=Mode.TRAINING).require_kernels("--mode")
 
 
 def test_an_optimiser_makes_a_run_a_training_step() -> None:
-    found = Deployment().stated({"train": "adamw", "freeze": "a.*,b.*", "dtype": "amp-f16"})
+    found = Deployment().with_values({"train": "adamw", "freeze": "a.*,b.*", "dtype": "amp-f16"})
     assert (found.mode, found.freeze) == (Mode.TRAINING, ("a.*", "b.*"))
     recipe = found.recipe
     assert recipe is not None
@@ -151,7 +151,7 @@ def test_an_optimiser_makes_a_run_a_training_step() -> None:
 )
 def test_what_is_no_training_step_is_refused(name: str, value: Any, said: str) -> None:
     with pytest.raises(ParseError) as caught:
-        Deployment().stated({name: value})
+        Deployment().with_values({name: value})
     assert said in str(caught.value)
 
 
@@ -172,30 +172,31 @@ def test_what_says_a_step_where_there_is_none_is_refused(
     values: dict[str, object], said: str
 ) -> None:
     with pytest.raises(ParseError) as caught:
-        Deployment().stated(values, lambda field: f"--{field}")
+        Deployment().with_values(values, lambda field: f"--{field}")
     assert said in str(caught.value)
 
 
 def test_what_says_a_step_as_it_is_by_default_is_taken_without_one() -> None:
-    usual = Deployment().stated({"checkpointing": "none", "accumulate": 1, "keep": 0.5})
+    usual = Deployment().with_values({"checkpointing": "none", "accumulate": 1, "keep": 0.5})
     assert usual == Deployment()
     step = {"train": "sgd", "checkpointing": "optimal", "keep": 0.2, "lora_rank": 4, "lora": "a*"}
-    assert Deployment().stated(step).lora == ("a*",)
+    assert Deployment().with_values(step).lora == ("a*",)
 
 
 def test_a_training_step_runs_under_pytorch_unless_another_is_named() -> None:
-    step = Deployment().stated({"train": "adamw", "streams": 2})
+    step = Deployment().with_values({"train": "adamw", "streams": 2})
     assert (step.table_name, step.as_json()["runtime"]) == ("eager:2", "eager")
     for model in ("llama-3.1-8b", "resnet50.onnx"):
         assert step.for_model(model).runtime == TRAINING_DEFAULT == "eager"
     assert Deployment(mode=Mode.TRAINING).table_name == "eager"
-    assert step.stated({"runtime": "ort"}).for_model("resnet50.onnx").table_name == "ort:2"
-    assert Deployment().stated({"train": "sgd", "layout": "channels-last"}).table.name == "eager"
+    assert step.with_values({"runtime": "ort"}).for_model("resnet50.onnx").table_name == "ort:2"
+    step = Deployment().with_values({"train": "sgd", "layout": "channels-last"})
+    assert step.table.name == "eager"
 
 
 def test_extents_are_added_and_said_once() -> None:
-    first = Deployment().stated({"dims": {"n": 1, "m": 2}})
-    assert first.stated({"dims": {"n": 3}}).dims == {"n": 3, "m": 2}
+    first = Deployment().with_values({"dims": {"n": 1, "m": 2}})
+    assert first.with_values({"dims": {"n": 3}}).dims == {"n": 3, "m": 2}
     assert first.at({"k": 4}).dims == {"n": 1, "m": 2, "k": 4}
     assert with_axes({"batch": 3, "dims": {"n": 1}}) == {"dims": {"n": 1, "batch": 3}}
     assert with_axes({"batch": None, "seq": None, "x": 1}) == {"x": 1}
@@ -210,11 +211,11 @@ def test_a_deployment_as_json_has_words_for_what_is_chosen() -> None:
     found = Deployment(mode=Mode.TRAINING).as_json()
     assert (found["mode"], found["layout"]) == ("training", "channels-first")
     assert set(found) == set(KEYS) - {"batch", "seq", "parallel", "reserve", *step_fields.READERS}
-    step = Deployment().stated({"train": "sgd"}).as_json()
+    step = Deployment().with_values({"train": "sgd"}).as_json()
     assert set(step) == set(KEYS) - {"batch", "seq", "parallel", "reserve"}
-    held = Deployment().stated({"reserve": "5%"}).as_json()
+    held = Deployment().with_values({"reserve": "5%"}).as_json()
     assert held["reserve"] == "5%"
-    four = Deployment().stated({"parallel": {"tp": 4}})
+    four = Deployment().with_values({"parallel": {"tp": 4}})
     assert four.as_json()["parallel"] == four.parallel.as_json()
     assert four.parallel.as_json()["tp"] == 4
     with pytest.raises(ParseError, match="only one device is analysed"):
@@ -238,9 +239,9 @@ def test_a_configuration_is_run_by_an_engine_unless_another_is_named(
     model: object, named: str
 ) -> None:
     assert Deployment().for_model(model).runtime == named
-    assert Deployment().stated({"streams": 2}).for_model(model).table_name == f"{named}:2"
+    assert Deployment().with_values({"streams": 2}).for_model(model).table_name == f"{named}:2"
     for other in ("ort", "transformers"):
-        assert Deployment().stated({"runtime": other}).for_model(model).runtime == other
+        assert Deployment().with_values({"runtime": other}).for_model(model).runtime == other
 
 
 def test_engines_that_only_serve_run_no_training_step() -> None:
@@ -250,9 +251,9 @@ def test_engines_that_only_serve_run_no_training_step() -> None:
     assert {"tensorrt", "ort-tensorrt", "openvino", "vllm", "trtllm", "llamacpp"} <= set(serving)
     for name in serving:
         with pytest.raises(ParseError) as caught:
-            Deployment().stated({"runtime": name, "train": "adamw"}, lambda field: f"--{field}")
+            Deployment().with_values({"runtime": name, "train": "adamw"}, lambda f: f"--{f}")
         assert str(caught.value).startswith(f"--runtime: {name} runs no training step (cudagraph, ")
-    assert Deployment().stated({"runtime": "ort", "train": "adamw"}).is_step
+    assert Deployment().with_values({"runtime": "ort", "train": "adamw"}).is_step
 
 
 @pytest.mark.parametrize("name", runtimes())
@@ -270,4 +271,4 @@ def test_pytorch_rounds_convolutions_alone_unless_told(name: str) -> None:
 def test_libraries_of_amd_round_where_they_are_told_alone(name: str) -> None:
     there = Deployment("mi300x", name)
     assert there.rounded is Tf32.NONE
-    assert there.stated({"tf32": True}).rounded is Tf32.ALL
+    assert there.with_values({"tf32": True}).rounded is Tf32.ALL

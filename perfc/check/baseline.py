@@ -80,7 +80,7 @@ class Case:
         """How the model is run."""
         stated = {name.replace("-", "_"): value for name, value in self.others}
         stated |= {"target": self.target, "runtime": self.runtime, "dtype": self.dtype}
-        return replace(Deployment().stated(stated), dims=dict(self.dims))
+        return replace(Deployment().with_values(stated), dims=dict(self.dims))
 
     @property
     def setting(self) -> str:

@@ -164,7 +164,7 @@ class Reader:
     path: Path
     text: str
     header: str
-    stated: project_file.StatedDeployment
+    stated: project_file.ProjectValues
     typed: Mapping[str, object]
 
     def lock(self, name: object) -> Path:
@@ -220,7 +220,7 @@ class Reader:
 
         every = {**self.stated.values, **own, **self.typed}
         every.pop("dims", None)
-        found = Deployment().stated(every, place)
+        found = Deployment().with_values(every, place)
         found.require_kernels(place("mode"))
         return replace(found, dims=dims)
 

@@ -1,1 +1,1 @@
-"""Commands, one file each: ``perfc/commands/ir.py`` is ``perfc ir``; loaded when called."""
+"""Commands, one file each: ``perfc/commands/ir.py`` is ``perfc ir``, loaded when called."""

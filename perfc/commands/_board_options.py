@@ -1,4 +1,4 @@
-"""Options of commands that train many networks, job by job, and write a page of them."""
+"""Options of commands that train many networks and write a page of results."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ C = TypeVar("C", bound=Callable[..., Any])
 
 
 def board_options(folder: str, processes: int, content: str) -> Callable[[C], C]:
-    """Add what such commands take: seeds, trainings at once, and where page and results lie.
+    """Add the options: seeds, parallel trainings, folders of the page and the results.
 
     Args:
-        folder: of the page, where nobody says.
-        processes: trainings at once, where nobody says.
-        content: what is written into the folder.
+        folder: default folder of the page.
+        processes: default number of parallel trainings.
+        content: name of what is written to the folder, for help.
     """
     options = (
         click.option(

@@ -1,4 +1,4 @@
-"""The budgets that `perfc check` and `perfc baseline` work under, stated or built in."""
+"""Budgets of `perfc check` and `perfc baseline`: from project files or built in."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from ._deployment import DeploymentOptions
 
 Group = tuple["DeploymentOptions", tuple[str, ...]]
-"""Options under one file of a project, and the models that it is about."""
+"""Options with one project file, and the models that it covers."""
 
 
 def budgets_of(
     options: DeploymentOptions, files: Sequence[str]
 ) -> list[tuple[Config, tuple[str, ...]]]:
-    """The budgets of each project, and its ``files``; none of them stand for all its models.
+    """Return the budgets of each project with its ``files``; no files means all its models.
 
     Budgets are those of the nearest file upwards of a model that are about it, else the nearest,
     else built-in ones. Without ``files`` and a file of a project here, projects below are looked
@@ -39,15 +39,17 @@ def budgets_of(
     groups = by_project(options, [slashed(f) for f in files], about(options))
     if not files and options.file is None:
         nested = by_project(options, built_in.models_in(Path.cwd()), about(options))
-        if any(own.file is not None for own, _ in nested):
-            groups = [(own, () if own.file is not None else models) for own, models in nested]
-    return [(in_group(own, models), models) for own, models in groups]
+        if any(project.file is not None for project, _ in nested):
+            groups = [
+                (project, () if project.file is not None else models) for project, models in nested
+            ]
+    return [(in_group(project, models), models) for project, models in groups]
 
 
 def by_project(
     options: DeploymentOptions, files: Sequence[str], is_about: Callable[[Path, str], bool]
 ) -> list[Group]:
-    """Options under the file of the project nearest to each of ``files``, one group a project.
+    """Group ``files`` by their nearest project file.
 
     It is the nearest upwards, up to the root of the repository, for which ``is_about`` holds; where
     it holds for none, or the command line names a file, that of the current folder.
@@ -56,8 +58,8 @@ def by_project(
         return [(options, tuple(files))]
     groups: dict[Path | None, list[str]] = {}
     for file in files:
-        found = next((p for p in upwards_of(file) if is_about(p, file)), options.file)
-        groups.setdefault(found, []).append(file)
+        nearest = next((p for p in upwards_of(file) if is_about(p, file)), options.file)
+        groups.setdefault(nearest, []).append(file)
     return [
         (options if path == options.file else replace(options, config=path), tuple(models))
         for path, models in groups.items()
@@ -65,7 +67,7 @@ def by_project(
 
 
 def upwards_of(file: str) -> Iterator[Path]:
-    """Files of projects upwards of a model in its repository, the nearest first."""
+    """Yield the project files above a model in its repository, nearest first."""
     from perfc.project_file import upwards
     from perfc.repository import root_of
 
@@ -74,7 +76,7 @@ def upwards_of(file: str) -> Iterator[Path]:
 
 
 def about(options: DeploymentOptions) -> Callable[[Path, str], bool]:
-    """Whether the budgets of a file are about a model."""
+    """Return a test that is True if a budget of a project file covers a model."""
     from perfc.check import config as configs
     from perfc.check.run import relative
 
@@ -83,26 +85,26 @@ def about(options: DeploymentOptions) -> Callable[[Path, str], bool]:
     def is_about(path: Path, file: str) -> bool:
         if path not in known:
             known[path] = configs.load(path, options.typed())
-        found = known[path]
-        return any(b.covers(relative(found, file)) for b in found.budgets)
+        config = known[path]
+        return any(b.covers(relative(config, file)) for b in config.budgets)
 
     return is_about
 
 
 def slashed(file: str) -> str:
-    """A path as Windows writes it with slashes, where that is the file that is there."""
+    """Replace backslashes by slashes in a Windows path if that file exists."""
     other = file.replace("\\", "/")
     return other if not os.path.exists(file) and os.path.exists(other) else file
 
 
 def in_group(options: DeploymentOptions, files: Sequence[str]) -> Config:
-    """The budgets of one project, built-in ones where it has none."""
+    """Return the budgets of one project, or the built-in ones."""
     from perfc.check import built_in
 
-    stated = options.budgets() if options.file is not None else None
-    if stated is not None and stated.budgets:
-        return stated
-    root = stated.root if stated is not None else built_in.root_of(files, Path.cwd())
+    config = options.budgets() if options.file is not None else None
+    if config is not None and config.budgets:
+        return config
+    root = config.root if config is not None else built_in.root_of(files, Path.cwd())
     models = () if files else built_in.models_in(root)
-    found = built_in.budgets(root, models, options.deployment())
-    return found if stated is None else replace(found, path=stated.path, lock=stated.lock)
+    fallback = built_in.budgets(root, models, options.deployment())
+    return fallback if config is None else replace(fallback, path=config.path, lock=config.lock)

@@ -1,4 +1,4 @@
-"""``perfc op collective``: what machines of one kind take to exchange a message."""
+"""``perfc op collective``: predicted time of a collective among devices of one kind."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from perfc.report.document import Document
 
 DOCUMENT = ("collective", "perfc.collective:CollectiveView")
-"""Name of the JSON that the command writes, and the type that its schema is read off."""
+"""JSON document of the command, and the type that defines its schema."""
 
 
 @grouped_command(
@@ -58,18 +58,18 @@ def command(
     from perfc.passes.runtimes import Launch
 
     how = options.deployment(dims={}, is_several=True)
-    found = collective(
+    view = collective(
         operation, bytes_of(size), ranks, options.machines(how.target), nodes=nodes,
         dtype=how.dtype, is_graph=how.table.launch is Launch.GRAPH,
     )  # fmt: skip
-    show(found, form, output)
+    show(view, form, output)
 
 
 def bytes_of(text: str) -> int:
-    """``64MiB`` in bytes.
+    """Parse a size such as ``64MiB`` into bytes.
 
     Raises:
-        ParseError: it is no size.
+        ParseError: not a size.
     """
     from perfc.check.limits import parse_limit
     from perfc.report.units import Unit
@@ -83,8 +83,8 @@ def bytes_of(text: str) -> int:
     return int(limit.value)
 
 
-def show(found: CollectiveView, form: str, output: Path | None) -> None:
-    """Write the rows in a format."""
+def show(view: CollectiveView, form: str, output: Path | None) -> None:
+    """Write the rows in the given format."""
     from dataclasses import fields
 
     from perfc.collective import CollectiveRow
@@ -93,17 +93,17 @@ def show(found: CollectiveView, form: str, output: Path | None) -> None:
 
     match form:
         case "json":
-            emit(strict(enveloped(found.document, found), indent=2) + "\n", output)
+            emit(strict(enveloped(view.document, view), indent=2) + "\n", output)
         case "csv":
             names = [f.name for f in fields(CollectiveRow)]
-            rows = ((getattr(row, name) for name in names) for row in found.rows)
+            rows = ((getattr(row, name) for name in names) for row in view.rows)
             emit(comma.records(names, rows), output)
         case _:
-            show_document(document(found), form, output)
+            show_document(document(view), form, output)
 
 
-def document(found: CollectiveView) -> Document:
-    """One line a machine."""
+def document(view: CollectiveView) -> Document:
+    """Build the document: one row per machine."""
     from perfc.report.document import Amount, Column, Document, Note, Section, Table
     from perfc.report.units import Unit, plural, quantity
 
@@ -122,13 +122,13 @@ def document(found: CollectiveView) -> Document:
             Amount(r.floor_s, Unit.SECOND) if r.floor_s else None,
             Amount(r.bytes_per_s, Unit.BYTE_PER_S),
         )
-        for r in found.rows
+        for r in view.rows
     )
-    strange = [r.target for r in found.rows if r.is_extrapolating]
+    strange = [r.target for r in view.rows if r.is_extrapolating]
     notes = [Note(f"nothing like it was measured on {', '.join(strange)}")] if strange else []
-    nodes = f" over {plural(found.nodes, 'node')}" if found.nodes > 1 else ""
+    nodes = f" over {plural(view.nodes, 'node')}" if view.nodes > 1 else ""
     title = (
-        f"{found.operation} of {quantity(found.nbytes, Unit.BYTE)}, {found.dtype}, "
-        f"{plural(found.ranks, 'rank')}{nodes}"
+        f"{view.operation} of {quantity(view.nbytes, Unit.BYTE)}, {view.dtype}, "
+        f"{plural(view.ranks, 'rank')}{nodes}"
     )
     return Document(title, (Section("collective", "machines", (Table(columns, rows), *notes)),))

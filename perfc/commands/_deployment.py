@@ -1,4 +1,4 @@
-"""How a model is run: the options of every command that runs one, declared here alone."""
+"""Deployment options of every command that analyzes a model."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from perfc.ir.graph import Module
     from perfc.machine import Machine, Reserve
     from perfc.passes.manager import Instrument
-    from perfc.project_file import StatedDeployment
+    from perfc.project_file import ProjectValues
 
 P = ParamSpec("P")
 R = TypeVar("R")
 EVERY = "all"
-"""Every target, where several may be named."""
+"""Name that stands for every target."""
 C = TypeVar("C", bound=Callable[..., Any])
 
 
@@ -81,12 +81,12 @@ _FIELDS: Mapping[str, tuple[tuple[str, ...], dict[str, Any]]] = {
                  "safety margin.",
     }),
 }  # fmt: skip
-"""Fields of a deployment beside its extents: flags, and what `click.option` takes."""
+"""Flags and `click.option` arguments of each deployment field except the extents."""
 _AXES: Mapping[str, str] = {
     "batch": "Batch size: first dimension of the inputs.",
     "seq": "Sequence length: second dimension of token inputs.",
 }
-"""Extents that every model may be given."""
+"""Extents that apply to every model."""
 _value_option = click.option(
     "--value",
     "values",
@@ -113,7 +113,7 @@ def _axis_options() -> list[Callable[[C], C]]:
 
 
 def flag_of(field: str) -> str:
-    """A field as it is typed."""
+    """Return the flag of a field."""
     return "--dim" if field == "dims" else f"--{field.replace('_', '-')}"
 
 
@@ -125,7 +125,7 @@ def _field_options() -> list[Callable[[C], C]]:
 
 
 def to_options(function: C) -> C:
-    """Add ``--to-FIELD`` for every field, of what is compared with."""
+    """Add ``--to-FIELD`` for every field, for the new side of a comparison."""
     for field, (flags, more) in reversed(list(_FIELDS.items())):
         names = "/".join(f"--to-{f.removeprefix('--')}" for f in flags[-1].split("/"))
         words = f"{flag_of(field)} for NEW."
@@ -145,7 +145,7 @@ def to_options(function: C) -> C:
 
 @frozen
 class DeploymentOptions:
-    """What was given, as it was typed; None where it was not."""
+    """Deployment options as typed; None if not given."""
 
     target: str | None
     runtime: str | None
@@ -178,42 +178,42 @@ class DeploymentOptions:
 
     @cached_property
     def file(self) -> Path | None:
-        """The file of the project, where there is one that is to be read."""
+        """Project file to read, if any."""
         from perfc.project_file import find
 
         return None if self.isolated else self.config or find(Path.cwd())
 
     @cached_property
-    def of_file(self) -> StatedDeployment:
-        """What the file of the project says.
+    def of_file(self) -> ProjectValues:
+        """Deployment values of the project file.
 
         Raises:
-            ParseError: it is not as it should be.
+            ParseError: the file is malformed.
         """
         from perfc.deployment import KEYS
-        from perfc.project_file import StatedDeployment, deployment_in
+        from perfc.project_file import ProjectValues, deployment_in
 
         if self.file is None:
-            return StatedDeployment({}, str)
+            return ProjectValues({}, str)
         return deployment_in(self.file, KEYS)
 
     @cached_property
     def sizes(self) -> tuple[str, ...]:
-        """Extents as `--dim` has them, those of `--batch` and `--seq` among them."""
+        """Extents in the form of `--dim`, including `--batch` and `--seq`."""
         axes = (f"{name}={value}" for name in _AXES if (value := getattr(self, name)) is not None)
         return (*axes, *self.dims)
 
     def typed(self, dims: Mapping[str, int] | None = None) -> dict[str, object]:
-        """Fields that the command line says, extents as ``dims`` have them where they are given.
+        """Return the fields given on the command line, with extents from ``dims`` if given.
 
         Raises:
-            ParseError: an extent that is none.
+            ParseError: an invalid extent.
         """
-        found: dict[str, object] = {
+        fields: dict[str, object] = {
             name: value for name in _FIELDS if (value := getattr(self, name)) is not None
         }
         sizes = parse_dims(self.sizes) if dims is None else dims
-        return {**found, **({"dims": sizes} if sizes else {})}
+        return {**fields, **({"dims": sizes} if sizes else {})}
 
     def deployment(
         self,
@@ -225,18 +225,18 @@ class DeploymentOptions:
         is_whole: bool = False,
         is_several: bool = False,
     ) -> Deployment:
-        """What the command line says, else the file of the project, else ``default``.
+        """Build the deployment from the command line, then the project file, then ``default``.
 
         Args:
-            default: of the command.
-            dims: extents in the place of those that were typed.
-            also: fields that were said in other words, or elsewhere.
-            also_at: where, for messages; on the command line by default.
-            is_whole: whether it is of whole runs, training steps among them.
-            is_several: whether it may name several targets.
+            default: default of the command.
+            dims: extents that replace the typed ones.
+            also: further fields, from other options or files.
+            also_at: their place for messages (default: the command line).
+            is_whole: allow whole runs without kernels, such as training steps.
+            is_several: allow several targets.
 
         Raises:
-            ParseError: a value that is none, or fields that do not go together; says where.
+            ParseError: an invalid value or incompatible fields, with the place.
         """
         from perfc.deployment import Deployment
 
@@ -250,40 +250,40 @@ class DeploymentOptions:
             is_also = also is not None and field in also
             return (also_at or flag_of(field)) if is_also else self.place(field)
 
-        found = (default or Deployment()).stated(values, place)
-        if not is_several and (len(names_in(found.target)) > 1 or found.target == EVERY):
-            hint = f"`perfc compare MODEL -t {found.target}` shows several side by side"
+        result = (default or Deployment()).with_values(values, place)
+        if not is_several and (len(names_in(result.target)) > 1 or result.target == EVERY):
+            hint = f"`perfc compare MODEL -t {result.target}` shows several side by side"
             raise ParseError("one target at a time", where=place("target"), hint=hint)
         if not is_whole:
-            found.require_kernels(place("mode"))
-        found.require_alone(place("parallel"))
-        return found
+            result.require_kernels(place("mode"))
+        result.require_alone(place("parallel"))
+        return result
 
     @property
     def has_several_targets(self) -> bool:
-        """Whether more than one target is named."""
-        stated = self.target or self.of_file.values.get("target")
-        names = names_in(stated) if isinstance(stated, str) else []
+        """Return True if more than one target is named."""
+        target = self.target or self.of_file.values.get("target")
+        names = names_in(target) if isinstance(target, str) else []
         return len(names) > 1 or names == [EVERY]
 
     def machines(self, names: str) -> tuple[Machine, ...]:
-        """The targets named, each once; ``all`` stands for every one there is.
+        """Load the named targets without duplicates; ``all`` means every target.
 
         Raises:
-            PerfcError: none is named, or one is not known.
+            PerfcError: no target is named, or one is unknown.
         """
         from perfc.machine import list_machines, load_machine
 
         several = names_in(names)
         every = [t.name for t in list_machines()] if EVERY in several else []
-        found = {m.path: m for m in (load_machine(n) for n in several if n != EVERY)}
-        found |= {m.path: m for m in map(load_machine, every) if m.path not in found}
-        if not found:
+        machines = {m.path: m for m in (load_machine(n) for n in several if n != EVERY)}
+        machines |= {m.path: m for m in map(load_machine, every) if m.path not in machines}
+        if not machines:
             raise ParseError("names no target", where=self.place("target"), hint="-t a100,h100")
-        return tuple(found.values())
+        return tuple(machines.values())
 
     def place(self, field: str) -> str:
-        """Where a field is said: on the command line, or in the file of the project."""
+        """Return the place of a field for messages: its flag or the project file."""
         given = self.sizes if field == "dims" else getattr(self, field, None)
         is_typed = given is not None and given != ()
         if is_typed or field not in self.of_file.values:
@@ -292,10 +292,10 @@ class DeploymentOptions:
 
     @property
     def held_back(self) -> Reserve:
-        """Device memory to hold back, as the command line, else the project's file, has it.
+        """Device memory to reserve, from the command line or the project file.
 
         Raises:
-            ParseError: it is none.
+            ParseError: not a size.
         """
         from perfc.machine import Reserve
 
@@ -303,14 +303,14 @@ class DeploymentOptions:
         return Reserve.parse(given, self.place("reserve"))
 
     def is_stated(self, field: str) -> bool:
-        """Whether the command line or the file of the project says a field."""
+        """Return True if the command line or the project file sets a field."""
         return field in self.typed() or field in self.of_file.values
 
     def budgets(self) -> Config:
-        """The budgets in the file of the project, under what the command line says.
+        """Load the budgets of the project file, overridden by the command line.
 
         Raises:
-            ParseError: they are not as they should be.
+            ParseError: the budgets are malformed.
         """
         from perfc.check import config as configs
 
@@ -319,7 +319,7 @@ class DeploymentOptions:
 
     @property
     def contents(self) -> dict[str, object]:
-        """Contents of inputs.
+        """Contents of inputs, from `--value`.
 
         Raises:
             ParseError: not ``NAME=NUMBERS``.
@@ -330,11 +330,11 @@ class DeploymentOptions:
 
     @property
     def has_named_axes(self) -> bool:
-        """Whether `--dim` says what `--batch` or `--seq` could."""
+        """Return True if `--dim` names an axis that `--batch` or `--seq` could set."""
         return not names_of(self.dims).isdisjoint(_AXES)
 
     def note_axes(self, module: Module) -> None:
-        """Say what `--dim batch=8` means in a model that has no symbol of that name."""
+        """Print a note if `--dim batch=8` names no symbol of the model."""
         from perfc.extents import AXES, described, stood_for
         from perfc.plain_text import say
 
@@ -350,7 +350,7 @@ class DeploymentOptions:
         predictor: str = "",
         instruments: Sequence[Instrument] = (),
     ) -> Report:
-        """The analysis of ``model``, as the options say or under a deployment made of them.
+        """Analyze ``model`` with the options, or with a deployment derived from them.
 
         Raises:
             PerfcError: as ``perfc.analyze``.
@@ -359,12 +359,12 @@ class DeploymentOptions:
 
         how = deployment or self.deployment()
         try:
-            found = analyze(
+            report = analyze(
                 model, deployment=how, values=self.contents, predictor=predictor,
                 instruments=instruments,
             )  # fmt: skip
-            self.note_axes(found.source)
-            return found
+            self.note_axes(report.source)
+            return report
         except ParseError as error:
             of_file = self.of_file.values.get("dims")
             for name in of_file if isinstance(of_file, dict) else ():

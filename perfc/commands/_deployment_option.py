@@ -1,4 +1,4 @@
-"""One option of how a model is run, whose help names what there is."""
+"""Deployment option whose help lists the available names."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 SIZES = ("batch", "seq", "dims", "values")
-"""Names of the options that say sizes and contents of a graph's inputs."""
+"""Names of the options for sizes and contents of inputs."""
 Usual = Callable[[], Mapping[str, str]]
-"""Defaults of a command by field, looked up only where somebody asks for help."""
+"""Defaults of a command by field, evaluated only when help is printed."""
 
 
 class DeploymentOption(click.Option):
-    """One field of a deployment; its help names what there is, and the default.
+    """Option for one deployment field; its help lists the available names and the default.
 
     Args:
-        field: of ``Deployment``.
-        words: help, with ``{names}`` and ``{default}`` in it.
+        field: field of ``Deployment``.
+        words: help with the placeholders ``{names}`` and ``{default}``.
     """
 
     def __init__(self, *args: Any, field: str, words: str, **more: Any) -> None:
@@ -35,48 +35,48 @@ class DeploymentOption(click.Option):
         self.usual: Usual = dict
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        """The line of the help."""
-        self.help = self.told()
+        """Return the help line, with names and default filled in."""
+        self.help = self.help_text()
         return super().get_help_record(ctx)
 
-    def told(self) -> str:
-        """The help with what there is, which is looked up only where somebody asks."""
+    def help_text(self) -> str:
+        """Return the help text with names and default filled in; loads the tables on demand."""
         names = ", ".join(self.type.known()) if isinstance(self.type, Names) else ""
         default = ""
         if "{default}" in self.words:
-            stated = self.usual().get(self.field)
-            default = f"default: {stated}" if stated else default_of(self.field)
+            usual = self.usual().get(self.field)
+            default = f"default: {usual}" if usual else default_of(self.field)
         return self.words.format(names=names, default=default)
 
 
 def by_default(usual: Usual) -> Callable[[F], F]:
-    """Let the help of a command tell its own defaults, where they differ from other commands'.
+    """Set command-specific defaults in the help of deployment options.
 
-    It stands above ``deployment_options``.
+    Place it above ``deployment_options``.
     """
 
-    def told(function: F) -> F:
+    def decorate(function: F) -> F:
         for option in getattr(function, "__click_params__", ()):
             if isinstance(option, DeploymentOption):
                 option.usual = usual
         return function
 
-    return told
+    return decorate
 
 
 def reads(
     what: str, *fields: str, instead: Mapping[str, str] = NOTHING,
     known: Mapping[str, Callable[[], Iterable[str]]] = NOTHING,
 ) -> Callable[[F], F]:  # fmt: skip
-    """Let a command take some options of a deployment alone; it refuses all others by name.
+    """Restrict a command to some deployment options; others are rejected by name.
 
-    It stands above ``deployment_options``.
+    Place it above ``deployment_options``.
 
     Args:
-        what: that it tells of, for the message: ``a collective``.
-        fields: of a deployment that the command looks at.
-        instead: options of the command by the fields whose place they take.
-        known: names that the command knows, by field, where they are not those of all others.
+        what: subject of the message: ``a collective``.
+        fields: deployment fields that the command reads.
+        instead: options that replace a field, by field.
+        known: names that differ from those of other commands, by field.
     """
 
     def refused(ctx: click.Context, option: click.Parameter, value: object) -> object:

@@ -1,4 +1,4 @@
-"""Output of a document, for commands whose report is not of one analysis."""
+"""Output of documents that are not the report of one analysis."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 def show_document(
     document: Document, form: str, output: Path | None, accents: Mapping[str, str] | None = None
 ) -> None:
-    """Write a document as ``text`` or ``markdown``, with colour where a terminal shows it.
+    """Write a document as ``text`` or ``markdown``, with color on terminals.
 
-    ``accents`` are styles by regular expressions of what is to be seen first.
+    ``accents`` maps regular expressions to the styles that highlight their matches.
     """
     if form == "markdown":
         from perfc.report import markdown

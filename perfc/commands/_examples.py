@@ -1,12 +1,12 @@
-"""The examples that the help of every command ends in."""
+"""Examples at the end of every command's help."""
 
 from __future__ import annotations
 
 
 def examples(*calls: str) -> str:
-    r"""The end of a command's help, one call a line.
+    r"""Format example calls for the end of a command's help, one per line.
 
     Args:
-        calls: what follows ``perfc``. The names of files in it are those of ``tests/commands``.
+        calls: arguments after ``perfc``; file names are those of ``tests/commands``.
     """
     return "\n".join(["\b", "Examples:", *(f"  perfc {call}" for call in calls)])

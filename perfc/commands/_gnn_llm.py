@@ -17,7 +17,7 @@ from ._output import written_by
 LARGE = ("llama-3-8b", "mistral-7b-v0.1")
 LARGE_TARGETS = ("rtx4090", "a100-sxm4-40gb")
 PROMPT_TOKENS, ANSWER_TOKENS = 32, 8
-"""Of a question with a graph's token, and of a latency, in a vocabulary as Llama's."""
+"""Tokens of a question with a graph token, and of a latency, in Llama's vocabulary."""
 
 
 @click.command(
@@ -71,8 +71,8 @@ def train_command(
 ) -> None:
     """Train a graph encoder with a language model, as in Chapter 7 of the thesis.
 
-    An interrupted stage goes on from its checkpoint. Stage 3 writes weights and a card, which
-    `perfc predict --weights` reads beside the folder of the stages.
+    An interrupted stage resumes from its checkpoint. Stage 3 writes weights and a card, which
+    `perfc predict --weights` reads together with the folder of the stages.
     """
     from perfc.analyzers.papers.gnn_llm.extra import need_extra
 
@@ -136,8 +136,8 @@ def eval_command(
 ) -> None:
     """Reproduce the tables of the thesis's Chapter 7 (graphs with language models).
 
-    Sizes are those of the preset that the stages were trained with. An interrupted run goes on with
-    what is not in the folder yet.
+    Sizes are those of the preset that the stages were trained with. An interrupted run resumes
+    with what is missing from the folder.
     """
     from perfc.analyzers.papers.gnn_llm.extra import need_extra
 
@@ -162,19 +162,19 @@ def eval_command(
 
 
 def large_models() -> list[str]:
-    """How long the thesis's language models take for an answer, from their operations."""
+    """Return answer latencies of the thesis's language models, from their operations."""
     from perfc.serving import llm
 
-    found = []
+    lines = []
     for name in LARGE:
         for target in LARGE_TARGETS:
             report = llm(
                 name, target, isl=PROMPT_TOKENS, osl=ANSWER_TOKENS, concurrency=1, dtype="bf16"
             )
             if report.latencies is not None:
-                asked = f"--isl {PROMPT_TOKENS} --osl {ANSWER_TOKENS} --dtype bf16"
-                found.append(
-                    f"`perfc llm {name} -t {target} {asked}` predicts "
+                options = f"--isl {PROMPT_TOKENS} --osl {ANSWER_TOKENS} --dtype bf16"
+                lines.append(
+                    f"`perfc llm {name} -t {target} {options}` predicts "
                     f"{report.latencies.end_to_end.mean:.3f} s an answer; nobody measured it."
                 )
-    return found
+    return lines

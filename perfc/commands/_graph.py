@@ -1,4 +1,4 @@
-"""Names of protocols, quantities and modes that the commands on graph predictors share."""
+"""Split protocols, quantities and modes shared by the graph predictor commands."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ if TYPE_CHECKING:
 
 
 def chosen_protocols(names: Sequence[str]) -> list[Protocol]:
-    """Those of that name; random and families by default."""
+    """Return the split protocols with these names (default: random and families)."""
     from perfc.analyzers.training.graphs.protocols import Protocol
 
     return [member(Protocol, name, "--split") for name in names or ("random", "family")]
 
 
 def chosen_quantity(name: str) -> Quantity:
-    """The quantity of that name."""
+    """Return the quantity with this name."""
     from perfc.analyzers.graph.rows import Quantity
 
     return member(Quantity, name, "--quantity")
 
 
 def of_mode(data: Measurements, name: str) -> Measurements:
-    """Rows of one way of running, all where no name is given; ``inference`` is all but training."""
+    """Select rows of one mode (default: all); ``inference`` is everything except training."""
     from perfc.analyzers.steps.setting import Mode
 
     if not name:

@@ -1,4 +1,4 @@
-"""Help of commands that run a model: options in groups, those of training steps on request."""
+"""Grouped help: options in sections, training options only with ``--help-all``."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from ._deployment_option import SIZES, DeploymentOption
 from ._step_options import STEP
 
 _SHOWN = "perfc.help_all"
-"""Key of a context in which every option is shown."""
+"""Context key that is set when every option is shown."""
 _SHARED = ("config", "isolated", "help_all", "help")
 
 
 class Section(Enum):
-    """A group of options, under its heading."""
+    """Section of the help, by heading."""
 
     COMMAND = "Options"
     DEPLOYMENT = "Deployment options"
@@ -26,7 +26,7 @@ class Section(Enum):
 
 
 def section_of(option: click.Parameter) -> Section:
-    """Returns the group that an option is shown in."""
+    """Return the section of an option."""
     name = (option.name or "").removeprefix("to_")
     if isinstance(option, DeploymentOption):
         return Section.STEP if option.field in STEP else Section.DEPLOYMENT
@@ -36,7 +36,7 @@ def section_of(option: click.Parameter) -> Section:
 
 
 def show_all(ctx: click.Context, option: click.Parameter, value: bool) -> None:
-    """Print the help with every option, and leave."""
+    """Print the help with every option and exit."""
     if value:
         ctx.meta[_SHOWN] = True
         click.echo(ctx.get_help(), color=ctx.color)
@@ -44,7 +44,7 @@ def show_all(ctx: click.Context, option: click.Parameter, value: bool) -> None:
 
 
 class GroupedCommand(click.Command):
-    """A command whose help shows options in groups, and of training steps ``--train`` alone."""
+    """Command with grouped help; of the training options only ``--train`` is shown."""
 
     def __init__(self, *args: Any, **more: Any) -> None:
         super().__init__(*args, **more)
@@ -55,7 +55,7 @@ class GroupedCommand(click.Command):
         self.params.append(help_all)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options in groups; what a training step is only under ``--help-all``."""
+        """Write the options by section; training options only with ``--help-all``."""
         is_whole = bool(ctx.meta.get(_SHOWN))
         rows: dict[Section, list[tuple[str, str]]] = {section: [] for section in Section}
         for option in self.get_params(ctx):
@@ -73,5 +73,5 @@ class GroupedCommand(click.Command):
 
 
 def grouped_command(*args: Any, **more: Any) -> Callable[[Callable[..., Any]], GroupedCommand]:
-    """Decorate a function as a command whose help is in groups, as `click.command` does."""
+    """Decorate a function as a `GroupedCommand`, like `click.command`."""
     return click.command(*args, cls=GroupedCommand, **more)

@@ -1,4 +1,4 @@
-"""Names that the tables of perfc have, for help and completion."""
+"""Known names for help and shell completion."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 
 class Names(click.ParamType[str]):
-    """Names that the tables of perfc have, looked up when they are shown.
+    """Option type with known names, loaded when they are shown.
 
-    Whether one is known is said where the whole deployment is checked, with its place.
+    Names are validated with the whole deployment, so that the message has their place.
     """
 
     name = "name"
@@ -25,19 +25,19 @@ class Names(click.ParamType[str]):
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
-        """Those that begin as the last of what is typed, several of which commas part."""
+        """Return names that complete the last of the comma-separated names."""
         return completed(self.known(), incomplete)
 
 
 class Nodes(click.ParamType[str]):
-    """A node of the model that is on the line."""
+    """Name of a node in the model of the command line."""
 
     name = "node"
 
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
-        """Names of nodes that begin so; none where the model cannot be read."""
+        """Return node names with this prefix, or none if the model cannot be read."""
         from perfc.errors import PerfcError
         from perfc.frontend import load
         from perfc.ir.graph import walk
@@ -52,7 +52,7 @@ class Nodes(click.ParamType[str]):
 
 
 def completed(known: Iterable[str], incomplete: str) -> list[CompletionItem]:
-    """What is typed with its last name completed."""
+    """Return the typed text with its last name completed."""
     from click.shell_completion import CompletionItem
 
     before, comma, last = incomplete.rpartition(",")
@@ -61,161 +61,161 @@ def completed(known: Iterable[str], incomplete: str) -> list[CompletionItem]:
 
 
 def targets() -> Iterable[str]:
-    """The machines, then the clusters."""
+    """Return machines, then clusters."""
     from perfc.machine import HOST, list_clusters, list_machines
 
     return (HOST, *(listing.name for listing in (*list_machines(), *list_clusters())))
 
 
 def runtimes() -> Iterable[str]:
-    """The fusion tables."""
+    """Return the runtimes with a fusion table."""
     from perfc.passes.runtimes import runtimes as known
 
     return known()
 
 
 def conventions() -> Iterable[str]:
-    """Conventions of other FLOP counters."""
+    """Return the conventions of other FLOP counters."""
     from perfc.passes.conventions import conventions as known
 
     return known()
 
 
 def precisions() -> Iterable[str]:
-    """Element types and autocast."""
+    """Return element types and autocast modes."""
     from perfc.passes.retype import AUTOCAST, NARROW, WIDE
 
     return (*WIDE, *NARROW, *AUTOCAST)
 
 
 def engines() -> Iterable[str]:
-    """Runtimes that serve language models."""
+    """Return the runtimes that serve language models."""
     from perfc.passes.runtimes import tables
 
     return (table.name for table in tables() if table.serves)
 
 
 def weight_formats() -> Iterable[str]:
-    """How weights of language models are stored."""
+    """Return the weight formats of language models."""
     from perfc.frontend.config import WeightFormat
 
     return (one.value for one in WeightFormat)
 
 
 def serving() -> Iterable[str]:
-    """Frameworks whose kernels were measured."""
+    """Return the serving frameworks with measured kernels."""
     from perfc.passes.runtimes import Serving
 
     return filter(None, (one.value for one in Serving))
 
 
 def layouts() -> Iterable[str]:
-    """Layouts of feature maps."""
+    """Return the layouts of feature maps."""
     from perfc.passes.runtimes import Layout
 
     return (layout.value for layout in Layout)
 
 
 def views() -> Iterable[str]:
-    """Views of the report."""
+    """Return the views of the report."""
     from perfc.report import NAMES
 
     return NAMES
 
 
 def rules() -> Iterable[str]:
-    """Codes of the rules."""
+    """Return the rule codes."""
     from perfc.lint.catalogue import infos
 
     return (info.code for info in infos())
 
 
 def passes() -> Iterable[str]:
-    """The passes."""
+    """Return the passes."""
     from perfc.passes.pipeline import list_passes
 
     return (info.name for info in list_passes())
 
 
 def operators() -> Iterable[str]:
-    """The operators by their names in ONNX."""
+    """Return the ONNX names of the operators."""
     from perfc.pages.catalogue import operators as known
 
     return (name for cls in known() for name in cls.onnx)
 
 
 def predictors() -> Iterable[str]:
-    """Weights of whole models that come with perfc."""
+    """Return the shipped whole-model predictors."""
     from perfc.analyzers.whole_runs.shipped import names
 
     return names()
 
 
 def orders() -> Iterable[str]:
-    """What rows of a comparison are sorted by."""
+    """Return the sort keys of a comparison."""
     from perfc.comparison import Order
 
     return (order.value for order in Order)
 
 
 def sources() -> Iterable[str]:
-    """The sources of measured rows."""
+    """Return the sources of measured rows."""
     from perfc.data.source import sources as known
 
     return known()
 
 
 def data_sets() -> Iterable[str]:
-    """The data sets of whole models."""
+    """Return the data sets of whole models."""
     from perfc.analyzers.graph.datasets import datasets
 
     return datasets()
 
 
 def modes() -> Iterable[str]:
-    """What a run is."""
+    """Return the execution modes."""
     from perfc.deployment_fields import Mode
 
     return (mode.value for mode in Mode)
 
 
 def regions() -> Iterable[str]:
-    """Whose electricity is known."""
+    """Return the regions with a known power grid."""
     from perfc.expenses import regions as known
 
     return known()
 
 
 def terms() -> Iterable[str]:
-    """On what terms machines are rented."""
+    """Return the rental terms."""
     from perfc.expenses import Terms
 
     return (one.value for one in Terms)
 
 
 def optimizers() -> Iterable[str]:
-    """Optimisers of training steps."""
+    """Return the optimizers."""
     from perfc.passes.training.optimizer import names
 
     return names()
 
 
 def losses() -> Iterable[str]:
-    """What a training step may end in."""
+    """Return the loss functions."""
     from perfc.passes.training.loss import names
 
     return names()
 
 
 def updates() -> Iterable[str]:
-    """How optimisers are launched."""
+    """Return the optimizer implementations."""
     from perfc.passes.training.implementation import Implementation
 
     return (how.value for how in Implementation)
 
 
 def checkpointing() -> Iterable[str]:
-    """What of a forward pass is computed again."""
+    """Return the checkpointing policies."""
     from perfc.passes.training.implementation import Policy
 
     return (policy.value for policy in Policy)

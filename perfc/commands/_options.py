@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from perfc.ir import Module
 
 LONGEST = 100
-"""Digits of a size that are read at all."""
+"""Maximum digits of a size."""
 
 dim_option = click.option(
     "--dim",
@@ -55,10 +55,10 @@ facts_option = click.option(
 
 
 def parse_dims(bindings: Iterable[str]) -> dict[str, int]:
-    """``("batch=8,seq=128",)`` as a mapping.
+    """Parse ``("batch=8,seq=128",)`` into a mapping.
 
     Raises:
-        ParseError: not ``NAME=N``, a number that is no extent, or two for one name.
+        ParseError: not ``NAME=N``, an invalid extent, or two values for one name.
     """
     from perfc.ir.sizes import sizes_of
 
@@ -77,12 +77,12 @@ def parse_dims(bindings: Iterable[str]) -> dict[str, int]:
 
 
 def names_of(bindings: Iterable[str]) -> set[str]:
-    """Names that ``NAME=N`` or ``NAME=RANGE`` give sizes for."""
+    """Return the names in ``NAME=N`` or ``NAME=RANGE`` bindings."""
     return {part.rpartition("=")[0].strip() for part in ",".join(bindings).split(",")}
 
 
 def names_in(text: str) -> list[str]:
-    """Comma-separated names."""
+    """Split comma-separated names."""
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
@@ -90,7 +90,7 @@ def read_model(
     model: str, dims: dict[str, int], values: Mapping[str, object] | None = None, *,
     is_trained: bool = False,
 ) -> Module:  # fmt: skip
-    """The module in ``model``, verified; a configuration as `perfc.frontend.load` takes it."""
+    """Read and verify the module in ``model``; configurations as in `perfc.frontend.load`."""
     if model != "-" and not model.endswith(".pir"):
         from perfc.api import read as read_sized
 
@@ -105,10 +105,10 @@ def read_model(
 
 
 def sized_model(model: str, dims: dict[str, int], *, is_trained: bool = False) -> Module:
-    """The module in ``model``, verified, untyped, with sizes that go together.
+    """Read and verify the untyped module in ``model`` with consistent sizes.
 
     Raises:
-        ShapeError: the sizes given contradict each other or the model.
+        ShapeError: the given sizes contradict each other or the model.
     """
     from dataclasses import replace
 
@@ -128,13 +128,13 @@ def sized_model(model: str, dims: dict[str, int], *, is_trained: bool = False) -
 
 
 AUTO = "auto"
-"""A batch that is looked for."""
+"""Batch size to search for."""
 FINDING_BATCHES = frozenset({"fit"})
-"""Commands that look for one."""
+"""Commands that search for a batch size."""
 
 
 def axis_text(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
-    """A number, or what `sweep` takes for a range; `auto` where a command looks for it."""
+    """Validate a number, a range of `sweep`, or `auto` for commands that search for it."""
     if value == AUTO and ctx.command.name in FINDING_BATCHES:
         return value
     if value is not None and (not value or set(value) - set("0123456789:*,")):
@@ -145,5 +145,5 @@ def axis_text(ctx: click.Context, param: click.Parameter, value: str | None) -> 
 
 
 def joined(ctx: click.Context, param: click.Parameter, value: Sequence[str]) -> str | None:
-    """Several values of an option as one, None where there are none."""
+    """Join repeated values with commas, or return None if there are none."""
     return ",".join(value) if value else None

@@ -1,7 +1,7 @@
-"""Where a command writes, and in which format: one rule for all commands.
+"""Output file and format: one rule for all commands.
 
-The suffix of the file says the format where ``--output-format`` does not. A suffix of no format
-that the command writes, or of another than the one asked for, is an error before anything runs.
+The suffix of the file selects the format unless ``--output-format`` does. A suffix of an unknown
+format, or of a format other than the requested one, is an error before anything runs.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ C = TypeVar("C", bound=Callable[..., object])
 
 
 class OutputFile(click.Path):
-    """A file that is written in one of some formats.
+    """Output file with a suffix of one of the formats.
 
     Args:
         forms: keys of ``SUFFIXES``, the default first.
@@ -43,51 +43,51 @@ class OutputFile(click.Path):
         param: click.Parameter | None,
         ctx: click.Context | None,
     ) -> Path:
-        """The path, where its suffix is of one of the formats."""
+        """Return the path if its suffix is of one of the formats."""
         path = cast("Path", super().convert(value, param, ctx))
         if not fitting(path, self.forms):
             self.fail(misnamed(path, self.forms), param, ctx)
         return path
 
 
-def output_format(asked: str | None, output: Path | None, forms: Sequence[str]) -> str:
-    """The format asked for, else the one of the file's name, else the first.
+def output_format(requested: str | None, output: Path | None, forms: Sequence[str]) -> str:
+    """Return the requested format, else that of the file's suffix, else the first.
 
     Raises:
-        UsageError: the name is of none of them, or of another than the one asked for.
+        UsageError: the suffix is of none of them, or contradicts the requested format.
     """
     possible = forms if output is None else fitting(output, forms)
-    if output is not None and (not possible or asked not in (None, *possible)):
-        wanted = () if asked is None else (asked,)
+    if output is not None and (not possible or requested not in (None, *possible)):
+        wanted = () if requested is None else (requested,)
         raise click.UsageError(f"--output: {misnamed(output, forms, *wanted)}")
-    return asked or possible[0]
+    return requested or possible[0]
 
 
 def output_option(
     *forms: str, words: str = "Output file (default: standard output)."
 ) -> Callable[[C], C]:
-    """Add ``-o`` to a command that writes one format, or chooses among ``forms`` by itself."""
+    """Add ``-o`` to a command that writes one format or selects among ``forms`` itself."""
     return click.option("-o", "--output", type=OutputFile(*forms), help=words)
 
 
 def format_options(
     *forms: str, also: Sequence[str] = (), words: str = ""
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Add ``--output-format`` and ``-o``; the function gets ``form``, one of both lists.
+    """Add ``--output-format`` and ``-o``; the function receives the format as ``form``.
 
     Args:
-        forms: what ``--output-format`` offers, the default first.
-        also: further formats that only a file's name asks for.
-        words: said of the formats in the help.
+        forms: choices of ``--output-format``, the default first.
+        also: further formats that only a file suffix selects.
+        words: further help on the formats.
     """
     every = (*forms, *also)
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         @wraps(function)
         def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
-            asked, output = kwargs["form"], kwargs["output"]
+            requested, output = kwargs["form"], kwargs["output"]
             kwargs["form"] = output_format(
-                cast("str | None", asked), cast("Path | None", output), every
+                cast("str | None", requested), cast("Path | None", output), every
             )
             return function(*args, **kwargs)
 
@@ -101,9 +101,9 @@ def format_options(
 
 
 def emit(text: str, output: Path | None, *, has_commands: bool = False) -> None:
-    """Write ``text`` to a file in one step, or to standard output in the characters it has.
+    """Write ``text`` atomically to a file, or to standard output in its encoding.
 
-    Names in it cannot speak to a terminal or to a pipeline, see ``perfc.plain_text``.
+    Control characters and CI commands in names are escaped, see ``perfc.plain_text``.
     """
     from perfc.plain_text import discard_output, shielded
 
@@ -116,14 +116,14 @@ def emit(text: str, output: Path | None, *, has_commands: bool = False) -> None:
     try:
         sys.stdout.write(encodable(text, sys.stdout.encoding or "utf-8"))
     except BrokenPipeError:
-        # the reader has seen enough; what the command found still decides its exit code
+        # the reader closed the pipe; the exit code still reports the findings
         discard_output()
 
 
 def written_by(ctx: click.Context) -> str:
-    """The sentence of a page that says which command wrote it, and when.
+    """Return the sentence that says which command wrote a page, and when.
 
-    Folders of this machine stand as ``DIR``.
+    Local folders are printed as ``DIR``.
     """
     import shlex
     from datetime import date
@@ -138,7 +138,7 @@ def written_by(ctx: click.Context) -> str:
 
 
 def _spelled(parameter: click.Parameter, value: object) -> list[str]:
-    """A parameter as it is typed."""
+    """Return the words of a parameter on the command line."""
     many = parameter.multiple or parameter.nargs == -1
     values = list(cast("Sequence[object]", value)) if many else [value]
     is_folder = isinstance(parameter.type, click.Path) and not parameter.type.file_okay
@@ -152,14 +152,14 @@ def _spelled(parameter: click.Parameter, value: object) -> list[str]:
 
 
 def _portable(path: Path, *, is_folder: bool) -> str:
-    """A path as others may read it: nothing outside of the folder worked in."""
+    """Return a path without folders outside of the working directory."""
     if is_folder:
         return "DIR"
     return path.name if path.is_absolute() or ".." in path.parts else path.as_posix()
 
 
 def deliver(content: str, output: Path | None) -> None:
-    """Write a page, which says itself that it is UTF-8."""
+    """Write an HTML page, which declares UTF-8 itself."""
     if output is not None:
         write_output(output, content)
         return

@@ -1,4 +1,4 @@
-"""How a model is divided among devices: the options of every command that can answer it."""
+"""Parallelism options of commands for several devices."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ _HELP = {
 def parallel_options(
     function: Callable[Concatenate[DeploymentOptions, Parallel, P], R],
 ) -> Callable[Concatenate[DeploymentOptions, P], R]:
-    """Add the options; ``function`` gets what they and the project's file say, as a second one.
+    """Add the options; ``function`` gets a `Parallel` from them and the project file second.
 
-    They stand below `deployment_options`, whose values come first.
+    Place it below `deployment_options`, whose values come first.
     """
 
     @wraps(function)
     def wrapped(options: DeploymentOptions, *args: P.args, **kwargs: P.kwargs) -> R:
-        return function(options, stated(options, taken(kwargs)), *args, **kwargs)
+        return function(options, parallel_of(options, pop_options(kwargs)), *args, **kwargs)
 
     return with_options(wrapped)  # type: ignore[no-any-return]
 
@@ -54,32 +54,32 @@ def parallel_options(
 def degree_options(
     function: Callable[Concatenate[DeploymentOptions, Mapping[str, int | str], P], R],
 ) -> Callable[Concatenate[DeploymentOptions, P], R]:
-    """Add the options; ``function`` gets the degrees that are given by their keys, usual ones too.
+    """Add the options; ``function`` gets the given degrees by key, even if they are defaults.
 
-    They stand below `deployment_options`, whose values come first.
+    Place it below `deployment_options`, whose values come first.
     """
 
     @wraps(function)
     def wrapped(options: DeploymentOptions, *args: P.args, **kwargs: P.kwargs) -> R:
-        typed = taken(kwargs)
-        found = stated(options, typed).as_json()
+        typed = pop_options(kwargs)
+        degrees = parallel_of(options, typed).as_json()
         of_file = options.of_file.values.get("parallel")
         named = (
             {key.replace("-", "_") for key in of_file} if isinstance(of_file, Mapping) else set()
         )
         named |= {key for key, value in typed.items() if value is not None}
-        return function(options, {k: found[k] for k in KEYS if k in named}, *args, **kwargs)
+        return function(options, {k: degrees[k] for k in KEYS if k in named}, *args, **kwargs)
 
     return with_options(wrapped)  # type: ignore[no-any-return]
 
 
-def taken(kwargs: dict[str, object]) -> dict[str, object]:
-    """The values of the options, taken out of the keywords of a command."""
+def pop_options(kwargs: dict[str, object]) -> dict[str, object]:
+    """Remove and return the parallelism options from the keywords of a command."""
     return {key: kwargs.pop(key) for key in _HELP}
 
 
 def with_options(function: Any) -> Any:
-    """A command with the options above it."""
+    """Add the options to a command."""
     for key, words in reversed(_HELP.items()):
         name = f"--{key.replace('_', '-')}"
         metavar = "NAME" if key == "schedule" else "N"
@@ -87,11 +87,11 @@ def with_options(function: Any) -> Any:
     return function
 
 
-def stated(options: DeploymentOptions, typed: dict[str, object]) -> Parallel:
-    """Degrees that the command line says, over those of the project's file.
+def parallel_of(options: DeploymentOptions, typed: dict[str, object]) -> Parallel:
+    """Return the degrees of the command line, which override the project file.
 
     Raises:
-        ParseError: one that is none.
+        ParseError: an invalid degree.
     """
     from perfc.deployment import Deployment
     from perfc.parallel import flag
@@ -99,5 +99,5 @@ def stated(options: DeploymentOptions, typed: dict[str, object]) -> Parallel:
     of_file = options.of_file.values.get("parallel")
     base = Deployment()
     if of_file is not None:
-        base = base.stated({"parallel": of_file}, lambda _: options.of_file.place("parallel"))
-    return base.parallel.stated({k: v for k, v in typed.items() if v is not None}, flag)
+        base = base.with_values({"parallel": of_file}, lambda _: options.of_file.place("parallel"))
+    return base.parallel.with_values({k: v for k, v in typed.items() if v is not None}, flag)

@@ -1,4 +1,4 @@
-"""A progress bar for work that takes more than a second, on standard error of a terminal."""
+"""Progress bar on a terminal's standard error for work longer than a second."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from perfc.passes.manager import Step
 
 DELAY_S = 1.0
-"""Work that takes less shows nothing."""
+"""Minimum duration before the bar is shown."""
 PASSES = ("load", "shapes", "canonicalize", "cost", "fuse", "roofline", "liveness", "report")
 
 
 class Progress:
-    """Follows passes as an instrument; draws from a thread of its own once ``DELAY_S`` is over."""
+    """Pass instrument that draws a progress bar from a thread after ``DELAY_S``."""
 
     def __init__(self) -> None:
         self.done = 0
@@ -48,7 +48,7 @@ class Progress:
                 self.bar.stop()
 
     def after(self, step: Step) -> None:
-        """A pass has run: the next one is running now."""
+        """Record that a pass has finished and the next one is running."""
         if step.is_cached or step.name not in PASSES:
             return
         self.done = max(self.done, PASSES.index(step.name) + 1)
@@ -58,7 +58,7 @@ class Progress:
 
     @property
     def now(self) -> str:
-        """What is running."""
+        """Return the name of the running pass."""
         return PASSES[min(self.done, len(PASSES) - 1)]
 
     def start(self) -> None:

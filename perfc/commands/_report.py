@@ -1,4 +1,4 @@
-"""Options and output of the report, apart from the command that parses them."""
+"""Options and output of the report, separate from the command."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
     from perfc.report import Format, Views
 
 PIPED_WIDTH = WIDTH
-"""Columns of text in a pipe, unless COLUMNS says otherwise."""
+"""Columns of text in a pipe, unless COLUMNS is set."""
 
 
 def parse_values(bindings: tuple[str, ...]) -> dict[str, object]:
-    """``name=1,2,3`` as a list, ``name=5`` as a number, ``name=[[1,2],[3,4]]`` as nested lists.
+    """Parse ``name=1,2,3`` as a list, ``name=5`` as a number, ``name=[[1],[2]]`` as nested lists.
 
     Raises:
         ParseError: not ``NAME=NUMBERS``.
     """
     import json
 
-    found: dict[str, object] = {}
+    values: dict[str, object] = {}
     for binding in bindings:
         name, equals, text = binding.partition("=")
         body = text.strip().rstrip(",")
@@ -43,12 +43,12 @@ def parse_values(bindings: tuple[str, ...]) -> dict[str, object]:
         if not equals or not name.strip() or not isinstance(value, int | float | list):
             hint = "as in shape=1,3,224,224 or scale=0.5 or grid=[[1,2],[3,4]]"
             raise ParseError(f"{binding!r} is not NAME=NUMBERS", where="--value", hint=hint)
-        found[name.strip()] = value
-    return found
+        values[name.strip()] = value
+    return values
 
 
 class Unset(Enum):
-    """What nobody asked for."""
+    """Marker for an option that is not given."""
 
     TOP = "top"
 
@@ -57,10 +57,10 @@ UNSET = Unset.TOP
 
 
 def parse_top(text: str) -> int | None:
-    """A number of kernels; None for ``all``.
+    """Parse a number of kernels; None for ``all``.
 
     Raises:
-        ParseError: neither.
+        ParseError: neither a number nor ``all``.
     """
     if text == "all":
         return None
@@ -70,34 +70,34 @@ def parse_top(text: str) -> int | None:
 
 
 def parse_views(texts: tuple[str, ...], *, full: bool, everything: bool) -> tuple[str, ...]:
-    """Names of views; none where the first screen is asked for.
+    """Parse the names of views; empty for the summary.
 
     Raises:
-        ParseError: no such view.
+        ParseError: an unknown view.
     """
     from perfc.report import DEFAULT, NAMES
 
     if everything:
         return NAMES
-    asked = [n.strip() for text in texts for n in text.split(",") if n.strip()]
-    for name in asked:
+    names = [n.strip() for text in texts for n in text.split(",") if n.strip()]
+    for name in names:
         if name not in NAMES:
             hint = f"there are {', '.join(NAMES)}"
             raise ParseError(f"no view {name!r}", where="--view", hint=hint)
-    return tuple(asked) or (DEFAULT if full else ())
+    return tuple(names) or (DEFAULT if full else ())
 
 
 class Colour(Enum):
-    """When text has colour."""
+    """Modes of ``--color``."""
 
     AUTO = "auto"
-    """Where standard output is a terminal, unless ``NO_COLOR`` is set."""
+    """Color if standard output is a terminal, unless ``NO_COLOR`` is set."""
     ALWAYS = "always"
     NEVER = "never"
 
 
 COLOUR = "perfc.colour"
-"""Of click's context: what ``--color`` says, for whoever writes in the end."""
+"""Key of click's context with the value of ``--color``."""
 
 
 def _keep_colour(context: click.Context, _option: click.Parameter, value: str) -> None:
@@ -122,14 +122,14 @@ def show(
     top: int | Unset | None,
     output: Path | None,
 ) -> None:
-    """Write the report of one model to ``output``, or to standard output as it can show it.
+    """Write the report of one model to ``output`` or to standard output.
 
     Args:
-        views: of the report.
-        form: of the text.
-        shown: names of views; text without any is the first screen, other forms have the usual.
-        top: kinds of kernels; ``UNSET`` for as many as the screen or the view usually has.
-        output: a file.
+        views: views of the report.
+        form: output format.
+        shown: names of views; without any, text is the summary and other formats use their default.
+        top: number of kinds of kernels; ``UNSET`` for the default of the screen or view.
+        output: output file.
     """
     from perfc.report import DEFAULT, TOP, document, screen, written
     from perfc.report.text import lines
@@ -152,15 +152,15 @@ def show(
 
 
 def colour() -> Colour:
-    """What ``--color`` of the command says; auto where it has none."""
+    """Return the value of ``--color``, or auto if the command has none."""
     context = click.get_current_context(silent=True)
-    found = context.meta.get(COLOUR, Colour.AUTO) if context is not None else Colour.AUTO
-    assert isinstance(found, Colour)
-    return found
+    mode = context.meta.get(COLOUR, Colour.AUTO) if context is not None else Colour.AUTO
+    assert isinstance(mode, Colour)
+    return mode
 
 
 def is_colourful() -> bool:
-    """Whether standard output gets colour: a terminal whose user has nothing against it."""
+    """Return True if standard output is colored."""
     if colour() is not Colour.AUTO:
         return colour() is Colour.ALWAYS
     plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"

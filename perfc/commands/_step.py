@@ -1,4 +1,4 @@
-"""What commands about training steps on many devices have in common."""
+"""Shared options of commands on multi-GPU training steps."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from perfc.report.document import Document
 
 TARGET, TRAIN = "dgx-h100", "adamw"
-"""Where nobody says."""
+"""Defaults."""
 
 
 @record
-class StatedStep:
-    """How a step runs, as the command line and the project's file say."""
+class StepSettings:
+    """Settings of a training step, from the command line and the project file."""
 
     target: str
     runtime: str
@@ -37,14 +37,14 @@ class StatedStep:
     train: str
     checkpointing: str
     seq: int
-    """0 where nobody says."""
+    """0 if not given."""
     reserve: Reserve
 
 
 def step_options(function: Any) -> Any:
-    """Add what commands take that tell of training steps on many devices.
+    """Add the options of multi-GPU training steps.
 
-    ``function`` gets the options of its deployment and the degrees of parallelism first.
+    ``function`` gets the deployment options and the degrees of parallelism first.
     """
     function = format_options("text", "json", "markdown", "html")(color_option(function))
     function = deployment_options(degree_options(function))
@@ -63,18 +63,18 @@ def step_options(function: Any) -> Any:
     )(function)  # fmt: skip
 
 
-def stated(options: DeploymentOptions) -> StatedStep:
-    """What the options of a deployment say of a step.
+def step_of(options: DeploymentOptions) -> StepSettings:
+    """Return the training step settings of the deployment options.
 
     Raises:
-        ParseError: a value that is none.
+        ParseError: an invalid value.
     """
 
     def text(field: str, default: str) -> str:
-        found = getattr(options, field)
-        if found is None:
-            found = options.of_file.values.get(field)
-        return found if isinstance(found, str) and found else default
+        value = getattr(options, field)
+        if value is None:
+            value = options.of_file.values.get(field)
+        return value if isinstance(value, str) and value else default
 
     target = text("target", TARGET)
     if len(names_in(target)) != 1:
@@ -82,7 +82,7 @@ def stated(options: DeploymentOptions) -> StatedStep:
     seq = options.seq or ""
     if options.seq is not None and not (seq.isascii() and seq.isdigit() and int(seq[:9]) > 0):
         raise ParseError(f"{seq[:32]!r} is no number of tokens", where="--seq")
-    return StatedStep(
+    return StepSettings(
         target,
         text("runtime", CLUSTER_DEFAULT),
         text("dtype", ""),
@@ -94,7 +94,7 @@ def stated(options: DeploymentOptions) -> StatedStep:
 
 
 def show(schema: str, view: object, document: Document, form: str, output: Path | None) -> None:
-    """Write a view in a format."""
+    """Write a view in the given format."""
     match form:
         case "json":
             from perfc.report.json_form import enveloped, strict

@@ -1,4 +1,4 @@
-"""Options that say what a training step is, of every command that takes a deployment."""
+"""Training options of every command that takes a deployment."""
 
 from __future__ import annotations
 
@@ -54,4 +54,4 @@ STEP: Mapping[str, tuple[tuple[str, ...], dict[str, Any]]] = {
         "words": "Dropout probability of a transformer whose ONNX file omits dropout ({default}).",
     }),
 }  # fmt: skip
-"""Fields of a deployment: flags, and what `click.option` takes."""
+"""Flags and `click.option` arguments of each training field."""

@@ -1,4 +1,4 @@
-"""How far the training of a predictor is, on standard error."""
+"""Training progress on standard error."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from perfc.plain_text import say
 
 @frozen
 class Telling:
-    """Where a training tells of itself.
+    """Progress callbacks of a training.
 
     Args:
-        say: a line.
-        progress: the share of the training that is over, and what it does; None without a terminal.
+        say: print a line.
+        progress: show the completed fraction and the current task; None without a terminal.
     """
 
     say: Callable[[str], None]
@@ -25,7 +25,7 @@ class Telling:
 
 @contextmanager
 def telling() -> Iterator[Telling]:
-    """Lines, and a bar below them on a terminal."""
+    """Yield callbacks that print lines, and a bar below them on a terminal."""
     if not sys.stderr.isatty():
         yield Telling(lambda line: say(line, is_error=True))
         return

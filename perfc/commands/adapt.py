@@ -62,15 +62,15 @@ def command(
 ) -> None:  # fmt: skip
     """Adapt predictors to a new machine from measured kernels or runs.
 
-    ROWS is what `perfc measure --target TARGET --append` writes, of kernels or of whole runs. Of
-    kernels a .csv or .parquet table with the columns class, dtype, time_s and the parameters of the
-    class will do, but not for processors. The corrections stand in the target file, for whoever
-    predicts such kernels there; the learning curve says whether more are worth measuring.
+    ROWS is a file of `perfc measure --target TARGET --append`, with kernels or whole runs. Kernels
+    can also be a .csv or .parquet table with the columns class, dtype, time_s and the parameters
+    of the class, except for CPUs. Corrections are written to the target file; the learning curve
+    shows whether more measurements would help.
 
-    Of whole runs a table with the columns model and time_s will do; batch, dims, runtime, version,
-    precision and target are read where they are there. Models lie as NAME.onnx.gz in models/ beside
-    it. The predictor of whole models learns from the runs on TARGET, as it does with --graphs.
-    `perfc predict --weights` and `perfc analyze --predictor` take the card that is written.
+    Whole runs are a table with the columns model and time_s, and optionally batch, dims, runtime,
+    version, precision and target. Models are NAME.onnx.gz in models/ next to it. The whole-model
+    predictor is fitted to the runs on TARGET, as with --graphs. `perfc predict --weights` and
+    `perfc analyze --predictor` accept the written card.
     """
     from perfc.adapt_runs import is_runs, measured_runs
 
@@ -84,11 +84,11 @@ def command(
     if rows is not None and is_runs(rows):
         if output is not None and output.suffix == ".toml":
             raise click.UsageError("whole runs move weights: --output is their folder")
-        found = measured_runs(rows, target)
-        for line in found.left_out:
+        runs = measured_runs(rows, target)
+        for line in runs.left_out:
             say(f"left out {line}", is_error=True)
-        whole_models(target, found, predictor, output or Path("weights"))
-        if found.left_out:
+        whole_models(target, runs, predictor, output or Path("weights"))
+        if runs.left_out:
             click.get_current_context().exit(1)
         return
     from perfc.adapt import adapt_target
@@ -114,12 +114,12 @@ def command(
         )
     steps = answered_by_steps(target)
     if steps:
-        say(f"kept: kernels in 16 bits under {steps}, by whole steps of this machine")
+        say(f"unchanged: 16-bit kernels under {steps}, predicted from whole steps of this machine")
     say(f"written: {path}")
 
 
 def answered_by_steps(target: str) -> str:
-    """Runtimes whose 16-bit kernels are predicted by whole steps that this very machine ran."""
+    """Return runtimes whose 16-bit kernels are predicted from whole steps of this machine."""
     from perfc.analyzers.artefacts.artefact import SHIPPED, read_card
     from perfc.analyzers.steps.kernels import MODES
     from perfc.analyzers.steps.predict import weights_name
@@ -137,7 +137,7 @@ def answered_by_steps(target: str) -> str:
 
 
 def whole_models(target: str, runs: Measurements, predictor: str, output: Path) -> None:
-    """Adapt weights of whole models, and say what more rows would bring."""
+    """Adapt whole-model weights and print the gain expected from more rows."""
     from perfc.analyzers.graph.weights import save
     from perfc.analyzers.whole_runs.adapted import adapted
     from perfc.analyzers.whole_runs.shipped import known_name, named

@@ -34,11 +34,11 @@ if TYPE_CHECKING:
 INCOMPLETE = 3
 STANDARD_INPUT = "-"
 LONGEST_INPUT_BYTES = 2 << 30
-"""No protobuf message is longer."""
+"""Maximum size of a protobuf message."""
 HTML = "html"
-"""The one format that shows the graph too, and so is made of more than the views."""
+"""Format that also shows the graph and therefore needs more than the views."""
 DOCUMENT = ("report", "perfc.report.views:Views")
-"""Name of the JSON that the command writes, and the type that its schema is read off."""
+"""JSON document of the command, and the type that defines its schema."""
 
 
 @grouped_command(
@@ -98,10 +98,10 @@ def command(
 ) -> int:
     """Predict the time of MODEL on a target, and show what bounds it and why.
 
-    MODEL is .onnx, .onnx.gz or ONNX text, or - for standard input; of the weights only constants
-    of a few KiB are read. Text is one screen with the answer; --full has all that is known.
+    MODEL is .onnx, .onnx.gz or ONNX text, or - for standard input; only constants of
+    a few KiB are read, no weights. Text is a one-screen summary; --full prints the whole report.
     Several targets, as in -t a100,h100, give one row each, as `perfc compare` does; the HTML page
-    is of the first, with the others beside it.
+    shows the first, with the others next to it.
     """
     from perfc.passes.manager import Timing
 
@@ -123,18 +123,18 @@ def command(
             report = options.report(source, predictor=predictor, instruments=instruments)
         except PerfcError as error:
             raise located(error, model) from error
-        found = collect(report, predict=not no_predict, count_as=count_as)
+        collected = collect(report, predict=not no_predict, count_as=count_as)
     if quiet:
-        emit(f"{screen.verdict_line(found.verdict)}\n", output)
+        emit(f"{screen.verdict_line(collected.verdict)}\n", output)
     elif form == HTML:
-        deliver_page(report, found, output)
+        deliver_page(report, collected, output)
     else:
-        show(found, Format(form), shown, limit, output)
+        show(collected, Format(form), shown, limit, output)
     if time_passes:
         for line in str(timing).splitlines():
             say(line, is_error=True)
-    if strict and not found.coverage.is_complete:
-        say(f"incomplete: {found.coverage.line}", is_error=True)
+    if strict and not collected.coverage.is_complete:
+        say(f"incomplete: {collected.coverage.line}", is_error=True)
         return INCOMPLETE
     return 0
 
@@ -142,10 +142,10 @@ def command(
 def shown_views(
     views: tuple[str, ...], count_as: str, *, full: bool, everything: bool
 ) -> tuple[str, ...]:
-    """Views to print, with the one of operation counts where a counter is given.
+    """Return the views to print, including operation counts if a counter is given.
 
     Raises:
-        click.UsageError: that view without a counter.
+        click.UsageError: view ``counts`` without a counter.
     """
     shown = parse_views(views, full=full, everything=everything)
     if "counts" in shown and not count_as and not everything:
@@ -154,28 +154,28 @@ def shown_views(
 
 
 def standard_input() -> bytes:
-    """A serialized model from standard input.
+    """Read a serialized model from standard input.
 
     Raises:
-        ModelError: there is nothing, or more than any such model has.
+        ModelError: the input is empty or too long.
     """
     import sys
 
-    found = sys.stdin.buffer.read(LONGEST_INPUT_BYTES + 1)
-    if not found:
+    data = sys.stdin.buffer.read(LONGEST_INPUT_BYTES + 1)
+    if not data:
         raise ModelError("standard input is empty", hint="give a path, or write a model to it")
-    if len(found) > LONGEST_INPUT_BYTES:
+    if len(data) > LONGEST_INPUT_BYTES:
         raise ModelError("more than 2 GiB on standard input", hint="give the path of the file")
-    return found
+    return data
 
 
 def side_by_side(
     options: DeploymentOptions, model: str, form: str, output: Path | None, *, predict: bool
 ) -> int:
-    """The headlines of several targets, as `perfc compare` shows them.
+    """Write the summary of several targets, as `perfc compare` does.
 
     Raises:
-        UsageError: a format that is of one report.
+        UsageError: a format that holds a single report.
     """
     from . import compare
 
@@ -189,7 +189,7 @@ def side_by_side(
 
 
 def is_one_page(options: DeploymentOptions) -> bool:
-    """Whether one page holds all that is named: a few targets, one runtime and one precision."""
+    """Return True if one page holds everything: few targets, one runtime, one precision."""
     from perfc.html.what_if import MOST_TARGETS
 
     ways = [names_in(text or "") for text in (options.runtime, options.dtype)]
@@ -200,7 +200,7 @@ def is_one_page(options: DeploymentOptions) -> bool:
 def beside_others(
     options: DeploymentOptions, model: str, output: Path | None, *, predict: bool
 ) -> int:
-    """The page of the first target named, with the others beside it."""
+    """Write the page of the first target, with the other targets next to it."""
     from dataclasses import replace
 
     from perfc.report import collect
@@ -220,21 +220,21 @@ def beside_others(
 def deliver_page(
     report: Report, views: Views, output: Path | None, targets: Sequence[str] = ()
 ) -> None:
-    """Write the page of charts."""
+    """Write the HTML page."""
     from perfc.html import page
 
     deliver(page(report, views, targets), output)
 
 
 def located(error: PerfcError, model: str) -> PerfcError:
-    """The error with the model's file, where it speaks of a node and not of a file."""
+    """Add the model's file to an error that names only a node."""
     if isinstance(error, PassError | VerifyError) and model not in str(error):
         error.where = f"{model}: {error.where}" if error.where else model
     return error
 
 
 def printing(names: str) -> list[Instrument]:
-    """Prints the IR after the passes named."""
+    """Return instruments that print the IR after the named passes."""
     from perfc.passes.manager import PrintAfter
 
     return [PrintAfter(frozenset(names_in(names)))] if names else []

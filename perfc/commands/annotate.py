@@ -48,8 +48,8 @@ def command(
 ) -> None:
     """Write counts, times, bounds and inferred shapes into MODEL as node properties.
 
-    Netron shows them beside each node's attributes. Weights in other files stay there and are not
-    read: write the result beside the model, or move it there.
+    Netron shows them next to each node's attributes. External weights are not read or moved:
+    write the result to the model's folder, or move it there.
     """
     import json
 

@@ -16,7 +16,7 @@ from ._output import emit, format_options
 
 FINDINGS = 1
 DOCUMENT = ("ask", "perfc.ask.answer:Answers")
-"""Name of the JSON that the command writes, and the type that its schema is read off."""
+"""JSON document of the command, and the type that defines its schema."""
 
 
 @grouped_command(
@@ -44,9 +44,9 @@ def command(
 ) -> int:
     """Answer QUESTIONs about MODEL from its report, citing the field of each number.
 
-    Without a QUESTION every fact is listed. Another machine, precision, runtime or size is
-    analyzed; the largest batch, prices and other machines are those of `perfc fit`, `cost` and
-    `compare`. What none holds is refused: exit code 1. No language model is needed.
+    Without a QUESTION every fact is listed. Questions about another machine, precision, runtime or
+    size run an analysis; batch sizes, prices and other machines are those of `perfc fit`, `cost`
+    and `compare`. Other questions are refused with exit code 1. No language model is needed.
     """
     from perfc.ask.answer import Answers, Source, every_fact
     from perfc.ask.text import render_json, render_text

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 UNREADABLE = 2
 
 DOCUMENT = ("baseline", "perfc.check.lock_view:BaselineView")
-"""Name of the JSON that ``show`` writes, and the type that its schema is read off."""
+"""JSON document of ``show``, and the type that defines its schema."""
 
 
 @click.group("baseline", epilog=examples("baseline write", "baseline show"))
@@ -70,47 +70,49 @@ def show(config: Path | None, form: str, output: Path | None) -> None:
 
     file = config or project_file.find(Path.cwd())
     here = built_in.root_of((), Path.cwd())
-    found = configs.load(file) if file else built_in.budgets(here, (), Deployment())
-    known = run.opened(found)
+    budgets = configs.load(file) if file else built_in.budgets(here, (), Deployment())
+    known = run.opened(budgets)
     if known.path is None:
         hint = "write one: perfc baseline write"
-        raise ParseError("no baseline", where=str(found.lock), hint=hint)
+        raise ParseError("no baseline", where=str(budgets.lock), hint=hint)
     if form == "json":
         emit(lock_view.to_json(known), output)
     else:
-        show_document(lock_view.document(known, found.named(known.path)), form, output)
+        show_document(lock_view.document(known, budgets.named(known.path)), form, output)
 
 
 def store(options: DeploymentOptions, files: Sequence[str], *, is_anew: bool) -> int:
-    """Measure and write; nothing is written where a model cannot be analysed."""
-    done = [renew(found, own, is_anew=is_anew) for found, own in budgets_of(options, files)]
+    """Analyze and write; writes nothing if a model cannot be analyzed."""
+    done = [
+        renew(project, models, is_anew=is_anew) for project, models in budgets_of(options, files)
+    ]
     return UNREADABLE if None in done else 0
 
 
-def renew(found: Config, files: Sequence[str], *, is_anew: bool) -> Path | None:
-    """Measure the models of one project and write its baseline; None where one is unreadable."""
+def renew(config: Config, files: Sequence[str], *, is_anew: bool) -> Path | None:
+    """Analyze the models of one project and write its baseline; None if one is unreadable."""
     from perfc.check import built_in, digests, lock_file, run
     from perfc.check.baseline import Baseline
     from perfc.report.units import plural
 
     is_anew = is_anew or not files
-    old = lock_file.replaced(found.lock) if is_anew else run.opened(found)
-    entries, errors = run.renewed(found, Baseline() if is_anew else old, files)
+    old = lock_file.replaced(config.lock) if is_anew else run.opened(config)
+    entries, errors = run.renewed(config, Baseline() if is_anew else old, files)
     for line in errors:
         say(f"error: {line}", is_error=True)
-    name = found.shown(found.lock.relative_to(found.root).as_posix())
+    name = config.shown(config.lock.relative_to(config.root).as_posix())
     if errors:
         say(f"{name} is as it was", is_error=True)
         return None
     text = lock_file.to_text(digests.predictor(), entries)
-    same = found.lock.is_file() and found.lock.read_bytes() == text.encode()
+    same = config.lock.is_file() and config.lock.read_bytes() == text.encode()
     if not same:
-        write_output(found.lock, text)
+        write_output(config.lock, text)
     changed = sum(old.entries.get(c) is None for c in entries)
     gone = sum(c not in entries for c in old.entries)
     count = plural(len(entries), "entry", "entries")
     state = "unchanged" if same else f"{count}, {changed} new, {gone} gone"
     say(f"{name}: {state}")
-    if found.built_in_of is not None:
-        say(built_in.said(found))
-    return found.lock
+    if config.built_in_of is not None:
+        say(built_in.said(config))
+    return config.lock

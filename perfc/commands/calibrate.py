@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 INCOMPLETE = 3
 LINE_S = 5.0
-"""Between two lines of progress where standard error is no terminal."""
+"""Interval of progress lines if standard error is not a terminal."""
 _UNITS = (
     ("flop_per_s", "flop/s"),
     ("op_per_s", "op/s"),
@@ -93,9 +93,9 @@ def command(
 ) -> int:
     """Measure the ceilings of this machine and write a target file.
 
-    Raw samples lie beside the file as JSON lines. Every ceiling is written with the best and the
-    worst round, and one that spreads is marked; only a broken probe leaves the file unwritten.
-    With --fit-from, what each class of kernels sustains is fitted and written beside the ceilings.
+    Raw samples are written as JSON lines next to the file. Every ceiling has its best and worst
+    round, and one that varies is marked; only a failed probe leaves the file unwritten.
+    With --fit-from, the sustained efficiency of each kernel class is fitted and written, too.
     """
     from perfc.calibrate import UncertainError, calibrate
 
@@ -126,7 +126,7 @@ def command(
 
 
 def _fit(rows: Path, target: str | None, output: Path | None, threads: int | None) -> None:
-    """Fit efficiencies and say how well they predict a model left out."""
+    """Fit efficiencies and print how well they predict held-out models."""
     from perfc.measure.fit_file import fit_from
 
     if output is None:
@@ -143,7 +143,7 @@ def _fit(rows: Path, target: str | None, output: Path | None, threads: int | Non
 
 @contextmanager
 def _progress() -> Iterator[tuple[Callable[[Progress], None], Callable[[str], None]]]:
-    """What is measured now, and a sentence now and then, on standard error.
+    """Yield callbacks that print the current measurement and notes to standard error.
 
     A terminal gets a bar; anything else a line at the start and every ``LINE_S`` seconds.
     """
@@ -176,13 +176,13 @@ def _warn(line: str) -> None:
 
 
 class _Lines:
-    """Progress for a log: seldom, and each line on its own."""
+    """Progress for a log: one line at a time, at intervals."""
 
     def __init__(self) -> None:
         self.next_s = 0.0
 
     def tell(self, now: Progress) -> None:
-        """A line, if the last one is long enough ago."""
+        """Print a line if the interval since the last one has passed."""
         if now.elapsed_s >= self.next_s:
             self.next_s = now.elapsed_s + LINE_S
             say(f"{_time(now)}: {now.what}, {now.done + 1} of {now.total}", is_error=True)
@@ -218,18 +218,18 @@ def _lines(done: Calibration) -> Iterator[str]:
 
 
 def _verdict(done: Calibration) -> str:
-    """How good the file is, and what to do where it is not."""
+    """Return the quality of the target file and what to do if it is uncertain."""
     uncertain, all_ = done.uncertain, len(done.rows)
     if not uncertain:
         return f"all {all_} figures repeat; {done.elapsed_s:.0f} s"
     names = ", ".join(r.key for r in uncertain[:3])
     more = f" and {len(uncertain) - 3} more" if len(uncertain) > 3 else ""
-    told = f"{len(uncertain)} of {all_} figures are uncertain: {names}{more}"
-    return f"{told}; --resume measures on when the machine rests; {done.elapsed_s:.0f} s"
+    summary = f"{len(uncertain)} of {all_} figures are uncertain: {names}{more}"
+    return f"{summary}; --resume measures on when the machine rests; {done.elapsed_s:.0f} s"
 
 
 def _differences(done: Calibration) -> Iterator[str]:
-    """What differs from the file that was there."""
+    """Yield the differences from the previous file."""
     if not done.replaced:
         return
     yield "against the earlier file:" if done.changes else "no change against the earlier file"
@@ -251,7 +251,7 @@ def _columns(rows: list[tuple[str, ...]]) -> Iterator[str]:
 
 
 def quantity(key: str, value: float) -> str:
-    """A number with the unit its key ends in: ``1.83 TB/s``, ``32 MiB``."""
+    """Format a number with the unit in its key: ``1.83 TB/s``, ``32 MiB``."""
     if key.endswith("_bytes"):
         for step, unit in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
             if value >= step:

@@ -32,9 +32,9 @@ ACCENTS = {
     r"^ *.*\bover budget\b.*": "bold red",
     r"^ *intended\?": "bold",
 }
-"""What a person looks for first."""
+"""Highlighted words, with their styles."""
 DOCUMENT = ("check", "perfc.check.views:CheckViews")
-"""Name of the JSON that the command writes, and the type that its schema is read off."""
+"""JSON document of the command, and the type that defines its schema."""
 
 
 @grouped_command(
@@ -91,13 +91,13 @@ def command(
     revision = against or "HEAD"
     results = [
         run.check(
-            found,
-            own,
-            against=run.opened(found, against),
+            project,
+            models,
+            against=run.opened(project, against),
             revision=revision,
             is_cached=not no_cache,
         )
-        for found, own in budgets_of(options, files)
+        for project, models in budgets_of(options, files)
     ]
     if why:
         from perfc.check.why import explained
@@ -112,7 +112,7 @@ def command(
 
 
 def show(shown: CheckViews, form: str, output: Path | None) -> None:
-    """Write what a check shows in a format."""
+    """Write a check in the given format."""
     from perfc.check import pipelines, views
     from perfc.report import annotation
 
@@ -138,7 +138,7 @@ def show(shown: CheckViews, form: str, output: Path | None) -> None:
 
 
 def code(result: CheckViews, *, exit_zero: bool, strict: bool) -> int:
-    """The exit code: unreadable models before budgets, budgets before incompleteness."""
+    """Return the exit code: unreadable models first, then budgets, then incompleteness."""
     if result.errors:
         return UNREADABLE
     if result.outcome == "fail" and not exit_zero:

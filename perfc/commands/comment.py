@@ -29,11 +29,11 @@ from ._output import emit, output_option
 def command(check: Path, policy: str, output: Path | None) -> None:
     """Render CHECK, the JSON of `perfc check --output-format json`, as a Markdown comment.
 
-    Its first line marks it, so that the next run can find and update it:
-    `gh pr comment` posts anew, `gh api` with the marker updates in place (see docs/check.md).
+    Its first line is a marker, so that the next run can find and update it:
+    `gh pr comment` posts a new one, `gh api` with the marker updates in place (see docs/check.md).
     """
     from perfc.check import comment
 
-    found = comment.load(check)
-    text = comment.render(found) if comment.is_due(found, comment.Policy(policy)) else ""
+    result = comment.load(check)
+    text = comment.render(result) if comment.is_due(result, comment.Policy(policy)) else ""
     emit(text, output)

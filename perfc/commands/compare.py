@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 FINDINGS = 1
 FORMATS = ("text", "json", "csv", "markdown", "html")
 DOCUMENT = ("compare", "perfc.comparison.data_form:ComparisonView")
-"""Name of the JSON that the command writes, and the type that its schema is read off."""
+"""JSON document of the command, and the type that defines its schema."""
 
 
 @grouped_command(
@@ -68,14 +68,16 @@ def command(
 ) -> int:
     """Compare targets for MODELs: `perfc compare model.onnx -t a100,h100,l4,t4 --batch 8`.
 
-    One row each for a machine, with the expected time, its range, throughput, energy and whether
-    memory holds it. --runtime and --dtype take several names with commas too, and `-t all` is every
-    target. With --slo the exit code is 1 if no row is expected to be in time. Prices are those that
-    perfc.toml ([prices]) or a target file ([price]) states, else those of dated tables.
+    Prints one row per machine: predicted time with its interval, throughput, energy, and whether
+    the model fits in memory. --runtime and --dtype also accept comma-separated names, and `-t all`
+    is every target. With --slo the exit code is 1 if no row meets it. Prices are those of
+    perfc.toml ([prices]) or a target file ([price]), else of dated tables.
     """
-    found = compared(options, models, sort=sort, slo=slo, region=region, predict=not no_predict)
-    show(found, form, output)
-    return 0 if found.holds else FINDINGS
+    comparison = compared(
+        options, models, sort=sort, slo=slo, region=region, predict=not no_predict
+    )
+    show(comparison, form, output)
+    return 0 if comparison.holds else FINDINGS
 
 
 def compared(
@@ -87,10 +89,10 @@ def compared(
     region: str | None = None,
     predict: bool = True,
 ) -> Comparison:
-    """The comparison that the options ask for.
+    """Return the requested comparison.
 
     Raises:
-        PerfcError: a model cannot be read, an option is none, or a target is not known.
+        PerfcError: an unreadable model, an invalid option or an unknown target.
     """
     from perfc.choice import member
     from perfc.comparison import Order, compare
@@ -113,10 +115,10 @@ def compared(
 
 
 def time_of(text: str) -> float:
-    """Seconds, as in ``10ms``.
+    """Parse a time such as ``10ms`` into seconds.
 
     Raises:
-        ParseError: no time with a unit.
+        ParseError: not a time with a unit.
     """
     from perfc.check.limits import parse_limit
     from perfc.report.units import Unit
@@ -134,7 +136,7 @@ def time_of(text: str) -> float:
 
 
 def settings_of(options: DeploymentOptions, models: Sequence[str | bytes]) -> Iterator[Setting]:
-    """Each model under each runtime and precision that was named."""
+    """Yield each model with each named runtime and precision."""
     from perfc.comparison import Setting
 
     contents = options.contents
@@ -146,30 +148,30 @@ def settings_of(options: DeploymentOptions, models: Sequence[str | bytes]) -> It
 
 
 def several(text: str | None) -> Sequence[str | None]:
-    """Values of an option that takes several with commas; None where it was not given."""
+    """Split comma-separated values of an option; a single None if it is not given."""
     return [None] if text is None else names_in(text) or [text]
 
 
 def machines_of(options: DeploymentOptions, settings: Sequence[Setting]) -> tuple[Machine, ...]:
-    """The targets named, or the usual ones."""
+    """Return the named targets, or the default ones."""
     from perfc.comparison import USUAL
 
     named = settings[0].deployment.target if options.is_stated("target") else ",".join(USUAL)
     return options.machines(named)
 
 
-def show(found: Comparison, form: str, output: Path | None) -> None:
-    """Write a comparison in a format."""
+def show(comparison: Comparison, form: str, output: Path | None) -> None:
+    """Write a comparison in the given format."""
     from perfc.comparison import document, to_csv, to_json
 
     match form:
         case "json":
-            emit(to_json(found), output)
+            emit(to_json(comparison), output)
         case "csv":
-            emit(to_csv(found), output)
+            emit(to_csv(comparison), output)
         case "html":
             from perfc.html.compare_page import compare_page
 
-            deliver(compare_page(found), output)
+            deliver(compare_page(comparison), output)
         case _:
-            show_document(document(found, has_bars=form == "text"), form, output)
+            show_document(document(comparison, has_bars=form == "text"), form, output)

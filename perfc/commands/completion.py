@@ -23,9 +23,9 @@ def command(ctx: click.Context, shell: str) -> None:
     """  # noqa: D301
     from click.shell_completion import get_completion_class
 
-    found = get_completion_class(shell)
-    assert found is not None
+    completion = get_completion_class(shell)
+    assert completion is not None
     root = ctx.find_root()
     program = root.info_name or ""
-    script = found(root.command, {}, program, f"_{program.upper()}_COMPLETE")
+    script = completion(root.command, {}, program, f"_{program.upper()}_COMPLETE")
     click.echo(script.source_template % script.source_vars())

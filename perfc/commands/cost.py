@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from perfc.comparison.bills import Costs
 
 DOCUMENT = ("cost", "perfc.comparison.bills:CostsView")
-"""Name of the JSON that the command writes, and the type that its schema is read off."""
+"""JSON document of the command, and the type that defines its schema."""
 
 
 @grouped_command(
@@ -75,13 +75,13 @@ def command(
 ) -> int:
     """Price many runs of MODELs: `perfc cost model.onnx -t a100,h100 --items 1e9 --region france`.
 
-    Time, energy, CO2 and money of all runs on each machine, with the ends that hold nine in ten,
-    and what each known offer asks. Prices of perfc.toml ([prices]) win over those of target files,
-    and those over the dated tables.
+    Prints time, energy, CO2 and cost of all runs on each machine, with 90 % intervals, and the
+    price of each known offer. Prices of perfc.toml ([prices]) override those of target files,
+    which override the dated tables.
     """
     if steps is not None and items is not None:
         raise click.UsageError("--steps and --items say the same: give one of them")
-    found = billed(
+    result = billed(
         options, models, steps, items, region, terms, cloud, pue, host_power, power_limit,
         no_predict,
     )  # fmt: skip
@@ -89,11 +89,11 @@ def command(
         from perfc.comparison.bills import to_dict
         from perfc.report.json_form import strict
 
-        emit(strict(to_dict(found), indent=2) + "\n", output)
+        emit(strict(to_dict(result), indent=2) + "\n", output)
     else:
         from perfc.comparison.bill_views import document
 
-        show_document(document(found), form, output)
+        show_document(document(result), form, output)
     return 0
 
 
@@ -102,10 +102,10 @@ def billed(
     region: str, terms: str, cloud: str, pue: float | None, host_power: float | None,
     power_limit: float | None, no_predict: bool,
 ) -> Costs:  # fmt: skip
-    """The bills that the options ask for.
+    """Return the requested costs.
 
     Raises:
-        PerfcError: a model cannot be read, an option is none, or a target is not known.
+        PerfcError: an unreadable model, an invalid option or an unknown target.
     """
     from dataclasses import replace
 
@@ -120,14 +120,14 @@ def billed(
     prices = replace(Prices.read(options.file), terms=member(Terms, terms, "--terms"), cloud=cloud)
     host = HOST
     if host_power is not None:
-        host = Host(host_power, host_power, host_power, "as stated")
+        host = Host(host_power, host_power, host_power, "as given")
     settings = list(settings_of(options, models))
     machines = machines_of(options, settings)
-    found = compare(
+    comparison = compare(
         settings, machines, order=Order.GIVEN, prices=prices, region=where,
         predict=not no_predict,
     )  # fmt: skip
     return costs(
-        found, machines, Amounts(steps, items), prices, host=host, pue=pue,
+        comparison, machines, Amounts(steps, items), prices, host=host, pue=pue,
         power_limit_w=math.inf if power_limit is None else power_limit,
     )  # fmt: skip

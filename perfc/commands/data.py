@@ -87,20 +87,20 @@ def list_sets() -> None:
 def build(names: tuple[str, ...], data: Path, output: Path, unlabelled: int | None) -> None:
     """Encode the graphs of data sets NAME with their rows; resumes after an interruption.
 
-    Every machine, runtime and precision of the rows is kept. What cannot be is said, row by row of
-    which machine and why, and the exit code is 1.
+    All machines, runtimes and precisions are included. Rows that cannot be built are listed with
+    machine and reason, and the exit code is 1.
     """
     from perfc.analyzers.graph.datasets import dataset
 
     is_whole = True
     for one in [dataset(name) for name in names]:
         one = one if unlabelled is None else one.sized(unlabelled)
-        found = one.build(data, output, lambda line: say(line, is_error=True))
-        for line in found.left_out:
+        built = one.build(data, output, lambda line: say(line, is_error=True))
+        for line in built.left_out:
             say(f"{one.name}: left out {line}", is_error=True)
-        machines = ", ".join(found.targets) or "no machine"
-        say(f"{one.name}: {len(found):,} rows of {len(found.graphs):,} graphs on {machines}")
-        is_whole &= not found.left_out
+        machines = ", ".join(built.targets) or "no machine"
+        say(f"{one.name}: {len(built):,} rows of {len(built.graphs):,} graphs on {machines}")
+        is_whole &= not built.left_out
     if not is_whole:
         click.get_current_context().exit(1)
 
@@ -125,7 +125,8 @@ def build(names: tuple[str, ...], data: Path, output: Path, unlabelled: int | No
 def export_graphs(name: str, data: Path, only: tuple[str, ...], output: Path | None) -> None:
     """Export the models of timm's benchmark without weights; resumes after an interruption.
 
-    `perfc data build timm` reads them. What cannot be exported is said, and the exit code is 1.
+    `perfc data build timm` reads them. Models that cannot be exported are
+    listed, and the exit code is 1.
     """
     from perfc.analyzers.tables.timm import GRAPHS, models_of
     from perfc.data.export import creator, export

@@ -24,7 +24,7 @@ from ._report import color_option, parse_top
 FINDINGS = 1
 INCOMPLETE = 3
 DOCUMENT = ("diff", "perfc.diff.views:DiffViews")
-"""Name of the JSON that the command writes, and the type that its schema is read off."""
+"""JSON document of the command, and the type that defines its schema."""
 
 
 @grouped_command(
@@ -66,7 +66,9 @@ def command(
     how = options.deployment()
     first = Setting(old, how, options.contents)
     changed = {k.removeprefix("to_"): v for k, v in to.items() if v is not None}
-    there = how.stated({**changed, "dims": parse_dims(to_dims)}, lambda f: f"--to-{flag_of(f)[2:]}")
+    there = how.with_values(
+        {**changed, "dims": parse_dims(to_dims)}, lambda f: f"--to-{flag_of(f)[2:]}"
+    )
     there.require_kernels("--to-mode")
     second = Setting(new or old, there, options.contents)
     if new is None and first == second:
@@ -74,8 +76,8 @@ def command(
             raise ParseError("nothing to compare with", where=old, hint="give a second model")
         committed = f"HEAD:{old}" if Path(old).is_absolute() else f"HEAD:./{old}"
         first = replace(first, model=committed)
-    found = compare(*both(first, second), (first.model, second.model))
-    views = views_of(found)
+    difference = compare(*both(first, second), (first.model, second.model))
+    views = views_of(difference)
     match form:
         case "json":
             emit(to_json(views), output)
@@ -84,17 +86,17 @@ def command(
         case "html":
             from perfc.html import comparison_of, comparison_page
 
-            deliver(comparison_page(comparison_of(found, document(views, limit))), output)
+            deliver(comparison_page(comparison_of(difference, document(views, limit))), output)
         case _:
             show_document(document(views, limit), form, output)
-    if strict and not found.is_complete:
+    if strict and not difference.is_complete:
         say("incomplete: totals are lower bounds", is_error=True)
         return INCOMPLETE
-    return FINDINGS if exit_code and not found.is_empty else 0
+    return FINDINGS if exit_code and not difference.is_empty else 0
 
 
 def refuse_revisions(old: str, new: str | None) -> None:
-    """Refuse a revision of git without a file.
+    """Reject a git revision without a file.
 
     Raises:
         ParseError: OLD or NEW is one.

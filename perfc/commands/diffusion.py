@@ -17,7 +17,7 @@ from ._output import deliver, emit, format_options
 from ._report import color_option
 
 DOCUMENT = ("diffusion", "perfc.generation.service:GenerationReport")
-"""Name of the JSON that the command writes, and the type that its schema is read off."""
+"""JSON document of the command, and the type that defines its schema."""
 FINDINGS = 1
 
 
@@ -88,10 +88,10 @@ def command(
 
 
 def edges(size: str) -> tuple[int, int]:
-    """Width and height of ``1024`` or ``832x480``; zeros where nothing is said.
+    """Parse ``1024`` or ``832x480`` into width and height; zeros for an empty text.
 
     Raises:
-        ParseError: it is no such size.
+        ParseError: not a size.
 
     >>> edges("832x480"), edges("512"), edges("")
     ((832, 480), (512, 512), (0, 0))

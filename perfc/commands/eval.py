@@ -22,12 +22,12 @@ from ._output import OutputFile, emit, format_options, written_by
 
 
 class Scoreboards(click.Group):
-    """``graph`` has a scoreboard of its own; any other name is of an operator predictor."""
+    """Scoreboards by name; a name that is no subcommand is an operator predictor."""
 
     otherwise: ClassVar[str] = "op"
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Call ``op`` where no scoreboard is named."""
+        """Call ``op`` if no scoreboard is named."""
         if not args or args[0] not in (*self.commands, "-h", "--help"):
             args = [self.otherwise, *args]
         return super().parse_args(ctx, args)
@@ -37,7 +37,7 @@ class Scoreboards(click.Group):
     "eval", cls=Scoreboards, epilog=examples("eval op --data data", "eval graph --graphs graphs")
 )
 def command() -> None:
-    """Train predictors without the rows they are tested on, and test them."""
+    """Train predictors without their test rows, and score them."""
 
 
 @command.command(
@@ -69,21 +69,21 @@ def op(
     if plot is not None:
         # said before the training, not after
         converter("SVG")
-    found = {
+    scores = {
         experiment: list(experiment.evaluate(data, lambda line: say(line, is_error=True)))
         for experiment in chosen(names)
     }
-    if not any(found.values()):
+    if not any(scores.values()):
         # a page without figures would replace one that has some
         raise PerfcError(
             "no figure was measured", where=", ".join(names), hint="what is missing is said above"
         )
-    emit(written(found, form, written_by(ctx)), output)
+    emit(written(scores, form, written_by(ctx)), output)
     if plot is not None:
-        write_plot(found, plot)
+        write_plot(scores, plot)
     if cards:
-        into_cards(found)
-    if not all(figure.met for figures in found.values() for figure in figures):
+        into_cards(scores)
+    if not all(figure.met for figures in scores.values() for figure in figures):
         ctx.exit(1)
 
 
@@ -134,10 +134,10 @@ def trees(
     from perfc.serving.trees.experiment import compared
     from perfc.serving.trees.kept import Kept
 
-    found = compared(
+    scores = compared(
         data, lambda line: say(line, is_error=True), is_full=grid, gnn_s=gnn_s, kept=Kept(kept)
     )
-    emit(written(found, form, written_by(ctx)), output)
+    emit(written(scores, form, written_by(ctx)), output)
 
 
 @command.command(
@@ -265,19 +265,19 @@ def graph(
             is_faithful=faithful, unlabelled=unlabelled_graphs(graphs),
         )  # fmt: skip
         if models is not None:
-            found = figures_as_shipped(
+            scores = figures_as_shipped(
                 names or shipped.names(), data, protocols, models,
                 quantity=wanted, seeds=seeds or SEEDS, budget=budget, families=families, say=to.say,
             )  # fmt: skip
         else:
-            found = evaluated(
+            scores = evaluated(
                 names or usable(to.say), data, protocols,
                 quantity=wanted, seeds=seeds or SEEDS, budget=budget, shares=shares or (1.0,),
                 families=families, samples=samples, say=to.say,
             )  # fmt: skip
-    emit(written(found, form, written_by(ctx)), output)
+    emit(written(scores, form, written_by(ctx)), output)
     if plot is not None:
-        write_plots(found, plot)
+        write_plots(scores, plot)
 
 
 @command.command(
@@ -326,7 +326,7 @@ def papers_command(
 ) -> None:
     """Reproduce tables and ablations of DIPPM, TraPPM and PerfSeer.
 
-    An interrupted run goes on with what is not in the folder yet.
+    An interrupted run resumes with what is missing from the folder.
     """
     if checklist:
         write_checklist(output)
@@ -363,7 +363,7 @@ def papers_command(
 
 
 def write_checklist(folder: Path) -> None:
-    """Which elements of the papers stand, as a page of a folder."""
+    """Write the checklist of the papers' elements to a folder."""
     from perfc.analyzers.papers.elements import page
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -371,7 +371,7 @@ def write_checklist(folder: Path) -> None:
 
 
 def write_cost(graphs: Path, folder: Path, origin: str) -> None:
-    """Time of an epoch of each network, as a page of a folder."""
+    """Write the time of one epoch of each network to a folder."""
     from perfc.analyzers.papers.reproduction.cost import costs, page
 
     folder.mkdir(parents=True, exist_ok=True)

@@ -18,7 +18,7 @@ from ._output import emit, format_options
 from ._report import PIPED_WIDTH
 
 DOCUMENT = ("explain", "perfc.explain.text:Explanation")
-"""Name of the JSON that the command writes, and the type that its schema is read off."""
+"""JSON document of the command, and the type that defines its schema."""
 
 
 @grouped_command(

@@ -23,7 +23,7 @@ from ._report import color_option
 
 FINDINGS = 1
 DOCUMENT = ("fit", "perfc.fit.views:FitView")
-"""Name of the JSON that the command writes, and the type that its schema is read off."""
+"""JSON document of the command, and the type that defines its schema."""
 
 
 @grouped_command(
@@ -50,9 +50,9 @@ def command(
 ) -> int:
     """Fit MODEL into device memory: `perfc fit model.onnx -t a100-40gb --train adamw --batch auto`.
 
-    The memory of a run under the runtime's own allocator, the largest batch that fits, and what a
-    change would give and cost in time. Without --batch, or with `--batch auto`, everything is told
-    of the largest batch. The exit code is 1 if the run does not fit.
+    Prints memory under the runtime's allocator, the largest batch that fits, and what a change
+    would save in memory and cost in time. Without --batch, or with `--batch auto`, everything
+    refers to the largest batch. The exit code is 1 if the run does not fit.
     """
     from perfc.fit import fitted
     from perfc.fit.views import document, to_dict
@@ -62,16 +62,16 @@ def command(
     options = replace(options, batch=None if requested == AUTO else requested)
     report = options.report(model)
     try:
-        found = fitted(report, is_auto=is_auto, gpus=gpus, predict=not no_predict)
+        result = fitted(report, is_auto=is_auto, gpus=gpus, predict=not no_predict)
     except ParseError as error:
         if requested == AUTO:
             raise
         say(f"note: {error.message}; this is of the batch that it has", is_error=True)
-        found = fitted(report, is_auto=False, gpus=gpus, predict=not no_predict)
+        result = fitted(report, is_auto=False, gpus=gpus, predict=not no_predict)
     if form == "json":
         from perfc.report.json_form import strict
 
-        emit(strict(to_dict(found), indent=2) + "\n", output)
+        emit(strict(to_dict(result), indent=2) + "\n", output)
     else:
-        show_document(document(found), form, output)
-    return 0 if found.fits else FINDINGS
+        show_document(document(result), form, output)
+    return 0 if result.fits else FINDINGS

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def subcommands(
     ctx: click.Context, param: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
-    """Commands, and parts of the commands that are typed already."""
+    """Return commands, or subcommands of the commands typed so far."""
     context = named(ctx.find_root(), ctx.params.get("names") or ())
     if context is None or not isinstance(context.command, click.Group):
         return []
@@ -27,13 +27,13 @@ def subcommands(
 
 
 def named(context: click.Context, names: tuple[str, ...]) -> click.Context | None:
-    """The context of a command by its words; None where there is none."""
+    """Return the context of a command by its words, or None."""
     for name in names:
         group = context.command
-        found = group.get_command(context, name) if isinstance(group, click.Group) else None
-        if found is None:
+        inner = group.get_command(context, name) if isinstance(group, click.Group) else None
+        if inner is None:
             return None
-        context = click.Context(found, info_name=name, parent=context)
+        context = click.Context(inner, info_name=name, parent=context)
     return context
 
 

@@ -32,8 +32,8 @@ UNREADABLE = 2
 def command(options: DeploymentOptions, files: tuple[str, ...], force: bool, no_hook: bool) -> int:
     """Write a commented perfc.toml, a baseline and a pre-commit entry in this folder.
 
-    They are about FILES, or the models that are found below this folder. Options that say how
-    models are run are written down. Nothing is written where a model cannot be analysed.
+    They cover FILES, or every model below this folder. Deployment options are written to
+    perfc.toml. Nothing is written if a model cannot be analyzed.
     """
     from perfc.check import built_in, digests, lock_file, run
     from perfc.check.baseline import Baseline
@@ -66,52 +66,52 @@ def command(options: DeploymentOptions, files: tuple[str, ...], force: bool, no_
 
 
 def refused(options: DeploymentOptions, here: Path, *, force: bool) -> None:
-    """Refuse what would lose something.
+    """Reject anything that would overwrite a file.
 
     Raises:
-        ParseError: a file is there already.
+        ParseError: a file exists already.
     """
     from perfc import project_file
     from perfc.check.config import LOCK
 
     if options.config is not None or options.values:
         flag = "--config" if options.config is not None else "--value"
-        raise click.UsageError(f"perfc init writes a perfc.toml of its own and takes no {flag}")
+        raise click.UsageError(f"perfc init writes a new perfc.toml and accepts no {flag}")
     for name in (project_file.NAME, LOCK):
         if (here / name).exists() and not force:
-            hint = "--force writes it anew; perfc check uses it as it is"
+            hint = "--force overwrites it; perfc check uses it as it is"
             raise ParseError("there already", where=name, hint=hint)
-    found = project_file.find(here)
-    if found is not None and found.name == project_file.PROJECT and found.parent == here:
+    existing = project_file.find(here)
+    if existing is not None and existing.name == project_file.PROJECT and existing.parent == here:
         hint = "write [[tool.perfc.budget]] there; a perfc.toml would hide it"
-        raise ParseError("[tool.perfc] is there already", where=found.name, hint=hint)
+        raise ParseError("[tool.perfc] is there already", where=existing.name, hint=hint)
 
 
 def below(files: Sequence[str], here: Path) -> list[str]:
-    """Files as the budgets name them.
+    """Return files by their names in budgets.
 
     Raises:
-        ModelError: one is not below the folder, or no model by its name.
+        ModelError: a file is outside of the folder or not a model.
     """
     from perfc.check.built_in import is_model, models_in
 
-    found: list[str] = []
+    names: list[str] = []
     for file in files:
         path = (here / file).resolve()
         if not path.is_relative_to(here.resolve()):
             raise ModelError("not below this folder", where=file, hint="run perfc init above it")
         name = path.relative_to(here.resolve()).as_posix()
         if path.is_dir():
-            found += [f"{name}/{m}" if name != "." else m for m in models_in(path)]
+            names += [f"{name}/{m}" if name != "." else m for m in models_in(path)]
         elif not is_model(path.name):
             raise ModelError("neither .onnx nor .onnx.gz", where=file)
         else:
-            found.append(name)
-    return sorted(dict.fromkeys(found))
+            names.append(name)
+    return sorted(dict.fromkeys(names))
 
 
 def read_back(text: str, here: Path) -> Config:
-    """The budgets in a text that is not yet a file."""
+    """Parse the budgets in a text that has not been written yet."""
     import tempfile
     from dataclasses import replace
 
@@ -122,12 +122,12 @@ def read_back(text: str, here: Path) -> Config:
     with tempfile.TemporaryDirectory(prefix="perfc-") as folder:
         path = Path(folder) / project_file.NAME
         path.write_text(text, encoding="utf-8")
-        found = configs.load(path)
-    return replace(found, path=here / project_file.NAME, lock=here / LOCK)
+        config = configs.load(path)
+    return replace(config, path=here / project_file.NAME, lock=here / LOCK)
 
 
 def hook_of(here: Path, notes: list[str]) -> dict[Path, str]:
-    """The configuration of pre-commit with the entry; why there is none goes to ``notes``."""
+    """Return the pre-commit configuration with the entry; reasons for none go to ``notes``."""
     from perfc.check import hook
     from perfc.repository import root_of
     from perfc.toml_file import read_text
@@ -151,10 +151,10 @@ def hook_of(here: Path, notes: list[str]) -> dict[Path, str]:
 
 
 def store(changes: dict[Path, str]) -> None:
-    """Write all files, or leave all as they were.
+    """Write all files, or none.
 
     Raises:
-        ParseError: one cannot be written.
+        ParseError: a file cannot be written.
     """
     from perfc.whole_file import write_whole
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 FORMATS = ("text", "json", "csv", "markdown", "sarif", "github", "gitlab", "junit")
 UNREADABLE = 2
 DOCUMENT = ("lint", "perfc.lint.data_form:LintView")
-"""Name of the JSON that the command writes, and the type that its schema is read off."""
+"""JSON document of the command, and the type that defines its schema."""
 
 
 @grouped_command(
@@ -90,7 +90,7 @@ def command(
 ) -> int:
     """Lint FILES (models or folders), each with the nearest perfc.toml upwards.
 
-    Each finding says what mending it gains on the target. `perfc rule PF101` explains a rule.
+    Each finding says how much time its fix saves on the target. `perfc rule PF101` explains a rule.
     """
     from perfc.lint.engine import Linter, joined, selected
     from perfc.lint.output import Format, rendered
@@ -105,22 +105,25 @@ def command(
     if against and not only_new:
         raise click.UsageError("--against needs --new")
     if only_new and fix:
-        raise click.UsageError("--fix mends what --new leaves out")
+        raise click.UsageError("--fix also changes what --new leaves out")
     least = parse_share(min_gain) if min_gain else None
 
-    def work_of(own: DeploymentOptions) -> Work:
-        settings = read_settings(own.file)
+    def work_of(scoped: DeploymentOptions) -> Work:
+        settings = read_settings(scoped.file)
         chosen = selected(settings, names_in(select), names_in(ignore), names_in(extend_select))
         return Work(
             Linter(settings, chosen, least),
-            own.deployment(also=stated_in(settings, own), also_at=f"{settings.path}: lint"),
-            own.contents,
+            scoped.deployment(
+                also=deployment_of(settings, scoped), also_at=f"{settings.path}: lint"
+            ),
+            scoped.contents,
             (against or "HEAD") if only_new else "",
         )
 
-    found = [slashed(file) for file in files]
+    names = [slashed(file) for file in files]
     groups = [
-        (work_of(own), paths) for own, paths in by_project(options, models_in(found), is_nearest)
+        (work_of(scoped), paths)
+        for scoped, paths in by_project(options, models_in(names), is_nearest)
     ]
     if fix or in_place:
         from perfc.lint.fix import mend
@@ -135,18 +138,18 @@ def command(
 
 
 def is_nearest(_path: Path, _file: str) -> bool:
-    """The nearest file of a project says how a model is linted, whatever else it holds."""
+    """Return True: the nearest project file configures linting, whatever it contains."""
     return True
 
 
-def stated_in(settings: Settings, options: DeploymentOptions) -> dict[str, object]:
-    """What ``[lint]`` says of a deployment, where the command line says nothing."""
+def deployment_of(settings: Settings, options: DeploymentOptions) -> dict[str, object]:
+    """Return the deployment fields of ``[lint]`` that the command line does not set."""
     of_lint = {"target": settings.target, "runtime": settings.runtime}
     return {k: v for k, v in of_lint.items() if v and getattr(options, k) is None}
 
 
 def verdict(outcome: Outcome, *, exit_zero: bool) -> int:
-    """Say what could not be read; the exit code."""
+    """Print what could not be read, and return the exit code."""
     for line in outcome.errors:
         say(f"error: {line}", is_error=True)
     if outcome.errors:

@@ -30,30 +30,30 @@ if TYPE_CHECKING:
     from perfc.report.document import Document
 
 DOCUMENT = ("llm", "perfc.serving.service:ServingReport")
-"""Name of the JSON that the command writes, and the type that its schema is read off."""
+"""JSON document of the command, and the type that defines its schema."""
 DOCUMENTS = (("llm-search", "perfc.serving.search:SearchResult"),)
 TARGET, RUNTIME = "h100", SERVING_DEFAULT
-"""Where nobody says."""
+"""Defaults."""
 KNOWN = {"runtime": _names.engines, "dtype": _names.weight_formats}
 FINDINGS = 1
 FORMATS = ("text", "json", "markdown", "html")
 
 
 def usual() -> Mapping[str, str]:
-    """What is meant where nobody says, for help."""
+    """Return the defaults, for help."""
     return {"target": TARGET, "runtime": RUNTIME, "dtype": "as published"}
 
 
 def usual_of_search() -> Mapping[str, str]:
-    """What a search chooses from where nobody says, for help."""
+    """Return the defaults of a search, for help."""
     return {**usual(), "dtype": "as published, and narrower types that the target supports"}
 
 
 class ModelOrSearch(click.Group):
-    """A configuration, or ``search`` before it."""
+    """Group whose default subcommand is ``serve``."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """The subcommand is ``serve`` where none is named."""
+        """Insert ``serve`` if no subcommand is named."""
         if args and args[0] not in (*self.commands, *self.get_help_option_names(ctx)):
             args = ["serve", *args]
         return super().parse_args(ctx, args)
@@ -61,13 +61,13 @@ class ModelOrSearch(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The same where only the words behind the name are known."""
+        """Insert ``serve`` when resolving, for completion."""
         if args and args[0] not in self.commands:
             args = ["serve", *args]
         return super().resolve_command(ctx, args)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the commands, then the options of `serve`, which may be left out."""
+        """Write the subcommands, then the options of the default subcommand `serve`."""
         super().format_options(ctx, formatter)
         served = self.commands["serve"]
         inner = click.Context(served, info_name="serve", parent=ctx)
@@ -203,14 +203,17 @@ def serve(
     from perfc.serving import llm
     from perfc.serving.views import document
 
-    target, runtime = stated(options, "target", TARGET), stated(options, "runtime", RUNTIME)
+    target, runtime = (
+        option_value(options, "target", TARGET),
+        option_value(options, "runtime", RUNTIME),
+    )
     if len(names_in(target)) > 1:
         raise ParseError(
             "one target at a time", where="--target", hint="`perfc llm search` compares several"
         )
     report = llm(
-        model, target, runtime=runtime, dtype=stated(options, "dtype", ""),
-        runtime_version=stated(options, "runtime_version", ""), prices=prices(options),
+        model, target, runtime=runtime, dtype=option_value(options, "dtype", ""),
+        runtime_version=option_value(options, "runtime_version", ""), prices=prices(options),
         grid=region_named(grid, "--grid"), parallel=parallel, has_parts=True,
         lora_rank=rank_of(options), sampling=sampling or "", host_launch=options.host_launch,
         reserve=options.held_back, **load,
@@ -270,38 +273,38 @@ def search(
     from perfc.serving.service import decoder_of
     from perfc.serving.views import search_document
 
-    asked = Load(concurrency=1, **load).checked()
-    machines = options.machines(stated(options, "target", TARGET))
-    found = looked(
-        with_skew(decoder_of(model), expert_skew), machines, asked, Slo.parse(slo),
-        dtypes=names_in(stated(options, "dtype", "")),
+    requested = Load(concurrency=1, **load).checked()
+    machines = options.machines(option_value(options, "target", TARGET))
+    result = looked(
+        with_skew(decoder_of(model), expert_skew), machines, requested, Slo.parse(slo),
+        dtypes=names_in(option_value(options, "dtype", "")),
         budgets=budgets,
-        runtime=stated(options, "runtime", RUNTIME), prices=prices(options),
+        runtime=option_value(options, "runtime", RUNTIME), prices=prices(options),
         reserve=options.held_back,
     )  # fmt: skip
     if form == "html":
         from perfc.html.serving_page import search_page
 
-        deliver(search_page(found), output)
+        deliver(search_page(result), output)
     else:
-        page = search_document(found, has_chart=form == "text")
-        show(found.document, found, page, form, output)
-    return FINDINGS if found.cheapest is None else 0
+        page = search_document(result, has_chart=form == "text")
+        show(result.document, result, page, form, output)
+    return FINDINGS if result.cheapest is None else 0
 
 
-def stated(options: DeploymentOptions, field: str, default: str) -> str:
-    """A field as the command line, else the project's file, says it."""
-    found = getattr(options, field)
-    if found is None:
-        found = options.of_file.values.get(field)
-    return found if isinstance(found, str) and found else default
+def option_value(options: DeploymentOptions, field: str, default: str) -> str:
+    """Return a field from the command line, the project file or ``default``."""
+    value = getattr(options, field)
+    if value is None:
+        value = options.of_file.values.get(field)
+    return value if isinstance(value, str) and value else default
 
 
 def rank_of(options: DeploymentOptions) -> int:
-    """Of the adapters that the command line says; a file's is of training.
+    """Return the LoRA rank of the command line; a project file sets that of training.
 
     Raises:
-        ParseError: it is none.
+        ParseError: an invalid rank.
     """
     from perfc.step_fields import READERS
 
@@ -312,14 +315,14 @@ def rank_of(options: DeploymentOptions) -> int:
 
 
 def prices(options: DeploymentOptions) -> Prices:
-    """What the project's file says machines cost."""
+    """Return the prices of machines in the project file."""
     from perfc.expenses import Prices
 
     return Prices.read(options.file)
 
 
 def show(schema: str, report: object, document: Document, form: str, output: Path | None) -> None:
-    """Write a report in a format."""
+    """Write a report in the given format."""
     if form == "json":
         from perfc.report.json_form import enveloped, strict
 

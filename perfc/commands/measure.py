@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 DOCUMENT = ("measure", "perfc.measure.json_form:MeasurementView")
-"""Name of the JSON that the command writes, and the type that its schema is read off."""
+"""JSON document of the command, and the type that defines its schema."""
 
 
 @grouped_command(
@@ -86,8 +86,8 @@ def command(
 ) -> int:
     """Run MODEL and compare every measured kernel with its lower bound and prediction.
 
-    Without --target it is `host` on a processor: this machine, measured once by a quick probe. Of
-    profiles made elsewhere, and of GPUs, only what was measured is shown then.
+    Without --target, a CPU is compared with `host`: this machine, measured once by a quick probe.
+    For GPUs and for profiles from elsewhere only measurements are shown.
     Missing weights get random values. The runtime's fused kernels are traced back to the nodes of
     the model. Nothing is written before everything is measured.
     """
@@ -102,7 +102,7 @@ def command(
     if dataset is not None:
         files.check_writable(dataset)
     if profiles:
-        found = from_profiles(model, profiles, target, dict(how.dims))
+        measurement = from_profiles(model, profiles, target, dict(how.dims))
     else:
         check_device(device)
         protocol = Protocol(
@@ -110,18 +110,18 @@ def command(
             threads=threads_of(threads), repeat=repeat, min_time_s=min_time,
             max_time_s=max(20.0, 3 * min_time), limit_s=limit, seed=seed,
         )  # fmt: skip
-        found = measure(model, target, dims=dict(how.dims), protocol=protocol)
-    text = render(found, form, limit_rows, width())
-    if form == "csv" and not found.has_target:
+        measurement = measure(model, target, dims=dict(how.dims), protocol=protocol)
+    text = render(measurement, form, limit_rows, width())
+    if form == "csv" and not measurement.has_target:
         say(NO_TARGET, is_error=True)
     if dataset is not None:
-        append(found, dataset)
+        append(measurement, dataset)
     emit(text, output)
     return 0
 
 
 def usual_target(device: str, profiles: tuple[str, ...]) -> str:
-    """The machine that is measured, where it can be known; "" where there is nothing to compare."""
+    """Return the target that is measured, or "" if there is nothing to compare with."""
     if profiles or not device.startswith("cpu"):
         return ""
     try:
@@ -133,10 +133,10 @@ def usual_target(device: str, profiles: tuple[str, ...]) -> str:
 
 
 def as_stored(options: DeploymentOptions) -> Deployment:
-    """The deployment, where it is one that a model can be measured in.
+    """Return the deployment if the model can be measured under it.
 
     Raises:
-        ParseError: it is to be run otherwise than it is stored.
+        ParseError: the deployment differs from the stored model.
     """
     from perfc.deployment import Deployment
     from perfc.deployment_fields import READERS
@@ -154,10 +154,10 @@ def as_stored(options: DeploymentOptions) -> Deployment:
 
 
 def executor(how: Deployment, place: str) -> Framework:
-    """What executes the model.
+    """Return the framework that executes the model.
 
     Raises:
-        ParseError: nothing here does.
+        ParseError: no installed framework does.
     """
     from perfc.measure.process import PACKAGES
     from perfc.passes.runtimes import tables
@@ -175,7 +175,7 @@ def from_profiles(
     """Read one profile, or a TensorRT profile with its layer information.
 
     Raises:
-        ParseError: more files than that.
+        ParseError: too many files.
     """
     from perfc.measure.session import read_profile
 
@@ -189,20 +189,20 @@ def from_profiles(
     return read_profile(model, profiles[0], target, dims=dims, layers=given[1])
 
 
-def append(found: Measurement, dataset: Path) -> None:
-    """Add the rows of a measurement to a dataset."""
+def append(measurement: Measurement, dataset: Path) -> None:
+    """Append the rows of a measurement to a data set."""
     import datetime
 
     from perfc.measure import dataset as files
     from perfc.measure import rows
 
     date = datetime.datetime.now(datetime.UTC).date().isoformat()
-    files.append(dataset, rows.kernel_rows(found))
-    files.append(files.beside(dataset), [rows.model_row(found, date)])
+    files.append(dataset, rows.kernel_rows(measurement))
+    files.append(files.beside(dataset), [rows.model_row(measurement, date)])
 
 
 def width() -> int:
-    """Columns of the terminal."""
+    """Return the columns of the terminal."""
     import shutil
 
     return shutil.get_terminal_size((PIPED_WIDTH, 40)).columns

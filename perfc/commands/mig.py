@@ -20,7 +20,7 @@ from ._report import color_option
 
 FINDINGS = 1
 DOCUMENT = ("mig", "perfc.comparison.slices:SlicingView")
-"""Name of the JSON that the command writes, and the type that its schema is read off."""
+"""JSON document of the command, and the type that defines its schema."""
 
 
 @grouped_command(
@@ -43,9 +43,9 @@ def command(
 ) -> int:
     """Find the MIG slice for MODEL: `perfc mig model.onnx --target a100 --slo 10ms`.
 
-    One row each for a slice of the card (multi-instance GPU): its time, its memory, and how much a
-    card full of such slices does. Beside it stand the slices that two published rules would take.
-    The exit code is 1 if no slice is enough. `-t a100/3g.40gb` names a slice to other commands.
+    Prints one row per slice (multi-instance GPU): time, memory, and the throughput of a GPU full of
+    such slices, with the slices that two published rules would choose. The exit code is 1 if no
+    slice is enough. `-t a100/3g.40gb` selects a slice in other commands.
     """
     from perfc.comparison import to_csv
     from perfc.comparison.slice_views import document
@@ -59,7 +59,7 @@ def command(
     if len(settings) > 1:
         raise ParseError("one way of running at a time", where="--runtime, --dtype")
     slo_s = None if slo is None else time_of(slo)
-    found = slicing(
+    result = slicing(
         settings[0], how.target, slo_s=slo_s, prices=Prices.read(options.file),
         predict=not no_predict,
     )  # fmt: skip
@@ -67,13 +67,13 @@ def command(
         case "json":
             from perfc.report.json_form import strict
 
-            emit(strict(to_dict(found), indent=2) + "\n", output)
+            emit(strict(to_dict(result), indent=2) + "\n", output)
         case "csv":
-            emit(to_csv(found.comparison), output)
+            emit(to_csv(result.comparison), output)
         case "html":
             from perfc.html.compare_page import compare_page
 
-            deliver(compare_page(found.comparison, document(found)), output)
+            deliver(compare_page(result.comparison, document(result)), output)
         case _:
-            show_document(document(found), form, output)
-    return 0 if found.smallest is not None else FINDINGS
+            show_document(document(result), form, output)
+    return 0 if result.smallest is not None else FINDINGS

@@ -27,7 +27,7 @@ FINDINGS = 1
 
 
 DOCUMENT = ("ncu", "perfc.ncu.json_form:NcuView")
-"""Name of the JSON that the command writes, and the type that its schema is read off."""
+"""JSON document of the command, and the type that defines its schema."""
 
 
 @click.command(
@@ -72,7 +72,7 @@ def command(
     """Print time, FLOPs, bytes and ceiling utilization of each kernel in REPORT.csv.
 
     The report is what `perfc ncu --command SCRIPT` makes ncu print, or any CSV of ncu with those
-    counters. Exits with 1 where a kernel is above what the target can give.
+    counters. Exits with 1 if a kernel exceeds a ceiling of the target.
     """
     from perfc.machine import load_machine
 
@@ -96,18 +96,18 @@ def command(
     from perfc.ncu.report import load
 
     report = load(Path(words[0]), arch=arch, process=process)
-    found = shown(report, machine)
-    _show(found, form, output, limit)
-    return FINDINGS if found.has_errors else 0
+    result = shown(report, machine)
+    _show(result, form, output, limit)
+    return FINDINGS if result.has_errors else 0
 
 
-def _show(found: Shown, form: str, output: Path | None, top: int | None) -> None:
+def _show(result: Shown, form: str, output: Path | None, top: int | None) -> None:
     from perfc.ncu.output import document, to_csv, to_json
 
     match form:
         case "json":
-            emit(to_json(found), output)
+            emit(to_json(result), output)
         case "csv":
-            emit(to_csv(found), output)
+            emit(to_csv(result), output)
         case _:
-            show_document(document(found, top), form, output)
+            show_document(document(result, top), form, output)

@@ -32,25 +32,25 @@ if TYPE_CHECKING:
 
 FLAG = "--{}"
 DOCUMENT = ("op", "perfc.comparison.single:KernelView")
-"""Name of the JSON that the command writes, and the type that its schema is read off."""
+"""JSON document of the command, and the type that defines its schema."""
 
 
 DOCUMENTS = (_collective.DOCUMENT,)
 
 
 class Kinds(click.Group):
-    """One subcommand for each kind of kernel, with its extents as options."""
+    """One subcommand per kind of kernel, with its extents as options."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The kind that ``args`` name, or what there is."""
+        """Resolve the kind that ``args`` names; the error lists the kinds."""
         if args and not args[0].startswith("-") and args[0] not in self.commands:
             ctx.fail(f"no kernel {args[0]!r}; there are {', '.join(self.commands)}")
         return super().resolve_command(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The kinds, in the order of their table."""
+        """Return the kinds in the order of their table."""
         return list(self.commands)
 
 
@@ -71,14 +71,14 @@ def command() -> None:
 
 
 def kind_command(name: str, kernel: Kernel) -> click.Command:
-    """The subcommand of one kind."""
+    """Build the subcommand of one kind."""
 
     @click.pass_context
     def run(
         ctx: click.Context, options: DeploymentOptions, /, form: str, output: Path | None,
         function: str = "", **extents: int | None,
     ) -> None:  # fmt: skip
-        module = asked(name, options, function, extents)
+        module = module_from(name, options, function, extents)
         how = deployment_of(module, options)
         from perfc.comparison.single import Kernels
 
@@ -93,13 +93,13 @@ def kind_command(name: str, kernel: Kernel) -> click.Command:
 
 
 def calls(name: str, kernel: Kernel) -> str:
-    """The examples of one kind, in its usual extents."""
+    """Return example calls of one kind with typical extents."""
     flags = " ".join(f"{FLAG.format(n.replace('_', '-'))} {x}" for n, x in kernel.usual.items())
     return examples(f"op {name} {flags} -t h100", f"op {name} {flags} --dtype bf16 -t a100,l4")
 
 
 def extent_options(kernel: Kernel) -> Iterator[Callable[[Any], Any]]:
-    """An option for each extent that is none of every command, and for the functions."""
+    """Yield an option for each extent without a common option, and for the functions."""
     for name, extent in kernel.extents.items():
         if name in ("batch", "seq"):
             continue
@@ -113,13 +113,13 @@ def extent_options(kernel: Kernel) -> Iterator[Callable[[Any], Any]]:
         yield click.option("--function", default="", metavar="NAME", help=words)
 
 
-def asked(
+def module_from(
     kind: str, options: DeploymentOptions, function: str, extents: Mapping[str, int | None]
 ) -> Module:
-    """The model of one node.
+    """Return the model of one node.
 
     Raises:
-        ParseError: an extent that is missing, none, or not the kind's.
+        ParseError: a missing, invalid or unknown extent.
     """
     if options.values:
         raise click.UsageError("--value is of a model's input")
@@ -127,13 +127,13 @@ def asked(
 
 
 def deployment_of(module: Module, options: DeploymentOptions) -> Deployment:
-    """How the kernel is run; extents of the project's file are those of its models."""
+    """Return the deployment of the kernel; extents in the project file belong to models."""
     how = options.deployment(dims={}, is_several=True)
     return replace(how, dims=module.defaults())
 
 
 def compared(module: Module, how: Deployment, options: DeploymentOptions) -> Comparison:
-    """The headline on every target that is named."""
+    """Compare the kernel on every named target."""
     from perfc.analyzers.whole_runs.whole_run import KERNELS
     from perfc.comparison import Order, Setting, compare
 
@@ -141,24 +141,24 @@ def compared(module: Module, how: Deployment, options: DeploymentOptions) -> Com
     return compare([alone], options.machines(how.target), order=Order.GIVEN)
 
 
-def show(kernels: Kernels, found: Comparison, form: str, output: Path | None) -> None:
-    """Write the kernel in a format."""
+def show(kernels: Kernels, comparison: Comparison, form: str, output: Path | None) -> None:
+    """Write the kernel in the given format."""
     from perfc.comparison import to_csv
     from perfc.comparison.single import SCHEMA, KernelView
     from perfc.report.json_form import enveloped, strict
 
     match form:
         case "json":
-            view = KernelView.beside(found, kernels)
+            view = KernelView.beside(comparison, kernels)
             emit(strict(enveloped(SCHEMA, view), indent=2) + "\n", output)
         case "csv":
-            emit(to_csv(found), output)
+            emit(to_csv(comparison), output)
         case _:
-            show_document(document(kernels, found), form, output)
+            show_document(document(kernels, comparison), form, output)
 
 
-def document(kernels: Kernels, found: Comparison) -> Document:
-    """What the kernel computes, and its row on every target."""
+def document(kernels: Kernels, comparison: Comparison) -> Document:
+    """Build the document: the kernel's work and one row per target."""
     from perfc.comparison import document as side_by_side
     from perfc.report.document import Amount, Fact, Facts, Section
     from perfc.report.units import Unit, plural, quantity
@@ -170,15 +170,15 @@ def document(kernels: Kernels, found: Comparison) -> Document:
         Fact("work", Amount(kernels.flop, Unit.FLOP), f"{mac}, each counted as two flop{several}"),
         Fact("traffic", Amount(kernels.bytes, Unit.BYTE), f"{reads} read, {writes} written"),
     )
-    rows = side_by_side(found)
+    rows = side_by_side(comparison)
     section = rows.sections[0]
-    notes = tuple(note_of(kernels, row) for row in found.rows)
+    notes = tuple(note_of(kernels, row) for row in comparison.rows)
     work = Section("kernel", "kernel", (Facts(facts),))
     return replace(rows, sections=(work, replace(section, parts=(*section.parts, *notes))))
 
 
 def note_of(kernels: Kernels, row: Row) -> Note:
-    """The rates that the expected time means, and why it is to be trusted or not."""
+    """Return the rates implied by the predicted time, and its confidence."""
     from perfc.report.document import Note
     from perfc.report.units import Unit, quantity
 

@@ -58,23 +58,23 @@ def _listing() -> str:
 
 
 def _described(name: str, form: str) -> str:
-    """All about the operator of that name.
+    """Describe the operator with this name.
 
     Raises:
-        UsageError: there is none.
+        UsageError: an unknown operator.
     """
     from difflib import get_close_matches
 
     from perfc.pages.catalogue import find_operator, operators
     from perfc.pages.operators import describe
 
-    found = find_operator(name)
-    if found is None:
+    operator = find_operator(name)
+    if operator is None:
         names = [n for cls in operators() for n in (cls.mnemonic, *cls.onnx)]
         close = get_close_matches(name, names, 3)
         guess = f"; did you mean {' or '.join(close)}?" if close else ""
         raise click.UsageError(f"no operator {name!r}{guess}")
-    text = "\n".join(describe(found))
+    text = "\n".join(describe(operator))
     if form == "text":
         text = text.replace("**", "").removeprefix("## ")
     return text.rstrip() + "\n"

@@ -17,9 +17,9 @@ def command() -> None:
     """List the passes and their options."""
     from perfc.passes.pipeline import list_passes
 
-    found = list_passes()
-    width = max((len(p.name) for p in found), default=0)
-    for p in found:
+    passes = list_passes()
+    width = max((len(p.name) for p in passes), default=0)
+    for p in passes:
         say(f"{p.name:{width}}  {p.kind:9}  {p.summary}")
         for option in p.options:
             say(f"{'':{width}}  {'':9}  {{{option}}}")

@@ -12,13 +12,13 @@ import click
 
 from ._deployment import DeploymentOptions
 from ._examples import examples
-from ._step import show, stated, step_options
+from ._step import show, step_of, step_options
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 DOCUMENT = ("plan", "perfc.distributed.plan:PlanView")
-"""Name of the JSON that the command writes, and the type that its schema is read off."""
+"""JSON document of the command, and the type that defines its schema."""
 FINDINGS = 1
 
 
@@ -42,18 +42,18 @@ def command(
 ) -> None:  # fmt: skip
     """Search for the parallelism and checkpointing with the shortest training step of MODEL.
 
-    MODEL is a config.json of a language model, a shipped name, or a graph, which is divided by its
-    samples alone. Degrees that are given stay as they are. Exits with 1 if nothing fits.
+    MODEL is a config.json of a language model, a shipped name, or a graph, which only data
+    parallelism divides. Given degrees are not searched. Exits with 1 if nothing fits.
     """
     from perfc.distributed.service import plan
     from perfc.distributed.views import plan_document
 
-    how = stated(options)
-    found = plan(
+    how = step_of(options)
+    result = plan(
         model, gpus, how.target, batch=global_batch, seq=how.seq, train=how.train,
         dtype=how.dtype, runtime=how.runtime, parallel=parallel, checkpointing=how.checkpointing,
         micro_batch=micro_batch, trained_by=trained_by, reserve=how.reserve,
     )  # fmt: skip
-    show(found.document, found, plan_document(found), form, output)
-    if found.best is None:
+    show(result.document, result, plan_document(result), form, output)
+    if result.best is None:
         raise SystemExit(FINDINGS)

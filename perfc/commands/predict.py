@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 C = TypeVar("C", bound=Callable[..., Any])
 
 DOCUMENT = ("predict", "perfc.whole:WholeRunView")
-"""Name of the JSON that the command writes, and the type that its schema is read off."""
+"""JSON document of the command, and the type that defines its schema."""
 FORMER_FLAGS = {
     "precision": "--precision",
     "channels_last": "--channels-last",
@@ -38,11 +38,11 @@ FORMER_FLAGS = {
     "training": "--training",
     "version": "--torch",
 }
-"""What fields of a deployment were called here before."""
+"""Former flags of deployment fields."""
 
 
 def former_options(function: C) -> C:
-    """Add the former options, which no help shows."""
+    """Add the former options, hidden from help."""
     for name, flag in FORMER_FLAGS.items():
         is_flag = name in ("channels_last", "compiled", "training")
         former = click.option(flag, name, hidden=True, is_flag=is_flag, default=None)
@@ -93,7 +93,7 @@ def command(
 ) -> None:
     """Predict a whole run of MODEL: time, memory or energy, depending on the weights.
 
-    What lies outside of the rows trained on is called extrapolating, with a wider interval.
+    Models outside of the training data are marked as extrapolating, with a wider interval.
     """
     from perfc.analyzers.whole_runs.shipped import known_name
     from perfc.api import located
@@ -125,46 +125,46 @@ def command(
         emit("\n".join([*lines(result), *map(said, more.items())]) + "\n", output)
 
 
-def lines(found: WholeRun) -> Sequence[str]:
-    """An estimate as a person reads it."""
+def lines(run: WholeRun) -> Sequence[str]:
+    """Return an estimate as lines of text."""
     from perfc.report.units import Unit, quantity
 
-    floor = [f"floor {quantity(found.floor_s, Unit.SECOND)}"] if found.unit is Unit.SECOND else []
+    floor = [f"floor {quantity(run.floor_s, Unit.SECOND)}"] if run.unit is Unit.SECOND else []
     return (
-        found.answer,
-        *(f"extrapolating: {reason}" for reason in found.outside),
+        run.answer,
+        *(f"extrapolating: {reason}" for reason in run.outside),
         *floor,
-        found.how,
-        f"{found.basis}: {found.card.split}; "
-        f"{1e3 * found.represent_s:.0f} ms to represent, {1e3 * found.predict_s:.1f} ms to predict",
+        run.how,
+        f"{run.basis}: {run.card.split}; "
+        f"{1e3 * run.represent_s:.0f} ms to represent, {1e3 * run.predict_s:.1f} ms to predict",
     )
 
 
 def further(
     result: Estimate, target: str, steps: int | None, hourly_price: float | None
 ) -> dict[str, float | str]:
-    """What follows from an estimate: of a step's time a whole training, of memory a slice."""
+    """Derive total training time and price from a step, or the MIG profile from memory."""
     from perfc.analyzers.graph.rows import Quantity
     from perfc.analyzers.papers.mig import mig_profile, profiles
     from perfc.analyzers.papers.training_run import TrainingRun
 
-    found: dict[str, float | str] = {}
+    extra: dict[str, float | str] = {}
     match result.quantity:
         case Quantity.TIME if steps is not None:
             whole = TrainingRun(result.value, steps, hourly_price)
-            found["steps_s"] = whole.time_s
+            extra["steps_s"] = whole.time_s
             if whole.price is not None:
-                found["price"] = whole.price
+                extra["price"] = whole.price
         case Quantity.MEMORY if profiles(target):
             profile = mig_profile(result.value, profiles(target))
-            found["mig_profile"] = profile.name if profile else "none"
+            extra["mig_profile"] = profile.name if profile else "none"
         case _:
             pass
-    return found
+    return extra
 
 
 def said(item: tuple[str, float | str]) -> str:
-    """One of `further` as a person reads it."""
+    """Format an item of `further` as text."""
     name, value = item
     match name, value:
         case "steps_s", float():
@@ -176,12 +176,12 @@ def said(item: tuple[str, float | str]) -> str:
 
 
 def former_flag(name: str) -> str:
-    """A field, or what it was called before, as it is typed."""
+    """Return the flag of a field, including former names."""
     return FORMER_FLAGS.get(name) or flag_of(name)
 
 
 def typed_as(field: str, value: object) -> str:
-    """A field with a value, as it is typed."""
+    """Return a field with its value as command-line text."""
     if isinstance(value, dict):
         return " ".join(f"--dim {name}={extent}" for name, extent in value.items())
     if isinstance(value, bool):

@@ -52,11 +52,11 @@ def command(
     def probe(candidate: onnx.ModelProto) -> None:
         options.report(candidate)
 
-    found = reduce_to_node(message, node) if node is not None else reduce_error(message, probe)
+    result = reduce_to_node(message, node) if node is not None else reduce_error(message, probe)
     if output is None:
-        emit(onnx.printer.to_text(found.model) + "\n", None)
+        emit(onnx.printer.to_text(result.model) + "\n", None)
     else:
-        write_model(found.model, output)
-    say(f"{found.kept} of {found.total} nodes", is_error=True)
-    if found.error is not None:
-        say(f"shows: {found.error}", is_error=True)
+        write_model(result.model, output)
+    say(f"{result.kept} of {result.total} nodes", is_error=True)
+    if result.error is not None:
+        say(f"shows: {result.error}", is_error=True)

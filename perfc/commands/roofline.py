@@ -33,7 +33,7 @@ FINDINGS = 1
 
 
 DOCUMENT = ("roofline", "perfc.chart.json_form:RooflineView")
-"""Name of the JSON that the command writes, and the type that its schema is read off."""
+"""JSON document of the command, and the type that defines its schema."""
 
 
 @grouped_command(
@@ -87,10 +87,10 @@ def command(
     if model is not None:
         report = options.report(model, how)
         table = report.roofline
-        found = marks_of(table, report.prediction.kernels)
-        marks += found.marks
+        kernels = marks_of(table, report.prediction.kernels)
+        marks += kernels.marks
         title = _title(report)
-        notes += _model_notes(found.moving)
+        notes += _model_notes(kernels.moving)
     elif options.sizes or options.values:
         raise click.UsageError("sizes and --value need a --model")
     for path in measured:
@@ -113,11 +113,11 @@ def sorted_names(names: Sequence[str], model: str | None) -> tuple[str, str | No
     from perfc.other_names import is_model
 
     models = [n for n in names if is_model(n)] + ([] if model is None else [model])
-    found = [n for n in names if not is_model(n)]
-    for kind, given in (("targets", found), ("models", models)):
+    targets = [n for n in names if not is_model(n)]
+    for kind, given in (("targets", targets), ("models", models)):
         if len(given) > 1:
             raise click.UsageError(f"one TARGET and one MODEL at a time: {len(given)} {kind}")
-    return "".join(found), models[0] if models else None
+    return "".join(targets), models[0] if models else None
 
 
 def _title(report: Report) -> str:
@@ -161,7 +161,7 @@ def _show(drawn: Chart, form: str, output: Path | None, top: int | None) -> None
 
 
 def _to_terminal(drawn: Chart, top: int | None) -> None:
-    """The plot, where the terminal has room and plotext is installed, and the table."""
+    """Print the plot if the terminal is wide enough and plotext is installed, then the table."""
     from perfc.chart.plot import LEAST_HEIGHT, LEAST_WIDTH, plotted
     from perfc.chart.table import document
 

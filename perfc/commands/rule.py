@@ -15,7 +15,7 @@ from ._names import Names
 from ._output import emit, format_options
 
 DOCUMENT = ("rule", "perfc.lint.rule_pages:RulesView")
-"""Name of the JSON that the command writes, and the type that its schema is read off."""
+"""JSON document of the command, and the type that defines its schema."""
 
 
 @click.command("rule", epilog=examples("rule", "rule PF101"))

@@ -14,13 +14,13 @@ from perfc.errors import ParseError
 
 from ._deployment import DeploymentOptions
 from ._examples import examples
-from ._step import show, stated, step_options
+from ._step import show, step_of, step_options
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 DOCUMENT = ("scale", "perfc.distributed.scale:ScaleView")
-"""Name of the JSON that the command writes, and the type that its schema is read off."""
+"""JSON document of the command, and the type that defines its schema."""
 FINDINGS = 1
 
 
@@ -55,30 +55,30 @@ def command(
 ) -> None:  # fmt: skip
     """Predict how a training step of MODEL scales with GPUs, and name the bottleneck.
 
-    MODEL is a config.json of a language model, a shipped name, or a graph. Copies of it grow in
-    number; each is divided as the options say. Without --micro-batch as many samples pass at
-    once as fit. Exits with 1 if nothing fits.
+    MODEL is a config.json of a language model, a shipped name, or a graph. The number of replicas
+    grows; the options divide each replica. Without --micro-batch the largest that fits is used.
+    Exits with 1 if nothing fits.
     """
     from perfc.distributed.service import scale
     from perfc.distributed.views import scale_document
 
-    how = stated(options)
-    found = scale(
+    how = step_of(options)
+    result = scale(
         model, how.target, gpus=numbers(gpus), batch=global_batch, seq=how.seq, train=how.train,
         dtype=how.dtype, runtime=how.runtime, parallel=parallel,
         checkpointing=how.checkpointing or "none", micro_batch=micro_batch, is_weak=not strong,
         trained_by=trained_by, reserve=how.reserve,
     )  # fmt: skip
-    show(found.document, found, scale_document(found), form, output)
-    if not any(p.cost is not None and p.cost.fits for p in found.points):
+    show(result.document, result, scale_document(result), form, output)
+    if not any(p.cost is not None and p.cost.fits for p in result.points):
         raise SystemExit(FINDINGS)
 
 
 def numbers(text: str) -> tuple[int, ...]:
-    """``8,64`` as numbers.
+    """Parse ``8,64`` into numbers.
 
     Raises:
-        ParseError: they are none.
+        ParseError: not numbers.
     """
     parts = [p.strip() for p in text.split(",") if p.strip()]
     if len(parts) > 64 or not all(p.isascii() and p.isdigit() and int(p[:6]) > 0 for p in parts):

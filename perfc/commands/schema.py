@@ -18,15 +18,15 @@ from ._output import emit, output_option
 
 
 def documents() -> dict[str, str]:
-    """Names of JSON documents with the types of their views, as the files of commands say."""
+    """Return the JSON documents of all commands with the types of their views."""
     stems = sorted(p.stem for p in Path(__file__).parent.glob("[!_]*.py"))
     modules = (import_module(f"{__package__}.{stem}") for stem in stems)
-    found: dict[str, str] = {}
+    types: dict[str, str] = {}
     for m in modules:
-        found |= dict(getattr(m, "DOCUMENTS", ()))
+        types |= dict(getattr(m, "DOCUMENTS", ()))
         if hasattr(m, "DOCUMENT"):
-            found |= dict([m.DOCUMENT])
-    return found
+            types |= dict([m.DOCUMENT])
+    return types
 
 
 @click.command("schema", epilog=examples("schema", "schema compare -o compare.schema.json"))
@@ -46,10 +46,10 @@ def command(name: str, output: Path | None) -> None:
 
 
 def schema_named(name: str) -> dict[str, object]:
-    """The schema of a document.
+    """Return the schema of a document.
 
     Raises:
-        ParseError: no such document.
+        ParseError: an unknown document.
     """
     from perfc.report.json_schema import schema, schema_of
     from perfc.report.views import Views

@@ -16,7 +16,7 @@ from ._help import grouped_command
 from ._output import deliver, emit, format_options
 
 DOCUMENT = ("sweep", "perfc.sweep.data_form:SweepView")
-"""Name of the JSON that the command writes, and the type that its schema is read off."""
+"""JSON document of the command, and the type that defines its schema."""
 
 
 @grouped_command(
@@ -60,11 +60,11 @@ def command(
     how = options.deployment(dims={a.name: a.values[0] for a in axes}, is_several=True)
     machines = options.machines(how.target)
     report = options.report(model, replace(how, target=str(machines[0].path)))
-    found = sweep(report, axes, machines, top=top, predict=not no_predict)
+    result = sweep(report, axes, machines, top=top, predict=not no_predict)
     if form == "html":
         from perfc.html.sweep_page import sweep_page
 
-        deliver(sweep_page(found), output)
+        deliver(sweep_page(result), output)
         return
     render = {"text": render_text, "csv": render_csv, "json": render_json}[form]
-    emit(render(found), output)
+    emit(render(result), output)

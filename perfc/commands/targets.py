@@ -23,7 +23,7 @@ DOCUMENTS = (
     ("targets", "perfc.pages.target_views:TargetsView"),
     ("target-list", "perfc.pages.target_views:TargetListView"),
 )
-"""Names of the JSON of ``show`` of one and of several, and of ``list``, and their types."""
+"""JSON documents of ``show`` (one and several targets) and ``list``, and their types."""
 
 
 @click.group("targets", epilog=examples("targets list", "targets show a100"))

@@ -209,13 +209,13 @@ def graph(
         budget = Budget(
             seed, limit_s, folder, scale, to.progress, faithful, unlabelled_graphs(graphs)
         )
-        found, metrics = trained(name, fold, wanted, budget, to.say)
+        predictor, metrics = trained(name, fold, wanted, budget, to.say)
         seen, words = fold.train, f"{protocol.value}, {fold.name}"
         if every_row:
             seen, words = data, f"{words}; then every row"
-            found.finish(data, budget, to.say)
-    card = card_of(found, seen, words, metrics)
-    say(str(save(found, card, output)))
+            predictor.finish(data, budget, to.say)
+    card = card_of(predictor, seen, words, metrics)
+    say(str(save(predictor, card, output)))
     say(", ".join(f"{k} {v:.4g}" for k, v in metrics.items()))
 
 

@@ -332,7 +332,7 @@ def compare_models(
     """
     if not targets or isinstance(targets, str):
         raise ParseError("targets are a list of names", hint='["a100", "h100"]')
-    how = (deployment or Deployment()).stated({**keywords})
+    how = (deployment or Deployment()).with_values({**keywords})
     several = [
         graph_of(model, input, inputs, how.dims)
         for model in (models if isinstance(models, list | tuple) else [models])

@@ -71,7 +71,7 @@ def work_of(
     if tokens != usual:
         values["seq"] = tokens
     name = os.path.basename(os.fspath(model)) if isinstance(model, str | os.PathLike) else "model"
-    return GraphWork(model, name, Deployment().stated(values), seq=tokens)
+    return GraphWork(model, name, Deployment().with_values(values), seq=tokens)
 
 
 def trained_in(stored: str, dtype: str) -> Precision:
@@ -147,7 +147,7 @@ def given_degrees(parallel: Parallel | Mapping[str, object]) -> dict[str, int | 
     """
     if isinstance(parallel, Parallel):
         return parallel.given()
-    stated = ALONE.stated(parallel)
+    stated = ALONE.with_values(parallel)
     fields = [KEYS[key.replace("-", "_")] for key in parallel]
     return {name: getattr(stated, name) for name in fields}
 
@@ -184,7 +184,7 @@ def scale(
     """
     work = work_of(model, target, dtype=dtype, runtime=runtime, seq=seq)
     work.reserve = Reserve.parse(reserve)
-    fixed = parallel if isinstance(parallel, Parallel) else ALONE.stated(parallel)
+    fixed = parallel if isinstance(parallel, Parallel) else ALONE.with_values(parallel)
     samples, again = batch or MOST_BATCH, named(checkpointing)
     training = sizes(samples, work.tokens(seq), train, micro_batch or 1, again)
     is_largest = not (micro_batch or fixed.micro_batches)

@@ -221,7 +221,7 @@ def llm(
 
 def _degrees(parallel: Parallel | Mapping[str, object]) -> Parallel:
     """Degrees by which a served model is divided."""
-    found = parallel if isinstance(parallel, Parallel) else ALONE.stated(parallel)
+    found = parallel if isinstance(parallel, Parallel) else ALONE.with_values(parallel)
     return found.require_serving()
 
 

@@ -619,8 +619,9 @@ def test_a_run_whose_convolutions_alone_are_rounded_is_what_most_products_are(
 ) -> None:
     report = perfc.analyze(f"examples/models/{model}.onnx.gz", "a100", runtime="eager")
     assert precision(report.deployment, "f32", report.roofline) == expected
-    for said, told in ((True, "tf32"), (False, "f32")):
-        assert precision(report.deployment.stated({"tf32": said}), "f32", report.roofline) == told
+    for tf32, name in ((True, "tf32"), (False, "f32")):
+        deployment = report.deployment.with_values({"tf32": tf32})
+        assert precision(deployment, "f32", report.roofline) == name
 
 
 def test_batch_is_the_leading_extent(folder: Path) -> None:

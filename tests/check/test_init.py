@@ -265,4 +265,4 @@ def test_what_a_new_file_cannot_say_is_refused(
     (bare / "perfc.toml").write_text("", encoding="utf-8")
     assert cli.run(["init", *arguments]) == 2
     said = capsys.readouterr().err
-    assert f"perfc init writes a perfc.toml of its own and takes no {flag}" in said
+    assert f"perfc init writes a new perfc.toml and accepts no {flag}" in said

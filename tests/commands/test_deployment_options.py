@@ -358,7 +358,7 @@ def test_the_page_has_every_field() -> None:
 
 
 def test_a_baseline_remembers_whose_kernels_and_what_a_launch_costs() -> None:
-    how = Deployment().stated({"runtime": "eager", "host_launch": "30us", "framework": "vllm"})
+    how = Deployment().with_values({"runtime": "eager", "host_launch": "30us", "framework": "vllm"})
     case = Case.of("model.onnx", "a100", how)
     assert dict(case.others) == {"framework": "vllm", "host-launch": "30us"}
     assert (case.deployment.host_launch, case.deployment.serving) == (3e-05, how.serving)

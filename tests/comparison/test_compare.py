@@ -53,7 +53,7 @@ def rows(capsys: pytest.CaptureFixture[str], *words: str) -> list[dict[str, obje
 
 @pytest.mark.parametrize("way", [{}, {"dtype": "f16"}, {"runtime": "eager"}])
 def test_a_row_is_what_analyze_says_of_that_machine(way: Mapping[str, str]) -> None:
-    how = Deployment(dims={"batch": 8}).stated(way)
+    how = Deployment(dims={"batch": 8}).with_values(way)
     machines = [load_machine(name) for name in ("t4", "a100", "generic-x86-64")]
     found = compare([Setting(RESNET, how)], machines, order=Order.GIVEN)
     for row, machine in zip(found.rows, machines, strict=True):

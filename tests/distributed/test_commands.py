@@ -214,14 +214,16 @@ def test_wrong_input_is_one_line(
 
 
 def test_degrees_are_read_as_options_files_and_programs_write_them() -> None:
-    typed = ALONE.stated({"tp": "4", "micro-batches": 2, "sp": True, "schedule": "interleaved"})
+    typed = ALONE.with_values(
+        {"tp": "4", "micro-batches": 2, "sp": True, "schedule": "interleaved"}
+    )
     assert typed == Parallel(4, sequence=1, micro_batches=2, schedule="interleaved")
     assert typed.described() == "tp 4, sp 1, micro batches 2, schedule interleaved"
-    assert ALONE.stated(typed.as_json()) == typed
+    assert ALONE.with_values(typed.as_json()) == typed
     assert Parallel(2, 4, data=8, context=2).devices == 128
     for wrong in ({"tp": 0}, {"tp": 1.5}, {"tp": True}, {"degree": 1}, {"schedule": 3}):
         with pytest.raises(ParseError):
-            ALONE.stated(wrong)
+            ALONE.with_values(wrong)
 
 
 def test_a_graph_is_divided_by_its_samples(tmp_path: Path) -> None:

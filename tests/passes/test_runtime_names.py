@@ -20,8 +20,8 @@ def test_an_alias_is_the_runtime(alias: str, name: str) -> None:
     assert runtime(alias) is runtime(name)
     assert runtime(f"{alias}:2") == runtime(f"{name}:2")
     assert runtime(f"{alias}:2").name == f"{name}:2"
-    assert Deployment().stated({"runtime": alias}).runtime == name
-    assert Deployment().stated({"runtime": f"{alias}:3"}).table_name == f"{name}:3"
+    assert Deployment().with_values({"runtime": alias}).runtime == name
+    assert Deployment().with_values({"runtime": f"{alias}:3"}).table_name == f"{name}:3"
 
 
 def test_no_name_is_of_two_runtimes() -> None:
@@ -37,7 +37,7 @@ def test_a_slip_is_answered_by_what_could_be_meant(slip: str, meant: str) -> Non
     with pytest.raises(PassError, match=f"did you mean {meant}"):
         runtime(slip)
     with pytest.raises(ParseError, match=f"did you mean {meant}"):
-        Deployment().stated({"runtime": slip})
+        Deployment().with_values({"runtime": slip})
 
 
 def test_no_number_of_streams_is_an_error_of_an_alias_too() -> None:
