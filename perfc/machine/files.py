@@ -254,7 +254,7 @@ def _pair(rates: Peak | MemoryLevel | None, unit: str, scale: float) -> str:
 
 
 def _summary(machine: Machine) -> str:
-    cells = [f"[{machine.name}](#{machine.name})", ", ".join(machine.aliases), machine.arch]
+    cells = [machine.name, ", ".join(machine.aliases), machine.arch]
     for unit, dtype in ((Unit.MATRIX, "f16"), (Unit.MATRIX, "bf16"), (Unit.VECTOR, "f32")):
         cells.append(_pair(machine.compute.get((unit, dtype)), "Tflop/s", 1e12))
     for name in ("device", "l2"):
@@ -262,18 +262,6 @@ def _summary(machine: Machine) -> str:
         cells.append(f"{level.capacity_bytes / (1 << 20):,.6g} MiB" if level else "")
         cells.append(_pair(level, "GB/s", 1e9))
     return "| " + " | ".join(cells) + " |"
-
-
-def _details(machine: Machine) -> Iterator[str]:
-    yield from ("", f"## {machine.name}", "", f"{machine.description}.", "")
-    yield from ("| key | value | from | note |", "| --- | ---: | --- | --- |")
-    for key, rate in machine.facts.items():
-        yield f"| `{key}` | {_shown(rate)} | {rate.source} | {rate.note} |"
-    yield ""
-    for source in machine.sources.values():
-        date = f", {source.date}" if source.date else ""
-        note = f"; {source.note}" if source.note else ""
-        yield f"- **{source.name}** ({source.origin.name.lower()}): {source.title}{date}{note}."
 
 
 def _cluster_rows(machine: Machine) -> Iterator[str]:
@@ -294,28 +282,25 @@ def _cluster_rows(machine: Machine) -> Iterator[str]:
 
 
 _CLUSTERS = """\
-A cluster is a GPU of the list above, how many of them a node has, how many of those NVLink joins,
-and what all network adapters of a node carry in one direction. `-t dgx-h100` is its GPU with
-those links.
+A cluster is a target: a GPU of the table above, GPUs per node, how many of them NVLink connects,
+and the rate of all network adapters of a node in one direction.
 """
 _INTRODUCTION = """\
 # Targets
 
 Generated from `perfc/targets/*.toml` by `perfc.machine.render_markdown`; do not edit.
 
-Every number names its source, of which there are three kinds: *vendor* (a document of the maker),
-*measured* (the best anybody is known to have reached, and who), *assumed* (nobody's figure; the
-note says why). All rates are dense: figures that data sheets give with 2:4 sparsity are halved.
-A multiply–accumulate is two operations, for integers too.
+`perfc targets show NAME` prints every number of a target with its source, `perfc targets list`
+the rates of all. The files in `perfc/targets` have notes, too. Sources are *vendor* (a document),
+*measured* (the best published measurement) or *assumed* (the note has the reason).
 
-In the summary the first figure is the maker's, the one in brackets was measured. Floors use
-neither but the most the hardware can ever give: the larger of the maker's figure and operations
-a clock × multiprocessors × the highest clock (`clock_max_hz`), and for memory the rate of the
-pins. On GeForce cards FP16 tensor rates are those with FP16 accumulation; with FP32 accumulation
-the cards run at half of that, which is a slower way of doing the same and so no floor.
-
-A file of your own: `perfc targets add my-card.toml`; `perfc targets validate my-card.toml` says
-all that is wrong with it. It lies in `~/.config/perfc/targets` and hides a shipped one of its name.
+- The first figure is the vendor's, the one in brackets was measured. Rates are dense: figures
+  with 2:4 sparsity are halved. A multiply–accumulate is two operations, for integers too.
+- Lower bounds use the highest rate of the hardware: the vendor's, or operations per clock ×
+  multiprocessors × highest clock (`clock_max_hz`) if that is more, and the pin rate of the memory.
+- FP16 matrix rates of GeForce boards are those with FP16 accumulation; FP32 accumulation has half.
+- `perfc targets add my-card.toml` installs your own file in `~/.config/perfc/targets`, where it
+  replaces a shipped one of the same name. `perfc targets validate my-card.toml` lists its errors.
 """
 
 
@@ -328,8 +313,6 @@ def page() -> str:
     lines = [_INTRODUCTION, "| " + titles.replace("|", " | ") + " |"]
     lines.append("| --- | --- | --- |" + " ---: |" * 7)
     lines += [_summary(m) for m in machines]
-    for machine in machines:
-        lines += _details(machine)
     lines += ["", "## Clusters", "", _CLUSTERS]
     lines += ["| cluster | aliases | GPU | node | key | value | from | note |"]
     lines += ["| --- | --- | --- | --- | --- | ---: | --- | --- |"]
