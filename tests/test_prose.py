@@ -23,7 +23,7 @@ PROSE = [page for page in PAGES if page.name != "CHANGELOG.md"]
 FIGURES = [page for page in sorted(ACCURACY.glob("*.md")) if page.stem != "method"]
 GENERATED = ("ops.md", "rules.md", "targets.md")
 """Pages of docs/ that a command writes."""
-MOST_WORDS = 31_500
+MOST_WORDS = 30_500
 """Words of the user documentation, without the generated pages."""
 MOST_GENERATED_WORDS = 53_000
 LONGEST = 35
@@ -111,7 +111,7 @@ def test_no_sentence_is_long(page: Path) -> None:
     assert not long_sentences(page)
 
 
-WRITTEN = [p for p in USER_PAGES if p.name not in (*GENERATED, "glossary.md", "architecture.md")]
+WRITTEN = [p for p in USER_PAGES if p.name not in (*GENERATED, "glossary.md")]
 
 
 @pytest.mark.parametrize("page", WRITTEN, ids=name_of)
