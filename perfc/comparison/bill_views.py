@@ -135,7 +135,7 @@ def notes(found: Costs) -> Iterator[Note]:
     if any(not r.row.fits for r in found.rows):
         names = ", ".join(r.row.verdict.target for r in found.rows if not r.row.fits)
         yield Note(f"memory does not hold a run on {names}", is_warning=True)
-    yield Note("the machine is never idle, and what is stored or sent is not paid for")
+    yield Note("assumes a fully used machine; storage and network are not included")
 
 
 def _taken(found: Costs) -> list[Offer]:
