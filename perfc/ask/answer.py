@@ -141,7 +141,7 @@ def facts_of(read: Reading, views: Views) -> tuple[Fact, ...] | _Refusal:
         kinds = listed(
             [f"{n} {kind}" for kind, n in Counter(r.kind for r in views.kernels).items()]
         )
-        return _Refusal(f"the report has no {absent.name} kernel", f"it has {kinds}")
+        return _Refusal(f"the report has no {absent.name}", f"it has {kinds}")
     chosen = [m for m in read.of(Selection) if isinstance(m, Selection)]
     changed = [m for m in read.of(Change) if isinstance(m, Change)]
     names = {topic.name for topic in read.topics}

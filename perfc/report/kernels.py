@@ -260,7 +260,7 @@ def groups(rows: Sequence[KernelRow]) -> list[Group]:
 COLUMNS = (
     Column("index", "#", Unit.COUNT),
     Column("share", "share", Unit.SHARE),
-    Column("count", "count", Unit.COUNT),
+    Column("count", "n", Unit.COUNT, "equal kernels"),
     Column("time_s", "each", Unit.SECOND),
     Column("predicted_s", "each", Unit.SECOND),
     Column("floor_s", "bound", Unit.SECOND, LOWER_BOUND, is_spare=True),
