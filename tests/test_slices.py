@@ -76,7 +76,7 @@ def test_a_slice_is_named_by_card_alias_file_or_its_own_path(tmp_path: Path) -> 
     [
         ("t4/1g.5gb", "no known slices of t4"),
         ("a100/1g.99gb", "has no slice '1g.99gb'"),
-        ("a100/1g.10gb/1g.10gb", "no slices of a100-sxm4-80gb/1g.10gb are known"),
+        ("a100/1g.10gb/1g.10gb", "no known slices of a100-sxm4-80gb/1g.10gb"),
         ("a1000/1g.10gb", "no such target 'a1000'"),
         ("../a100/1g.10gb", "no such target"),
     ],

@@ -71,7 +71,7 @@ def collect(rows: Sequence[KernelRow], launch_s: float) -> Critical:
 def reason(row: KernelRow, launch_s: float) -> str:
     """Why a kernel takes the time it takes."""
     is_above = row.margin and row.next_bound and row.held_by == row.bound
-    above = f", {row.margin:.1f} × the time of {title(row.next_bound)}" if is_above else ""
+    above = f", {row.margin:.1f} × {title(row.next_bound)} time" if is_above else ""
     held = row.ceilings.get(row.held_by)
     matrix = row.ceilings.get("matrix")
     match row.held_by:

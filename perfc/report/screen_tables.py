@@ -67,7 +67,7 @@ def kind_lines(kinds: Sequence[Group], width: int, total_s: float) -> Iterator[L
     styles = tuple(LIMITS.get(g.first.held_by, Style.WAITING) for g in kinds)
     columns = [
         Column(("share", *(share(g.predicted_share) for g in kinds)), True),
-        Column(("count", *(str(len(g.rows)) for g in kinds)), True),
+        Column(("n", *(str(len(g.rows)) for g in kinds)), True),
         Column(("each", *(quantity(t, Unit.SECOND) for t in each)), True),
         Column((LOWER_BOUND, *(quantity(g.first.floor_s, Unit.SECOND) for g in kinds)), True),
         Column((LIMITED_BY, *limit), False, (Style.FAINT, *styles)),

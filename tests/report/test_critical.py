@@ -117,7 +117,7 @@ def times(**sustained_s: float) -> dict[str, CeilingTime]:
         ({"bound": "special"}, "exp, log, sqrt or division"),
         ({"bound": "vector", "flop": count(7000)}, "7.00 kflop on the vector units"),
         ({"bound": "special", "next_bound": "device", "margin": 1.25},
-         "exp, log, sqrt or division, 1.2 × the time of device memory"),
+         "exp, log, sqrt or division, 1.2 × device memory time"),
         ({"bound": "special", "launch_gap_s": 2e-6},
          "exp, log, sqrt or division; its launch adds 2.00 µs"),
         ({"bound": "launch", "sustained_s": 4e-6, "launch_gap_s": 2e-6},
