@@ -25,11 +25,11 @@ from perfc.analyzers.estimators.predictor import predict_with
 from perfc.analyzers.features.rows import Rows
 from perfc.analyzers.features.sheet import Sheet
 from perfc.analyzers.intervals.adapt import Residual, correction, posterior
-from perfc.analyzers.training.calibration.calibrate import Calibrating
-from perfc.analyzers.training.experiments import OperatorExperiment, experiments
-from perfc.analyzers.training.fit import train
-from perfc.analyzers.training.protocols import UnseenMachine, split
 from perfc.machine import load_machine
+from perfc_lab.training.calibration.calibrate import Calibrating
+from perfc_lab.training.experiments import OperatorExperiment, experiments
+from perfc_lab.training.fit import train
+from perfc_lab.training.protocols import UnseenMachine, split
 
 CLASSES = ("matmul", "attention_prefill", "attention_decode")
 COUNTS = (0, 1, 2, 3, 5, 10, 20, 50)

@@ -19,10 +19,10 @@ from statistics import mean, median
 
 from perfc.errors import PerfcError
 from perfc.serving import llm
-from perfc.serving.evidence import Quantity, ServedRow
-from perfc.serving.evidence.aic import STATED, aic_serving
-from perfc.serving.evidence.replay import CONFIGS, divided, model_of
-from perfc.serving.evidence.settings import ACCEPTANCE
+from perfc_lab.serving import Quantity, ServedRow
+from perfc_lab.serving.aic import STATED, aic_serving
+from perfc_lab.serving.replay import CONFIGS, divided, model_of
+from perfc_lab.serving.settings import ACCEPTANCE
 
 
 @dataclass(frozen=True)

@@ -19,12 +19,12 @@ from pathlib import Path
 import numpy as np
 
 from perfc.analyzers.features import effective_bandwidth
-from perfc.analyzers.graph.datasets import load
+from perfc.analyzers.graph.dataset import load
 from perfc.analyzers.graph.predictor import Budget
 from perfc.analyzers.graph.rows import GraphRow, Measurements, Quantity
 from perfc.analyzers.whole_runs import kernel_sums
 from perfc.analyzers.whole_runs.physics_residual import APART, PhysicsResidual
-from perfc.analyzers.whole_runs.residual_fit import fitted
+from perfc_lab.whole_runs.residual_fit import fitted
 
 LEAST_NETWORKS = 100
 PARTS = 5

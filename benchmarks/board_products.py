@@ -22,11 +22,11 @@ import numpy as np
 from perfc.analyzers.features import physics, power_limit
 from perfc.analyzers.features.rows import Protocol, Rows
 from perfc.analyzers.features.sheet import Sheet
-from perfc.analyzers.training.experiments import experiments
-from perfc.analyzers.training.fit import Recipe
-from perfc.analyzers.training.growing import grow, protocols_of, stacked
-from perfc.analyzers.training.protocols import UnseenMachine, split, targets
 from perfc.machine import load_machine
+from perfc_lab.training.experiments import experiments
+from perfc_lab.training.fit import Recipe
+from perfc_lab.training.growing import grow, protocols_of, stacked
+from perfc_lab.training.protocols import UnseenMachine, split, targets
 
 LONG_S = 1e-4
 FASTEST = 0.9

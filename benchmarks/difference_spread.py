@@ -38,17 +38,11 @@ from perfc.analyzers.intervals.difference import (
     difference,
     semivariograms,
 )  # fmt: skip
-from perfc.analyzers.training.calibration.machines import Memory
-from perfc.analyzers.training.evaluate import Asked, Tested
-from perfc.analyzers.training.experiments import OperatorExperiment, experiments
-from perfc.analyzers.training.protocols import (
-    Holdout,
-    UnseenMachine,
-    UnseenShapes,
-    every_fold,
-    targets,
-)
 from perfc.ir.record import record
+from perfc_lab.training.calibration.machines import Memory
+from perfc_lab.training.evaluate import Asked, Tested
+from perfc_lab.training.experiments import OperatorExperiment, experiments
+from perfc_lab.training.protocols import Holdout, UnseenMachine, UnseenShapes, every_fold, targets
 
 Array = NDArray[np.float64]
 

@@ -16,9 +16,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from perfc.analyzers.training.evaluate import Asked, Tested
-from perfc.analyzers.training.experiments import OperatorExperiment, experiments
-from perfc.analyzers.training.protocols import UnseenShapes
+from perfc_lab.training.evaluate import Asked, Tested
+from perfc_lab.training.experiments import OperatorExperiment, experiments
+from perfc_lab.training.protocols import UnseenShapes
 
 NAMES = ("matmul_f32", "elementwise", "softmax", "normalization")
 MOST = 3.0

@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 
 from perfc.analyzers.intervals.conformal import of_category
 from perfc.analyzers.runs.runtime_runs import share_of_forests
-from perfc.analyzers.training.runs.chips_left_out import mixed
-from perfc.analyzers.training.runs.measured_runs import measured_runs
-from perfc.analyzers.training.runs.run_forests import RuntimeRecipe
-from perfc.analyzers.training.runs.run_stack import runtimes, stacked
-from perfc.analyzers.training.runs.runtime_fit import (
+from perfc_lab.training.runs.chips_left_out import mixed
+from perfc_lab.training.runs.measured_runs import measured_runs
+from perfc_lab.training.runs.run_forests import RuntimeRecipe
+from perfc_lab.training.runs.run_stack import runtimes, stacked
+from perfc_lab.training.runs.runtime_fit import (
     DRAWN_ROWS,
     LENT_ROWS,
     deviations_of_forests,

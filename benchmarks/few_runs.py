@@ -22,14 +22,14 @@ from pathlib import Path
 import numpy as np
 
 import perfc
-from perfc.analyzers.graph.datasets import load
+from perfc.analyzers.graph.dataset import load
 from perfc.analyzers.graph.predictor import Budget
-from perfc.analyzers.graph.rows import GraphRow, Measurements, Quantity
+from perfc.analyzers.graph.rows import GraphRow, Measurements, Quantity, drawn
 from perfc.analyzers.graph.weights import card_of, save
-from perfc.analyzers.training.graphs.bench import trained
-from perfc.analyzers.training.graphs.protocols import Protocol, drawn, folds
 from perfc.errors import PerfcError
 from perfc.passes.runtimes import Layout, Steps, of_steps
+from perfc_lab.training.graphs.bench import trained
+from perfc_lab.training.graphs.protocols import Protocol, folds
 
 PREDICTOR = "physics-residual"
 FILE = "physics_residual-timm-time_s.json"

@@ -29,11 +29,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from perfc.analyzers.graph.datasets import dataset
-from perfc.analyzers.graph.datasets.spaces.help_nas import SearchSpace, architectures
-from perfc.analyzers.tables.timm import graph_folder
-from perfc.analyzers.tables.timm_variants import variants
-from perfc.analyzers.tables.whole_models import graded
+from perfc.analyzers.graph.measured_runs import model_folder
 from perfc.api import typed
 from perfc.errors import PerfcError
 from perfc.ir.evaluate import evaluate
@@ -45,6 +41,10 @@ from perfc.passes.fuse import Fuse
 from perfc.passes.manager import Analyses
 from perfc.passes.mixed import what_if
 from perfc.passes.roofline import RooflineTable, bounds
+from perfc_lab.datasets import dataset
+from perfc_lab.datasets.spaces.help_nas import SearchSpace, architectures
+from perfc_lab.tables.timm_variants import variants
+from perfc_lab.tables.whole_models import graded
 
 TIMM, WHOLE, HELP = "timm_benchmark", "whole_models", "help_nas_latency"
 SPACES = {"nasbench201": "nb201", "fbnet": "fbnet"}
@@ -251,7 +251,7 @@ def graph_of(data: Path, name: str) -> Module | None:
         builder = dataset(space)
         assert isinstance(builder, SearchSpace)
         return typed(builder.network(architectures(data, builder.space)[int(index)]))
-    path = graph_folder(data) / f"{name}.onnx.gz"
+    path = model_folder(data) / f"{name}.onnx.gz"
     return typed(path) if path.is_file() else None
 
 

@@ -2,8 +2,8 @@
 
     python benchmarks/floor_kernels.py DATA [--table SOURCE ...] [--top 5]
 
-DATA is the folder of the tables; a SOURCE is a file of `analyzers/tables`. A row is one kernel by
-its extents, element type, machine and framework; its floor is the one that predictions are held to.
+DATA is the folder of the tables; a SOURCE is a file of `lab/perfc_lab/tables`. A row is one kernel
+by its extents, element type, machine and framework; its floor is the one predictions are held to.
 Of DeepBench the sheets of old AMD cards count too, of which nothing is learned. Prints the rows by
 source and those that come closest, and exits with 1 if a floor is above a measured time.
 
@@ -23,8 +23,8 @@ import numpy as np
 from perfc.analyzers.features.rows import DataError, Rows
 from perfc.analyzers.features.sheet import Sheet
 from perfc.analyzers.features.table import class_of, complete
-from perfc.analyzers.tables import deepbench, sources
 from perfc.machine import load_machine
+from perfc_lab.tables import deepbench, sources
 
 
 @dataclass(frozen=True, order=True)

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.nn.conv import GATConv, GCNConv, GINConv, SAGEConv
 
-from perfc.analyzers.papers.networks.message_passing import gin, in_degree, incoming, sage
+from perfc_lab.papers.networks.message_passing import gin, in_degree, incoming, sage
 
 NEGATIVE_SLOPE = 0.2
 Layer = Callable[[Tensor, Tensor], Tensor]

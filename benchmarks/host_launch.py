@@ -22,9 +22,9 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 import perfc
-from perfc.analyzers.tables.timm import graph_folder
-from perfc.analyzers.tables.whole_models import WholeModel, whole_models
+from perfc.analyzers.graph.measured_runs import model_folder
 from perfc.errors import PerfcError
+from perfc_lab.tables.whole_models import WholeModel, whole_models
 
 LAUNCHED = frozenset({"eager", "torchscript"})
 SMALL = 8
@@ -116,7 +116,7 @@ def main() -> int:
     parser.add_argument("-o", "--output", type=Path, help="CSV of all rows")
     args = parser.parse_args()
     runs = [r for r in whole_models(args.data) if r.deployment.runtime in LAUNCHED]
-    found = list(scored(graph_folder(args.data), runs, args.predictor, args.host_launch))
+    found = list(scored(model_folder(args.data), runs, args.predictor, args.host_launch))
     if not found:
         print("no rows", file=sys.stderr)
         return 2

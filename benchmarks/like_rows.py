@@ -22,15 +22,15 @@ from dataclasses import replace
 from pathlib import Path
 from statistics import mean, median
 
-from perfc.analyzers.tables import MODEL, read_parquet
-from perfc.analyzers.training.experiments.blocks import rows_of as products_of
-from perfc.serving.evidence import Quantity, ServedRow, Stated
-from perfc.serving.evidence.aic import AIC
-from perfc.serving.evidence.learn import fitted, predicted
-from perfc.serving.evidence.replay import Sample
-from perfc.serving.evidence.scores import gathered, has_experts, law_name
-from perfc.serving.evidence.tables import ML_ENERGY, TRTLLM
-from perfc.serving.trees.rows import Target, TreeRow, rows_of
+from perfc_lab.serving import Quantity, ServedRow, Stated
+from perfc_lab.serving.aic import AIC
+from perfc_lab.serving.learn import fitted, predicted
+from perfc_lab.serving.replay import Sample
+from perfc_lab.serving.scores import gathered, has_experts, law_name
+from perfc_lab.serving.tables import ML_ENERGY, TRTLLM
+from perfc_lab.tables import MODEL, read_parquet
+from perfc_lab.training.experiments.blocks import rows_of as products_of
+from perfc_lab.trees.rows import Target, TreeRow, rows_of
 
 Point = tuple[float, float]
 """Logarithms of users or seats, and of tokens a second."""

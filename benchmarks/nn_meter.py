@@ -19,15 +19,15 @@ from pathlib import Path
 
 import numpy as np
 
-from perfc.analyzers.graph.datasets import load
-from perfc.analyzers.graph.datasets.mine import SEPARATOR
+from perfc.analyzers.graph.dataset import load
+from perfc.analyzers.graph.measured_runs import SEPARATOR
 from perfc.analyzers.graph.predictor import Budget, predictor
 from perfc.analyzers.graph.rows import GraphRow, Measurements, Quantity
-from perfc.analyzers.papers.nn_meter import MeasuredKernel, NnMeter
-from perfc.analyzers.tables.architectures import family, within_families
-from perfc.analyzers.training.graphs.protocols import divided
 from perfc.measure.dataset import read
 from perfc.measure.rows import KernelRow, ModelRow
+from perfc_lab.papers.nn_meter import MeasuredKernel, NnMeter
+from perfc_lab.tables.architectures import family, within_families
+from perfc_lab.training.graphs.protocols import divided
 
 Run = tuple[str, int]
 """A model's file and its batch."""

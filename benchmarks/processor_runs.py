@@ -17,8 +17,8 @@ import numpy as np
 
 import perfc
 from perfc.analyzers.runs.processor_runs import FILE
-from perfc.analyzers.tables.whole_models import graded
 from perfc.whole_file import write_output
+from perfc_lab.tables.whole_models import graded
 
 RUNTIME, DEVICE, TARGET = "openvino", "Xeon Cascade Lake", "xeon-platinum-8280"
 """The largest of that generation: the table names no model."""

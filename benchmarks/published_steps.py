@@ -19,11 +19,13 @@ from pathlib import Path
 from statistics import mean, median
 
 import perfc
+from perfc.analyzers.graph.measured_runs import model_folder
 from perfc.analyzers.runs.run_table import precision, stored_element
 from perfc.analyzers.runs.step_law import as_toml, is_convolutional, sums_s
-from perfc.analyzers.tables.published_steps import PublishedStep, published_steps
-from perfc.analyzers.tables.timm import graph_folder
-from perfc.analyzers.training.runs.published_steps import (
+from perfc.analyzers.whole_runs.whole_run import KERNELS
+from perfc.whole_file import write_output
+from perfc_lab.tables.published_steps import PublishedStep, published_steps
+from perfc_lab.training.runs.published_steps import (
     SummedStep,
     held,
     learnable,
@@ -32,8 +34,6 @@ from perfc.analyzers.training.runs.published_steps import (
     reasons,
     with_band,
 )
-from perfc.analyzers.whole_runs.whole_run import KERNELS
-from perfc.whole_file import write_output
 
 
 def summed(step: PublishedStep, folder: Path) -> SummedStep:
@@ -42,7 +42,7 @@ def summed(step: PublishedStep, folder: Path) -> SummedStep:
     Raises:
         PerfcError: its graph is not there, or cannot be read.
     """
-    path = graph_folder(folder) / step.graph
+    path = model_folder(folder) / step.graph
     report = perfc.analyze(str(path), deployment=step.deployment, predictor=KERNELS)
     stored = precision(step.deployment, stored_element(report.source), report.roofline)
     sums = sums_s(report.execution, report.prediction, stored, step.deployment.layout)

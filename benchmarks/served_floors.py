@@ -15,11 +15,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from perfc.errors import PerfcError
-from perfc.serving.evidence import Quantity, ServedRow
-from perfc.serving.evidence.aic import aic_serving
-from perfc.serving.evidence.replay import engine_of_row, model_of
-from perfc.serving.evidence.tables import trtllm_throughput
 from perfc.serving.simulation.scheduler import Chunk
+from perfc_lab.serving import Quantity, ServedRow
+from perfc_lab.serving.aic import aic_serving
+from perfc_lab.serving.replay import engine_of_row, model_of
+from perfc_lab.serving.tables import trtllm_throughput
 
 TABLES = (aic_serving, trtllm_throughput)
 SHOWN = 5

@@ -18,12 +18,13 @@ from statistics import median
 
 import perfc
 from perfc.analyzers.estimate.interval import Interval
+from perfc.analyzers.graph.measured_runs import model_folder
 from perfc.analyzers.runs.prediction import predicted
-from perfc.analyzers.tables.timm import graph_folder, measured
 from perfc.errors import PerfcError
 from perfc.ir.op import Kind
 from perfc.ir.record import record
 from perfc.report import Verdict
+from perfc_lab.tables.timm import measured
 
 VERSION = "1.12"
 """Of PyTorch in the rows of training."""
@@ -55,7 +56,7 @@ class Step:
 def timm_steps(folder: Path) -> Iterator[Step]:
     """Training steps of timm's benchmark."""
     for row in measured(folder):
-        path = graph_folder(folder) / f"{row.file}.onnx.gz"
+        path = model_folder(folder) / f"{row.file}.onnx.gz"
         if row.setting.training and path.is_file():
             layout = "channels-last" if row.setting.channels_last else "channels-first"
             dtype = row.setting.precision.value

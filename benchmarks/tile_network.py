@@ -27,9 +27,9 @@ import torch
 from numpy.typing import NDArray
 
 from perfc.analyzers.features.rows import Rows
-from perfc.analyzers.training.experiments import OperatorExperiment, experiments
-from perfc.analyzers.training.growing import Stack, grow, protocols_of, stacked
-from perfc.analyzers.training.protocols import Holdout, UnseenMachine, UnseenShapes, split, targets
+from perfc_lab.training.experiments import OperatorExperiment, experiments
+from perfc_lab.training.growing import Stack, grow, protocols_of, stacked
+from perfc_lab.training.protocols import Holdout, UnseenMachine, UnseenShapes, split, targets
 
 Array = NDArray[np.float64]
 WIDTH, EPOCHS, BATCH = 128, 30, 1024

@@ -12,12 +12,12 @@ from pathlib import Path
 
 from like_rows import spread
 
-from perfc.serving.trees.experiment import LEARNED_FROM, RESIDUAL, gathered
-from perfc.serving.trees.folds import LeftOut
-from perfc.serving.trees.kept import NOTHING, Kept
-from perfc.serving.trees.predictors import ResidualTrees
-from perfc.serving.trees.rows import Target
-from perfc.serving.trees.scores import left_out
+from perfc_lab.trees.experiment import LEARNED_FROM, RESIDUAL, gathered
+from perfc_lab.trees.folds import LeftOut
+from perfc_lab.trees.kept import NOTHING, Kept
+from perfc_lab.trees.predictors import ResidualTrees
+from perfc_lab.trees.rows import Target
+from perfc_lab.trees.scores import left_out
 
 
 def main() -> None:

@@ -17,10 +17,10 @@ import numpy as np
 
 from perfc.analyzers.runs.run_table import Network
 from perfc.analyzers.runs.runtime_runs import UNLIKE_SHARE
-from perfc.analyzers.training.runs.chips_left_out import mixed
-from perfc.analyzers.training.runs.measured_runs import measured_runs
-from perfc.analyzers.training.runs.run_forests import RuntimeRecipe, factors
-from perfc.analyzers.training.runs.run_stack import stacked, sums_of
+from perfc_lab.training.runs.chips_left_out import mixed
+from perfc_lab.training.runs.measured_runs import measured_runs
+from perfc_lab.training.runs.run_forests import RuntimeRecipe, factors
+from perfc_lab.training.runs.run_stack import stacked, sums_of
 
 RUNTIMES = ("tensorrt", "paddle-trt", "torchscript", "eager")
 LEAST_ROWS = 5

@@ -27,18 +27,19 @@ import numpy as np
 import perfc
 from perfc.analyzers.artefacts.artefact import SHIPPED, save
 from perfc.analyzers.estimate.estimate import Predictor, RunEstimate
+from perfc.analyzers.graph.measured_runs import model_folder
 from perfc.analyzers.runs.prediction import predict
 from perfc.analyzers.steps.kernels import Autocasting
 from perfc.analyzers.steps.predict import weights_name
 from perfc.analyzers.steps.setting import Mode, Precision
-from perfc.analyzers.tables.architectures import Part, random_architectures
-from perfc.analyzers.tables.timm import Measured, graph_folder, measured
-from perfc.analyzers.training.experiments import experiments
-from perfc.analyzers.training.experiments.steps import StepExperiment
-from perfc.analyzers.training.runs.step_fit import train_steps
 from perfc.analyzers.whole_runs.whole_run import with_whole
 from perfc.errors import PerfcError
 from perfc.frontend import load
+from perfc_lab.tables.architectures import Part, random_architectures
+from perfc_lab.tables.timm import Measured, measured
+from perfc_lab.training.experiments import experiments
+from perfc_lab.training.experiments.steps import StepExperiment
+from perfc_lab.training.runs.step_fit import train_steps
 
 RUNTIMES = {Mode.EAGER: "eager", Mode.COMPILED: "inductor"}
 TESTED = "tested.txt"
@@ -61,7 +62,7 @@ class Scored:
 
 def lines(data: Path, mode: Mode) -> list[Measured]:
     """Rows of one way of running whose graph is there."""
-    graphs = graph_folder(data)
+    graphs = model_folder(data)
     found = [m for m in measured(data) if m.setting.mode is mode and m.setting.precision in DTYPES]
     return [m for m in found if (graphs / f"{m.file}.onnx.gz").is_file()]
 
@@ -121,7 +122,7 @@ def kinds(found: Sequence[Measured], most: int, seed: int) -> Iterator[tuple[str
 def scored(data: Path, found: Sequence[Measured], folder: Path, card: str) -> Iterator[Scored]:
     """Totals as a user's call gives them, with other weights."""
     for one in found:
-        path = graph_folder(data) / f"{one.file}.onnx.gz"
+        path = model_folder(data) / f"{one.file}.onnx.gz"
         dtype = DTYPES[one.setting.precision]
         runtime = RUNTIMES[one.setting.mode]
         try:

@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from perfc.analyzers.features.rows import DataError
-from perfc.analyzers.graph.datasets import dataset, with_floors
-from perfc.analyzers.graph.datasets.mine import Run, machine_of, most_threads, runs
+from perfc.analyzers.graph.dataset import with_floors
+from perfc.analyzers.graph.measured_runs import MeasuredRuns, Run, machine_of, most_threads, runs
 from perfc.analyzers.graph.model_graph import ModelGraph
 from perfc.analyzers.graph.rows import GraphRow, Measurements
 from perfc.analyzers.whole_runs.shipped import known_name
@@ -57,7 +57,7 @@ def measured_runs(path: Path, target: str) -> Measurements:
     for graph in sorted({row.graph for row in rows}):
         mine = [row for row in rows if row.graph == graph]
         try:
-            encoded = dataset("mine").encode(graph, {r.setting for r in mine}, path.parent)
+            encoded = MeasuredRuns().encode(graph, {r.setting for r in mine}, path.parent)
             why = f"no graph of {graph}"
         except PerfcError as error:
             encoded, why = None, str(error)

@@ -15,6 +15,7 @@ from typing import NoReturn
 
 import click
 
+from perfc import plugins
 from perfc.errors import PerfcError
 from perfc.version import __version__
 
@@ -38,27 +39,29 @@ class Group(Enum):
 
 
 class Commands(click.Group):
-    """Commands are the files of ``perfc/commands``; one is imported when it is called."""
+    """Commands: files of ``perfc/commands`` and plug-ins; one is imported when it is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Names of the files, those that start with ``_`` left out."""
-        stems = (f[:-3] for f in os.listdir(COMMANDS) if f.endswith(".py"))
-        return sorted(s.replace("_", "-") for s in stems if not s.startswith("_"))
+        """Return the names of the files that do not start with ``_`` and of plug-ins."""
+        return sorted({*own_commands(), *plugins.entries(plugins.COMMANDS)})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The ``command`` of the file of that name."""
-        if cmd_name not in self.list_commands(ctx):
+        """Return the ``command`` of the module of that name, None if there is none."""
+        module = module_of(cmd_name)
+        if module is None:
             return None
-        found = import_module(f"perfc.commands.{cmd_name.replace('-', '_')}").command
-        assert isinstance(found, click.Command)
-        return found
+        command = import_module(module).command
+        assert isinstance(command, click.Command)
+        return command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The command ``args`` call, or what could have been meant."""
-        names = self.list_commands(ctx)
-        if args and not args[0].startswith("-") and args[0] not in names:
+        if args and not args[0].startswith("-") and module_of(args[0]) is None:
+            if args[0] in plugins.LAB_COMMANDS:
+                ctx.fail(f"{args[0]!r} is a command of perfc-lab; {plugins.LAB_HINT}")
+            names = self.list_commands(ctx)
             ctx.fail(f"no command {args[0]!r}; {meant(args, names)}")
         return super().resolve_command(ctx, args)
 
@@ -71,6 +74,19 @@ class Commands(click.Group):
             rows = [(f"{n:{widest}}", summary(n)) for n in names if group_of[n] is kind]
             with formatter.section(f"Commands: {kind.value}"):
                 formatter.write_dl(rows)
+
+
+def own_commands() -> list[str]:
+    """Return the commands that come with perfc."""
+    stems = (f[:-3] for f in os.listdir(COMMANDS) if f.endswith(".py"))
+    return [s.replace("_", "-") for s in stems if not s.startswith("_")]
+
+
+def module_of(name: str) -> str | None:
+    """Return the module of a command; plug-ins are looked for only where perfc has none."""
+    if name in own_commands():
+        return f"perfc.commands.{name.replace('-', '_')}"
+    return plugins.entries(plugins.COMMANDS).get(name)
 
 
 def summary(name: str) -> str:
@@ -92,7 +108,9 @@ def group(name: str) -> Group:
 
 def docstring(name: str) -> list[str]:
     """Lines of the docstring of a command's file, which is not imported."""
-    path = COMMANDS / f"{name.replace('-', '_')}.py"
+    module = module_of(name)
+    assert module is not None, name
+    path = plugins.file_of(module)
     lines: list[str] = []
     with path.open(encoding="utf-8") as stream:
         for line in stream:

@@ -32,31 +32,24 @@ from perfc.analyzers.features.sheet import Sheet
 from perfc.analyzers.features.table import class_of, tabulate
 from perfc.analyzers.graph.encode import encode_module
 from perfc.analyzers.graph.rows import GraphRow, Measurements
-from perfc.analyzers.papers.kernel_forest import FEATURES, KernelTable
-from perfc.analyzers.papers.networks.row_features import ROW, row_features
-from perfc.analyzers.papers.perf_graph import (
-    EDGES,
-    GRAPH,
-    NODES,
-    edge_table,
-    graph_vector,
-    node_table,
-)
-from perfc.analyzers.runs.end_to_end import Plan, Spent, inference, training
 from perfc.analyzers.runs.energy import Energy
 from perfc.analyzers.steps.columns import columns
 from perfc.analyzers.steps.features import tabulate as tabulate_launches
 from perfc.analyzers.steps.launch_kind import LaunchKind
 from perfc.analyzers.steps.predict import predict_module
 from perfc.analyzers.steps.setting import Setting, precision_of
-from perfc.analyzers.whole_runs.boosted_totals import totals
-from perfc.analyzers.whole_runs.launch_columns import RUNS, linear_runs
 from perfc.api import typed
 from perfc.frontend import load
 from perfc.machine import load_machine
 from perfc.passes.canonicalize import Canonicalize
 from perfc.passes.manager import Analyses
 from perfc.passes.runtimes import Tf32
+from perfc_lab.papers.kernel_forest import FEATURES, KernelTable
+from perfc_lab.papers.networks.row_features import ROW, row_features
+from perfc_lab.papers.perf_graph import EDGES, GRAPH, NODES, edge_table, graph_vector, node_table
+from perfc_lab.training.runs.end_to_end import Plan, Spent, inference, training
+from perfc_lab.whole_runs.boosted_totals import totals
+from perfc_lab.whole_runs.launch_columns import RUNS, linear_runs
 
 RELATIVE = 1e-6
 """What processors and versions of NumPy may differ by."""

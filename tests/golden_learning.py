@@ -22,18 +22,18 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 
+from lab.tests.analyzers.graph_rows import measurements
+from lab.tests.analyzers.synthetic import matmul_rows
 from perfc.analyzers.artefacts.artefact import Artefact
 from perfc.analyzers.graph.predictor import Budget, GraphPredictor, predictor
 from perfc.analyzers.intervals.conformal import Bands
-from perfc.analyzers.training.calibration.calibrate import Calibrating
-from perfc.analyzers.training.evaluate import Asked, Slice, everything, figure
-from perfc.analyzers.training.evaluate import test as tested
-from perfc.analyzers.training.fit import Recipe, train
-from perfc.analyzers.training.graphs.bench import adapted, figures, scored
-from perfc.analyzers.training.graphs.protocols import Fold, Protocol, folds
-from perfc.analyzers.whole_runs import boosted_totals, launch_costs, physics_residual, residual_fit
-from tests.analyzers.graph_rows import measurements
-from tests.analyzers.synthetic import matmul_rows
+from perfc_lab.training.calibration.calibrate import Calibrating
+from perfc_lab.training.evaluate import Asked, Slice, everything, figure
+from perfc_lab.training.evaluate import test as tested
+from perfc_lab.training.fit import Recipe, train
+from perfc_lab.training.graphs.bench import adapted, figures, scored
+from perfc_lab.training.graphs.protocols import Fold, Protocol, folds
+from perfc_lab.whole_runs import boosted_totals, launch_costs, physics_residual, residual_fit
 from tests.golden_estimates import numbers, text
 
 SMALL = replace(residual_fit.RECIPE, trees=10)

@@ -28,15 +28,15 @@ import onnx.parser
 import pytest
 
 from perfc.analyzers.features.rows import Rows
-from perfc.analyzers.graph.datasets import dataset as dataset_named
-from perfc.analyzers.graph.datasets import with_floors
+from perfc.analyzers.graph.dataset import with_floors
 from perfc.analyzers.graph.model_graph import ModelGraph
 from perfc.analyzers.graph.rows import GraphRow
-from perfc.analyzers.tables import architectures as splits
-from perfc.analyzers.tables import sources
-from perfc.analyzers.tables.timm import measured
-from perfc.analyzers.training.evaluate import Slice
-from perfc.analyzers.training.experiments import OperatorExperiment, experiments
+from perfc_lab.datasets import dataset as dataset_named
+from perfc_lab.tables import architectures as splits
+from perfc_lab.tables import sources
+from perfc_lab.tables.timm import measured
+from perfc_lab.training.evaluate import Slice
+from perfc_lab.training.experiments import OperatorExperiment, experiments
 from tests.golden_estimates import named_sums, text
 
 MODELS = tuple(

@@ -69,7 +69,7 @@ def test_training_names_the_package_that_it_needs() -> None:
     code = """
 import sys
 sys.modules.update({"xgboost": None, "scipy": None, "scipy.optimize": None})
-from perfc.analyzers.training.libraries import optimizer, xgboost
+from perfc_lab.training.libraries import optimizer, xgboost
 from perfc.errors import MissingExtraError
 for needs in (xgboost, optimizer):
     try:

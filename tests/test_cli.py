@@ -12,7 +12,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from perfc import __version__, cli
+from perfc import __version__, cli, plugins
 
 ROOT = Path(__file__).resolve().parent.parent
 RESNET = ROOT / "examples" / "models" / "resnet50.onnx.gz"
@@ -67,7 +67,7 @@ def test_report_of_a_real_model_exits_with_zero(capsys: pytest.CaptureFixture[st
         "prediction",
         "kernels",
         "resource pressure",
-        "critical kernels",
+        "critical sequence",
         "bottlenecks",
         "memory",
     ]
@@ -84,7 +84,8 @@ def test_help_lists_every_command_in_a_line(capsys: pytest.CaptureFixture[str]) 
     assert cli.run(["--help"]) == 0
     listed = capsys.readouterr().out.partition("Commands: ")[2].splitlines()
     lines = [line for line in listed if line.startswith("  ") and line[2] != " "]
-    assert sorted(line.split()[0] for line in lines) == [c.replace("_", "-") for c in COMMANDS]
+    commands = {*(c.replace("_", "-") for c in COMMANDS), *plugins.entries(plugins.COMMANDS)}
+    assert sorted(line.split()[0] for line in lines) == sorted(commands)
     assert all(len(line.split()) > 2 and "`" not in line for line in lines)
 
 

@@ -22,13 +22,13 @@ FOLDERS = (ROOT / "docs" / "contributing", ROOT / "lab" / "docs" / "contributing
 PAGES = {page.stem: page for folder in FOLDERS for page in folder.glob("*.md")}
 FOLLOWED = ("operator", "pass", "target", "rule", "runtime", "table", "predictor")
 """Predictors are scored on the rows of the page of tables."""
-COPIED = ("perfc", "ir", "passes", "analyzers", "kernels", "pyproject.toml")
-OF_TESTS = ("conftest.py", "golden_tables.py", "analyzers/graph_rows.py")
+COPIED = ("perfc", "ir", "passes", "analyzers", "kernels", "lab", "pyproject.toml")
+OF_TESTS = ("conftest.py", "golden_tables.py")
 NEEDS_TABLES = ("table", "predictor")
 OPERATORS = ("none", "skip_connect", "nor_conv_1x1", "nor_conv_3x3", "avg_pool_3x3")
 FILE = re.compile(r"^```\w+ file=(\S+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 CONSOLE = re.compile(r"^```console\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-NAMED = re.compile(r"`((?:perfc|ir|passes|analyzers|benchmarks|tests)/[\w/.]+\.py)`")
+NAMED = re.compile(r"`((?:perfc|ir|passes|analyzers|benchmarks|lab|tests)/[\w/.]+\.py)`")
 BEYOND_TWO = {"operator_class": 6}
 """Pages that still need more files than two."""
 
@@ -100,7 +100,7 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 def follow(page: str, tree: Path, names: dict[str, str]) -> None:
     """Run the commands of a page."""
-    env = {**os.environ, "PYTHONPATH": str(tree), "COLUMNS": "160"}
+    env = {**os.environ, "PYTHONPATH": f"{tree}{os.pathsep}{tree / 'lab'}", "COLUMNS": "160"}
     for line, expected in steps(page):
         for name, value in names.items():
             line = line.replace(f"${name}", value)

@@ -74,7 +74,7 @@ def hints() -> Iterator[tuple[Path, ast.Call]]:
 
 def test_every_hint_names_an_extra_that_exists() -> None:
     found = list(hints())
-    assert len(found) > 15
+    assert len(found) > 10
     for path, call in found:
         for name in call.args:
             if isinstance(name, ast.Constant):
@@ -153,7 +153,7 @@ def base(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in OPTIONAL:
         monkeypatch.setitem(sys.modules, name, None)
     monkeypatch.setattr(extras, "absent", lambda extra: ["pandas"])
-    monkeypatch.setattr("perfc.data.fetch.absent", lambda extra: ["pandas"])
+    monkeypatch.setattr("perfc_lab.data.fetch.absent", lambda extra: ["pandas"])
     return tmp_path
 
 

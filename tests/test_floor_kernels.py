@@ -9,8 +9,8 @@ import pytest
 
 from benchmarks import floor_kernels as check
 from perfc.analyzers.features.rows import Protocol, Rows
-from perfc.analyzers.tables import deepbench
 from perfc.machine import load_machine
+from perfc_lab.tables import deepbench
 
 FLOP = 2 * 4096**3
 PEAK = 8.1e12  # of a T4 in f32

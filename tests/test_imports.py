@@ -38,6 +38,7 @@ def test_help_loads_no_analysis(args: list[str]) -> None:
         "perfc.version",
         "perfc.cli",
         "perfc.errors",
+        "perfc.plugins",
         "perfc.commands",
         "perfc.commands._examples",
         f"perfc.commands.{args[0]}",

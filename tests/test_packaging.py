@@ -77,8 +77,8 @@ def test_top_level_is_what_the_readme_says() -> None:
     allowed = {
         *("pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md"),
         *("SECURITY.md", "mkdocs.yml", "noxfile.py", "coverage.xml"),
-        *("perfc", "passes", "ir", "analyzers", "kernels", "tests", "examples"),
-        *("docs", "lab", "benchmarks", "datasets"),
+        *("perfc", "passes", "ir", "analyzers", "kernels", "lab", "tests", "examples"),
+        *("docs", "benchmarks", "datasets"),
     }
     made = {"build", "dist", "site", "perfc.egg-info", "__pycache__"}
     found = {p.name for p in ROOT.iterdir() if not p.name.startswith(".")}

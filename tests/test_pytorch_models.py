@@ -13,13 +13,13 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-import perfc  # noqa: E402
-from perfc.analyzers.features.rows import DataError  # noqa: E402
-from perfc.analyzers.training import export  # noqa: E402
-from perfc.errors import MissingExtraError, ModelError  # noqa: E402
-from perfc.frontend.torch_module import exported  # noqa: E402
-from perfc.ir.evaluate import evaluate  # noqa: E402
-from perfc.ir.types import TensorType  # noqa: E402
+import perfc
+from perfc.analyzers.features.rows import DataError
+from perfc.errors import MissingExtraError, ModelError
+from perfc.frontend.torch_module import exported
+from perfc.ir.evaluate import evaluate
+from perfc.ir.types import TensorType
+from perfc_lab.training import export
 
 MODEL = """<ir_version: 10, opset_import: ["" : 21]>
 net (float[batch, 4] x) => (float[batch, 4] y) { y = Relu (x) }"""

@@ -16,9 +16,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from perfc import plugins
 from perfc.errors import MissingExtraError, PerfcError
 from perfc.extras import install
 from perfc.ir.record import cached_entity, record
+from perfc.plugins import LAB_HINT
 
 from .rows import Measurements, Quantity
 
@@ -118,9 +120,14 @@ class GraphPredictor(ABC):
         self.quantity = quantity
         self.factor: tuple[float, float, float] = (1.0, float("nan"), float("nan"))
 
-    @abstractmethod
     def fit(self, train: Measurements, validation: Measurements, budget: Budget, say: Say) -> None:
-        """Learn from rows; stop early, and choose, by the rows of validation alone."""
+        """Train on rows; early stopping and selection use the validation rows only.
+
+        Raises:
+            PerfcError: this predictor is trained by the laboratory, which is not installed.
+        """
+        del train, validation, budget, say
+        raise PerfcError(f"{self.name} cannot be trained here", hint=LAB_HINT)
 
     def finish(self, data: Measurements, budget: Budget, say: Say) -> None:
         """Learn again from every row, once tested; what was chosen, and the interval, stay.
@@ -180,24 +187,27 @@ class GraphPredictor(ABC):
         return {}
 
 
-ROOMS = ("papers", "whole_runs")
-"""Where files with a ``PREDICTOR`` lie, beside this room."""
+SHIPPED = "perfc.analyzers.whole_runs"
+"""Package of the predictors whose weights ship; plug-ins name further packages."""
 PREDICTOR_FILE = "predictor.py"
-"""Of a paper that is a folder, whose name is the predictor's."""
+"""File of a predictor that is a folder, whose name is the predictor's."""
 
 
 @cache
 def files() -> Mapping[str, str]:
-    """The module of every predictor, by name; files are read, not imported: some need PyTorch."""
-    beside, package = Path(__file__).parents[1], __package__.rpartition(".")[0]
-    found: dict[str, str] = {}
-    for room in ROOMS:
-        for path in (beside / room).glob("*.py"):
+    """Return the module of every predictor by name; one of a plug-in replaces ours.
+
+    Files are searched for ``PREDICTOR``, not imported: some need PyTorch.
+    """
+    modules: dict[str, str] = {}
+    for package in (SHIPPED, *plugins.modules(plugins.PREDICTORS)):
+        folder = plugins.file_of(package).parent
+        for path in folder.glob("*.py"):
             if re.search(r"^PREDICTOR\b", path.read_text(encoding="utf-8"), re.MULTILINE):
-                found[path.stem] = f"{package}.{room}.{path.stem}"
-        for path in (beside / room).glob(f"*/{PREDICTOR_FILE}"):
-            found[path.parent.name] = f"{package}.{room}.{path.parent.name}.{path.stem}"
-    return found
+                modules[path.stem] = f"{package}.{path.stem}"
+        for path in folder.glob(f"*/{PREDICTOR_FILE}"):
+            modules[path.parent.name] = f"{package}.{path.parent.name}.{path.stem}"
+    return modules
 
 
 @cache

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from math import isfinite, nan
@@ -143,3 +144,15 @@ def at_several_batches(rows: Sequence[GraphRow]) -> bool:
     """Whether some graph was measured at several, on one machine and setting."""
     seen: dict[object, int] = {}
     return any(seen.setdefault((r.target, r.setting, r.graph), r.batch) != r.batch for r in rows)
+
+
+def drawn(rows: Sequence[GraphRow], seed: int, count: int) -> list[GraphRow]:
+    """Draw at most ``count`` rows at random, at most one of each architecture."""
+    generator = random.Random(seed)
+    shuffled = generator.sample(range(len(rows)), len(rows))
+    drawn_rows: dict[str, GraphRow] = {}
+    for i in shuffled:
+        drawn_rows.setdefault(rows[i].architecture, rows[i])
+        if len(drawn_rows) == count:
+            break
+    return list(drawn_rows.values())

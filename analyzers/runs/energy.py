@@ -5,7 +5,7 @@ sheet rates over the time of the kernel, ``cap`` the board's limit, ``base`` wha
 kernel draws of it. The form rises with every utilisation and meets the cap, where clocks give way.
 Short kernels draw less, as they seldom fill the board: one ``uᵢ`` rises with the time of a launch.
 
-Fitted by ``perfc.analyzers.training.power`` to products and attention in recorded graphs, on boards
+Fitted by ``perfc_lab.training.power`` to products and attention in recorded graphs, on boards
 of one vendor; of kernels below 0.2 ms their power says less, so that the interval is wider. Left
 out: clocks, temperature, the host.
 """

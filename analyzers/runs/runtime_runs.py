@@ -1,7 +1,7 @@
 """Whole runs under the runtimes whose runs were measured, from their kernels' estimates.
 
 ``T = Σ scale · exp(f)·exp(g)``: ``f`` is a forest over what each kernel is and was estimated to
-take, learned through the sums of whole runs (`perfc.analyzers.training.runs.sums`), so that a
+take, learned through the sums of whole runs (`perfc_lab.training.runs.sums`), so that a
 runtime's short kernels, grouped convolutions and all else have their factors; ``g`` is a forest
 over the run as a whole. A Gaussian process says besides what like runs took beyond their kernels
 (`perfc.analyzers.runs.run_process`); forests have the larger share the less like runs tell, and

@@ -11,9 +11,8 @@ import numpy as np
 
 from ..features.rows import DataError
 from ..graph.predictor import GraphPredictor
-from ..graph.rows import GraphRow, Measurements, Quantity
+from ..graph.rows import GraphRow, Measurements, Quantity, drawn
 from ..graph.weights import GraphCard, load
-from ..training.graphs.protocols import drawn
 
 if TYPE_CHECKING:
     from ..features.classes import Array

@@ -20,7 +20,7 @@ from perfc.passes.sizes import Sizes
 
 from ..artefacts.artefact import WeightsError
 from ..estimate.interval import Interval
-from ..graph.datasets import with_floors
+from ..graph.dataset import with_floors
 from ..graph.encode import encode_module
 from ..graph.rows import GraphRow, Measurements, Quantity
 from ..graph.weights import GraphCard
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 WIDENING = 2.0
 """Times the half-width (of the logarithm) of what lies outside of what was trained on."""
-KINLESS = "no training graph has a similar structure"
+KINLESS = "no graph trained on is built like it"
 
 
 @record
@@ -120,8 +120,8 @@ def estimate(
     is_strange = row.target not in found.targets
     inner = tuple(reasons(found, row, Extent.of(graph, size), by_launch=made.reads_launches))
     if not inner and bool(numbers.far[0]):
-        inner = ("features are outside the training range",)
-    outside = (f"no measured whole run on {row.target}", *inner) if is_strange else inner
+        inner = ("features lie outside of those trained on",)
+    outside = (f"no whole run was measured on {row.target}", *inner) if is_strange else inner
     run = Interval(*(float(x[0]) for x in (numbers.low, numbers.value, numbers.high)))
     if not math.isfinite(run.mid) or run.mid <= 0:
         raise WeightsError(f"weights of {found.predictor} give {run.mid}", where=str(card))

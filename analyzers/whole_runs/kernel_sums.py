@@ -1,26 +1,25 @@
 """Launches of many runs as one table, and trees of their factors learned through their sums.
 
-As `perfc.analyzers.training.runs.sums` describes it, over all ways of running at once: a launch
+As `perfc_lab.training.runs.sums` describes it, over all ways of running at once: a launch
 under ``torch.compile`` and the same launch eager share what they have in common, and the trees see
 how they were run. Launches too short to matter keep the multiplier of their kind.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from ..features.effective_bandwidth import EffectiveSheet
-from ..graph.datasets import sheet
+from ..graph.dataset import sheet
 from ..steps.columns import LinearColumns, merged
 from ..steps.features import tabulate
 from ..steps.launch_kind import LaunchKind
-from ..training.libraries import xgboost
-from ..training.runs.sums import SumRecipe, SumStack, multipliers
+from ..steps.launch_stack import SumStack
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -148,13 +147,6 @@ class KindRates:
     known: tuple[RunKin, ...]
     table: Array
 
-    @classmethod
-    def learned(cls, stack: SumStack, recipe: SumRecipe) -> KindRates:
-        """Of the runs given, none for what no run is of."""
-        found = multipliers(stack, recipe)
-        present = np.unique(stack.kin).tolist()
-        return cls(tuple(RunKin(*stack.known[i]) for i in present), found[present])
-
     def of(self, kin: RunKin) -> Array:
         """Its own, or the geometric mean of those most alike: way of running before precision."""
 
@@ -215,39 +207,3 @@ class Pruned:
     def seconds(self, log_factor: Array) -> Array:
         """Time by run and kind, ``[runs, kinds]``."""
         return self.rest + by_kind(self.stack, self.stack.scale_s * np.exp(log_factor))
-
-
-def grown(pruned: Pruned, weight: Array, recipe: SumRecipe) -> Any:
-    """Trees of ``log(time / scale)`` of launches, from the pseudo-Huber loss of their sums.
-
-    Raises:
-        MissingExtraError: xgboost is not installed.
-    """
-    library = xgboost()
-    stack, rest = pruned.stack, pruned.rest.sum(axis=1)
-    measured = np.log(stack.time_s)
-
-    def loss(margin: Array, _: object) -> tuple[Array, Array]:
-        launch = stack.scale_s * np.exp(margin)
-        total = rest + stack.total(launch)
-        share = launch / total[stack.row]
-        error = np.log(total) - measured
-        bend = weight / np.sqrt(1 + (error / recipe.knee) ** 2)
-        return (error * bend)[stack.row] * share, bend[stack.row] * share + 1e-9
-
-    settings: Mapping[str, object] = {
-        "max_depth": recipe.depth,
-        "eta": recipe.learning_rate,
-        "lambda": recipe.leaf_penalty,
-        "min_child_weight": 0.5,
-        "colsample_bytree": recipe.columns,
-        "base_score": 0.0,
-        "max_bin": 64,
-        "seed": recipe.seed,
-        "tree_method": "hist",
-        "nthread": 1,
-    }
-    matrix = library.QuantileDMatrix(
-        stack.values, stack.time_s[stack.row], feature_names=list(stack.names), max_bin=64
-    )
-    return library.train(dict(settings), matrix, num_boost_round=recipe.trees, obj=loss)

@@ -1,22 +1,13 @@
-"""Split protocols, quantities and modes shared by the graph predictor commands."""
+"""Quantities and modes shared by the commands on predictors of whole runs."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from perfc.choice import member
 
 if TYPE_CHECKING:
     from perfc.analyzers.graph.rows import Measurements, Quantity
-    from perfc.analyzers.training.graphs.protocols import Protocol
-
-
-def chosen_protocols(names: Sequence[str]) -> list[Protocol]:
-    """Return the split protocols with these names (default: random and families)."""
-    from perfc.analyzers.training.graphs.protocols import Protocol
-
-    return [member(Protocol, name, "--split") for name in names or ("random", "family")]
 
 
 def chosen_quantity(name: str) -> Quantity:

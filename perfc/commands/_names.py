@@ -158,20 +158,6 @@ def orders() -> Iterable[str]:
     return (order.value for order in Order)
 
 
-def sources() -> Iterable[str]:
-    """Return the sources of measured rows."""
-    from perfc.data.source import sources as known
-
-    return known()
-
-
-def data_sets() -> Iterable[str]:
-    """Return the data sets of whole models."""
-    from perfc.analyzers.graph.datasets import datasets
-
-    return datasets()
-
-
 def modes() -> Iterable[str]:
     """Return the execution modes."""
     from perfc.deployment_fields import Mode

@@ -75,7 +75,7 @@ def command(
     from perfc.adapt_runs import is_runs, measured_runs
 
     if graphs is not None:
-        from perfc.analyzers.graph.datasets import load
+        from perfc.analyzers.graph.dataset import load
 
         if rows is not None:
             raise click.UsageError("give --from or --graphs, not both")

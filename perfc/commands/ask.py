@@ -6,6 +6,7 @@ Group: look.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,6 +14,13 @@ from ._deployment import DeploymentOptions, deployment_options
 from ._examples import examples
 from ._help import grouped_command
 from ._output import emit, format_options
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from perfc.api import Report
+    from perfc.ask.answer import Answer
+    from perfc.report.views import Views
 
 FINDINGS = 1
 DOCUMENT = ("ask", "perfc.ask.answer:Answers")
@@ -60,13 +68,31 @@ def command(
     prices = Prices.read(options.file)
     said = [ask(report, views, q, prices) for q in questions] or [every_fact(views)]
     if adapter is not None:
-        from perfc.ask.adapter import opened, worded
-
-        writer = opened(adapter, report)
-        said = [worded(answer, views, writer) for answer in said]
+        said = in_words_of(adapter, report, views, said)
         if not any(answer.source is Source.ADAPTER for answer in said):
             note = "the adapter wrote no number that the report holds; the report answers"
             say(f"note: {note}", is_error=True)
     answers = Answers(views.verdict.model, views.verdict.target, tuple(said))
     emit(render_json(answers) if form == "json" else render_text(answers), output)
     return 0 if answers.is_answered else FINDINGS
+
+
+def in_words_of(
+    folder: Path, report: Report, views: Views, answers: Sequence[Answer]
+) -> list[Answer]:
+    """Return answers worded by a trained writer, whose code another distribution has.
+
+    Raises:
+        MissingExtraError: it is not installed.
+    """
+    from importlib import import_module
+
+    from perfc import plugins
+    from perfc.errors import MissingExtraError
+
+    module = next(plugins.modules(plugins.WRITERS), None)
+    if module is None:
+        raise MissingExtraError("--adapter needs perfc-lab", hint=plugins.LAB_HINT)
+    writers = import_module(module)
+    writer = writers.opened(folder, report)
+    return [writers.worded(answer, views, writer) for answer in answers]

@@ -145,8 +145,8 @@ def further(
 ) -> dict[str, float | str]:
     """Derive total training time and price from a step, or the MIG profile from memory."""
     from perfc.analyzers.graph.rows import Quantity
-    from perfc.analyzers.papers.mig import mig_profile, profiles
-    from perfc.analyzers.papers.training_run import TrainingRun
+    from perfc.analyzers.whole_runs.training_run import TrainingRun
+    from perfc.machine.mig import mig_profile, profiles
 
     extra: dict[str, float | str] = {}
     match result.quantity:

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from enum import Enum
 
-from perfc.analyzers.papers.mig import mig_profile, profiles
 from perfc.api import analyze
 from perfc.errors import TargetError
 from perfc.expenses import Prices
 from perfc.ir.record import record
 from perfc.machine import Machine, Profile, load_machine, partition_of, partitions
+from perfc.machine.mig import mig_profile, profiles
 from perfc.report.footprint import footprint, holds
 from perfc.report.json_form import enveloped
 from perfc.report.limits import HOST
@@ -130,7 +130,7 @@ def slicing(
     partition = partition_of(card)
     if partition is None or card.slice is not None:
         known = ", ".join(c for p in partitions() for c in p.cards)
-        what = f"no known slices of {card.name}"
+        what = f"no slices of {card.name} are known"
         raise TargetError(what, where="--target", hint=f"there are those of {known}")
     order = sorted(partition.profiles, key=lambda p: (p.card_share, p.sm_count))
     cut: list[Machine] = [load_machine(f"{card.path}/{p.name}") for p in order]

@@ -96,7 +96,8 @@ def test_every_command_has_a_group_that_help_lists(capsys: pytest.CaptureFixture
 
 def test_a_command_without_a_group_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "lost.py").write_text('"""``perfc lost``: nothing."""\nX = "Group: look."\n')
-    monkeypatch.setattr(cli, "COMMANDS", tmp_path)
+    monkeypatch.setattr(cli.plugins, "file_of", lambda _: tmp_path / "lost.py")
+    monkeypatch.setattr(cli, "module_of", lambda name: f"perfc.commands.{name}")
     with pytest.raises(ValueError, match="not a valid Group"):
         cli.group("lost")
 

@@ -374,7 +374,6 @@ def test_nothing_is_written_past_the_one_place() -> None:
         "perfc/commands/completion.py": {"echo"},  # a script
         "perfc/commands/roofline.py": {"echo"},  # a plot with colours, its names made printable
         "perfc/report/terminal.py": {"print"},  # spans made printable
-        "perfc/commands/_training.py": {"print"},  # of names that perfc gave
         "perfc/measure/worker.py": {"print"},  # to the process that started it
     }
     root = Path(cli.__file__).parent

@@ -18,12 +18,12 @@ import onnx
 import pytest
 
 from perfc import cli
-from perfc.analyzers.training.evaluate import Figure
 from perfc.commands._output import OutputFile
-from perfc.distributed.evidence.scores import Evidence as Runs
 from perfc.formats import SUFFIXES
-from perfc.serving.evidence.scores import Evidence
-from perfc.serving.trees.experiment import Comparison
+from perfc_lab.distributed.scores import Evidence as Runs
+from perfc_lab.serving.scores import Evidence
+from perfc_lab.training.evaluate import Figure
+from perfc_lab.trees.experiment import Comparison
 
 from .invocations import CALLS, commands, prepare
 
@@ -58,17 +58,17 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     path = tmp_path_factory.mktemp("doors")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(path)
-        patch.setattr("perfc.analyzers.training.experiments.chosen", lambda names: (Little(),))
-        patch.setattr("perfc.analyzers.graph.datasets.load", lambda *_: None)
-        patch.setattr("perfc.analyzers.training.graphs.bench.evaluated", lambda *_, **__: [])
-        patch.setattr("perfc.serving.evidence.scores.gathered", lambda *_: Evidence((), ()))
+        patch.setattr("perfc_lab.training.experiments.chosen", lambda names: (Little(),))
+        patch.setattr("perfc.analyzers.graph.dataset.load", lambda *_: None)
+        patch.setattr("perfc_lab.training.graphs.bench.evaluated", lambda *_, **__: [])
+        patch.setattr("perfc_lab.serving.scores.gathered", lambda *_: Evidence((), ()))
         runs = Runs((), {})
-        patch.setattr("perfc.distributed.evidence.scores.gathered", lambda *_: runs)
-        patch.setattr("perfc.distributed.evidence.scoreboard.link_scores", lambda _: ())
+        patch.setattr("perfc_lab.distributed.scores.gathered", lambda *_: runs)
+        patch.setattr("perfc_lab.distributed.scoreboard.link_scores", lambda _: ())
         none = Comparison((), (), (), ())
-        patch.setattr("perfc.serving.trees.experiment.compared", lambda *_, **__: none)
+        patch.setattr("perfc_lab.trees.experiment.compared", lambda *_, **__: none)
         for check in ("replays", "llama_cpp"):
-            patch.setattr(f"perfc.serving.evidence.scoreboard.{check}", lambda _: ())
+            patch.setattr(f"perfc_lab.serving.scoreboard.{check}", lambda _: ())
         prepare(path)
         yield path
 

@@ -11,7 +11,7 @@ import pytest
 
 from perfc.commands import _progress
 from perfc.commands._progress import PASSES, Progress
-from perfc.commands._training import telling
+from perfc_lab.commands._training import telling
 
 
 class Terminal(io.StringIO):

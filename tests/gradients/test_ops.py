@@ -10,14 +10,14 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-import torch.nn.functional as F  # noqa: E402, N812
+import torch.nn.functional as F  # noqa: N812
 
-from perfc.ir.gradients.tape import Tape  # noqa: E402
-from perfc.ir.graph import Graph, Value  # noqa: E402
-from perfc.ir.parse import parse_module  # noqa: E402
-from perfc.ir.text import all_values  # noqa: E402
-from perfc.passes.training.differentiate import differentiate  # noqa: E402
-from tests.oracles import executed  # noqa: E402
+from perfc.ir.gradients.tape import Tape
+from perfc.ir.graph import Graph, Value
+from perfc.ir.parse import parse_module
+from perfc.ir.text import all_values
+from perfc.passes.training.differentiate import differentiate
+from tests.oracles import executed
 
 Q = (2, 3, 4, 8)
 

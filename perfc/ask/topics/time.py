@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from perfc.report.units import INTERVAL, Unit, quantity, span
+from perfc.report.units import Unit, quantity, span
 from perfc.report.views import Views
 
 from ..fact import Citation, Fact, Topic, cite, fact, shown
@@ -13,8 +13,8 @@ def expected(views: Views) -> Fact | None:
     v = views.verdict
     mid, low, high = (cite(views, f"verdict.expected.{n}", Unit.SECOND) for n in MIDDLE_AND_ENDS)
     ends = span(v.expected.low, v.expected.high, Unit.SECOND)
-    text = f"a run takes {shown(mid)} (predicted); {INTERVAL} {ends}"
-    return fact("predicted time", text, mid, low, high)
+    text = f"one run is expected to take {shown(mid)}; nine in ten take {ends}"
+    return fact("expected time", text, mid, low, high)
 
 
 MIDDLE_AND_ENDS = ("mid", "low", "high")
@@ -24,8 +24,8 @@ def spread(views: Views) -> Fact | None:
     """The ends of the range."""
     v = views.verdict
     low, high = (cite(views, f"verdict.expected.{n}", Unit.SECOND) for n in ("low", "high"))
-    text = f"{INTERVAL} of a run: {span(v.expected.low, v.expected.high, Unit.SECOND)}"
-    return fact("prediction interval", text, low, high)
+    text = f"nine in ten such runs take {span(v.expected.low, v.expected.high, Unit.SECOND)}"
+    return fact("range", text, low, high)
 
 
 def sure(views: Views) -> Fact | None:
@@ -40,7 +40,7 @@ def floor(views: Views) -> Fact | None:
     """What no run beats."""
     least = cite(views, "verdict.floor_s", Unit.SECOND)
     return fact(
-        "lower bound", f"no run on {views.verdict.machine} can be faster than {shown(least)}", least
+        "at best", f"no run on {views.verdict.machine} is faster than {shown(least)}", least
     )
 
 
@@ -51,7 +51,7 @@ def headroom(views: Views) -> Fact | None:
         return None
     mid = cite(views, "verdict.expected.mid", Unit.SECOND)
     least = cite(views, "verdict.floor_s", Unit.SECOND)
-    text = f"the predicted time is {v.time_s / v.floor_s:.1f} × the lower bound"
+    text = f"the run is expected to take {v.time_s / v.floor_s:.1f} times what it takes at best"
     return fact("headroom", f"{text}, {shown(mid)} against {shown(least)}", mid, least)
 
 
@@ -61,7 +61,7 @@ def throughput(views: Views) -> Fact | None:
     per_s = cite(views, "verdict.throughput.per_s", Unit.NONE)
     item = cite(views, "verdict.throughput.item")
     per_run = cite(views, "verdict.throughput.per_run", Unit.COUNT)
-    text = f"{done.per_s:,.0f} {item.value}/s at the predicted time, {shown(per_run)} per run"
+    text = f"{done.per_s:,.0f} {item.value}/s at the expected time; one run has {shown(per_run)}"
     return fact("throughput", text, per_s, item, per_run)
 
 
@@ -73,9 +73,8 @@ def each(views: Views) -> Fact | None:
     mid = cite(views, "verdict.expected.mid", Unit.SECOND)
     per_run = cite(views, "verdict.throughput.per_run", Unit.COUNT)
     time = quantity(views.verdict.time_s / done.per_run, Unit.SECOND)
-    one = done.item.value.removesuffix("s")
-    text = f"{time} per {one}: {done.per_run:,} {done.item.value} in a run of {shown(mid)}"
-    return fact("time per item", text, mid, per_run)
+    text = f"{time} for each of the {done.per_run:,} {done.item.value} of a run of {shown(mid)}"
+    return fact("time of each", text, mid, per_run)
 
 
 def sustained(views: Views) -> Fact | None:
@@ -83,7 +82,7 @@ def sustained(views: Views) -> Fact | None:
     time = cite(views, "summary.time_s")
     kernels = cite(views, "summary.sustained_s")
     gap = cite(views, "summary.launch_gap_s")
-    text = f"{shown(time)} at measured rates: kernels {shown(kernels)}"
+    text = f"at measured rates it takes {shown(time)}: kernels {shown(kernels)}"
     return fact("time at measured rates", f"{text}, launch gaps {shown(gap)}", time, kernels, gap)
 
 
@@ -98,7 +97,7 @@ def launching(views: Views) -> Fact | None:
     if each_s.value is not None:
         origin = views.assumptions.launch_origin
         parts[0] += f" of {shown(each_s)} each on the device ({origin})"
-    parts.append(f"kernels wait {shown(wait)} for launches, the host adds {shown(host)}")
+    parts.append(f"the kernels wait {shown(wait)} for them, the host adds {shown(host)}")
     held = [i for i, limit in enumerate(views.verdict.limits) if limit.key in ("launch", "host")]
     shares = [cite(views, f"verdict.limits[{i}].share", Unit.SHARE) for i in held]
     for i, part in zip(held, shares, strict=True):
@@ -141,7 +140,7 @@ def step(views: Views) -> Fact | None:
 
 TOPICS = (
     Topic(
-        "predicted time",
+        "expected time",
         (
             "expected runtime", "per batch", "a batch take", "latency should i expect",
             "total runtime", "inference runtime",
@@ -155,14 +154,14 @@ TOPICS = (
               "prediction", "predicted", "performance", "perform", "runtime", "expect"),
     ),
     Topic(
-        "prediction interval",
+        "range",
         (
             "range", "interval", "worst case", "best case", "error bar", "how wide", "spread",
-            "nine in ten", "90 %", "prediction interval", "between what", "uncertainty", "at worst",
+            "nine in ten", "90 %", "between what", "uncertainty", "at worst",
             "slow end", "fast end", "upper end", "lower end", "vary", "variation",
         ),
         spread,
-        under=("predicted time",),
+        under=("expected time",),
     ),
     Topic(
         "confidence",
@@ -174,11 +173,11 @@ TOPICS = (
             "accurate is the prediction|estimate|time", "trustworthy", "how good is the estimate",
         ),
         sure,
-        under=("predicted time",),
-        absent="there is no prediction",
+        under=("expected time",),
+        absent="no prediction was made",
     ),
     Topic(
-        "lower bound",
+        "at best",
         (
             "at best", "floor", "lower bound", "lower limit", "fastest possible", "be beaten",
             "beat the floor", "minimum time",
@@ -188,7 +187,7 @@ TOPICS = (
             "fastest", "no run is faster", "as fast as it gets", "ideal time",
         ),
         floor,
-        under=("predicted time",),
+        under=("expected time",),
     ),
     Topic(
         "headroom",
@@ -200,7 +199,7 @@ TOPICS = (
             "how efficient", "efficiency", "how much faster can",
         ),
         headroom,
-        under=("predicted time", "lower bound", "remedies"),
+        under=("expected time", "at best", "remedies"),
         absent="nothing takes time at best",
     ),
     Topic(
@@ -212,23 +211,23 @@ TOPICS = (
             "how many image", "how many token", "each second", "query per second", "/s",
         ),
         throughput,
-        under=("predicted time",),
+        under=("expected time",),
     ),
     Topic(
-        "time per item",
+        "time of each",
         (
             "per image", "per token", "each image", "each token", "one image", "one token",
             "per sample", "a single image", "single token", "of an image", "per item",
             "for an image", "a token", "per example", "each sample",
         ),
         each,
-        under=("predicted time",),
+        under=("expected time",),
     ),
     Topic(
         "time at measured rates",
         ("measured rate", "sustained", "sustained time", "at measured rate"),
         sustained,
-        under=("predicted time",),
+        under=("expected time",),
     ),
     Topic(
         "launches",
@@ -239,8 +238,8 @@ TOPICS = (
             "cpu slow it down", "slow it down",
         ),
         launching,
-        under=("predicted time", "kernel count"),
-        absent="there is no prediction",
+        under=("expected time", "kernel count"),
+        absent="no prediction was made",
     ),
     Topic(
         "basis",
@@ -251,15 +250,15 @@ TOPICS = (
             "extrapolate", "extrapolating", "extrapolation", "how is the time predicted",
         ),
         basis,
-        under=("predicted time",),
-        absent="there is no prediction",
+        under=("expected time",),
+        absent="no prediction was made",
     ),
     Topic(
         "training step",
         ("training step", "backward", "backward pass", "step", "optimizer", "optimiser",
          "gradient", "training time", "training", "train"),
         step,
-        under=("predicted time",),
+        under=("expected time",),
         absent="the report is of inference; --train adamw makes one of a step",
     ),
 )  # fmt: skip

@@ -1,0 +1,273 @@
+"""Data sets of measured models: rows and graphs on disk.
+
+A data set on disk is a folder ``NAME/processed`` with a compressed file of arrays for each graph,
+the rows as JSON lines, and a card with the digests of everything it was made from.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from perfc.errors import PerfcError
+from perfc.machine import load_machine
+
+from ..features.rows import DataError
+from ..features.sheet import Sheet
+from ..steps.features import floors_s
+from .model_graph import ModelGraph
+from .rows import GraphRow, Measurements
+from .store import (
+    ENCODING,
+    StoredGraphs,
+    load_graph,
+    parse_rows,
+    rows_text,
+    save_graph,
+    write_file,
+)
+
+if TYPE_CHECKING:
+    from ..steps.setting import Setting
+
+Say = Callable[[str], None]
+CARD, ROWS, GRAPHS = "dataset.json", "rows.jsonl", "graphs"
+MAX_BYTES = 512 << 20
+NO_GRAPH = "no graph of "
+NAMED = 5
+"""Models without a graph that are told by name, of each machine."""
+
+
+class GraphDataset(ABC):
+    """Where rows and graphs of one data set come from."""
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    files: ClassVar[tuple[str, ...]]
+    """Tables it reads."""
+
+    @abstractmethod
+    def rows(self, folder: Path) -> list[GraphRow]:
+        """Every usable row of the tables in a folder.
+
+        Raises:
+            DataError: tables are missing, or are not those expected.
+        """
+
+    @abstractmethod
+    def encode(self, graph: str, settings: Iterable[Setting], folder: Path) -> ModelGraph | None:
+        """The graph of that name; None where there is none.
+
+        Raises:
+            PerfcError: it cannot be read, or contradicts itself.
+        """
+
+    def digests(self, folder: Path) -> dict[str, str]:
+        """SHA-256 of every table."""
+        return {n: file_digest(folder / n) for n in self.files if (folder / n).is_file()}
+
+    def build(
+        self, folder: Path, output: Path, say: Say, *, only: Sequence[str] = ()
+    ) -> Measurements:
+        """Encode every graph that is not there yet, and write rows with their floors.
+
+        An interrupted build goes on where it was.
+
+        Args:
+            folder: of the tables.
+            output: of the data sets.
+            say: is told how far it is.
+            only: graphs; all by default.
+
+        Returns:
+            What was written, with what had to be left out: rows without a graph, or on a machine
+            or in a precision that nobody knows.
+
+        Raises:
+            DataError: as `rows`.
+        """
+        place = output / self.name / "processed"
+        wanted = self.wanted(folder)
+        graphs: dict[str, ModelGraph] = {}
+        left_out: Counter[tuple[str, str]] = Counter(self.unknown(folder))
+        rows: list[GraphRow] = []
+        names = [n for n in sorted(wanted) if not only or n in only]
+        for count, name in enumerate(names):
+            graph = self._graph(name, wanted[name], folder, place, left_out)
+            if graph is not None and wanted[name]:
+                known = [r for r in wanted[name] if has_target(r, left_out)]
+                graphs[name] = graph
+                rows += with_floors(graph, known)
+            if count % 100 == 99:
+                say(f"{self.name}: {count + 1} of {len(names)} graphs")
+        digests = self.digests(folder)
+        text = rows_text(rows)
+        card = {
+            "name": self.name,
+            "tables": digests,
+            "encoding": ENCODING.digest,
+            "rows": len(rows),
+            "graphs": len(graphs or StoredGraphs(place / GRAPHS)),
+            "rows_sha256": hashlib.sha256(text.encode()).hexdigest(),
+        }
+        write_file(place / ROWS, text.encode())
+        write_file(place / CARD, (json.dumps(card, indent=2) + "\n").encode())
+        told = tuple(in_words(left_out))
+        every = graphs or StoredGraphs(place / GRAPHS)
+        return Measurements(self.name, every, tuple(rows), card_digest(card), told)
+
+    def wanted(self, folder: Path) -> Mapping[str, Sequence[GraphRow]]:
+        """Graphs that are encoded, each with its rows."""
+        by_graph: dict[str, list[GraphRow]] = {}
+        for row in self.rows(folder):
+            by_graph.setdefault(row.graph, []).append(row)
+        return by_graph
+
+    def sized(self, count: int) -> GraphDataset:
+        """The same with as many graphs, where they are drawn and not measured.
+
+        Raises:
+            DataError: tables say which graphs there are.
+        """
+        del count
+        raise DataError(
+            f"{self.name} has the graphs of its rows", hint="--unlabelled is for `graphs`"
+        )
+
+    def unknown(self, folder: Path) -> Mapping[tuple[str, str], int]:
+        """Rows of the tables that are none of `rows`: how many, by machine and reason."""
+        return {}
+
+    def _graph(
+        self,
+        name: str,
+        rows: Sequence[GraphRow],
+        folder: Path,
+        place: Path,
+        left_out: Counter[tuple[str, str]],
+    ) -> ModelGraph | None:
+        path = graph_path(place, name)
+        graph = load_graph(path, name)
+        if graph is not None:
+            return graph
+        try:
+            graph = self.encode(name, {row.setting for row in rows}, folder)
+            why = "" if graph is not None else NO_GRAPH + name
+        except PerfcError as error:
+            graph, why = None, str(error)
+        if graph is None:
+            left_out.update((row.target, why) for row in rows)
+            return None
+        save_graph(graph, path)
+        return graph
+
+
+def graph_path(place: Path, name: str) -> Path:
+    """The file of a graph; names that are no plain file name get a digest for one.
+
+    >>> graph_path(Path("p"), "a/b").parent.name
+    'graphs'
+    """
+    plain = bool(re.fullmatch(r"[\w.-]{1,120}", name)) and not name.startswith(".")
+    stem = name if plain else hashlib.sha256(name.encode()).hexdigest()[:24]
+    return place / GRAPHS / f"{stem}.npz"
+
+
+def in_words(left_out: Counter[tuple[str, str]]) -> Iterator[str]:
+    """A line for every machine and reason; models without a graph share one of each machine.
+
+    >>> list(in_words(Counter({("a100", "no graph of vgg"): 2, ("a100", "no such precision"): 1})))
+    ['2 on a100: no graph of vgg', '1 on a100: no such precision']
+    """
+    absent: dict[str, dict[str, int]] = {}
+    for (machine, why), count in left_out.most_common():
+        if why.startswith(NO_GRAPH):
+            absent.setdefault(machine, {})[why.removeprefix(NO_GRAPH)] = count
+    for machine, counts in absent.items():
+        names = ", ".join([*counts][:NAMED]) + (", …" if len(counts) > NAMED else "")
+        models = names if len(counts) == 1 else f"{len(counts):,} models: {names}"
+        yield f"{sum(counts.values()):,} on {machine}: {NO_GRAPH}{models}"
+    for (machine, why), count in left_out.most_common():
+        if not why.startswith(NO_GRAPH):
+            yield f"{count:,} on {machine}: {why}"
+
+
+def has_target(row: GraphRow, left_out: Counter[tuple[str, str]]) -> bool:
+    """Whether the machine of a row is known; counts the row where it is not."""
+    try:
+        sheet(row.target)
+    except PerfcError as error:
+        left_out[row.target, str(error)] += 1
+        return False
+    return True
+
+
+def with_floors(graph: ModelGraph, rows: Sequence[GraphRow]) -> list[GraphRow]:
+    """Rows with the sum of what no launch beats."""
+    found: list[GraphRow] = []
+    for row in rows:
+        columns = graph.kernels[row.setting.launch_key].columns.at(row.batch)
+        floors = floors_s(columns, row.setting, sheet(row.target))
+        found.append(replace(row, floor_s=float((floors * columns.times).sum())))
+    return found
+
+
+@cache
+def sheet(target: str) -> Sheet:
+    """The data sheet of a target."""
+    return Sheet(load_machine(target))
+
+
+def load(output: Path, name: str, *, only: Iterable[str] = ()) -> Measurements:
+    """A data set that `GraphDataset.build` wrote.
+
+    Args:
+        output: folder of the data sets.
+        name: of the data set.
+        only: graphs; all by default.
+
+    Raises:
+        DataError: it is not there, damaged, or of another encoding.
+    """
+    place = output / name / "processed"
+    hint = f"perfc data build {name}"
+    try:
+        if max((place / n).stat().st_size for n in (CARD, ROWS)) > MAX_BYTES:
+            raise DataError(f"rows end at {MAX_BYTES} bytes", where=str(place))
+        card = json.loads((place / CARD).read_text(encoding="utf-8"))
+        text = (place / ROWS).read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        raise DataError(f"no data set {name!r}", where=str(place), hint=hint) from None
+    if not isinstance(card, dict) or card.get("encoding") != ENCODING.digest:
+        raise DataError("a data set of another encoding", where=str(place), hint=hint)
+    if card.get("rows_sha256") != hashlib.sha256(text.encode()).hexdigest():
+        raise DataError("not the rows that the card speaks of", where=str(place), hint=hint)
+    chosen = set(only)
+    rows = [r for r in parse_rows(text) if not chosen or r.graph in chosen]
+    graphs: dict[str, ModelGraph] = {}
+    for graph_name in {r.graph for r in rows}:
+        graph = load_graph(graph_path(place, graph_name), graph_name)
+        if graph is None:
+            raise DataError(f"no graph {graph_name!r}", where=str(place), hint=hint)
+        graphs[graph_name] = graph
+    every = graphs or StoredGraphs(place / GRAPHS)
+    return Measurements(name, every, tuple(rows), card_digest(card))
+
+
+def card_digest(card: Mapping[str, object]) -> str:
+    """Of everything that a card says."""
+    return hashlib.sha256(json.dumps(card, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def file_digest(path: Path) -> str:
+    """SHA-256 of a file."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

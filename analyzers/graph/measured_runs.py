@@ -1,0 +1,262 @@
+"""Runs that ``perfc measure --append`` wrote: whatever models and machines its user has."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from perfc.choice import member
+from perfc.errors import PerfcError, TargetError
+from perfc.machine import load_machine
+from perfc.passes.runtimes import Framework, Layout, Steps, of_steps, runtime, standing_for
+
+from ..features.rows import DataError
+from ..steps.setting import Precision, Setting, precision_of
+from .dataset import GraphDataset, file_digest
+from .encode import encode_module
+from .model_graph import ModelGraph
+from .rows import GraphRow
+
+if TYPE_CHECKING:
+    from perfc.ir.graph import Module
+
+PATTERNS = ("*models.csv", "*models.csv.gz", "*models.parquet")
+NEEDED = ("model", "time_s")
+MODELS = "models"
+"""Folder of the models, in or next to the folder of the rows."""
+USUAL: Mapping[str, Any] = {
+    "schema": 1, "runtime": "", "table": "", "version": "", "precision": "", "device": "",
+    "layout": "",
+    "threads": 0, "dims": "", "batch": 0, "target": "", "peak_rss_bytes": 0, "base_rss_bytes": 0,
+}  # fmt: skip
+"""Columns that a table of runs may leave out, and what stands for them."""
+TEXTS = {name: str for name, value in USUAL.items() if value == ""} | {"model": str}
+"""Columns that are no numbers: version 1.20 is not 1.2."""
+SCHEMA = 1
+SEPARATOR = "@"
+Run = GraphRow | tuple[str, str]
+"""A run, or its machine and why it can be none."""
+
+
+class MeasuredRuns(GraphDataset):
+    """Runs with all threads that were tried, each under its runtime and in its precision.
+
+    The first symbol of a model stands for its batch; its other symbols are part of the graph's
+    name, ``bert@s70=128``. Memory is what the process grew by.
+    """
+
+    name: ClassVar[str] = "mine"
+    title: ClassVar[str] = "runs that `perfc measure --append` wrote, beside their models/"
+    files: ClassVar[tuple[str, ...]] = PATTERNS
+
+    def rows(self, folder: Path) -> list[GraphRow]:
+        """Every run, of those with several numbers of threads the one with the most.
+
+        Raises:
+            DataError: no table of runs, or one of another schema.
+        """
+        return most_threads(found for path in tables(folder) for found in runs(path))
+
+    def unknown(self, folder: Path) -> Mapping[tuple[str, str], int]:
+        """Runs in a precision, or under a runtime, that nobody knows."""
+        every = (found for path in tables(folder) for _, found in runs(path))
+        return Counter(found for found in every if not isinstance(found, GraphRow))
+
+    def digests(self, folder: Path) -> dict[str, str]:
+        """SHA-256 of every table."""
+        return {p.name: file_digest(p) for p in tables(folder)}
+
+    def encode(self, graph: str, settings: Iterable[Setting], folder: Path) -> ModelGraph | None:
+        """The model's graph with all symbols but its batch given."""
+        from perfc.frontend import load
+        from perfc.ir.rewrite import with_defaults
+
+        name, _, fixed = graph.partition(SEPARATOR)
+        path = model_folder(folder) / f"{name}.onnx.gz"
+        path = path if path.is_file() else path.with_suffix("")
+        if not path.is_file():
+            return None
+        dims = {k: int(v) for k, _, v in (pair.partition("=") for pair in fixed.split()) if v}
+        module: Module = with_defaults(load(path, dims), dims)
+        return encode_module(graph, module, settings, fixed=dims)
+
+
+def most_threads(found: Iterable[tuple[int, Run]]) -> list[GraphRow]:
+    """Of runs that differ in nothing but their number of threads the one with the most.
+
+    Args:
+        found: what `runs` yields.
+    """
+    best: dict[tuple[str, str, Setting, int], tuple[int, GraphRow]] = {}
+    for threads, row in found:
+        if not isinstance(row, GraphRow):
+            continue
+        key = (row.graph, row.target, row.setting, row.batch)
+        if key not in best or best[key][0] < threads:
+            best[key] = (threads, row)
+    return [row for _, row in best.values()]
+
+
+def tables(folder: Path) -> list[Path]:
+    """The tables of runs in a folder.
+
+    Raises:
+        DataError: there is none.
+    """
+    found = sorted(p for pattern in PATTERNS for p in folder.glob(pattern) if p.is_file())
+    if not found:
+        raise DataError(
+            "no table of runs", where=str(folder), hint="perfc measure MODEL --append rows.csv.gz"
+        )
+    return found
+
+
+def architecture_of(file: str) -> str:
+    """The network of a file's name, whoever exported it, at whatever size.
+
+    >>> architecture_of("legacy__timm__resnet50"), architecture_of("timm__resnet50__224")
+    ('resnet50', 'resnet50')
+    """
+    words = file.split("__")
+    if len(words) > 1 and words[-1].isdigit():
+        words = words[:-1]
+    return words[-1]
+
+
+def runs(path: Path) -> Iterator[tuple[int, Run]]:
+    """Threads and row of every run of a table; its machine and why, where it cannot be one.
+
+    Raises:
+        DataError: no such table, or one of another schema.
+    """
+    import pandas as pd
+
+    try:
+        if path.suffix == ".parquet":
+            frame = pd.read_parquet(path)
+        else:
+            frame = pd.read_csv(path, dtype=TEXTS)
+        lacking = [c for c in NEEDED if c not in frame.columns]
+        if lacking:
+            raise ValueError(f"no column {lacking[0]!r}")
+    except (ValueError, OSError) as error:
+        line = (str(error).splitlines() or [type(error).__name__])[0]
+        raise DataError(f"no table of runs: {line}", where=str(path)) from None
+    for name, value in USUAL.items():
+        frame[name] = frame[name].fillna(value) if name in frame.columns else value
+    if (frame["schema"] != SCHEMA).any():
+        raise DataError(f"runs of another schema than {SCHEMA}", where=str(path))
+    for cells in frame[[*NEEDED, *USUAL]].to_dict("records"):
+        try:
+            yield int(cells["threads"]), run(cells, path.parent)
+        except PerfcError as error:
+            yield 0, (str(cells["target"]), str(error))
+        except (ValueError, OverflowError) as error:
+            raise DataError(f"no table of runs: {error}", where=str(path)) from None
+
+
+def run(cells: Mapping[str, Any], folder: Path) -> GraphRow:
+    """A row of a table as a run.
+
+    Raises:
+        PerfcError: a runtime or a precision that nobody knows, or a time that is none.
+        ValueError: a cell that should be a number.
+    """
+    pairs = [pair.partition("=") for pair in str(cells["dims"]).split() if "=" in pair]
+    batch = int(cells["batch"]) or (int(pairs[0][2]) if pairs else 1)
+    fixed = " ".join(f"{k}={v}" for k, _, v in pairs[1:])
+    name, time_s = str(cells["model"]), float(cells["time_s"])
+    if not 0 < time_s < float("inf") or batch < 1:
+        raise DataError(f"a run of {name} × {batch} that takes {time_s} s")
+    memory = float(cells["peak_rss_bytes"]) - float(cells["base_rss_bytes"])
+    target = machine_of(str(cells["target"]), folder)
+    return GraphRow(
+        f"{name}{SEPARATOR}{fixed}" if fixed else name,
+        architecture_of(name),
+        setting(cells, kind_of(target)),
+        target,
+        batch,
+        time_s,
+        memory_bytes=memory or float("nan"),
+    )
+
+
+def setting(cells: Mapping[str, Any], kind: str) -> Setting:
+    """How a run was run.
+
+    Args:
+        cells: of its row.
+        kind: ``cpu`` or ``cuda``, of its machine.
+
+    Raises:
+        PerfcError: a runtime, a precision or a layout that nobody knows.
+    """
+    name = str(cells["table"] or cells["runtime"]) or of_steps(Steps.EAGER).name
+    framework = next((f for f in Framework if f.value == name), None)
+    if framework is None:
+        table = runtime(name)
+    else:
+        table = standing_for(framework, str(cells["device"]).partition(":")[0] or kind)
+    words = str(cells["version"]).split()
+    digits = [int(w) for w in words[-1].split(".")[:2] if w.isdigit()] if words else []
+    own = precision_of(str(cells["precision"]), "precision") if cells["precision"] else None
+    is_torch = table.steps is not None
+    usual = Setting().version if is_torch else (1, 0)
+    layout = member(Layout, str(cells["layout"]) or Layout.CHANNELS_FIRST.value, "layout")
+    return Setting(
+        own or Precision.F32,
+        channels_last=layout is Layout.CHANNELS_LAST,
+        compiled=table.steps is Steps.COMPILED,
+        version=(digits[0], digits[1]) if len(digits) > 1 else usual,
+        engine="" if is_torch else table.name,
+    )
+
+
+def kind_of(target: str) -> str:
+    """``cpu`` or ``cuda``; the latter where nobody knows the machine, as its rows are left out."""
+    try:
+        return load_machine(target).kind
+    except TargetError:
+        return "cuda"
+
+
+def machine_of(target: str, folder: Path) -> str:
+    """What rows call a machine: a target that perfc knows, or a file of its name beside the table.
+
+    >>> machine_of("a100", Path())
+    'a100-sxm4-80gb'
+    """
+    try:
+        return load_machine(target).name
+    except TargetError:
+        return target_files(folder).get(target, target)
+
+
+@cache
+def target_files(folder: Path) -> Mapping[str, str]:
+    """Target files beside a table, by the names of their machines."""
+    found: dict[str, str] = {}
+    for path in sorted(folder.glob("*.toml")):
+        try:
+            found[load_machine(path).name] = str(path)
+        except TargetError:
+            continue
+    return found
+
+
+def model_folder(folder: Path) -> Path:
+    """Return the folder of the models that rows in ``folder`` are about.
+
+    Raises:
+        DataError: neither in the folder nor next to it.
+    """
+    for place in (folder / MODELS, folder.parent / MODELS):
+        if place.is_dir():
+            return place
+    raise DataError(
+        f"no graphs: neither {MODELS}/ in it nor beside it", where=str(folder),
+        hint=f"`perfc data export timm --data {folder}` writes them",
+    )  # fmt: skip

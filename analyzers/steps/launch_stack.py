@@ -1,0 +1,92 @@
+"""Launches of several steps or runs as one table of columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .features import ROLE
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ..features.classes import Array
+
+Kin = tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class SumStack:
+    """Launches of several steps as one table.
+
+    Args:
+        names: of the features.
+        values: ``[launches, features]``.
+        kind: of each launch, a number.
+        scale_s: of each launch, its repetitions included.
+        floor_s: likewise.
+        row: index of the step it belongs to.
+        kin: of every step the index of its machine, precision and way among ``known``.
+        known: those.
+        time_s: of every step.
+    """
+
+    names: tuple[str, ...]
+    values: NDArray[np.float32]
+    kind: NDArray[np.int64]
+    scale_s: Array
+    floor_s: Array
+    row: NDArray[np.int64]
+    kin: NDArray[np.int64]
+    known: tuple[Kin, ...]
+    time_s: Array
+
+    def __len__(self) -> int:
+        return len(self.time_s)
+
+    def total(self, per_launch: Array) -> Array:
+        """Sums by step."""
+        return np.bincount(self.row, per_launch, len(self)).astype(np.float64)
+
+    def means(self, share: Array) -> Array:
+        """Of the features of each step's launches, weighted by shares, ``[steps, features]``."""
+        return np.stack([self.total(share * column) for column in self.values.T], axis=1)
+
+    def take(self, chosen: NDArray[np.bool_]) -> SumStack:
+        """The steps of a mask."""
+        launches = chosen[self.row]
+        place = np.cumsum(chosen) - 1
+        return SumStack(
+            self.names, self.values[launches], self.kind[launches], self.scale_s[launches],
+            self.floor_s[launches], place[self.row[launches]], self.kin[chosen], self.known,
+            self.time_s[chosen],
+        )  # fmt: skip
+
+    def thinned(self, least_share: float) -> SumStack:
+        """Launches below a share of their step's scale as one of each kind and role.
+
+        It has the sum of their scales, and the mean of their features weighted by them.
+        """
+        small = self.scale_s < least_share * self.total(self.scale_s)[self.row]
+        if not small.any():
+            return self
+        alike = [self.row[small], self.kind[small]]
+        if ROLE in self.names:
+            alike.append(self.values[small, self.names.index(ROLE)].astype(np.int64))
+        merged, back = np.unique(np.stack(alike), axis=1, return_inverse=True)
+        back, weight = back.reshape(-1), self.scale_s[small]
+        scale_s = np.bincount(back, weight)
+        means = [np.bincount(back, weight * column) / scale_s for column in self.values[small].T]
+        return SumStack(
+            self.names,
+            np.concatenate([self.values[~small], np.stack(means, axis=1).astype(np.float32)]),
+            np.concatenate([self.kind[~small], merged[1]]),
+            np.concatenate([self.scale_s[~small], scale_s]),
+            np.concatenate([self.floor_s[~small], np.bincount(back, self.floor_s[small])]),
+            np.concatenate([self.row[~small], merged[0]]),
+            self.kin,
+            self.known,
+            self.time_s,
+        )

@@ -1,0 +1,1 @@
+"""Commands that the laboratory adds to ``perfc``; entry points name them."""

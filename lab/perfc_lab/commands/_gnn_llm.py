@@ -1,0 +1,180 @@
+"""``perfc train gnn-llm`` and ``perfc eval gnn-llm``: graphs and language models together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from perfc.commands._examples import examples
+from perfc.commands._options import graphs_option
+from perfc.commands._output import written_by
+from perfc.errors import ParseError
+from perfc.plain_text import say
+
+from ._board_options import board_options
+
+LARGE = ("llama-3-8b", "mistral-7b-v0.1")
+LARGE_TARGETS = ("rtx4090", "a100-sxm4-40gb")
+PROMPT_TOKENS, ANSWER_TOKENS = 32, 8
+"""Tokens of a question with a graph token, and of a latency, in Llama's vocabulary."""
+
+
+@click.command(
+    "gnn-llm",
+    epilog=examples(
+        "train gnn-llm --graphs graphs --stage 0 --stage 1 --stage 2 -o stages",
+        "train gnn-llm --graphs graphs --stage 3 --dataset timm -o stages",
+    ),
+)
+@graphs_option
+@click.option(
+    "--stage", "stages", multiple=True, type=click.IntRange(0, 3),
+    help="Stage: 0 small text decoder, 1 graphs, 2 graphs and text, 3 latency (default: all).",
+)  # fmt: skip
+@click.option(
+    "--preset", type=click.Choice(["paper", "cpu", "smoke"]), default="cpu", show_default=True,
+    help="Model sizes and training lengths: the thesis's, or half an hour on one core.",
+)  # fmt: skip
+@click.option(
+    "--language-model", type=click.Path(path_type=Path, file_okay=False, exists=True),
+    help="Folder of a causal language model saved by transformers (default: trained in stage 0).",
+)  # fmt: skip
+@click.option(
+    "--readout", type=click.Choice(["numbers", "sums", "mean"]), default="numbers",
+    show_default=True,
+    help="Graph tokens: one per number; one of mean and sums; one of the mean.",
+)  # fmt: skip
+@click.option("--limit-s", type=click.FloatRange(0.1), help="Maximum seconds per stage.")
+@click.option("--seed", default=0, show_default=True, help="Random seed.")
+@click.option("--dataset", default="timm", show_default=True, help="Data set for stage 3.")
+@click.option("--split", default="random", show_default=True, help="Split protocol of stage 3.")
+@click.option(
+    "--mode", default="", help="Use only rows of one execution mode: eager, compiled, training …"
+)
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path, file_okay=False), default=Path("stages"),
+    show_default=True, help="Output folder for the stages.",
+)  # fmt: skip
+def train_command(
+    graphs: Path,
+    stages: tuple[int, ...],
+    preset: str,
+    language_model: Path | None,
+    readout: str,
+    limit_s: float | None,
+    seed: int,
+    dataset: str,
+    split: str,
+    mode: str,
+    output: Path,
+) -> None:
+    """Train a graph encoder with a language model, as in Chapter 7 of the thesis.
+
+    An interrupted stage resumes from its checkpoint. Stage 3 writes weights and a card, which
+    `perfc predict --weights` reads together with the folder of the stages.
+    """
+    from perfc_lab.papers.gnn_llm.extra import need_extra
+
+    need_extra()
+    from perfc_lab.commands._protocols import chosen_protocols
+    from perfc_lab.datasets.unlabelled import unlabelled_graphs
+    from perfc_lab.papers.gnn_llm.command import Wanted, train
+
+    from ._training import telling
+
+    pool = unlabelled_graphs(graphs)
+    if pool is None:
+        hint = "perfc data build graphs --unlabelled 20000"
+        raise ParseError("no graphs that nobody measured", where="--graphs", hint=hint)
+    protocol = chosen_protocols([split])[0]
+    with telling() as to:
+        wanted = Wanted(
+            graphs, pool, output, preset, language_model, readout, limit_s, seed, dataset,
+            protocol, mode,
+        )  # fmt: skip
+        for line in train(wanted, stages or (0, 1, 2, 3), to.say):
+            say(line)
+
+
+@click.command(
+    "gnn-llm",
+    epilog=examples(
+        "eval gnn-llm --graphs graphs --stages stages -o gnn_llm",
+        "eval gnn-llm --graphs graphs --stages stages --seed 0 --limit-s 60",
+    ),
+)
+@graphs_option
+@click.option(
+    "--stages", type=click.Path(path_type=Path, file_okay=False), required=True,
+    help="Folder of stages 0 to 2, written by `perfc train gnn-llm`.",
+)  # fmt: skip
+@click.option("--limit-s", type=click.FloatRange(0.1), help="Maximum seconds per training.")
+@click.option(
+    "--table", "keys", multiple=True, help="Table to evaluate; repeatable (default: all)."
+)
+@click.option(
+    "--known", type=click.Path(path_type=Path, dir_okay=False),
+    help="JSON Lines file of earlier results to reuse; new ones are appended.",
+)  # fmt: skip
+@click.option("--no-plots", is_flag=True, help="Write no charts (they require vl-convert-python).")
+@board_options("gnn_llm", processes=1, content="the page and its charts")
+@click.pass_context
+def eval_command(
+    ctx: click.Context,
+    graphs: Path,
+    stages: Path,
+    limit_s: float | None,
+    seeds: tuple[int, ...],
+    keys: tuple[str, ...],
+    known: Path | None,
+    no_plots: bool,
+    processes: int,
+    page_only: bool,
+    output: Path,
+    results: Path | None,
+) -> None:
+    """Reproduce the tables of the thesis's Chapter 7 (graphs with language models).
+
+    Sizes are those of the preset that the stages were trained with. An interrupted run resumes
+    with what is missing from the folder.
+    """
+    from perfc_lab.papers.gnn_llm.extra import need_extra
+
+    need_extra()
+    from perfc_lab.datasets.unlabelled import unlabelled_graphs
+    from perfc_lab.papers.gnn_llm.command import chosen_tables, evaluate, opened
+    from perfc_lab.tables.architectures import SEEDS
+
+    pool = unlabelled_graphs(graphs)
+    if pool is None:
+        hint = "perfc data build graphs --unlabelled 20000"
+        raise ParseError("no graphs that nobody measured", where="--graphs", hint=hint)
+    place = results or output / "results"
+    board = opened(
+        chosen_tables(keys), seeds or SEEDS, graphs, place, stages, limit_s, known, not no_plots
+    )
+    path = evaluate(
+        board, 0 if page_only else processes, output, written_by(ctx), pool, large_models(), known,
+        lambda line: say(line, is_error=True),
+    )  # fmt: skip
+    say(str(path))
+
+
+def large_models() -> list[str]:
+    """Return answer latencies of the thesis's language models, from their operations."""
+    from perfc.serving import llm
+
+    lines = []
+    for name in LARGE:
+        for target in LARGE_TARGETS:
+            report = llm(
+                name, target, isl=PROMPT_TOKENS, osl=ANSWER_TOKENS, concurrency=1, dtype="bf16"
+            )
+            if report.latencies is not None:
+                options = f"--isl {PROMPT_TOKENS} --osl {ANSWER_TOKENS} --dtype bf16"
+                lines.append(
+                    f"`perfc llm {name} -t {target} {options}` predicts "
+                    f"{report.latencies.end_to_end.mean:.3f} s an answer; nobody measured it."
+                )
+    return lines

@@ -1,0 +1,18 @@
+"""Protocols of held-out rows by name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from perfc.choice import member
+
+if TYPE_CHECKING:
+    from ..training.graphs.protocols import Protocol
+
+
+def chosen_protocols(names: Sequence[str]) -> list[Protocol]:
+    """Return the split protocols with these names (default: random and families)."""
+    from ..training.graphs.protocols import Protocol
+
+    return [member(Protocol, name, "--split") for name in names or ("random", "family")]

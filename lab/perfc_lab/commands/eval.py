@@ -1,0 +1,383 @@
+"""``perfc eval``: score the predictors on held-out measurements.
+
+Group: predictors.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import ClassVar
+
+import click
+
+from perfc.commands._examples import examples
+from perfc.commands._options import graphs_option, tables_option
+from perfc.commands._output import OutputFile, emit, format_options, written_by
+from perfc.errors import ParseError, PerfcError
+from perfc.plain_text import say
+
+from ._board_options import board_options
+from ._gnn_llm import eval_command
+
+
+class Scoreboards(click.Group):
+    """Scoreboards by name; a name that is no subcommand is an operator predictor."""
+
+    otherwise: ClassVar[str] = "op"
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Call ``op`` if no scoreboard is named."""
+        if not args or args[0] not in (*self.commands, "-h", "--help"):
+            args = [self.otherwise, *args]
+        return super().parse_args(ctx, args)
+
+
+@click.group(
+    "eval", cls=Scoreboards, epilog=examples("eval op --data data", "eval graph --graphs graphs")
+)
+def command() -> None:
+    """Train predictors without their test rows, and score them."""
+
+
+@command.command(
+    "op", epilog=examples("eval op --data data", "eval op --data data -o scoreboard.md")
+)
+@click.argument("names", metavar="[NAME]...", nargs=-1)
+@tables_option
+@click.option("--cards", is_flag=True, help="Write the scores to the cards of the weights.")
+@format_options("text", "json", "markdown")
+@click.option("--plot", type=OutputFile("svg"), help="Output file for a chart of errors (SVG).")
+@click.pass_context
+def op(
+    ctx: click.Context,
+    names: tuple[str, ...],
+    data: Path,
+    form: str,
+    output: Path | None,
+    plot: Path | None,
+    cards: bool,
+) -> None:
+    """Score operator and step predictors NAME (default: all); `perfc eval NAME` is the same.
+
+    Exits with 1 if a figure misses its goal.
+    """
+    from perfc.vegalite import converter
+    from perfc_lab.training.experiments import chosen
+    from perfc_lab.training.scoreboard import into_cards, write_plot, written
+
+    if plot is not None:
+        # said before the training, not after
+        converter("SVG")
+    scores = {
+        experiment: list(experiment.evaluate(data, lambda line: say(line, is_error=True)))
+        for experiment in chosen(names)
+    }
+    if not any(scores.values()):
+        # a page without figures would replace one that has some
+        raise PerfcError(
+            "no figure was measured", where=", ".join(names), hint="what is missing is said above"
+        )
+    emit(written(scores, form, written_by(ctx)), output)
+    if plot is not None:
+        write_plot(scores, plot)
+    if cards:
+        into_cards(scores)
+    if not all(figure.met for figures in scores.values() for figure in figures):
+        ctx.exit(1)
+
+
+@command.command(
+    "serving", epilog=examples("eval serving --data data", "eval serving --data data -o serving.md")
+)
+@tables_option
+@format_options("text", "json", "markdown")
+@click.pass_context
+def serving(ctx: click.Context, data: Path, form: str, output: Path | None) -> None:
+    """Score serving predictions against published runs: random folds and unseen models."""
+    from perfc_lab.serving.scoreboard import written
+    from perfc_lab.serving.scores import gathered
+
+    evidence = gathered(data, lambda line: say(line, is_error=True))
+    emit(written(evidence, data, form, written_by(ctx)), output)
+
+
+@command.command(
+    "trees", epilog=examples("eval trees --data data", "eval trees --data data -o trees.md")
+)
+@tables_option
+@click.option(
+    "--grid", is_flag=True, help="Search the thesis's hyperparameter grid on its kind of folds."
+)
+@click.option(
+    "--gnn-s", default=20.0, show_default=True, type=click.FloatRange(0),
+    help="Maximum seconds to train a random fold's graph network; other folds share it; 0 trains "
+         "none.",
+)  # fmt: skip
+@click.option(
+    "--kept", type=click.Path(path_type=Path, file_okay=False),
+    help="Folder of cached results, reused for the same rows.",
+)  # fmt: skip
+@format_options("text", "json", "markdown")
+@click.pass_context
+def trees(
+    ctx: click.Context,
+    data: Path,
+    grid: bool,
+    gnn_s: float,
+    kept: Path | None,
+    form: str,
+    output: Path | None,
+) -> None:
+    """Score tree models for language models: features only, and with the kernel sum."""
+    from perfc_lab.trees.board import written
+    from perfc_lab.trees.experiment import compared
+    from perfc_lab.trees.kept import Kept
+
+    scores = compared(
+        data, lambda line: say(line, is_error=True), is_full=grid, gnn_s=gnn_s, kept=Kept(kept)
+    )
+    emit(written(scores, form, written_by(ctx)), output)
+
+
+@command.command(
+    "training",
+    epilog=examples("eval training --data data", "eval training --data data -o training_runs.md"),
+)
+@tables_option
+@format_options("text", "json", "markdown")
+@click.pass_context
+def training(ctx: click.Context, data: Path, form: str, output: Path | None) -> None:
+    """Score multi-GPU training predictions: unseen models, scaling, inter-node communication."""
+    from perfc_lab.distributed.scoreboard import written
+    from perfc_lab.distributed.scores import gathered
+
+    evidence = gathered(data, lambda line: say(line, is_error=True))
+    emit(written(evidence, data, form, written_by(ctx)), output)
+
+
+@command.command(
+    "graph",
+    epilog=examples(
+        "eval graph --graphs graphs", "eval graph --graphs graphs --split family --families"
+    ),
+)
+@click.option(
+    "--predictor",
+    "names",
+    multiple=True,
+    help="Predictor, as NAME or NAME:VARIANT; repeatable (default: all).",
+)
+@click.option("--dataset", default="timm", show_default=True, help="Data set.")
+@graphs_option
+@click.option("--split", "splits", multiple=True, help="Split protocol; repeatable.")
+@click.option(
+    "--seed",
+    "seeds",
+    multiple=True,
+    type=int,
+    help="Random seed of a split; repeatable (default: three seeds).",
+)
+@click.option("--quantity", default="time_s", show_default=True, help="Quantity to predict.")
+@click.option(
+    "--mode", default="", help="Use only rows of one execution mode: eager, compiled, training …"
+)
+@click.option(
+    "--limit-s", default=420.0, show_default=True, help="Maximum training seconds per fold."
+)
+@click.option(
+    "--scale", type=click.FloatRange(0.01, 1.0), default=1.0, show_default=True,
+    help="Network width as a fraction of the papers' hidden size.",
+)  # fmt: skip
+@click.option(
+    "--faithful", is_flag=True,
+    help="Train with the papers' own recipes, which take days at full width; ours take an hour.",
+)  # fmt: skip
+@click.option(
+    "--share", "shares", multiple=True, type=click.FloatRange(0.01, 1.0),
+    help="Fraction of the architectures to train on; repeat for a learning curve.",
+)  # fmt: skip
+@click.option(
+    "--samples", type=click.IntRange(1, 10_000), default=32, show_default=True,
+    help="Rows of the new machine used for fitting in split transfer.",
+)  # fmt: skip
+@click.option(
+    "--as-shipped",
+    "models",
+    type=click.Path(path_type=Path, file_okay=False, exists=True),
+    help="Train with the shipped configuration, then predict the GRAPH.onnx.gz files in this "
+    "folder.",
+)
+@click.option("--families", is_flag=True, help="Print one line per architecture family.")
+@format_options("text", "json", "markdown")
+@click.option(
+    "--plot",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Output folder for charts (SVG).",
+)
+@click.option(
+    "--folder", type=click.Path(path_type=Path, file_okay=False), help="Folder for checkpoints."
+)
+@click.pass_context
+def graph(
+    ctx: click.Context,
+    names: tuple[str, ...],
+    dataset: str,
+    graphs: Path,
+    splits: tuple[str, ...],
+    seeds: tuple[int, ...],
+    quantity: str,
+    mode: str,
+    limit_s: float,
+    scale: float,
+    faithful: bool,
+    shares: tuple[float, ...],
+    samples: int,
+    models: Path | None,
+    families: bool,
+    form: str,
+    output: Path | None,
+    plot: Path | None,
+    folder: Path | None,
+) -> None:
+    """Score whole-model predictors on one data set."""
+    from perfc.analyzers.graph.dataset import load
+    from perfc.analyzers.graph.predictor import Budget, usable
+    from perfc.analyzers.whole_runs import shipped
+    from perfc.commands._graph import chosen_quantity, of_mode
+    from perfc.vegalite import converter
+    from perfc_lab.commands._protocols import chosen_protocols
+    from perfc_lab.datasets.unlabelled import unlabelled_graphs
+    from perfc_lab.tables.architectures import SEEDS
+    from perfc_lab.training.graphs.bench import evaluated
+    from perfc_lab.training.graphs.scoreboard import write_plots, written
+    from perfc_lab.whole_runs.as_shipped import figures_as_shipped
+
+    from ._training import telling
+
+    if plot is not None:
+        # said before hours of training, not after
+        converter("SVG")
+    data = of_mode(load(graphs, dataset), mode)
+    protocols, wanted = chosen_protocols(splits), chosen_quantity(quantity)
+    with telling() as to:
+        budget = Budget(
+            limit_s=limit_s, folder=folder, scale=scale, progress=to.progress,
+            is_faithful=faithful, unlabelled=unlabelled_graphs(graphs),
+        )  # fmt: skip
+        if models is not None:
+            scores = figures_as_shipped(
+                names or shipped.names(), data, protocols, models,
+                quantity=wanted, seeds=seeds or SEEDS, budget=budget, families=families, say=to.say,
+            )  # fmt: skip
+        else:
+            scores = evaluated(
+                names or usable(to.say), data, protocols,
+                quantity=wanted, seeds=seeds or SEEDS, budget=budget, shares=shares or (1.0,),
+                families=families, samples=samples, say=to.say,
+            )  # fmt: skip
+    emit(written(scores, form, written_by(ctx)), output)
+    if plot is not None:
+        write_plots(scores, plot)
+
+
+@command.command(
+    "papers",
+    epilog=examples(
+        "eval papers --graphs graphs -o papers", "eval papers --graphs graphs --paper perfseer"
+    ),
+)
+@click.option(
+    "--graphs", type=click.Path(path_type=Path, file_okay=False, exists=True),
+    help="Folder of data sets, written by `perfc data build`.",
+)  # fmt: skip
+@click.option("--checklist", is_flag=True, help="Only write the checklist of the papers' elements.")
+@click.option("--cost", is_flag=True, help="Only time one epoch of each network at full width.")
+@click.option(
+    "--paper", "papers", multiple=True, help="Paper to evaluate; repeatable (default: all)."
+)
+@click.option(
+    "--preset", type=click.Choice(["cpu", "paper", "smoke"]), default="cpu", show_default=True,
+    help="Network width and training time; cpu takes about two hours on one core.",
+)  # fmt: skip
+@click.option(
+    "--limit-s",
+    type=click.FloatRange(0.1),
+    help="Maximum seconds per training (default: the preset's).",
+)
+@click.option("--ours", is_flag=True, help="Train with our recipes instead of the papers'.")
+@click.option("--no-plots", is_flag=True, help="Write no charts (they require vl-convert-python).")
+@board_options("papers", processes=2, content="the page and its charts")
+@click.pass_context
+def papers_command(
+    ctx: click.Context,
+    graphs: Path | None,
+    checklist: bool,
+    cost: bool,
+    papers: tuple[str, ...],
+    preset: str,
+    limit_s: float | None,
+    ours: bool,
+    seeds: tuple[int, ...],
+    processes: int,
+    page_only: bool,
+    no_plots: bool,
+    output: Path,
+    results: Path | None,
+) -> None:
+    """Reproduce tables and ablations of DIPPM, TraPPM and PerfSeer.
+
+    An interrupted run resumes with what is missing from the folder.
+    """
+    if checklist:
+        write_checklist(output)
+        return
+    if graphs is None:
+        raise ParseError(
+            "no data sets",
+            where="--graphs",
+            hint="`perfc data build timm ecnas graphs` writes them",
+        )
+    if cost:
+        write_cost(graphs, output, written_by(ctx))
+        return
+    from perfc.vegalite import converter
+    from perfc_lab.papers.reproduction.command import every_job, reproduce, written
+    from perfc_lab.papers.reproduction.published import built, tables
+    from perfc_lab.papers.reproduction.runs import PRESETS
+    from perfc_lab.tables.architectures import SEEDS
+
+    if not no_plots:
+        # said before hours of training, not after
+        converter("SVG")
+    chosen, draws = built(tables(papers), graphs), seeds or SEEDS
+    size = PRESETS[preset] if limit_s is None else replace(PRESETS[preset], limit_s=limit_s)
+    wanted = every_job(chosen, draws, graphs, size, is_faithful=not ours)
+    place = results or output / "results"
+    if not page_only:
+        reproduce(chosen, wanted, place, processes, lambda line: say(line, is_error=True))
+    path = written(
+        chosen, draws, graphs, place, output, size, written_by(ctx),
+        is_faithful=not ours, has_charts=not no_plots,
+    )  # fmt: skip
+    say(str(path))
+
+
+def write_checklist(folder: Path) -> None:
+    """Write the checklist of the papers' elements to a folder."""
+    from perfc_lab.papers.elements import page
+
+    folder.mkdir(parents=True, exist_ok=True)
+    emit(page(), folder / "elements.md")
+
+
+def write_cost(graphs: Path, folder: Path, origin: str) -> None:
+    """Write the time of one epoch of each network to a folder."""
+    from perfc_lab.papers.reproduction.cost import costs, page
+
+    folder.mkdir(parents=True, exist_ok=True)
+    measured = list(costs(graphs, lambda line: say(line, is_error=True)))
+    emit(page(measured, origin), folder / "cost.md")
+
+
+command.add_command(eval_command)

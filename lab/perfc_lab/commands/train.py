@@ -1,0 +1,223 @@
+"""``perfc train``: fit the shipped predictors to measurements.
+
+Group: predictors.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from perfc.commands._examples import examples
+from perfc.commands._options import graphs_option, tables_option
+from perfc.errors import ParseError
+from perfc.plain_text import say
+
+from ._gnn_llm import train_command
+
+
+@click.group(
+    "train",
+    epilog=examples("train op --data data", "train graph --predictor formula --graphs graphs"),
+)
+def command() -> None:
+    """Train predictors; their weights and cards are written in one step each."""
+
+
+@command.command(
+    "op", epilog=examples("train op --data data", "train op step --data data --output weights")
+)
+@click.argument("names", metavar="[NAME]...", nargs=-1)
+@tables_option
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=None,
+    help="Output folder for weights (default: the one perfc reads).",
+)
+@click.option("--force", is_flag=True, help="Overwrite weights with a different schema.")
+def op(names: tuple[str, ...], data: Path, output: Path | None, force: bool) -> None:
+    """Fit operator predictors NAME (default: all) to every row of their tables."""
+    from perfc.analyzers.artefacts.artefact import SHIPPED, check_replaceable, save
+    from perfc_lab.training.experiments import chosen
+
+    folder = output or SHIPPED
+    for experiment in chosen(names):
+        if not names and not experiment.has_weights:
+            continue
+        artefact = experiment.train(
+            data,
+            lambda line: say(line, is_error=True),
+            lambda name, schema: check_replaceable(name, schema, folder, overwrite=force),
+        )
+        say(str(save(artefact, folder, overwrite=force)))
+
+
+@command.command(
+    "serving",
+    epilog=examples("train serving --data data", "train serving --data data --output laws"),
+)
+@tables_option
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=None,
+    help="Output folder for host.toml, power.toml and offline.npz (default: the one perfc reads).",
+)
+def serving(data: Path, output: Path | None) -> None:
+    """Fit the host overhead of serving engines to published runs."""
+    from perfc.analyzers.graph.store import write_file
+    from perfc.serving import host, offline, power
+    from perfc.whole_file import write_output
+    from perfc_lab.serving.scores import gathered, trained, trained_boards, trained_processes
+
+    evidence = gathered(data, lambda line: say(line, is_error=True))
+    laws = trained(evidence)
+    path = host.FILE if output is None else output / host.FILE.name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_output(path, host.as_toml(laws))
+    say(str(path))
+    path = path.with_name(power.FILE.name)
+    write_output(path, power.as_toml(trained_boards(evidence, laws)))
+    say(str(path))
+    path = path.with_name(offline.FILE.name)
+    write_file(path, offline.written(trained_processes(evidence, laws)))
+    say(str(path))
+
+
+@command.command(
+    "training",
+    epilog=examples("train training --data data", "train training --data data --output laws"),
+)
+@tables_option
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=None,
+    help="Output folder for law.toml (default: the one perfc reads).",
+)
+def training(data: Path, output: Path | None) -> None:
+    """Fit the overhead of training runs beyond kernels and links to published runs."""
+    from perfc.distributed.law import FILE, as_toml
+    from perfc.whole_file import write_output
+    from perfc_lab.distributed.scores import gathered
+
+    evidence = gathered(data, lambda line: say(line, is_error=True))
+    path = FILE if output is None else output / FILE.name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_output(path, as_toml(evidence.laws))
+    say(str(path))
+
+
+@command.command(
+    "trees", epilog=examples("train trees --data data", "train trees --data data -o weights")
+)
+@tables_option
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path, file_okay=False), default=Path("weights"),
+    show_default=True, help="Output folder for the trees and their cards.",
+)  # fmt: skip
+def trees(data: Path, output: Path) -> None:
+    """Fit throughput and energy of language models to features only, as in Table 6.3."""
+    from perfc_lab.trees.experiment import LEARNED_FROM, gathered
+    from perfc_lab.trees.weights import train
+
+    rows = gathered(data, LEARNED_FROM, lambda line: say(line, is_error=True))
+    for path in train(rows, output):
+        say(str(path))
+
+
+@command.command(
+    "graph",
+    epilog=examples(
+        "train graph --predictor formula --graphs graphs",
+        "train graph --predictor formula --graphs graphs --split family",
+    ),
+)
+@click.option("--predictor", "name", required=True, help="Predictor, as NAME or NAME:VARIANT.")
+@click.option("--dataset", default="timm", show_default=True, help="Data set.")
+@graphs_option
+@click.option(
+    "--split",
+    default="random",
+    show_default=True,
+    help="Split protocol, which selects the held-out rows.",
+)
+@click.option("--seed", default=0, show_default=True, help="Random seed.")
+@click.option("--quantity", default="time_s", show_default=True, help="Quantity to predict.")
+@click.option(
+    "--mode", default="", help="Use only rows of one execution mode: eager, compiled, training …"
+)
+@click.option("--limit-s", default=420.0, show_default=True, help="Maximum training seconds.")
+@click.option(
+    "--scale", type=click.FloatRange(0.01, 1.0), default=1.0, show_default=True,
+    help="Network width as a fraction of the paper's hidden size.",
+)  # fmt: skip
+@click.option(
+    "--faithful", is_flag=True,
+    help="Train with the paper's own recipe, which takes days at full width; ours takes an hour.",
+)  # fmt: skip
+@click.option(
+    "--folder", type=click.Path(path_type=Path, file_okay=False), help="Folder for checkpoints."
+)
+@click.option("--every-row", is_flag=True, help="After testing, fit again on every row.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("weights"),
+    show_default=True,
+    help="Output folder for the weights and their card.",
+)
+def graph(
+    name: str,
+    dataset: str,
+    graphs: Path,
+    split: str,
+    seed: int,
+    quantity: str,
+    mode: str,
+    limit_s: float,
+    scale: float,
+    faithful: bool,
+    folder: Path | None,
+    every_row: bool,
+    output: Path,
+) -> None:
+    """Train a whole-model predictor on the first fold of a split, and test it on the rest.
+
+    An interrupted training goes on from the checkpoints in --folder.
+    """
+    from perfc.analyzers.graph.dataset import load
+    from perfc.analyzers.graph.predictor import Budget
+    from perfc.analyzers.graph.weights import card_of, save
+    from perfc.commands._graph import chosen_quantity, of_mode
+    from perfc_lab.commands._protocols import chosen_protocols
+    from perfc_lab.datasets.unlabelled import unlabelled_graphs
+    from perfc_lab.training.graphs.bench import trained
+    from perfc_lab.training.graphs.protocols import folds
+
+    from ._training import telling
+
+    wanted = chosen_quantity(quantity)
+    data = of_mode(load(graphs, dataset), mode).measured(wanted)
+    protocol = chosen_protocols([split])[0]
+    fold = next(folds(data, protocol, (seed,)), None)
+    if fold is None or not len(fold.train) or not len(fold.test):
+        raise ParseError(f"{split!r} leaves nothing to train on or to test", where="--split")
+    with telling() as to:
+        budget = Budget(
+            seed, limit_s, folder, scale, to.progress, faithful, unlabelled_graphs(graphs)
+        )
+        predictor, metrics = trained(name, fold, wanted, budget, to.say)
+        seen, words = fold.train, f"{protocol.value}, {fold.name}"
+        if every_row:
+            seen, words = data, f"{words}; then every row"
+            predictor.finish(data, budget, to.say)
+    card = card_of(predictor, seen, words, metrics)
+    say(str(save(predictor, card, output)))
+    say(", ".join(f"{k} {v:.4g}" for k, v in metrics.items()))
+
+
+command.add_command(train_command)

@@ -1,0 +1,189 @@
+"""What is known of a public source, and how its files become tables."""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from perfc.declared import instances
+from perfc.errors import MissingExtraError, PerfcError
+from perfc.extras import install
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MAX_FILE_BYTES = 1 << 30
+_POINTER = b"version https://git-lfs.github.com/spec/v1"
+
+
+class FetchError(PerfcError):
+    """A source that cannot be fetched, or files that are not what was published."""
+
+
+class PublicSource(ABC):
+    """One public repository at a pinned commit.
+
+    Rows are kept as published: only units and names of columns change, and each table says what it
+    leaves out.
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    url: ClassVar[str]
+    commit: ClassVar[str]
+    licence: ClassVar[str]
+    folders: ClassVar[tuple[str, ...]]
+    """Folders of the repository that hold the rows; nothing else is checked out."""
+    tables: ClassVar[tuple[str, ...]]
+    """Names of the tables it becomes."""
+
+    @abstractmethod
+    def convert(self, clone: Path) -> Mapping[str, pd.DataFrame]:
+        """The tables in a checkout.
+
+        Raises:
+            FetchError: files are missing, or are not what was published.
+        """
+
+
+@cache
+def sources() -> Mapping[str, PublicSource]:
+    """Every source by its name: the files of ``lab/perfc_lab/data/sources``."""
+    return {source.name: source for source in instances("perfc_lab.data.sources", PublicSource)}
+
+
+def files_in(clone: Path, *patterns: str) -> list[Path]:
+    """Files of a checkout by name, of any of ``patterns``; links that leave it are not followed.
+
+    Raises:
+        FetchError: there is none.
+    """
+    root = clone.resolve()
+    found = sorted(
+        p
+        for p in {p for pattern in patterns for p in root.glob(pattern)}
+        if p.is_file() and p.resolve().is_relative_to(root)
+    )
+    if not found:
+        raise FetchError(f"no file {patterns[0]}", where=str(clone), hint="another commit?")
+    return found
+
+
+def read_table(
+    path: Path, columns: Mapping[str, str], optional: Mapping[str, str] | None = None
+) -> pd.DataFrame:
+    """A CSV or Parquet file with its ``columns`` renamed, those alone.
+
+    Args:
+        path: the file.
+        columns: new names by published names.
+        optional: the same of columns that may be absent, which are empty then.
+
+    Raises:
+        FetchError: too large, a pointer to a file that was not fetched, or without those columns.
+    """
+    pd = pandas()
+    content = checked(path)
+    try:
+        is_parquet = content.suffix == ".parquet"
+        frame = pd.read_parquet(content) if is_parquet else pd.read_csv(content, low_memory=False)
+    except (ValueError, OSError) as error:
+        line = (str(error).splitlines() or [type(error).__name__])[0]
+        raise FetchError(f"no table: {line}", where=str(path)) from None
+    missing = [name for name in columns if name not in frame.columns]
+    if missing:
+        raise FetchError(f"no column {missing[0]!r}", where=str(path), hint="another commit?")
+    names = {**columns, **(optional or {})}
+    return frame.reindex(columns=list(names)).rename(columns=names)
+
+
+def measured(frame: pd.DataFrame, path: Path, *columns: str) -> pd.DataFrame:
+    """The rows in which every one of ``columns`` is a number; what was not measured is left out.
+
+    Raises:
+        FetchError: a value is no number, infinite or negative.
+    """
+    pd = pandas()
+    for name in columns:
+        try:
+            values = pd.to_numeric(frame[name])
+        except (ValueError, TypeError):
+            raise FetchError(f"{name} has values that are no numbers", where=str(path)) from None
+        wrong = values[(values < 0) | (values == float("inf"))]
+        if len(wrong):
+            raise FetchError(f"{name} of row {wrong.index[0]} is {wrong.iloc[0]}", where=str(path))
+        frame = frame.assign(**{name: values})
+    return frame.dropna(subset=list(columns)).reset_index(drop=True)
+
+
+def read_json(path: Path) -> object:
+    """A JSON file.
+
+    Raises:
+        FetchError: it is none, or too large.
+    """
+    try:
+        return json.loads(checked(path).read_text(encoding="utf-8"))
+    except (ValueError, RecursionError):
+        raise FetchError("no JSON", where=str(path)) from None
+
+
+def entry(value: object, path: Path, *keys: str | int) -> object:
+    """What lies under ``keys`` in a value that :func:`read_json` read from ``path``.
+
+    Raises:
+        FetchError: nothing does.
+    """
+    for key in keys:
+        try:
+            value = value[key]  # type: ignore[index]
+        except (KeyError, IndexError, TypeError):
+            raise FetchError(f"no entry {key!r}", where=str(path), hint="another commit?") from None
+    return value
+
+
+def number(value: object, path: Path, *keys: str | int) -> float:
+    """The number under ``keys``.
+
+    Raises:
+        FetchError: there is none, or it is infinite or negative.
+    """
+    found = entry(value, path, *keys)
+    if isinstance(found, bool) or not isinstance(found, int | float) or not 0 <= found < 1e300:
+        raise FetchError(f"{keys[-1]!r} is {str(found)[:40]}", where=str(path))
+    return found
+
+
+def checked(path: Path) -> Path:
+    """The path of a file of bounded size that is there itself.
+
+    Raises:
+        FetchError: it is not.
+    """
+    if path.stat().st_size > MAX_FILE_BYTES:
+        raise FetchError(f"larger than {MAX_FILE_BYTES} bytes", where=str(path))
+    with path.open("rb") as stream:
+        if stream.read(len(_POINTER)) == _POINTER:
+            raise FetchError(
+                "a pointer to a large file that was not fetched", where=str(path),
+                hint="install git-lfs, then fetch again",
+            )  # fmt: skip
+    return path
+
+
+def pandas() -> Any:
+    """The module, where the extra is installed.
+
+    Raises:
+        MissingExtraError: it is not.
+    """
+    try:
+        import pandas as pd
+        import pyarrow  # noqa: F401
+    except ImportError as error:
+        raise MissingExtraError(f"tables need {error.name}", hint=install("train")) from None
+    return pd

@@ -1,0 +1,119 @@
+"""Memory and activity of a GPU while it trains MLPs, as GPUMemNet measured them.
+
+The source states no licence: rows are for comparing predictors, and no weights learned from them
+ship. It states no times, no machine and no optimiser either; an A100 with 40 GB is its paper's.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from math import nan
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from perfc.analyzers.features.rows import DataError
+from perfc.analyzers.graph.dataset import GraphDataset
+from perfc.analyzers.graph.encode import encode_module
+from perfc.analyzers.graph.model_graph import ModelGraph
+from perfc.analyzers.graph.rows import GraphRow
+from perfc.analyzers.steps.setting import Precision, Setting
+
+from ..tables import read_parquet
+from .spaces.builder import Builder
+
+if TYPE_CHECKING:
+    from perfc.ir.graph import Module
+
+TABLE = "gpumemnet_mlp.parquet"
+SETTING = Setting(Precision.F32, version=(2, 0), training=True)
+TARGET = "a100-sxm4-40gb"
+MIB = 1 << 20
+MOST_LAYERS = 1_000
+Layers = tuple[tuple[str, int], ...]
+"""Kinds and widths, from the input on."""
+
+
+class GpuMemNet(GraphDataset):
+    """One row a network: the most memory it took, and the mean share of busy multiprocessors."""
+
+    name: ClassVar[str] = "gpumemnet"
+    title: ClassVar[str] = "memory and activity of a GPU that trains MLPs; for research alone"
+    files: ClassVar[tuple[str, ...]] = (TABLE,)
+
+    def rows(self, folder: Path) -> list[GraphRow]:
+        """Every network with a memory."""
+        frame = read_parquet(folder / TABLE)
+        names = ("arch", "inputs", "layers", "batch", "max_gpu_memory_mib", "sm_active")
+        return [
+            GraphRow(
+                network_name(shape, inputs, layers), network_name(shape, inputs, layers),
+                SETTING, TARGET, int(batch), nan,
+                memory_bytes=MIB * float(memory_mib), sm_active=float(active),
+            )
+            for shape, inputs, layers, batch, memory_mib, active in zip(
+                *(frame[n].tolist() for n in names), strict=True
+            )
+        ]  # fmt: skip
+
+    def encode(self, graph: str, settings: Iterable[Setting], folder: Path) -> ModelGraph | None:
+        """The network of a row."""
+        found = networks(folder).get(graph)
+        return None if found is None else encode_module(graph, network(*found), settings)
+
+
+def network_name(shape: str, inputs: int, layers: str) -> str:
+    """The outline of its widths, by which families go, and a digest."""
+    return f"{shape}-" + hashlib.sha256(f"{inputs} {layers}".encode()).hexdigest()[:12]
+
+
+@lru_cache(4)
+def networks(folder: Path) -> Mapping[str, tuple[int, str]]:
+    """Width of the input and layers of every network by name."""
+    frame = read_parquet(folder / TABLE)
+    triples = zip(*(frame[n].tolist() for n in ("arch", "inputs", "layers")), strict=True)
+    return {network_name(a, i, text): (int(i), str(text)) for a, i, text in triples}
+
+
+def parse(text: str) -> Layers:
+    """Layers as the table writes them, ``[('linear', 629, 792540), ('ReLU', 629, 0)]``.
+
+    Raises:
+        DataError: they are none.
+
+    >>> parse("[('linear', 629, 792540), ('ReLU', 629, 0)]")
+    (('linear', 629), ('ReLU', 629))
+    """
+    try:
+        found = tuple((str(kind), int(width)) for kind, width, _ in ast.literal_eval(text))
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        found = ()
+    if not 0 < len(found) <= MOST_LAYERS or any(width <= 0 for _, width in found):
+        raise DataError("no layers of an MLP", where=text[:120])
+    return found
+
+
+def network(inputs: int, text: str) -> Module:
+    """The network in the IR.
+
+    Raises:
+        DataError: a layer that nobody knows.
+    """
+    b = Builder("mlp", (inputs,))
+    x = b.x
+    for kind, width in parse(text):
+        match kind.lower():
+            case "linear":
+                x = b.gemm(x, width)
+            case "relu":
+                x = b.relu(x)
+            case "batchnorm" | "batch_norm" | "batchnorm1d":
+                x = b.batch_norm(x)
+            case "dropout":
+                # it moves nothing in the graph of a forward pass
+                pass
+            case _:
+                raise DataError(f"no layer {kind!r} is known", where=text[:120])
+    return b.module(x)

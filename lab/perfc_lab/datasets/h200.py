@@ -1,0 +1,142 @@
+"""Campaigns on one GPU: whole vision models, times, memory and energy, inference and training.
+
+A campaign is a folder of CSV files, ``vision*.csv`` or ``.csv.gz``, each with its settings in lines
+that begin with ``#``. A row is one model at one batch and precision.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from math import nan
+from pathlib import Path
+from typing import ClassVar
+
+from perfc.analyzers.features.rows import DataError
+from perfc.analyzers.graph.dataset import GraphDataset
+from perfc.analyzers.graph.measured_runs import model_folder
+from perfc.analyzers.graph.model_graph import ModelGraph
+from perfc.analyzers.graph.rows import GraphRow
+from perfc.analyzers.steps.setting import Precision, Setting
+
+from ..tables import target_of
+from .timm import encoded_file
+
+FILES = ("h200/vision*.csv", "h200/vision*.csv.gz")
+MAX_BYTES = 64 << 20
+PRECISIONS: Mapping[str, Precision] = {
+    "fp32": Precision.F32,
+    "tf32": Precision.TF32,
+    "fp16": Precision.F16,
+    "bf16": Precision.BF16,
+    "fp16amp": Precision.AMP_F16,
+    "bf16amp": Precision.AMP_BF16,
+}
+SOURCES: Mapping[str, str] = {"timm": "timm__{}__{}", "rnd": "rnd__{}", "mtd": "mtd__{}"}
+"""Names of graphs by where a model is from; a size is part of the name only for timm's."""
+
+
+class H200(GraphDataset):
+    """Rows of the campaigns that are there; eager times, as a step is timed from an idle device."""
+
+    name: ClassVar[str] = "h200"
+    title: ClassVar[str] = "campaigns on one GPU: time, memory, energy of vision models"
+    files: ClassVar[tuple[str, ...]] = FILES
+
+    def rows(self, folder: Path) -> list[GraphRow]:
+        """Rows without an error.
+
+        Raises:
+            DataError: no campaign, or files that are none.
+        """
+        paths = sorted(p for pattern in FILES for p in folder.glob(pattern))
+        if not paths:
+            raise DataError(
+                "no campaign", where=str(folder / "h200"), hint="vision*.csv or vision*.csv.gz"
+            )
+        return [row for path in paths for row in campaign(path)]
+
+    def digests(self, folder: Path) -> dict[str, str]:
+        """SHA-256 of every file."""
+        from perfc.analyzers.graph.dataset import file_digest
+
+        paths = sorted(p for pattern in FILES for p in folder.glob(pattern))
+        return {p.name: file_digest(p) for p in paths}
+
+    def encode(self, graph: str, settings: Iterable[Setting], folder: Path) -> ModelGraph | None:
+        """The exported graph; None where a model ran at a size that was not exported."""
+        path = model_folder(folder) / f"{graph}.onnx.gz"
+        return encoded_file(graph, path, settings) if path.is_file() else None
+
+
+def campaign(path: Path) -> Iterator[GraphRow]:
+    """The rows of one file.
+
+    Raises:
+        DataError: it is none, or of a machine that has no target.
+    """
+    head: dict[str, str] = {}
+    lines: list[str] = []
+    for line in text(path).splitlines():
+        found = re.match(r"#\s*([\w ]+?):\s*(.*)", line)
+        if found:
+            head[found[1]] = found[2]
+        elif line and not line.startswith("#"):
+            lines.append(line)
+    if "gpu" not in head or "torch" not in head:
+        raise DataError("no settings in the head: gpu and torch", where=str(path))
+    target = target_of(head["gpu"])
+    version = re.match(r"(\d+)\.(\d+)", head["torch"])
+    if version is None:
+        raise DataError(f"no version {head['torch']!r}", where=str(path))
+    try:
+        for cells in csv.DictReader(lines):
+            row = one(cells, target, (int(version[1]), int(version[2])))
+            if row is not None:
+                yield row
+    except (KeyError, ValueError, TypeError, csv.Error) as error:
+        raise DataError(f"no row of a campaign: {error}", where=str(path)) from None
+
+
+def one(cells: Mapping[str, str], target: str, version: tuple[int, int]) -> GraphRow | None:
+    """A row; None where something went wrong or was not timed."""
+    source, _, name = cells["name"].partition(":")
+    precision = PRECISIONS.get(cells["prec"])
+    if cells.get("error") or not cells["eager_ms"] or source not in SOURCES or precision is None:
+        return None
+    if cells["impl"] == "autocast":
+        precision = Precision.AMP_F16 if precision is Precision.F16 else Precision.AMP_BF16
+    return GraphRow(
+        SOURCES[source].format(name, cells["size"]),
+        name,
+        Setting(precision, version=version, training=cells["mode"] == "train"),
+        target,
+        int(cells["batch"]),
+        float(cells["eager_ms"]) / 1e3,
+        memory_bytes=number(cells["peak_alloc"]),
+        energy_j=number(cells["eager_energy_mj"] or cells["energy_mj"]) / 1e3,
+        power_w=number(cells["eager_power_w"] or cells["power_w"]),
+    )
+
+
+def number(cell: str) -> float:
+    """A cell's number; NaN where it is empty."""
+    return float(cell) if cell else nan
+
+
+def text(path: Path) -> str:
+    """A file's text, unpacked.
+
+    Raises:
+        DataError: unreadable, or too large.
+    """
+    try:
+        with path.open("rb") as raw, gzip.GzipFile(fileobj=raw) as unpacked:
+            content = (unpacked if path.suffix == ".gz" else raw).read(MAX_BYTES + 1)
+    except (OSError, EOFError) as error:
+        raise DataError(f"cannot read: {error}", where=str(path)) from None
+    if len(content) > MAX_BYTES:
+        raise DataError(f"such files end at {MAX_BYTES} bytes", where=str(path))
+    return content.decode("utf-8", "replace")

@@ -1,0 +1,90 @@
+"""Latencies of search spaces on several machines, as HELP published them.
+
+Source: Lee et al., "HELP: Hardware-Adaptive Efficient Latency Prediction for NAS via
+Meta-Learning", NeurIPS 2021. Versions of the framework are not stated; products are in f32.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from perfc.analyzers.features.rows import DataError
+from perfc.analyzers.graph.dataset import GraphDataset
+from perfc.analyzers.graph.encode import encode_module
+from perfc.analyzers.graph.model_graph import ModelGraph
+from perfc.analyzers.graph.rows import GraphRow
+from perfc.analyzers.steps.setting import Precision, Setting
+
+from ...tables import read_parquet
+
+if TYPE_CHECKING:
+    from perfc.ir.graph import Module
+
+LATENCIES, ARCHITECTURES = "help_nas_latency.parquet", "help_nas_archs.parquet"
+SETTING = Setting(Precision.F32, version=(1, 8))
+TARGETS: Mapping[str, str] = {
+    "1080ti": "gtx1080ti",
+    "2080ti": "rtx2080ti",
+    "titan_rtx": "titan-rtx",
+    "titanx": "titan-x-pascal",
+    "titanxp": "titan-xp",
+}
+"""Graphics processors; times of ``titanx`` beside those of ``1080ti`` fit Pascal, not Maxwell."""
+MOST_ARCHITECTURES = 1500
+
+
+class SearchSpace(GraphDataset):
+    """One space of the tables; of its architectures the first ``MOST_ARCHITECTURES`` by digest."""
+
+    files: ClassVar[tuple[str, ...]] = (LATENCIES, ARCHITECTURES)
+    space: ClassVar[str]
+
+    @abstractmethod
+    def network(self, arch: str) -> Module:
+        """The network of a string of the table."""
+
+    def rows(self, folder: Path) -> list[GraphRow]:
+        """Rows on graphics processors."""
+        wanted = ["space", "device", "batch", "arch_index", "latency_ms"]
+        frame = read_parquet(folder / LATENCIES, wanted)
+        chosen = architectures(folder, self.space)
+        mine = frame[(frame["space"] == self.space) & frame["device"].isin(list(TARGETS))]
+        mine = mine[mine["arch_index"].isin(list(chosen)) & (mine["latency_ms"] > 0)]
+        columns = [mine[n].tolist() for n in ("device", "batch", "arch_index", "latency_ms")]
+        return [
+            GraphRow(
+                f"{self.name}-{index}",
+                f"{self.name}-{index}",
+                SETTING,
+                TARGETS[str(device)],
+                int(batch),
+                float(latency_ms) / 1e3,
+            )
+            for device, batch, index, latency_ms in zip(*columns, strict=True)
+        ]
+
+    def encode(self, graph: str, settings: Iterable[Setting], folder: Path) -> ModelGraph | None:
+        """The network of a row's architecture."""
+        arch = architectures(folder, self.space).get(int(graph.rpartition("-")[2]))
+        return None if arch is None else encode_module(graph, self.network(arch), settings)
+
+
+@lru_cache(4)
+def architectures(folder: Path, space: str) -> Mapping[int, str]:
+    """Strings by index, in the order of their digests, no more than are built.
+
+    Raises:
+        DataError: no table.
+    """
+    frame = read_parquet(folder / ARCHITECTURES, ["space", "arch_index", "arch"])
+    frame = frame[frame["space"] == space]
+    if not len(frame):
+        raise DataError(f"no architectures of {space}", where=str(folder / ARCHITECTURES))
+    pairs = list(zip(frame["arch_index"].tolist(), frame["arch"].tolist(), strict=True))
+    pairs.sort(key=lambda p: hashlib.sha256(str(p[1]).encode()).digest())
+    return {int(index): str(arch) for index, arch in pairs[:MOST_ARCHITECTURES]}

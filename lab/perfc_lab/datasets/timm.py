@@ -1,0 +1,80 @@
+"""timm's benchmark on the graphs of the same models."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from perfc.analyzers.graph.dataset import GraphDataset
+from perfc.analyzers.graph.encode import encode, encode_module
+from perfc.analyzers.graph.measured_runs import model_folder
+from perfc.analyzers.graph.model_graph import ModelGraph
+from perfc.analyzers.graph.rows import GraphRow
+from perfc.errors import PerfcError
+
+from ..tables.timm import TABLE, Measured, measured
+from ..tables.timm_variants import forms, parameters, read_variants
+
+if TYPE_CHECKING:
+    from perfc.analyzers.steps.setting import Setting
+
+FOLDED = "--folded-"
+"""Behind a graph's name the number of its deployed form."""
+
+
+class Timm(GraphDataset):
+    """Inference eager, channels last and compiled, and training steps; RTX 3090, 4090, PRO 6000."""
+
+    name: ClassVar[str] = "timm"
+    title: ClassVar[str] = "timm's benchmark: whole vision models, inference and training steps"
+    files: ClassVar[tuple[str, ...]] = (TABLE,)
+
+    def rows(self, folder: Path) -> list[GraphRow]:
+        """Rows on graphics processors, each of the form of its graph that was run.
+
+        Takes a minute or two: forms are told apart by parameters, which are counted in the graphs.
+        """
+        wanted: dict[str, list[Measured]] = {}
+        for one in measured(folder):
+            wanted.setdefault(one.file, []).append(one)
+        graphs = model_folder(folder)
+        return [
+            GraphRow(graph, m.architecture, m.setting, m.target, m.batch, m.time_s)
+            for file, ones in sorted(wanted.items())
+            for graph, m in zip(_forms(graphs / f"{file}.onnx.gz", ones), ones, strict=True)
+        ]
+
+    def encode(self, graph: str, settings: Iterable[Setting], folder: Path) -> ModelGraph | None:
+        """The graph of ``timm__NAME__SIZE.onnx.gz``, or a deployed form of it."""
+        file, _, form = graph.partition(FOLDED)
+        path = model_folder(folder) / f"{file}.onnx.gz"
+        if not path.is_file():
+            return None
+        if not form:
+            return encoded_file(graph, path, settings)
+        made, am = read_variants(path)
+        return encode(graph, made[int(form)], am, settings)
+
+
+def _forms(path: Path, rows: Sequence[Measured]) -> Iterator[str]:
+    """Name of the graph that each row of a file was run on."""
+    stated = [row.parameters for row in rows]
+    try:
+        found = forms([parameters(one) for one in read_variants(path)[0]], stated)
+    except PerfcError:
+        # what cannot be read is said when it is encoded
+        found = [0] * len(rows)
+    for row, form in zip(rows, found, strict=True):
+        yield f"{row.file}{FOLDED}{form}" if form else row.file
+
+
+def encoded_file(graph: str, path: Path, settings: Iterable[Setting]) -> ModelGraph:
+    """The graph of a model file whose only symbol is the batch.
+
+    Raises:
+        PerfcError: it cannot be read, or contradicts itself.
+    """
+    from perfc.frontend import load
+
+    return encode_module(graph, load(path), settings)

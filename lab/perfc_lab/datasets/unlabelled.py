@@ -1,0 +1,136 @@
+"""Graphs that nobody measured, for networks that learn from graphs alone.
+
+A third each are networks drawn from ten families, cells of NAS-Bench-201 and cells drawn from
+NAS-Bench-101's space; the files of ``models/``, where there are any, come besides.
+TraPPM's pool has 25,053 of them (thesis, Section 5.5.2).
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from perfc.analyzers.features.rows import DataError
+from perfc.analyzers.graph.dataset import GRAPHS, GraphDataset
+from perfc.analyzers.graph.encode import encode_module
+from perfc.analyzers.graph.measured_runs import model_folder
+from perfc.analyzers.graph.model_graph import ModelGraph
+from perfc.analyzers.graph.rows import GraphRow
+
+from .spaces import families, nas_bench_101, nas_bench_201
+from .spaces.builder import ArchitectureError
+from .timm import encoded_file
+
+if TYPE_CHECKING:
+    from perfc.analyzers.steps.setting import Setting
+    from perfc.ir.graph import Module
+
+COUNT = 20_000
+FILE = "file"
+SEPARATOR = "."
+
+
+class Unlabelled(GraphDataset):
+    """Drawn networks and cells, the same ones every time; names say how each is drawn.
+
+    Args:
+        count: of the drawn ones.
+    """
+
+    name: ClassVar[str] = "graphs"
+    title: ClassVar[str] = (
+        "graphs that nobody measured: drawn networks, NAS cells, files of models/"
+    )
+    files: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self, count: int = COUNT) -> None:
+        self.count = count
+
+    def sized(self, count: int) -> GraphDataset:
+        """As many drawn graphs as wanted."""
+        return Unlabelled(count)
+
+    def rows(self, folder: Path) -> list[GraphRow]:
+        """None."""
+        del folder
+        return []
+
+    def wanted(self, folder: Path) -> Mapping[str, Sequence[GraphRow]]:
+        """Names of the graphs; none has a row."""
+        files = [f"{FILE}{SEPARATOR}{stem}" for stem in file_stems(folder)]
+        kinds = (
+            [f"{family}{SEPARATOR}{i}" for i in range(self.count) for family in families.FAMILIES],
+            [f"cell201{SEPARATOR}{i}" for i in range(self.count)],
+            [f"cell101{SEPARATOR}{i}" for i in range(self.count)],
+        )
+        turns = zip(*kinds, strict=False)
+        names = [name for turn in turns for name in turn][: self.count]
+        return dict.fromkeys((*files, *names), ())
+
+    def encode(self, graph: str, settings: Iterable[Setting], folder: Path) -> ModelGraph | None:
+        """The graph of a name."""
+        kind, _, rest = graph.partition(SEPARATOR)
+        if kind == FILE:
+            return encoded_file(graph, model_folder(folder) / f"{rest}.onnx.gz", settings)
+        return encode_module(graph, drawn(kind, int(rest)), settings)
+
+
+def unlabelled_graphs(folder: Path) -> Path | None:
+    """Graphs that nobody measured, in a folder of data sets; None where they were not built."""
+    place = folder / Unlabelled.name / "processed" / GRAPHS
+    return place if place.is_dir() else None
+
+
+def file_stems(folder: Path) -> list[str]:
+    """Names of the model files beside the tables."""
+    try:
+        place = model_folder(folder)
+    except DataError:
+        return []
+    return sorted(path.name.removesuffix(".onnx.gz") for path in place.glob("*.onnx.gz"))
+
+
+def drawn(kind: str, seed: int) -> Module:
+    """A network by the kind and the number in its name.
+
+    Raises:
+        DataError: no such kind.
+    """
+    draw = random.Random(f"{kind} {seed}")
+    match kind:
+        case "cell201":
+            return nas_bench_201.network(cell_201(draw))
+        case "cell101":
+            return cell_101(draw)
+        case _ if kind in families.FAMILIES:
+            return families.network(kind, seed)
+        case _:
+            known = ", ".join((FILE, "cell101", "cell201", *families.FAMILIES))
+            raise DataError(f"no kind of graph {kind!r}", hint=f"there are {known}")
+
+
+def cell_201(draw: random.Random) -> str:
+    """A cell's string, every operator drawn."""
+    names = nas_bench_201.OPERATORS
+    edges = [[f"{draw.choice(names)}~{source}" for source in range(node)] for node in (1, 2, 3)]
+    return "+".join("|" + "|".join(of_node) + "|" for of_node in edges)
+
+
+def cell_101(draw: random.Random) -> Module:
+    """A network of a drawn cell whose input reaches its output."""
+    while True:
+        count = draw.randint(3, nas_bench_101.MOST_VERTICES)
+        matrix = [[int(j > i and draw.random() < 0.4) for j in range(count)] for i in range(count)]
+        inner = (nas_bench_101.CONV3, nas_bench_101.CONV1, nas_bench_101.POOL)
+        labels = [
+            nas_bench_101.INPUT,
+            *(draw.choice(inner) for _ in range(count - 2)),
+            nas_bench_101.OUTPUT,
+        ]
+        try:
+            return nas_bench_101.network(json.dumps(matrix), json.dumps(labels))
+        except ArchitectureError:
+            continue

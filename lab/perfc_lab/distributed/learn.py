@@ -1,0 +1,133 @@
+"""The laws of runs, fitted to published rows: few numbers a framework and generation of GPUs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from perfc.distributed.law import LEARNED, RunLaw
+from perfc.errors import PerfcError
+from perfc.ir.record import record
+from perfc.machine import load_machine
+from perfc.measure.nnls import nnls
+
+from . import RunRow
+from .predicted import cost_of
+
+Say = Callable[[str], None]
+PRIOR = RunLaw()
+"""What is taken where rows do not say: a law fitted to few of them stays near it."""
+WEIGHT = 4.0
+"""Of the prior, in rows whose error is ``ERROR``, for a number that lies ``SCALE`` away."""
+ROBUST = 8
+"""Rounds of weighing rows by their errors."""
+NUDGE = 0.05
+SCALE: Mapping[str, float] = {
+    "products": 0.15, "attention": 0.5, "experts": 0.5, "pointwise": 0.5, "exchanges": 0.7,
+    "contention": 0.2, "straggling": 0.02, "micro_s": 0.005, "routing_s": 0.002,
+}  # fmt: skip
+"""How far each number may lie from the prior before that counts as much as one row's error."""
+LEAST: Mapping[str, float] = {
+    "products": 0.8, "attention": 0.8, "experts": 0.5, "pointwise": 0.8, "exchanges": 0.4,
+}  # fmt: skip
+"""Ends of what a number can be: rows that do not tell two apart must not make one of them free."""
+ERROR = 0.05
+"""Relative error of one row, as repeats of one setting have it."""
+
+
+@record
+class Fitted:
+    """A law with what it was fitted to.
+
+    Args:
+        law: fitted.
+        rows: that it was fitted to.
+    """
+
+    law: RunLaw
+    rows: tuple[RunRow, ...]
+
+
+def group_of(row: RunRow) -> str:
+    """Whose law a row teaches: framework and generation."""
+    return f"{row.framework} {load_machine(row.cluster).arch}"
+
+
+def usable(rows: Sequence[RunRow], say: Say) -> Iterator[RunRow]:
+    """Rows that can be predicted; the others are named."""
+    for row in rows:
+        try:
+            cost_of(row)
+        except PerfcError as error:
+            say(f"{row.source} {row.model} ({row.parallel.described()}): {error}")
+        else:
+            yield row
+
+
+def predicted_s(row: RunRow, law: RunLaw) -> float:
+    """Of a step."""
+    return cost_of(row, law).time_s
+
+
+@record
+class Tangent:
+    """How the predicted time of a row changes with a law, near the prior: nearly a plane.
+
+    Args:
+        time_s: at the prior.
+        slopes: by number of the law, in the order of ``LEARNED``.
+    """
+
+    time_s: float
+    slopes: tuple[float, ...]
+
+    @classmethod
+    def of(cls, row: RunRow) -> Tangent:
+        """By small steps from the prior, in each number."""
+        time_s = predicted_s(row, PRIOR)
+        slopes = []
+        for name in LEARNED:
+            step = NUDGE * SCALE[name]
+            moved = replace(PRIOR, **{name: getattr(PRIOR, name) + step})
+            slopes.append((predicted_s(row, moved) - time_s) / step)
+        return cls(time_s, tuple(slopes))
+
+
+def fit(rows: Sequence[RunRow], tangents: Mapping[int, Tangent]) -> RunLaw:
+    """The law that has the least relative errors, near the prior where rows say little.
+
+    Args:
+        rows: measured.
+        tangents: of each row, by its identity.
+    """
+    if not rows:
+        return PRIOR
+    base = np.array([getattr(PRIOR, name) for name in LEARNED])
+    width = np.array([SCALE[name] for name in LEARNED])
+    each = [tangents[id(r)] for r in rows]
+    measured = np.array([r.step_s for r in rows])
+    slope = np.array([t.slopes for t in each]) / measured[:, None]
+    wanted = 1 - (np.array([t.time_s for t in each]) / measured - slope @ base)
+    weight = np.sqrt(_weights(rows)) / ERROR
+    keep = math.sqrt(WEIGHT)
+    least = np.array([LEAST.get(name, 0.0) for name in LEARNED])
+    found = base
+    for _ in range(ROBUST):
+        a = np.concatenate([slope * weight[:, None], np.diag(keep / width)])
+        b = np.concatenate([wanted * weight, keep * base / width])
+        found = least + nnls(a, b - a @ least)
+        # rows far off, as those of a disturbed machine, count less: errors are taken as they are
+        error = np.abs(slope @ found - wanted)
+        weight = np.sqrt(_weights(rows) / np.maximum(error, ERROR) / ERROR)
+    values: dict[str, Any] = {n: float(v) for n, v in zip(LEARNED, found, strict=True)}
+    return replace(PRIOR, **values)
+
+
+def _weights(rows: Sequence[RunRow]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    """Repeats of one setting count as one row together."""
+    keys = [(r.model, r.cluster, r.weights, r.parallel, r.training) for r in rows]
+    return np.array([1.0 / keys.count(k) for k in keys])

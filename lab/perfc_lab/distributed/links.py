@@ -1,0 +1,65 @@
+"""The law of links between nodes against rows that were measured there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from perfc.analyzers.features import networks
+from perfc.ir.problem import Exchange
+from perfc.ir.record import record
+from perfc.machine import Cluster, load_machine
+from perfc_lab.tables import read_parquet
+
+FILE = "vidur_network.parquet"
+CLUSTERS = {"a100_dgx": "p4d", "h100_dgx": "dgx-h100", "a100_pairwise_nvlink": "nc-a100-v4"}
+"""The source states no network: ``a100_dgx`` is taken to have the one whose rate is nearest."""
+EXCHANGES = {"all_reduce": Exchange.ALL_REDUCE, "send_recv": Exchange.SEND_RECEIVE}
+LARGE_BYTES = 1 << 22
+
+
+@record
+class LinkScore:
+    """Measured over expected times of one exchange between nodes.
+
+    Args:
+        system: as the source calls it.
+        exchange: what was done.
+        ranks: that took part.
+        nodes: over which.
+        rows: messages.
+        ratio: measured over expected, in the middle.
+        large: the same of messages from 4 MiB on.
+    """
+
+    system: str
+    exchange: str
+    ranks: int
+    nodes: int
+    rows: int
+    ratio: float
+    large: float
+
+
+def link_scores(data: Path) -> Iterator[LinkScore]:
+    """Of every exchange between nodes that was measured."""
+    frame = read_parquet(data / FILE)
+    frame = frame[(~frame["suspect"]) & (frame["devices_per_node"] < frame["num_workers"])]
+    keys = ["system", "collective", "num_workers", "devices_per_node"]
+    for (system, kind, ranks, each), block in frame.groupby(keys, observed=True):
+        if str(system) not in CLUSTERS:
+            continue
+        cluster = Cluster.of(load_machine(CLUSTERS[str(system)]))
+        nodes = int(ranks) // int(each)
+        measured = block.groupby("size_bytes")["latency_median_us"].median() * 1e-6
+        ratio = measured / [
+            networks.time_s(
+                networks.Message.of(EXCHANGES[str(kind)], float(n), int(ranks), nodes, cluster)
+            )
+            for n in measured.index
+        ]
+        large = ratio[ratio.index >= LARGE_BYTES]
+        yield LinkScore(
+            str(system), str(kind), int(ranks), nodes, len(ratio), float(ratio.median()),
+            float(large.median()),
+        )  # fmt: skip

@@ -1,0 +1,42 @@
+"""What perfc says of a published run, without and with a law."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+
+from perfc.distributed.law import RunLaw
+from perfc.distributed.step import StepCost, step_cost
+from perfc.distributed.work import LanguageWork
+from perfc.frontend.config import Precision, WeightFormat, precision_of
+from perfc.frontend.config.reader import described
+from perfc.ir.types import DType
+from perfc.machine import load_machine
+from perfc.passes.runtimes import CLUSTER_DEFAULT, Steps, Tf32, of_steps
+
+from . import RunRow
+from .models import model_of
+
+PHYSICS = RunLaw(1.0, 1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0)
+"""Kernels and links as they are known, with nothing learned of runs."""
+
+
+@cache
+def work_of(
+    model: str, seq: int, weights: str, cluster: str, runtime: str, config: str = ""
+) -> LanguageWork:
+    """A model of a row on its machine."""
+    found = described(json.loads(config), model, model) if config else model_of(model, seq)
+    if weights == "f32":
+        exact = Precision(WeightFormat.HALF, DType.F32)
+        return LanguageWork(found, exact, runtime, str(load_machine(cluster).path), tf32=Tf32.NONE)
+    stored = "float16" if weights == "f16" else "bfloat16"
+    precision = precision_of(stored, None, weights)
+    return LanguageWork(found, precision, runtime, str(load_machine(cluster).path))
+
+
+def cost_of(row: RunRow, law: RunLaw = PHYSICS) -> StepCost:
+    """A step of a run."""
+    runtime = of_steps(Steps.COMPILED).name if row.compiled else CLUSTER_DEFAULT
+    work = work_of(row.model, row.training.seq, row.weights, row.cluster, runtime, row.config)
+    return step_cost(work, row.parallel, row.training, law=law)

@@ -1,0 +1,175 @@
+"""Published tables of training runs, read as rows."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from perfc.distributed.training import Training
+from perfc.parallel import Parallel
+from perfc.passes.training.implementation import Policy
+from perfc_lab.tables import read_parquet
+
+from . import RunRow
+from .models import MEGATRON
+
+THROUGHPUT, BIGSCIENCE = "llm_train_throughput", "bigscience_train"
+CLUSTERS = {
+    "A100-40GB": "bm-gpu4-8", "A100-80GB": "dgx-a100", "H100-80GB": "bm-gpu-h100-8",
+    "DGX-H100": "dgx-h100", "DGX-B200": "dgx-b200", "DGX-GB200": "gb200-nvl72",
+    "DGX-GB300": "gb300-nvl72", "DGX-B300": "dgx-b300", "H100-96GB-HBM2e-500W": "grand-teton-h100",
+    "V100-32GB": "jean-zay-v100",
+}  # fmt: skip
+"""Clusters of the sources' systems; llm-foundry states 1600 and 3200 Gb/s a node."""
+NEUSIGHT = {
+    "NVIDIA A100 80GB PCIe": "a100-pcie-80gb", "NVIDIA A100-SXM4-40GB": "dgx-a100-40gb",
+    "Tesla V100-PCIE-32GB": "v100-pcie-32gb",
+}  # fmt: skip
+"""Machines of its training rows; its four GPUs are taken to be those of a DGX."""
+WEIGHTS = {
+    "bf16": "bf16", "amp_bf16": "bf16", "amp_fp8": "f8", "BF16": "bf16", "FP8": "f8",
+    "MXFP8": "f8", "FP8-CS": "f8", "FP8-MX": "f8", "FP8-CS (FP8-MX)": "f8", "NVFP4": "nvfp4",
+    "": "f8",
+}  # fmt: skip
+"""Formats of products. Megatron-Bridge's first page names none: its rates are above those of 16
+bits."""
+SPARSE = ("Qwen3_30B", "Qwen3_235B", "GPT OSS", "DeepSeek", "MIXTRAL")
+SEQ = 1024
+"""Tokens of BigScience's samples, as its stated rates say."""
+WIDE_SEQ, WIDE_BATCH = 2048, {"256.0": 1024, "155.0": 1024}
+LEAST_BATCH = 256
+"""Samples of a step below which BigScience's rows are tries of what fits, mostly of waiting."""
+
+
+def _whole(value: Any, default: int = 0) -> int:
+    return default if str(value) in ("None", "nan", "<NA>") else int(value)
+
+
+def _text(value: Any) -> str:
+    return "" if str(value) in ("None", "nan", "<NA>") else str(value)
+
+
+def rows(folder: Path) -> Iterator[RunRow]:
+    """Every run that says enough of itself."""
+    for r in read_parquet(folder / f"{THROUGHPUT}.parquet").itertuples():
+        found = {
+            "llm-foundry": _foundry, "nemo": _megatron, "megatron-bridge": _megatron,
+            "torchtitan": _torchtitan,
+        }[str(r.source)](r)  # fmt: skip
+        if found is not None:
+            yield found
+    for r in read_parquet(folder / "neusight_e2e.parquet").itertuples():
+        found = _neusight(r)
+        if found is not None:
+            yield found
+    for r in read_parquet(folder / f"{BIGSCIENCE}.parquet").itertuples():
+        found = _bigscience(r)
+        if found is not None:
+            yield found
+
+
+def _neusight(r: Any) -> RunRow | None:
+    """NeuSight: FP32 steps without an optimiser, on one GPU and on four."""
+    if str(r.mode) != "train" or str(r.device) not in NEUSIGHT:
+        return None
+    variant, batch = str(r.variant), int(r.batch)
+    parallel = {
+        "eager": Parallel(), "dp4": Parallel(data=4), "tp4": Parallel(tensor=4),
+        "pp4_1": Parallel(pipeline=4), "pp4_2": Parallel(pipeline=4), "pp4_4": Parallel(pipeline=4),
+    }.get(variant)  # fmt: skip
+    stated = _text(r.hf_config_json)
+    if parallel is None or not stated or str(r.model).startswith("switch"):
+        return None
+    parts = int(variant.rpartition("_")[2]) if variant.startswith("pp4_") else 1
+    training = Training(
+        int(r.seq_len), batch, batch // parallel.data // parts, gradient_bytes=4.0, has_update=False
+    )
+    return RunRow(
+        "neusight", "torch-f32", str(r.model), NEUSIGHT[str(r.device)], "f32", parallel, training,
+        r.e2e_latency_ms / 1e3, config=stated,
+    )  # fmt: skip
+
+
+def _foundry(r: Any) -> RunRow:
+    """llm-foundry: FSDP, one way of dividing alone."""
+    zero = 3 if str(r.sharding) == "FULL_SHARD" else 2
+    again = Policy.BLOCK if str(r.checkpointing) == "True" else Policy.NONE
+    gbs, seq, gpus = int(r.gbs), int(r.seq), int(r.gpus)
+    training = Training(seq, gbs, int(r.mbs), "adamw", again)
+    return RunRow(
+        "llm-foundry", "llm-foundry", str(r.model), CLUSTERS[str(r.system)],
+        WEIGHTS[str(r.precision)], Parallel(data=gpus, zero=zero), training,
+        gbs * seq / (r.tokens_per_s_per_gpu * gpus),
+    )  # fmt: skip
+
+
+def _megatron(r: Any) -> RunRow | None:
+    """NeMo and Megatron-Bridge: distributed optimiser, sequence parallelism with tensor's."""
+    gpus, tp, pp, cp = int(r.gpus), _whole(r.tp, 1), _whole(r.pp, 1), max(_whole(r.cp, 1), 1)
+    stages = max(_whole(r.vp, 1), 1) if pp > 1 else 1
+    data = gpus // (tp * pp * cp)
+    parallel = Parallel(
+        tp, pp, max(_whole(r.ep, 1), 1), data=data, context=cp, sequence=int(tp > 1),
+        zero=3 if _whole(r.fsdp) > 1 else 1, virtual_stages=stages,
+        schedule="interleaved" if stages > 1 else "1f1b",
+    )  # fmt: skip
+    gbs, seq, model = int(r.gbs), int(r.seq), str(r.model)
+    is_frozen = str(r.task) == "LoRA"
+    return RunRow(
+        str(r.source), "megatron", model, CLUSTERS[str(r.system)], WEIGHTS[_text(r.precision)],
+        parallel, Training(seq, gbs, int(r.mbs), is_frozen=is_frozen),
+        gbs * seq / (r.tokens_per_s_per_gpu * gpus), model.startswith(SPARSE), True,
+    )  # fmt: skip
+
+
+def _torchtitan(r: Any) -> RunRow | None:
+    """TorchTitan: rows whose caption says how the model was divided and how large a batch was."""
+    words = _text(r.techniques)
+    if not str(r.system).startswith("H100") or "Table 3" in words or "Schedule=" in words:
+        return None
+    gpus, seq = int(r.gpus), int(r.seq)
+    weights = "f8" if "loat8" in words.rpartition("|")[2] or "=float8" in words else "bf16"
+    again = Policy.SELECTIVE
+    local, cp, tp = 2, 1, 1
+    compiled = "torch.compile" in words.rpartition("|")[2]
+    if found := re.search(r"FSDP=8, TP=8", words):
+        local, tp, compiled = 12, 8, True
+    elif found := re.search(r"CP (\d)", words):
+        if r.tokens_per_s_per_gpu < 200:
+            return None  # of another model: its caption is that of the table before
+        local, cp, again, weights, compiled = 1, int(found[1]), Policy.BLOCK, "f8", True
+    elif "local batch size 2" not in words.lower():
+        return None
+    data = gpus // (tp * cp)
+    parallel = Parallel(tp, data=data, context=cp, zero=3, sequence=int(tp > 1))
+    gbs = local * data
+    return RunRow(
+        "torchtitan", "torchtitan", str(r.model), CLUSTERS[str(r.system)], weights, parallel,
+        Training(seq, gbs, local, "adamw", again),
+        gbs * seq / (r.tokens_per_s_per_gpu * gpus), False, compiled,
+    )  # fmt: skip
+
+
+def _bigscience(r: Any) -> RunRow | None:
+    """BigScience's tries on V100: Megatron with DeepSpeed; all is recomputed."""
+    size = _text(r.size) or ("104B" if "104B" in str(r.file) else "")
+    if size not in MEGATRON or math.isnan(r.step_s) or "Offload" in str(r.section):
+        return None
+    if math.isnan(r.gpus) or math.isnan(r.gbs) or r.gbs < LEAST_BATCH:
+        return None
+    gpus, dp = int(r.gpus), _whole(r.dp, 1)
+    pp = _whole(r.pp, 0) or 1
+    tp = _whole(r.tp, 0) or gpus // (dp * pp)
+    if gpus != dp * tp * pp:
+        return None
+    zero = 1 if _text(r.zero) == "Y" else 3 if "ZeRO" in str(r.section) else 0
+    training = Training(SEQ, int(r.gbs), int(r.mbs), "adam", Policy.BLOCK)
+    if training.batch % (dp * training.micro_batch):
+        return None
+    return RunRow(
+        "bigscience", "megatron-v100", size, CLUSTERS[str(r.system)], "f16",
+        Parallel(tp, pp, data=dp, zero=zero), training, float(r.step_s),
+    )  # fmt: skip

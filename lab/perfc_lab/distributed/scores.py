@@ -1,0 +1,230 @@
+"""Errors of held-out training runs: models left out, links left out, and scaling."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from statistics import mean, median
+
+from perfc.distributed.law import RunLaw
+from perfc.ir.record import record
+
+from . import RunRow
+from .learn import Tangent, fit, group_of, predicted_s, usable
+from .rows import rows
+
+Say = Callable[[str], None]
+ALONE = "torch-f32"
+"""Framework whose rows of several GPUs are predicted from those of one."""
+SCALED_SEQ = 2048
+"""Tokens of the rows that a source measured on many numbers of GPUs."""
+
+
+@record
+class Answer:
+    """A run that no law was fitted to, with what was said of it.
+
+    Args:
+        row: measured.
+        predicted_s: by a law that has not seen its model; of ``ALONE`` no row of several GPUs.
+        low_s: end of the interval.
+        high_s: its other end.
+    """
+
+    row: RunRow
+    predicted_s: float
+    low_s: float = 0.0
+    high_s: float = 0.0
+
+    @property
+    def error(self) -> float:
+        """Predicted over measured, less one."""
+        return self.predicted_s / self.row.step_s - 1
+
+
+@record
+class Score:
+    """Errors of some runs.
+
+    Args:
+        source: table.
+        rows: which of it.
+        count: of them.
+        mean: absolute relative error.
+        median: of those.
+        bias: mean error with its sign.
+    """
+
+    source: str
+    rows: str
+    count: int
+    mean: float
+    median: float
+    bias: float
+
+    @classmethod
+    def of(cls, source: str, what: str, answers: Sequence[Answer]) -> Score:
+        """Of some answers."""
+        errors = [a.error for a in answers]
+        sizes = [abs(e) for e in errors]
+        return cls(source, what, len(errors), mean(sizes), median(sizes), mean(errors))
+
+
+@record
+class Scaling:
+    """Tokens a second of each GPU, over those of eight.
+
+    Args:
+        model: trained.
+        cluster: on which.
+        gpus: devices.
+        measured: share.
+        predicted: share, by a law that has not seen the model.
+    """
+
+    model: str
+    cluster: str
+    gpus: int
+    measured: float
+    predicted: float
+
+
+@record
+class Evidence:
+    """All answers, and the laws of all rows.
+
+    Args:
+        answers: of held-out runs.
+        laws: by group, fitted to every row.
+    """
+
+    answers: tuple[Answer, ...]
+    laws: dict[str, RunLaw]
+
+
+def gathered(data: Path, say: Say) -> Evidence:
+    """Fit with each model left out, and say what that gives for it."""
+    known = list(usable(list(rows(data)), say))
+    say(f"{len(known)} runs")
+    tangents = {id(r): Tangent.of(r) for r in known}
+    groups: dict[str, list[RunRow]] = {}
+    for row in known:
+        groups.setdefault(group_of(row), []).append(row)
+    answers: list[Answer] = []
+    laws: dict[str, RunLaw] = {}
+    for name, own in sorted(groups.items()):
+        found = list(held_out(own, tangents))
+        answers += found
+        ratios = sorted(a.row.step_s / a.predicted_s for a in found)
+        law = fit(own, tangents)
+        models = tuple(sorted({r.model for r in own}))
+        laws[name] = with_band(law, ratios, len(own), models, own[0].source)
+        error = f"{mean(abs(a.error) for a in found):.1%}" if found else "none left out"
+        say(f"{name}: {len(own)} rows, {error}")
+    return Evidence(tuple(answers), {**laws, **dict(pooled(groups, tangents))})
+
+
+def held_out(own: Sequence[RunRow], tangents: dict[int, Tangent]) -> Iterator[Answer]:
+    """Each model by a law of the others; rows of several GPUs of ``ALONE`` by those of one."""
+    for model in sorted({r.model for r in own}):
+        others = [r for r in own if base_name(r.model) != base_name(model)]
+        if own[0].framework == ALONE:
+            others = [r for r in own if r.parallel.devices == 1]
+        law = fit(others, tangents)
+        for row in own:
+            is_seen = own[0].framework == ALONE and row.parallel.devices == 1
+            if row.model == model and not is_seen:
+                yield Answer(row, predicted_s(row, law))
+
+
+def base_name(model: str) -> str:
+    """``LLAMA3_70B`` and ``LLAMA3-70B`` are one; remarks in brackets are none of the name."""
+    return model.partition(" (")[0].replace("_", "-")
+
+
+def with_band(
+    law: RunLaw, ratios: Sequence[float], count: int, models: tuple[str, ...], source: str
+) -> RunLaw:
+    """The law with the spread of held-out runs."""
+    ends = (law.low, law.high)
+    if len(ratios) >= 5:
+        ends = ratios[int(0.05 * len(ratios))], ratios[int(0.95 * len(ratios))]
+    low, high = min(ends[0], 0.95), max(ends[1], 1.05)
+    return replace(law, low=low, high=high, rows=count, models=models, source=source)
+
+
+POOLED = ("megatron",)
+"""Frameworks of the law of any: those of today. TorchTitan's runs are of cards of 500 W."""
+OLDER = "llm-foundry"
+"""What speaks for generations that those have no rows of; its attention is of 2023."""
+
+
+def pooled(
+    groups: dict[str, list[RunRow]], tangents: dict[int, Tangent]
+) -> Iterator[tuple[str, RunLaw]]:
+    """Laws of any framework, by generation and of all together."""
+    named: dict[str, list[RunRow]] = {}
+    for name, own in groups.items():
+        framework, _, arch = name.partition(" ")
+        has_newer = any(f"{f} {arch}" in groups for f in POOLED)
+        if framework in POOLED or (framework == OLDER and not has_newer):
+            named.setdefault(f"any {arch}", []).extend(own)
+            named.setdefault("any", []).extend(own)
+    for name, own in named.items():
+        law = fit(own, tangents)
+        ratios = sorted(r.step_s / predicted_s(r, law) for r in own)
+        models = tuple(sorted({r.model for r in own}))
+        sources = ", ".join(sorted({r.source for r in own}))
+        yield name, with_band(law, ratios, len(own), models, sources)
+
+
+def scored(evidence: Evidence) -> Iterator[Score]:
+    """By table; dense models apart from those with experts, links apart from GPUs."""
+    groups: dict[tuple[str, str], list[Answer]] = {}
+    for answer in evidence.answers:
+        groups.setdefault((answer.row.source, what(answer.row)), []).append(answer)
+    for (source, kind), answers in sorted(groups.items()):
+        yield Score.of(source, kind, answers)
+    sources = ("llm-foundry", "megatron-bridge", "nemo", "torchtitan")
+    for is_sparse, name in ((False, "dense"), (True, "experts")):
+        every = [
+            a for a in evidence.answers
+            if a.row.source in sources and a.row.is_sparse is is_sparse
+        ]  # fmt: skip
+        if every:
+            yield Score.of("llm_train_throughput", f"{name}, all sources", every)
+
+
+def what(row: RunRow) -> str:
+    """What kind of row it is."""
+    if row.source == "neusight":
+        return row.parallel.described().partition(",")[0]
+    return "experts, model left out" if row.is_sparse else "dense, model left out"
+
+
+def scalings(evidence: Evidence) -> Iterator[Scaling]:
+    """Of models that one source measured on eight GPUs and on more, sizes as the source chose."""
+    own = [
+        a for a in evidence.answers
+        if a.row.source == "llm-foundry" and a.row.training.seq == SCALED_SEQ
+        and a.row.weights == "bf16"
+    ]  # fmt: skip
+    for key in sorted({(a.row.model, a.row.cluster) for a in own}):
+        each = sorted(
+            (a for a in own if (a.row.model, a.row.cluster) == key),
+            key=lambda a: a.row.parallel.devices,
+        )
+        first = each[0]
+        for a in each[1:]:
+            if first.row.parallel.devices == 8 and a.row.parallel.devices > 8:
+                yield Scaling(
+                    *key, a.row.parallel.devices, rate(a.row, a.row.step_s)
+                    / rate(first.row, first.row.step_s),
+                    rate(a.row, a.predicted_s) / rate(first.row, first.predicted_s),
+                )  # fmt: skip
+
+
+def rate(row: RunRow, step_s: float) -> float:
+    """Samples a second of one GPU."""
+    return row.training.batch / step_s / row.parallel.devices

@@ -1,0 +1,231 @@
+"""Stage 2, graph-text adaptation: the encoder is frozen, the language model says what it reads.
+
+Pairs are ``(G, "Summarise the graph", A)``; the loss is the cross entropy of the answer's tokens.
+Where a graph has a token for each number, ours practise on more: the starts of summaries, and drawn
+ones (`lessons`).
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from perfc.analyzers.graph.model_graph import ModelGraph
+from perfc.analyzers.graph.predictor import Say
+from perfc.ir.record import record
+
+from ..networks.batches import Batch, GraphTensors
+from .corpus import drawn_batch
+from .counts import KINDS
+from .descriptions import SUMMARISE, GraphSummary, exact_fields, summary
+from .lessons import drawn_summary
+from .loop import Progress, Recipe, learn
+from .network import GraphLanguageNetwork, parts
+
+Encoded = Callable[[ModelGraph, float], GraphTensors]
+Summed = Callable[[GraphSummary], Tensor]
+TOKENS_PER_STEP = 2048
+"""Of questions, answers and a graph's tokens, about."""
+GRAPH_TOKENS = 48
+GRAPHS_AT_ONCE = 16
+"""Whose summaries are written together."""
+SHORT = 3
+"""Kinds of layer at most, of a summary whose graph's tokens stop there."""
+LONGEST_ANSWER = 480
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """One example of stage 2.
+
+    Args:
+        g: readout of the frozen encoder, ``[width]``.
+        sums: columns of `SUMS`, ``[len(SUMS)]``.
+        question: ids.
+        answer: ids.
+        fields: numbers of the answer by name.
+    """
+
+    g: Tensor
+    sums: Tensor
+    question: tuple[int, ...]
+    answer: tuple[int, ...]
+    fields: Mapping[str, int]
+
+
+@record
+class SummaryFigure:
+    """How well summaries of unseen graphs are written.
+
+    Args:
+        graphs: unseen.
+        fields: numbers that they state.
+        exact: share of them that are the digits expected.
+        whole: share of the summaries with every field exact.
+    """
+
+    graphs: int
+    fields: int
+    exact: float
+    whole: float
+
+
+class Pairs:
+    """Pairs of some graphs, each read and passed through the frozen encoder once.
+
+    Args:
+        network: whose encoder and tokeniser are used.
+        graphs: by name.
+        names: of those that are described.
+        encoded: features of a graph at a batch.
+        summed: columns of `SUMS` of a summary, for its start and a drawn one besides; None for
+            summaries of the graphs alone.
+    """
+
+    def __init__(
+        self,
+        network: GraphLanguageNetwork,
+        graphs: Mapping[str, ModelGraph],
+        names: Sequence[str],
+        encoded: Encoded,
+        summed: Summed | None = None,
+    ) -> None:
+        self.practises = summed is not None
+        self.pairs = [
+            pair
+            for name in names
+            for pair in self._of(network, graphs[name], drawn_batch(name), encoded, summed)
+        ]
+
+    @staticmethod
+    def _of(
+        network: GraphLanguageNetwork,
+        graph: ModelGraph,
+        batch: int,
+        encoded: Encoded,
+        summed: Summed | None,
+    ) -> Iterator[Pair]:
+        tensors = encoded(graph, float(batch))
+        assert tensors.u is not None
+        whole = summary(graph, batch, kinds=KINDS)
+        ids = network.model.ids
+        asked = tuple(ids(f"{SUMMARISE}\n"))
+        with torch.no_grad():
+            readout = network.readout(alone(tensors)).squeeze(0)
+        yield Pair(readout, tensors.u, asked, tuple(ids(whole.text())), whole.fields())
+        if summed is None:
+            return
+        draw = random.Random(f"{graph.name} drawn")
+        start = replace(whole, layers=whole.layers[: draw.randint(1, SHORT)])
+        for told in (start, drawn_summary(draw, KINDS)):
+            yield Pair(readout, summed(told), asked, tuple(ids(told.text())), told.fields())
+
+    def batches(self, order: random.Random) -> Iterator[Sequence[Pair]]:
+        """Pairs that are about as long, some at a time.
+
+        Where more is practised, the first epoch goes from short summaries to long ones.
+        """
+        chosen = sorted(self.pairs, key=lambda p: length(p) * order.uniform(0.7, 1.4))
+        several = list(packed(chosen))
+        if not self.practises:
+            order.shuffle(several)
+        self.practises = False
+        yield from several
+
+
+def length(pair: Pair) -> int:
+    """Tokens, about."""
+    return len(pair.question) + len(pair.answer) + GRAPH_TOKENS
+
+
+def packed(pairs: Iterable[Pair]) -> Iterator[list[Pair]]:
+    """Pairs one after another, so many tokens at a time."""
+    part: list[Pair] = []
+    filled = 0
+    for pair in pairs:
+        if part and filled + length(pair) > TOKENS_PER_STEP:
+            yield part
+            part, filled = [], 0
+        part.append(pair)
+        filled += length(pair)
+    if part:
+        yield part
+
+
+def alone(tensors: GraphTensors) -> Batch:
+    """One graph as a batch without rows."""
+    assert tensors.u is not None
+    place = tensors.x.device
+    nothing = torch.zeros(0, device=place)
+    none = torch.zeros(0, dtype=torch.long, device=place)
+    of_node = torch.zeros(len(tensors.x), dtype=torch.long, device=place)
+    return Batch(
+        tensors.x, tensors.edge_index, None, tensors.u[None], of_node, none, nothing, nothing,
+        none, 1, tensors.count,
+    )  # fmt: skip
+
+
+def align(
+    network: GraphLanguageNetwork,
+    pairs: Pairs,
+    recipe: Recipe,
+    rates: tuple[float, float],
+    *,
+    seed: int,
+    folder: Path | None,
+    say: Say,
+) -> Progress:
+    """Learn the projection and the language model from pairs; the encoder stays."""
+    network.freeze_encoder()
+    settle(network, pairs)
+    network.train()
+
+    def loss(batch: Sequence[Pair]) -> Tensor:
+        tokens, is_there = _tokens(network, batch)
+        return network.answer_loss(
+            tokens, is_there, [p.question for p in batch], [p.answer for p in batch]
+        )
+
+    return learn(
+        network, network.groups(*rates), pairs.batches, loss, recipe,
+        seed=seed, folder=folder, say=say,
+    )  # fmt: skip
+
+
+def settle(network: GraphLanguageNetwork, pairs: Pairs) -> None:
+    """Tell the projection what is usual; a checkpoint that is gone on from has the same."""
+    g = torch.stack([p.g for p in pairs.pairs])
+    network.projection.settle(g, torch.stack([p.sums for p in pairs.pairs]))
+
+
+def _tokens(network: GraphLanguageNetwork, batch: Sequence[Pair]) -> tuple[Tensor, Tensor]:
+    place = next(network.projection.parameters()).device
+    g = torch.stack([p.g for p in batch]).to(place)
+    sums = torch.stack([p.sums for p in batch]).to(place)
+    found: tuple[Tensor, Tensor] = network.projection(g, sums)
+    return found
+
+
+def summaries(network: GraphLanguageNetwork, pairs: Pairs) -> tuple[SummaryFigure, list[str]]:
+    """Write the summary of every graph and compare its numbers; the answers too."""
+    network.eval()
+    exact, whole, answers = [], [], []
+    for part in parts(range(len(pairs.pairs)), GRAPHS_AT_ONCE):
+        batch = [pairs.pairs[i] for i in part]
+        with torch.no_grad():
+            tokens, is_there = _tokens(network, batch)
+        questions = [p.question for p in batch]
+        written = network.answers(tokens, is_there, questions, LONGEST_ANSWER)
+        for pair, answer in zip(batch, written, strict=True):
+            hits = exact_fields(pair.fields, answer)
+            exact += list(hits.values())
+            whole.append(all(hits.values()))
+        answers += written
+    graphs = max(len(whole), 1)
+    share = sum(exact) / max(len(exact), 1)
+    return SummaryFigure(len(whole), len(exact), share, sum(whole) / graphs), answers

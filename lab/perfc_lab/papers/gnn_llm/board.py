@@ -1,0 +1,256 @@
+"""The page of `perfc eval gnn-llm`: tables beside the thesis's, summaries, inference, verdicts."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+import torch
+
+from perfc.analyzers.graph.model_graph import ModelGraph
+from perfc.analyzers.graph.predictor import Say
+from perfc.analyzers.graph.store import write_file
+from perfc.ir.record import record
+
+from ...training.scoreboard import table as markdown_table
+from ..networks.train import one_thread
+from ..reproduction.charts import write_curve
+from ..reproduction.page import Done, page
+from ..reproduction.published import PaperTable
+from ..reproduction.runs import Job, Preset, stored
+from .alignment import alone
+from .checkpoints import Stages
+from .corpus import drawn_batch
+from .features import GraphFeatures
+from .presets import PAPER
+from .projection import Readout
+from .stages import adaptable
+from .tables import GIN, NEITHER, OURS, PHYSICS, TABLES
+from .tuning import LONGEST_LATENCY
+
+PAGE, CHARTS = "gnn_llm_tables.md", "gnn_llm"
+TIMED_GRAPHS = 16
+LONGEST_S = 0.5
+POINTS = 0.03
+INTRODUCTION = (
+    "Chapter 7 of the thesis on the rows that perfc can fetch. Each cell is the mean of the seeds "
+    "with the deviation between them. *paper* is the thesis's own number, of its rows, machines "
+    "and language model: lines are compared, not numbers. {model} Each training had at most "
+    "{limit_s:,.0f} s of processor time after its graphs were read; seeds {seeds}; {done} of "
+    "{all} trainings are there. *Failed answers* are no latency; the usual time of the rows "
+    "trained on stands for them. An epoch of a network with a language model is {rows} rows."
+)
+
+
+@record
+class Board:
+    """What the page is made from.
+
+    Args:
+        tables: of the thesis.
+        seeds: asked for.
+        graphs: folder of the data sets.
+        folder: of the results.
+        size: of the trainings.
+        stages: that they begin from.
+        has_charts: whether curves are drawn too.
+    """
+
+    tables: Sequence[PaperTable]
+    seeds: Sequence[int]
+    graphs: Path
+    folder: Path
+    size: Preset
+    stages: Stages
+    has_charts: bool = False
+
+    @property
+    def is_faithful(self) -> bool:
+        """Whether baselines are trained by their papers' recipes too."""
+        return self.stages.card.preset == PAPER
+
+    def results(self, table: PaperTable, name: str) -> list[Mapping[str, Any]]:
+        """Of a predictor, a seed each that is there."""
+        found = []
+        for line in table.lines:
+            if line.predictor == name:
+                jobs = [
+                    Job(table, line, s, self.graphs, self.size, self.is_faithful)
+                    for s in self.seeds
+                ]
+                found += [r for r in (stored(self.folder, job) for job in jobs) if r is not None]
+        return found
+
+    def keys(self) -> frozenset[str]:
+        """Of every training that the tables need."""
+        return frozenset(
+            Job(t, line, s, self.graphs, self.size, self.is_faithful).key
+            for t in self.tables for line in t.lines for s in self.seeds
+        )  # fmt: skip
+
+    def done(self, table: PaperTable) -> list[Done]:
+        """Lines with their results."""
+        return [Done(line, tuple(self.results(table, line.predictor))) for line in table.lines]
+
+    def table(self, key: str) -> PaperTable:
+        """That of a key, asked for or not."""
+        return next(t for t in TABLES if t.key == key)
+
+    def figure(self, key: str, name: str, metric: str, part: str = "all rows") -> float | None:
+        """Mean over seeds; None where nothing is there."""
+        rows = [r["slices"].get(part) for r in self.results(self.table(key), name)]
+        numbers = [float(row[metric]) for row in rows if row is not None]
+        return mean(numbers) if numbers else None
+
+
+def write_page(
+    board: Board,
+    output: Path,
+    origin: str,
+    pool: Mapping[str, ModelGraph],
+    large: Sequence[str],
+    say: Say,
+) -> Path:
+    """Write the page into a folder, with a chart of each curve.
+
+    Args:
+        board: of the tables.
+        output: folder.
+        origin: what wrote the page and when, in a sentence.
+        pool: graphs that inference is timed on.
+        large: what is known of language models that do not run here.
+        say: is told what is measured.
+    """
+    own = board.stages.preset
+    given = board.stages.card.language_model
+    shape = own.decoder
+    model = (
+        f"The language model is that of the folder {Path(given).name}."
+        if given
+        else f"The language model is a decoder of {shape.layers} layers, {shape.hidden} wide, that "
+        "learned from text on graphs alone; the thesis has Llama-3-8B and Mistral-7B."
+    )
+    jobs = board.keys()
+    kept = {k for k in jobs if (board.folder / f"{k}.json").is_file()}
+    introduction = INTRODUCTION.format(
+        model=model, limit_s=board.size.limit_s, seeds=", ".join(map(str, board.seeds)),
+        done=len(kept), all=len(jobs), rows=own.rows_per_epoch,
+    )  # fmt: skip
+    found = [(table, board.done(table)) for table in board.tables]
+    curves = [(t, done) for t, done in found if t.curve and board.has_charts]
+    charts = {t.key: write_curve(t, done, output / CHARTS) for t, done in curves}
+    named = {key: [f"{CHARTS}/{name}" for name in names] for key, names in charts.items()}
+    text = page(found, introduction, origin, named, "Graphs and language models")
+    parts = [
+        text.strip(),
+        "## Verdicts\n\n" + "\n".join(f"- {line}" for line in verdicts(board)),
+        "## Summaries of unseen graphs\n\n" + summaries(board.stages),
+        "## Inference\n\n" + "\n".join(f"- {x}" for x in (*inference(board, pool, say), *large)),
+    ]
+    path = output / PAGE
+    write_file(path, ("\n\n".join(parts) + "\n").encode())
+    return path
+
+
+def verdicts(board: Board) -> Iterator[str]:
+    """What the thesis claims, and whether it holds on these rows."""
+    for key, what, names in (
+        ("gnn-llm-pretraining", "all platforms", ""),
+        ("gnn-llm-hardware-acc", "32 rows of new hardware", "32 rows"),
+        ("gnn-llm-family-acc", "32 rows of a new family", "32 rows"),
+    ):
+        part = names or "all rows"
+        yield _gain(board, key, part, what)
+    for key, what in (
+        ("gnn-llm-hardware-mape", "new hardware"),
+        ("gnn-llm-family-mape", "a new family"),
+    ):
+        ours = board.figure(key, OURS, "mape", "32 rows")
+        for name, words in ((GIN, "its own GIN"), (PHYSICS, "the physics residual")):
+            other = board.figure(key, name, "mape", "32 rows")
+            yield _against(ours, other, what, words)
+
+
+def _gain(board: Board, key: str, part: str, what: str) -> str:
+    both = board.figure(key, OURS, "within_10", part)
+    none = board.figure(key, NEITHER, "within_10", part)
+    if both is None or none is None:
+        return f"Pre-training, {what}: not trained yet."
+    points = both - none
+    answer = "yes" if points >= POINTS else "no"
+    return (
+        f"Pre-training both parts gains 3 points of Acc(10), {what}: **{answer}**, "
+        f"{100 * points:+.1f} points ({both:.1%} against {none:.1%})."
+    )
+
+
+def _against(ours: float | None, other: float | None, what: str, words: str) -> str:
+    if ours is None or other is None:
+        return f"GNN + LLM against {words}, 32 rows of {what}: not trained yet."
+    answer = "yes" if ours < other else "no"
+    return (
+        f"GNN + LLM has a better MAPE than {words} with 32 rows of {what}: **{answer}**, "
+        f"{ours:.1%} against {other:.1%}."
+    )
+
+
+def summaries(stages: Stages) -> str:
+    """Exact fields of stage 2, by readout."""
+    lines = []
+    for readout in Readout:
+        for name, figure in stages.summaries(readout).items():
+            if isinstance(figure, dict):
+                lines.append(
+                    (readout.value, name, str(figure["graphs"]), str(figure["fields"]),
+                     f"{figure['exact']:.1%}", f"{figure['whole']:.1%}")
+                )  # fmt: skip
+    head = ("readout", "unseen graphs", "graphs", "fields", "exact fields", "exact summaries")
+    words = (
+        "A field is exact if the summary states the three digits and the word that the graph has. "
+        "Readouts: the *mean* of the thesis, with the *sums*, and a token for each of the "
+        "*numbers*. Graphs of model files are of families that stages 1 and 2 never saw."
+    )
+    return (
+        f"{words}\n\n{markdown_table(head, lines, range(2))}" if lines else "Stage 2 is not there."
+    )
+
+
+def inference(board: Board, pool: Mapping[str, ModelGraph], say: Say) -> Iterator[str]:
+    """Time of one graph with the language model of the stages, measured once."""
+    path = board.folder / "inference.json"
+    if path.is_file():
+        seconds = float(json.loads(path.read_text(encoding="utf-8"))["processor_s"])
+    else:
+        seconds = inference_s(board.stages, pool)
+        write_file(path, (json.dumps({"processor_s": seconds}) + "\n").encode())
+        say(f"inference: {seconds:.3f} s")
+    answer = "yes" if seconds <= LONGEST_S else "no"
+    yield (
+        f"From a graph's arrays to the words, one graph at a time: {seconds:.3f} s of processor "
+        f"time (mean of {TIMED_GRAPHS}); at most {LONGEST_S} s: **{answer}**."
+    )
+
+
+def inference_s(stages: Stages, pool: Mapping[str, ModelGraph]) -> float:
+    """Processor seconds of an answer on one graph, features included; the first is not counted."""
+    network = adaptable(stages, Readout.NUMBERS)
+    network.eval()
+    features = GraphFeatures(*stages.standards())
+    question = network.model.ids(
+        " Predict the inference time of DL model, batch 64, on rtx4090, f16, eager\n"
+    )
+    names = sorted(pool)[:: max(len(pool) // (TIMED_GRAPHS + 1), 1)][: TIMED_GRAPHS + 1]
+    spent = []
+    with one_thread(), torch.no_grad():
+        for name in names:
+            graph = pool[name]
+            start = time.process_time()
+            batch = alone(features(graph, float(drawn_batch(name))))
+            tokens, is_there = network.graph_tokens(batch)
+            network.answers(tokens, is_there, [question], LONGEST_LATENCY)
+            spent.append(time.process_time() - start)
+    return mean(spent[1:] or spent)

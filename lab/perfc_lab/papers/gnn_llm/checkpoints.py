@@ -1,0 +1,251 @@
+"""What the stages leave: a folder with a card, standards of features, weights in safetensors."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from dataclasses import asdict
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from perfc.analyzers.graph.store import write_file
+from perfc.errors import PerfcError
+from perfc.ir.record import record
+
+from ..networks.batches import Standard
+from ..networks.tensors import read_tensors, write_tensors
+from ..networks.train import device
+from .alignment import SummaryFigure
+from .counts import SUMS
+from .language_model import LanguageModel, load_language_model
+from .presets import Preset, preset
+from .projection import Readout
+
+CARD = "stages.json"
+DECODER, ENCODER, STANDARDS = "decoder", "encoder.safetensors", "standards.safetensors"
+MAX_CARD_BYTES = 1 << 16
+MOST_PATH = 4096
+TRAIN = "perfc train gnn-llm --graphs GRAPHS -o {folder} --stage {stage}"
+
+
+@record
+class Card:
+    """What the stages of a folder have in common.
+
+    Args:
+        preset: name of one of `PRESETS`.
+        language_model: folder of it; empty for the small decoder beside the card.
+        seed: of everything random.
+        nodes: digest of the features of operators.
+        sums: digest of the sums.
+    """
+
+    preset: str
+    language_model: str
+    seed: int
+    nodes: str
+    sums: str
+
+
+class Stages:
+    """A folder of stages.
+
+    Args:
+        folder: of the card.
+        card: what it says.
+    """
+
+    def __init__(self, folder: Path, card: Card) -> None:
+        self.folder, self.card = folder, card
+
+    @classmethod
+    def open(cls, folder: Path) -> Stages:
+        """Read a folder.
+
+        Raises:
+            PerfcError: it has no card, a damaged one, or one of other features.
+        """
+        path = folder / CARD
+        hint = TRAIN.format(folder=folder, stage="0 --stage 1 --stage 2")
+        try:
+            if path.stat().st_size > MAX_CARD_BYTES:
+                raise ValueError(f"cards end at {MAX_CARD_BYTES} bytes")
+            content = json.loads(path.read_text(encoding="utf-8"))
+            card = Card(
+                str(content["preset"]), str(content["language_model"])[:MOST_PATH],
+                int(content["seed"]), str(content["nodes"]), str(content["sums"]),
+            )  # fmt: skip
+        except FileNotFoundError:
+            raise PerfcError("no stages", where=os.fspath(folder), hint=hint) from None
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise PerfcError(f"no card of stages: {error}", where=os.fspath(path)) from None
+        from .features import NODES
+
+        if (card.nodes, card.sums) != (NODES.digest, SUMS.digest):
+            raise PerfcError("stages of other features", where=os.fspath(folder), hint=hint)
+        return cls(folder, card)
+
+    @classmethod
+    def start(
+        cls, folder: Path, preset_name: str, language_model: Path | None, seed: int
+    ) -> Stages:
+        """A folder to learn in; one that is there must be of the same settings.
+
+        Raises:
+            PerfcError: it holds stages of other settings, or the language model is none.
+        """
+        from .features import NODES
+
+        preset(preset_name)
+        model = "" if language_model is None else os.fspath(language_model.resolve())
+        card = Card(preset_name, model, seed, NODES.digest, SUMS.digest)
+        if (folder / CARD).is_file():
+            known = cls.open(folder)
+            if known.card != card:
+                raise PerfcError(
+                    "the folder holds stages of another preset, seed or language model",
+                    where=os.fspath(folder), hint="name another folder",
+                )  # fmt: skip
+            return known
+        write_file(folder / CARD, (json.dumps(asdict(card), indent=2) + "\n").encode())
+        return cls(folder, card)
+
+    @property
+    def preset(self) -> Preset:
+        """Sizes and lengths."""
+        return preset(self.card.preset)
+
+    @property
+    def moves_every_weight(self) -> bool:
+        """Whether stage 2 moves every weight: of the small decoder, never of a given model."""
+        return self.preset.has_whole_decoder and not self.card.language_model
+
+    @property
+    def width(self) -> int:
+        """Hidden units of the encoder."""
+        from .features import HIDDEN
+
+        return max(round(HIDDEN * self.preset.scale), 1)
+
+    @cached_property
+    def read_as(self) -> str:
+        """Digest of what features of graphs are standardised by."""
+        return hashlib.sha256((self.folder / STANDARDS).read_bytes()).hexdigest()[:16]
+
+    def settings(self) -> str:
+        """Of the card and its preset: what stages that are learned anew have in common."""
+        text = json.dumps([asdict(self.card), asdict(self.preset)])
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    def digest(self, readout: Readout = Readout.NUMBERS) -> str:
+        """Of the card, the small decoder, stage 1, and stage 2 with a readout."""
+        found = hashlib.sha256(json.dumps(asdict(self.card)).encode())
+        files = (STANDARDS, ENCODER, adapted_file(readout), f"{DECODER}/model.safetensors")
+        for path in (self.folder / name for name in files):
+            found.update(path.read_bytes() if path.is_file() else b"none")
+        return found.hexdigest()[:16]
+
+    def language_model(self) -> LanguageModel:
+        """As it is before stage 2.
+
+        Raises:
+            MissingExtraError: without transformers and peft.
+            PerfcError: it is not there.
+        """
+        given = self.card.language_model
+        folder = Path(given) if given else self.folder / DECODER
+        if not given and not (folder / "config.json").is_file():
+            raise PerfcError("no decoder", where=os.fspath(folder), hint=self.how("0"))
+        return load_language_model(folder)
+
+    def how(self, stage: str) -> str:
+        """The command that learns a stage."""
+        return TRAIN.format(folder=self.folder, stage=stage)
+
+    def need(self, name: str, stage: str) -> None:
+        """Look whether a stage was learned.
+
+        Raises:
+            PerfcError: it was not.
+        """
+        if not (self.folder / name).is_file():
+            raise PerfcError(
+                f"stage {stage} is not there", where=os.fspath(self.folder), hint=self.how(stage)
+            )
+
+    def tensors(self, name: str, stage: str) -> dict[str, Tensor]:
+        """Weights of a file of the folder.
+
+        Raises:
+            PerfcError: the stage was not learned.
+        """
+        self.need(name, stage)
+        place = device()
+        return {n: t.to(place) for n, t in read_tensors(self.folder / name).items()}
+
+    def encoder(self) -> dict[str, Tensor]:
+        """What stage 1 learned."""
+        return self.tensors(ENCODER, "1")
+
+    def adapted(self, readout: Readout) -> dict[str, Tensor]:
+        """What stage 2 learned with a readout."""
+        return self.tensors(adapted_file(readout), f"2 --readout {readout.value}")
+
+    def keep(self, name: str, tensors: dict[str, Tensor]) -> None:
+        """Write weights."""
+        write_tensors(self.folder / name, tensors)
+
+    def standards(self) -> tuple[Standard, Standard]:
+        """Of operators' features and of sums."""
+        found = read_tensors(self.folder / STANDARDS)
+        return tuple(  # type: ignore[return-value]
+            Standard(found[f"{n}.mean"], found[f"{n}.deviation"]) for n in ("nodes", "sums")
+        )
+
+    def keep_standards(self, nodes: Standard, sums: Standard) -> None:
+        """Write both."""
+        named = {"nodes": nodes, "sums": sums}
+        self.keep(
+            STANDARDS,
+            {
+                f"{n}.{part}": getattr(s, part)
+                for n, s in named.items()
+                for part in ("mean", "deviation")
+            },
+        )
+
+    def keep_summaries(
+        self, name: str, figures: dict[str, SummaryFigure], answers: list[str]
+    ) -> None:
+        """Write how exact summaries are, with a few of them."""
+        content: dict[str, Any] = {n: asdict(f) for n, f in figures.items()}
+        content["examples"] = answers[:3]
+        write_file(self.folder / name, (json.dumps(content, indent=2) + "\n").encode())
+
+    def summaries(self, readout: Readout) -> dict[str, Any]:
+        """What `keep_summaries` wrote; empty where nothing was."""
+        path = self.folder / summaries_file(readout)
+        if not path.is_file() or path.stat().st_size > MAX_CARD_BYTES:
+            return {}
+        content = json.loads(path.read_text(encoding="utf-8"))
+        return content if isinstance(content, dict) else {}
+
+
+def adapted_file(readout: Readout) -> str:
+    """Weights of stage 2."""
+    return f"adapted-{readout.value}.safetensors"
+
+
+def summaries_file(readout: Readout) -> str:
+    """Figures of stage 2."""
+    return f"summaries-{readout.value}.json"
+
+
+def on_device(network: torch.nn.Module) -> torch.nn.Module:
+    """A network where it learns."""
+    return network.to(device())

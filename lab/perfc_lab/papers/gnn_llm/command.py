@@ -1,0 +1,209 @@
+"""What `perfc train gnn-llm` and `perfc eval gnn-llm` do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from perfc.analyzers.graph.dataset import load
+from perfc.analyzers.graph.predictor import Budget, Say, predictor
+from perfc.analyzers.graph.rows import Quantity
+from perfc.analyzers.graph.store import StoredGraphs
+from perfc.analyzers.graph.weights import card_of, save
+from perfc.errors import ParseError, PerfcError
+from perfc.ir.record import record
+
+from ...training.graphs.bench import trained
+from ...training.graphs.protocols import Protocol, folds
+from ..reproduction.command import every_job, reproduce
+from ..reproduction.published import PaperTable, Rows, built
+from ..reproduction.runs import Job, Preset
+from .board import Board, write_page
+from .checkpoints import Stages
+from .extra import need_extra
+from .kept import pack, unpack
+from .predictor import GnnLlm, variant_of
+from .projection import Readout
+from .stages import Course
+from .tables import GIN, NEITHER, OURS, PHYSICS, PREFIX, TABLES
+
+
+@record
+class Wanted:
+    """What is trained, and on what.
+
+    Args:
+        graphs: folder of the data sets.
+        pool: folder of graphs that nobody measured.
+        folder: of the stages.
+        preset: name of one of `PRESETS`.
+        language_model: its folder; None for the small decoder.
+        readout: what of a graph becomes a token.
+        limit_s: processor time of each stage; None for the preset's.
+        seed: of everything random.
+        dataset: rows of stage 3.
+        protocol: what stage 3 leaves to test.
+        mode: rows of one way of running; empty for all.
+    """
+
+    graphs: Path
+    pool: Path
+    folder: Path
+    preset: str
+    language_model: Path | None
+    readout: str
+    limit_s: float | None
+    seed: int
+    dataset: str
+    protocol: Protocol
+    mode: str
+
+
+def train(wanted: Wanted, stages: Sequence[int], say: Say) -> Iterator[str]:
+    """Learn stages in turn; a line for each when it ends.
+
+    Raises:
+        MissingExtraError: transformers or peft is not installed.
+        DataError: a data set is not built.
+        PerfcError: a stage before is not there.
+    """
+    need_extra()
+    readout = Readout(wanted.readout)
+    place = Stages.start(wanted.folder, wanted.preset, wanted.language_model, wanted.seed)
+    if any(stage < 3 for stage in stages):
+        course = Course(place, StoredGraphs(wanted.pool), say, wanted.limit_s)
+        for stage in sorted(set(stages) - {3}):
+            say(f"stage {stage}")
+            match stage:
+                case 0:
+                    course.learn_text()
+                case 1:
+                    course.learn_graphs()
+                case _:
+                    course.learn_pairs(readout)
+            yield f"stage {stage}: {wanted.folder}"
+    if 3 in stages:
+        yield from _tuned(wanted, say)
+
+
+def _tuned(wanted: Wanted, say: Say) -> Iterator[str]:
+    data = load(wanted.graphs, wanted.dataset)
+    if wanted.mode:
+        data = data.where(lambda r: r.part == wanted.mode)
+    fold = next(folds(data.measured(Quantity.TIME), wanted.protocol, (wanted.seed,)), None)
+    if fold is None or not len(fold.train) or not len(fold.test):
+        raise ParseError("nothing is left to train on or to test", where="--split")
+    own = Stages.open(wanted.folder).preset
+    limit_s = own.tuning_s if wanted.limit_s is None else wanted.limit_s
+    budget = Budget(wanted.seed, limit_s, wanted.folder / "tuned", pretrained=wanted.folder)
+    name = variant_of(Readout(wanted.readout))
+    found, metrics = trained(name, fold, Quantity.TIME, budget, say)
+    words = f"{wanted.protocol.value}, {fold.name}"
+    yield str(save(found, card_of(found, fold.train, words, metrics), wanted.folder))
+    yield ", ".join(f"{k} {v:.4g}" for k, v in metrics.items())
+
+
+def evaluate(
+    board: Board,
+    processes: int,
+    output: Path,
+    origin: str,
+    pool: Path,
+    large: Sequence[str],
+    known: Path | None,
+    say: Say,
+) -> Path:
+    """Train what is not there yet, seeds in turn, and write the page; no process trains nothing.
+
+    Args:
+        board: what is asked for.
+        processes: trainings at once.
+        output: folder of the page.
+        origin: what wrote the page and when, in a sentence.
+        pool: folder of graphs that inference is timed on.
+        large: what is known of language models that do not run here.
+        known: file that takes the results, of this run too; None for none.
+        say: is told how far it is.
+
+    Raises:
+        MissingExtraError: transformers or peft is not installed.
+        DataError: a data set is not built.
+    """
+    need_extra()
+    if processes:
+        tables = [can_train(table, board.stages, say) for table in board.tables]
+        wanted = every_job(
+            tables, board.seeds, board.graphs, board.size, is_faithful=board.is_faithful
+        )
+        # an interrupted run has the lines that most tables and verdicts need
+        wanted.sort(key=lambda job: (board.seeds.index(job.seed), *telling(job)))
+        reproduce(tables, wanted, board.folder, processes, say)
+    path = write_page(board, output, origin, StoredGraphs(pool), large, say)
+    if known is not None:
+        count = pack(known, board.folder, board.stages.folder, board.keys())
+        say(f"{known}: {count} results")
+    return path
+
+
+def telling(job: Job) -> tuple[int, int]:
+    """What comes first: few rows of what is new, then the lines that most verdicts need."""
+    lines = (GIN, OURS, NEITHER, PHYSICS)
+    name = job.line.predictor
+    place = lines.index(name) if name in lines else len(lines)
+    is_curve = bool(job.table.curve) and job.table.rows is Rows.ANSWERS
+    return (0 if is_curve and name in lines else 1, place)
+
+
+def can_train(table: PaperTable, stages: Stages, say: Say) -> PaperTable:
+    """A table without lines whose weights or stages are not here; ``say`` is told of them."""
+    kept = []
+    for line in table.lines:
+        try:
+            made = predictor(line.predictor)
+            if isinstance(made, GnnLlm):
+                made.needs(stages)
+        except PerfcError as error:
+            say(f"{table.name}, {line.label}: skipped: {error}")
+        else:
+            kept.append(line)
+    return replace(table, lines=tuple(kept))
+
+
+def chosen_tables(keys: Sequence[str]) -> tuple[PaperTable, ...]:
+    """Tables of those keys, all where none is named.
+
+    Raises:
+        ParseError: there is none of a key.
+    """
+    known = {table.key.removeprefix(PREFIX): table for table in TABLES}
+    for key in keys:
+        if key not in known:
+            hint = f"there are {', '.join(known)}"
+            raise ParseError(f"no table {key!r}", where="--table", hint=hint)
+    return tuple(known[key] for key in dict.fromkeys(keys)) or TABLES
+
+
+def opened(
+    tables: Sequence[PaperTable],
+    seeds: Sequence[int],
+    graphs: Path,
+    folder: Path,
+    stages: Path,
+    limit_s: float | None,
+    known: Path | None,
+    has_charts: bool,
+) -> Board:
+    """What `evaluate` works on, with results that are known; tables of rows that are built.
+
+    Raises:
+        PerfcError: the folder holds no stages, or the file is damaged.
+    """
+    if known is not None:
+        unpack(known, folder, stages)
+    there = Stages.open(stages)
+    size = Preset(
+        there.preset.scale, there.preset.tuning_s if limit_s is None else limit_s,
+        pretrained=stages, learned=there.settings(),
+    )  # fmt: skip
+    return Board(built(tables, graphs), seeds, graphs, folder, size, there, has_charts)

@@ -1,0 +1,66 @@
+"""Text that a small decoder learns from: graphs in words, in JSON, and questions with answers."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from functools import cache
+
+from perfc.analyzers.graph.model_graph import ModelGraph
+from perfc.analyzers.graph.rows import GraphRow
+from perfc.machine import list_machines
+
+from .counts import KINDS
+from .descriptions import SUMMARISE, as_json, latency_question, question_and_answer
+from .lessons import drawn_setting, drawn_summary
+from .numbers import latency_text
+
+BATCHES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
+JSON_NODES = 16
+"""Of a graph, a run of which is shown."""
+LEAST_S, MOST_S = 1e-4, 10.0
+LATENCIES = 24
+
+
+def drawn_batch(name: str, seed: int = 0) -> int:
+    """The batch that a graph is described at."""
+    return random.Random(f"{seed} {name}").choice(BATCHES)
+
+
+def text_of(graph: ModelGraph, seed: int) -> str:
+    """One document on a graph: its summary, its first operators as JSON, or numbers.
+
+    Latencies are drawn, not measured: what is learned is how numbers are written.
+    """
+    draw = random.Random(f"{seed} {graph.name} text")
+    batch = draw.choice(BATCHES)
+    match draw.randrange(4):
+        case 0:
+            return as_json(graph, batch, nodes=draw.randint(2, JSON_NODES))
+        case 1:
+            return "\n".join(_latency(draw) for _ in range(LATENCIES))
+        case 2:
+            pair = question_and_answer(graph, batch, kinds=KINDS)
+            return f"{pair.question}\n{pair.answer}"
+        case _:
+            # the same summary twice: numbers are copied from what stands before
+            told = drawn_summary(draw, KINDS).text()
+            return f"{told}\n{SUMMARISE}\n{told}"
+
+
+@cache
+def machines() -> tuple[str, ...]:
+    """Names that questions are about."""
+    return tuple(listing.name for listing in list_machines())
+
+
+def _latency(draw: random.Random) -> str:
+    setting = drawn_setting(draw)
+    time_s = LEAST_S * (MOST_S / LEAST_S) ** draw.random()
+    row = GraphRow("", "", setting, draw.choice(machines()), draw.choice(BATCHES), time_s)
+    return f" {latency_question(row)}\n{latency_text(time_s)}"
+
+
+def corpus(graphs: Mapping[str, ModelGraph], names: list[str], seed: int) -> list[str]:
+    """Two documents on every graph."""
+    return [text_of(graphs[name], 2 * seed + i) for name in names for i in range(2)]

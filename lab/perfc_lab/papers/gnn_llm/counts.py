@@ -1,0 +1,96 @@
+"""What the sums over a graph's operators say, as numbers that a projection can carry.
+
+A mean over nodes (Eq. 7.5) does not know how many there are. The sums of the same node features do:
+they stand beside it, each as its logarithm and as the digits that a summary writes.
+"""
+
+from __future__ import annotations
+
+from math import log2
+
+from perfc.analyzers.graph.model_graph import ModelGraph
+from perfc.analyzers.graph.schema import Schema
+from perfc.ir.record import record
+
+from ..networks.node_features import indicators
+from ..operators import VOCABULARY
+from .descriptions import LAYER_FIELDS, TOTALS, GraphSummary, summary
+from .numbers import COUNT_DIGITS, significant
+
+KINDS = 8
+"""Of layers, those of most FLOP; a summary names as many."""
+MAGNITUDES = 19
+"""Of numbers: as many digits as one of 64 bits has."""
+DIGITS = COUNT_DIGITS * 10 + MAGNITUDES
+"""Indicators of a number: which digit stands first, second, third, and how many there are."""
+OF_TOTALS, OF_KIND = len(TOTALS), len(LAYER_FIELDS)
+
+
+def _columns() -> tuple[str, ...]:
+    names = [f"total {name}" for name in TOTALS]
+    names += [f"kind {k} {name}" for k in range(KINDS) for name in LAYER_FIELDS]
+    digits = [f"{i}{d}" for i in ("first ", "second ", "third ") for d in range(10)]
+    digits += [f"of {n + 1} digits" for n in range(MAGNITUDES)]
+    shown = indicators(f"{name}: {digit}" for name in names for digit in digits)
+    kinds = indicators(f"kind {k}: {op}" for k in range(KINDS) for op in VOCABULARY)
+    return (*(f"log {name}" for name in names), *shown, *kinds)
+
+
+SUMS = Schema("GNN-LLM sums", _columns())
+
+
+@record
+class SumsLayout:
+    """Where the parts of a vector of `SUMS` begin."""
+
+    numbers: int = OF_TOTALS + KINDS * OF_KIND
+
+    @property
+    def digits(self) -> int:
+        """First indicator of a digit."""
+        return self.numbers
+
+    @property
+    def kinds(self) -> int:
+        """First indicator of a kind."""
+        return self.numbers * (1 + DIGITS)
+
+
+LAYOUT = SumsLayout()
+
+
+def graph_vector(graph: ModelGraph, batch: float) -> list[float]:
+    """``[len(SUMS)]`` of a graph at a batch."""
+    return vector(summary(graph, round(batch), kinds=KINDS))
+
+
+def vector(told: GraphSummary) -> list[float]:
+    """``[len(SUMS)]`` of a summary; zeros where there is no further kind of layer."""
+    numbers = [int(getattr(told, name)) for name in TOTALS]
+    for layer in told.layers[:KINDS]:
+        numbers += [int(getattr(layer, name)) for name in LAYER_FIELDS]
+    missing = LAYOUT.numbers - len(numbers)
+    found = [log2(1 + n) for n in numbers] + [0.0] * missing
+    for number in numbers:
+        found += digits(number)
+    found += [0.0] * (missing * DIGITS)
+    place = {name: i for i, name in enumerate(VOCABULARY)}
+    kinds = [0.0] * (KINDS * len(VOCABULARY))
+    for k, layer in enumerate(told.layers[:KINDS]):
+        if layer.kind in place:
+            kinds[k * len(VOCABULARY) + place[layer.kind]] = 1.0
+    return found + kinds
+
+
+def digits(number: int) -> list[float]:
+    """Indicators of the significant digits of a number, and of how many digits it has.
+
+    >>> [i for i, x in enumerate(digits(53)) if x]
+    [5, 13, 20, 31]
+    """
+    text = str(significant(number))
+    found = [0.0] * DIGITS
+    for i, digit in enumerate(text.ljust(COUNT_DIGITS, "0")[:COUNT_DIGITS]):
+        found[10 * i + int(digit)] = 1.0
+    found[10 * COUNT_DIGITS + min(len(text), MAGNITUDES) - 1] = 1.0
+    return found

@@ -1,0 +1,260 @@
+"""Graphs in words: the summary that is asked for, the high-level text, JSON (Section 7.4.1).
+
+The summary is the answer of stage 2 and the high-level text at once: both state the totals and a
+line for each kind of layer. It differs from the sample of Section 7.7.3 in one point: numbers of
+three digits take the word that suits them, where the sample has billions for every total.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from perfc.analyzers.graph.dataset import sheet
+from perfc.analyzers.graph.model_graph import ModelGraph
+from perfc.analyzers.graph.rows import GraphRow
+from perfc.ir.record import record
+
+from .numbers import count_of, count_text, flop_of, flop_text, significant
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from perfc.analyzers.features.classes import Array
+
+SUMMARISE = "Summarise the graph"
+"""The question of stage 2."""
+_HEAD = re.compile(
+    r"The graph contains (?P<nodes>.+?) nodes and (?P<edges>.+?) edges\. "
+    r"The batch size is (?P<batch>[0-9]{1,9})\. "
+    r"The graph has (?P<flop>.+?FLOPs), (?P<parameters>.+?) parameters, and (?P<mac>.+?) MACs\."
+)
+_LAYER = re.compile(
+    r"Layer: (?P<kind>\w+), Implemented: (?P<count>.+?) times, FLOPs: (?P<flop>[^,\n]+), "
+    r"MACs: (?P<mac>[^,\n]+), Parameters: (?P<parameters>[^,\n]+)"
+)
+TOTALS = ("nodes", "edges", "batch", "flop", "parameters", "mac")
+"""In the order in which a summary states them."""
+LAYER_FIELDS = ("count", "flop", "mac", "parameters")
+MAX_CHARACTERS = 100_000
+"""Of an answer that is read."""
+
+
+@record
+class LayerSummary:
+    """All layers of one kind.
+
+    Args:
+        kind: mnemonic of the operator.
+        count: how many.
+        flop: of all of them at the batch.
+        mac: of all of them at the batch.
+        parameters: elements that they have stored.
+    """
+
+    kind: str
+    count: int
+    flop: int
+    mac: int
+    parameters: int
+
+
+@record
+class GraphSummary:
+    """What a summary states of a graph at a batch.
+
+    Args:
+        nodes: operators.
+        edges: tensors that one operator hands to another.
+        batch: images.
+        flop: two for each multiply-accumulate, and those of other operations.
+        mac: multiply-accumulates.
+        parameters: stored elements.
+        layers: by FLOP, the most first.
+    """
+
+    nodes: int
+    edges: int
+    batch: int
+    flop: int
+    mac: int
+    parameters: int
+    layers: tuple[LayerSummary, ...]
+
+    def fields(self) -> dict[str, int]:
+        """Every number by name: ``nodes``, ``conv.flop``."""
+        named = {name: int(getattr(self, name)) for name in TOTALS}
+        for layer in self.layers:
+            for name in LAYER_FIELDS:
+                named[f"{layer.kind}.{name}"] = int(getattr(layer, name))
+        return named
+
+    def text(self) -> str:
+        """In the words of the thesis, numbers of three digits."""
+        lines = [
+            f"The graph contains {count_text(self.nodes)} nodes and {count_text(self.edges)} "
+            f"edges. The batch size is {self.batch}. The graph has {flop_text(self.flop)}, "
+            f"{count_text(self.parameters)} parameters, and {count_text(self.mac)} MACs.",
+            *(["Layer Stats Summary:"] if self.layers else []),
+        ]
+        lines += [
+            f"Layer: {layer.kind}, Implemented: {count_text(layer.count)} times, "
+            f"FLOPs: {count_text(layer.flop)}, MACs: {count_text(layer.mac)}, "
+            f"Parameters: {count_text(layer.parameters)}"
+            for layer in self.layers
+        ]
+        return "\n".join(lines)
+
+
+@record
+class QuestionAnswer:
+    """A question on a graph, and what a language model should answer."""
+
+    question: str
+    answer: str
+
+
+def node_counts(graph: ModelGraph, batch: float) -> dict[str, Array]:
+    """FLOP, MACs and stored elements of every operator, ``[nodes]`` each."""
+    facts = graph.ops.at(batch)
+    flop = 2 * facts["mac"] + facts["alu"] + facts["sfu"]
+    return {"flop": flop, "mac": facts["mac"], "parameters": facts["weight_elements"]}
+
+
+def summary(graph: ModelGraph, batch: int, *, kinds: int | None = None) -> GraphSummary:
+    """What is counted of a graph at a batch.
+
+    Args:
+        graph: operators and what they count.
+        batch: images.
+        kinds: of layers that get a line, those of most FLOP; all by default.
+    """
+    counts = node_counts(graph, batch)
+    names = np.array(graph.ops.ops)
+    layers = []
+    for kind in sorted(set(graph.ops.ops)):
+        of_kind = names == kind
+        sums = {name: round(float(column[of_kind].sum())) for name, column in counts.items()}
+        layers.append(LayerSummary(kind, int(of_kind.sum()), **sums))
+    layers.sort(key=lambda layer: (-layer.flop, -layer.parameters, -layer.count, layer.kind))
+    return GraphSummary(
+        len(graph.ops),
+        int(graph.ops.edges.shape[1]),
+        batch,
+        round(float(counts["flop"].sum())),
+        round(float(counts["mac"].sum())),
+        round(graph.ops.whole_at(batch)["parameters"]),
+        tuple(layers[:kinds]),
+    )
+
+
+def summary_fields(graph: ModelGraph, batch: int, *, kinds: int | None = None) -> dict[str, int]:
+    """The numbers of a summary by name, exact: ``nodes``, ``batch``, ``conv.flop``."""
+    return summary(graph, batch, kinds=kinds).fields()
+
+
+def question_and_answer(
+    graph: ModelGraph, batch: int, *, kinds: int | None = None
+) -> QuestionAnswer:
+    """The pair of stage 2 on a graph."""
+    return QuestionAnswer(SUMMARISE, as_text(graph, batch, kinds=kinds))
+
+
+def as_text(graph: ModelGraph, batch: int, *, kinds: int | None = None) -> str:
+    """The high-level text of Table 7.2."""
+    return summary(graph, batch, kinds=kinds).text()
+
+
+def fields_of(text: str) -> dict[str, int]:
+    """The numbers of a summary in words, by the names of `summary_fields`.
+
+    A field that is malformed, missing or stated twice is left out: it was not answered.
+    """
+    answered: dict[str, int | None] = {}
+    text = text[:MAX_CHARACTERS]
+    head = _HEAD.search(text)
+    if head is not None:
+        answered |= {name: _number(name, words) for name, words in head.groupdict().items()}
+    repeated: set[str] = set()
+    for line in _LAYER.finditer(text):
+        for name in LAYER_FIELDS:
+            key = f"{line['kind']}.{name}"
+            repeated |= {key} & answered.keys()
+            answered[key] = count_of(line[name].strip())
+    return {n: v for n, v in answered.items() if v is not None and n not in repeated}
+
+
+def _number(name: str, words: str) -> int | None:
+    return flop_of(words) if name == "flop" else count_of(words)
+
+
+def as_stated(fields: Mapping[str, int]) -> dict[str, int]:
+    """Fields to the digits that a summary writes: three, of the batch all."""
+    return {n: v if n == "batch" else significant(v) for n, v in fields.items()}
+
+
+def exact_fields(expected: Mapping[str, int], answer: str) -> dict[str, bool]:
+    """Of each expected field whether an answer states it, to the digits that are written."""
+    answered = fields_of(answer)
+    return {n: answered.get(n) == v for n, v in as_stated(expected).items()}
+
+
+ATTRIBUTES = ("kernel", "stride", "dilation", "pad")
+"""Of an operator with a window, each in two directions."""
+
+
+def as_json(graph: ModelGraph, batch: int, *, nodes: int | None = None) -> str:
+    """The semi-structured text of Table 7.2: every operator with its inputs, in compact JSON.
+
+    Args:
+        graph: operators in order.
+        batch: images.
+        nodes: that are listed, the first ones; all by default.
+    """
+    listed = list(_nodes(graph, batch))
+    return json.dumps({"batch": batch, "nodes": listed[:nodes]}, separators=(",", ":"))
+
+
+def _nodes(graph: ModelGraph, batch: int) -> Iterator[dict[str, Any]]:
+    facts, counts = graph.ops.at(batch), node_counts(graph, batch)
+    sources: dict[int, list[int]] = {}
+    for source, target in graph.ops.edges.T.tolist():
+        sources.setdefault(target, []).append(source)
+    for i, op in enumerate(graph.ops.ops):
+        node: dict[str, Any] = {"id": i, "op": op, "from": sources.get(i, [])}
+        for side, rank in (("in", "rank_in"), ("out", "rank_out")):
+            axes = min(round(float(facts[rank][i])), 6)
+            node[side] = [round(float(facts[f"{side}_{axis}"][i])) for axis in range(axes)]
+        if facts["kernel_h"][i] > 0:
+            for name in ATTRIBUTES:
+                node[name] = [round(float(facts[f"{name}_{side}"][i])) for side in "hw"]
+            node["groups"] = round(float(facts["groups"][i]))
+        node |= {n: round(float(c[i])) for n, c in counts.items() if c[i] > 0}
+        yield node
+
+
+def hardware_text(row: GraphRow) -> str:
+    """How a row was run, in words: machine, data sheet, precision, way of running, batch."""
+    machine, setting = sheet(row.target), row.setting
+    rate = machine.matrix_flop_per_s(setting.precision.dtype)
+    return (
+        f"{row.target}: {rate / 1e12:.1f} TFLOP/s {setting.precision.value}, "
+        f"{machine.device_bytes_per_s / 1e9:.0f} GB/s, "
+        f"{machine.l2_bytes / 2**20:.0f} MiB L2 cache, "
+        f"{machine.sm_count} multiprocessors, {machine.clock_hz / 1e9:.2f} GHz; "
+        f"PyTorch {setting.version[0]}.{setting.version[1]} {setting.mode.value}, "
+        f"batch {row.batch}"
+    )
+
+
+def latency_question(row: GraphRow) -> str:
+    """The question of stage 3 (Section 7.4.2), which names the machine and the way of running."""
+    setting = row.setting
+    return (
+        f"Predict the inference time of DL model, batch {row.batch}, on {row.target}, "
+        f"{setting.precision.value}, {setting.mode.value}"
+    )

@@ -1,0 +1,122 @@
+"""Results as one small file of JSON lines, which goes from machine to machine beside the page.
+
+A line is a training, without its points; or a figure of the stages, by the name of its file.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from perfc.analyzers.graph.store import write_file
+from perfc.errors import ParseError
+
+from .checkpoints import CARD, summaries_file
+from .projection import Readout
+
+MAX_BYTES = 16 << 20
+INFERENCE = "inference"
+STAGES, RESULTS = "stages", "results"
+METRICS = ("rows", "mape", "within_10", "tau")
+"""Of a slice."""
+EMPTY: Mapping[str, Any] = {"families": {}, "places": [], "points": [], "points_besides": {}}
+"""What a training has besides, which no table of this paper shows."""
+_NAME = re.compile(r"[a-z0-9_-]{1,120}\.json")
+
+
+def unpack(known: Path, folder: Path, stages: Path) -> int:
+    """Lay results where `perfc eval gnn-llm` looks for them; what is there stays.
+
+    Args:
+        known: file of JSON lines; none is as an empty one.
+        folder: of the results.
+        stages: folder of the stages.
+
+    Returns:
+        How many lines there are.
+
+    Raises:
+        ParseError: the file is damaged.
+    """
+    lines = read(known)
+    for (place, name), content in lines.items():
+        path = (stages if place == STAGES else folder) / name
+        if not path.is_file():
+            write_file(path, (json.dumps(content) + "\n").encode())
+    return len(lines)
+
+
+def pack(known: Path, folder: Path, stages: Path, keys: Iterable[str]) -> int:
+    """Write what is there into the file, beside its lines of before; how many lines there are.
+
+    Args:
+        known: file of JSON lines.
+        folder: of the results.
+        stages: folder of the stages.
+        keys: of the trainings.
+    """
+    lines = read(known)
+    for name in (CARD, *map(summaries_file, Readout)):
+        _take(lines, STAGES, stages / name)
+    for key in (INFERENCE, *keys):
+        _take(lines, RESULTS, folder / f"{key}.json")
+    texts = [
+        json.dumps({"place": place, "file": name, "content": content}, separators=(",", ":"))
+        for (place, name), content in sorted(lines.items())
+    ]
+    write_file(known, "".join(f"{text}\n" for text in texts).encode())
+    return len(texts)
+
+
+def read(known: Path) -> dict[tuple[str, str], Mapping[str, Any]]:
+    """Contents by place and file.
+
+    Raises:
+        ParseError: the file is damaged.
+    """
+    if not known.is_file():
+        return {}
+    if known.stat().st_size > MAX_BYTES:
+        raise ParseError(f"results end at {MAX_BYTES} bytes", where=os.fspath(known))
+    found = {}
+    for number, text in enumerate(known.read_text(encoding="utf-8").splitlines(), 1):
+        try:
+            line = json.loads(text)
+            place, name, content = line["place"], line["file"], line["content"]
+            is_sound = place in (STAGES, RESULTS) and isinstance(content, dict)
+            if not is_sound or _NAME.fullmatch(name) is None:
+                raise ValueError("no place, file and content")
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            raise ParseError(
+                f"no result: {error}", where=f"{known}:{number}", hint="name another file"
+            ) from None
+        found[place, name] = content
+    return found
+
+
+def _take(lines: dict[tuple[str, str], Mapping[str, Any]], place: str, path: Path) -> None:
+    """Add a file, if it is there."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return
+    lines[place, path.name] = short(content) if "slices" in content else content
+
+
+def short(result: Mapping[str, Any]) -> dict[str, Any]:
+    """A training without what the page does not show."""
+    slices = {
+        name: {metric: rounded(figure[metric]) for metric in METRICS}
+        for name, figure in result["slices"].items()
+    }
+    curve = [[epoch, rounded(loss)] for epoch, loss in result["curve"]]
+    return {**result, **EMPTY, "slices": slices, "curve": curve}
+
+
+def rounded(number: float | None) -> float | None:
+    """To five significant digits."""
+    return None if number is None else float(f"{number:.5g}")

@@ -1,0 +1,251 @@
+"""Language models: any causal one of a local folder, or a small decoder that learns from our text.
+
+Folders are those of `transformers`, weights in safetensors. Nothing is fetched, no code of a folder
+is run.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor, nn
+
+from perfc.analyzers.graph.predictor import Say
+from perfc.errors import PerfcError
+
+from .extra import need_extra
+from .lessons import NAMES
+from .loop import Recipe, learn
+from .presets import DecoderShape
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+LARGE_PARAMETERS = 1 << 30
+"""Of a model that is held in 16 bits, or in 4 where a GPU is."""
+END, PADDING = "<end>", "<padding>"
+TOKENS_PER_STEP = 4096
+TEXT_RATE = 2e-3
+IGNORED = -100
+"""Label of a token that no loss is taken of, as `transformers` has it."""
+
+
+@dataclass(frozen=True, eq=False)
+class LanguageModel:
+    """A causal language model with its tokeniser.
+
+    Args:
+        network: of `transformers`.
+        tokenizer: of `transformers`.
+        folder: where it was read from.
+    """
+
+    network: nn.Module
+    tokenizer: Any
+    folder: Path
+
+    @property
+    def width(self) -> int:
+        """Of an embedding."""
+        return int(self.network.config.hidden_size)  # type: ignore[union-attr,arg-type]
+
+    @property
+    def embedding(self) -> nn.Module:
+        """Of tokens."""
+        found: nn.Module = self.network.get_input_embeddings()  # type: ignore[operator]
+        return found
+
+    @property
+    def place(self) -> torch.device:
+        """Where its embedding lies."""
+        return next(self.embedding.parameters()).device
+
+    @property
+    def end(self) -> int:
+        """The token that ends an answer."""
+        return int(self.tokenizer.eos_token_id)
+
+    def ids(self, text: str) -> list[int]:
+        """Tokens of a text, without those that begin or end a document."""
+        found: list[int] = self.tokenizer(text, add_special_tokens=False)["input_ids"]
+        return found
+
+    def text(self, ids: Sequence[int]) -> str:
+        """Of tokens, up to the end of the answer."""
+        kept = list(ids)
+        if self.end in kept:
+            kept = kept[: kept.index(self.end)]
+        return str(self.tokenizer.decode(kept, skip_special_tokens=True))
+
+
+def load_language_model(folder: Path) -> LanguageModel:
+    """A causal language model of a local folder, as `transformers` saves it.
+
+    Models of more than 2³⁰ weights are held in 16 bits, on a GPU in 4 where bitsandbytes is.
+
+    Raises:
+        MissingExtraError: without transformers and peft.
+        PerfcError: the folder has no such model.
+    """
+    need_extra()
+    from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
+
+    where = os.fspath(folder)
+    if not (folder / "config.json").is_file():
+        raise PerfcError("no language model", where=where, hint="name a folder with a config.json")
+    local: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
+    try:
+        config = AutoConfig.from_pretrained(folder, **local)
+        tokenizer = AutoTokenizer.from_pretrained(folder, **local)
+        loaded = AutoModelForCausalLM.from_pretrained(
+            folder, config=config, use_safetensors=True, attn_implementation=attention(),
+            **_held(folder), **local,
+        )  # fmt: skip
+    except (OSError, ValueError, KeyError, ImportError) as error:
+        line = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise PerfcError(f"no language model that can be read: {line}", where=where) from None
+    if tokenizer.eos_token_id is None:
+        raise PerfcError("the tokeniser has no token that ends a text", where=where)
+    return LanguageModel(loaded, tokenizer, folder)
+
+
+def _held(folder: Path) -> dict[str, Any]:
+    """In which type weights are held."""
+    size = sum(path.stat().st_size for path in folder.glob("*.safetensors"))
+    if size < 2 * LARGE_PARAMETERS:
+        return {"dtype": torch.float32}
+    if torch.cuda.is_available():
+        try:
+            import bitsandbytes  # noqa: F401
+            from transformers import BitsAndBytesConfig
+        except ImportError:
+            return {"dtype": torch.bfloat16, "device_map": 0}
+        four_bits = BitsAndBytesConfig(
+            load_in_4bit=True, bnb_4bit_quant_type="nf4", bnb_4bit_compute_dtype=torch.bfloat16
+        )
+        return {"quantization_config": four_bits, "device_map": 0}
+    return {"dtype": torch.bfloat16}
+
+
+def attention() -> str:
+    """How scores are computed: on a processor as plain products, whose gradients take less time."""
+    return "sdpa" if torch.cuda.is_available() else "eager"
+
+
+def make_tokenizer(texts: Iterable[str], shape: DecoderShape, words: Iterable[str] = ()) -> Any:
+    """Byte pairs learned from text, every digit a token of its own, words merged with their like.
+
+    Between two numbers of a summary stands mostly one token: answers are half as long.
+
+    Args:
+        texts: to learn from.
+        shape: how many tokens there are.
+        words: that are a token each, besides.
+    """
+    from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, trainers
+    from transformers import PreTrainedTokenizerFast
+
+    own = sorted(set(words))
+    made = Tokenizer(models.BPE())
+    made.pre_tokenizer = pre_tokenizers.Sequence(
+        [pre_tokenizers.Digits(individual_digits=True),
+         pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)]
+    )  # fmt: skip
+    made.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=shape.vocabulary - len(own),
+        special_tokens=[PADDING, END],
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    # words are taken out first, so that no merge is learned that holds one
+    between = re.compile(rf"\b(?:{'|'.join(map(re.escape, own))})\b") if own else re.compile("$^")
+    made.train_from_iterator((part for t in texts for part in between.split(t)), trainer)
+    made.add_tokens([AddedToken(word, single_word=True, normalized=False) for word in own])
+    return PreTrainedTokenizerFast(tokenizer_object=made, eos_token=END, pad_token=PADDING)
+
+
+def fresh_decoder(shape: DecoderShape, seed: int) -> nn.Module:
+    """A Llama-style decoder as it is initialised."""
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    torch.manual_seed(seed)
+    how: dict[str, Any] = {"attn_implementation": attention()}
+    config = LlamaConfig(
+        vocab_size=shape.vocabulary, hidden_size=shape.hidden, intermediate_size=shape.inner,
+        num_hidden_layers=shape.layers, num_attention_heads=shape.heads,
+        num_key_value_heads=shape.heads, max_position_embeddings=shape.context,
+        tie_word_embeddings=True, bos_token_id=None, eos_token_id=1, pad_token_id=0,
+        **how,
+    )  # fmt: skip
+    return LlamaForCausalLM(config)
+
+
+def train_decoder(
+    texts: Sequence[str],
+    shape: DecoderShape,
+    folder: Path,
+    recipe: Recipe,
+    *,
+    seed: int,
+    say: Say,
+) -> LanguageModel:
+    """Make a tokeniser and a small decoder from text, and keep both in a folder.
+
+    Args:
+        texts: documents.
+        shape: of the decoder.
+        folder: of the language model; a checkpoint lies in it while it learns.
+        recipe: how long.
+        seed: of the weights and the order.
+        say: is told the loss.
+
+    Raises:
+        MissingExtraError: without transformers.
+    """
+    need_extra()
+    folder.mkdir(parents=True, exist_ok=True)
+    tokenizer = make_tokenizer(texts, shape, NAMES)
+    tokenizer.save_pretrained(folder)
+    network = fresh_decoder(shape, seed)
+    model = LanguageModel(network, tokenizer, folder)
+    network.train()
+
+    def batches(order: random.Random) -> Iterator[Tensor]:
+        chosen = order.sample(range(len(texts)), len(texts))
+        yield from packed((texts[i] for i in chosen), model, shape.context // 4)
+
+    learn(
+        network, [(network.parameters(), TEXT_RATE)], batches, next_token_loss(network), recipe,
+        seed=seed, folder=folder / "checkpoint", say=say,
+    )  # fmt: skip
+    network.eval()
+    network.save_pretrained(folder)  # type: ignore[operator]
+    return model
+
+
+def next_token_loss(network: nn.Module) -> Callable[[Tensor], Tensor]:
+    """Cross entropy of the next token of whole texts."""
+
+    def loss(ids: Tensor) -> Tensor:
+        found: Tensor = network(input_ids=ids, labels=ids).loss
+        return found
+
+    return loss
+
+
+def packed(texts: Iterable[str], model: LanguageModel, length: int) -> Iterator[Tensor]:
+    """Documents one after another, cut into rows of a length, ``[rows, length]`` at a time."""
+    rows, filled = max(TOKENS_PER_STEP // length, 1), []
+    for text in texts:
+        filled += [*model.ids(text), model.end]
+        while len(filled) >= rows * length:
+            yield torch.tensor(filled[: rows * length]).reshape(rows, length)
+            filled = filled[rows * length :]

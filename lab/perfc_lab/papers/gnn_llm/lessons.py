@@ -1,0 +1,55 @@
+"""What stages 0 and 2 may practise on beside graphs: drawn summaries and ways of running.
+
+The thesis has no such pairs. Ours stand beside its summaries, and only where a graph is read with
+a token for each number. A drawn summary is of no graph: it says every kind of layer, and numbers
+that do not follow from each other, so that what is learned is to say what the tokens hold.
+"""
+
+from __future__ import annotations
+
+import random
+
+from perfc.analyzers.steps.setting import Precision, Setting
+
+from ..networks.node_features import OTHER
+from ..operators import VOCABULARY
+from .descriptions import GraphSummary, LayerSummary
+
+NAMES = tuple(name for name in VOCABULARY if name != OTHER)
+SHARE_OF_NONE = 0.3
+
+
+def drawn_summary(draw: random.Random, most: int) -> GraphSummary:
+    """Numbers and kinds of layer that are drawn, by all magnitudes alike.
+
+    Args:
+        draw: of the numbers.
+        most: kinds of layer.
+    """
+    kinds = draw.sample(NAMES, min(draw.choice((1, 1, 2, most)), most))
+    layers = tuple(
+        LayerSummary(kind, _number(draw, 3), _some(draw, 13), _some(draw, 13), _some(draw, 9))
+        for kind in kinds
+    )
+    return GraphSummary(
+        _number(draw, 4), _number(draw, 4), 2 ** draw.randint(0, 10), _number(draw, 15),
+        _number(draw, 10), _number(draw, 15), layers,
+    )  # fmt: skip
+
+
+def _number(draw: random.Random, digits: int) -> int:
+    """Of at most so many digits."""
+    return max(int(10 ** (digits * draw.random())), 1)
+
+
+def _some(draw: random.Random, digits: int) -> int:
+    """Many kinds of layer have none."""
+    return 0 if draw.random() < SHARE_OF_NONE else _number(draw, digits)
+
+
+def drawn_setting(draw: random.Random) -> Setting:
+    """A way of running."""
+    return Setting(
+        draw.choice(list(Precision)), draw.random() < 0.3, draw.random() < 0.3, (2, 9),
+        draw.random() < 0.2,
+    )  # fmt: skip

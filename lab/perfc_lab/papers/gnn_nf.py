@@ -1,0 +1,39 @@
+"""GNN-NF: NNLQP with further node features (Panner Selvam, thesis, Section 7.5.2)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from perfc.analyzers.graph.model_graph import ModelGraph
+from perfc.analyzers.graph.schema import Schema
+
+from . import nnlqp
+from .networks.node_features import logs
+
+if TYPE_CHECKING:
+    from perfc.analyzers.features.classes import Array
+
+COUNTS = ("flop", "mac", "parameters")
+NODES = Schema("GNN-NF nodes", (*nnlqp.NODES.columns, *COUNTS))
+
+
+def node_table(graph: ModelGraph, batch: float) -> Array:
+    """``[nodes, 47]``."""
+    facts = graph.ops.at(batch)
+    flop = 2 * facts["mac"] + facts["alu"] + facts["sfu"]
+    counts = {"flop": flop, "mac": facts["mac"], "parameters": facts["weight_elements"]}
+    return np.concatenate([nnlqp.node_table(graph, batch), logs(counts, COUNTS)], axis=1)
+
+
+class GnnNf(nnlqp.Nnlqp):
+    """FLOP, MACs and parameters of every node beside NNLQP's 44 numbers."""
+
+    name: ClassVar[str] = "gnn-nf"
+    title: ClassVar[str] = "GNN-NF (NNLQP with FLOP, MACs and parameters of each node)"
+    encoding = replace(nnlqp.ENCODING, nodes=NODES, node_table=node_table)
+
+
+PREDICTOR = GnnNf

@@ -1,0 +1,248 @@
+"""Mini-batches for networks: a graph at a batch is passed once for all rows measured on it."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from math import exp, log
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from perfc.analyzers.graph.model_graph import ModelGraph
+from perfc.analyzers.graph.rows import GraphRow, Measurements, Quantity
+from perfc.ir.record import frozen
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+NODES_PER_BATCH = 8192
+
+
+@dataclass(frozen=True, eq=False)
+class GraphTensors:
+    """One graph's features.
+
+    Args:
+        x: ``[nodes, features]``.
+        edge_index: ``[2, edges]``, source and target.
+        edge_attr: ``[edges, features]``; None where a network reads none.
+        u: ``[features]`` of the graph whatever the row; None where there are none.
+        count: ``[nodes]``, operators that each stands for; None for one each.
+    """
+
+    x: Tensor
+    edge_index: Tensor
+    edge_attr: Tensor | None = None
+    u: Tensor | None = None
+    count: Tensor | None = None
+
+    @property
+    def operators(self) -> int:
+        """As many as the graph has, those that are passed once included."""
+        return len(self.x) if self.count is None else int(self.count.sum())
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Graphs side by side, and the rows measured on them.
+
+    Args:
+        x: ``[nodes, features]``.
+        edge_index: ``[2, edges]`` over all nodes.
+        edge_attr: ``[edges, features]`` or None.
+        u: ``[graphs, features]`` or None.
+        graph_of_node: ``[nodes]``, sorted.
+        graph_of_row: ``[rows]``.
+        row: ``[rows, features]``: batch, machine, setting.
+        y: ``[rows]``, scaled by `LogScale`.
+        index: ``[rows]``, positions in the measurements.
+        graphs: how many.
+        count: ``[nodes]``, operators that each stands for; None for one each.
+    """
+
+    x: Tensor
+    edge_index: Tensor
+    edge_attr: Tensor | None
+    u: Tensor | None
+    graph_of_node: Tensor
+    graph_of_row: Tensor
+    row: Tensor
+    y: Tensor
+    index: Tensor
+    graphs: int
+    count: Tensor | None = None
+
+    def to(self, device: torch.device) -> Batch:
+        """On a device."""
+        tensors = {n: t for n, t in vars(self).items() if isinstance(t, Tensor) and n != "index"}
+        moved: dict[str, Any] = {n: t.to(device) for n, t in tensors.items()}
+        return replace(self, **moved)
+
+
+@frozen
+class LogScale:
+    """Numbers of many magnitudes as their logarithm, standardised by the rows trained on."""
+
+    mean: float
+    deviation: float
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> LogScale:
+        """From the rows trained on."""
+        logs = [log(v) for v in values]
+        mean = sum(logs) / len(logs)
+        variance = sum((x - mean) ** 2 for x in logs) / len(logs)
+        return cls(mean, max(variance**0.5, 1e-3))
+
+    def scaled(self, value: float) -> float:
+        """A number as a network sees it."""
+        return (log(value) - self.mean) / self.deviation
+
+    def value(self, scaled: float) -> float:
+        """Back again."""
+        return exp(min(scaled * self.deviation + self.mean, 80.0))
+
+
+@dataclass(frozen=True, eq=False)
+class Standard:
+    """Columns to mean 0 and deviation 1, as the rows trained on have them; a constant column to 0.
+
+    Args:
+        mean: ``[features]``.
+        deviation: ``[features]``.
+    """
+
+    mean: Tensor
+    deviation: Tensor
+
+    @classmethod
+    def of(cls, parts: Sequence[Tensor]) -> Standard:
+        """From tables with the same columns, without holding them twice."""
+        count = sum(len(p) for p in parts)
+        mean = sum((p.double().sum(0) for p in parts), torch.zeros(1)) / max(count, 1)
+        square = sum((((p.double() - mean) ** 2).sum(0) for p in parts), torch.zeros(1))
+        deviation = (square / max(count, 1)).sqrt()
+        return cls(mean.float(), torch.where(deviation < 1e-6, torch.inf, deviation).float())
+
+    def __call__(self, table: Tensor) -> Tensor:
+        """Standardised, nothing further than ten deviations out."""
+        return ((table - self.mean) / self.deviation).clamp(-10.0, 10.0)
+
+
+GraphEncoder = Callable[[ModelGraph, float], GraphTensors]
+"""Features of a graph at a batch."""
+RowEncoder = Callable[[Measurements, GraphRow], "NDArray[np.float64] | Sequence[float]"]
+
+
+GraphAtBatch = tuple[str, int]
+"""A graph's name and the batch that its features are of."""
+
+
+class RowBatches:
+    """Rows of measurements as mini-batches of whole graphs, each at its rows' own batch.
+
+    Args:
+        data: rows and graphs.
+        quantity: what is learned.
+        graph_encoder: features of a graph; called once for each batch it was measured at.
+        row_encoder: features of a row that its graph does not have.
+        scale: of ``y``.
+        nodes: of a mini-batch, about; equal ones count as often as they occur.
+        rows: of a mini-batch, about, in place of nodes; 0 for by nodes.
+        cache: encoded graphs, shared between training and validation.
+        filler: what fills rows of features to the length of the longest.
+    """
+
+    def __init__(
+        self,
+        data: Measurements,
+        quantity: Quantity,
+        graph_encoder: GraphEncoder,
+        row_encoder: RowEncoder,
+        scale: LogScale,
+        *,
+        nodes: int = NODES_PER_BATCH,
+        rows: int = 0,
+        cache: dict[GraphAtBatch, GraphTensors] | None = None,
+        filler: float = 0.0,
+    ) -> None:
+        self.encode = graph_encoder
+        self.data, self.quantity, self.scale = data, quantity, scale
+        self.graphs = {} if cache is None else cache
+        self.members: dict[GraphAtBatch, list[int]] = {}
+        for i, row in enumerate(data.rows):
+            key = row.graph, row.batch
+            self.members.setdefault(key, []).append(i)
+        self.sizes = {key: self.size(key) for key in self.members}
+        self.most = rows or nodes
+        self.weights = {k: len(m) for k, m in self.members.items()} if rows else self.sizes
+        encoded = [list(map(float, row_encoder(data, row))) for row in data.rows]
+        width = max(map(len, encoded), default=0)
+        filled = [[*row, *[filler] * (width - len(row))] for row in encoded]
+        self.row = torch.tensor(filled, dtype=torch.float32).reshape(len(encoded), width)
+        values = [row.value(quantity) for row in data.rows]
+        known = [scale.scaled(v) if v == v and v > 0 else float("nan") for v in values]
+        self.y = torch.tensor(known, dtype=torch.float32)
+
+    def __len__(self) -> int:
+        return len(self.data.rows)
+
+    def size(self, key: GraphAtBatch) -> int:
+        """Operators of a graph."""
+        return self.tensors(key).operators
+
+    def tensors(self, key: GraphAtBatch) -> GraphTensors:
+        """A graph at a batch, encoded once."""
+        if key not in self.graphs:
+            self.graphs[key] = self.encode(self.data.graphs[key[0]], float(key[1]))
+        return self.graphs[key]
+
+    def epoch(self, generator: random.Random | None = None) -> Iterator[Batch]:
+        """Every row once; shuffled, graphs of about a size together, if a generator is given."""
+        keys = sorted(self.members, key=lambda k: (self.sizes[k], k))
+        chunks: list[list[GraphAtBatch]] = []
+        if generator is not None:
+            jitter = {k: self.sizes[k] * generator.uniform(0.5, 2.0) for k in keys}
+            keys.sort(key=jitter.__getitem__)
+        filled = self.most
+        for key in keys:
+            weight = self.weights[key]
+            if filled + weight > self.most:
+                chunks.append([])
+                filled = 0
+            chunks[-1].append(key)
+            filled += weight
+        if generator is not None:
+            generator.shuffle(chunks)
+        for chunk in chunks:
+            yield self.collated(chunk)
+
+    def collated(self, keys: Sequence[GraphAtBatch]) -> Batch:
+        """Graphs and all their rows as one batch."""
+        graphs = [self.tensors(k) for k in keys]
+        sizes = torch.tensor([len(g.x) for g in graphs])
+        starts = torch.cumsum(sizes, 0) - sizes
+        index = [i for k in keys for i in self.members[k]]
+        counts = torch.tensor([len(self.members[k]) for k in keys])
+        edge_attr = [g.edge_attr for g in graphs if g.edge_attr is not None]
+        u = [g.u for g in graphs if g.u is not None]
+        count = [g.count for g in graphs if g.count is not None]
+        rows = torch.tensor(index)
+        every = torch.arange(len(keys))
+        return Batch(
+            torch.cat([g.x for g in graphs]),
+            torch.cat([g.edge_index + s for g, s in zip(graphs, starts, strict=True)], dim=1),
+            torch.cat(edge_attr) if edge_attr else None,
+            torch.stack(u) if u else None,
+            torch.repeat_interleave(every, sizes),
+            torch.repeat_interleave(every, counts),
+            self.row[rows],
+            self.y[rows],
+            rows,
+            len(keys),
+            torch.cat(count) if count else None,
+        )

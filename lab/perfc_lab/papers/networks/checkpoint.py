@@ -1,0 +1,82 @@
+"""Interrupted trainings: a network, its optimiser and how far they are, in one folder."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from perfc.analyzers.graph.store import write_file
+
+from .tensors import read_tensors, write_tensors
+
+CHECKPOINT, STATE = "checkpoint.safetensors", "state.json"
+
+
+def write_checkpoint(
+    folder: Path,
+    fingerprint: str,
+    network: nn.Module,
+    optimiser: torch.optim.Optimizer,
+    state: Mapping[str, Any],
+    more: Mapping[str, Tensor],
+) -> None:
+    """Write down where a training is; the state comes last.
+
+    Args:
+        folder: of the training.
+        fingerprint: of what must agree to go on.
+        network: as it is now.
+        optimiser: of it.
+        state: how far it is, as JSON has it.
+        more: tensors kept besides.
+    """
+    tensors = {f"now.{n}": t for n, t in network.state_dict().items()}
+    write_tensors(folder / CHECKPOINT, {**tensors, **more, **optimiser_tensors(optimiser)})
+    content = {"fingerprint": fingerprint, **state}
+    write_file(folder / STATE, (json.dumps(content) + "\n").encode())
+
+
+def read_state(folder: Path | None, fingerprint: str) -> dict[str, Any] | None:
+    """How far a training of that fingerprint was; None where there is none in the folder."""
+    if folder is None or not (folder / STATE).is_file():
+        return None
+    content: dict[str, Any] = json.loads((folder / STATE).read_text(encoding="utf-8"))
+    return content if content.pop("fingerprint", "") == fingerprint else None
+
+
+def read_checkpoint(
+    folder: Path, network: nn.Module, optimiser: torch.optim.Optimizer
+) -> dict[str, Tensor]:
+    """Set network and optimiser to where they were; every tensor that was kept."""
+    tensors = read_tensors(folder / CHECKPOINT)
+    network.load_state_dict(under(tensors, "now."))
+    restore_optimiser(optimiser, tensors)
+    return tensors
+
+
+def optimiser_tensors(optimiser: torch.optim.Optimizer) -> dict[str, Tensor]:
+    """What an optimiser remembers of each parameter, for a checkpoint."""
+    return {
+        f"optimiser.{i}.{name}": torch.as_tensor(slot)
+        for i, slots in optimiser.state_dict()["state"].items()
+        for name, slot in slots.items()
+    }
+
+
+def restore_optimiser(optimiser: torch.optim.Optimizer, tensors: Mapping[str, Tensor]) -> None:
+    """Take what `optimiser_tensors` gave."""
+    slots: dict[int, dict[str, Tensor]] = {}
+    for name, tensor in under(tensors, "optimiser.").items():
+        number, _, slot = name.partition(".")
+        slots.setdefault(int(number), {})[slot] = tensor
+    optimiser.load_state_dict({**optimiser.state_dict(), "state": slots})
+
+
+def under(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
+    """Tensors whose names begin so, by the rest of their names."""
+    return {n.removeprefix(prefix): t for n, t in tensors.items() if n.startswith(prefix)}

@@ -1,0 +1,269 @@
+"""What all networks share: tables to tensors, training, rows to numbers, weights to arrays."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from perfc.analyzers.graph.model_graph import ModelGraph
+from perfc.analyzers.graph.predictor import Budget, GraphPredictor, Say
+from perfc.analyzers.graph.rows import GraphRow, Measurements, Quantity
+from perfc.analyzers.graph.schema import Schema
+from perfc.errors import PerfcError
+
+from .batches import Batch, GraphAtBatch, GraphTensors, LogScale, RowBatches, Standard
+from .equal_nodes import merged
+from .node_features import Encoding
+from .row_features import ROW, row_features
+from .train import (
+    Loss,
+    Step,
+    Trained,
+    TrainRecipe,
+    fit_network,
+    huber,
+    one_thread,
+    predicted,
+    seeded,
+)
+
+if TYPE_CHECKING:
+    from perfc.analyzers.features.classes import Array
+
+NODE, EDGE, WHOLE, ROWS = "node", "edge", "whole", "row"
+LEAST_WIDTH = 16
+AT_BATCH = "graphs at the batch of their rows"
+"""Besides the schemas, what features are of."""
+
+
+def squared(network: nn.Module, batch: Batch) -> Tensor:
+    """Mean squared error of the scaled quantity."""
+    return nn.functional.mse_loss(network(batch), batch.y)
+
+
+class NetworkPredictor(GraphPredictor):
+    """A predictor that is one network, called with a `Batch`, ``[rows]`` of the log of a quantity.
+
+    A graph is encoded at each batch that it was measured at, and passed once for all rows of it.
+
+    Attributes:
+        encoding: what is read of a graph.
+        layers: how often messages are passed, so that operators that are equal to that depth are
+            passed once; 0 to pass every one.
+        hidden: width in the paper.
+        recipe: of the training, as in the paper.
+        ours: recipe for an hour of a core in place of the paper's days.
+        is_faithful: whether recipe and sums are the paper's.
+        loss: of a batch.
+    """
+
+    encoding: Encoding
+    layers: int = 0
+    hidden: ClassVar[int]
+    recipe: ClassVar[TrainRecipe]
+    ours: ClassVar[TrainRecipe]
+    loss: ClassVar[Loss] = staticmethod(huber)
+
+    def __init__(self, variant: str = "", quantity: Quantity = Quantity.TIME) -> None:
+        super().__init__(variant, quantity)
+        self.width = self.hidden
+        self.is_faithful = False
+        self.standards: dict[str, Standard] = {}
+        self.scale = LogScale(0.0, 1.0)
+        self.made: nn.Module | None = None
+        self.trained: Trained | None = None
+
+    @abstractmethod
+    def network(self) -> nn.Module:
+        """A fresh one, of ``self.width``."""
+
+    def prepare(self, graphs: Mapping[str, ModelGraph], budget: Budget, say: Say) -> Budget:
+        """What happens before the supervised training; what is left of the budget."""
+        del graphs, say
+        return budget
+
+    def fit(self, train: Measurements, validation: Measurements, budget: Budget, say: Say) -> None:
+        """Standardise by the rows trained on, then train on one core."""
+        seeded(budget.seed)
+        self.is_faithful = budget.is_faithful
+        self.width = max(round(self.hidden * budget.scale), LEAST_WIDTH)
+        self.scale = LogScale.of(train.values(self.quantity).tolist())
+        cache: dict[GraphAtBatch, GraphTensors] = {}
+        self._standardise(train)
+        used = {r.graph for r in (*train.rows, *validation.rows)}
+        recipe = self.chosen_recipe(budget)
+        with one_thread():
+            rest = self.prepare({n: train.graphs[n] for n in sorted(used)}, budget, say)
+            self.made = self.network()
+            self.trained = fit_network(
+                self.made,
+                self.batches(train, cache, recipe.rows),
+                self.batches(validation, cache),
+                recipe, rest, say,
+                loss=type(self).loss, step=self.step(train, recipe, budget.seed),
+            )  # fmt: skip
+
+    def chosen_recipe(self, budget: Budget) -> TrainRecipe:
+        """The paper's or ours, with the budget's epochs where it states any."""
+        recipe = self.recipe if budget.is_faithful else self.ours
+        return recipe if budget.epochs is None else replace(recipe, epochs=budget.epochs)
+
+    def step(self, train: Measurements, recipe: TrainRecipe, seed: int) -> Step | None:
+        """One update of the supervised training; None for that by ``loss``."""
+        del train, recipe, seed
+        return None
+
+    def predict(self, data: Measurements) -> Array:
+        """The quantity of every row."""
+        if self.made is None:
+            raise PerfcError(f"{self.name} is not trained", hint="call fit first")
+        with one_thread():
+            return predicted(self.made, self.batches(data, {}))
+
+    def batches(
+        self, data: Measurements, cache: dict[GraphAtBatch, GraphTensors], rows: int = 0
+    ) -> RowBatches:
+        """Rows as mini-batches of standardised graphs, of so many rows where that is said."""
+        return RowBatches(
+            data, self.quantity, self.passed, self._row, self.scale, rows=rows, cache=cache
+        )
+
+    def passed(self, graph: ModelGraph, batch: float) -> GraphTensors:
+        """One graph as the network is given it: standardised, equal operators once."""
+        found = self.tensors(graph, batch)
+        return merged(found, self.layers) if self.layers else found
+
+    def tensors(self, graph: ModelGraph, batch: float) -> GraphTensors:
+        """One graph, standardised."""
+        raw = self.raw(graph, batch)
+        edge_attr = None if raw.edge_attr is None else self.standards[EDGE](raw.edge_attr)
+        u = None if raw.u is None else self.standards[WHOLE](raw.u)
+        return GraphTensors(self.standards[NODE](raw.x), raw.edge_index, edge_attr, u)
+
+    def raw(self, graph: ModelGraph, batch: float) -> GraphTensors:
+        """One graph as its tables are."""
+        tables, vector = self.encoding, self.encoding.graph_vector
+        edges = None if tables.edge_table is None else tables.edge_table(graph, batch)
+        return GraphTensors(
+            torch.from_numpy(tables.node_table(graph, batch)).float(),
+            torch.from_numpy(graph.ops.edges),
+            None if edges is None else torch.from_numpy(edges).float(),
+            None if vector is None else torch.tensor(vector(graph, batch), dtype=torch.float32),
+        )
+
+    def _row(self, data: Measurements, row: GraphRow) -> list[float]:
+        features = torch.tensor(row_features(data, row), dtype=torch.float32)
+        standardised: list[float] = self.standards[ROWS](features).tolist()
+        return standardised
+
+    def _standardise(self, train: Measurements) -> None:
+        # one batch says what columns are like, and a fourth of the tables is enough to hold at once
+        batches: dict[str, int] = {}
+        for row in train.rows:
+            batches[row.graph] = max(batches.get(row.graph, 0), row.batch)
+        raw = [self.raw(train.graphs[name], batches[name]) for name in sorted(batches)]
+        rows = torch.tensor([row_features(train, r) for r in train.rows], dtype=torch.float32)
+        self.standards = {
+            NODE: plain_indicators(Standard.of([g.x for g in raw]), self.encoding.nodes),
+            ROWS: plain_indicators(Standard.of([rows]), ROW),
+        }
+        edges = [g.edge_attr for g in raw if g.edge_attr is not None]
+        if edges:
+            self.standards[EDGE] = Standard.of(edges)
+        vectors = [g.u for g in raw if g.u is not None]
+        if vectors:
+            self.standards[WHOLE] = Standard.of([torch.stack(vectors)])
+
+    def modules(self) -> Mapping[str, nn.Module]:
+        """Every module with weights to keep, by name."""
+        return {} if self.made is None else {"network": self.made}
+
+    def arrays(self) -> Mapping[str, Array]:
+        """Weights, and what tables are standardised by."""
+        found: dict[str, Array] = {}
+        if self.made is None:
+            return found
+        for part, module in self.modules().items():
+            found |= {f"{part}.{n}": t.cpu().numpy() for n, t in module.state_dict().items()}
+        for part, standard in self.standards.items():
+            found[f"standard.{part}.mean"] = standard.mean.numpy()
+            found[f"standard.{part}.deviation"] = standard.deviation.numpy()
+        return found
+
+    def meta(self) -> Mapping[str, Any]:
+        """Digests of the schemas, width and length of the training."""
+        ran = self.trained
+        return {
+            "schemas": self.digests(),
+            "width": self.width,
+            "width_of_the_paper": self.hidden,
+            "is_faithful": self.is_faithful,
+            "scale": [self.scale.mean, self.scale.deviation],
+            "epochs": ran.epochs if ran else 0,
+            "seconds": round(ran.seconds, 1) if ran else 0.0,
+        }
+
+    def digests(self) -> list[str]:
+        """Of everything the network reads."""
+        read = self.encoding
+        return [*(s.digest for s in (read.nodes, read.edges, read.whole, ROW)), AT_BATCH]
+
+    def restore(self, arrays: Mapping[str, Array], meta: Mapping[str, Any]) -> None:
+        """Weights of the same features.
+
+        Raises:
+            PerfcError: of another schema.
+        """
+        if list(meta["schemas"]) != self.digests():
+            raise PerfcError(f"weights of {self.name} read other features", hint="train it anew")
+        self.width = int(meta["width"])
+        self.is_faithful = bool(meta["is_faithful"])
+        self.scale = LogScale(*map(float, meta["scale"]))
+        for part in (NODE, EDGE, WHOLE, ROWS):
+            if f"standard.{part}.mean" in arrays:
+                mean, deviation = (arrays[f"standard.{part}.{n}"] for n in ("mean", "deviation"))
+                self.standards[part] = Standard(torch.tensor(mean), torch.tensor(deviation))
+        self.made = self.network()
+        for part, module in self.modules().items():
+            module.load_state_dict(weights_under(arrays, part))
+            module.eval()
+
+
+def weights_under(arrays: Mapping[str, Array], part: str) -> dict[str, Tensor]:
+    """Weights of one module of several."""
+    start = f"{part}."
+    return {
+        n.removeprefix(start): torch.tensor(a) for n, a in arrays.items() if n.startswith(start)
+    }
+
+
+def plain_indicators(standard: Standard, schema: Schema) -> Standard:
+    """Columns of zeros and ones stay as they are, rare ones above all."""
+    plain = torch.tensor([name.startswith("is") for name in schema.columns])
+    return Standard(
+        torch.where(plain, 0.0, standard.mean), torch.where(plain, 1.0, standard.deviation)
+    )
+
+
+def head(
+    width_in: int, width: int, dropout: float = 0.0, layers: int = 2, outputs: int = 1
+) -> nn.Sequential:
+    """Fully connected layers and a last one to a single number, or to several."""
+    from .message_passing import perceptron
+
+    widths = (width_in, *[width] * layers)
+    return Exact(*perceptron(widths, dropout), nn.Linear(width, outputs))
+
+
+class Exact(nn.Sequential):
+    """Layers in 32 bits, whatever those before them are multiplied in."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        with torch.autocast(x.device.type, enabled=False):
+            out: Tensor = super().forward(x.float())  # type: ignore[no-untyped-call]
+        return out

@@ -1,0 +1,66 @@
+"""What networks read of a graph, and the pieces that the papers' vectors are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from perfc.analyzers.graph.model_graph import ModelGraph
+from perfc.analyzers.graph.schema import Schema
+from perfc.ir.record import frozen
+
+if TYPE_CHECKING:
+    from perfc.analyzers.features.classes import Array
+
+OTHER = "other"
+
+GraphTable = Callable[[ModelGraph, float], "Array"]
+"""Features of a graph at a batch."""
+NO_GRAPH, NO_EDGES = Schema("no graph", ()), Schema("no edges", ())
+
+
+@frozen
+class Encoding:
+    """What a network reads of a graph.
+
+    Args:
+        nodes: columns of the node table.
+        node_table: ``[nodes, len(nodes)]``.
+        whole: columns of the graph's vector; empty for none.
+        graph_vector: ``[len(whole)]``; None where the network reads none.
+        edges: columns of the edge table; empty for none.
+        edge_table: ``[edges, len(edges)]``; None where the network reads none.
+    """
+
+    nodes: Schema
+    node_table: GraphTable
+    whole: Schema = NO_GRAPH
+    graph_vector: Callable[[ModelGraph, float], Sequence[float]] | None = None
+    edges: Schema = NO_EDGES
+    edge_table: GraphTable | None = None
+
+
+def one_hot(names: Sequence[str], vocabulary: Sequence[str]) -> Array:
+    """``[nodes, len(vocabulary)]``; what is not listed is ``other`` where that is, else zeros."""
+    place = {name: i for i, name in enumerate(vocabulary)}
+    rest = place.get(OTHER, -1)
+    columns = np.array([place.get(name, rest) for name in names], np.int64)
+    found = np.zeros((len(names), len(vocabulary)))
+    known = columns >= 0
+    found[np.flatnonzero(known), columns[known]] = 1.0
+    return found
+
+
+def logs(facts: Mapping[str, Array], names: Iterable[str]) -> Array:
+    """``[nodes, names]``: log₂(1 + x), as sizes span nine orders of magnitude.
+
+    The papers feed raw numbers; with few graphs to learn from, a network does not get over that.
+    """
+    return np.log2(1 + np.stack([facts[name] for name in names], axis=1))
+
+
+def indicators(vocabulary: Iterable[str]) -> tuple[str, ...]:
+    """Columns of a one-hot part; their prefix keeps them from being standardised."""
+    return tuple(f"is {name}" for name in vocabulary)

@@ -1,0 +1,41 @@
+"""What networks read of a row besides its graph: batch, data sheet of the machine, way of running.
+
+The papers train a network for each machine; here one is trained for all, so that every head reads
+these. A machine is its data sheet alone, so that one nobody measured is a target file.
+"""
+
+from __future__ import annotations
+
+from math import log2
+
+from perfc.analyzers.graph.dataset import sheet
+from perfc.analyzers.graph.rows import GraphRow, Measurements
+from perfc.analyzers.graph.schema import Schema
+
+ROW = Schema(
+    "row",
+    (
+        "log_batch", "log_rate", "log_bandwidth", "log_l2", "log_sm_count", "log_clock",
+        "is_channels_last", "is_compiled", "is_training", "version", "is_bf16", "is_mixed",
+    ),
+)  # fmt: skip
+
+
+def row_features(data: Measurements, row: GraphRow) -> list[float]:
+    """Numbers of `ROW`."""
+    del data
+    machine, setting = sheet(row.target), row.setting
+    return [
+        log2(row.batch),
+        log2(machine.matrix_flop_per_s(setting.precision.dtype)),
+        log2(machine.device_bytes_per_s),
+        log2(max(machine.l2_bytes, 1.0)),
+        log2(max(machine.sm_count, 1)),
+        log2(machine.clock_hz),
+        float(setting.channels_last),
+        float(setting.compiled),
+        float(setting.training),
+        setting.version[0] + setting.version[1] / 100,
+        float(setting.precision.dtype == "bf16"),
+        float(setting.precision.is_mixed),
+    ]

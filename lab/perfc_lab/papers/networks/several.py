@@ -1,0 +1,157 @@
+"""Networks that learn several quantities of a run at once; rows say nothing of what they lack."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from perfc.analyzers.graph.predictor import Budget, Say
+from perfc.analyzers.graph.rows import GraphRow, Measurements, Quantity
+from perfc.errors import PerfcError
+
+from .batches import Batch, LogScale
+from .network_predictor import NetworkPredictor
+from .train import Step, TrainRecipe, one_thread, predicted
+
+if TYPE_CHECKING:
+    from perfc.analyzers.features.classes import Array
+
+LEAST_ROWS = 2
+
+
+class TaskNetwork(nn.Module):
+    """Gives every task of every row; called, it gives what was asked for.
+
+    Args:
+        tasks: their names, in the order of ``every``.
+        quantity: what a call gives.
+    """
+
+    def __init__(self, tasks: tuple[str, ...], quantity: Quantity) -> None:
+        super().__init__()
+        self.tasks = tasks
+        self.quantity = quantity
+
+    @abstractmethod
+    def every(self, batch: Batch) -> Tensor:
+        """``[rows, tasks]``, scaled."""
+
+    @abstractmethod
+    def chosen(self, batch: Batch, every: Tensor) -> Tensor:
+        """The task of the quantity for each row, ``[rows]``."""
+
+    def forward(self, batch: Batch) -> Tensor:
+        return self.chosen(batch, self.every(batch))
+
+    def column(self, task: str) -> int:
+        """That of the task; of the quantity's other one where no row had it."""
+        if task in self.tasks:
+            return self.tasks.index(task)
+        return next(i for i, t in enumerate(self.tasks) if t.endswith(self.quantity.value))
+
+
+class SeveralQuantities(NetworkPredictor):
+    """Learns all quantities that rows have; the best epoch is chosen by the one asked for.
+
+    Attributes:
+        error: of predicted and measured numbers, element by element.
+        scales: of each quantity.
+        tasks: what the network gives.
+    """
+
+    error: ClassVar[type[nn.Module]] = nn.MSELoss
+
+    def __init__(self, variant: str = "", quantity: Quantity = Quantity.TIME) -> None:
+        super().__init__(variant, quantity)
+        self.scales: dict[Quantity, LogScale] = {}
+        self.tasks: tuple[str, ...] = ()
+
+    def task(self, quantity: Quantity, row: GraphRow) -> str:
+        """Which task a quantity of a row is; it ends in the quantity's name."""
+        del row
+        return quantity.value
+
+    def quantities(self) -> tuple[Quantity, ...]:
+        """What is learned beside the one asked for."""
+        return tuple(Quantity)
+
+    def fit(self, train: Measurements, validation: Measurements, budget: Budget, say: Say) -> None:
+        """Find which tasks there are, then train all."""
+        tasks: set[str] = set()
+        for quantity in self.quantities():
+            known = train.measured(quantity)
+            if len(known) >= LEAST_ROWS:
+                self.scales[quantity] = LogScale.of(known.values(quantity).tolist())
+                tasks |= {self.task(quantity, row) for row in known.rows}
+        self.tasks = tuple(sorted(tasks))
+        super().fit(train, validation, budget, say)
+
+    def every(self, data: Measurements) -> Mapping[Quantity, Array]:
+        """Every quantity of every row in one call, ``[rows]`` each.
+
+        Raises:
+            PerfcError: not trained.
+        """
+        network = self.made
+        if not isinstance(network, TaskNetwork):
+            raise PerfcError(f"{self.name} is not trained", hint="call fit first")
+        given: dict[Quantity, Array] = {}
+        batches = self.batches(data, {})
+        for quantity, scale in self.scales.items():
+            batches.scale, network.quantity = scale, quantity
+            with one_thread():
+                given[quantity] = predicted(network, batches)
+        network.quantity = self.quantity
+        return given
+
+    def targets(self, data: Measurements) -> Tensor:
+        """``[rows, tasks]``, scaled; NaN where a row has no such number."""
+        wanted = torch.full((len(data), len(self.tasks)), float("nan"))
+        for i, row in enumerate(data.rows):
+            for quantity, scale in self.scales.items():
+                name, value = self.task(quantity, row), row.value(quantity)
+                if name in self.tasks and value == value and value > 0:
+                    wanted[i, self.tasks.index(name)] = scale.scaled(value)
+        return wanted
+
+    def losses(self, module: nn.Module, batch: Batch, targets: Tensor) -> list[Tensor]:
+        """One a task that a row of the batch has."""
+        assert isinstance(module, TaskNetwork)
+        wanted = targets[batch.index].to(batch.y.device)
+        known = torch.isfinite(wanted)
+        # NaN times a gradient of nought is NaN, so none may enter the difference
+        errors = self.error(reduction="none")(
+            module.every(batch), torch.where(known, wanted, torch.zeros_like(wanted))
+        )
+        return [errors[known[:, i], i].mean() for i in range(len(self.tasks)) if known[:, i].any()]
+
+    def step(self, train: Measurements, recipe: TrainRecipe, seed: int) -> Step | None:
+        """One update a mini-batch, from the mean of all tasks in it."""
+        del seed
+        targets = self.targets(train)
+
+        def step(module: nn.Module, optimiser: torch.optim.Optimizer, batch: Batch) -> float:
+            optimiser.zero_grad(set_to_none=True)
+            loss = torch.stack(self.losses(module, batch, targets)).mean()
+            loss.backward()  # type: ignore[no-untyped-call]
+            if recipe.clip:
+                nn.utils.clip_grad_norm_(module.parameters(), recipe.clip)
+            optimiser.step()
+            return float(loss.detach())
+
+        return step
+
+    def meta(self) -> Mapping[str, Any]:
+        """And its tasks."""
+        scales = {q.value: [s.mean, s.deviation] for q, s in self.scales.items()}
+        return {**super().meta(), "tasks": list(self.tasks), "scales": scales}
+
+    def restore(self, arrays: Mapping[str, Array], meta: Mapping[str, Any]) -> None:
+        """Weights of the same features and tasks."""
+        self.tasks = tuple(map(str, meta["tasks"]))
+        self.scales = {Quantity(q): LogScale(*map(float, s)) for q, s in meta["scales"].items()}
+        super().restore(arrays, meta)

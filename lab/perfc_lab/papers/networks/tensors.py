@@ -1,0 +1,41 @@
+"""Tensors in files: safetensors, which holds numbers and names and can run nothing."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from torch import Tensor
+
+from perfc.analyzers.graph.store import write_file
+from perfc.errors import PerfcError
+
+MAX_BYTES = 512 << 20
+
+
+def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
+    """Write tensors by name, in one step."""
+    from safetensors.torch import save
+
+    plain = {n: t.detach().cpu().contiguous().clone() for n, t in tensors.items()}
+    write_file(path, save(plain))
+
+
+def read_tensors(path: Path) -> dict[str, Tensor]:
+    """Read what `write_tensors` wrote.
+
+    Raises:
+        PerfcError: no such file, too large, or damaged.
+    """
+    from safetensors import SafetensorError
+    from safetensors.torch import load
+
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise PerfcError(f"such files end at {MAX_BYTES} bytes", where=os.fspath(path))
+        return dict(load(path.read_bytes()))
+    except (OSError, SafetensorError) as error:
+        raise PerfcError(
+            f"no tensors: {error}", where=os.fspath(path), hint="remove it and train anew"
+        ) from None

@@ -1,0 +1,375 @@
+"""The training loop of networks: seeded, limited in epochs and processor time, resumable."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+import random
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from perfc.analyzers.graph.predictor import Budget, Say
+from perfc.analyzers.graph.store import write_file
+from perfc.ir.record import frozen
+
+from .batches import Batch, RowBatches
+from .checkpoint import read_checkpoint, read_state, under, write_checkpoint
+
+if TYPE_CHECKING:
+    from perfc.analyzers.features.classes import Array
+
+Loss = Callable[[nn.Module, Batch], Tensor]
+Step = Callable[[nn.Module, torch.optim.Optimizer, Batch], float]
+"""One update from a mini-batch; gives the loss."""
+LOG = "log.csv"
+FIELDS = ("epoch", "seconds", "loss", "validation_mape", "learning_rate")
+
+
+@frozen
+class TrainRecipe:
+    """How a network is trained; by default plain Adam at one rate for all epochs.
+
+    Args:
+        epochs: at most.
+        learning_rate: at the start.
+        weight_decay: decoupled (AdamW); 0 for plain Adam.
+        rows: measured runs of a mini-batch; 0 for as many as have about 8,192 operators.
+        halve_after: epochs without a better validation before the rate is halved; 0 for never.
+        least_rate: that halving ends at.
+        is_annealed: whether the rate falls along half a cosine over the time or the epochs,
+            whichever end first.
+        patience: epochs without a better validation before training stops; 0 for never.
+        clip: largest norm of a gradient; 0 for none.
+        has_short_products: whether graph layers multiply in bfloat16 and add in 32 bits while they
+            learn, where that is faster: two to four times for layers 512 wide. Heads, sums over
+            updates and predictions keep 32 bits.
+        rising_steps: that the rate rises over; it then follows the clock step by step, not epoch by
+            epoch, as trainings of a few epochs need it. 0 for neither.
+        checkpoint_every_s: processor seconds between checkpoints.
+    """
+
+    epochs: int = 500
+    learning_rate: float = 1e-3
+    weight_decay: float = 0.0
+    rows: int = 0
+    halve_after: int = 0
+    least_rate: float = 0.0
+    is_annealed: bool = False
+    patience: int = 0
+    clip: float = 0.0
+    has_short_products: bool = False
+    rising_steps: int = 0
+    checkpoint_every_s: float = 60.0
+
+    def annealed(self, learning_rate: float | None = None, patience: int = 200) -> TrainRecipe:
+        """The same for little time and few rows, which is ours.
+
+        The rate falls along a cosine, gradients are bounded, mini-batches have about as many
+        operators, layers multiply in bfloat16, and training stops where nothing is gained.
+        """
+        return replace(
+            self, learning_rate=learning_rate or self.learning_rate, rows=0, halve_after=0,
+            is_annealed=True, patience=patience, clip=1.0, has_short_products=True,
+        )  # fmt: skip
+
+    def rate(self, progress: _Progress, share: float) -> float:
+        """That of an epoch; ``share`` of the training is over."""
+        if self.is_annealed:
+            return self.learning_rate * _cosine(share)
+        return max(self.learning_rate * progress.rate, self.least_rate)
+
+
+@frozen
+class Trained:
+    """What a training did.
+
+    Args:
+        epochs: that were run, those before an interruption included.
+        seconds: of processor time that all of them took.
+        best: validation error of what is kept.
+        history: of every epoch: epoch, seconds, loss, validation error, learning rate.
+    """
+
+    epochs: int
+    seconds: float
+    best: float
+    history: tuple[tuple[float, ...], ...]
+
+
+def device() -> torch.device:
+    """A GPU where there is one."""
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def clock_s() -> float:
+    """Processor time where the processor trains, so that a busy machine learns as much."""
+    return time.perf_counter() if device().type == "cuda" else time.process_time()
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """One core: several that wait for other programs are slower, and spend more."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def seeded(seed: int) -> None:
+    """Everything random, the initialisation of networks included."""
+    random.seed(seed)
+    torch.manual_seed(seed)
+
+
+def huber(network: nn.Module, batch: Batch) -> Tensor:
+    """Huber loss of the scaled quantity."""
+    return nn.functional.huber_loss(network(batch), batch.y)
+
+
+def predicted(network: nn.Module, batches: RowBatches) -> Array:
+    """The quantity of every row, ``[rows]``."""
+    network.eval()
+    place = next(network.parameters()).device
+    found = np.zeros(len(batches))
+    with torch.no_grad():
+        for batch in batches.epoch():
+            values = network(batch.to(place)).reshape(-1).double().cpu()
+            for i, value in zip(batch.index.tolist(), values.tolist(), strict=True):
+                found[i] = batches.scale.value(value)
+    return found
+
+
+def mape(network: nn.Module, batches: RowBatches) -> float:
+    """Mean absolute relative error."""
+    measured = batches.data.values(batches.quantity)
+    return float(np.abs(predicted(network, batches) / measured - 1).mean())
+
+
+@dataclass
+class _Progress:
+    epoch: int = 0
+    seconds: float = 0.0
+    best: float = float("inf")
+    best_epoch: int = 0
+    rate: float = 1.0
+    history: tuple[tuple[float, ...], ...] = ()
+
+    def record(
+        self, seconds: float, loss: float, error: float, rate: float, recipe: TrainRecipe
+    ) -> bool:
+        """Take an epoch in; whether it is the best so far."""
+        self.epoch += 1
+        self.seconds = seconds
+        self.history = (*self.history, (float(self.epoch), seconds, loss, error, rate))
+        is_best = error < self.best
+        if is_best:
+            self.best, self.best_epoch = error, self.epoch
+        behind = self.epoch - self.best_epoch
+        if recipe.halve_after and behind and behind % recipe.halve_after == 0:
+            self.rate /= 2
+        return is_best
+
+
+def fit_network(
+    network: nn.Module,
+    train: RowBatches,
+    validation: RowBatches,
+    recipe: TrainRecipe,
+    budget: Budget,
+    say: Say,
+    *,
+    loss: Loss = huber,
+    step: Step | None = None,
+) -> Trained:
+    """Train in place; the network ends with the weights that were best on validation.
+
+    Args:
+        network: called with a `Batch`, gives ``[rows]``.
+        train: rows to learn from.
+        validation: rows of other architectures, to stop by.
+        recipe: how.
+        budget: seed, time, folder of checkpoints.
+        say: is told every tenth epoch.
+        loss: of a batch.
+        step: in place of that by ``loss``.
+    """
+    place = device()
+    network.to(place)
+    optimiser = torch.optim.AdamW(
+        [{"params": p, "share": share} for p, share in _rated(network)],
+        lr=recipe.learning_rate, weight_decay=recipe.weight_decay,
+    )  # fmt: skip
+    print_ = fingerprint(network, recipe, budget, train)
+    state, best = _resumed(network, optimiser, budget.folder, print_)
+    best = best or _copied(network)
+    start = saved = clock_s() - state.seconds
+    while state.epoch < recipe.epochs and clock_s() - start < budget.limit_s:
+        share = max((clock_s() - start) / budget.limit_s, state.epoch / recipe.epochs)
+        rate = recipe.rate(state, share)
+        for group in optimiser.param_groups:
+            group["lr"] = rate * group["share"]
+        network.train()
+        drawn = train.epoch(random.Random(f"{budget.seed} {state.epoch}"))
+        losses = [
+            _step(network, optimiser, batch.to(place), loss, recipe, step)
+            for batch in paced(drawn, optimiser, recipe, budget, start)
+        ]
+        mean = sum(losses) / max(len(losses), 1)
+        error = mape(network, validation) if len(validation) else mean
+        if state.record(clock_s() - start, mean, error, rate, recipe):
+            best = _copied(network)
+        _tell(state, mean, error, recipe, budget, say)
+        if clock_s() - saved > recipe.checkpoint_every_s:
+            saved = clock_s()
+            _save(network, best, optimiser, state, budget.folder, print_)
+        if recipe.patience and state.epoch - state.best_epoch >= recipe.patience:
+            break
+    _save(network, best, optimiser, state, budget.folder, print_)
+    network.load_state_dict(best)
+    network.eval()
+    say(f"best validation {state.best:.1%} at epoch {state.best_epoch} of {state.epoch}")
+    return Trained(state.epoch, state.seconds, state.best, state.history)
+
+
+def paced(
+    batches: Iterable[Batch],
+    optimiser: torch.optim.Optimizer,
+    recipe: TrainRecipe,
+    budget: Budget,
+    start: float,
+) -> Iterator[Batch]:
+    """Batches; with rising steps until the time is over, the rate set before each by the clock."""
+    if not recipe.rising_steps:
+        yield from batches
+        return
+    for batch in batches:
+        share = (clock_s() - start) / budget.limit_s
+        counts = [s["step"] for s in optimiser.state.values() if "step" in s]
+        risen = min((float(max(counts, default=0)) + 1) / recipe.rising_steps, 1.0)
+        for group in optimiser.param_groups:
+            group["lr"] = recipe.learning_rate * _cosine(share) * risen * group["share"]
+        yield batch
+        if share >= 1:
+            return
+
+
+@runtime_checkable
+class Rated(Protocol):
+    """A network of which some parts learn at another rate, or not at all."""
+
+    def rated_groups(self) -> list[tuple[list[nn.Parameter], float]]:
+        """Parameters with their share of the recipe's rate."""
+
+
+def _rated(network: nn.Module) -> list[tuple[list[nn.Parameter], float]]:
+    if isinstance(network, Rated):
+        return network.rated_groups()
+    return [(list(network.parameters()), 1.0)]
+
+
+def _tell(
+    state: _Progress,
+    loss: float,
+    error: float,
+    recipe: TrainRecipe,
+    budget: Budget,
+    say: Say,
+) -> None:
+    if budget.progress is not None:
+        over = max(state.seconds / budget.limit_s, state.epoch / recipe.epochs)
+        budget.progress(min(over, 1.0), f"epoch {state.epoch}, validation {error:.1%}")
+    if state.epoch % 10 == 0:
+        say(f"epoch {state.epoch}: loss {loss:.4f}, validation {error:.1%}")
+
+
+def _copied(network: nn.Module) -> dict[str, Tensor]:
+    return {n: t.detach().clone() for n, t in network.state_dict().items()}
+
+
+def _cosine(share: float) -> float:
+    from math import cos, pi
+
+    return 0.5 * (1 + cos(pi * min(share, 1.0))) + 0.01
+
+
+def short_products(place: torch.device, wanted: bool = True) -> torch.autocast:
+    """Products in bfloat16, if the processor has instructions for them."""
+    names = ("avx512_bf16", "amx_bf16")
+    has = place.type != "cpu" or any(torch.cpu.get_capabilities().get(n, False) for n in names)
+    return torch.autocast(place.type, torch.bfloat16, enabled=wanted and has)
+
+
+def _step(
+    network: nn.Module,
+    optimiser: torch.optim.Optimizer,
+    batch: Batch,
+    loss: Loss,
+    recipe: TrainRecipe,
+    step: Step | None,
+) -> float:
+    if step is not None:
+        return step(network, optimiser, batch)
+    optimiser.zero_grad(set_to_none=True)
+    with short_products(batch.x.device, recipe.has_short_products):
+        value = loss(network, batch)
+    value.backward()  # type: ignore[no-untyped-call]
+    if recipe.clip:
+        nn.utils.clip_grad_norm_(network.parameters(), recipe.clip)
+    optimiser.step()
+    return float(value.detach())
+
+
+def fingerprint(network: nn.Module, recipe: TrainRecipe, budget: Budget, train: RowBatches) -> str:
+    """Of what a checkpoint must agree on to be gone on from."""
+    shapes = {n: list(t.shape) for n, t in network.state_dict().items()}
+    rows = [f"{r.graph} {r.target} {r.batch} {r.time_s}" for r in train.data.rows]
+    text = json.dumps([shapes, asdict(recipe), budget.seed, train.quantity.value, rows])
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _save(
+    network: nn.Module,
+    best: dict[str, Tensor],
+    optimiser: torch.optim.Optimizer,
+    state: _Progress,
+    folder: Path | None,
+    print_: str,
+) -> None:
+    if folder is None:
+        return
+    kept = {f"best.{n}": t for n, t in best.items()}
+    write_checkpoint(folder, print_, network, optimiser, asdict(replace(state, history=())), kept)
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(FIELDS)
+    writer.writerows(state.history)
+    write_file(folder / LOG, text.getvalue().encode())
+
+
+def _resumed(
+    network: nn.Module, optimiser: torch.optim.Optimizer, folder: Path | None, print_: str
+) -> tuple[_Progress, dict[str, Tensor]]:
+    """Where an interrupted training was; nowhere if its fingerprint is another."""
+    content = read_state(folder, print_)
+    if folder is None or content is None:
+        return _Progress(), {}
+    tensors = read_checkpoint(folder, network, optimiser)
+    content["history"] = _history((folder / LOG).read_text(encoding="utf-8"))
+    return _Progress(**content), under(tensors, "best.")
+
+
+def _history(text: str) -> tuple[tuple[float, ...], ...]:
+    lines: Sequence[Sequence[str]] = list(csv.reader(io.StringIO(text)))[1:]
+    return tuple(tuple(map(float, line)) for line in lines)

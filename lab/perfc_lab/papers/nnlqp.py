@@ -1,0 +1,93 @@
+"""NNLQP's predictor: GraphSAGE beside static features.
+
+Liu et al., "NNLQP: A Multi-Platform Neural Network Latency Query and Prediction System", ICPP 2022.
+"""
+
+from __future__ import annotations
+
+from math import log2
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+from torch import nn
+
+from perfc.analyzers.graph.model_graph import ModelGraph
+from perfc.analyzers.graph.schema import Schema
+
+from .networks.message_passing import sage
+from .networks.network_predictor import NetworkPredictor, squared
+from .networks.node_features import OTHER, Encoding, indicators, logs, one_hot
+from .networks.summed import PER, SummedNetwork
+from .networks.train import Loss, TrainRecipe
+
+if TYPE_CHECKING:
+    from perfc.analyzers.features.classes import Array
+
+VOCABULARY = (
+    "conv", "conv_transpose", "gemm", "matmul", "batch_norm", "layer_norm", "instance_norm",
+    "softmax", "relu", "sigmoid", "hard_sigmoid", "hard_swish", "clip", "erf", "tanh", "add",
+    "sub", "mul", "div", "pow", "concat", "split", "slice", "reshape", "transpose", "squeeze",
+    "pad", "average_pool", "max_pool", "global_average_pool", "reduce_mean", OTHER,
+)  # fmt: skip
+ATTRIBUTES = (
+    "kernel_h", "kernel_w", "stride_h", "stride_w", "pad_h", "pad_w", "dilation_h", "groups"
+)  # fmt: skip
+SHAPE = ("out_0", "out_1", "out_2", "out_3")
+NODES = Schema("NNLQP nodes", (*indicators(VOCABULARY), *ATTRIBUTES, *SHAPE))
+"""Operator, attributes, output shape: 32 + 8 + 4 numbers."""
+STATIC = Schema("NNLQP static", ("flop", "parameters", "access_bytes", "batch"))
+
+
+def node_table(graph: ModelGraph, batch: float) -> Array:
+    """``[nodes, 44]``."""
+    facts = graph.ops.at(batch)
+    return np.concatenate(
+        [one_hot(graph.ops.ops, VOCABULARY), logs(facts, (*ATTRIBUTES, *SHAPE))], axis=1
+    )
+
+
+def static_features(graph: ModelGraph, batch: float) -> list[float]:
+    """``[4]``, by their logarithm."""
+    facts = graph.ops.at(batch)
+    flop = 2 * facts["mac"] + facts["alu"] + facts["sfu"]
+    access_bytes = facts["read_bytes"] + facts["write_bytes"]
+    parameters = graph.ops.whole_at(batch)["parameters"]
+    numbers = (float(flop.sum()), parameters, float(access_bytes.sum()), batch)
+    return [log2(1 + n) for n in numbers]
+
+
+ENCODING = Encoding(NODES, node_table, STATIC, static_features)
+
+
+def two_sage_layers(
+    nodes: int, whole: int, width: int, *, is_faithful: bool = False
+) -> SummedNetwork:
+    """Two SAGE layers, a sum over nodes beside the static features, two layers.
+
+    Ours divide each node's result by its norm, and the sum by a hundred.
+    """
+    blocks = [sage(a, width, is_normalised=not is_faithful) for a in (nodes, width)]
+    return SummedNetwork(blocks, whole, width, per=1.0 if is_faithful else PER)
+
+
+class Nnlqp(NetworkPredictor):
+    """One encoder for all machines, as the paper's, and one head that reads the data sheet.
+
+    The paper's has a head for each machine; one that was not trained on would have none.
+    """
+
+    name: ClassVar[str] = "nnlqp"
+    title: ClassVar[str] = "NNLQP (Liu et al., ICPP 2022)"
+    hidden: ClassVar[int] = 512
+    recipe: ClassVar[TrainRecipe] = TrainRecipe(epochs=100, learning_rate=1e-3)
+    ours: ClassVar[TrainRecipe] = recipe.annealed(patience=100)
+    loss: ClassVar[Loss] = staticmethod(squared)
+    encoding = ENCODING
+    layers = 2
+
+    def network(self) -> nn.Module:
+        nodes = len(self.encoding.nodes)
+        return two_sage_layers(nodes, len(STATIC), self.width, is_faithful=self.is_faithful)
+
+
+PREDICTOR = Nnlqp

@@ -1,0 +1,162 @@
+"""PerfGraph: PerfSeer's features of nodes, edges and the graph (Section 3.1)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from enum import Enum
+from math import log2
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from perfc.analyzers.graph.model_graph import ModelGraph
+from perfc.analyzers.graph.schema import Schema
+
+from .networks.node_features import Encoding, indicators, logs, one_hot
+from .operators import VOCABULARY
+
+if TYPE_CHECKING:
+    from perfc.analyzers.features.classes import Array
+
+HYPER_PARAMETERS = (
+    "kernel_h", "kernel_w", "stride_h", "stride_w", "dilation_h", "dilation_w", "pad_h", "pad_w",
+    "groups", "weight_0", "weight_1", "has_bias",
+)  # fmt: skip
+NODES = Schema(
+    "PerfGraph nodes",
+    (
+        *HYPER_PARAMETERS, "flop", "access_bytes", "weight_elements", "intensity", "flop_share",
+        "access_share", "weight_share",
+    ),
+)  # fmt: skip
+"""v = hp ‖ c ‖ m ‖ a ‖ p. Operators are not named: Section 4.2 found that their names do harm."""
+EDGES = Schema("PerfGraph edges", ("nbytes", "extent_0", "extent_1", "extent_2", "extent_3"))
+"""e = sz ‖ sp: size, then batch, channels, height, width."""
+PARTS = 1e4
+"""Shares and the density are counted in parts of ten thousand before the logarithm."""
+STATISTICS = ("total", "mean", "median", "max")
+GRAPH = Schema(
+    "PerfGraph graph",
+    (
+        "nodes", "edges", "density",
+        *(f"flop_{s}" for s in STATISTICS),
+        *(f"access_bytes_{s}" for s in STATISTICS),
+        *(f"weight_elements_{s}" for s in STATISTICS),
+        "edge_bytes_mean", "whole_intensity", "batch",
+    ),
+)  # fmt: skip
+"""u = gp ‖ c ‖ m ‖ a ‖ b."""
+
+
+def amounts(graph: ModelGraph, batch: float) -> dict[str, Array]:
+    """FLOP, memory access in bytes and elements of weights, of every node."""
+    facts = graph.ops.at(batch)
+    return {
+        "flop": 2 * facts["mac"] + facts["alu"] + facts["sfu"] + facts["integer"],
+        "access_bytes": facts["read_bytes"] + facts["write_bytes"],
+        "weight_elements": facts["weight_elements"],
+    }
+
+
+def node_table(graph: ModelGraph, batch: float) -> Array:
+    """``[nodes, len(NODES)]``, all by their logarithm."""
+    found = amounts(graph, batch)
+    intensity = found["flop"] / np.maximum(found["access_bytes"], 1.0)
+    shares = [values / max(values.sum(), 1.0) for values in found.values()]
+    sizes = np.log2(1 + np.stack([*found.values(), intensity], axis=1))
+    hyper = logs(graph.ops.at(batch), HYPER_PARAMETERS)
+    parts = np.log2(1 + PARTS * np.stack(shares, axis=1))
+    return np.concatenate([hyper, sizes, parts], axis=1)
+
+
+def edge_table(graph: ModelGraph, batch: float) -> Array:
+    """``[edges, len(EDGES)]``."""
+    return logs(graph.ops.edges_at(batch), EDGES.columns)
+
+
+def graph_vector(graph: ModelGraph, batch: float) -> list[float]:
+    """``[len(GRAPH)]``."""
+    found = amounts(graph, batch)
+    nodes, edges = len(graph.ops), graph.ops.edges.shape[1]
+    numbers: list[float] = [nodes, edges, edges / max(nodes * (nodes - 1), 1)]
+    for values in found.values():
+        numbers += [values.sum(), values.mean(), float(np.median(values)), values.max()]
+    carried = graph.ops.edges_at(batch)["nbytes"]
+    intensity = found["flop"].sum() / max(found["access_bytes"].sum(), 1.0)
+    numbers += [float(carried.mean()) if edges else 0.0, intensity, batch]
+    scaled: list[float] = np.log2(1 + np.array(numbers)).tolist()
+    scaled[2] = log2(1 + PARTS * numbers[2])
+    return scaled
+
+
+ENCODING = Encoding(NODES, node_table, GRAPH, graph_vector, EDGES, edge_table)
+
+
+class Group(Enum):
+    """A column of Table 1: features that are left out together."""
+
+    HYPER_PARAMETERS = HYPER_PARAMETERS
+    COMPUTATION = ("flop",)
+    MEMORY_ACCESS = ("access_bytes", "weight_elements")
+    INTENSITY = ("intensity",)
+    PROPORTIONS = ("flop_share", "access_share", "weight_share")
+    EDGE_SIZE = ("nbytes",)
+    EDGE_SHAPE = EDGES.columns[1:]
+    PROFILE = ("nodes", "edges", "density")
+    WHOLE_COMPUTATION = tuple(f"flop_{s}" for s in STATISTICS)
+    WHOLE_MEMORY_ACCESS = (
+        *(f"access_bytes_{s}" for s in STATISTICS),
+        *(f"weight_elements_{s}" for s in STATISTICS),
+        "edge_bytes_mean",
+    )
+    WHOLE_INTENSITY = ("whole_intensity",)
+    BATCH = ("batch",)
+
+
+def first_groups(count: int) -> Encoding:
+    """What a line of Table 1 reads: the first groups, of nodes, then edges, then the graph."""
+    kept = {name for group in list(Group)[:count] for name in group.value}
+    nodes, edges, whole = (
+        [i for i, name in enumerate(schema.columns) if name in kept]
+        for schema in (NODES, EDGES, GRAPH)
+    )
+    return Encoding(
+        part(NODES, nodes),
+        lambda graph, batch: node_table(graph, batch)[:, nodes],
+        part(GRAPH, whole),
+        (lambda graph, batch: [graph_vector(graph, batch)[i] for i in whole]) if whole else None,
+        part(EDGES, edges),
+        (lambda graph, batch: edge_table(graph, batch)[:, edges]) if edges else None,
+    )
+
+
+def part(schema: Schema, columns: Sequence[int]) -> Schema:
+    """Some columns of a schema."""
+    return Schema(schema.name, tuple(schema.columns[i] for i in columns))
+
+
+def with_categories(*, is_frequency: bool) -> Encoding:
+    """Nodes named besides, one-hot or by how frequent their operator is (Section 4.2)."""
+    if is_frequency:
+        return replace(
+            ENCODING,
+            nodes=Schema(NODES.name, (*NODES.columns, "operator_share")),
+            node_table=lambda graph, batch: np.concatenate(
+                [node_table(graph, batch), frequencies(graph)], axis=1
+            ),
+        )
+    return replace(
+        ENCODING,
+        nodes=Schema(NODES.name, (*NODES.columns, *indicators(VOCABULARY))),
+        node_table=lambda graph, batch: np.concatenate(
+            [node_table(graph, batch), one_hot(graph.ops.ops, VOCABULARY)], axis=1
+        ),
+    )
+
+
+def frequencies(graph: ModelGraph) -> Array:
+    """Share of the operators that each node's is, ``[nodes, 1]``."""
+    counts = Counter(graph.ops.ops)
+    return np.array([[counts[op] / len(graph.ops)] for op in graph.ops.ops], np.float64)

@@ -1,0 +1,174 @@
+"""Charts beside the papers' tables: losses, predictions against measurements, embeddings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from statistics import mean
+
+from perfc.analyzers.graph.rows import Quantity
+from perfc.analyzers.graph.store import write_file
+from perfc.vegalite import svg
+
+from .neighbours import chart as plane_chart
+from .page import Done, number
+from .published import Metric, PaperTable
+
+MOST_MARKS = 200
+"""Of a chart, about, which is a file of the documentation."""
+UNITS: Mapping[str, tuple[str, float]] = {
+    Quantity.TIME.value: ("ms", 1e3),
+    Quantity.MEMORY.value: ("MB", 1e-6),
+    Quantity.ENERGY.value: ("J", 1.0),
+    Quantity.POWER.value: ("W", 1.0),
+    Quantity.SM_ACTIVE.value: ("%", 100.0),
+}
+"""Of axes, and how many of them one of ours is."""
+CURVE_TITLES: Mapping[Metric, str] = {Metric.MAPE: "MAPE", Metric.WITHIN_10: "Acc(10)"}
+
+
+def write_charts(published: PaperTable, done: Sequence[Done], folder: Path) -> list[str]:
+    """Loss by epoch and predictions against measurements, as files; their names.
+
+    Raises:
+        MissingExtraError: vl-convert is not installed.
+    """
+    if published.families:
+        return []
+    names = []
+    for ending, chart in (
+        ("loss", loss_chart(published, done)),
+        ("scatter", scatter_chart(published, done)),
+        *besides_charts(published, done),
+        ("embeddings", embeddings_chart(done) if published.has_embeddings else None),
+    ):
+        if chart is not None:
+            name = f"{published.key}-{ending}.svg"
+            write_file(folder / name, svg(chart).encode())
+            names.append(name)
+    return names
+
+
+def write_curve(published: PaperTable, done: Sequence[Done], folder: Path) -> list[str]:
+    """Errors by the rows that are seen of what is new, as a file; its name, none without results.
+
+    Raises:
+        MissingExtraError: vl-convert is not installed.
+    """
+    chart = curve_chart(published, done)
+    if chart is None:
+        return []
+    name = f"{published.key}.svg"
+    write_file(folder / name, svg(chart).encode())
+    return [name]
+
+
+def curve_chart(published: PaperTable, done: Sequence[Done]) -> Mapping[str, object] | None:
+    """A line a predictor, the mean of its seeds, in percent (thesis, Figure 7.3)."""
+    metric = published.columns[0].metric
+    values = [
+        {"predictor": d.line.label, "rows": count, "percent": 100 * mean(numbers)}
+        for d in done
+        for count, column in zip(published.curve, published.columns, strict=True)
+        if (numbers := [n for r in d.results if (n := number(r, column)) is not None])
+    ]
+    if not values:
+        return None
+    # shares begin at 0, errors of several magnitudes have none
+    kind = "log" if metric is Metric.MAPE else "linear"
+    y = {"field": "percent", "type": "quantitative", "scale": {"type": kind}}
+    x = {"field": "rows", "type": "quantitative", "scale": {"type": "log", "base": 2}}
+    return {
+        "title": published.title,
+        "background": "white",
+        "width": 420,
+        "data": {"values": values},
+        "mark": {"type": "line", "point": True},
+        "encoding": {
+            "x": {**x, "title": "rows seen", "axis": {"values": list(published.curve)}},
+            "y": {**y, "title": f"{CURVE_TITLES[metric]}, %"},
+            "color": {"field": "predictor", "type": "nominal"},
+        },
+    }
+
+
+def embeddings_chart(done: Sequence[Done]) -> Mapping[str, object] | None:
+    """Places of the first line that has them (TraPPM's Figure 5.4)."""
+    for line in done:
+        for result in line.results:
+            if result.get("places"):
+                return plane_chart(f"Embeddings of {line.line.label}, by t-SNE", result["places"])
+    return None
+
+
+def loss_chart(published: PaperTable, done: Sequence[Done]) -> Mapping[str, object] | None:
+    """Loss of every line's first seed by epoch (TraPPM's Figures 5.5 and 5.7)."""
+    values = [
+        {"predictor": d.line.label, "epoch": epoch, "loss": loss}
+        for d in done
+        for epoch, loss in (d.results[0]["curve"] if d.results else ())
+        if loss > 0
+    ]
+    if not values:
+        return None
+    y = {"field": "loss", "type": "quantitative", "scale": {"type": "log"}, "title": "loss"}
+    return {
+        "title": published.title,
+        "background": "white",
+        "width": 420,
+        "data": {"values": values},
+        "mark": "line",
+        "encoding": {
+            "x": {"field": "epoch", "type": "quantitative"},
+            "y": y,
+            "color": {"field": "predictor", "type": "nominal"},
+        },
+    }
+
+
+def scatter_chart(published: PaperTable, done: Sequence[Done]) -> Mapping[str, object] | None:
+    """Predicted against measured numbers of the first line (Figures 4.4 and 5.6)."""
+    if not done or not done[0].results:
+        return None
+    title = f"{done[0].line.label}: {published.title}"
+    return scatter(title, published.quantity.value, done[0].results[0]["points"])
+
+
+def besides_charts(
+    published: PaperTable, done: Sequence[Done]
+) -> Iterator[tuple[str, Mapping[str, object]]]:
+    """The same of the other quantities that the table states, by the ends of files' names."""
+    if not done or not done[0].results:
+        return
+    for column in published.columns:
+        points = done[0].results[0]["points_besides"].get(column.slice)
+        if points:
+            title = f"{done[0].line.label}: {published.title}, {column.label}"
+            yield f"scatter-{column.slice}", scatter(title, column.slice, points)
+
+
+def scatter(title: str, quantity: str, points: Sequence[Sequence[float]]) -> Mapping[str, object]:
+    """Predicted against measured numbers of a quantity."""
+    unit, scale = UNITS[quantity]
+    values = [
+        {"measured": scale * m, "predicted": scale * p}
+        for m, p in points[:: max(len(points) // MOST_MARKS, 1)]
+    ]
+    axes = {
+        name: {
+            "field": name,
+            "type": "quantitative",
+            "scale": {"type": "log"},
+            "title": f"{name}, {unit}",
+        }
+        for name in ("measured", "predicted")
+    }
+    return {
+        "title": title,
+        "background": "white",
+        "width": 320,
+        "height": 320,
+        "data": {"values": values},
+        "mark": {"type": "square", "size": 9, "aria": False},
+        "encoding": {"x": axes["measured"], "y": axes["predicted"]},
+    }

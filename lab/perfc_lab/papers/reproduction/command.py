@@ -1,0 +1,114 @@
+"""What `perfc eval papers` does: trains in several processes, then writes the page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from functools import partial
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+from perfc.analyzers.graph.predictor import Say
+from perfc.analyzers.graph.store import StoredGraphs, write_file
+
+from ...datasets.unlabelled import unlabelled_graphs
+from .charts import write_charts
+from .page import INTRODUCTION, Done, page, standing
+from .published import PaperTable
+from .runs import Job, Preset, chosen_rows, jobs, run, stored
+
+
+def reproduce(
+    tables: Sequence[PaperTable], wanted: Sequence[Job], folder: Path, processes: int, say: Say
+) -> None:
+    """Train what is not there yet; each training is a process's own and is written when it ends.
+
+    Args:
+        tables: for messages.
+        wanted: trainings.
+        folder: of the results.
+        processes: at once, a core each.
+        say: is told what ended.
+
+    Raises:
+        DataError: a data set is not built.
+    """
+    for rows in {job.table.rows: job for job in wanted}.values():
+        # a data set that is not built is said before hours of training
+        chosen_rows(rows)
+    missing = [job for job in wanted if stored(folder, job) is None]
+    say(
+        f"{len(tables)} tables, {len(wanted)} trainings, {len(wanted) - len(missing)} there already"
+    )
+    if processes <= 1:
+        for count, job in enumerate(missing, 1):
+            run(job, folder, say)
+            say(f"{count} of {len(missing)}: {job.key}")
+        return
+    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
+        running = {pool.submit(partial(run, job, folder, _silent)): job for job in missing}
+        for count, future in enumerate(as_completed(running), 1):
+            future.result()
+            say(f"{count} of {len(missing)}: {running[future].key}")
+
+
+def _silent(line: str) -> None:
+    del line
+
+
+def written(
+    tables: Sequence[PaperTable],
+    seeds: Sequence[int],
+    graphs: Path,
+    results_folder: Path,
+    folder: Path,
+    preset: Preset,
+    origin: str,
+    *,
+    is_faithful: bool,
+    has_charts: bool,
+) -> Path:
+    """The page of what was trained, with its charts beside it; lines without a result are bare."""
+    found = []
+    charts = {}
+    results: dict[str, Mapping[str, Any]] = {}
+    counts = dict.fromkeys(seeds, 0)
+    wanted = every_job(tables, seeds, graphs, preset, is_faithful=is_faithful)
+    for job in wanted:
+        result = stored(results_folder, job)
+        if result is not None:
+            results[job.key] = result
+            counts[job.seed] += 1
+    for table in tables:
+        done = []
+        for line in table.lines:
+            keys = [Job(table, line, s, graphs, preset, is_faithful).key for s in seeds]
+            done.append(Done(line, tuple(results[key] for key in keys if key in results)))
+        found.append((table, done))
+        charts[table.key] = write_charts(table, done, folder) if has_charts else []
+    pool = unlabelled_graphs(graphs)
+    introduction = INTRODUCTION.format(
+        scale=preset.scale, limit_s=preset.limit_s, standing=standing(results, len(wanted), counts),
+        pool=0 if pool is None else len(StoredGraphs(pool)),
+    )  # fmt: skip
+    path = folder / "papers.md"
+    write_file(path, page(found, introduction, origin, charts).encode())
+    return path
+
+
+def every_job(
+    tables: Sequence[PaperTable],
+    seeds: Sequence[int],
+    graphs: Path,
+    preset: Preset,
+    *,
+    is_faithful: bool,
+) -> list[Job]:
+    """Trainings of all tables, in the order that leaves the most of them whole at an early end.
+
+    All tables have one seed before any has two, and short tables come before long ones.
+    """
+    short = sorted(tables, key=lambda table: len(table.lines))
+    chosen = [list(jobs(short, (seed,), graphs, preset, is_faithful)) for seed in seeds]
+    return [job for of_seed in chosen for job in of_seed]

@@ -1,0 +1,104 @@
+"""What a whole training by the papers' recipes takes: one epoch at their width, measured.
+
+On a processor the epoch is that of a tenth of the architectures, times as many rows as they leave.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from perfc.analyzers.graph.predictor import Budget, Say, predictor
+from perfc.ir.record import frozen
+
+from ...training.graphs.protocols import Protocol, folds, thinned
+from ...training.scoreboard import table
+from ..networks.network_predictor import NetworkPredictor
+from ..networks.train import device
+from .published import Line, PaperTable, Rows
+from .runs import PRESETS, Job, chosen_rows
+
+NETWORKS = (
+    "pmgns", "trappm:without-embedding", "nnlqp", "static-mlp", "seernet", "seernet-multi",
+    "mlp-node", "brp-nas",
+)  # fmt: skip
+"""TraPPM without its first phase, which depends on the pool and not on the rows."""
+HEAD = (
+    "network", "width", "weights", "rows timed", "rows", "an epoch in s", "epochs", "whole in h",
+)  # fmt: skip
+CPU_SHARE = 0.1
+"""Of the architectures that an epoch is timed on where there is no GPU."""
+
+
+@frozen
+class EpochCost:
+    """One epoch of a network, and the whole of its recipe.
+
+    Args:
+        name: of the predictor.
+        width: of its layers.
+        parameters: weights.
+        timed: rows of the epoch that was timed.
+        rows: trained on.
+        epoch_s: processor time of an epoch of all rows, its validation included.
+        epochs: of the recipe.
+    """
+
+    name: str
+    width: int
+    parameters: int
+    timed: int
+    rows: int
+    epoch_s: float
+    epochs: int
+
+    @property
+    def whole_h(self) -> float:
+        """Hours of the whole recipe."""
+        return self.epoch_s * self.epochs / 3600
+
+
+def costs(graphs: Path, say: Say, names: Sequence[str] = NETWORKS) -> Iterator[EpochCost]:
+    """One epoch of each network at the paper's width, on the rows of PerfSeer's tables."""
+    rows = PaperTable("", "", "", "", Rows.BOTH, (), ())
+    data = chosen_rows(Job(rows, Line("", ""), 0, graphs, PRESETS["paper"], is_faithful=True))
+    fold = next(folds(data, Protocol.RANDOM, (0,)))
+    share = 1.0 if device().type == "cuda" else CPU_SHARE
+    timed, some = thinned(fold, share).train, fold.validation
+    architectures = some.architectures[: max(round(share * len(some.architectures)), 1)]
+    some = some.where(lambda row: row.architecture in architectures)
+    more = (len(fold.train) + len(fold.validation)) / (len(timed) + len(some))
+    for name in names:
+        model = predictor(name)
+        assert isinstance(model, NetworkPredictor)
+        model.fit(timed, some, Budget(0, 1e9, is_faithful=True, epochs=1), say)
+        assert model.made is not None
+        assert model.trained is not None
+        weights = sum(p.numel() for p in model.made.parameters())
+        cost = EpochCost(
+            name, model.width, weights, len(timed), len(fold.train),
+            more * model.trained.seconds, model.recipe.epochs,
+        )  # fmt: skip
+        say(f"{name}: {cost.epoch_s:.0f} s an epoch")
+        yield cost
+
+
+def page(found: Sequence[EpochCost], origin: str) -> str:
+    """A page of Markdown."""
+    cells = [
+        (
+            c.name, str(c.width), f"{c.parameters / 1e6:.2f} M", f"{c.timed:,}", f"{c.rows:,}",
+            f"{c.epoch_s:.1f}", f"{c.epochs:,}", f"{c.whole_h:.2f}",
+        )
+        for c in found
+    ]  # fmt: skip
+    where = "a GPU" if device().type == "cuda" else "one core"
+    words = (
+        f"One epoch at the papers' width and by their recipes, on {where}, with the validation "
+        "after it. Where less rows are timed than there are, the epoch is theirs times as many "
+        "rows. The whole is the epochs of the recipe, of one seed."
+    )
+    return (
+        "\n\n".join(["# Time of the papers' recipes", words, origin, table(HEAD, cells, range(1))])
+        + "\n"
+    )

@@ -1,0 +1,63 @@
+"""What is tested of a fold, and how errors fall with the rows that are seen of what is new."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import replace
+
+from perfc.analyzers.graph.predictor import GraphPredictor
+from perfc.analyzers.graph.rows import Measurements
+
+from ...training.graphs.bench import GraphFigure, Scored, adapted, figures, scored
+from ...training.graphs.protocols import Fold, folds
+from .published import PaperTable
+
+
+def tested_folds(table: PaperTable, data: Measurements, seed: int) -> Iterator[Fold]:
+    """Folds of a table: of its machines, with no more tested rows than it asks for."""
+    most_seen = max((table.samples, *table.curve))
+    for fold in folds(data, table.protocol, (seed,), most_seen):
+        machines = {row.target for row in fold.test.rows}
+        is_wanted = not table.machines or bool(machines & set(table.machines))
+        if len(fold.train) and len(fold.test) and is_wanted:
+            yield replace(fold, test=drawn(fold.test, table.most_tested, seed))
+
+
+def drawn(data: Measurements, most: int, seed: int) -> Measurements:
+    """At most so many rows, in their order; all where no number is given."""
+    if not most or len(data) <= most:
+        return data
+    chosen = sorted(random.Random(seed).sample(range(len(data)), most))
+    return data.of([data.rows[i] for i in chosen])
+
+
+class FewRows:
+    """A curve over rows of what is new; each point is a copy of one training.
+
+    Args:
+        counts: rows that are seen; fewer ones are the first of more.
+    """
+
+    def __init__(self, counts: tuple[int, ...]) -> None:
+        self.scores: dict[int, list[Scored]] = {count: [] for count in counts}
+
+    def score(self, model: GraphPredictor, fold: Fold) -> tuple[GraphPredictor, Scored]:
+        """Adapt and test at every count, or at all rows that the fold shows where there is none.
+
+        Returns:
+            The model of the most rows, and how it was scored.
+        """
+        if not self.scores:
+            known = adapted(model, fold)
+            return known, scored(known, fold, fit_s=0.0)
+        for count, scores in self.scores.items():
+            seen = replace(fold, few=fold.few.of(fold.few.rows[:count]))
+            known = adapted(model, seen)
+            scores.append(scored(known, seen, fit_s=0.0))
+        return known, scores[-1]
+
+    def slices(self, name: str) -> dict[str, GraphFigure]:
+        """Figures of all tested rows, under ``32 rows``."""
+        lines = {count: figures(name, scores) for count, scores in self.scores.items() if scores}
+        return {f"{count} rows": next(iter(found)) for count, found in lines.items()}

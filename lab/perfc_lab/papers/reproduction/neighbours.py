@@ -1,0 +1,64 @@
+"""Embeddings of graphs on a plane (TraPPM's Figure 5.4)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from perfc.analyzers.graph.predictor import GraphPredictor
+from perfc.analyzers.graph.rows import Measurements
+
+from ...tables.architectures import family
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+LEAST_GRAPHS = 8
+PERPLEXITY = 15.0
+Place = tuple[float, float, str]
+"""Of a graph on the plane, and its family."""
+
+
+def places(model: GraphPredictor, data: Measurements) -> list[Place]:
+    """t-SNE of the auto-encoder's summed embeddings, one place a graph; none of other predictors.
+
+    Van der Maaten and Hinton, JMLR 2008, as scikit-learn has it.
+    """
+    from ..trappm import Trappm
+
+    if not isinstance(model, Trappm) or model.encoder is None:
+        return []
+    chosen = {row.graph: row for row in data.rows}
+    if len(chosen) < LEAST_GRAPHS:
+        return []
+    from sklearn.manifold import TSNE
+
+    rows = list(chosen.values())
+    embeddings = [
+        model.embedding(model.plain_tensors(data.graph(r), float(r.batch))).numpy() for r in rows
+    ]
+    plane = TSNE(perplexity=min(PERPLEXITY, len(rows) / 4), random_state=0).fit_transform(
+        np.stack(embeddings)
+    )
+    return [
+        (float(x), float(y), family(r.architecture)) for (x, y), r in zip(plane, rows, strict=True)
+    ]
+
+
+def chart(title: str, found: list[Place]) -> Mapping[str, object]:
+    """Vega-Lite of the plane, families by colour."""
+    axis = {"type": "quantitative", "axis": None}
+    return {
+        "title": title,
+        "background": "white",
+        "width": 420,
+        "height": 420,
+        "data": {"values": [{"x": x, "y": y, "family": name} for x, y, name in found]},
+        "mark": {"type": "circle", "aria": False},
+        "encoding": {
+            "x": {"field": "x", **axis},
+            "y": {"field": "y", **axis},
+            "color": {"field": "family", "type": "nominal"},
+        },
+    }

@@ -1,0 +1,202 @@
+"""What a paper's table says, and how the same is asked of the rows there are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import field
+from enum import Enum
+from functools import cache
+from pathlib import Path
+
+from perfc.analyzers.graph.rows import GraphRow, Quantity
+from perfc.analyzers.steps.setting import Mode
+from perfc.declared import modules
+from perfc.errors import PerfcError
+from perfc.ir.record import record
+
+from ...tables.architectures import family
+from ...training.graphs.protocols import Protocol
+
+
+class Metric(Enum):
+    """What a column states."""
+
+    MAPE = "mape"
+    WITHIN_10 = "within_10"
+    RMSE = "rmse"
+    TAU = "tau"
+    FAILURES = "failures"
+    """Answers of a language model that are no number."""
+    PROCESSOR = "processor_s"
+    """Time of a training and its test."""
+
+    @property
+    def is_of_training(self) -> bool:
+        """Whether it is of a whole training, whichever rows are tested."""
+        return self in (Metric.FAILURES, Metric.PROCESSOR)
+
+
+class Rows(Enum):
+    """Which rows stand for those of a paper: one machine, as the papers have it."""
+
+    STEPS = "training steps on the RTX 3090"
+    RUNS = "inference on the RTX 3090"
+    BOTH = "inference and training steps on the RTX 3090"
+    MACHINES = "inference on two machines"
+    ENERGY = "training steps of EC-NAS with time, energy and power"
+    PLATFORMS = "every machine and way of running"
+    ANSWERS = "inference on every machine"
+    CELLS = "NAS-Bench-201's networks on every machine"
+    SHORT = "networks of few operators, every machine and way of running"
+    MEMORY = "training of MLPs of GPUMemNet with memory and active multiprocessors"
+
+    @property
+    def dataset(self) -> str:
+        """The data set that has them."""
+        match self:
+            case Rows.ENERGY:
+                return "ecnas"
+            case Rows.MEMORY:
+                return "gpumemnet"
+            case Rows.CELLS:
+                return "nb201"
+            case _:
+                return "timm"
+
+    @property
+    def is_needed(self) -> bool:
+        """Whether they must be there; tables of others are left out where they are not built."""
+        return self not in (Rows.MEMORY, Rows.CELLS)
+
+    @property
+    def keeps(self) -> Callable[[GraphRow], bool]:
+        """Whether a row is one of them."""
+        return KEPT[self]
+
+
+EAGER = (Mode.EAGER,)
+MACHINE = "rtx3090"
+FEW_OPERATORS = frozenset(
+    {"vgg", "darknet", "byobnet", "lcnet", "sedarknet", "starnet", "vovnet", "gernet"}
+)
+"""Families of timm whose JSON is short, as that of AlexNet is (thesis, Section 7.5.1)."""
+KEPT: Mapping[Rows, Callable[[GraphRow], bool]] = {
+    Rows.STEPS: lambda r: r.target == MACHINE and r.setting.mode is Mode.TRAINING,
+    Rows.RUNS: lambda r: r.target == MACHINE and r.setting.mode in EAGER,
+    Rows.BOTH: lambda r: r.target == MACHINE and r.setting.mode in (*EAGER, Mode.TRAINING),
+    Rows.MACHINES: lambda r: r.target in (MACHINE, "rtx4090") and r.setting.mode in EAGER,
+    Rows.ENERGY: lambda r: True,
+    Rows.CELLS: lambda r: True,
+    Rows.PLATFORMS: lambda r: True,
+    Rows.ANSWERS: lambda r: r.setting.mode is not Mode.TRAINING,
+    Rows.SHORT: lambda r: family(r.architecture) in FEW_OPERATORS,
+    Rows.MEMORY: lambda r: True,
+}
+
+
+@record
+class Column:
+    """A number of every line.
+
+    Args:
+        label: as the paper calls it.
+        slice: of the tested rows, as the bench names them; ``all rows`` by default.
+        metric: of them.
+    """
+
+    label: str
+    slice: str = "all rows"
+    metric: Metric = Metric.MAPE
+
+
+@record
+class Line:
+    """A predictor, and what the paper says of it.
+
+    Args:
+        label: as the paper calls it.
+        predictor: ours of the same, ``NAME`` or ``NAME:VARIANT``.
+        published: one number a column; None where the paper has none.
+        share: of the architectures that it is trained on.
+        epochs: that the paper trains; None for the recipe's.
+    """
+
+    label: str
+    predictor: str
+    published: tuple[float | None, ...] = ()
+    share: float = 1.0
+    epochs: int | None = None
+
+
+@record
+class PaperTable:
+    """A table or a figure of a paper.
+
+    Args:
+        key: unique, a file name.
+        paper: it is from.
+        name: ``Table 4.4, page 48``.
+        title: what it shows.
+        rows: that stand for the paper's.
+        columns: of every line.
+        lines: predictors.
+        protocol: how rows are held out.
+        quantity: that is predicted.
+        samples: rows of a new machine that are seen, where the protocol has any.
+        note: how it differs from the paper's.
+        curve: rows of what is new that are seen, in turn, by copies of one training; none for
+            ``samples`` alone. Columns are of slices named ``32 rows``.
+        machines: new ones that are tested; all by default.
+        most_tested: rows, drawn; 0 for all.
+        families: mean errors that the paper states of each line by family; the table then has a
+            line a family.
+    """
+
+    key: str
+    paper: str
+    name: str
+    title: str
+    rows: Rows
+    columns: tuple[Column, ...]
+    lines: tuple[Line, ...]
+    protocol: Protocol = Protocol.RANDOM
+    quantity: Quantity = Quantity.TIME
+    samples: int = 32
+    note: str = ""
+    curve: tuple[int, ...] = ()
+    machines: tuple[str, ...] = ()
+    most_tested: int = 0
+    has_embeddings: bool = False
+    families: Mapping[str, tuple[float, ...]] = field(
+        default_factory=dict[str, "tuple[float, ...]"]
+    )
+
+    def states(self, column: int) -> bool:
+        """Whether the paper has a number of a column."""
+        return any(x is not None for line in self.lines for x in line.published[column:][:1])
+
+
+def tables(papers: tuple[str, ...] = ()) -> Iterator[PaperTable]:
+    """All tables, or those of some papers.
+
+    Raises:
+        PerfcError: no such paper.
+    """
+    known = every_table()
+    names = dict.fromkeys(t.paper for t in known)
+    for paper in papers:
+        if paper not in names:
+            raise PerfcError(f"no paper {paper!r}", hint=f"there are {', '.join(names)}")
+    yield from (t for t in known if not papers or t.paper in papers)
+
+
+def built(tables: Iterable[PaperTable], graphs: Path) -> list[PaperTable]:
+    """Tables without those of rows that need not be there and are not."""
+    return [t for t in tables if t.rows.is_needed or (graphs / t.rows.dataset).is_dir()]
+
+
+@cache
+def every_table() -> tuple[PaperTable, ...]:
+    """Those that the files of ``tables`` declare."""
+    here = modules("perfc_lab.papers.reproduction.tables")
+    return tuple(table for module in here for table in getattr(module, "TABLES", ()))

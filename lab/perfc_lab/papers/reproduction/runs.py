@@ -1,0 +1,249 @@
+"""Trains what the papers' tables name, each training once; what is there is kept."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from math import inf, isfinite
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from perfc.analyzers.graph.dataset import load
+from perfc.analyzers.graph.predictor import Budget, GraphPredictor, Say, predictor
+from perfc.analyzers.graph.rows import Measurements, Quantity
+from perfc.analyzers.graph.store import write_file
+from perfc.ir.record import record
+
+from ...datasets.unlabelled import unlabelled_graphs
+from ...training.graphs.bench import Scored, by_family, figures
+from ...training.graphs.protocols import Fold, thinned
+from ..networks.train import clock_s
+from .few_rows import FewRows, tested_folds
+from .neighbours import places
+from .published import Line, PaperTable, Rows
+
+MOST_POINTS = 400
+"""Of measured and predicted numbers that a run keeps for its chart."""
+LEAST_OF_FAMILY = 5
+"""Tested rows that a family needs for an error of its own."""
+
+
+@record
+class Preset:
+    """How much time a training gets.
+
+    Args:
+        scale: of the papers' hidden size.
+        limit_s: processor time of one training.
+        epochs: most of one; None for the recipe's.
+        pretrained: folder of what was learned beforehand; None for none.
+        learned: digest of that folder.
+    """
+
+    scale: float
+    limit_s: float
+    epochs: int | None = None
+    pretrained: Path | None = None
+    learned: str = ""
+
+
+PRESETS: Mapping[str, Preset] = {
+    "cpu": Preset(0.25, 20.0),
+    "paper": Preset(1.0, 3 * 3600.0),
+    "smoke": Preset(1 / 16, 2.0, 2),
+}
+"""``cpu`` took 1.8 h of one core for three seeds; ``smoke`` only shows that everything runs."""
+
+
+@record
+class Job:
+    """One training.
+
+    Args:
+        table: it is for.
+        line: of the table.
+        seed: of the split and of the training.
+        graphs: folder of the data sets.
+        preset: width and time.
+        is_faithful: whether by the paper's recipe.
+    """
+
+    table: PaperTable
+    line: Line
+    seed: int
+    graphs: Path
+    preset: Preset
+    is_faithful: bool
+
+    @property
+    def key(self) -> str:
+        """Name of its result, the same for all tables that share the training."""
+        t, x, p = self.table, self.line, self.preset
+        parts: list[object] = [
+            x.predictor, t.rows.name, t.protocol.value, t.quantity.value, t.samples, x.share,
+            x.epochs, self.seed, p.scale, p.limit_s, p.epochs, self.is_faithful,
+        ]  # fmt: skip
+        further: list[object] = [t.curve, t.machines, t.most_tested, p.learned]
+        parts += further if any(further) else []
+        digest = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:12]
+        return f"{x.predictor.replace(':', '-')}-{t.rows.name.lower()}-{self.seed}-{digest}"
+
+    def budget(self) -> Budget:
+        """Time and epochs of the preset; a line that states its epochs is given time for all."""
+        chosen = self.preset
+        limit_s = chosen.limit_s if self.line.epochs is None else inf
+        epochs = [e for e in (chosen.epochs, self.line.epochs) if e is not None]
+        return Budget(
+            self.seed, limit_s, None, chosen.scale, None, self.is_faithful,
+            unlabelled_graphs(self.graphs), min(epochs, default=None), chosen.pretrained,
+        )  # fmt: skip
+
+
+def jobs(
+    tables: Sequence[PaperTable],
+    seeds: Sequence[int],
+    graphs: Path,
+    preset: Preset,
+    is_faithful: bool,
+) -> Iterator[Job]:
+    """Every training that the tables need, those that several need once."""
+    seen: set[str] = set()
+    for table in tables:
+        for line in table.lines:
+            for seed in seeds:
+                job = Job(table, line, seed, graphs, preset, is_faithful)
+                if job.key not in seen:
+                    seen.add(job.key)
+                    yield job
+
+
+def result_path(folder: Path, job: Job) -> Path:
+    """Where the result of a training is kept."""
+    return folder / f"{job.key}.json"
+
+
+def stored(folder: Path, job: Job) -> Mapping[str, Any] | None:
+    """The result of a training; None where there is none, or one of other rows."""
+    path = result_path(folder, job)
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    is_same = isinstance(content, dict) and content.get("digest") == chosen_rows(job).digest
+    return content if is_same else None
+
+
+def run(job: Job, folder: Path, say: Say) -> Mapping[str, Any]:
+    """Train, test and write the result; goes by what is there."""
+    known = stored(folder, job)
+    if known is not None:
+        return known
+    data = chosen_rows(job)
+    start = clock_s()
+    scores: dict[Quantity, list[Scored]] = {job.table.quantity: []}
+    models, last, few = [], None, FewRows(job.table.curve)
+    for fold in tested_folds(job.table, data, job.seed):
+        model = learned(job, thinned(fold, job.line.share), say)
+        model, tested = few.score(model, fold)
+        scores[job.table.quantity].append(tested)
+        for quantity, other in scored_besides(model, tested).items():
+            scores.setdefault(quantity, []).append(other)
+        models.append(model)
+        last = last or fold
+    name, asked = job.line.predictor, scores.pop(job.table.quantity)
+    besides = {q.value: next(iter(figures(name, found))) for q, found in scores.items()}
+    every = {**{f.slice: f for f in figures(name, asked)}, **besides, **few.slices(name)}
+    content = {
+        "digest": data.digest,
+        "rows": len(data),
+        "slices": {name: dataclasses.asdict(figure) for name, figure in every.items()},
+        "families": {
+            f.slice: {"rows": f.rows, "mape": f.mape, "rmse": f.rmse}
+            for f in by_family(name, asked, LEAST_OF_FAMILY)
+        },
+        "curve": curve(models[0]) if models else [],
+        "places": places(models[0], last.test) if last else [],
+        "points": points(asked),
+        "points_besides": {q.value: points(found) for q, found in scores.items()},
+        "parameters": parameters(models[0]) if models else 0,
+        "failures": getattr(models[0], "failure_rate", None) if models else None,
+        "processor_s": clock_s() - start,
+    }
+    write_file(result_path(folder, job), (json.dumps(content) + "\n").encode())
+    return content
+
+
+def scored_besides(model: GraphPredictor, tested: Scored) -> Mapping[Quantity, Scored]:
+    """What a network of several quantities says of the others, where they were measured."""
+    from ..networks.several import SeveralQuantities
+
+    if not isinstance(model, SeveralQuantities):
+        return {}
+    found = {}
+    for quantity, value in model.every(tested.fold.test).items():
+        measured = tested.fold.test.values(quantity)
+        is_known = np.isfinite(measured) & (measured > 0)
+        if quantity is not model.quantity and is_known.any():
+            none = np.full(len(value), np.nan)
+            whole = replace(tested, measured=measured, value=value, low=none, high=none)
+            found[quantity] = whole.where(is_known)
+    return found
+
+
+def learned(job: Job, fold: Fold, say: Say) -> GraphPredictor:
+    """A predictor trained without what a fold tests, with its interval."""
+    model = predictor(job.line.predictor, job.table.quantity)
+    model.fit(fold.train, fold.validation, job.budget(), say)
+    model.calibrate(fold.validation)
+    return model
+
+
+def curve(model: GraphPredictor) -> list[tuple[float, float]]:
+    """Epoch and loss of a network; nothing of others."""
+    trained = getattr(model, "trained", None)
+    return [] if trained is None else [(line[0], line[2]) for line in trained.history]
+
+
+def parameters(model: GraphPredictor) -> int:
+    """Weights of a network that learn; 0 of others."""
+    made = getattr(model, "made", None)
+    if made is None:
+        return 0
+    return sum(p.numel() for p in made.parameters() if p.requires_grad)
+
+
+def points(scores: Sequence[Scored]) -> list[tuple[float, float]]:
+    """Measured and predicted numbers, every so many of them."""
+    pairs = [
+        (float(m), float(v))
+        for s in scores
+        for m, v in zip(s.measured, s.value, strict=True)
+        if isfinite(m) and isfinite(v)
+    ]
+    return pairs[:: max(len(pairs) // MOST_POINTS, 1)][:MOST_POINTS]
+
+
+@cache
+def _whole(graphs: Path, dataset: str) -> Measurements:
+    # its graphs are held once, whatever rows of it a table has
+    return load(graphs, dataset)
+
+
+@cache
+def _rows(graphs: Path, rows: Rows) -> Measurements:
+    return _whole(graphs, rows.dataset).where(rows.keeps)
+
+
+def chosen_rows(job: Job) -> Measurements:
+    """Rows of the table, of which its quantity was measured.
+
+    Raises:
+        DataError: the data set is not built.
+    """
+    return _rows(job.graphs, job.table.rows).measured(job.table.quantity)

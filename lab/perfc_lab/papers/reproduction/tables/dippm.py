@@ -1,0 +1,58 @@
+"""DIPPM: Panner Selvam and Brorsson, Euro-Par 2023; thesis, Chapter 4."""
+
+from __future__ import annotations
+
+from perfc.analyzers.graph.rows import Quantity
+
+from ..published import Column, Line, PaperTable, Rows
+
+NAME = "dippm"
+TABLES = (
+    PaperTable(
+        "dippm-table-4-4",
+        NAME,
+        "Table 4.4, page 48",
+        "graph layers after ten epochs",
+        Rows.RUNS,
+        (Column("test"),),
+        (
+            Line("GAT", "pmgns:gat", (0.367,), epochs=10),
+            Line("GCN", "pmgns:gcn", (0.175,), epochs=10),
+            Line("GIN", "pmgns:gin", (0.382,), epochs=10),
+            Line("MLP", "pmgns:mlp", (0.366,), epochs=10),
+            Line("GraphSAGE", "pmgns", (0.160,), epochs=10),
+        ),
+        note="The paper averages memory, latency and energy of 10,508 graphs on an A100; here it "
+        "is the time of a few hundred. Ten epochs of them are a twentieth of its updates.",
+    ),
+    PaperTable(
+        "dippm-500-epochs",
+        NAME,
+        "Section 4.4.3, page 48",
+        "after 500 epochs, as long as there is time",
+        Rows.RUNS,
+        (Column("test"),),
+        (Line("GraphSAGE", "pmgns", (0.019,)),),
+    ),
+    PaperTable(
+        "dippm-energy",
+        NAME,
+        "Figure 4.4, page 49",
+        "latency and energy learned at once",
+        Rows.ENERGY,
+        (Column("latency"), Column("energy", "energy_j")),
+        (Line("three outputs", "pmgns"), Line("one output", "pmgns:single")),
+        note="EC-NAS has time and energy of training steps, no memory.",
+    ),
+    PaperTable(
+        "dippm-memory",
+        NAME,
+        "Figure 4.4 c, page 49",
+        "memory",
+        Rows.MEMORY,
+        (Column("memory"),),
+        (Line("GraphSAGE", "pmgns"),),
+        quantity=Quantity.MEMORY,
+        note="MLPs of GPUMemNet in training, for research alone.",
+    ),
+)

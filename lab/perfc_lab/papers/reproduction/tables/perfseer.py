@@ -1,0 +1,139 @@
+"""PerfSeer: Zhao et al., 2025."""
+
+from __future__ import annotations
+
+from perfc.analyzers.graph.rows import Quantity
+
+from ..published import Column, Line, PaperTable, Rows
+
+NAME = "perfseer"
+TIMES = (Column("training time", "training, rtx3090"), Column("inference time", "inference"))
+TABLE_1 = (
+    (0.5429, 0.9249), (0.4119, 0.5407), (0.2598, 0.3829), (0.2394, 0.3652), (0.2351, 0.2351),
+    (0.2405, 0.2327), (0.2231, 0.2377), (0.0948, 0.1522), (0.0879, 0.1308), (0.0951, 0.1441),
+    (0.0945, 0.1345), (0.0921, 0.1315),
+)  # fmt: skip
+GROUPS = (
+    "Hp", "+ CI", "+ MAI", "+ ArI", "+ Prop", "+ Sz", "+ Sp", "+ Gp", "+ CI of the graph",
+    "+ MAI of the graph", "+ ArI of the graph", "+ Bs",
+)  # fmt: skip
+SIZES = ((20_000, 0.0858, 0.1365), (10_000, 0.1005, 0.1449), (5_000, 0.1078, 0.1789),
+         (2_000, 0.1233, 0.1925), (1_000, 0.1568, 0.2819))  # fmt: skip
+SHARES = (0.75, 0.5, 0.25, 0.125, 0.0625)
+TABLES = (
+    PaperTable(
+        "perfseer-table-1",
+        NAME,
+        "Table 1",
+        "features, added group by group",
+        Rows.BOTH,
+        TIMES,
+        (
+            *(
+                Line(label, f"seernet:table-1-{i}", published)
+                for i, (label, published) in enumerate(zip(GROUPS, TABLE_1, strict=True), 1)
+            ),
+            Line("names of operators, one-hot", "seernet:one-hot"),
+            Line("names of operators, frequency", "seernet:frequency"),
+        ),
+        note="Heads read the row's batch in every line here, so that the last line adds nothing.",
+    ),
+    PaperTable(
+        "perfseer-table-2",
+        NAME,
+        "Table 2",
+        "parts of the network",
+        Rows.BOTH,
+        TIMES,
+        (
+            Line("neither", "seernet:plain", (0.0921, 0.1315)),
+            Line("SynMM", "seernet:no-global-node", (0.0778, 0.1070)),
+            Line("SynMM and GNPB", "seernet", (0.0671, 0.0891)),
+        ),
+    ),
+    PaperTable(
+        "perfseer-figure-4",
+        NAME,
+        "Figure 4",
+        "against the baselines",
+        Rows.BOTH,
+        TIMES,
+        (
+            Line("SeerNet", "seernet", (0.0671, 0.0891)),
+            Line("MLP-Node", "mlp-node"),
+            Line("PMGNS", "pmgns:single"),
+            Line("Eagle-p", "brp-nas:pmgns"),
+            Line("Eagle-s", "brp-nas"),
+        ),
+        note="The figure states means of six metrics: SeerNet 5.14 %, Eagle-p 74.43 %.",
+    ),
+    PaperTable(
+        "perfseer-figure-6",
+        NAME,
+        "Figure 6",
+        "several quantities at once",
+        Rows.BOTH,
+        TIMES,
+        (
+            Line("SeerNet", "seernet", (0.0671, 0.0891)),
+            Line("SeerNet-Multi", "seernet-multi"),
+            Line("SeerNet-Multi without PCGrad", "seernet-multi:without-pcgrad"),
+            Line("PMGNS-Multi", "pmgns"),
+        ),
+        note="The figure states means of six metrics: 7.75, 15.85 and 50.5 % for the last three. "
+        "Tasks here are the times of inference and of training.",
+    ),
+    PaperTable(
+        "perfseer-figure-6-energy",
+        NAME,
+        "Figure 6",
+        "time, energy and power at once",
+        Rows.ENERGY,
+        (Column("training time"), Column("energy", "energy_j"), Column("power", "power_w")),
+        (
+            Line("SeerNet", "seernet"),
+            Line("SeerNet-Multi", "seernet-multi"),
+            Line("SeerNet-Multi without PCGrad", "seernet-multi:without-pcgrad"),
+        ),
+    ),
+    PaperTable(
+        "perfseer-figure-6-memory",
+        NAME,
+        "Figure 6",
+        "memory and active multiprocessors at once",
+        Rows.MEMORY,
+        (Column("memory"), Column("SM utilisation", "sm_active")),
+        (
+            Line("SeerNet-Multi", "seernet-multi"),
+            Line("SeerNet-Multi without PCGrad", "seernet-multi:without-pcgrad"),
+            Line("PMGNS-Multi", "pmgns"),
+            Line("SeerNet", "seernet"),
+        ),
+        quantity=Quantity.MEMORY,
+        note="3,000 MLPs, for research alone: no weights of them ship. PMGNS has no output for "
+        "multiprocessors.",
+    ),
+    PaperTable(
+        "perfseer-figure-6-multiprocessors",
+        NAME,
+        "Figure 6",
+        "active multiprocessors alone",
+        Rows.MEMORY,
+        (Column("SM utilisation"),),
+        (Line("SeerNet", "seernet"),),
+        quantity=Quantity.SM_ACTIVE,
+    ),
+    PaperTable(
+        "perfseer-table-3",
+        NAME,
+        "Table 3",
+        "fewer architectures to learn from",
+        Rows.BOTH,
+        TIMES,
+        tuple(
+            Line(f"{share:.1%} of the architectures", "seernet", (training, inference), share)
+            for share, (_, training, inference) in zip(SHARES, SIZES, strict=True)
+        ),
+        note="The paper's lines are 20,000, 10,000, 5,000, 2,000 and 1,000 samples.",
+    ),
+)

@@ -1,0 +1,116 @@
+"""TraPPM: Panner Selvam and Brorsson, NeurIPS 2023 workshop; thesis, Chapter 5."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from perfc.analyzers.graph.rows import Quantity
+
+from ....training.graphs.protocols import Protocol
+from ..published import Column, Line, Metric, PaperTable, Rows
+
+NAME = "trappm"
+STEP_TIMES = (
+    Line("TraPPM", "trappm", (0.0951, 23.23)),
+    Line("NNLQP", "nnlqp", (0.1447, 37.02)),
+    Line("MLP", "static-mlp", (1.3407, 188.36)),
+    Line("GBoost", "gboost", (0.1698, 54.54)),
+)
+FAMILIES = {
+    "convnext": (0.0809, 0.0950, 0.6492, 0.1615),
+    "densenet": (0.0669, 0.1841, 1.0445, 0.1408),
+    "efficientnet": (0.0681, 0.0945, 0.4918, 0.1536),
+    "mnasnet": (0.0798, 0.1859, 1.0686, 0.1449),
+    "mobilenet": (0.0920, 0.1466, 1.1648, 0.2579),
+    "poolformer": (0.1302, 0.1323, 1.6675, 0.1459),
+    "resnet": (0.1126, 0.2545, 1.9295, 0.2413),
+    "swin": (0.0901, 0.0889, 0.6008, 0.1568),
+    "vgg": (0.1074, 0.1320, 0.6991, 0.1589),
+    "visformer": (0.1479, 0.1861, 4.3733, 0.1399),
+    "vit": (0.0706, 0.0915, 1.0584, 0.1660),
+}
+"""MAPE of step times in the order of `STEP_TIMES` (Table 5.3)."""
+TABLES = (
+    PaperTable(
+        "trappm-table-5-3",
+        NAME,
+        "Table 5.3",
+        "step time by family",
+        Rows.STEPS,
+        (),
+        tuple(replace(line, published=()) for line in STEP_TIMES),
+        Protocol.WITHIN_FAMILIES,
+        note="The trainings of Table 5.4; families with less than five tested rows are bare.",
+        families=FAMILIES,
+    ),
+    PaperTable(
+        "trappm-table-5-4",
+        NAME,
+        "Table 5.4, page 69",
+        "step time against the baselines",
+        Rows.STEPS,
+        (Column("MAPE"), Column("RMSE in ms", metric=Metric.RMSE)),
+        STEP_TIMES,
+        Protocol.WITHIN_FAMILIES,
+        note="70 : 30 within each family, as Section 5.5.4; the paper's rows are 7,536 steps on an "
+        "A100.",
+    ),
+    PaperTable(
+        "trappm-memory",
+        NAME,
+        "Table 5.4, memory",
+        "memory against the baselines",
+        Rows.MEMORY,
+        (Column("MAPE"),),
+        (
+            Line("TraPPM", "trappm", (0.0492,)),
+            Line("NNLQP", "nnlqp", (0.0829,)),
+            Line("MLP", "static-mlp", (0.8501,)),
+            Line("GBoost", "gboost", (0.1610,)),
+        ),
+        Protocol.WITHIN_FAMILIES,
+        quantity=Quantity.MEMORY,
+        note="MLPs of GPUMemNet, whose memory is mostly the driver's; the paper's rows are "
+        "networks of eleven families. For research alone.",
+    ),
+    PaperTable(
+        "trappm-initialisation",
+        NAME,
+        "Section 5.5.9, page 70",
+        "what the auto-encoder learned from",
+        Rows.STEPS,
+        (Column("MAPE"),),
+        (
+            Line("a pool that nobody measured", "trappm"),
+            Line("graphs of the rows alone", "trappm:supervised"),
+            Line("nothing, weights as initialised", "trappm:random"),
+            Line("no embedding", "trappm:without-embedding"),
+        ),
+        Protocol.WITHIN_FAMILIES,
+        note="The paper states losses alone: 682 with, 105,000 without training the encoder.",
+        has_embeddings=True,
+    ),
+    PaperTable(
+        "trappm-table-5-5",
+        NAME,
+        "Table 5.5, page 72",
+        "few rows of another machine, with and without what was learned on the first",
+        Rows.MACHINES,
+        (Column("MAPE"),),
+        (Line("with transfer", "trappm", (0.1913,)), Line("without", "trappm:scratch", (0.2824,))),
+        Protocol.TRANSFER,
+        samples=128,
+        note="128 rows of each machine in turn, the other trained on; the paper has 543 rows of a "
+        "V100.",
+    ),
+    PaperTable(
+        "trappm-power",
+        NAME,
+        "Section 5.6.1, page 71",
+        "step time and power on one embedding",
+        Rows.ENERGY,
+        (Column("step time"), Column("power", "power_w")),
+        (Line("TraPPM", "trappm", (None, 0.0501)),),
+        note="The paper's power is that of an A100.",
+    ),
+)

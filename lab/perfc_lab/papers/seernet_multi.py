@@ -1,0 +1,96 @@
+"""SeerNet-Multi: one SeerBlock, a head for each metric, PCGrad between them (PerfSeer, 3.2)."""
+
+from __future__ import annotations
+
+import random
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from perfc.analyzers.graph.rows import GraphRow, Measurements, Quantity
+
+from .networks.batches import Batch
+from .networks.gradient_surgery import assign, surgery, task_gradients
+from .networks.network_predictor import head
+from .networks.row_features import ROW
+from .networks.several import SeveralQuantities, TaskNetwork
+from .networks.train import Step, TrainRecipe
+from .seer_block import SeerBlock
+from .seernet import SeerNet
+
+PLAIN_SUM = "without-pcgrad"
+INFERENCE, TRAINING = "inference", "training"
+
+
+class SeerMultiNetwork(TaskNetwork):
+    """A head for each task; called with a batch it gives the tasks of the rows' own quantity.
+
+    Args:
+        block: shared.
+        tasks: their names.
+        width: of the block and the heads.
+        quantity: what a call gives.
+    """
+
+    def __init__(
+        self, block: SeerBlock, tasks: tuple[str, ...], width: int, quantity: Quantity
+    ) -> None:
+        super().__init__(tasks, quantity)
+        self.block = block
+        self.heads = nn.ModuleList(head(width + len(ROW), width) for _ in tasks)
+
+    def every(self, batch: Batch) -> Tensor:
+        embedding = self.block(batch)[batch.graph_of_row]
+        read = torch.cat([embedding, batch.row], dim=1)
+        return torch.cat([h(read) for h in self.heads], dim=1)
+
+    def chosen(self, batch: Batch, every: Tensor) -> Tensor:
+        is_training = batch.row[:, ROW.index("is_training")] > 0.5
+        inference, training = (
+            self.column(f"{kind} {self.quantity.value}") for kind in (INFERENCE, TRAINING)
+        )
+        return torch.where(is_training, every[:, training], every[:, inference])
+
+
+class SeerNetMulti(SeveralQuantities, SeerNet):
+    """All quantities at once; a row that was not measured in one says nothing about it.
+
+    The variant ``without-pcgrad`` adds the tasks' gradients as they are (Figure 6).
+    """
+
+    name: ClassVar[str] = "seernet-multi"
+    title: ClassVar[str] = 'SeerNet-Multi with PCGrad (Zhao et al., "PerfSeer", 2025)'
+    variants: ClassVar[tuple[str, ...]] = (PLAIN_SUM,)
+
+    def task(self, quantity: Quantity, row: GraphRow) -> str:
+        """A metric of the paper: a quantity of inference, or one of a training step."""
+        return f"{TRAINING if row.setting.training else INFERENCE} {quantity.value}"
+
+    def network(self) -> nn.Module:
+        return SeerMultiNetwork(self.block(), self.tasks, self.width, self.quantity)
+
+    def step(self, train: Measurements, recipe: TrainRecipe, seed: int) -> Step | None:
+        """One update a mini-batch, from the gradients of every task in it."""
+        targets = self.targets(train)
+        generator = random.Random(seed)
+
+        def step(module: nn.Module, optimiser: torch.optim.Optimizer, batch: Batch) -> float:
+            parameters = list(module.parameters())
+            losses = self.losses(module, batch, targets)
+            gradients = task_gradients(losses, parameters)
+            total = (
+                torch.stack(gradients).sum(0)
+                if self.variant == PLAIN_SUM
+                else surgery(gradients, generator)
+            )
+            assign(total, parameters)
+            if recipe.clip:
+                nn.utils.clip_grad_norm_(parameters, recipe.clip)
+            optimiser.step()
+            return float(torch.stack(losses).detach().mean())
+
+        return step
+
+
+PREDICTOR = SeerNetMulti

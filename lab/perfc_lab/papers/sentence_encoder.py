@@ -1,0 +1,102 @@
+"""Sentence encoders beside a graph network (Panner Selvam, thesis, Section 7.5.2, Table 7.4).
+
+The thesis adds descriptions of static features and of the hardware, embedded by a sentence encoder
+that is not trained, to the embedding of NNLQP's network.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from math import sqrt
+from typing import TYPE_CHECKING, ClassVar
+
+from torch import nn
+
+from perfc.analyzers.graph.model_graph import ModelGraph
+from perfc.analyzers.graph.predictor import Budget, Say
+from perfc.analyzers.graph.rows import GraphRow, Measurements, Quantity
+from perfc.analyzers.graph.schema import Schema
+
+from . import nnlqp
+from .gnn_llm.descriptions import as_text, hardware_text
+from .gnn_llm.sentences import encoder
+from .networks.summed import SummedNetwork
+
+if TYPE_CHECKING:
+    from perfc.analyzers.features.classes import Array
+
+MINILM = "all-MiniLM-L6-v2"
+ENCODERS = {
+    "": MINILM,
+    "mpnet": "all-mpnet-base-v2",
+    "distilroberta": "all-distilroberta-v1",
+    "text": MINILM,
+}
+"""Names of folders by variant."""
+TEXT = "text"
+
+
+class SentenceEncoderNetwork(nnlqp.Nnlqp):
+    """NNLQP's network beside two embeddings: of the graph's totals, and of machine and setting.
+
+    The variant ``text`` has no graph: fully connected layers on the two embeddings.
+    """
+
+    name: ClassVar[str] = "sentence-encoder"
+    title: ClassVar[str] = "GNN-MiniLM and other sentence encoders (thesis, Table 7.4)"
+    variants: ClassVar[tuple[str, ...]] = ("mpnet", "distilroberta", TEXT)
+
+    def __init__(self, variant: str = "", quantity: Quantity = Quantity.TIME) -> None:
+        super().__init__(variant, quantity)
+        self.text_width = encoder(ENCODERS[variant]).width
+        embedded = [f"embedding {i}" for i in range(self.text_width)]
+        static = () if variant == TEXT else nnlqp.STATIC.columns
+        self.encoding = replace(
+            nnlqp.ENCODING,
+            whole=Schema(f"totals by {ENCODERS[variant]}", (*static, *embedded)),
+            graph_vector=self.totals,
+        )
+
+    def fit(self, train: Measurements, validation: Measurements, budget: Budget, say: Say) -> None:
+        count = self.embed(train) + self.embed(validation)
+        say(f"{self.name}: {count:,} rows described, embedded by {ENCODERS[self.variant]}")
+        super().fit(train, validation, budget, say)
+
+    def predict(self, data: Measurements) -> Array:
+        self.embed(data)
+        return super().predict(data)
+
+    def embed(self, data: Measurements) -> int:
+        """Embed every text of the rows, several at once; how many rows there are."""
+        graphs = {(r.graph, r.batch) for r in data.rows}
+        texts = {as_text(data.graphs[name], batch, kinds=0) for name, batch in graphs}
+        if data.rows:
+            encoder(ENCODERS[self.variant])(sorted(texts | {hardware_text(r) for r in data.rows}))
+        return len(data)
+
+    def totals(self, graph: ModelGraph, batch: float) -> Sequence[float]:
+        """NNLQP's static features, and the embedding of the totals in words."""
+        embedding = self.vector(as_text(graph, round(batch), kinds=0))
+        static = [] if self.variant == TEXT else nnlqp.static_features(graph, batch)
+        return [*static, *embedding]
+
+    def vector(self, text: str) -> list[float]:
+        """Numbers near 1, where those of a vector of norm 1 are far below."""
+        embedding = encoder(ENCODERS[self.variant])([text])[0] * sqrt(self.text_width)
+        numbers: list[float] = embedding.tolist()
+        return numbers
+
+    def network(self) -> nn.Module:
+        # what a row brings besides the sheet is as long as one more embedding
+        whole = len(self.encoding.whole) + self.text_width
+        if self.variant == TEXT:
+            return SummedNetwork([], whole, self.width)
+        nodes = len(self.encoding.nodes)
+        return nnlqp.two_sage_layers(nodes, whole, self.width, is_faithful=self.is_faithful)
+
+    def _row(self, data: Measurements, row: GraphRow) -> list[float]:
+        return [*super()._row(data, row), *self.vector(hardware_text(row))]
+
+
+PREDICTOR = SentenceEncoderNetwork

@@ -1,0 +1,269 @@
+"""The table of served models, most of its rows runs of InferenceX in three exports."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from perfc.ir.record import frozen
+from perfc.machine import load_machine
+from perfc_lab.tables import read_parquet
+
+from . import Quantity, ServedRow, Stated
+from .inferencex import Apart, Run, apart
+from .settings import RANGE_RATIO, cache_of, distinct_prompts, drafted_tokens, generated, together
+from .weights import published
+
+AIC = "aic_serving"
+SYSTEMS = {"b200_sxm": "b200", "h200_sxm": "h200", "h100_sxm": "h100", "gb200": "gb200"}
+WEIGHTS = {"fp8_block": "f8-block", "fp8": "f8", "nvfp4": "nvfp4"}
+STATED, UNSTATED = "workers stated", "workers not stated"
+"""Whether rows whose prompts are computed apart say by how many workers; else one is taken."""
+DRAFTS_UNSTATED = "drafts not stated"
+"""Lists that draft tokens and others that do not have the run; it is taken to be of the latter."""
+CONFIGURED = re.compile(r"_cfg\d+$")
+"""End of the names of the newest export, which has no runs of lists that draft tokens."""
+OWN = "_epnone_"
+"""Part of the names of runs of aiconfigurator, which count each group of ranks once."""
+APART = "disagg"
+"""How the table calls runs whose prompts are computed by workers of their own."""
+MOST_OF_AN_EXPERT = 16
+"""Ranks that may share an expert of DeepSeek: 2,048 columns in blocks of 128."""
+Figures = tuple[float, float]
+"""What was measured: rows with the same are of one run, published again."""
+
+
+@frozen
+class Published:
+    """What rows of one run, or of runs alike, say of each other.
+
+    Args:
+        stated: rows that say how many workers there are, by their figures.
+        plain: figures of runs without drafts, by what their rows have in common.
+    """
+
+    stated: Mapping[Figures, Any]
+    plain: Mapping[tuple[object, ...], frozenset[Figures]]
+
+    @classmethod
+    def of(cls, table: Any) -> Published:
+        """Of all rows of the table."""
+        stated: dict[Figures, Any] = {}
+        plain: dict[tuple[object, ...], frozenset[Figures]] = {}
+        for row in table.itertuples():
+            if row.mode == APART and number(row.decode_num_workers):
+                stated[_figures(row)] = row
+            if CONFIGURED.search(str(row.row_id)):
+                alike = _alike(row)
+                plain[alike] = plain.get(alike, frozenset()) | {_figures(row)}
+        return cls(stated, plain)
+
+    def drafts(self, row: Any) -> bool | None:
+        """Whether a run drafts tokens that lists with and without drafts have; None if unknown.
+
+        The newest export has runs without drafts alone. A run that it has is of them. Another that
+        is alike in all that rows say is not.
+        """
+        plain = self.plain.get(_alike(row))
+        return None if plain is None else _figures(row) not in plain
+
+
+def _figures(row: Any) -> Figures:
+    return float(row.ttft_ms), float(row.tpot_ms)
+
+
+def _alike(row: Any) -> tuple[object, ...]:
+    """What rows of runs that differ in drafts alone have in common."""
+    ranks: tuple[object, ...] = _ranks_of(row, "")
+    if row.mode == APART:
+        ranks = _ranks_of(row, "decode_")[:1], _ranks_of(row, "prefill_")[:2]
+    return (
+        row.system, row.backend, text(row.backend_version), text(row.precision), row.mode,
+        text(row.measured), int(row.isl), int(row.osl), number(row.concurrency), ranks,
+    )  # fmt: skip
+
+
+def number(value: Any, default: int = 0) -> int:
+    """A whole number, or what stands for a missing one."""
+    return default if str(value) in ("None", "nan", "<NA>") else int(value)
+
+
+def text(value: Any) -> str:
+    """A name, "" for a missing one."""
+    return "" if str(value) in ("None", "nan", "<NA>") else str(value)
+
+
+def aic_serving(folder: Path) -> Iterator[ServedRow]:
+    """``aic_serving.parquet``: measured TTFT and TPOT of engines under a closed loop."""
+    table = read_parquet(folder / f"{AIC}.parquet")
+    others = Published.of(table)
+    for r in table.itertuples():
+        drafts = others.drafts(r)
+        same = others.stated.get(_figures(r)) if r.mode == APART else None
+        if same is not None:
+            yield _stated(r, same)
+            continue
+        run = _run(r)
+        kept = apart(run, drafts)
+        if kept is not None:
+            yield _listed(r, kept)
+        elif run.prompts:
+            yield _unlisted(r)
+        else:
+            yield _together(r, run, drafts)
+
+
+def _run(row: Any) -> Run:
+    """What a row says of a run whose lists are looked for."""
+    is_apart = row.mode == APART
+    part = "decode_" if is_apart else ""
+    ranks = max(number(getattr(row, f"{part}tp_size"), 1), _ranks_of(row, part)[0])
+    return Run(
+        str(row.system), str(row.backend), text(row.precision), text(row.backend_version),
+        text(row.measured), int(row.isl), int(row.osl), _users(row),
+        ranks, _ranks_of(row, "prefill_")[:2] if is_apart else (),
+    )  # fmt: skip
+
+
+def _users(row: Any) -> int:
+    workers = max(1, number(row.decode_num_workers, 1))
+    batch = number(row.batch_size) or number(row.decode_batch_size) * workers
+    return number(row.concurrency) or batch
+
+
+def _stated(row: Any, same: Any) -> ServedRow:
+    """A row whose prompts are computed apart, by as many workers as a row of its run says."""
+    ranks, expert, groups = _ranks_of(same, "decode_")
+    each, share, _ = _ranks_of(same, "prefill_")
+    prompts, workers = (
+        max(1, number(v, 1)) for v in (same.prefill_num_workers, same.decode_num_workers)
+    )
+    kept, batch = apart(_run(same), drafts=False), 0
+    if kept is not None and (kept.prompt_workers, kept.token_workers) == (prompts, workers):
+        each, share = kept.prompts or (each, share)
+        batch = kept.batch
+    return _served(row, (ranks, expert, groups), workers, (each, share, prompts), 0, STATED, batch)
+
+
+def _listed(row: Any, kept: Apart) -> ServedRow:
+    """One that a list has."""
+    each, share = kept.prompts or _ranks_of(row, "prefill_")[:2]
+    groups = kept.ranks if kept.has_own_sequences else 1
+    return _served(
+        row, (kept.ranks, kept.expert, groups), kept.token_workers,
+        (each, share, kept.prompt_workers), kept.drafted or 0,
+        DRAFTS_UNSTATED if kept.drafted is None else STATED, kept.batch,
+    )  # fmt: skip
+
+
+def _unlisted(row: Any) -> ServedRow:
+    """One that no list has, or several that do not agree."""
+    each, share, _ = _ranks_of(row, "prefill_")
+    return _served(row, _ranks_of(row, "decode_"), 1, (each, share, 1), 0, UNSTATED)
+
+
+def _together(row: Any, run: Run, drafts: bool | None) -> ServedRow:
+    """One whose prompts and answers are computed by the same GPUs."""
+    ranks, expert, groups = _ranks_of(row, "")
+    drafted: int | None = 0
+    if "DeepSeek" in str(row.model_path):
+        drafted = drafted_tokens(run, groups, drafts)
+    name = DRAFTS_UNSTATED if drafted is None else ""
+    return _served(row, (ranks, expert, groups), 1, (), drafted or 0, name)
+
+
+def _served(
+    row: Any, parallel: tuple[int, int, int], workers: int,
+    prefill: tuple[int, int, int] | tuple[()], drafted: int, dataset: str, batch: int = 0,
+) -> ServedRow:  # fmt: skip
+    """A row, its engine's ranks, how many share experts and groups of them as `_ranks_of` has."""
+    ranks, expert, groups = parallel
+    users, version = _users(row), text(row.backend_version)
+    alone = Stated(max_num_seqs=batch), ""
+    stated, held = alone if prefill else _told(row, users, groups)
+    return ServedRow(
+        AIC, str(row.row_id), str(row.model_path), load_machine(SYSTEMS[str(row.system)]).name,
+        str(row.backend), version, _weights(row), held, ranks // groups, expert, groups, workers,
+        int(row.isl), int(row.osl), users, False, prefill, False,
+        {Quantity.TTFT_S: row.ttft_ms / 1e3, Quantity.TPOT_S: row.tpot_ms / 1e3},
+        dataset, drafted, stated, distinct_prompts=distinct_prompts(str(row.backend), version),
+        measured_on=text(row.measured),
+    )  # fmt: skip
+
+
+def _told(row: Any, users: int, groups: int) -> tuple[Stated, str]:
+    """What the servers of InferenceX were told, by the lengths of its requests."""
+    own = generated(str(row.backend), text(row.backend_version), int(row.isl), users)
+    if _has_few_seats(row):
+        return replace(own, max_num_seqs=users - 1), ""
+    if own.token_budget or not {int(row.isl), int(row.osl)} <= RANGE_RATIO:
+        return own, cache_of(str(row.model_path), str(row.backend))
+    return together(
+        str(row.model_path), str(row.backend), str(row.system), text(row.precision),
+        int(row.isl), users, groups,
+    )  # fmt: skip
+
+
+def _has_few_seats(row: Any) -> bool:
+    """Llama under TensorRT-LLM 1.0.0rc3: one of all users waits for another's whole answer.
+
+    From 8 to 64 users the mean wait for a first token grows with the answer's length by the time of
+    an answer over the users. That is read from the rows, nobody says it.
+    """
+    return bool(text(row.backend_version) == "1.0.0rc3" and "Llama" in row.model_path)
+
+
+def _weights(row: Any) -> str:
+    """Format of the weights of a row of aiconfigurator; where none is stated they are 16 bits."""
+    stated = WEIGHTS.get(text(row.gemm_quant_mode), "bf16")
+    if stated == "f8" and str(row.backend) == "sglang":
+        # its newer products in blocks take what those with one scale do; older ones were measured
+        return stated
+    return published(str(row.model_path), stated, str(row.backend), str(row.system))
+
+
+def _ranks_of(row: Any, part: str) -> tuple[int, int, int]:
+    """Ranks of an engine of one part of a row, those that experts are divided among, and groups.
+
+    Groups of ranks have sequences of their own.
+    """
+    names = ("tp_size", "moe_tp_size", "moe_ep_size", "attention_dp_size")
+    tensor, moe_tensor, moe_expert, data = (number(getattr(row, part + n)) for n in names)
+    if OWN in str(row.row_id):
+        return _counted_once(max(1, tensor), max(1, moe_tensor), max(1, moe_expert), data)
+    return _ranks(max(1, tensor), max(1, moe_tensor), max(1, moe_expert), max(1, data))
+
+
+def _counted_once(tensor: int, moe_tensor: int, moe_expert: int, data: int) -> tuple[int, int, int]:
+    """As aiconfigurator counts: ranks of experts are those of attention, times its groups.
+
+    Groups that a row leaves out are what is left of the ranks of experts.
+    """
+    groups = data or max(1, moe_tensor * moe_expert // tensor)
+    ranks = tensor * groups
+    return ranks, ranks if moe_expert > 1 else 1, groups
+
+
+def _ranks(tensor: int, moe_tensor: int, moe_expert: int, data: int) -> tuple[int, int, int]:
+    """As the exports of InferenceX count, some groups of ranks twice.
+
+    Some rows give the product of a group as tensor and as expert parallel: then the experts' degree
+    is the engine's. vLLM is told to give each rank sequences of its own where a row says that as
+    many groups as ranks share attention, and its experts' degree is their product
+    (``--data-parallel-size=$TP --enable-expert-parallel``).
+    """
+    if tensor > 8 and tensor & (tensor - 1):
+        # of racks: each rank has sequences of its own, and a share of the experts
+        return tensor, tensor, tensor
+    if tensor == data > 1 and (moe_tensor, moe_expert) == (1, tensor * data):
+        return tensor, tensor, tensor
+    if moe_expert > 1 and moe_tensor * moe_expert == moe_expert**2:
+        ranks = moe_expert
+        return ranks, ranks, ranks if data > 1 else 1
+    ranks = max(moe_tensor * moe_expert, tensor) if data == 1 else tensor * data
+    groups = data if ranks % data == 0 and tensor == 1 else 1
+    is_divided = moe_expert > 1 or moe_tensor > MOST_OF_AN_EXPERT
+    return ranks, ranks if is_divided else 1, groups

@@ -1,0 +1,97 @@
+"""What the users of a benchmark ask: lengths that vary, and prompts that come again."""
+
+from __future__ import annotations
+
+import math
+import random
+
+from perfc.serving.simulation.arrivals import Request, Workload
+from perfc.serving.simulation.scheduler import Limits
+
+from . import ServedRow
+from .settings import RANGE_RATIO, tasks
+
+WARM_ROUNDS, ROUNDS = 2, 10
+"""Requests of each user before those that are measured, and of these. The generator's benchmark
+asks 50 of each; ten, as its older runner of genai-perf, suit the times to the first token."""
+
+
+def spread_of(row: ServedRow) -> float:
+    """Share by which the lengths of a row's requests vary downwards."""
+    return 0.2 if {row.isl, row.osl} <= RANGE_RATIO else 0.0
+
+
+SHORTEST = 2
+"""Tokens of an answer."""
+
+
+def at_once(row: ServedRow, seats: int, block_tokens: int) -> Workload:
+    """All requests of a benchmark that sends them at once; a server takes so many at a time.
+
+    Answers are drawn from a gamma distribution with the mean that was measured, prompts as their
+    task says. Questions that were asked before are in the server's cache, but for the tokens of
+    their last block, and those that run at once share its pages. A row that does not say what it
+    asked has requests that are all alike and new.
+
+    Args:
+        row: that says what was asked.
+        seats: of one server.
+        block_tokens: of its cache.
+    """
+    task = tasks().get(row.dataset)
+    if task is None:
+        return Workload((Request(0.0, row.isl, row.osl),) * (ROUNDS * seats), seats)
+    count = task.distinct * task.repeats(row.model, row.target, seats)
+    answers = _drawn(row.osl, task.answers_vary, count, seed=0, least=SHORTEST, most=task.longest)
+    prompts = _drawn(row.isl, task.prompts_vary, task.distinct, seed=1)
+    requests = []
+    for i, osl in enumerate(answers):
+        prompt = i % task.distinct
+        isl = prompts[prompt]
+        held = (isl - 1) // block_tokens * block_tokens if i >= task.distinct else 0
+        requests.append(Request(0.0, isl, osl, held, prompt, isl))
+    return Workload(tuple(requests), seats)
+
+
+def _drawn(
+    mean: int, vary: float, count: int, *, seed: int, least: int = 1, most: float = math.inf
+) -> list[int]:
+    """Tokens of each of so many, drawn from a gamma distribution and scaled to their mean.
+
+    Args:
+        mean: of them.
+        vary: standard deviation over the mean; 0 where all are alike.
+        count: of them.
+        seed: of the draw.
+        least: of each.
+        most: of each before they are scaled.
+    """
+    if not vary:
+        return [mean] * count
+    draw, shape = random.Random(seed), vary**-2
+    found = [min(draw.gammavariate(shape, mean / shape), most) for _ in range(count)]
+    scale = mean * count / sum(found)
+    return [max(least, round(scale * n)) for n in found]
+
+
+def cached(row: ServedRow, limits: Limits) -> tuple[int, float]:
+    """Tokens of a prompt that the cache holds, and the share of the requests that find them.
+
+    Requests draw their prompts evenly and independently. A prompt is in the cache if it was asked
+    before and the pool has room beside the sequences under way: of prompts drawn so, the share
+    that fits is the share that hits, whichever was used last.
+
+    Args:
+        row: whose users ask `ServedRow.distinct_prompts`.
+        limits: of an engine of it.
+    """
+    count = row.distinct_prompts
+    if not count:
+        return 0, 0.0
+    users = max(1, round(row.concurrency / row.engines))
+    room = limits.kv_tokens - users * (row.isl + row.osl / 2)
+    kept = min(max(room / (row.isl * count), 0.0), 1.0)
+    asked = [(1 - 1 / count) ** (rounds * users) for rounds in (WARM_ROUNDS, WARM_ROUNDS + ROUNDS)]
+    new = count * (asked[0] - asked[1]) / (ROUNDS * users)
+    block = limits.block_tokens
+    return (row.isl - 1) // block * block, (1 - new) * kept

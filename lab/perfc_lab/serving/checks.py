@@ -1,0 +1,161 @@
+"""Checks that teach nothing: requests of real runs replayed, and llama.cpp on many machines."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from perfc.errors import TargetError
+from perfc.frontend.config import Parallel, precision_of, read_config
+from perfc.ir.record import record
+from perfc.machine import load_machine
+from perfc.serving.cost.memory import GIB
+from perfc.serving.engine import Engine
+from perfc.serving.host import HostLaw, law_of
+from perfc.serving.simulation.arrivals import Request, Workload
+from perfc.serving.simulation.scheduler import Chunk
+from perfc.serving.simulation.simulate import simulate
+from perfc_lab.tables import read_parquet
+
+REQUESTS, LLAMA_CPP = "llmservingsim_requests", "llamacpp_speed"
+PRODUCTS = {"RTX4090": "rtx4090", "RTXPRO6000": "rtx-pro-6000-server"}
+CARDS = {
+    "3090 24GB": "rtx3090", "4090 24GB": "rtx4090", "A100 SXM 80GB": "a100-sxm4-80gb",
+    "RTX 6000 Ada 48GB": "rtx6000-ada", "RTX A6000 48GB": "rtx-a6000",
+    "H100 PCIe 80GB": "h100-pcie-80gb", "3070 8GB": "rtx3070", "3080 10GB": "rtx3080",
+    "3080 Ti 12GB": "rtx3080-ti", "4070 Ti 12GB": "rtx4070-ti", "RTX 4000 Ada 20GB": "rtx-4000-ada",
+}  # fmt: skip
+FORMATS = {"F16": "f16", "Q4_K_M": "i4"}
+BITS = {"F16": 16.0, "Q4_K_M": 4.83}
+"""Of a weight; Q4_K_M mixes formats, as llama.cpp's quantize tool states."""
+CHUNK, CHUNKS = 512, 2
+"""Tokens of a batch of llama-bench, and batches of a prompt."""
+
+
+@record
+class Check:
+    """One number of a run beside its prediction.
+
+    Args:
+        source: table.
+        row: what was run.
+        quantity: what is compared.
+        measured: by the publisher.
+        predicted: by perfc.
+    """
+
+    source: str
+    row: str
+    quantity: str
+    measured: float
+    predicted: float
+
+    @property
+    def error(self) -> float:
+        """Relative, of what was measured."""
+        return self.predicted / self.measured - 1
+
+
+def replays(folder: Path, law: HostLaw | None = None) -> Iterator[Check]:
+    """The runs of ``llmservingsim_requests.parquet``, each request when it was queued.
+
+    Args:
+        folder: of the tables.
+        law: of the host; the shipped one of vLLM by default.
+    """
+    table = read_parquet(folder / f"{REQUESTS}.parquet")
+    for device, rows in table.groupby("device", observed=True):
+        rows = rows.sort_values("queued_s")
+        first = rows.iloc[0]
+        model = read_config("llama-3.1-8b")
+        engine = Engine.of(
+            model, load_machine(PRODUCTS[str(device)]), precision_of("bfloat16", None), Parallel(),
+            "vllm", law=law if law is not None else law_of("vllm"),
+            max_num_seqs=int(first.max_num_seqs), token_budget=int(first.max_num_batched_tokens),
+        )  # fmt: skip
+        asked = tuple(
+            Request(float(r.queued_s), int(r.input_tokens), int(r.output_tokens))
+            for r in rows.itertuples()
+        )
+        run = simulate(Workload(asked), engine.limits(1024, 1024), engine.cost)
+        count = len(asked)
+        each_s = [s.ttft_s + engine.law.before_s(s.request.input_tokens) for s in run.served]
+        ttft = (rows.first_token_s - rows.queued_s).mean()
+        tpot = ((rows.last_token_s - rows.first_token_s) / (rows.output_tokens - 1)).mean()
+        pairs = (
+            ("TTFT", ttft, math.fsum(each_s) / count),
+            ("TPOT", tpot, math.fsum([s.tpot_s for s in run.served]) / count),
+            ("makespan", rows.last_token_s.max(), run.time_s),
+        )
+        for name, measured, expected in pairs:
+            yield Check(REQUESTS, str(device), name, float(measured), expected)
+
+
+class Card(NamedTuple):
+    """Some cards of one kind, as the table names them."""
+
+    name: str
+    memory_gib: float
+    cards: int
+
+
+def card_of(text: str) -> Card:
+    """``4090 24GB  2``: two cards of 24 GiB."""
+    words = text.split()
+    count = int(words.pop()) if words[-1].isdigit() else 1
+    return Card(" ".join(words), float(words[-1].removesuffix("GB")), count)
+
+
+def llama_cpp(folder: Path) -> Iterator[Check]:
+    """The rows of ``llamacpp_speed.parquet``: does it fit, how fast where perfc has the card."""
+    model = read_config("llama-3-8b")
+    parameters = 8.03e9
+    for r in read_parquet(folder / f"{LLAMA_CPP}.parquet").itertuples():
+        card = card_of(str(r.device))
+        need = parameters * BITS[str(r.precision)] / 8 + GIB
+        fits = need <= card.memory_gib * card.cards * GIB
+        name = f"{r.device} {r.precision} {r.phase}"
+        yield Check(LLAMA_CPP, name, "fits", 1.0 + bool(r.fits), 1.0 + fits)
+        try:
+            machine = load_machine(CARDS[card.name])
+        except (KeyError, TargetError):
+            continue
+        if not r.fits or math.isnan(r.tokens_per_s):
+            continue
+        is_prompt = not str(r.phase).startswith("generate")
+        precision = precision_of(model.dtype, None, FORMATS[str(r.precision)])
+        engine = Engine.of(
+            model, machine, precision, Parallel(1, card.cards), "llamacpp", law=HostLaw()
+        )
+        if is_prompt:
+            rate = CHUNKS * CHUNK / _prompt_s(engine)
+        else:
+            rate = 1 / engine.cost.step_s((), 1, 512)
+        yield Check(LLAMA_CPP, name, str(r.phase).split()[0], float(r.tokens_per_s), rate)
+
+
+def _prompt_s(engine: Engine) -> float:
+    """A prompt in batches, each on the next card while another follows.
+
+    llama.cpp, pull request 6017: layers are spread over cards, and batches are in flight.
+
+    Args:
+        engine: with a stage on each card.
+    """
+    free_s = [0.0] * engine.parallel.pipeline
+    for i in range(CHUNKS):
+        at_s = 0.0
+        for card, time_s in enumerate(_stages_s(engine, Chunk(CHUNK, i * CHUNK))):
+            at_s = max(at_s, free_s[card]) + time_s
+            free_s[card] = at_s
+    return free_s[-1]
+
+
+def _stages_s(engine: Engine, chunk: Chunk) -> list[float]:
+    """What each stage takes for a batch, with its share of what the host takes."""
+    each = [(stage.parts("time_s", (chunk,), 0, 0.0), n) for stage, n in engine.cost.stages]
+    times = [part.kernels + part.exchanges for part, n in each for _ in range(n)]
+    beside_s = engine.cost.step_s((chunk,), 0, 0.0) - math.fsum(times)
+    return [time_s + beside_s / len(times) for time_s in times]

@@ -1,0 +1,114 @@
+"""Two numbers of energy of each board, from servers whose power was watched."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
+
+from perfc.analyzers.runs.energy import idle_w, power_model
+from perfc.machine import load_machine
+from perfc.serving.host import HostLaw
+from perfc.serving.power import ANY_BOARD, BoardPower, board_of
+
+from . import Quantity
+from .learn import LEAST_ROWS, fitted, of_kernels, predicted
+from .replay import Sample
+
+WAITING = tuple([n / 4 for n in range(4, 19)])
+"""What is tried of a waiting board's power over an idle one's. An idle one draws a fifth of what a
+board may, and none draws more than that."""
+POWER = tuple([n / 20 for n in range(12, 51)])
+"""What is tried of the other number, whose best must not lie at an end."""
+Parts = tuple[float, float, float]
+"""Energy of a token in kernels, and that of boards that wait while an idle one's power counts; and
+what was measured."""
+
+
+def times_of_tokens(law: HostLaw, own: Sequence[Sample]) -> dict[str, float]:
+    """Seconds of a token of each row whose throughput was measured, as a law has it."""
+    return {
+        s.row.name: predicted(law, s) / s.value / s.row.measured[Quantity.TOKENS_PER_S]
+        for s in own
+        if s.quantity is Quantity.TOKENS_PER_S
+    }
+
+
+def parts_of(law: HostLaw, sample: Sample, token_s: float) -> Parts:
+    """Both energies of a token, of all its boards."""
+    drawn_j, kernels_s = of_kernels(law, sample)
+    waiting_s = max(token_s * sample.row.tensor - kernels_s, 0.0)
+    return drawn_j, idle_of(sample.row.target) * waiting_s, sample.value
+
+
+@cache
+def idle_of(target: str) -> float:
+    """Watts of a board between kernels."""
+    return idle_w(load_machine(target), power_model())
+
+
+def power_of(parts: Sequence[Parts]) -> BoardPower:
+    """The two numbers whose logarithms are least wrong in the mean."""
+
+    def error(power: float, waiting: float) -> float:
+        return math.fsum(abs(math.log((power * a + waiting * b) / v)) for a, b, v in parts)
+
+    _, power, waiting = min((error(p, w), p, w) for p in POWER for w in WAITING)
+    return BoardPower(power, waiting, len(parts))
+
+
+def power_by_board(parts: Sequence[tuple[str, Parts]]) -> dict[str, BoardPower]:
+    """Those of each board that enough rows tell of, and those of any other.
+
+    Args:
+        parts: target of each row, and its energies.
+    """
+    boards = dict.fromkeys(target for target, _ in parts)
+    own = {board: [p for target, p in parts if target == board] for board in boards}
+    found = {board: power_of(rows) for board, rows in own.items() if len(rows) >= LEAST_ROWS}
+    return found | ({ANY_BOARD: power_of([p for _, p in parts])} if parts else {})
+
+
+LawName = Callable[[Sample], str]
+Laws = Mapping[str, HostLaw]
+
+
+def energies_of(
+    samples: Sequence[Sample], laws: Laws, law_name: LawName
+) -> Iterator[tuple[Sample, Parts]]:
+    """Both energies of each row whose power was watched, as its own law has the time."""
+    for name in dict.fromkeys(map(law_name, samples)):
+        own = [s for s in samples if law_name(s) == name]
+        times = times_of_tokens(laws[name], own)
+        for s in own:
+            if s.quantity is Quantity.ENERGY_J:
+                yield s, parts_of(laws[name], s, times[s.row.name])
+
+
+def taught_boards(
+    samples: Sequence[Sample], laws: Laws, law_name: LawName
+) -> dict[str, BoardPower]:
+    """Numbers of boards from rows, whichever law speaks for each."""
+    parts = energies_of(samples, laws, law_name)
+    return power_by_board([(s.row.target, each) for s, each in parts])
+
+
+def energies_left_out(
+    own: Sequence[Sample], law_name: LawName, fold_of: Callable[[Sample], str]
+) -> Iterator[tuple[Sample, float]]:
+    """Energies by laws and numbers of boards that have none of the fold.
+
+    Boards of hosts that launch each kernel have numbers of their own.
+    """
+    for is_eager in (False, True):
+        driven = [s for s in own if s.row.is_eager is is_eager]
+        for fold in dict.fromkeys(map(fold_of, driven)):
+            others = [s for s in driven if fold_of(s) != fold]
+            laws = {
+                name: fitted([s for s in others if law_name(s) == name])
+                for name in dict.fromkeys(map(law_name, driven))
+            }
+            boards = taught_boards(others, laws, law_name)
+            tested = [s for s in driven if fold_of(s) == fold]
+            for s, parts in energies_of(tested, laws, law_name):
+                yield s, board_of(boards, s.row.target).joules(*parts[:2])

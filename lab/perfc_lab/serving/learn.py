@@ -1,0 +1,216 @@
+"""The numbers of a host's law from measured rows, by least squares without negative numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from perfc.measure.nnls import nnls
+from perfc.serving.host import FACTORS, LEARNED, HostLaw
+
+from . import Quantity, ServedRow
+from .replay import CONFIGS, Sample
+from .tables import TRTLLM
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+ROUNDS = 12
+"""Of reweighting."""
+FACTOR_TRUST = 100.0
+"""Rows that the kernels' own predictions count for: factors move from 1 only with evidence. What
+hosts of other engines take counts for as many, where it is known."""
+HOST_TRUST = FACTOR_TRUST / 200
+"""Rows that a host counts for which takes nothing, where no other is known."""
+FAR = 0.25
+"""Logarithm of a ratio from which on a row counts less."""
+LEAST_ROWS = 8
+REQUESTS_S = (0.0, 0.01, 0.02, 0.03, 0.04, 0.05, 0.07, 0.1, 0.15)
+"""What is tried of the time of a request before its first step."""
+USUAL_REQUEST_S = 0.04
+"""Of a server, a tokenizer and a connection; assumed, where rows do not say another."""
+REQUEST_TRUST = FACTOR_TRUST
+"""Rows that this counts for, as do other numbers that rows of one model do not tell apart."""
+TOKEN_S = 3e-6
+"""Of a server that reads a prompt as text, for each token: `benchmarks/tokenizer_speed.py` took 2.3
+to 3.4 microseconds on one core."""
+IN_TIME = frozenset({Quantity.TPOT_S, Quantity.TOKENS_PER_S})
+
+
+def fitted(samples: Sequence[Sample], base: HostLaw | None = None) -> HostLaw:
+    """The law that fits samples best, errors counted as ratios and far ones little.
+
+    Args:
+        samples: of one runtime; other quantities than times of steps are not looked at, but those
+            to the first token, which are fitted last.
+        base: what factors and the rest start from and are drawn to; kernels alone by default.
+    """
+    cold = [s for s in samples if not is_warm(s.row)]
+    steps = [s for s in cold if s.quantity in IN_TIME]
+    first = [s for s in cold if s.quantity is Quantity.TTFT_S]
+    known = base or HostLaw()
+    if len(steps) + len(first) < LEAST_ROWS:
+        return known
+    trust = HOST_TRUST if base is None else FACTOR_TRUST
+    token_s = TOKEN_S if any(reads_text(s.row) for s in first) else 0.0
+    known = replace(known, **_numbers(steps or first, known, trust), token_s=token_s)
+    return replace(known, request_s=_request_s(known, first)) if first and steps else known
+
+
+def reads_text(row: ServedRow) -> bool:
+    """Whether prompts come as text; benchmarks of TensorRT-LLM give tokens."""
+    return row.source != TRTLLM
+
+
+def is_warm(row: ServedRow) -> bool:
+    """Whether nothing is learned from a row, as a prefix cache is part of it."""
+    return row.distinct_prompts > 0
+
+
+def of_other_hosts(
+    samples: Sequence[Sample], law_name: Callable[[Sample], str], name: str
+) -> HostLaw | None:
+    """What hosts of other servers take, where rows of a server tell too little of its own.
+
+    Those of SGLang with a hundred sequences and more are all of one model: without them nothing
+    says that a sequence costs its host anything. Other engines say so.
+
+    Args:
+        samples: that may be learned from.
+        law_name: of the law that speaks for a sample.
+        name: of the server's law; None is given for another kind of run, or where no other tells.
+    """
+    if not is_server(name):
+        return None
+    named = [(law_name(s), s) for s in samples if s.quantity in IN_TIME]
+    rest = [s for other, s in named if other != name and is_server(other)]
+    if len(rest) < LEAST_ROWS:
+        return None
+    law = fitted(rest)
+    host = {n: getattr(law, n) for n in LEARNED if n not in FACTORS}
+    return HostLaw(request_s=USUAL_REQUEST_S, token_s=TOKEN_S, **host)
+
+
+def is_server(name: str) -> bool:
+    """Whether a law is of a server, by its name: no benchmark, nothing launched singly or apart."""
+    return "-" not in name
+
+
+def _numbers(samples: Sequence[Sample], start_law: HostLaw, trust: float) -> dict[str, Any]:
+    """The numbers of steps; those of hosts are drawn to where they start by ``trust`` rows."""
+    import numpy as np
+
+    a = np.array([s.amounts for s in samples])
+    # prompts of a step go with its sequences in a closed loop: rows do not tell the two apart
+    a[:, LEARNED.index("prompt_s")] = 0.0
+    y = np.array([s.value for s in samples])
+    start = np.array([getattr(start_law, name) for name in LEARNED])
+    is_factor = np.arange(len(LEARNED)) < len(FACTORS)
+    typical = np.where(is_factor, 1.0, np.median(a / y[:, None], axis=0))
+    pull = np.diag(np.where(is_factor, FACTOR_TRUST, trust) ** 0.5 * typical)
+    x, predicted = start, a @ start
+    for _ in range(ROUNDS):
+        error = np.log(np.maximum(predicted, 1e-12) / y)
+        weight = 1 / np.sqrt(y * np.maximum(predicted, y / 30)) / np.sqrt(1 + (error / FAR) ** 2)
+        x = nnls(np.vstack([a * weight[:, None], pull]), np.concatenate([y * weight, pull @ start]))
+        predicted = a @ x
+    return {name: float(v) for name, v in zip(LEARNED, x, strict=True)}
+
+
+def _request_s(law: HostLaw, first: Sequence[Sample]) -> float:
+    """What of the time to the first token is not the scheduler's: least mean of absolute logs."""
+    import numpy as np
+
+    bare = steps_s(law, first) + law.token_s * np.array([s.row.isl for s in first])
+    logs = np.log([s.value for s in first])
+
+    def error(request_s: float) -> float:
+        unusual = math.log((request_s + USUAL_REQUEST_S) / (law.request_s + USUAL_REQUEST_S))
+        own = float(np.abs(np.log(request_s + bare) - logs).sum())
+        return own + REQUEST_TRUST * abs(unusual)
+
+    return min(REQUESTS_S, key=error)
+
+
+def steps_s(law: HostLaw, samples: Sequence[Sample]) -> Array:
+    """What a law says of the steps of samples, in seconds."""
+    import numpy as np
+
+    numbers = np.array([getattr(law, name) for name in LEARNED])
+    found: Array = np.array([s.amounts for s in samples]) @ numbers
+    return found
+
+
+def predicted(law: HostLaw, sample: Sample) -> float:
+    """What a law says of a sample, in its own unit of time."""
+    step = math.fsum(
+        getattr(law, name) * v for name, v in zip(LEARNED, sample.amounts, strict=True)
+    )
+    if sample.quantity is not Quantity.TTFT_S:
+        return step
+    return law.before_s(sample.row.isl) + step
+
+
+def of_kernels(law: HostLaw, sample: Sample) -> tuple[float, float]:
+    """Joules and seconds of a token in kernels, of a sample of energy, as a law weighs them."""
+    factors = [getattr(law, name) for name in FACTORS]
+    halves = sample.amounts[: len(FACTORS)], sample.amounts[len(FACTORS) :]
+    drawn_j, kernels_s = (
+        math.fsum(f * a for f, a in zip(factors, half, strict=True)) for half in halves
+    )
+    return drawn_j, kernels_s
+
+
+Fold = Callable[[Sample], str]
+
+
+def left_out(samples: Sequence[Sample], law_name: Fold, fold_of: Fold) -> list[float]:
+    """What each sample is predicted to be by a law that has none of its fold.
+
+    Args:
+        samples: to predict.
+        law_name: of the law that speaks for a sample.
+        fold_of: name of its fold.
+    """
+    found = [0.0] * len(samples)
+    every = [(fold_of(s), s) for s in samples]
+    for name in dict.fromkeys(map(law_name, samples)):
+        own = [(i, s) for i, s in enumerate(samples) if law_name(s) == name]
+        for fold in dict.fromkeys(fold_of(s) for _, s in own):
+            out = {id(s) for s in samples if fold_of(s) == fold}
+            others = of_other_hosts([s for f, s in every if f != fold], law_name, name)
+            # too few rows of other models give no law: kernels alone
+            law = fitted([s for _, s in own if id(s) not in out], others)
+            for i, s in own:
+                if id(s) in out:
+                    found[i] = predicted(law, s)
+    return found
+
+
+def random_fold(samples: Iterable[Sample], folds: int = 5, seed: int = 0) -> Fold:
+    """Folds that know nothing of models; all samples of a run are in one."""
+    import random
+
+    runs = sorted({s.row.run for s in samples}, key=str)
+    random.Random(seed).shuffle(runs)
+    at = {run: str(i % folds) for i, run in enumerate(runs)}
+    return lambda s: at[s.row.run]
+
+
+TWINS = {"llama-7b": "llama-2-7b", "llama-3-8b": "llama-3.1-8b"}
+"""Configurations whose layers are those of another."""
+
+
+def config_of(sample: Sample) -> str:
+    """The configuration of a sample's model."""
+    return CONFIGS.get(sample.row.model, sample.row.model)
+
+
+def model_fold(sample: Sample) -> str:
+    """One fold a model; models of one configuration, or with the same layers, are one."""
+    return TWINS.get(config_of(sample), config_of(sample))

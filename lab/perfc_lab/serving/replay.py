@@ -1,0 +1,395 @@
+"""Measured rows run anew: what a law of the host would have to say of each."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING
+
+from perfc.errors import PerfcError
+from perfc.frontend.config import (
+    LanguageModel,
+    Parallel,
+    WeightFormat,
+    precision_of,
+    read_config,
+    shipped,
+)
+from perfc.ir.record import record
+from perfc.machine import load_machine
+from perfc.passes.runtimes import Batching
+from perfc.serving.cost.drafts import Speculation
+from perfc.serving.engine import Engine, kind_of
+from perfc.serving.host import FACTORS, LEARNED, HostLaw, amounts
+from perfc.serving.simulation.arrivals import Workload, closed_loop
+from perfc.serving.simulation.load import Load
+from perfc.serving.simulation.metrics import written
+from perfc.serving.simulation.scheduler import Chunk, Limits
+from perfc.serving.simulation.simulate import Run, Served, Stride, simulate
+
+from . import Quantity, ServedRow, Stated, is_mixture
+from .asked import at_once, cached, spread_of
+from .hosts import LAUNCH_S, is_compiled, launch_of
+from .settings import ACCEPTANCE, tasks
+from .steady import steady
+from .weights import EXPERTS_NVFP4
+
+if TYPE_CHECKING:
+    from perfc.serving.offline import Place
+
+ROUNDS, MANY = 4, 300
+"""Requests of a closed loop for each of its users, one less of more users."""
+FIRST_SHARE = 0.1
+"""Of the requests of a benchmark those that all come at once at its start: InferenceX and
+aiconfigurator's own runner of genai-perf ask ten for each user."""
+NODE_GPUS, RACKS = 8, frozenset({"gb200"})
+"""GPUs of a published node, and targets whose whole rack is one."""
+EVEN = frozenset({1, 2, 4, 8, 16, 32, 64})
+"""Ranks among which heads divide; others have sequences of their own each."""
+TOLD_NOTHING = Stated()
+BARE = HostLaw(launch_s=LAUNCH_S)
+CONFIGS = {
+    "meta-llama/Llama-3.1-8B": "llama-3.1-8b",
+    "meta-llama/Llama-3.1-8B-Instruct": "llama-3.1-8b",
+    "nvidia/Llama-3.1-8B-Instruct-FP8": "llama-3.1-8b",
+    "deepseek-ai/DeepSeek-R1": "deepseek-v3",
+    "deepseek-ai/DeepSeek-V3": "deepseek-v3",
+    "nvidia/DeepSeek-R1-NVFP4": "deepseek-v3",
+    "nvidia/DeepSeek-V3.1-NVFP4": "deepseek-v3",
+    "openai/gpt-oss-20b": "gpt-oss-20b",
+    "openai/gpt-oss-120b": "gpt-oss-120b",
+    "MiniMaxAI/MiniMax-M2.5": "minimax-m2",
+    "Qwen/Qwen3-235B-A22B-FP8": "qwen3-235b-a22b",
+    "Qwen/Qwen3-8B": "qwen3-8b",
+    "Qwen/Qwen3-14B": "qwen3-14b",
+    "Qwen/Qwen3-30B-A3B-Instruct-2507": "qwen3-30b-a3b",
+    "Qwen/Qwen3-30B-A3B-Thinking-2507": "qwen3-30b-a3b",
+    "GPTJ 6B": "gpt-j-6b",
+    "LLaMA 7B": "llama-7b",
+    "LLaMA v2 7B": "llama-2-7b",
+    "LLaMA v2 70B": "llama-2-70b",
+    "LLaMA v3 8B": "llama-3-8b",
+    "LLaMA v3 70B": "llama-3-70b",
+    "Llama 3.1 8B": "llama-3.1-8b",
+    "Mistral 7B": "mistral-7b-v0.1",
+    "Mixtral 8x7B": "mixtral-8x7b",
+    "Mixtral 8x22B": "mixtral-8x22b",
+    "Falcon 180B": "falcon-180b",
+    "Llama 4 Scout": "llama-4-scout",
+    "Llama 4 Maverick": "llama-4-maverick",
+    "Qwen3-235B-A22B": "qwen3-235b-a22b",
+    "GPT-OSS 20B": "gpt-oss-20b",
+    "GPT-OSS 120B": "gpt-oss-120b",
+}
+"""Shipped configurations of what publishers name otherwise."""
+
+
+@record
+class Sample:
+    """A measured number as amounts that the numbers of a law multiply.
+
+    Args:
+        row: it is of.
+        quantity: that was measured.
+        amounts: their product with the law's numbers is the time.
+        value: the time that was measured; of a throughput, the time of its tokens.
+        place: among benchmarks without a server; None of others.
+    """
+
+    row: ServedRow
+    quantity: Quantity
+    amounts: tuple[float, ...]
+    value: float
+    place: Place | None = None
+
+
+@record
+class Unanswered:
+    """A row without an answer, and why."""
+
+    row: ServedRow
+    reason: str
+
+
+@lru_cache(maxsize=64)
+def model_of(name: str) -> LanguageModel | None:
+    """The shipped configuration of what a publisher calls so; None where there is none."""
+    known = CONFIGS.get(name, name)
+    return read_config(known) if known in shipped() else None
+
+
+@lru_cache(maxsize=512)
+def engine_of(
+    model: str,
+    target: str,
+    weights: str,
+    cache: str,
+    parallel: Parallel,
+    runtime: str,
+    drafted: int = 0,
+    stated: Stated = TOLD_NOTHING,
+    law: HostLaw = BARE,
+    version: str = "",
+    expert_skew: float | None = None,
+) -> Engine:
+    """An engine whose host takes nothing, so that kernels alone are counted."""
+    found = model_of(model)
+    assert found is not None
+    found = replace(found, expert_skew=expert_skew)
+    has_own = weights == EXPERTS_NVFP4
+    precision = precision_of(found.dtype, found.quantization, "bf16" if has_own else weights, cache)
+    if has_own:
+        precision = replace(precision, experts=WeightFormat.NVFP4)
+    drafts = Speculation(drafted, ACCEPTANCE if drafted else 0.0)
+    told = {name: value for name, value in asdict(stated).items() if value}
+    return Engine.of(
+        found, load_machine(target), precision, parallel, runtime, version, law=law,
+        speculation=drafts, **told,
+    )  # fmt: skip
+
+
+def samples(row: ServedRow, seed_law: HostLaw = BARE) -> list[Sample] | Unanswered:
+    """A row as samples: the engine is simulated, its steps are counted.
+
+    Args:
+        row: as measured.
+        seed_law: makes the times that order requests; of little influence in a closed loop.
+    """
+    if model_of(row.model) is None:
+        return Unanswered(row, f"no configuration of {row.model}")
+    try:
+        engine = engine_of_row(row)
+        if row.prefill:
+            return _apart(row, engine)
+        return _static(row, engine) if row.is_static else _served(row, engine)
+    except PerfcError as error:
+        return Unanswered(row, error.message)
+
+
+def engine_of_row(row: ServedRow) -> Engine:
+    """The engine of a row, whose host takes nothing but for launches.
+
+    Raises:
+        PerfcError: the model does not divide so.
+    """
+    task = tasks().get(row.dataset) if is_mixture(row.model) else None
+    return engine_of(
+        row.model, row.target, row.weights, row.cache,
+        divided(row, row.tensor, row.expert, row.attention_data), row.runtime, row.drafted,
+        row.stated, HostLaw(launch_s=launch_of(row)), row.version if is_compiled(row) else "",
+        task and task.expert_skew,
+    )  # fmt: skip
+
+
+def divided(row: ServedRow, tensor: int, expert: int, groups: int) -> Parallel:
+    """Degrees of an engine, over as many nodes of eight GPUs as it takes; a rack is one node."""
+    nodes = 1 if row.target in RACKS else -(-tensor * groups // NODE_GPUS)
+    return Parallel(tensor, 1, expert, groups, nodes)
+
+
+def _amounts(engine: Engine, chunks: Sequence[Chunk], decodes: int, context: float) -> list[float]:
+    parts = engine.cost.parts("time_s", chunks, decodes, context)
+    parts = engine.cost.launched(parts, chunks, decodes)
+    return list(amounts(parts.kernels, parts.exchanges, len(chunks), decodes))
+
+
+def _static(row: ServedRow, engine: Engine) -> list[Sample]:
+    """One batch from its prompts to its last token."""
+    batch, points = row.concurrency, 8
+    total = _amounts(engine, [Chunk(row.isl, 0)] * batch, 0, 0.0)
+    if Quantity.TTFT_S in row.measured:
+        value = row.measured[Quantity.TTFT_S]
+        return [Sample(row, Quantity.TTFT_S, tuple(total), value)]
+    for i in range(points):
+        context = row.isl + (row.osl - 1) * (i + 0.5) / points
+        step = _amounts(engine, (), batch, context)
+        total = [t + s * (row.osl - 1) / points for t, s in zip(total, step, strict=True)]
+    value = batch * row.osl / row.measured[Quantity.TOKENS_PER_S]
+    return [Sample(row, Quantity.TOKENS_PER_S, tuple(total), value)]
+
+
+def _apart(row: ServedRow, engine: Engine) -> list[Sample]:
+    """Prompts by workers of their own: the steady state of both halves."""
+    ranks, share, workers = row.prefill or (1, 1, 1)
+    has_own = share > 1 or ranks not in EVEN
+    parallel = divided(row, 1, share, ranks) if has_own else divided(row, ranks, share, 1)
+    asked = engine_of(row.model, row.target, row.weights, row.cache, parallel, row.runtime)
+    prompt = [0.0] * len(LEARNED)
+    budget = asked.kind.token_budget
+    for done in range(0, row.isl, budget):
+        part = _amounts(asked, [Chunk(min(budget, row.isl - done), done)], 0, 0.0)
+        prompt = [a + b for a, b in zip(prompt, part, strict=True)]
+    groups = row.engines * row.attention_data
+    seats = engine.limits(row.isl, row.osl).max_num_seqs * row.attention_data
+
+    @cache
+    def token(sequences: int) -> list[float]:
+        step = _amounts(engine, (), sequences, row.isl + row.osl / 2)
+        return [a / engine.speculation.tokens_per_step for a in step]
+
+    def of_each(writing: float) -> list[float]:
+        return token(max(1, round(writing / groups)))
+
+    prompt_s = _bare_s(prompt)
+    found = steady(
+        row.concurrency, row.engines, seats, row.osl, prompt_s,
+        workers * (ranks if has_own else 1), lambda writing: _bare_s(of_each(writing)),
+    )  # fmt: skip
+    later = of_each(found.writing)
+    prompts, tokens = found.wait.prompt_s / prompt_s, found.wait.seat_s / _bare_s(later)
+    first = [prompts * p + tokens * t for p, t in zip(prompt, later, strict=True)]
+    counted = {Quantity.TTFT_S: first, Quantity.TPOT_S: later}
+    return [Sample(row, q, tuple(counted[q]), v) for q, v in row.measured.items()]
+
+
+def _bare_s(counted: Sequence[float]) -> float:
+    """Time of what kernels and exchanges take, before a law weighs it."""
+    return sum(counted[: len(FACTORS)])
+
+
+def _served(row: ServedRow, engine: Engine) -> list[Sample]:
+    """A closed loop, or as many requests as the memory holds."""
+    if row.requests:
+        return [_whole(row, engine)]
+    users = max(1, round(row.concurrency / row.engines / row.attention_data))
+    if Quantity.TOKENS_PER_S in row.measured:
+        return _while_full(row, engine, users)
+    if not row.concurrency:
+        limits = engine.limits(row.isl, row.osl)
+        users = min(limits.max_num_seqs, limits.kv_tokens // (row.isl + row.osl))
+        users = max(users, 1)
+    # prompts first would keep users in step whose answers are alike, which those of benchmarks are
+    # not; who waits for a seat begins alone
+    is_first = kind_of(row.runtime).batching is Batching.PROMPTS_FIRST
+    is_first = is_first or 0 < row.stated.max_num_seqs < users
+    held, found_by = cached(row, engine.limits(row.isl, row.osl))
+    load = Load(
+        row.isl, row.osl, users, spread=spread_of(row), cached_tokens=held, cached_share=found_by
+    )
+    counted = _loop(engine, load, is_first)
+    return [Sample(row, q, counted[q], value) for q, value in row.measured.items()]
+
+
+def _whole(row: ServedRow, engine: Engine) -> Sample:
+    """A run of requests that all come at once, from the first step to the last."""
+    count = math.ceil(row.requests / (row.engines * row.attention_data))
+    work = closed_loop(count, row.isl, row.osl, count=count)
+    _, history = recorded(work, engine.limits(row.isl, row.osl), engine)
+    value = row.requests * row.osl / row.measured[Quantity.TOKENS_PER_S]
+    return Sample(row, Quantity.TOKENS_PER_S, history[-1], value)
+
+
+@lru_cache(maxsize=4096)
+def _loop(engine: Engine, load: Load, is_first: bool) -> dict[Quantity, tuple[float, ...]]:
+    """The amounts of a closed loop."""
+    users = load.concurrency
+    rounds = ROUNDS if users <= MANY else ROUNDS - 1
+    whole = replace(load, requests=max(rounds * users, 3))
+    workload = whole.workload(1, is_staggered=is_first)
+    run, history = recorded(workload, engine.limits(load.isl, load.osl), engine)
+    # answers that users are in the middle of at first are cut short, and all wait behind one queue
+    # of prompts: benchmarks have none such
+    first, later = run.served[:users], run.served[users:]
+    tokens = [_mean_tpot(part, history) for part in (later if is_first else first, later)]
+    return {
+        Quantity.TPOT_S: _joined(*tokens),
+        Quantity.TTFT_S: _joined(_mean_ttft(first, history), _mean_ttft(later, history)),
+    }
+
+
+def _while_full(row: ServedRow, engine: Engine, seats: int) -> list[Sample]:
+    """Requests that all come at once, while every seat is taken.
+
+    Source: ``RequestTracker`` of ML.ENERGY's ``mlenergy/llm/benchmark.py``: from the first token of
+    as many requests as there are seats until all but one more than so many have ended.
+    """
+    limits = engine.limits(row.isl, row.osl)
+    work = at_once(row, seats, limits.block_tokens)
+    run, history = recorded(work, limits, engine)
+    begun, ended = (sorted([s.spans[i] for s in run.served]) for i in (1, 2))
+    first, last = begun[seats - 1], ended[max(len(ended) - seats - 2, 0)]
+    if last <= first:
+        first, last = 0, len(run.strides)
+    tokens = float(sum(written(s) for s in run.strides[first:last]))
+    amounts_of = {
+        Quantity.TOKENS_PER_S: tuple(_between(history, first, last)),
+        Quantity.ENERGY_J: _energy(run.strides[first:last], engine, tokens),
+    }
+    share = tokens * row.engines * row.attention_data
+    return [
+        Sample(row, q, amounts_of[q], share / value if q is Quantity.TOKENS_PER_S else value)
+        for q, value in row.measured.items()
+    ]
+
+
+def _energy(strides: Sequence[Stride], engine: Engine, tokens: float) -> tuple[float, ...]:
+    """What `FACTORS` of a law multiply of a token's joules, and then seconds, of all ranks."""
+    sums = [0.0] * (2 * len(FACTORS))
+    for s in strides:
+        each: list[float] = []
+        for quantity in ("energy_j", "time_s"):
+            parts = engine.cost.parts(quantity, s.chunks, s.decodes, s.context)
+            each += amounts(parts.kernels, parts.exchanges, len(s.chunks), s.decodes)[
+                : len(FACTORS)
+            ]
+        sums = [total + s.steps * e for total, e in zip(sums, each, strict=True)]
+    return tuple([engine.parallel.tensor * total / tokens for total in sums])
+
+
+History = list[tuple[float, ...]]
+
+
+def recorded(workload: Workload, limits: Limits, engine: Engine) -> tuple[Run, History]:
+    """A run, and the amounts of all strides before each stride, the whole at the end."""
+    counter = _Counter(engine)
+    run = simulate(workload, limits, counter)
+    total = [0.0] * len(LEARNED)
+    history: History = [tuple(total)]
+    for stride, step in zip(run.strides, counter.steps, strict=True):
+        total = [t + s * stride.steps for t, s in zip(total, step, strict=True)]
+        history.append(tuple(total))
+    return run, history
+
+
+class _Counter:
+    """A clock that keeps the amounts of each step it is asked for."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self.steps: list[list[float]] = []
+
+    def step_s(self, chunks: Sequence[Chunk], decodes: int, context: float) -> float:
+        """As `Clock` asks."""
+        found = _amounts(self.engine, chunks, decodes, context)
+        self.steps.append(found)
+        return _bare_s(found)
+
+
+def _between(history: History, first: int, last: int) -> list[float]:
+    return [b - a for a, b in zip(history[first], history[last], strict=True)]
+
+
+def _mean(rows: Sequence[Sequence[float]]) -> tuple[float, ...]:
+    return tuple([math.fsum(column) / len(rows) for column in zip(*rows, strict=True)])
+
+
+def _joined(first: tuple[float, ...], later: tuple[float, ...]) -> tuple[float, ...]:
+    """The mean of a benchmark of which the first requests are a `FIRST_SHARE`."""
+    pairs = zip(first, later or first, strict=True)
+    return tuple([FIRST_SHARE * a + (1 - FIRST_SHARE) * b for a, b in pairs])
+
+
+def _mean_tpot(served: Sequence[Served], history: History) -> tuple[float, ...]:
+    found = [
+        [v / (s.request.output_tokens - 1) for v in _between(history, s.spans[1], s.spans[2])]
+        for s in served
+        if s.request.output_tokens > 1
+    ]
+    return _mean(found) if found else ()
+
+
+def _mean_ttft(served: Sequence[Served], history: History) -> tuple[float, ...]:
+    found = [_between(history, s.spans[0], s.spans[1]) for s in served]
+    return _mean(found) if found else ()

@@ -1,0 +1,321 @@
+"""How far predictions of served models lie from what was measured, by folds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+from perfc.ir.record import record
+from perfc.serving.host import APART, BENCH, EXPERTS, HostLaw, numbers_of
+from perfc.serving.power import BoardPower
+
+from . import Quantity, ServedRow, is_mixture
+from .aic import AIC, DRAFTS_UNSTATED, STATED, UNSTATED
+from .energy import energies_left_out, taught_boards
+from .hosts import is_compiled, launch_of, shares_host
+from .learn import LEAST_ROWS, config_of, fitted, is_warm, model_fold, of_other_hosts, random_fold
+from .like import fitted_processes, placed, told_unseen
+from .replay import Sample, Unanswered, samples
+from .tables import ML_ENERGY, ML_ENERGY_VLLM, TABLES, TRTLLM
+
+if TYPE_CHECKING:
+    from perfc.analyzers.features.process import Process
+
+Say = Callable[[str], None]
+EDGES = 0.05, 0.95
+UNKNOWN_PROMPTS = "prompts that no cache knew"
+"""Rows but for those of sweeps whose engines seem to know prompts beforehand."""
+EAGER, SHARED = "-eager", "-shared"
+"""Ends of the names of laws: launched kernel by kernel, on hosts that others use."""
+TOLD_APART = {"trtllm": "1.0."}
+"""Versions that served several models, so that one of them may be left out; others go together."""
+
+
+@record
+class Score:
+    """Errors on rows of one kind.
+
+    Args:
+        source: table.
+        quantity: that was measured.
+        rows: which of it.
+        folds: what was left out.
+        count: of rows.
+        mean: of absolute relative errors.
+        median: of them.
+        tau: Kendall's, of the order of rows.
+        held: share of rows inside the interval of nine in ten that the other folds give.
+    """
+
+    source: str
+    quantity: Quantity
+    rows: str
+    folds: str
+    count: int
+    mean: float
+    median: float
+    tau: float
+    held: float
+
+
+@record
+class Evidence:
+    """The samples of all tables, and the rows that gave none."""
+
+    samples: tuple[Sample, ...]
+    unanswered: tuple[Unanswered, ...]
+
+
+def gathered(data: Path, say: Say, wanted: Sequence[str] = tuple(TABLES)) -> Evidence:
+    """Every row of some tables replayed.
+
+    Raises:
+        DataError: a table is missing.
+    """
+    found: list[Sample] = []
+    missed: list[Unanswered] = []
+    for name in wanted:
+        before = len(found)
+        for row in TABLES[name](data):
+            each = samples(row)
+            if isinstance(each, Unanswered):
+                missed.append(each)
+            else:
+                found += [placed(s, law_name(s)) for s in each]
+        say(f"{name}: {len(found) - before} numbers")
+    return Evidence(tuple(found), tuple(missed))
+
+
+def law_name(sample: Sample) -> str:
+    """The law that speaks for a sample: of its runtime, and of how that was driven.
+
+    Where several dense models and several with experts were run, each kind has its own. Of
+    compiled engines one model with experts was.
+    """
+    row = sample.row
+    driven = _driven(row)
+    is_apart = row.source == TRTLLM and has_experts(row) and not is_compiled(row)
+    return f"{driven} {EXPERTS}" if is_apart else driven
+
+
+def _driven(row: ServedRow) -> str:
+    """A runtime, with its version where that is told apart."""
+    if row.source == TRTLLM:
+        if row.is_static:
+            return f"{row.runtime}{BENCH} 0.9"
+        series = row.version.removeprefix("post-").lstrip("v").split("@")[0]
+        return f"{row.runtime}{BENCH} {'.'.join(series.split('.')[:2])}"
+    if row.source == ML_ENERGY:
+        return f"{row.runtime}{EAGER if row.is_eager else SHARED if shares_host(row) else BENCH}"
+    if row.prefill:
+        return f"{row.runtime}{APART}"
+    told = TOLD_APART.get(row.runtime, "")
+    return (
+        f"{row.runtime} {told.rstrip('.')}"
+        if told and row.version.startswith(told)
+        else row.runtime
+    )
+
+
+def has_experts(row: ServedRow) -> bool:
+    """Whether a row is of a mixture of experts."""
+    return is_mixture(row.model)
+
+
+def trained(evidence: Evidence) -> dict[str, HostLaw]:
+    """The laws that ship, from all rows, with the bands that left-out models give.
+
+    The law of a runtime is taught by its servers and by benchmarks of its newest version alike.
+    """
+    found: dict[str, HostLaw] = {}
+    every = _timed(evidence)
+    unseen = dict(zip(map(id, every), told_unseen(every, law_name, model_fold), strict=True))
+    for name in dict.fromkeys(map(law_name, evidence.samples)):
+        taught_by = (name, f"{name}{BENCH}")
+        own = [s for s in evidence.samples if law_name(s) in taught_by]
+        timed = [s for s in own if s.quantity is not Quantity.ENERGY_J]
+        others = of_other_hosts(evidence.samples, law_name, name)
+        law = replace(fitted(timed, others), **_bands(timed, [unseen[id(s)] for s in timed]))
+        found[name] = replace(
+            law,
+            launch_s=launch_of(own[0].row),
+            rows=len({s.row.name for s in own}),
+            models=tuple(sorted({config_of(s) for s in own})),
+            source=", ".join(sorted({s.row.source for s in own})),
+            versions=versions_of([s.row for s in own]),
+        )
+    return found
+
+
+def versions_of(rows: Iterable[ServedRow]) -> tuple[str, ...]:
+    """Returns major and minor numbers of the versions that rows state, the oldest first.
+
+    Rows whose prompts others compute state the version of what hands them over.
+    """
+    stated = [
+        ML_ENERGY_VLLM if row.source == ML_ENERGY else row.version.removeprefix("post-")
+        for row in rows if not row.prefill
+    ]  # fmt: skip
+    found = {numbers_of(text) for text in stated if text.lstrip("v")[:1].isdigit()}
+    return tuple([".".join(map(str, numbers)) for numbers in sorted(found)])
+
+
+def trained_boards(evidence: Evidence, laws: Mapping[str, HostLaw]) -> dict[str, BoardPower]:
+    """The numbers of boards that ship, from servers that record their steps.
+
+    Energy was measured under one runtime; what it says of boards stands for all.
+    """
+    watched = [s for s in evidence.samples if s.row.source == ML_ENERGY and not s.row.is_eager]
+    return taught_boards(watched, laws, law_name)
+
+
+def trained_processes(evidence: Evidence, laws: Mapping[str, HostLaw]) -> dict[str, Process]:
+    """The processes that ship, from all rows: what benchmarks took beyond the laws that ship."""
+    return fitted_processes(_timed(evidence), law_name, laws)
+
+
+def _timed(evidence: Evidence) -> list[Sample]:
+    return [s for s in evidence.samples if s.quantity is not Quantity.ENERGY_J]
+
+
+def _bands(own: Sequence[Sample], unseen: Sequence[float]) -> dict[str, Any]:
+    """The ends of the intervals, from what is told of models left out."""
+    ratios = _ratios(own, unseen)
+    found: dict[str, float] = {}
+    for prefix, is_first in (("ttft", True), ("tpot", False)):
+        values = [
+            (model_fold(s), r)
+            for s, r in zip(own, ratios, strict=True)
+            if (s.quantity is Quantity.TTFT_S) is is_first and not is_warm(s.row)
+        ]
+        if values:
+            low, high = edges_of_unseen(values)
+            found |= {f"{prefix}_low": min(low, 1.0), f"{prefix}_high": max(high, 1.0)}
+    return found
+
+
+def _ratios(own: Sequence[Sample], expected: Sequence[float]) -> list[float]:
+    return [s.value / max(p, 1e-12) for s, p in zip(own, expected, strict=True)]
+
+
+def edges(ratios: Sequence[float]) -> tuple[float, float]:
+    """The two quantiles, of one more row than there are."""
+    ordered = sorted(ratios)
+    count = len(ordered)
+    low = max(0, math.floor(EDGES[0] * (count + 1)) - 1)
+    high = min(count - 1, math.ceil(EDGES[1] * (count + 1)) - 1)
+    return ordered[low], ordered[high]
+
+
+def edges_of_unseen(ratios: Sequence[tuple[str, float]]) -> tuple[float, float]:
+    """The ends that hold nine in ten rows of a model of which none was seen.
+
+    From the middle of what models are in their middles, each model has the factor that holds nine
+    in ten of its own rows, up or down. A further one has that factor's conformal quantile over
+    models, the largest where there are fewer than nine (as Dunn, Wasserman and Ramdas, 2023,
+    section 3, do with groups). One model says nothing of others: then these are its `edges`.
+
+    Args:
+        ratios: model of each row, and what was measured over what was predicted without it.
+    """
+    groups: dict[str, list[float]] = {}
+    for model, ratio in ratios:
+        groups.setdefault(model, []).append(math.log(ratio))
+    told = [g for g in groups.values() if len(g) >= LEAST_ROWS] or list(groups.values())
+    if len(told) < 2:
+        return edges([r for _, r in ratios])
+    share, center = EDGES[1] - EDGES[0], median(map(median, told))
+    widths = sorted([_ranked(share, [abs(v - center) for v in g]) for g in told])
+    width = _ranked(share, widths)
+    return math.exp(center - width), math.exp(center + width)
+
+
+def _ranked(share: float, values: Sequence[float]) -> float:
+    """The conformal quantile: a share of one more value than there are."""
+    ordered = sorted(values)
+    return ordered[min(len(ordered), math.ceil(share * (len(ordered) + 1))) - 1]
+
+
+def scored(evidence: Evidence) -> Iterator[Score]:
+    """Both kinds of folds of every table and quantity."""
+    every = _timed(evidence)
+    for folds, fold_of in (("random", random_fold(evidence.samples)), ("model", model_fold)):
+        pairs = list(zip(every, told_unseen(every, law_name, fold_of), strict=True))
+        watched = [s for s in evidence.samples if s.row.source == ML_ENERGY]
+        pairs += energies_left_out(watched, law_name, fold_of)
+        for source in (AIC, TRTLLM, ML_ENERGY):
+            for quantity in Quantity:
+                for rows, takes in _kinds(source):
+                    some = [
+                        (s, p) for s, p in pairs
+                        if s.row.source == source and s.quantity is quantity and takes(s.row)
+                    ]  # fmt: skip
+                    if some:
+                        yield _score(source, quantity, rows, folds, some, fold_of)
+
+
+def _kinds(source: str) -> tuple[tuple[str, Callable[[ServedRow], bool]], ...]:
+    """Which rows of a table stand apart."""
+    if source == AIC:
+        return (
+            ("dense", lambda r: not has_experts(r)),
+            (f"dense, {UNKNOWN_PROMPTS}", lambda r: not (has_experts(r) or is_warm(r))),
+            ("experts", lambda r: has_experts(r) and not r.prefill),
+            ("prompts apart, workers stated", lambda r: r.dataset == STATED),
+            ("prompts apart, workers not stated", lambda r: r.dataset == UNSTATED),
+            (
+                f"prompts apart, {DRAFTS_UNSTATED}",
+                lambda r: bool(r.prefill) and r.dataset == DRAFTS_UNSTATED,
+            ),
+        )
+    return (
+        ("dense", lambda r: not has_experts(r)), ("experts", has_experts), ("all", lambda r: True)
+    )  # fmt: skip
+
+
+def _score(
+    source: str, quantity: Quantity, rows: str, folds: str,
+    pairs: Sequence[tuple[Sample, float]], fold_of: Callable[[Sample], str],
+) -> Score:  # fmt: skip
+    errors = sorted(_error(s, p) for s, p in pairs)
+    count = len(errors)
+    middle = (errors[(count - 1) // 2] + errors[count // 2]) / 2
+    return Score(
+        source, quantity, rows, folds, count, math.fsum(errors) / count, middle,
+        _tau([(s.value, p) for s, p in pairs]), _held(pairs, fold_of),
+    )  # fmt: skip
+
+
+def _error(sample: Sample, expected: float) -> float:
+    """Relative error of what was measured: a rate is the inverse of its time."""
+    if sample.quantity is Quantity.TOKENS_PER_S:
+        return abs(sample.value / max(expected, 1e-12) - 1)
+    return abs(expected / sample.value - 1)
+
+
+def _held(pairs: Sequence[tuple[Sample, float]], fold_of: Callable[[Sample], str]) -> float:
+    """Share inside the interval whose ends the other folds' ratios give."""
+    held = 0
+    ratios = [(fold_of(s), s.value / max(p, 1e-12)) for s, p in pairs]
+    for fold in dict.fromkeys(name for name, _ in ratios):
+        others = [(name, r) for name, r in ratios if name != fold] or ratios
+        if fold_of is model_fold:
+            low, high = edges_of_unseen(others)
+        else:
+            low, high = edges([r for _, r in others])
+        held += sum(low <= r <= high for name, r in ratios if name == fold)
+    return held / len(pairs)
+
+
+def _tau(pairs: Sequence[tuple[float, float]]) -> float:
+    """Kendall's tau: agreeing pairs less the others, over all."""
+    import numpy as np
+
+    a, b = (np.array(column) for column in zip(*pairs, strict=True))
+    agreement = np.sign(a[:, None] - a) * np.sign(b[:, None] - b)
+    count = len(a)
+    return float(agreement.sum() / max(count * (count - 1), 1))

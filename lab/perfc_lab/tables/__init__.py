@@ -1,0 +1,147 @@
+"""Where measured rows come from: one file a source, found by looking."""
+
+from __future__ import annotations
+
+import hashlib
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
+
+from perfc.analyzers.features.rows import DataError, Rows
+from perfc.declared import instances
+from perfc.errors import MissingExtraError
+from perfc.extras import install
+from perfc.machine import load_machine
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+MODEL = "model"
+"""Column of a number for each model that rows are of, where a source tells it; no parameter of a
+class: rows are held out by it."""
+
+
+class Source(ABC):
+    """Tables that others measured, read as rows of kernel classes.
+
+    A source drops what its publisher or the table itself flags as wrong, and nothing else.
+    """
+
+    name: ClassVar[str]
+    files: ClassVar[tuple[str, ...]]
+    """Parquet files it reads."""
+
+    @abstractmethod
+    def rows(self, folder: Path) -> Iterator[Rows]:
+        """All usable rows, one block for each class, machine, element type and framework."""
+
+    def digests(self, folder: Path) -> dict[str, str]:
+        """SHA-256 of every file."""
+        return digests(folder, self.files)
+
+
+@cache
+def sources() -> Mapping[str, Source]:
+    """Every source by its name."""
+    return {source.name: source for source in instances(__name__, Source)}
+
+
+def target_of(product: str) -> str:
+    """Name of the target of a product, as drivers and tables name it.
+
+    Raises:
+        TargetError: perfc has none.
+    """
+    plain = product.replace("(R)", "").replace("(TM)", "").removesuffix(" Graphics")
+    return load_machine(plain.removeprefix("Intel ")).name
+
+
+def existing(path: Path) -> Path:
+    """The path, if it is a file.
+
+    Raises:
+        DataError: it is not.
+    """
+    if not path.is_file():
+        raise DataError("no such table", where=str(path), hint="perfc data fetch writes it")
+    return path
+
+
+def read_parquet(path: Path, columns: list[str] | None = None) -> pd.DataFrame:
+    """A table as a data frame.
+
+    Raises:
+        DataError: no such file, or none with those columns.
+        MissingExtraError: pandas or pyarrow is not installed.
+    """
+    existing(path)
+    try:
+        import pandas as pd
+        import pyarrow
+    except ImportError as error:
+        raise MissingExtraError(
+            f"reading tables needs {error.name}", hint=install("train")
+        ) from None
+    try:
+        return pd.read_parquet(path, columns=columns)
+    except (ValueError, OSError, KeyError, pyarrow.ArrowException) as error:
+        line = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise DataError(f"not the table expected: {line}", where=str(path)) from None
+
+
+def with_columns(path: Path, names: Sequence[str]) -> pd.DataFrame:
+    """A table that has certain columns among others.
+
+    Raises:
+        DataError: no such file, or it lacks one of them.
+        MissingExtraError: pandas or pyarrow is not installed.
+    """
+    frame = read_parquet(path)
+    lacking = [name for name in names if name not in frame.columns]
+    if lacking:
+        raise DataError(f"no column {lacking[0]!r}", where=str(path))
+    return frame
+
+
+def digests(folder: Path, names: Iterable[str]) -> dict[str, str]:
+    """SHA-256 of tables by their names, for cards.
+
+    Raises:
+        DataError: one of them is not there.
+    """
+    found: dict[str, str] = {}
+    for name in names:
+        with existing(folder / name).open("rb") as stream:
+            found[name] = hashlib.file_digest(stream, "sha256").hexdigest()
+    return found
+
+
+class Block(NamedTuple):
+    """Rows of one device, framework, version and type; ``label`` names framework and version."""
+
+    device: str
+    framework: str
+    label: str
+    dtype: str
+    rows: pd.DataFrame
+
+
+def versioned(frame: pd.DataFrame, dtype: str) -> Iterator[Block]:
+    """Blocks of a table; a framework keeps its plain name for its newest version on a device.
+
+    Args:
+        frame: with the columns ``device``, ``framework`` and ``version``.
+        dtype: name of the column of types.
+    """
+    keys = ["device", "framework", "version", dtype]
+    blocks = list(frame.groupby(keys, observed=True, sort=True))
+    newest: dict[tuple[str, str], str] = {}
+    for (device, framework, version, _), _ in blocks:
+        newest[device, framework] = max(newest.get((device, framework), ""), version)
+    for (device, framework, version, kind), rows in blocks:
+        superseded = version != newest[device, framework]
+        label = f"{framework}-{version}" if superseded else framework
+        yield Block(device, framework, label, str(kind), rows)

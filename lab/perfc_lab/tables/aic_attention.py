@@ -1,0 +1,145 @@
+"""Attention of aiconfigurator's tables: prompts, single tokens and encoders, graph replay."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from perfc.analyzers.features.classes.attention import AttentionKernel
+from perfc.analyzers.features.rows import Protocol, Rows
+from perfc.analyzers.features.sheet import Sheet
+from perfc.ir.types import bits_of, dtype_named
+from perfc.machine import load_machine
+
+from . import Source, read_parquet, target_of, versioned
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from perfc.analyzers.features.classes import Array
+
+CONTEXT, GENERATION, ENCODER = (
+    f"aic_attention_{name}.parquet" for name in ("context", "generation", "encoder")
+)
+KERNELS: dict[str, AttentionKernel] = {
+    "torch_flow": AttentionKernel.TENSORRT_LLM,
+    "trtllm_mha": AttentionKernel.TENSORRT_LLM,
+    "vllm_flashinfer_trtllmprefill": AttentionKernel.TENSORRT_LLM,
+    "vllm_flashinfer_trtllmdecode": AttentionKernel.TENSORRT_LLM,
+    "torch_flow_flashinfer": AttentionKernel.FLASHINFER,
+    "flashinfer": AttentionKernel.FLASHINFER,
+    "vllm_flashinfer": AttentionKernel.FLASHINFER,
+    "vllm_flashinfer_fiprefill": AttentionKernel.FLASHINFER,
+    "vllm_flashinfer_fidecode": AttentionKernel.FLASHINFER,
+    "triton": AttentionKernel.TRITON,
+    "vllm_triton_attn": AttentionKernel.TRITON,
+    "vllm_flash_attn_fa2": AttentionKernel.FLASH_2,
+    "vllm_vit_flash_attn_fa2": AttentionKernel.FLASH_2,
+    "fa3": AttentionKernel.FLASH_3,
+    "vllm_flash_attn_fa3": AttentionKernel.FLASH_3,
+    "vllm_vit_flash_attn_fa3": AttentionKernel.FLASH_3,
+    "flash_attention_v3": AttentionKernel.FLASH_3,
+    "vllm_flash_attn_fa4": AttentionKernel.FLASH_4,
+    "vllm_vit_flash_attn_fa4": AttentionKernel.FLASH_4,
+    "flash_attention_v4": AttentionKernel.FLASH_4,
+}
+"""What the source calls kernels; plain FlashAttention is resolved by the machine."""
+NARROW_VALUES = ("sglang", 192, 128)
+"""SGLang's rows with heads of 192 hold values of 128, as MiMo-V2 has them: counted with 192 they
+would pass the memory of an H100 by 7 %, with 128 they take what heads of 128 and 256 take."""
+
+
+class AicAttention(Source):
+    """``aic_attention_*.parquet``: aiconfigurator's attention tables, Apache-2.0.
+
+    Rows flagged ``suspect`` are left out, and of single tokens those whose window holds every
+    cached token: they take what rows without a window take, but for vLLM's on RTX PRO 6000, of
+    which one in ten takes five times as long. A framework that has several versions on one machine
+    keeps its plain name for the newest.
+    """
+
+    name: ClassVar[str] = "aic_attention"
+    files: ClassVar[tuple[str, ...]] = (CONTEXT, GENERATION, ENCODER)
+
+    def rows(self, folder: Path) -> Iterator[Rows]:
+        """Blocks by class, device, type, framework and version."""
+        for file in self.files:
+            frame = read_parquet(folder / file)
+            if "suspect" in frame:
+                frame = frame[~frame["suspect"]]
+            if file == GENERATION:
+                frame = frame[~holds_all(frame)]
+            for device, framework, label, dtype, block in versioned(frame, "attn_dtype"):
+                machine = load_machine(target_of(device))
+                yield Rows(
+                    "attention_decode" if file == GENERATION else "attention_prefill",
+                    machine.name,
+                    dtype_named(dtype).code,
+                    Protocol.GRAPH,
+                    label,
+                    columns(file, block, framework, Sheet(machine)),
+                    block["latency_us"].to_numpy(np.float64) * 1e-6,
+                    block["power_w"].to_numpy(np.float64),
+                )
+
+
+def holds_all(frame: pd.DataFrame) -> pd.Series[bool]:
+    """Which rows of single tokens have a window that no cached token is beyond."""
+    window = frame["window_size"]
+    return (window > 0) & (window > frame["kv_step"])
+
+
+def columns(file: str, block: pd.DataFrame, framework: str, sheet: Sheet) -> dict[str, Array]:
+    """The shape parameters of a block, under their names here."""
+
+    def given(name: str) -> Array:
+        column: Array = block[name].to_numpy(np.float64)
+        return column
+
+    found = {
+        name: given(column) for name, column in (("batch", "batch_size"), ("heads", "num_heads"))
+    }
+    found["head_dim"] = given("head_dim")
+    sources = block["kernel_source"].astype(str)
+    found["kernel"] = np.array([float(kernel_of(one, sheet)) for one in sources])
+    if file == ENCODER:
+        nothing = np.zeros(len(block))
+        return found | {
+            "query_len": given("input_len"),
+            "kv_len": given("input_len"),
+            "kv_heads": found["heads"],
+            "causal": nothing,
+        }  # fmt: skip
+    owner, heads_of, values = NARROW_VALUES
+    found |= {
+        "kv_heads": given("num_key_value_heads"),
+        "window": given("window_size"),
+        "cache_bits": block["kv_cache_dtype"].astype(str).map(bits_of).to_numpy(np.float64),
+        "value_dim": np.where((found["head_dim"] == heads_of) & (framework == owner), values, 0.0),
+    }
+    if file == GENERATION:
+        return found | {"cached_len": given("kv_step")}
+    return found | {
+        "query_len": given("input_len"), "kv_len": given("input_len") + given("kv_step"),
+    }  # fmt: skip
+
+
+def kernel_of(name: str, sheet: Sheet) -> AttentionKernel:
+    """The family of a kernel; plain FlashAttention is the one built for the machine."""
+    known = KERNELS.get(name)
+    if known is not None:
+        return known
+    if "flash_att" not in name:
+        return AttentionKernel.UNKNOWN
+    match int(sheet.generation):
+        case 0:
+            return AttentionKernel.ONE_API
+        case 9:
+            return AttentionKernel.FLASH_3
+        case 10:
+            return AttentionKernel.FLASH_4
+        case _:
+            return AttentionKernel.FLASH_2

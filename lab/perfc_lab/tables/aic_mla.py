@@ -1,0 +1,85 @@
+"""Latent attention of aiconfigurator's tables: prompts over expanded keys, steps over latents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from perfc.analyzers.features.classes.latent_attention import LatentKernel
+from perfc.analyzers.features.rows import Protocol, Rows
+from perfc.ir.types import bits_of, dtype_named
+
+from . import Source, read_parquet, target_of, versioned
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from perfc.analyzers.features.classes import Array
+
+CONTEXT, GENERATION = "aic_mla_context.parquet", "aic_mla_generation.parquet"
+EXPANDED, LATENT = (192.0, 128.0), (576.0, 512.0)
+"""Extents of a key and a value of DeepSeek's heads, expanded and as latents."""
+KERNELS: dict[str, LatentKernel] = {
+    "default": LatentKernel.TENSORRT_LLM,
+    "flash_attention": LatentKernel.FLASH,
+    "trtllm_mla": LatentKernel.TENSORRT_LLM_LATENT,
+    "triton": LatentKernel.TRITON,
+    "vllm_triton_mla": LatentKernel.TRITON,
+    "vllm_flashmla": LatentKernel.FLASH_MLA,
+    "vllm_flash_attn_mla": LatentKernel.FLASH_EXPANDED,
+}
+CALLED = frozenset({("vllm", "0.14.0")})
+"""Frameworks and versions whose calls were timed one by one: shortest ones take 100 to 200 µs,
+whatever they do, where all others take 8 to 20."""
+
+
+class AicMla(Source):
+    """``aic_mla_*.parquet``: aiconfigurator's tables of latent attention, Apache-2.0.
+
+    Steps of decoding hold latents; prompts expand their keys, unless their kernel does not. A
+    framework that has several versions on one machine keeps its plain name for the newest.
+    """
+
+    name: ClassVar[str] = "aic_mla"
+    files: ClassVar[tuple[str, ...]] = (CONTEXT, GENERATION)
+
+    def rows(self, folder: Path) -> Iterator[Rows]:
+        """Blocks by device, type, framework, version and file."""
+        for file in self.files:
+            frame = read_parquet(folder / file)
+            for device, framework, label, dtype, block in versioned(frame, "mla_dtype"):
+                version = str(block["version"].iloc[0])
+                yield Rows(
+                    "latent_attention",
+                    target_of(device),
+                    dtype_named(dtype).code,
+                    Protocol.EAGER if (framework, version) in CALLED else Protocol.GRAPH,
+                    label,
+                    columns(block, is_prompt=file == CONTEXT),
+                    block["latency_us"].to_numpy(np.float64) * 1e-6,
+                    block["power_w"].to_numpy(np.float64),
+                )
+
+
+def columns(block: pd.DataFrame, *, is_prompt: bool) -> dict[str, Array]:
+    """The shape parameters of a block, under their names here."""
+
+    def given(name: str) -> Array:
+        column: Array = block[name].to_numpy(np.float64)
+        return column
+
+    key, value = EXPANDED if is_prompt else LATENT
+    constant = np.ones(len(block))
+    return {
+        "batch": given("batch_size"),
+        "query_len": given("isl"),
+        "kv_len": given("isl") + given("step"),
+        "heads": given("num_heads"),
+        "head_dim": key * constant,
+        "value_dim": value * constant,
+        "cache_bits": block["kv_cache_dtype"].astype(str).map(bits_of).to_numpy(np.float64),
+        "kernel": block["kernel_source"].astype(str).map(KERNELS).to_numpy(np.float64),
+    }

@@ -1,0 +1,122 @@
+"""Fused experts of aiconfigurator's tables: graph replay, a router's choices drawn beforehand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from perfc.analyzers.features.classes.experts import ExpertsKernel
+from perfc.analyzers.features.rows import Protocol, Rows
+from perfc.analyzers.features.sheet import Sheet
+from perfc.machine import load_machine
+
+from . import Source, read_parquet, target_of, versioned
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from perfc.analyzers.features.classes import Array
+
+FILE = "aic_moe.parquet"
+TYPES: dict[str, tuple[str, dict[str, float]]] = {
+    "bfloat16": ("bf16", {}),
+    "fp8": ("f8e4m3", {}),
+    "fp8_block": ("f8e4m3", {"scale_block": 128}),
+    "nvfp4": ("f4e2m1", {"scale_block": 16}),
+    "w4a8_mxfp4_mxfp8": ("f8e4m3", {"weight_bits": 4, "scale_block": 32}),
+    "w4a16_mxfp4": ("bf16", {"weight_bits": 4, "scale_block": 32}),
+    "int4_wo": ("bf16", {"weight_bits": 4, "scale_block": 128}),
+}
+"""What the source's type names mean: the type computed in, and how weights lie in memory."""
+KERNELS: tuple[tuple[str, ExpertsKernel], ...] = (
+    ("marlin", ExpertsKernel.MARLIN),
+    ("deepgemm", ExpertsKernel.DEEP_GEMM),
+    ("xpu", ExpertsKernel.ONE_API),
+    ("min_latency", ExpertsKernel.LOW_LATENCY),
+    ("cutlass", ExpertsKernel.CUTLASS),
+    ("nongated", ExpertsKernel.CUTLASS),
+    ("trtllm", ExpertsKernel.TENSORRT_LLM),
+    ("triton", ExpertsKernel.TRITON),
+    ("vllm_fused_moe", ExpertsKernel.TRITON),
+)
+"""Words of the source's names of kernels; the first that a name holds counts."""
+TORCH_FLOW = {8: ExpertsKernel.CUTLASS, 9: ExpertsKernel.TRITON, 10: ExpertsKernel.TENSORRT_LLM}
+"""What TensorRT-LLM calls where the table only says that it does, by series of the machine."""
+UNGATED = frozenset(
+    {(2688, 1856), (2048, 5120), (1024, 2688), (4096, 2688), (1024, 5120), (8192, 5120)}
+)
+"""Extents of a token and inside an expert of Nemotron-H, whose experts have no gate."""
+POWER_LAW = "power_law_"
+AUTOTUNED = "flashinfer_cutlass"
+"""Kernels among whose tactics FlashInfer's tuner chooses. It did not run before the tables were
+made, and FlashInfer knows good tactics of Blackwell alone. On Hopper the first of them takes three
+to six times what TensorRT-LLM's tuned ones take; products in blocks have one kernel there."""
+HOPPER = 9
+
+
+class AicMoe(Source):
+    """``aic_moe.parquet``: aiconfigurator's tables of fused experts, Apache-2.0.
+
+    The rank of the busiest experts is timed, with all tokens and no exchange. A framework that has
+    several versions on one machine keeps its plain name for the newest.
+    """
+
+    name: ClassVar[str] = "aic_moe"
+    files: ClassVar[tuple[str, ...]] = (FILE,)
+
+    def rows(self, folder: Path) -> Iterator[Rows]:
+        """Blocks by device, type, framework and version."""
+        frame = read_parquet(folder / FILE)
+        for device, _, label, dtype, block in versioned(frame, "moe_dtype"):
+            machine = load_machine(target_of(device))
+            computed, stated = TYPES[dtype]
+            yield Rows(
+                "experts",
+                machine.name,
+                computed,
+                Protocol.GRAPH,
+                label,
+                columns(block, Sheet(machine), stated),
+                block["latency_us"].to_numpy(np.float64) * 1e-6,
+                block["power_w"].to_numpy(np.float64),
+            )
+
+
+def columns(block: pd.DataFrame, sheet: Sheet, stated: Mapping[str, float]) -> dict[str, Array]:
+    """The shape parameters of a block, under their names here, with those that its type states."""
+
+    def given(name: str) -> Array:
+        column: Array = block[name].to_numpy(np.float64)
+        return column
+
+    hidden, inner = given("hidden_size"), given("inter_size")
+    has_blocks = bool(stated.get("scale_block"))
+    is_ungated = [(int(h), int(i)) in UNGATED for h, i in zip(hidden, inner, strict=True)]
+    drawn = block["distribution"].astype(str)
+    skew = drawn.where(drawn.str.startswith(POWER_LAW), f"{POWER_LAW}0").str.removeprefix(POWER_LAW)
+    sources = block["kernel_source"].astype(str)
+    return {
+        "tokens": given("num_tokens"),
+        "hidden": hidden,
+        "inner": inner / given("moe_tp_size"),
+        "chosen": given("topk"),
+        "experts": given("num_experts"),
+        "ranks": given("moe_ep_size"),
+        "matrices": np.where(is_ungated, 2.0, 3.0),
+        "skew": skew.to_numpy(np.float64),
+        "kernel": sources.map(
+            {s: float(kernel_of(s, sheet, has_blocks=has_blocks)) for s in sources.unique()}
+        ).to_numpy(np.float64),
+        **{name: np.full(len(block), float(value)) for name, value in stated.items()},
+    }
+
+
+def kernel_of(name: str, sheet: Sheet, *, has_blocks: bool = False) -> ExpertsKernel:
+    """The family of a kernel by its name, and by whether its weights share scales in blocks."""
+    if AUTOTUNED in name and int(sheet.generation) == HOPPER and not has_blocks:
+        return ExpertsKernel.UNTUNED_CUTLASS
+    named = next((kernel for word, kernel in KERNELS if word in name), None)
+    return named or TORCH_FLOW.get(int(sheet.generation), ExpertsKernel.UNKNOWN)

@@ -1,0 +1,131 @@
+"""Mamba-2 and gated delta nets of aiconfigurator's tables: convolutions, scans, single tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from perfc.analyzers.features.classes.linear_attention import LinearKernel
+from perfc.analyzers.features.rows import Protocol, Rows
+
+from . import MODEL, Source, read_parquet, target_of, versioned
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from perfc.analyzers.features.classes import Array
+
+CONVOLUTION = "causal_conv1d"
+"""How names of kernels begin that convolve."""
+DTYPE = "bf16"
+"""Of operands: the tables state none, and models of both kinds run in it."""
+KEYS_ALONE = frozenset({("sglang", "0.5.10")})
+"""Versions that convolve keys alone, as all of TensorRT-LLM's do: they take as long for any number
+of values, and would pass memory three times faster than it is if they convolved all."""
+SLOW = frozenset({("vllm", "0.22.0")})
+"""Versions whose convolutions take 0.2 ms whatever they do, and ten times as long as the next
+version's where they do much; left out."""
+KERNELS: tuple[tuple[str, LinearKernel], ...] = (
+    ("flashinfer", LinearKernel.FLASHINFER),
+    ("packed", LinearKernel.PACKED),
+    ("", LinearKernel.TRITON),
+)
+"""Words of the source's names of kernels; the first that a name holds counts."""
+
+
+class AicStateSpace(Source):
+    """``aic_gdn.parquet`` and ``aic_mamba2.parquet``: aiconfigurator's tables, Apache-2.0.
+
+    Gated delta nets are Qwen3.5's, under three frameworks. Of Mamba-2 there is TensorRT-LLM alone:
+    convolutions of three models, and one model's scan of prompts on one machine. A framework that
+    has several versions on one machine keeps its plain name for the newest.
+    """
+
+    name: ClassVar[str] = "aic_state_space"
+    files: ClassVar[tuple[str, ...]] = ("aic_gdn.parquet", "aic_mamba2.parquet")
+
+    def rows(self, folder: Path) -> Iterator[Rows]:
+        """Blocks by file, class, device, framework and version."""
+        for file in self.files:
+            frame = read_parquet(folder / file).assign(dtype=DTYPE)
+            # prompts of one token run through the kernels of single tokens in a framework
+            frame = frame[(frame["phase"] == "generation") | (frame["seq_len"] > 1)]
+            is_convolution = frame["kernel_source"].astype(str).str.startswith(CONVOLUTION)
+            is_slow = [v in SLOW for v in zip(frame["framework"], frame["version"], strict=True)]
+            for name, shape, part in (
+                ("causal_convolution", channels, frame[is_convolution & ~np.array(is_slow)]),
+                ("linear_attention", heads, frame[~is_convolution]),
+            ):
+                for device, _, label, dtype, block in versioned(part, "dtype"):
+                    yield Rows(
+                        name,
+                        target_of(device),
+                        dtype,
+                        Protocol.GRAPH,
+                        label,
+                        {**lengths(block), **shape(block), MODEL: model(block)},
+                        block["latency_us"].to_numpy(np.float64) * 1e-6,
+                        block["power_w"].to_numpy(np.float64),
+                    )
+
+
+def given(block: pd.DataFrame, name: str) -> Array:
+    """A column of numbers."""
+    column: Array = block[name].to_numpy(np.float64)
+    return column
+
+
+def model(block: pd.DataFrame) -> Array:
+    """A number for each model; such whose heads share keys alike have the same shards, and one."""
+    if "num_v_heads" in block:
+        return given(block, "num_v_heads") / given(block, "num_k_heads")
+    return given(block, "d_model")
+
+
+def lengths(block: pd.DataFrame) -> dict[str, Array]:
+    """Sequences and their tokens."""
+    return {"batch": given(block, "batch_size"), "query_len": given(block, "seq_len")}
+
+
+def channels(block: pd.DataFrame) -> dict[str, Array]:
+    """What is convolved: values, and keys and queries or both projections of the state."""
+    if "num_v_heads" in block:
+        keys = given(block, "num_k_heads") * given(block, "head_k_dim")
+        values = keys + given(block, "num_v_heads") * given(block, "head_v_dim")
+        framework, version = (str(block[name].iloc[0]) for name in ("framework", "version"))
+        if framework == "trtllm" or (framework, version) in KEYS_ALONE:
+            values = np.zeros_like(keys)
+    else:
+        keys = 2 * given(block, "n_groups") * given(block, "d_state")
+        values = given(block, "nheads") * given(block, "head_dim")
+    return {"channels": keys + values, "taps": given(block, "d_conv")}
+
+
+def heads(block: pd.DataFrame) -> dict[str, Array]:
+    """Heads, extents of their states, and whose kernel it is."""
+    if "num_v_heads" not in block:
+        return {
+            "heads": given(block, "nheads"),
+            "key_heads": given(block, "n_groups"),
+            "key_dim": given(block, "d_state"),
+            "value_dim": given(block, "head_dim"),
+            "delta": np.zeros(len(block)),
+            "kernel": np.full(len(block), float(LinearKernel.TRITON)),
+        }
+    sources = block["kernel_source"].astype(str)
+    return {
+        "heads": given(block, "num_v_heads"),
+        "key_heads": given(block, "num_k_heads"),
+        "key_dim": given(block, "head_k_dim"),
+        "value_dim": given(block, "head_v_dim"),
+        "delta": np.ones(len(block)),
+        "kernel": np.array([float(kernel_of(name)) for name in sources]),
+    }
+
+
+def kernel_of(name: str) -> LinearKernel:
+    """The family of a kernel by its name."""
+    return next(kernel for word, kernel in KERNELS if word in name)

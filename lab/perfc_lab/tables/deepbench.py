@@ -1,0 +1,127 @@
+"""DeepBench's result sheets: cuDNN's convolutions, cuBLAS' products, calls back to back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from perfc.analyzers.features.rows import Protocol, Rows
+from perfc.machine import load_machine
+
+from . import Source, read_parquet
+from .operand_layout import OTHER_LAYOUT
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from perfc.analyzers.features.classes import Array
+
+TARGETS: Mapping[str, str] = {
+    "1080Ti": "gtx1080ti",
+    "M40": "m40",
+    "P100": "p100-pcie-16gb",
+    "T4": "t4",
+    "TitanX": "titan-x-maxwell",
+    "TitanX_Pascal": "titan-x-pascal",
+    "TitanXp": "titan-xp",
+    "V100": "v100-sxm2-16gb",
+}
+OLD_TARGETS: Mapping[str, str] = {"MI25": "mi25", "VegaFE": "vega-frontier-edition"}
+"""AMD's sheets are of MIOpen before 2018: nothing is learned from them, but floors hold."""
+DTYPES: Mapping[str, str] = {
+    "Float": "f32",
+    "16 bit inputs, 16 bit multiplication, 32 bit addition": "f16",
+    "GEMM, Conv: Int8 multiplication, 32 bit accumulation": "i8",
+}
+"""What precisions compute in; 16-bit inputs multiplied in 32 bits are a type of their own."""
+
+
+class DeepBench(Source):
+    """``deepbench_ops.parquet``: DeepBench, Apache-2.0; the algorithm that cuDNN finds fastest.
+
+    Products of int8 are left out: on these machines they run beside the matrix unit.
+    """
+
+    name: ClassVar[str] = "deepbench"
+    files: ClassVar[tuple[str, ...]] = ("deepbench_ops.parquet",)
+
+    def rows(self, folder: Path) -> Iterator[Rows]:
+        """Blocks by operator, device and precision."""
+        return self.blocks(folder, TARGETS)
+
+    def blocks(self, folder: Path, targets: Mapping[str, str]) -> Iterator[Rows]:
+        """The same of chosen devices.
+
+        Args:
+            folder: of the table.
+            targets: by device as the sheets name it.
+        """
+        frame = read_parquet(folder / self.files[0])
+        frame = frame[frame["forward_latency_us"] > 0]
+        yield from products(frame[frame["op"] == "gemm"], targets)
+        frame = frame[frame["op"] == "conv"]
+        keys = ["device", "precision"]
+        for (device, precision), block in frame.groupby(keys, observed=True, sort=True):
+            target, dtype = targets.get(str(device)), DTYPES.get(str(precision))
+            if target is None or dtype is None:
+                continue
+            c = {
+                name: block[name].to_numpy(float)
+                for name in (
+                    *("batch", "in_channels", "out_channels", "in_h", "in_w", "filter_h"),
+                    *("filter_w", "pad_h", "pad_w", "stride_h", "stride_w"),
+                )
+            }
+            yield Rows(
+                "convolution",
+                load_machine(target).name,
+                dtype,
+                Protocol.KERNELS,
+                "",
+                {
+                    **{n: c[n] for n in ("batch", "in_channels", "out_channels", "in_h", "in_w")},
+                    "out_h": (c["in_h"] + 2 * c["pad_h"] - c["filter_h"]) // c["stride_h"] + 1,
+                    "out_w": (c["in_w"] + 2 * c["pad_w"] - c["filter_w"]) // c["stride_w"] + 1,
+                    "kernel_h": c["filter_h"],
+                    "kernel_w": c["filter_w"],
+                    "stride_h": c["stride_h"],
+                    "stride_w": c["stride_w"],
+                    "pad_h": c["pad_h"],
+                    "pad_w": c["pad_w"],
+                },
+                block["forward_latency_us"].to_numpy(float) * 1e-6,
+            )
+
+
+def products(frame: pd.DataFrame, targets: Mapping[str, str]) -> Iterator[Rows]:
+    """Blocks of products by device and precision; half precision on matrix units alone.
+
+    The sheets count by columns: their first operand is the weight here, their ``n`` the rows.
+    """
+    keys = ["device", "precision"]
+    for (device, precision), block in frame.groupby(keys, observed=True, sort=True):
+        target, dtype = targets.get(str(device)), DTYPES.get(str(precision))
+        if target is None or dtype not in ("f32", "f16"):
+            continue
+        extents = {"m": "n", "n": "m", "k": "k"}
+        columns = {ours: block[theirs].to_numpy(float) for ours, theirs in extents.items()}
+        if dtype == "f32":
+            columns["transposed"] = turned(block["a_transpose"])
+            columns[OTHER_LAYOUT] = turned(block["b_transpose"])
+        yield Rows(
+            "matmul_f32" if dtype == "f32" else "matmul",
+            load_machine(target).name,
+            dtype,
+            Protocol.KERNELS,
+            "",
+            columns,
+            block["forward_latency_us"].to_numpy(float) * 1e-6,
+        )
+
+
+def turned(flags: Iterable[object]) -> Array:
+    """1 where BLAS is asked to transpose an operand."""
+    return np.array([str(flag).upper() == "T" for flag in flags], np.float64)

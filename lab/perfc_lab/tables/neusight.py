@@ -1,0 +1,125 @@
+"""Operators of NeuSight's tables: one eager call each, FP32 with TF32 off, launch inside."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from perfc.analyzers.features.rows import Protocol, Rows
+from perfc.machine import load_machine
+
+from . import Source, read_parquet
+from .operand_layout import OTHER_LAYOUT, layout
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from perfc.analyzers.features.classes import Array
+
+ITEM = 4
+PUBLISHED_TEST = "published_test"
+"""Column that is 1 for rows of NeuSight's own test folder: shapes beyond those it trains on."""
+LAYOUTS: Mapping[str, str] = {"bmm": "nn", "linear": "tn"}
+"""How operators store their operands; see `operand_layout.layout`."""
+POINTWISE: Mapping[str, tuple[int, int, int, int]] = {
+    "add": (2, 2, 1, 0), "sub": (2, 2, 1, 0), "mul": (2, 2, 1, 0), "div": (2, 2, 0, 1),
+    "pow": (2, 2, 0, 1), "addu": (2, 1, 1, 0), "subu": (2, 1, 1, 0), "mulu": (2, 1, 1, 0),
+    "divu": (2, 1, 0, 1), "powu": (2, 1, 0, 1), "gelu": (1, 1, 4, 1), "relu": (1, 1, 1, 0),
+    "tanh": (1, 1, 0, 1),
+}  # fmt: skip
+"""Operands, those of full size, simple and special operations an element, as the IR counts."""
+
+
+class NeuSight(Source):
+    """``neusight_ops.parquet``: operator tables of NeuSight, MIT; PyTorch 2.1 (NVIDIA), 2.4 (AMD).
+
+    The mean of the five fastest of 25 calls between two events, so that the host's launch is
+    inside; 24 to 34 µs on the NVIDIA hosts, 12 to 14 on the AMD one.
+    """
+
+    name: ClassVar[str] = "neusight"
+    files: ClassVar[tuple[str, ...]] = ("neusight_ops.parquet",)
+
+    def rows(self, folder: Path) -> Iterator[Rows]:
+        """Blocks by operator, device and published folder."""
+        frame = read_parquet(folder / self.files[0])
+        keys = ["op", "device", "split"]
+        for (operator, device, part), block in frame.groupby(keys, observed=True, sort=True):
+            class_name, columns = parameters(str(operator), block)
+            columns[PUBLISHED_TEST] = (block["split"] == part).to_numpy(float) * (part == "test")
+            if stated := LAYOUTS.get(str(operator)):
+                read = block["kernel_name"].astype(str).map(layout)
+                columns[OTHER_LAYOUT] = (~read.isin(["", stated])).to_numpy(float)
+                if stated == LAYOUTS["linear"]:
+                    # what the call was given, whichever operator it is filed under
+                    columns["transposed"] = (~read.str.startswith("n")).to_numpy(float)
+            yield Rows(
+                class_name,
+                load_machine(str(device)).name,
+                "f32",
+                Protocol.EAGER,
+                "",
+                columns,
+                block["latency_us"].to_numpy(float) * 1e-6,
+            )
+
+
+def parameters(operator: str, block: pd.DataFrame) -> tuple[str, dict[str, Array]]:
+    """Class and parameters of an operator's rows."""
+    c = {
+        name: block[name].to_numpy(float, na_value=0.0)
+        for name in (
+            *("batch", "m", "n", "k", "rows", "cols"),
+            *("in_channels", "out_channels", "kernel_size", "in_hw", "stride", "padding"),
+        )
+    }
+    match operator:
+        case "bmm":
+            return "matmul_f32", {name: c[name] for name in ("m", "n", "k", "batch")}
+        case "linear":
+            product = {"m": c["batch"] * c["m"], "n": c["n"], "k": c["k"]}
+            return "matmul_f32", {**product, "batch": c["m"] * 0 + 1, "transposed": c["m"] * 0 + 1}
+        case "softmax":
+            return "softmax", {name: c[name] for name in ("rows", "cols")}
+        case "ln":
+            return "normalization", {name: c[name] for name in ("rows", "cols")}
+        case "conv":
+            return "convolution", convolution(c)
+        case _:
+            return "elementwise", pointwise(operator, c["rows"] * c["cols"])
+
+
+def pointwise(operator: str, elements: Array) -> dict[str, Array]:
+    """Counts of a pointwise operator."""
+    operands, tensors, alu, sfu = POINTWISE[operator]
+    return {
+        "elements": elements,
+        "read_bytes": ITEM * tensors * elements,
+        "write_bytes": ITEM * elements,
+        "alu": alu * elements,
+        "sfu": sfu * elements,
+        "operands": elements * 0 + operands,
+        "tensor_operands": elements * 0 + tensors,
+    }
+
+
+def convolution(c: Mapping[str, Array]) -> dict[str, Array]:
+    """Extents of a square convolution."""
+    size, stride = c["in_hw"], c["stride"]
+    out = (size + 2 * c["padding"] - c["kernel_size"]) // stride + 1
+    return {
+        "batch": c["batch"],
+        "in_channels": c["in_channels"],
+        "out_channels": c["out_channels"],
+        "in_h": size,
+        "in_w": size,
+        "out_h": out,
+        "out_w": out,
+        "kernel_h": c["kernel_size"],
+        "kernel_w": c["kernel_size"],
+        "stride_h": stride,
+        "stride_w": stride,
+        "pad_h": c["padding"],
+        "pad_w": c["padding"],
+    }

@@ -1,0 +1,153 @@
+"""Which form of a graph a row of timm's benchmark was measured on: as trained, or deployed.
+
+Models with linear branches are exported as they are trained, and the benchmark's newer tables ran
+some of them with ``--reparam``, which folds those branches. A table says how many parameters the
+model had that was run, and no two forms of one graph have the same number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from perfc.analyzers.features.rows import DataError
+from perfc.ir.op import Kind
+from perfc.ir.ops.normalization import BatchNormalization
+from perfc.ir.types import TensorType
+
+if TYPE_CHECKING:
+    from perfc.ir.graph import Module, Value
+    from perfc.passes.manager import Analyses
+
+ROUNDING = 5e3
+"""Half of the last digit of a table in millions of parameters."""
+NEARER = 0.5
+"""Part of the distance of the graph as it is that a folded form is off at most."""
+ANOTHER_MODEL = 1.5
+"""Factor beyond which numbers of parameters tell of another model: versions of timm define a name
+otherwise (densenet264, ecaresnext50t_32x4d). Counts of tensors that modules share are 1.44 off."""
+LEARNED_OF_NORM = 3
+"""Operands of a normalisation before its statistics, which no optimiser changes."""
+
+
+def read_variants(path: Path) -> tuple[list[Module], Analyses]:
+    """Every form of a model file, and the analyses that made them.
+
+    Raises:
+        PerfcError: the file cannot be read, or contradicts itself.
+    """
+    from perfc.frontend.collector import paused_collector
+    from perfc.passes.manager import Analyses
+
+    with paused_collector():
+        am = Analyses()
+        return variants(_canonical(path, am), am), am
+
+
+def read_trained(path: Path) -> tuple[Module, Analyses]:
+    """A model file as it is trained, its parameters kept apart, and the analyses that made it.
+
+    Raises:
+        PerfcError: the file cannot be read, or contradicts itself.
+    """
+    from perfc.passes.manager import Analyses
+
+    am = Analyses()
+    return _canonical(path, am, keeps_parameters=True), am
+
+
+def _canonical(path: Path, am: Analyses, *, keeps_parameters: bool = False) -> Module:
+    from perfc.frontend import load
+    from perfc.passes.canonicalize import Canonicalize
+    from perfc.passes.shapes import Shapes
+
+    return am.apply(Canonicalize(keeps_parameters), am.apply(Shapes(), load(path)))
+
+
+def require_parameters(module: Module, stated: Iterable[float]) -> None:
+    """Refuse rows of another model of the same name, told by its parameters.
+
+    A graph's constants may look like parameters, and parameters may be read through operators, so
+    that its number lies between that of the matrices that products read and that of all tensors.
+
+    Raises:
+        DataError: a stated number is far outside.
+    """
+    most, least = parameters(module), matrix_parameters(module)
+    for number in stated:
+        if not least / ANOTHER_MODEL <= number <= most * ANOTHER_MODEL:
+            raise DataError(
+                f"{number / 1e6:.1f} million parameters were run",
+                where=Path(module.origin.path).name,
+                hint=f"the graph of that name has {least / 1e6:.1f} to {most / 1e6:.1f} million",
+            )
+
+
+def variants(module: Module, am: Analyses) -> list[Module]:
+    """A typed, canonical module, and what is left of it where its branches fold.
+
+    Branches alone, and the normalisations behind convolutions too; nothing but the module itself
+    where no branches fold, since nobody deploys such a model in another form.
+    """
+    from perfc.passes.canonicalize import Canonicalize
+    from perfc.passes.reparameterize import Reparameterize
+
+    found = [module]
+    for norms in (False, True):
+        folded = am.apply(Reparameterize(norms), module)
+        if folded is module:
+            return found
+        found.append(am.apply(Canonicalize(), folded))
+    return found
+
+
+def parameters(module: Module) -> int:
+    """Elements of learned tensors, counted wherever they are read.
+
+    Exporters that leave the content of weights out store equal shapes once.
+    """
+    count = 0
+    for node in module.graph:
+        is_norm = isinstance(node.op, BatchNormalization)
+        operands = node.inputs[:LEARNED_OF_NORM] if is_norm else node.inputs
+        count += sum(map(_learned, operands))
+    return count
+
+
+def matrix_parameters(module: Module) -> int:
+    """Elements of learned matrices, counted wherever a product or a convolution reads them."""
+    count = 0
+    for node in module.graph:
+        if node.op.kind in (Kind.CONV, Kind.MATMUL):
+            count += sum(map(_learned, node.inputs[1:2]))
+    return count
+
+
+def _learned(v: Value | None) -> int:
+    """Elements of a parameter; 0 of anything else."""
+    if v is None or v.weight is None or not v.weight.is_parameter:
+        return 0
+    numel = v.type.numel if isinstance(v.type, TensorType) else None
+    return numel if isinstance(numel, int) else 0
+
+
+def forms(counts: Sequence[int], stated: Sequence[float | None]) -> list[int]:
+    """For each row of one graph, which of the graph's forms was run, by the parameters stated.
+
+    The graph as it is, unless the row states fewer parameters than another row of the graph, or
+    all state the same, and a folded form comes much nearer to them: heads that differ, and tensors
+    that several nodes share, put all forms off alike. Of equally near ones the last.
+
+    >>> forms([28_226_000, 25_500_000], [28.21e6, 25.5e6, None])
+    [0, 1, 0]
+    """
+    known = {s for s in stated if s is not None}
+    as_trained = max(known) if len(known) > 1 else None
+    return [0 if s is None or s == as_trained else _nearest(counts, s) for s in stated]
+
+
+def _nearest(counts: Sequence[int], stated: float) -> int:
+    apart = [max(abs(count - stated) - ROUNDING, 0.0) for count in counts]
+    best = min(range(len(counts)), key=lambda i: (apart[i], -i))
+    return best if apart[best] <= NEARER * apart[0] and apart[0] > 0 else 0

@@ -1,0 +1,70 @@
+"""Layers of Vidur's profiles, in f16, kernels summed by a profiler: products and all others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from perfc.analyzers.features.rows import Protocol, Rows
+
+from . import MODEL, Source, read_parquet, target_of
+from .language_models import COMPUTED, IN_BLOCK, SHARDS, TokenExtents, in_block, number, token_rows
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+TARGETS: Mapping[str, str] = {"a100": "a100-sxm4-80gb", "h100": "h100-sxm5-80gb"}
+"""Devices whose names are no target's, or of several."""
+
+
+class VidurMlp(Source):
+    """``vidur_mlp.parquet``: PyTorch's products of shards of language models, MIT.
+
+    The median of twenty calls. Those of layers that are no products are whole microseconds, so
+    that the shortest say little.
+    """
+
+    name: ClassVar[str] = "vidur_mlp"
+    files: ClassVar[tuple[str, ...]] = ("vidur_mlp.parquet",)
+
+    def rows(self, folder: Path) -> Iterator[Rows]:
+        """Blocks by device."""
+        frame = read_parquet(folder / self.files[0])
+        frame = frame[frame["latency_median_us"] > 0]
+        yield from token_rows(
+            frame.assign(latency_us=frame["latency_median_us"]),
+            "torch", "op", "num_tokens", extents, target,
+        )  # fmt: skip
+        frame = frame[frame["gemm_m"].notna()]
+        for device, block in frame.groupby("device", observed=True, sort=True):
+            shape = {name: block[f"gemm_{name}"].to_numpy(float) for name in ("m", "n", "k")}
+            whose = {
+                MODEL: block["model"].astype(str).map(number).to_numpy(float),
+                SHARDS: block["tensor_parallel"].to_numpy(float),
+                IN_BLOCK: block["op"].astype(str).map(in_block).to_numpy(float),
+            }
+            yield Rows(
+                "matmul",
+                target(str(device)),
+                COMPUTED,
+                Protocol.KERNELS,
+                "torch",
+                shape | whose,
+                block["latency_median_us"].to_numpy(float) * 1e-6,
+            )
+
+
+def target(device: str) -> str:
+    """Name of the target of a device."""
+    return target_of(TARGETS.get(device, device))
+
+
+def extents(model: str, shards: float, rows: pd.DataFrame) -> TokenExtents:
+    """What a layer of a model has of a token on one of its shards; the table states it."""
+    of_model = rows.iloc[0]
+    hidden, queries = float(of_model["n_embd"]), float(of_model["n_head"])
+    heads = (queries + float(of_model["n_kv_head"])) / shards
+    inner = float(of_model["n_expanded_embd"]) / shards
+    is_gated = bool(of_model["use_gated_mlp"])
+    return TokenExtents(hidden, inner, hidden / queries * heads, heads, is_gated)

@@ -1,0 +1,80 @@
+"""Calibrates the intervals of callers who do not say whose kernels they mean."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from perfc.analyzers.artefacts.artefact import Artefact
+from perfc.analyzers.estimators.predictor import possible
+from perfc.analyzers.features.rows import Rows
+from perfc.analyzers.features.sheet import Sheet
+from perfc.analyzers.features.table import class_of, complete
+from perfc.analyzers.intervals.conformal import FURTHEST_LEVEL, LEVELS, Band, of_category
+from perfc.machine import load_machine
+
+from ..evaluate import Asked
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from perfc.analyzers.features.classes import Array
+
+ROWS = 1_500
+"""Held-out rows of a block that are looked at, so that large ones do not speak for all."""
+UNSAID = (Asked.CHOICES, Asked.NOTHING)
+
+
+def levels(turns: Sequence[tuple[Artefact, Sequence[Rows]]]) -> Mapping[str, Band]:
+    """Quantiles of mixtures that hold nine in ten held-out rows, by category, ``""`` for all.
+
+    Where a mixture is right, measured times lie at levels that are spread evenly between 0 and 1;
+    the interval is given by the levels that held-out rows lie at. Source: Chernozhukov, Wüthrich
+    and Zhu, "Distributional conformal prediction", PNAS 2021.
+
+    Args:
+        turns: weights, and rows that their forests have not seen.
+    """
+    found = [
+        _levels(artefact, asked.of(block))
+        for artefact, blocks in turns
+        if artefact.card.implementations
+        for few in [thinned(blocks)]
+        for asked in UNSAID
+        for block in asked.among(few)
+    ]
+    shares = np.concatenate([np.zeros(0), *(share for share, _ in found)])
+    if not len(shares):
+        return {"": LEVELS}
+    category = np.concatenate([one for _, one in found])
+    bands = {"": of_category(shares, shares)}
+    for index, name in enumerate(class_of(turns[0][0].card.class_name).categories):
+        own = shares[category == index]
+        if len(own):
+            bands[name] = of_category(own, shares)
+    return {name: _sound(one) for name, one in bands.items()}
+
+
+def _sound(one: Band) -> Band:
+    """Levels on either side of the median, neither of them an end of the distribution."""
+    least = FURTHEST_LEVEL
+    return Band(min(max(one.low, least), 0.5 - least), max(min(one.high, 1 - least), 0.5 + least))
+
+
+def thinned(blocks: Sequence[Rows]) -> list[Rows]:
+    """At most `ROWS` rows of each block."""
+    rng = np.random.default_rng(0)
+    return [block.take(rng.permutation(len(block))[:ROWS]) for block in blocks]
+
+
+def _levels(found: Artefact, rows: Rows) -> tuple[Array, NDArray[np.intp]]:
+    """Levels of the rows of a block that may be of several kernels, and their categories."""
+    kind = class_of(rows.class_name)
+    sheet = Sheet(load_machine(rows.target))
+    columns = complete(kind, rows.columns)
+    each, _ = possible(found, columns, rows.dtype, sheet, rows.protocol, rows.framework)
+    several = each.count > 1
+    category = kind.category(columns, rows.dtype, sheet, rows.protocol)
+    return each.below(np.log(rows.time_s))[several], category[several]

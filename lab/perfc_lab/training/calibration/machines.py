@@ -1,0 +1,163 @@
+"""Calibrates intervals of machines nobody measured, from those that were, each left out in turn."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from perfc.analyzers.artefacts.forest import Forest
+from perfc.analyzers.features.distance import nearest
+from perfc.analyzers.features.rows import Protocol, Rows
+from perfc.analyzers.features.sheet import Sheet
+from perfc.analyzers.features.table import class_of
+from perfc.analyzers.intervals.conformal import LEAST_SPREAD, Band, Unseen, excess, sides
+from perfc.analyzers.intervals.unseen import LeftOut, learned
+from perfc.ir.record import frozen
+from perfc.machine import load_machine
+
+from ..growing import Recipe, Stack, grow, protocols_of, stacked
+from ..protocols import targets
+
+if TYPE_CHECKING:
+    from perfc.analyzers.features.classes import Array
+
+LEAST_MACHINES = 3
+BEYOND = 2.5
+"""Distance above which a machine left out says nothing of others, one of another maker."""
+ROWS_LEFT_OUT = 20_000
+FEWER_MACHINES = Unseen(0.2, Band(-3.0, 3.0))
+"""Of classes with fewer machines: what attention of prompts shares on the seven it was measured on,
+rounded (0.197 and -2.91 to 3.14 in its card); attention of single tokens has 0.162."""
+NEAR = 0.5
+"""Distance below which machines are of one chip, or nearly so."""
+
+
+@dataclass(frozen=True, eq=False)
+class Grown:
+    """A forest and the box of the rows that it was grown from."""
+
+    forest: Forest
+    low: Array
+    high: Array
+
+
+Key = tuple[tuple[str, ...], tuple[str, ...], tuple[Protocol, ...], int, int]
+
+
+@frozen
+class Memory:
+    """Forests by the machines they know: a scoreboard leaves the same ones out again and again.
+
+    Valid for the rows of one experiment.
+    """
+
+    found: dict[Key, Grown] = field(default_factory=dict)
+
+    def grow(
+        self,
+        blocks: Sequence[Rows],
+        known: tuple[str, ...],
+        protocols: tuple[Protocol, ...],
+        recipe: Recipe,
+        stack: Stack | None = None,
+    ) -> Grown:
+        """The forest of blocks, grown unless it was before; ``stack`` is they if at hand."""
+        key = (targets(blocks), known, protocols, recipe.trees, recipe.max_rows)
+        if key not in self.found:
+            stack = stack or stacked(blocks, known, recipe, protocols)
+            values = stack.table.values
+            low, high = values.min(axis=0), values.max(axis=0)
+            self.found[key] = Grown(grow(stack, recipe), low, high)
+        return self.found[key]
+
+
+def unseen_machines(
+    blocks: Sequence[Rows],
+    recipe: Recipe,
+    known: tuple[str, ...],
+    spread: Forest,
+    memory: Memory | None = None,
+) -> Mapping[str, Unseen]:
+    """Intervals by category, ``""`` for all rows together; empty where no machine is left out.
+
+    Machines are left out one at a time, and with all that are near them. Too few of them tell
+    nothing of others: what they share is `FEWER_MACHINES` then.
+    """
+    if len(targets(blocks)) < LEAST_MACHINES:
+        return {"": FEWER_MACHINES}
+    groups: dict[frozenset[str], list[LeftOut]] = {}
+    for target, left_out in leaving(blocks):
+        departure = depart(blocks, target, left_out, recipe, known, spread, memory)
+        if departure:
+            groups.setdefault(left_out, []).append(departure)
+    names = class_of(blocks[0].class_name).categories
+    return learned(list(groups.values()), names) if groups else {}
+
+
+def leaving(blocks: Sequence[Rows]) -> list[tuple[str, frozenset[str]]]:
+    """Machines to test with those to leave out: each alone, and with its near ones if any."""
+    names = targets(blocks)
+    found: list[tuple[str, frozenset[str]]] = []
+    for name in names:
+        own = [b for b in blocks if b.target == name]
+        near = {
+            n
+            for n in names
+            if n != name and distance([b for b in blocks if b.target == n], own) <= NEAR
+        }
+        alone = frozenset({name})
+        for left_out in (alone, alone | near) if near else (alone,):
+            if set(names) - left_out:
+                found.append((name, left_out))
+    return found
+
+
+def depart(
+    blocks: Sequence[Rows],
+    target: str,
+    left_out: frozenset[str],
+    recipe: Recipe,
+    known: tuple[str, ...],
+    spread: Forest,
+    memory: Memory | None,
+) -> LeftOut | None:
+    """A machine left out; None if it is beyond what may be compared.
+
+    Its residuals are over how far rows leave the training hull, as intervals widen there.
+    """
+    train = [b for b in blocks if b.target not in left_out]
+    test = [b for b in blocks if b.target == target]
+    apart = distance(train, test)
+    if apart > BEYOND:
+        return None
+    protocols = protocols_of(blocks)
+    small = recipe.for_unseen_machine()
+    grown = (memory or Memory()).grow(train, known, protocols, small)
+    plain = replace(small, max_rows=ROWS_LEFT_OUT)
+    stack = stacked(test, known, plain, protocols)
+    values = stack.table.values
+    # intervals widen where features leave the hull; so do those that calibrate
+    beyond = excess(values, grown.low, grown.high, sides(grown.low, grown.high))
+    residual = (stack.log_factor - grown.forest(values)) / (1 + beyond)
+    expected = np.maximum(np.exp(spread(values)), LEAST_SPREAD)
+    return LeftOut(apart, residual, expected, stack.table.category)
+
+
+def distance(train: Sequence[Rows], test: Sequence[Rows]) -> float:
+    """Of the tested machine to its nearest kin of the same type, the largest over types."""
+    found = []
+    for dtype in sorted({b.dtype for b in test} & {b.dtype for b in train}):
+        others = places(train, dtype)
+        found += [nearest(p, others) for p in places(test, dtype)]
+    return max(found, default=math.inf)
+
+
+def places(blocks: Sequence[Rows], dtype: str) -> tuple[tuple[float, ...], ...]:
+    """Coordinates of the machines of blocks of one element type."""
+    names = sorted({b.target for b in blocks if b.dtype == dtype})
+    kind = class_of(blocks[0].class_name)
+    return tuple(kind.place(Sheet(load_machine(n)), dtype) for n in names)

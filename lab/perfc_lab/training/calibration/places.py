@@ -1,0 +1,58 @@
+"""Writes where machines stand into cards, from the sheets of today.
+
+    python -m perfc_lab.training.calibration.places [FOLDER]
+
+A card keeps the coordinates of the machines that it learned from. Where a sheet, or what counts in
+a distance, has changed since, this brings them up to date. Bands stay as they were learned.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from perfc.analyzers.artefacts import artefact
+from perfc.analyzers.artefacts.card import Card, card_text
+from perfc.analyzers.features.distance import place
+from perfc.analyzers.features.sheet import Sheet
+from perfc.analyzers.features.table import class_of
+from perfc.analyzers.runs.runtime_runs import CLASS as RUN
+from perfc.analyzers.steps.predict import CLASS as STEP
+from perfc.machine import load_machine
+from perfc.whole_file import write_whole
+
+Places = Mapping[str, tuple[tuple[float, ...], ...]]
+
+
+def places_of(card: Card) -> Places:
+    """Coordinates of a card's machines by element type, as its predictor reads them.
+
+    Raises:
+        PerfcError: one of them is not known any more.
+    """
+    found: dict[str, tuple[tuple[float, ...], ...]] = {}
+    for dtype in card.places:
+        if card.class_name in (STEP, RUN):
+            found[dtype] = tuple(place(t, dtype) for t in card.targets)
+            continue
+        names = sorted({target for target, own, _ in card.kin if own == dtype})
+        kind = class_of(card.class_name)
+        found[dtype] = tuple(kind.place(Sheet(load_machine(t)), dtype) for t in names)
+    return found
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Every card of a folder, by default of those that ship."""
+    folder = Path(arguments[0]) if arguments else artefact.SHIPPED
+    for path in sorted(folder.glob("*.json")):
+        card = artefact.read_card(path)
+        text = card_text(replace(card, places=places_of(card)), card.arrays_sha256)
+        if text != path.read_text(encoding="utf-8"):
+            write_whole(path, text.encode())
+            print(path.name)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,44 @@
+"""Training rows in summary, so that an estimate can name its nearest kin without the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from perfc.analyzers.artefacts.artefact import Cells
+from perfc.analyzers.features.rows import Rows
+from perfc.analyzers.features.sheet import Sheet
+from perfc.analyzers.features.table import class_of, complete
+from perfc.machine import load_machine
+
+
+def summarise(blocks: Sequence[Rows], most: int) -> Cells:
+    """Rows counted by machine, type, framework and powers of two of their parameters.
+
+    Of more than ``most`` cells those of most rows are kept.
+    """
+    kind = class_of(blocks[0].class_name)
+    names = (*kind.parameters, *kind.optional)
+    kin = sorted({(b.target, b.dtype, b.framework) for b in blocks})
+    keys, logs = [], []
+    for block in blocks:
+        columns = complete(kind, block.columns)
+        floor = kind.floor_s(columns, block.dtype, Sheet(load_machine(block.target)))
+        stacked = np.stack([columns[n] for n in names], axis=1)
+        rounded = np.where(stacked > 0, np.rint(np.log2(np.maximum(stacked, 0.25))), -8)
+        number = kin.index((block.target, block.dtype, block.framework))
+        keys.append(np.column_stack([np.full(len(block), number), rounded]).astype(np.int16))
+        logs.append(np.log(np.maximum(floor, 1e-15) / block.time_s))
+    unique, back, count = np.unique(
+        np.concatenate(keys), axis=0, return_inverse=True, return_counts=True
+    )
+    mean = np.bincount(back.reshape(-1), np.concatenate(logs)) / count
+    largest = np.sort(np.argsort(-count, kind="stable")[:most])
+    return Cells(
+        names,
+        unique[largest, 0],
+        unique[largest, 1:].astype(np.int8),
+        count[largest].astype(np.int32),
+        np.exp(mean[largest]).astype(np.float32),
+    )

@@ -1,0 +1,276 @@
+"""What is trained and tested: one file an experiment, found by looking.
+
+An experiment states its rows, its splits and its figures before anything is trained. `train`
+gives what is shipped, from all rows; `evaluate` trains anew without what it tests.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+
+from perfc.analyzers.artefacts.artefact import Artefact, Ready
+from perfc.analyzers.features.rows import Rows
+from perfc.analyzers.features.table import class_of
+from perfc.declared import modules
+from perfc.errors import PerfcError
+
+from ...tables import sources
+from ..calibration.calibrate import Calibrating
+from ..calibration.machines import Memory
+from ..evaluate import Asked, Figure, Slice, Tested, figure, test
+from ..fit import Recipe, train
+from ..protocols import (
+    FOLDS,
+    Holdout,
+    UnseenMachine,
+    UnseenShapes,
+    dealt,
+    every_fold,
+    shapes_name,
+    split,
+    targets,
+)
+
+Say = Callable[[str], None]
+
+
+class Experiment(ABC):
+    """One predictor's training and its scoreboard."""
+
+    name: str
+    title: str
+    has_weights: ClassVar[bool] = True
+    """Whether there is something to train."""
+
+    @property
+    @abstractmethod
+    def held_out(self) -> str:
+        """What the figures are tested on, in a sentence or two."""
+
+    @abstractmethod
+    def train(self, folder: Path, say: Say, ready: Ready | None = None) -> Artefact:
+        """What is shipped, from all rows of the tables in a folder.
+
+        ``ready`` is told name and schema before anything is trained.
+        """
+
+    @abstractmethod
+    def evaluate(self, folder: Path, say: Say) -> Iterator[Figure]:
+        """Figures of held-out rows."""
+
+
+@dataclass(frozen=True, eq=False)
+class OperatorExperiment(Experiment):
+    """A class of kernels: unseen shapes, then every machine left out.
+
+    Args:
+        name: of the predictor and its weights.
+        title: in the scoreboard.
+        class_name: of the kernels.
+        sources: names of the sources.
+        group: shape parameters that make a group.
+        recipe: how it is trained.
+        shapes: slices of the rows with unseen shapes.
+        groups: slices of the rows of groups left out whole.
+        machines: slices of each machine left out.
+        choose: which blocks of the sources are used; all of the class by default.
+        calibrating: how bands are set.
+        every_fold: whether all folds of shapes are tested, as a fold of few rows says little.
+        drawn: rows drawn at random to train and test on where there are more; 0 for all.
+        tested_rows: the same of the rows that one holdout tests.
+        whole: parameters whose groups are left out whole besides; "model" where sources tell it.
+        parts: into how many those groups are dealt out.
+        shape_folds: into how many groups of shapes are cut, one of which is tested.
+    """
+
+    name: str
+    title: str
+    class_name: str
+    sources: tuple[str, ...]
+    group: tuple[str, ...]
+    recipe: Recipe = field(default_factory=Recipe)
+    shapes: tuple[Slice, ...] = ()
+    groups: tuple[Slice, ...] = ()
+    machines: tuple[Slice, ...] = ()
+    choose: Callable[[Rows], bool] | None = None
+    calibrating: Calibrating = field(default_factory=Calibrating)
+    every_fold: bool = False
+    drawn: int = 0
+    tested_rows: int = 0
+    whole: tuple[str, ...] = ()
+    parts: int = 9
+    shape_folds: int = FOLDS
+
+    @property
+    def held_out(self) -> str:
+        """Groups of shapes, then machines."""
+        share = {FOLDS: "fifth", 10: "tenth"}[self.shape_folds]
+        folds = "each fifth in turn" if self.every_fold else f"one {share} of them"
+        return (
+            f"Rows are grouped by their shapes ({', '.join(self.group)}), and {folds} is held out. "
+            f"{self.whole_held_out}"
+            "Then each machine is held out, alone and with the other machines of its chip."
+        )
+
+    @property
+    def whole_held_out(self) -> str:
+        """Groups that are left out whole, in a sentence; empty without."""
+        if not self.whole:
+            return ""
+        names = ", ".join(self.whole)
+        return (
+            f"Then all rows that share ({names}) are held out whole; such groups are dealt out to "
+            f"at most {self.parts} parts, each of which is tested. "
+        )
+
+    def rows(self, folder: Path) -> list[Rows]:
+        """All blocks."""
+        found = []
+        for name in self.sources:
+            for block in sources()[name].rows(folder):
+                if block.class_name == self.class_name and (not self.choose or self.choose(block)):
+                    found.append(block)
+        return thinned(found, self.drawn)
+
+    def train(self, folder: Path, say: Say, ready: Ready | None = None) -> Artefact:
+        """Train on every row."""
+        digests: dict[str, str] = {}
+        for name in self.sources:
+            digests |= sources()[name].digests(folder)
+        blocks = self.taught(self.rows(folder))
+        say(f"{self.name}: {sum(map(len, blocks)):,} rows of {len(targets(blocks))} machines")
+        found = train(
+            self.name, blocks, self.recipe, self.group,
+            data=digests, calibrating=self.calibrating, ready=ready,
+        )  # fmt: skip
+        return found
+
+    def taught(self, blocks: list[Rows]) -> list[Rows]:
+        """Those of the rows at hand that are trained on; all are tested."""
+        return blocks
+
+    def evaluate(self, folder: Path, say: Say) -> Iterator[Figure]:
+        """Fold 0 of the shapes, or every fold, then each machine, alone and with its twins."""
+        blocks = self.rows(folder)
+        yield from self.check_shapes(blocks, say)
+        yield from self.check_groups(blocks, say)
+        yield from self.check_machines(blocks, say)
+
+    def check_shapes(self, blocks: Sequence[Rows], say: Say) -> Iterator[Figure]:
+        """Shapes left out, all folds that are tested together."""
+        single = UnseenShapes(self.group, parts=self.shape_folds)
+        folds = every_fold(self.group) if self.every_fold else (single,)
+        name = shapes_name(self.group, "every fold") if self.every_fold else folds[0].name
+        found = [self.tested(blocks, holdout, say) for holdout in folds]
+        for asked in self.asked(blocks):
+            tested = [one for fold in found for one in fold.get(asked, ())]
+            yield from figures(named(name, asked), asked.slices(self.shapes), tested)
+
+    def check_groups(self, blocks: Sequence[Rows], say: Say) -> Iterator[Figure]:
+        """Groups left out whole, all parts together."""
+        if not self.whole:
+            return
+        parts = dealt(blocks, self.whole, self.parts)
+        each = [self.tested(blocks, holdout, say) for holdout in parts]
+        name = f"unseen ({', '.join(self.whole)}), each part"
+        for asked in self.asked(blocks):
+            tested = [rows for part in each for rows in part.get(asked, ())]
+            yield from figures(named(name, asked), asked.slices(self.groups), tested)
+
+    def check_machines(self, blocks: Sequence[Rows], say: Say) -> Iterator[Figure]:
+        """Every machine left out, then all of them together."""
+        names, memory = targets(blocks), Memory()
+        for twins in (False, True):
+            found: dict[Asked, list[Tested]] = {asked: [] for asked in self.asked(blocks)}
+            for target in names:
+                holdout = UnseenMachine(target, twins)
+                alone = not any(holdout.dropped(block) for block in blocks)
+                tested = {} if twins and alone else self.tested(blocks, holdout, say, memory)
+                yield from figures(holdout.name, self.machines, tested.get(Asked.EVERYTHING, ()))
+                for asked, ones in tested.items():
+                    found[asked] += ones
+            together = f"each unseen machine{' and its twins' if twins else ''}"
+            for asked, ones in found.items():
+                yield from figures(named(together, asked), asked.slices(self.machines), ones)
+
+    def asked(self, blocks: Sequence[Rows]) -> tuple[Asked, ...]:
+        """What callers may say that makes a difference."""
+        if len({block.framework for block in blocks}) < 2:
+            return (Asked.EVERYTHING,)
+        has_choices = bool(class_of(self.class_name).by_framework)
+        return tuple(Asked) if has_choices else (Asked.EVERYTHING, Asked.NOTHING)
+
+    def tested(
+        self, blocks: Sequence[Rows], holdout: Holdout, say: Say, memory: Memory | None = None
+    ) -> dict[Asked, list[Tested]]:
+        """Train without what is held out, and test on it; empty if nothing is on one side."""
+        parts = split(blocks, holdout)
+        if not parts.train or not parts.test:
+            return {}
+        say(f"{self.name}: {holdout.name}")
+        apart = isinstance(holdout, UnseenMachine)
+        is_whole = not isinstance(holdout, UnseenShapes)
+        recipe = self.recipe.for_unseen_machine() if is_whole else self.recipe
+        how = self.calibrating
+        how = replace(how, turns=how.turns_apart) if is_whole else how
+        found = train(
+            self.name,
+            self.taught(parts.train),
+            recipe,
+            self.group,
+            leave_machines_out=apart,
+            calibrating=how,
+            memory=memory,
+        )
+        tests = thinned(parts.test, self.tested_rows)
+        return {asked: test(found, tests, asked) for asked in self.asked(blocks)}
+
+
+def thinned(blocks: Sequence[Rows], most: int) -> list[Rows]:
+    """At most about so many rows, drawn at random from all blocks; all where ``most`` is 0."""
+    share = most / max(sum(map(len, blocks)), 1) if most else 1.0
+    if share >= 1:
+        return list(blocks)
+    rng = np.random.default_rng(0)
+    drawn = [block.take(rng.random(len(block)) < share) for block in blocks]
+    return [block for block in drawn if len(block)]
+
+
+def named(split: str, asked: Asked) -> str:
+    """A way of holding out with what callers say, for cards and tables."""
+    return f"{split}, {asked.value}" if asked.value else split
+
+
+def figures(name: str, slices: Sequence[Slice], tested: Sequence[Tested]) -> Iterator[Figure]:
+    """Figures of every slice that has rows."""
+    for part in slices:
+        line = figure(name, part, tested)
+        if line is not None:
+            yield line
+
+
+@cache
+def experiments() -> Mapping[str, Experiment]:
+    """Every experiment by its name."""
+    found = (e for m in modules(__name__) for e in vars(m).values() if isinstance(e, Experiment))
+    return {experiment.name: experiment for experiment in found}
+
+
+def chosen(names: Sequence[str]) -> list[Experiment]:
+    """The experiments of those names; all by default.
+
+    Raises:
+        PerfcError: no such experiment.
+    """
+    known = experiments()
+    for name in names:
+        if name not in known:
+            raise PerfcError(f"no experiment {name!r}", hint=f"there are {', '.join(known)}")
+    return [known[name] for name in names or known]

@@ -1,0 +1,264 @@
+"""Blocks of language models left out: every kernel of a block summed, beside the measured sum."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from perfc.analyzers.artefacts.artefact import Artefact, Ready
+from perfc.analyzers.features.rows import DataError, Protocol, Rows
+from perfc.analyzers.intervals.conformal import coverage_of
+from perfc.ir.record import entity
+
+from ...tables import MODEL
+from ...tables.language_models import IN_BLOCK, KNOWN, SHARDS
+from ..calibration.calibrate import Calibrating
+from ..evaluate import Asked, Figure, Slice, Tested, everything, figure, test
+from ..fit import Recipe, train
+from . import Experiment, OperatorExperiment, Say, experiments, thinned
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from perfc.analyzers.features.classes import Array
+
+DTYPE = "bf16"
+TESTED_ROWS = 30_000
+"""Of a class that a model tests; blocks need all layers, which are fewer."""
+LAYERS = ("matmul", "tokenwise")
+ATTENTION = ("attention_prefill", "attention_decode", "mixed_attention")
+TRAINED: Mapping[str, float | int] = {"depth": 10, "max_rows": 300_000, "keep_small": True}
+"""Replaces the recipe of attention, whose own takes hours for all models."""
+
+
+def of_class(name: str) -> Callable[[Rows], NDArray[np.bool_]]:
+    """The slice of one class."""
+    return lambda rows: everything(rows) & (rows.class_name == name)
+
+
+SLICES = (
+    Slice("products", of_class("matmul"), 0.06),
+    Slice("norms, activations, rotations, sums", of_class("tokenwise")),
+    Slice("attention of prompts", of_class("attention_prefill"), 0.06),
+    Slice("attention of single tokens", of_class("attention_decode"), 0.06),
+    Slice("attention of mixed batches", of_class("mixed_attention"), 0.06),
+)
+BLOCK_GOAL = 0.05
+
+
+@entity
+class Sums:
+    """Kernels of blocks, summed; arrays with one element a block.
+
+    Args:
+        key: machine, framework, model, shards and tokens of each.
+        measured: seconds.
+        ends: floor, low, time and high of the sum, a row each.
+    """
+
+    key: tuple[tuple[str, str, float, float, float], ...]
+    measured: Array
+    ends: Array
+
+
+class Blocks(Experiment):
+    """Models of Vidur's and LLMServingSim's profiles, each left out in turn."""
+
+    name = "blocks"
+    title = "Blocks of language models left out, under profilers"
+    has_weights: ClassVar[bool] = False
+    held_out = (
+        "Each model is held out in turn, with all its rows in both profiles, whichever machine "
+        "they ran on. Models whose layers have the same extents count as one. Rows of recorded "
+        "graphs name no model and stay. A block is the sum of its layers, and of one attention "
+        "where its source has some. Machines of one model are left out with it, and lines without "
+        "them follow."
+    )
+
+    def train(self, folder: Path, say: Say, ready: Ready | None = None) -> Artefact:
+        """Nothing is trained.
+
+        Raises:
+            DataError: always.
+        """
+        raise DataError("blocks have no weights of their own", where=self.name)
+
+    def evaluate(self, folder: Path, say: Say) -> Iterator[Figure]:
+        """Kernels by class, then blocks by source and attention."""
+        blocks = {name: rows_of(name, folder) for name in (*LAYERS, *ATTENTION)}
+        tested: dict[str, list[Tested]] = {name: [] for name in blocks}
+        for model, model_name in enumerate(KNOWN):
+            say(f"{self.name}: without {model_name}")
+            for name, rows in blocks.items():
+                tested[name] += left_out(name, rows, model)
+        lines = {figure.slice: figure for figure in figures_of(tested)}
+        yield from lines.values()
+        machines = {name: with_several_models(rows) for name, rows in blocks.items()}
+        known = {
+            name: [one for one in each if one.rows.target in machines[name]]
+            for name, each in tested.items()
+        }
+        for line in figures_of(known):
+            if line.rows != lines[line.slice].rows:
+                yield replace(line, slice=f"{line.slice}, machines of several models")
+
+
+def figures_of(tested: Mapping[str, Sequence[Tested]]) -> Iterator[Figure]:
+    """Kernels by class, then blocks."""
+    every = [one for each in tested.values() for one in each]
+    for part_of in SLICES:
+        line = figure("model left out", part_of, every)
+        if line is not None:
+            yield line
+    yield from of_blocks(tested)
+
+
+def with_several_models(blocks: Sequence[Rows]) -> frozenset[str]:
+    """Machines that keep rows of other models whichever is left out."""
+    models: dict[str, set[float]] = {}
+    for rows in blocks:
+        if MODEL in rows.columns:
+            named = np.unique(rows.columns[MODEL])
+            models.setdefault(rows.target, set()).update(named[named >= 0].tolist())
+    return frozenset(target for target, each in models.items() if len(each) > 1)
+
+
+def rows_of(name: str, folder: Path) -> list[Rows]:
+    """Rows of a class that its predictor learns, in 16 bits."""
+    found = experiments()[name]
+    assert isinstance(found, OperatorExperiment)
+    return [rows for rows in found.rows(folder) if rows.dtype == DTYPE]
+
+
+def left_out(name: str, blocks: Sequence[Rows], model: int) -> list[Tested]:
+    """A class learned without a model, tested on it."""
+    taught, tests = [], []
+    for rows in blocks:
+        which = rows.columns.get(MODEL, np.full(len(rows), -1.0)) == model
+        if not which.all():
+            taught.append(rows.take(~which))
+        if which.any():
+            tests.append(rows.take(which))
+    own = experiments()[name]
+    assert isinstance(own, OperatorExperiment)
+    if not tests:
+        return []
+    found = train(
+        name, taught, recipe_of(own), own.group,
+        leave_machines_out=False, calibrating=Calibrating(turns=2),
+    )  # fmt: skip
+    return test(found, tests if name in LAYERS else thinned(tests, TESTED_ROWS), Asked.EVERYTHING)
+
+
+def recipe_of(own: OperatorExperiment) -> Recipe:
+    """How a class is learned without a model, in minutes and not in an hour.
+
+    Layers have the recipe that ships, classes of absolute errors that of machines left out.
+    """
+    if own.name in LAYERS:
+        return own.recipe
+    if own.recipe.leaves:
+        return own.recipe.for_unseen_machine()
+    return replace(own.recipe, **TRAINED)  # type: ignore[arg-type]
+
+
+def of_blocks(tested: Mapping[str, Sequence[Tested]]) -> Iterator[Figure]:
+    """Layers alone where a source has no attention, else with each row of attention."""
+    layers = layer_sums([one for name in LAYERS for one in tested[name]])
+    frameworks = np.array([key[1] for key in layers.key])
+    alone = np.flatnonzero(frameworks == "torch")
+    if len(alone):
+        name = "blocks but for attention (Vidur)"
+        yield line(name, layers.measured[alone], layers.ends[:, alone])
+    place = {key: at for at, key in enumerate(layers.key)}
+    titles = {"attention_prefill": "prompts", "attention_decode": "single tokens"}
+    for name in ATTENTION:
+        measured, ends = joined(tested[name], layers, place)
+        if len(measured):
+            title = titles.get(name, "mixed batches")
+            yield line(f"blocks of {title} (LLMServingSim)", measured, ends)
+
+
+def layer_sums(tested: Sequence[Tested]) -> Sums:
+    """The layers of each block of which both products and others were measured."""
+    kinds: dict[tuple[str, str, float, float, float], dict[str, list[Array]]] = {}
+    for one in tested:
+        columns, rows = one.rows.columns, one.rows
+        tokens = columns["m" if rows.class_name == "matmul" else "tokens"]
+        times = columns[IN_BLOCK] if IN_BLOCK in columns else np.zeros(len(rows))
+        found = np.stack([rows.time_s, *ends_of(one)])
+        for at in np.flatnonzero(times > 0):
+            owner = (float(columns[MODEL][at]), float(columns[SHARDS][at]), float(tokens[at]))
+            of_class = kinds.setdefault((rows.target, rows.framework, *owner), {})
+            of_class.setdefault(rows.class_name, []).append(times[at] * found[:, at])
+    whole = {key: parts for key, parts in kinds.items() if len(parts) == len(LAYERS)}
+    sums = [summed([np.sum(each, axis=0) for each in parts.values()]) for parts in whole.values()]
+    table = np.array(sums).T.reshape(5, -1)
+    return Sums(tuple(whole), table[0], table[1:])
+
+
+def ends_of(one: Tested) -> tuple[Array, Array, Array, Array]:
+    """Floor, low, time and high."""
+    found = one.estimates
+    return found.floor_s, found.low_s, found.time_s, found.high_s
+
+
+def summed(classes: Sequence[Array]) -> Array:
+    """Measured, floor, low, time and high of classes; those of one are wrong together, others not.
+
+    As `perfc.analyzers.intervals.summing` has it.
+    """
+    measured, floor, low, time, high = np.array(classes).T
+    below, above = (math.hypot(*side) for side in (time - low, high - time))
+    middle = time.sum()
+    return np.array([measured.sum(), floor.sum(), middle - below, middle, middle + above])
+
+
+def joined(
+    tested: Sequence[Tested],
+    layers: Sums,
+    place: Mapping[tuple[str, str, float, float, float], int],
+) -> tuple[Array, Array]:
+    """Each attention with the layers of as many tokens, where those were measured."""
+    found: list[Array] = []
+    for one in tested:
+        rows, columns = one.rows, one.rows.columns
+        tokens = columns["batch"] * columns.get("query_len", np.ones(len(rows)))
+        tokens = tokens + columns.get("decodes", np.zeros(len(rows)))
+        own = np.stack([rows.time_s, *ends_of(one)])
+        if rows.protocol is not Protocol.KERNELS:
+            continue
+        for at in range(len(rows)):
+            model, shards = float(columns[MODEL][at]), float(columns[SHARDS][at])
+            index = place.get((rows.target, rows.framework, model, shards, float(tokens[at])))
+            if index is not None:
+                layer = np.array([layers.measured[index], *layers.ends[:, index]])
+                found.append(summed([layer, own[:, at]]))
+    table = np.array(found).T.reshape(5, -1)
+    return table[0], table[1:]
+
+
+def line(name: str, measured: Array, ends: Array) -> Figure:
+    """The figures of sums."""
+    floor, low, time, high = ends
+    error = np.abs(time / measured - 1)
+    return Figure(
+        "model left out",
+        name,
+        len(measured),
+        float(error.mean()),
+        float(np.median(error)),
+        coverage_of(measured, low, high),
+        float((floor <= measured).mean()),
+        float(np.median(high / low)),
+        BLOCK_GOAL,
+        "",
+    )
+
+
+EXPERIMENT = Blocks()

@@ -1,0 +1,184 @@
+"""Whole models under several runtimes: what `perfc analyze` says of them by default."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from perfc.analyzers.artefacts.artefact import Artefact, Ready
+from perfc.analyzers.estimate.interval import HIGH_ERROR, MEDIUM_ERROR
+from perfc.analyzers.runs.runtime_runs import NAME, RuntimeRun, estimated
+from perfc.machine import load_machine
+
+from ...tables import digests
+from ...tables.architectures import fold_of
+from ...tables.whole_models import ODD_GRAPHS, TABLE
+from ..evaluate import Figure
+from ..runs.measured_runs import MeasuredRun, measured_runs
+from ..runs.run_forests import RuntimeRecipe
+from ..runs.run_stack import chips, is_left_out
+from ..runs.runtime_fit import train_runs
+from . import Experiment, Say
+
+FOLDS = 5
+GRAPHS, CHIPS = "graphs left out, each once", "each chip left out"
+ROWS = "rows left out, each once"
+Pair = tuple[MeasuredRun, RuntimeRun]
+Slice = tuple[str, Callable[[MeasuredRun, RuntimeRun], bool], float | None]
+
+
+GOAL, GOAL_OF_ONE = 0.15, 0.20
+"""Mean error of each runtime, and of a batch of one."""
+
+
+def under(runtime: str, stored: str = "") -> Slice:
+    """Rows of a runtime, in one precision or in all."""
+    return (
+        f"{runtime}, {stored}" if stored else runtime,
+        lambda run, _: run.row.deployment.runtime == runtime and stored in ("", run.stored),
+        None if stored else GOAL,
+    )
+
+
+def expected(low: float, high: float) -> Slice:
+    """Rows of which such a middle error is expected, over all runtimes."""
+    name = f"expected error {low:.0%} to {high:.0%}"
+    return name, lambda _, e: low < e.time.middle_error <= high, None
+
+
+TOGETHER: tuple[Slice, ...] = (
+    ("batch 1", lambda run, _: run.row.deployment.dims["batch"] == 1, GOAL_OF_ONE),
+    expected(0.0, HIGH_ERROR),
+    expected(HIGH_ERROR, MEDIUM_ERROR),
+    expected(MEDIUM_ERROR, 1.0),
+    ("all", lambda *_: True, None),
+)
+
+
+def slices(runs: Sequence[MeasuredRun]) -> Iterator[Slice]:
+    """Each runtime, and each of its precisions where it has several; then slices of all."""
+    known = {(run.row.deployment.runtime, run.stored) for run in runs}
+    for runtime in sorted({name for name, _ in known}):
+        yield under(runtime)
+        precisions = sorted(stored for name, stored in known if name == runtime)
+        yield from (under(runtime, stored) for stored in precisions if len(precisions) > 1)
+    yield from TOGETHER
+
+
+@cache
+def every_run(folder: Path, say: Say) -> tuple[MeasuredRun, ...]:
+    """All usable rows, lowered once for all experiments of a run."""
+    return tuple(measured_runs(folder, say))
+
+
+@dataclass(frozen=True, eq=False)
+class RuntimeExperiment(Experiment):
+    """All runtimes together.
+
+    Args:
+        recipe: how runs are learned; chosen on folds of graphs that no figure uses.
+    """
+
+    name: str
+    title: str
+    recipe: RuntimeRecipe = field(default_factory=RuntimeRecipe)
+
+    @property
+    def held_out(self) -> str:
+        """Graphs, then chips."""
+        return (
+            "Every graph is left out once, with all its rows, then every chip, then every row, "
+            "whose graph is known by others. Runs are told by the predictor `runs`, also where "
+            "`perfc analyze` sums kernels by default."
+        )
+
+    def train(self, folder: Path, say: Say, ready: Ready | None = None) -> Artefact:
+        """Train on every row."""
+        runs = every_run(folder, say)
+        return train_runs(
+            self.name, runs, self.recipe, say, data=digests(folder, (TABLE,)), ready=ready
+        )
+
+    def evaluate(self, folder: Path, say: Say) -> Iterator[Figure]:
+        """Graphs, then chips, then rows."""
+        runs = every_run(folder, say)
+        yield from figures(GRAPHS, self.graphs(runs, say))
+        pairs: list[Pair] = []
+        names = chips(runs)
+        for chip in sorted(set(names)):
+            if not is_left_out(np.array(names) == chip):
+                continue
+            found = self.without(runs, chip, say)
+            yield from figures(f"unseen chip {chip}", found, TOGETHER[-1:])
+            pairs += found
+        yield from figures(CHIPS, pairs)
+        yield from figures(ROWS, self.rows(runs, say))
+
+    def graphs(self, runs: Sequence[MeasuredRun], say: Say) -> list[Pair]:
+        """Every row by a model that has not seen its graph."""
+        dealt = fold_of([run.row.graph for run in runs], FOLDS, seed=7)
+        return self.left_out(runs, [dealt[run.row.graph] for run in runs], GRAPHS, say)
+
+    def rows(self, runs: Sequence[MeasuredRun], say: Say) -> list[Pair]:
+        """Every row by a model that has seen others, some of its graph."""
+        dealt = np.random.default_rng(7).permutation(len(runs)) % FOLDS
+        return self.left_out(runs, dealt.tolist(), ROWS, say)
+
+    def left_out(
+        self, runs: Sequence[MeasuredRun], dealt: Sequence[int], split: str, say: Say
+    ) -> list[Pair]:
+        """Every row by a model that has not seen its fold."""
+        pairs: list[Pair] = []
+        for fold in range(FOLDS):
+            say(f"{self.name}: {split}, {fold + 1} of {FOLDS}")
+            train = [run for run, one in zip(runs, dealt, strict=True) if one != fold]
+            test = [run for run, one in zip(runs, dealt, strict=True) if one == fold]
+            found = train_runs(self.name, train, self.recipe, say, leave_machines_out=False)
+            pairs += estimates(found, test)
+        return pairs
+
+    def without(self, runs: Sequence[MeasuredRun], chip: str, say: Say) -> list[Pair]:
+        """Every row of a chip by a model that has seen others alone."""
+        say(f"{self.name}: without {chip}")
+        train = [run for run, name in zip(runs, chips(runs), strict=True) if name != chip]
+        test = [run for run, name in zip(runs, chips(runs), strict=True) if name == chip]
+        return estimates(train_runs(self.name, train, self.recipe, say), test)
+
+
+def estimates(found: Artefact, runs: Sequence[MeasuredRun]) -> list[Pair]:
+    """Runs under runtimes that are known with their estimates, as a user's call gives them."""
+    return [
+        (run, estimated(found, run.table, load_machine(how.target), how.runtime, run.stored))
+        for run in runs
+        if (how := run.row.deployment).runtime in found.card.frameworks
+    ]
+
+
+def figures(split: str, pairs: Sequence[Pair], wanted: Sequence[Slice] = ()) -> Iterator[Figure]:
+    """Errors and coverage of every slice that has rows."""
+    for name, which, goal in wanted or slices([run for run, _ in pairs]):
+        mine = [pair for pair in pairs if which(*pair)]
+        if mine:
+            yield figure_of(mine, split, name, goal)
+
+
+def figure_of(pairs: Sequence[Pair], split: str, name: str, goal: float | None) -> Figure:
+    """Of some rows; those below the peak rate of their machine do not judge the floor."""
+    measured = np.array([run.row.time_s for run, _ in pairs])
+    low_s, time_s, high_s = (
+        np.array([getattr(e.time, end) for _, e in pairs]) for end in ("low", "mid", "high")
+    )
+    error = np.abs(time_s / measured - 1)
+    holds = [run.row.time_s >= e.floor_s for run, e in pairs if run.row.graph not in ODD_GRAPHS]
+    return Figure(
+        split, name, len(pairs), float(error.mean()), float(np.median(error)),
+        float(((measured >= low_s) & (measured <= high_s)).mean()), float(np.mean(holds or [True])),
+        float(np.median(high_s / low_s)), goal, "",
+    )  # fmt: skip
+
+
+RUNTIMES = RuntimeExperiment(NAME, "Whole models under several runtimes")

@@ -1,0 +1,171 @@
+"""Transformers models as ONNX, a few layers of them, from a published configuration.
+
+Weights are never read or made: their files are emptied as soon as they are written, since the IR
+only looks at types.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from perfc.analyzers.features.rows import DataError
+from perfc.errors import MissingExtraError
+from perfc.extras import install
+
+LAYERS = ("num_layers", "num_decoder_layers", "n_layer", "num_hidden_layers")
+SPARSE_LAYERS = ("num_sparse_encoder_layers", "num_sparse_decoder_layers")
+RUN_ONLY = ("transformers_version", "torch_dtype", "dtype", "_name_or_path")
+
+
+def layer_units(configuration: str) -> int:
+    """Equal parts a model has: layers, or pairs of a dense and a sparse one."""
+    content = parsed(configuration)
+    count = next((content[name] for name in LAYERS if name in content), None)
+    if not isinstance(count, int) or count < 1:
+        raise DataError("a configuration without a number of layers")
+    return count // every(content)
+
+
+def every(content: dict[str, Any]) -> int:
+    """Of how many layers one is sparse; 1 for models without."""
+    sparse = content.get(SPARSE_LAYERS[0], 0)
+    return content["num_layers"] // sparse if sparse else 1
+
+
+def exported(
+    name: str,
+    configuration: str,
+    seq_len: int,
+    units: int,
+    *,
+    training: bool,
+    folder: Path,
+    architecture: str = "",
+) -> Path:
+    """The ONNX file of a model cut to ``units`` equal parts, written if it is not there yet.
+
+    Args:
+        name: of the model, for the file.
+        configuration: JSON of the transformers configuration.
+        seq_len: tokens; the batch stays a symbol.
+        units: layers, or pairs of a dense and a sparse one.
+        training: whether dropout drops.
+        folder: where files are kept.
+        architecture: class of the model, the configuration's first by default.
+
+    Raises:
+        MissingExtraError: torch, transformers or onnxscript is not installed.
+    """
+    content = cut(parsed(configuration), units)
+    architecture = architecture or content["architectures"][0]
+    mode = "train" if training else "inf"
+    path = folder / f"{name}-{architecture}-{mode}-s{seq_len}-l{units}.onnx"
+    if path.is_file():
+        return path
+    try:
+        import onnxscript  # noqa: F401
+        import torch
+        import transformers
+    except ImportError as error:
+        raise MissingExtraError(
+            f"building models needs {error.name}", hint=install("runs")
+        ) from None
+    kind = content.pop("model_type")
+    settings: Any = transformers.AutoConfig.for_model(kind, **content)
+    settings.use_cache = False
+    with torch.device("meta"):
+        model = getattr(transformers, architecture)._from_config(
+            settings, attn_implementation="eager"
+        )
+    model = model.to_empty(device="cpu")
+    for buffer in model.buffers():
+        buffer.zero_()
+    if content.get(SPARSE_LAYERS[0]):
+        make_static(model)
+    write(logits_of(model, encodes=hasattr(model, "encoder")), seq_len, training, path)
+    return path
+
+
+def parsed(configuration: str) -> dict[str, Any]:
+    """The configuration without what only a run needs."""
+    content: dict[str, Any] = json.loads(configuration)
+    return {key: value for key, value in content.items() if key not in RUN_ONLY}
+
+
+def cut(content: dict[str, Any], units: int) -> dict[str, Any]:
+    """The same with fewer layers."""
+    step = every(content)
+    found = {**content, **{name: units * step for name in LAYERS if name in content}}
+    return {**found, **{name: units for name in SPARSE_LAYERS if name in content}}
+
+
+def logits_of(model: Any, *, encodes: bool) -> Any:
+    """A module of token numbers alone; an encoder gets the same as its decoder."""
+    import torch
+
+    class Logits(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.model = model
+
+        def forward(self, ids: Any) -> Any:
+            everything = torch.ones_like(ids)
+            more = {"decoder_input_ids": ids, "attention_mask": everything} if encodes else {}
+            found = self.model(input_ids=ids, use_cache=False, return_dict=True, **more)
+            heads = [value for name, value in found.items() if name.endswith("logits")]
+            return [value for value in heads if isinstance(value, torch.Tensor)]
+
+    return Logits()
+
+
+def make_static(model: Any) -> None:
+    """Give every expert as many tokens as its capacity lets in, what overflows passes by.
+
+    Which tokens go where is content; how many is what time depends on, and an untrained router
+    fills every expert. The router's small index kernels are left out.
+    """
+    import torch
+
+    def dispatch(layer: Any) -> Callable[[Any], Any]:
+        def forward(states: Any) -> Any:
+            shares = layer.router.classifier(states).softmax(-1).max(-1).values.unsqueeze(-1)
+            count = layer.router.num_experts
+            held = min(layer.router.expert_capacity, states.shape[1] // count)
+            parts = [
+                layer.experts[f"expert_{i}"](states[:, i * held : (i + 1) * held, :])
+                for i in range(count)
+            ]
+            return shares * torch.cat([*parts, states[:, count * held :, :]], dim=1)
+
+        return forward
+
+    for layer in model.modules():
+        if hasattr(layer, "router") and hasattr(layer, "experts"):
+            layer.forward = dispatch(layer)
+
+
+def write(module: Any, seq_len: int, training: bool, path: Path) -> None:
+    """Export into a folder of its own, then move the file to its place."""
+    import torch
+
+    module.train(training)
+    ids = torch.zeros((2, seq_len), dtype=torch.long)
+    batch = torch.export.Dim("batch", min=1, max=1024)
+    program = torch.onnx.export(
+        module, (ids,), dynamo=True, optimize=False, verbose=False, dynamic_shapes=({0: batch},)
+    )
+    if program is None:
+        raise DataError("torch exported nothing", where=str(path))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=path.parent) as scratch:
+        made = Path(scratch) / path.name
+        program.save(str(made), external_data=True)
+        for data in Path(scratch).glob(f"{path.name}.data"):
+            os.truncate(data, 0)
+            os.replace(data, path.with_name(data.name))
+        os.replace(made, path)

@@ -1,0 +1,129 @@
+"""Trains one predictor: factor, spread and calibration from blocks of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from perfc.analyzers.artefacts.artefact import FORMAT, Artefact, Ready, schema_of
+from perfc.analyzers.artefacts.card import Card
+from perfc.analyzers.artefacts.implementations import implementations
+from perfc.analyzers.features.rows import DataError, Rows
+from perfc.analyzers.features.table import class_of
+from perfc.analyzers.intervals.conformal import Band, Bands, Calibration
+from perfc.version import __version__
+
+from .calibration.calibrate import Calibrating, calibrate
+from .calibration.machines import Memory, places
+from .cells import summarise
+from .growing import Recipe, protocols_of, stacked
+from .protocols import targets
+
+__all__ = ["Recipe", "train"]
+
+
+def train(
+    name: str,
+    blocks: Sequence[Rows],
+    recipe: Recipe,
+    group: tuple[str, ...],
+    *,
+    data: Mapping[str, str] | None = None,
+    leave_machines_out: bool = True,
+    calibrating: Calibrating = Calibrating(),  # noqa: B008 — frozen
+    memory: Memory | None = None,
+    ready: Ready | None = None,
+) -> Artefact:
+    """Train on all rows given; those held out for testing must not be among them.
+
+    Args:
+        name: of the predictor.
+        blocks: rows of one class.
+        recipe: how.
+        group: shape parameters that make a group; calibration rows share none with the others.
+        data: digests of the tables, for the card.
+        leave_machines_out: calibrate for unseen machines too, which trains once for each.
+        calibrating: how bands are set.
+        memory: forests of machines left out, kept between calls on rows of one experiment.
+        ready: told name and schema before anything is trained.
+
+    Raises:
+        DataError: no rows, or rows of several classes.
+    """
+    if not blocks or len({b.class_name for b in blocks}) != 1:
+        raise DataError("a predictor is trained on rows of one class", where=name)
+    card = _card(name, blocks, group, data or {})
+    if ready is not None:
+        ready(name, card.schema)
+    spread, calibration = calibrate(
+        blocks, recipe, group, card,
+        leave_machines_out=leave_machines_out, how=calibrating, memory=memory,
+    )  # fmt: skip
+    stack = stacked(blocks, card.frameworks, recipe)
+    forests = memory or Memory()
+    factor = forests.grow(blocks, card.frameworks, card.protocols, recipe, stack).forest
+    values = stack.table.values
+    return Artefact(
+        replace(
+            card,
+            general=recipe.for_unseen_machine().grown_trees if recipe.general else 0,
+            bases={"factor": factor.base, "spread": spread.base},
+            calibration=calibration,
+        ),
+        factor,
+        spread,
+        values.min(axis=0).astype(np.float64),
+        values.max(axis=0).astype(np.float64),
+        np.median(values, axis=0).astype(np.float64),
+        summarise(blocks, recipe.cells),
+    )
+
+
+def _features(blocks: Sequence[Rows], frameworks: tuple[str, ...]) -> tuple[str, ...]:
+    """Names of what the forests read, from one row."""
+    first = next(b for b in blocks if len(b)).take(np.zeros(1, np.int64))
+    return stacked([first], frameworks, Recipe(), protocols_of(blocks)).table.names
+
+
+def _card(
+    name: str,
+    blocks: Sequence[Rows],
+    group: tuple[str, ...],
+    data: Mapping[str, str],
+) -> Card:
+    kind = class_of(blocks[0].class_name)
+    parameters = (*kind.parameters, *kind.optional)
+    frameworks = tuple(sorted({b.framework for b in blocks}))
+    features = _features(blocks, frameworks)
+    dtypes = tuple(sorted({b.dtype for b in blocks}))
+    versions = {"perfc": __version__, "numpy": np.__version__}
+    try:
+        import xgboost
+
+        versions["xgboost"] = xgboost.__version__
+    except ImportError:
+        pass
+    return Card(
+        name=name,
+        class_name=kind.name,
+        format=FORMAT,
+        schema=schema_of(kind.name, parameters, features),
+        parameters=parameters,
+        features=features,
+        protocols=protocols_of(blocks),
+        frameworks=frameworks,
+        dtypes=dtypes,
+        targets=targets(blocks),
+        kin=tuple(sorted({(b.target, b.dtype, b.framework) for b in blocks})),
+        implementations=implementations(blocks),
+        places={dtype: places(blocks, dtype) for dtype in dtypes},
+        bases={},
+        calibration=Calibration(Bands(Band(0, 0))),
+        split=f"groups of ({', '.join(group)}), five folds by CRC-32",
+        data=data,
+        metrics={},
+        versions=versions,
+        rows=sum(map(len, blocks)),
+    )

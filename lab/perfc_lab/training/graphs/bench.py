@@ -1,0 +1,379 @@
+"""The bench: every predictor under every protocol on the same rows, scored the same way."""
+
+from __future__ import annotations
+
+import copy
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from perfc.analyzers.estimate.interval import HIGH_ERROR, MEDIUM_ERROR, MIDDLE_SHARE
+from perfc.analyzers.graph.predictor import Budget, GraphPredictor, Say, predictor
+from perfc.analyzers.graph.rows import GraphRow, Measurements, Quantity, at_several_batches
+from perfc.ir.record import frozen
+
+from ...tables.architectures import SEEDS, family
+from .protocols import SAMPLES, Fold, Protocol, folds, thinned
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from perfc.analyzers.features.classes import Array
+
+SLICES: Mapping[str, Callable[[GraphRow], bool]] = {
+    "all rows": lambda r: True,
+    "inference": lambda r: not r.setting.training,
+}
+GRADES = {
+    "graded high": (-np.inf, HIGH_ERROR),
+    "graded medium": (HIGH_ERROR, MEDIUM_ERROR),
+    "graded low": (MEDIUM_ERROR, np.inf),
+}
+"""Errors that half of the rows are expected to stay within."""
+GOALS: Mapping[tuple[Protocol, str], float] = {
+    (Protocol.RANDOM, "inference"): 0.06,
+    (Protocol.FAMILY, "inference"): 0.10,
+    (Protocol.DEVICE, "inference"): 0.18,
+    (Protocol.TRANSFER, "inference"): 0.08,
+    (Protocol.RANDOM, "training, rtx3090"): 0.08,
+}
+"""Of the best predictor on timm's rows."""
+
+
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """Tested rows of one fold.
+
+    Args:
+        rows: tested.
+        measured: numbers of the quantity.
+        value: estimated.
+        low: end of the nine-in-ten interval; NaN where none is given.
+        high: its other end.
+        fit_s: wall time of the training.
+        row_s: of the estimate of one row.
+    """
+
+    fold: Fold
+    rows: tuple[GraphRow, ...]
+    measured: Array
+    value: Array
+    low: Array
+    high: Array
+    fit_s: float
+    row_s: float
+
+    @property
+    def expected_error(self) -> Array:
+        """Error that half of such rows are expected to stay within; NaN without intervals."""
+        found: Array = np.expm1(MIDDLE_SHARE * np.log(self.high / self.low) / 2)
+        return found
+
+    def where(self, chosen: NDArray[np.bool_]) -> Scored:
+        """The rows of a mask."""
+        rows = tuple(r for r, is_chosen in zip(self.rows, chosen, strict=True) if is_chosen)
+        own = {n: getattr(self, n)[chosen] for n in ("measured", "value", "low", "high")}
+        return replace(self, rows=rows, **own)
+
+
+@frozen
+class GraphFigure:
+    """Errors of one predictor on one slice under one protocol, the mean over its folds.
+
+    Args:
+        slice: ``inference``, ``compiled, rtx4090``.
+        rows: tested, of all folds together.
+        folds: how many.
+        mape: mean of ``|estimated / measured − 1|``.
+        spread: standard deviation of ``mape`` between folds.
+        median: of the same errors.
+        rmse: root mean square, in the unit of the quantity.
+        within_5: share of rows with an error of at most 5 %.
+        within_10: of at most 10 %.
+        tau: Kendall's τ-b of the rank of architectures, per image, within one machine and setting.
+        coverage: share of rows inside their interval.
+        fit_s: wall time of one training.
+        row_s: of one row's estimate, its graph encoded before.
+        goal: of ``mape``, for the best predictor; None where none is set.
+        share: of the architectures that could be trained on.
+        is_family: whether the slice is the family of that name.
+    """
+
+    dataset: str
+    predictor: str
+    protocol: str
+    slice: str
+    rows: int
+    folds: int
+    mape: float
+    spread: float
+    median: float
+    rmse: float
+    within_5: float
+    within_10: float
+    tau: float
+    coverage: float
+    fit_s: float
+    row_s: float
+    goal: float | None = None
+    share: float = 1.0
+    is_family: bool = False
+
+
+def fitted(name: str, fold: Fold, quantity: Quantity, budget: Budget, say: Say) -> GraphPredictor:
+    """A predictor trained without what a fold tests, with its interval, adapted if the fold can."""
+    return adapted(learned(name, fold, quantity, budget, say), fold)
+
+
+def learned(name: str, fold: Fold, quantity: Quantity, budget: Budget, say: Say) -> GraphPredictor:
+    """A predictor trained without what a fold tests, with its interval."""
+    model = predictor(name, quantity)
+    model.fit(fold.train, fold.validation, replace(budget, seed=fold.seed), say)
+    model.calibrate(fold.validation)
+    return model
+
+
+def adapted(model: GraphPredictor, fold: Fold) -> GraphPredictor:
+    """The same, or a copy that knows a few rows of a new machine."""
+    if not len(fold.few):
+        return model
+    copied = copy.deepcopy(model)
+    copied.adapt(fold.few)
+    return copied
+
+
+def scored(model: GraphPredictor, fold: Fold, *, fit_s: float) -> Scored:
+    """Estimates of what a fold tests."""
+    start = time.perf_counter()
+    estimates = model.estimates(fold.test)
+    row_s = (time.perf_counter() - start) / max(len(fold.test), 1)
+    return Scored(
+        fold, fold.test.rows, fold.test.values(model.quantity),
+        estimates.value, estimates.low, estimates.high,
+        fit_s, row_s,
+    )  # fmt: skip
+
+
+def trained(
+    name: str, fold: Fold, quantity: Quantity, budget: Budget, say: Say
+) -> tuple[GraphPredictor, dict[str, float]]:
+    """A predictor and what its card says of the tested rows."""
+    model = fitted(name, fold, quantity, budget, say)
+    score = scored(model, fold, fit_s=0.0)
+    line = next(iter(figures(name, [score])))
+    names = ("rows", "mape", "median", "within_5", "within_10", "tau", "coverage")
+    return model, {n: float(getattr(line, n)) for n in names}
+
+
+def evaluate(
+    name: str,
+    data: Measurements,
+    protocol: Protocol,
+    *,
+    quantity: Quantity = Quantity.TIME,
+    seeds: Sequence[int] = SEEDS,
+    budget: Budget | None = None,
+    share: float = 1.0,
+    samples: int = SAMPLES,
+    say: Say = lambda _: None,
+) -> list[Scored]:
+    """Every fold of a protocol, trained with a share of the architectures it could."""
+    scores: list[Scored] = []
+    last: tuple[Measurements, GraphPredictor, float] | None = None
+    for fold in folds(data.measured(quantity), protocol, seeds, samples):
+        if not len(fold.train) or not len(fold.test):
+            continue
+        given = budget or Budget()
+        if given.folder is not None:
+            place = (
+                f"{name.replace(':', '-')}-{protocol.value}-{fold.name.replace(' ', '-')}-{share}"
+            )
+            given = replace(given, folder=Path(given.folder) / place)
+        if last is None or last[0] is not fold.train:
+            start = time.perf_counter()
+            model = learned(name, thinned(fold, share), quantity, given, say)
+            last = fold.train, model, time.perf_counter() - start
+        scores.append(scored(adapted(last[1], fold), fold, fit_s=last[2]))
+        error = mean_error(scores[-1])
+        say(f"{name}, {protocol.value}, {fold.name}: {error:.1%} of {len(fold.test)} rows")
+    return scores
+
+
+def mean_error(score: Scored) -> float:
+    """Mean error of all rows of a fold."""
+    return float(np.abs(score.value / score.measured - 1).mean())
+
+
+def figures(name: str, scores: Sequence[Scored]) -> Iterator[GraphFigure]:
+    """One for each slice that has rows: all, inference, then each mode and machine, and family."""
+    for part, which in slices(scores).items():
+        line = _figure(name, part, which, scores)
+        if line is not None:
+            yield line
+    yield from by_grade(name, scores)
+
+
+def by_grade(name: str, scores: Sequence[Scored]) -> Iterator[GraphFigure]:
+    """Figures of rows that would be graded high, medium and low by their intervals."""
+    for grade, (least, most) in GRADES.items():
+        graded = [
+            one.where((one.expected_error > least) & (one.expected_error <= most))
+            for one in scores
+        ]  # fmt: skip
+        line = _figure(name, grade, lambda _: True, graded)
+        if line is not None:
+            yield line
+
+
+def slices(scores: Sequence[Scored]) -> Mapping[str, Callable[[GraphRow], bool]]:
+    """The slices by name: batches where there are several, then modes with their machines."""
+    rows = [r for score in scores for r in score.rows]
+    batches = sorted({r.batch for r in rows}) if at_several_batches(rows) else []
+    pairs = sorted({(r.part, r.target) for score in scores for r in score.rows})
+
+    def of(part: str, target: str) -> Callable[[GraphRow], bool]:
+        return lambda r: r.part == part and r.target == target
+
+    def at(batch: int) -> Callable[[GraphRow], bool]:
+        return lambda r: r.batch == batch
+
+    return {
+        **SLICES,
+        **{f"batch {batch}": at(batch) for batch in batches},
+        **{f"{part}, {target}": of(part, target) for part, target in pairs},
+    }
+
+
+def by_family(name: str, scores: Sequence[Scored], least: int = 20) -> list[GraphFigure]:
+    """Figures of families with enough rows, worst first."""
+    names = sorted({family(r.architecture) for score in scores for r in score.rows})
+    lines = [
+        _figure(name, n, lambda r, n=n: family(r.architecture) == n, scores)  # type: ignore[misc]
+        for n in names
+    ]
+    chosen = [replace(x, is_family=True) for x in lines if x and x.rows >= least]
+    return sorted(chosen, key=lambda x: -x.mape)
+
+
+def _figure(
+    name: str, part: str, which: Callable[[GraphRow], bool], scores: Sequence[Scored]
+) -> GraphFigure | None:
+    errors, squares, taus, inside = [], [], [], []
+    for score in scores:
+        mask = np.array([which(r) for r in score.rows], np.bool_)
+        if not mask.any():
+            continue
+        errors.append(np.abs(score.value / score.measured - 1)[mask])
+        squares.append(((score.value - score.measured) ** 2)[mask])
+        taus.append(rank_agreement([r for r, m in zip(score.rows, mask, strict=True) if m],
+                                   score.measured[mask], score.value[mask]))  # fmt: skip
+        inside.append(((score.measured >= score.low) & (score.measured <= score.high))[mask])
+    if not errors:
+        return None
+    joined = np.concatenate(errors)
+    means = [float(e.mean()) for e in errors]
+    has_intervals = any(np.isfinite(score.low).any() for score in scores)
+    protocol = scores[0].fold.protocol
+    return GraphFigure(
+        scores[0].fold.test.dataset,
+        name,
+        protocol.value,
+        part,
+        len(joined),
+        len(errors),
+        float(np.mean(means)),
+        float(np.std(means)),
+        float(np.median(joined)),
+        float(np.sqrt(np.concatenate(squares).mean())),
+        float((joined <= 0.05).mean()),
+        float((joined <= 0.10).mean()),
+        float(np.nanmean(taus)) if np.isfinite(taus).any() else float("nan"),
+        float(np.concatenate(inside).mean()) if has_intervals else float("nan"),
+        float(np.mean([score.fit_s for score in scores])),
+        float(np.mean([score.row_s for score in scores])),
+        GOALS.get((protocol, part)) if scores[0].fold.test.dataset == "timm" else None,
+    )
+
+
+def rank_agreement(rows: Sequence[GraphRow], measured: Array, value: Array) -> float:
+    """Mean over machines and settings of Kendall's τ-b of the time per image; NaN for none.
+
+    Where a graph was measured at several batches, each batch is ranked alone.
+    """
+    by_batch = at_several_batches(rows)
+    groups: dict[object, list[int]] = {}
+    for i, row in enumerate(rows):
+        key = (row.target, row.setting, row.batch if by_batch else 0)
+        groups.setdefault(key, []).append(i)
+    batch = np.array([r.batch for r in rows], np.float64)
+    agreements = [
+        (len(g), kendall_tau((measured / batch)[g], (value / batch)[g]))
+        for g in groups.values()
+        if len(g) > 2
+    ]
+    weight = sum(n for n, tau in agreements if tau == tau)
+    return sum(n * tau for n, tau in agreements if tau == tau) / weight if weight else float("nan")
+
+
+def kendall_tau(a: Array, b: Array) -> float:
+    """Kendall's τ-b, ties counted (Kendall, "The treatment of ties", Biometrika 1945).
+
+    >>> import numpy as np
+    >>> kendall_tau(np.array([1.0, 2, 3, 4]), np.array([1.0, 3, 2, 4]))
+    0.6666666666666666
+    """
+    concordant, ties_a, ties_b = 0.0, 0.0, 0.0
+    count = len(a)
+    for i in range(count - 1):
+        da, db = np.sign(a[i + 1 :] - a[i]), np.sign(b[i + 1 :] - b[i])
+        concordant += float((da * db).sum())
+        ties_a += float((da == 0).sum())
+        ties_b += float((db == 0).sum())
+    pairs = count * (count - 1) / 2
+    below = ((pairs - ties_a) * (pairs - ties_b)) ** 0.5
+    return concordant / below if below else float("nan")
+
+
+def evaluated(
+    names: Iterable[str],
+    data: Measurements,
+    protocols: Sequence[Protocol],
+    *,
+    quantity: Quantity = Quantity.TIME,
+    seeds: Sequence[int] = SEEDS,
+    budget: Budget | None = None,
+    shares: Sequence[float] = (1.0,),
+    families: bool = False,
+    samples: int = SAMPLES,
+    say: Say = lambda _: None,
+) -> list[GraphFigure]:
+    """Figures of every predictor under every protocol, at every share of the training data.
+
+    Args:
+        names: of the predictors.
+        data: measured rows.
+        protocols: how rows are held out.
+        quantity: what is predicted.
+        seeds: of the splits.
+        budget: of each training.
+        shares: of the architectures trained on; several make a learning curve.
+        families: whether every family of enough rows gets a line of its own.
+        samples: rows of a new machine that a transfer sees.
+        say: is told what is trained.
+    """
+    rows: list[GraphFigure] = []
+    for protocol in protocols:
+        for name in names:
+            for share in shares:
+                done = evaluate(
+                    name, data, protocol,
+                    quantity=quantity, seeds=seeds, budget=budget, share=share,
+                    samples=samples, say=say,
+                )  # fmt: skip
+                lines = [*figures(name, done), *(by_family(name, done) if families else ())]
+                rows += [replace(line, share=share) for line in lines]
+    return rows

@@ -1,0 +1,195 @@
+"""How rows are held out, fixed before anything is trained; never by row, always by architecture.
+
+Those of whole machines keep architectures together too: see `Protocol`.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+
+from perfc.analyzers.graph.rows import Measurements, drawn
+
+from ...tables.architectures import (
+    SEEDS,
+    Part,
+    family,
+    random_architectures,
+    unseen_families,
+    within_families,
+)
+
+SAMPLES = 32
+"""Rows of a new machine that a transfer may see, each of another architecture."""
+
+
+class Protocol(Enum):
+    """What is new about the tested rows."""
+
+    RANDOM = "random"
+    """Architectures, drawn at random, 70 : 15 : 15."""
+    FAMILY = "family"
+    """Architectures of families that nothing was trained on."""
+    WITHIN_FAMILIES = "within-families"
+    """Architectures, 30 % of each family; TraPPM's."""
+    DEVICE = "device"
+    """The machine; its architectures were seen on others."""
+    TRANSFER = "transfer"
+    """As ``DEVICE``, but for 32 rows of the machine, of architectures that are not tested."""
+    TRANSFER_AT_BATCH = "transfer-at-batch"
+    """As ``TRANSFER``, each machine at each batch by itself, as HELP has it; the machine's rows at
+    other batches are not seen."""
+    NEW_FAMILY = "new-family"
+    """Vision transformers, of which 32 rows are seen, of a half that is not tested; nothing built
+    like them is trained on (thesis, Table 7.1)."""
+    DEVICE_AND_ARCHITECTURE = "device-and-architecture"
+    """Both the machine and the architecture."""
+
+    __hash__ = object.__hash__
+
+
+NEW = "vit"
+"""Family of `Protocol.NEW_FAMILY`."""
+KIN = frozenset(
+    {
+        NEW, "beit", "beitv", "cait", "coat", "convit", "crossvit", "davit", "deit", "eva",
+        "flexivit", "gcvit", "hiera", "hieradet", "levit", "mvitv", "naflexvit", "nest", "pit",
+        "pvt", "sam", "samvit", "swin", "swinv", "tnt", "twins", "vitamin", "volo", "xcit",
+    }
+)  # fmt: skip
+"""Families of transformers, which are left out with it; hybrids with convolutions stay."""
+
+SPLITS: Mapping[Protocol, Callable[[Iterable[str], int], Mapping[str, Part]]] = {
+    Protocol.RANDOM: random_architectures,
+    Protocol.FAMILY: unseen_families,
+    Protocol.WITHIN_FAMILIES: within_families,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Fold:
+    """One training and its test.
+
+    Args:
+        name: ``seed 1``, ``seed 1 without rtx4090``.
+        few: rows of the new machine that may be adapted to; empty where there is none.
+    """
+
+    protocol: Protocol
+    name: str
+    seed: int
+    train: Measurements
+    validation: Measurements
+    test: Measurements
+    few: Measurements
+
+
+def folds(
+    data: Measurements,
+    protocol: Protocol,
+    seeds: Sequence[int] = SEEDS,
+    samples: int = SAMPLES,
+) -> Iterator[Fold]:
+    """Every fold of a protocol; those of machines have one for each machine and seed.
+
+    Args:
+        data: measured rows.
+        protocol: what is new about the tested ones.
+        seeds: of the splits.
+        samples: rows of a new machine that a transfer sees.
+    """
+    for seed in seeds:
+        if protocol in SPLITS:
+            part = SPLITS[protocol](data.architectures, seed)
+            yield Fold(protocol, f"seed {seed}", seed, *divided(data, part), data.of(()))
+            continue
+        part = random_architectures(data.architectures, seed)
+        if protocol is Protocol.NEW_FAMILY:
+            yield _new_family(data, part, seed, samples)
+            continue
+        for target in data.targets if len(data.targets) > 1 else ():
+            fold = _without(data, protocol, target, part, seed, samples)
+            if protocol is Protocol.TRANSFER_AT_BATCH:
+                yield from _at_each_batch(fold, samples)
+            else:
+                yield fold
+
+
+def divided(
+    data: Measurements, part: Mapping[str, Part]
+) -> tuple[Measurements, Measurements, Measurements]:
+    """Rows to train on, to validate and to test with."""
+    train, validation, test = (
+        data.where(lambda r, p=p: part[r.architecture] is p)  # type: ignore[misc]
+        for p in (Part.TRAIN, Part.VALIDATION, Part.TEST)
+    )
+    return train, validation, test
+
+
+def _without(
+    data: Measurements,
+    protocol: Protocol,
+    target: str,
+    part: Mapping[str, Part],
+    seed: int,
+    samples: int,
+) -> Fold:
+    others = data.where(lambda r: r.target != target)
+    mine = data.where(lambda r: r.target == target)
+    validation = others.where(lambda r: part[r.architecture] is Part.VALIDATION)
+    strict = protocol is Protocol.DEVICE_AND_ARCHITECTURE
+    held = {Part.VALIDATION, Part.TEST} if strict else {Part.VALIDATION}
+    train = others.where(lambda r: part[r.architecture] not in held)
+    few = data.of(())
+    match protocol:
+        case Protocol.DEVICE_AND_ARCHITECTURE:
+            mine = mine.where(lambda r: part[r.architecture] is Part.TEST)
+        case Protocol.TRANSFER:
+            few, mine = _shown(mine, seed, samples)
+        case _:
+            pass
+    name = f"seed {seed} without {target}"
+    return Fold(protocol, name, seed, train, validation, mine, few)
+
+
+def _new_family(data: Measurements, part: Mapping[str, Part], seed: int, samples: int) -> Fold:
+    others = data.where(lambda r: family(r.architecture) not in KIN)
+    validation = others.where(lambda r: part[r.architecture] is Part.VALIDATION)
+    train = others.where(lambda r: part[r.architecture] is not Part.VALIDATION)
+    mine = data.where(lambda r: family(r.architecture) == NEW)
+    generator = random.Random(seed)
+    shown = set(generator.sample(mine.architectures, len(mine.architectures) // 2))
+    seen = mine.where(lambda r: r.architecture in shown).rows
+    few = mine.of(generator.sample(seen, min(samples, len(seen))))
+    test = mine.where(lambda r: r.architecture not in shown)
+    name = f"seed {seed} without transformers"
+    return Fold(Protocol.NEW_FAMILY, name, seed, train, validation, test, few)
+
+
+def _at_each_batch(fold: Fold, samples: int) -> Iterator[Fold]:
+    for batch in sorted({r.batch for r in fold.test.rows}):
+        mine = fold.test.where(lambda r, b=batch: r.batch == b)  # type: ignore[misc]
+        few, test = _shown(mine, fold.seed, samples)
+        yield replace(fold, name=f"{fold.name} at {batch}", few=few, test=test)
+
+
+def _shown(mine: Measurements, seed: int, samples: int) -> tuple[Measurements, Measurements]:
+    """A few rows of a machine, and those of other architectures."""
+    few = mine.of(drawn(mine.rows, seed, samples))
+    shown = {r.architecture for r in few.rows}
+    return few, mine.where(lambda r: r.architecture not in shown)
+
+
+def thinned(fold: Fold, share: float) -> Fold:
+    """A fold with a share of the architectures it trains on; what it tests stays.
+
+    The smaller sets lie in the larger ones, so that a curve over shares is one of more data.
+    """
+    if share >= 1:
+        return fold
+    names = fold.train.architectures
+    random.Random(fold.seed).shuffle(names)
+    kept = set(names[: max(round(share * len(names)), 1)])
+    return replace(fold, train=fold.train.where(lambda r: r.architecture in kept))

@@ -1,0 +1,42 @@
+"""What a data set holds: rows by machine and way of running, sizes of graphs, digests."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+import numpy as np
+
+from perfc.analyzers.graph.model_graph import EDGE_SCALED, OP_FIXED, OP_SCALED, WHOLE
+from perfc.analyzers.graph.rows import Measurements, Quantity
+from perfc.analyzers.graph.store import LAUNCHES
+
+from ...tables.architectures import family
+
+
+def statistics(data: Measurements) -> Iterator[str]:
+    """Lines of text."""
+    architectures = data.architectures
+    families = {family(a) for a in architectures}
+    yield f"{data.dataset}, digest {data.digest}"
+    yield (
+        f"  {len(data):,} rows, {len(data.graphs):,} graphs, "
+        f"{len(architectures):,} architectures, {len(families):,} families"
+    )
+    for (target, part), count in sorted(Counter((r.target, r.part) for r in data.rows).items()):
+        yield f"  {count:7,} rows  {target}, {part}"
+    for quantity in Quantity:
+        known = data.measured(quantity).values(quantity)
+        if len(known):
+            low, middle, high = np.quantile(known, [0.0, 0.5, 1.0])
+            yield f"  {len(known):7,} rows  {quantity.value}: {low:.4g} … {middle:.4g} … {high:.4g}"
+    sizes = {
+        "operators": [len(g.ops) for g in data.graphs.values()],
+        "tensors": [g.ops.edges.shape[1] for g in data.graphs.values()],
+        "launches": [len(k) for g in data.graphs.values() for k in g.kernels.values()],
+    }
+    for name, counts in sizes.items():
+        low, middle, high = np.quantile(counts or [0], [0.0, 0.5, 1.0])
+        yield f"  {name} of a graph: {low:,.0f} … {middle:,.0f} … {high:,.0f}"
+    for schema in (OP_FIXED, OP_SCALED, EDGE_SCALED, WHOLE, LAUNCHES):
+        yield f"  {schema.name}: {len(schema)} columns, digest {schema.digest}"

@@ -1,0 +1,256 @@
+"""Grows forests from blocks of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from perfc.analyzers.artefacts.forest import Forest
+from perfc.analyzers.features.rows import Protocol, Rows
+from perfc.analyzers.features.sheet import Sheet
+from perfc.analyzers.features.table import Table, class_of, tabulate
+from perfc.ir.record import frozen
+from perfc.machine import load_machine
+
+from .libraries import xgboost
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from perfc.analyzers.features.classes import Array
+
+
+@frozen
+class Recipe:
+    """How a predictor is trained.
+
+    Args:
+        trees: of the factor.
+        depth: of each.
+        learning_rate: shrinkage.
+        least_weight: that a leaf must hold, in rows.
+        balance: 0 counts every row alike, 1 every block of machine, type and framework.
+        max_rows: rows drawn at random when there are more.
+        keep_small: whether only the largest blocks are thinned for that, rows that are left
+            standing for those that are not; else all alike.
+        spread_trees: of the spread, five levels deep.
+        subsample: share of the rows that a tree sees.
+        columns: share of the features that a tree chooses from.
+        node_columns: share of those that each of its nodes chooses from.
+        beside: trees of a round, whose mean is taken: each sees rows and features of its own, so
+            that their noise averages out.
+        objective: of the trainer; the squared error of the logarithm converges fastest.
+        levels: how often the level of every block is taken off and trees grow anew, so that shapes
+            that one machine alone was measured at do not stand for that machine.
+        apart: replaces the fields it gives when a machine is left out.
+        leaves: most of a tree, which then grows leaf by leaf and not level by level; 0 for all that
+            ``depth`` allows. The same number of leaves says more then.
+        cells: most that summarise the rows trained on.
+        general: whether the forest begins with one grown as for machines left out, which alone
+            speaks for machines that nobody measured.
+    """
+
+    trees: int = 400
+    depth: int = 8
+    learning_rate: float = 0.1
+    least_weight: float = 5.0
+    subsample: float = 0.8
+    columns: float = 0.8
+    node_columns: float = 1.0
+    beside: int = 1
+    balance: float = 0.5
+    max_rows: int = 2_000_000
+    keep_small: bool = False
+    spread_trees: int = 40
+    objective: str = "reg:squarederror"
+    levels: int = 0
+    apart: Mapping[str, float | int | str] | None = None
+    general: bool = False
+    leaves: int = 0
+    cells: int = 20_000
+    seed: int = 0
+
+    @property
+    def grown_trees(self) -> int:
+        """Trees of the factor, those beside each other counted one by one."""
+        return self.trees * self.beside
+
+    def for_unseen_machine(self) -> Recipe:
+        """The recipe whose residuals calibrate machines that nobody measured."""
+        changes = dict(self.apart or {"max_rows": min(self.max_rows, 200_000)})
+        return replace(self, general=False, **changes)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, eq=False)
+class Stack:
+    """Tables of several blocks as one.
+
+    Args:
+        table: features, scale and floor.
+        log_factor: what the forest shall say, ``log(time / scale)``.
+        weight: of each row, mean 1.
+        block: index of each row's block.
+        owner: of each block: machine, and family of those that state the same parameters.
+        increasing: features in which the factor may only rise.
+    """
+
+    table: Table
+    log_factor: Array
+    weight: Array
+    block: NDArray[np.int64]
+    owner: tuple[tuple[str, tuple[str, ...]], ...]
+    increasing: tuple[str, ...] = ()
+
+
+def stacked(
+    blocks: Sequence[Rows],
+    frameworks: tuple[str, ...],
+    recipe: Recipe,
+    protocols: tuple[Protocol, ...] | None = None,
+) -> Stack:
+    """Blocks as one table, at most ``recipe.max_rows`` of them.
+
+    ``protocols`` are those a forest knows; by default those of the blocks.
+    """
+    rng = np.random.default_rng(recipe.seed)
+    shares = kept(list(map(len, blocks)), recipe)
+    protocols = protocols or protocols_of(blocks)
+    parts: list[Table] = []
+    factor, weight, index = [], [], []
+    for number, block in enumerate(blocks):
+        kind, sheet = class_of(block.class_name), Sheet(load_machine(block.target))
+        share = shares[number]
+        chosen = block.take(rng.random(len(block)) < share) if share < 1 else block
+        if not len(chosen):
+            continue
+        table = tabulate(
+            kind, chosen.columns, block.dtype, sheet, block.protocol,
+            block.framework, frameworks, protocols,
+        )  # fmt: skip
+        parts.append(table)
+        factor.append(np.log(chosen.time_s / table.scale_s))
+        stands_for = 1 / share if recipe.keep_small else 1.0
+        weight.append(np.full(len(chosen), stands_for * float(len(block)) ** -recipe.balance))
+        index.append(np.full(len(chosen), number))
+    weights = np.concatenate(weight)
+    return Stack(
+        Table.joined(parts),
+        np.concatenate(factor),
+        weights / weights.mean(),
+        np.concatenate(index),
+        tuple((b.target, tuple(sorted(b.columns))) for b in blocks),
+        class_of(blocks[0].class_name).increasing,
+    )
+
+
+def kept(sizes: Sequence[int], recipe: Recipe) -> list[float]:
+    """Share of every block's rows that is kept.
+
+    >>> kept([100, 900], Recipe(max_rows=500, keep_small=True))
+    [1.0, 0.4444444444444444]
+    """
+    if not recipe.keep_small:
+        return [min(1.0, recipe.max_rows / max(sum(sizes), 1))] * len(sizes)
+    left, most = recipe.max_rows, 0.0
+    for index, size in enumerate(ordered := sorted(sizes)):
+        most = left / (len(ordered) - index)
+        if size > most:
+            break
+        left -= size
+    else:
+        return [1.0] * len(sizes)
+    return [min(1.0, most / max(size, 1)) for size in sizes]
+
+
+def grow(stack: Stack, recipe: Recipe) -> Forest:
+    """The forest of ``log(time / scale)``, of a machine of middling level where levels are off."""
+    if recipe.general:
+        small = recipe.for_unseen_machine()
+        general = grow(replace(stack, weight=balanced(stack, small.balance)), small)
+        rest = stack.log_factor - general(stack.table.values)
+        return general + grow(replace(stack, log_factor=rest), replace(recipe, general=False))
+    forest = grown(stack, recipe)
+    for _ in range(recipe.levels):
+        residual = stack.log_factor - forest(stack.table.values)
+        level = levels(residual, stack)
+        forest = grown(replace(stack, log_factor=stack.log_factor - level), recipe)
+    return forest
+
+
+def balanced(stack: Stack, balance: float) -> Array:
+    """Weights of rows by how many their block has, mean 1."""
+    weights = np.bincount(stack.block)[stack.block] ** -balance
+    found: Array = weights / weights.mean()
+    return found
+
+
+def levels(residual: Array, stack: Stack) -> Array:
+    """Level of every row's machine in its family, less the middle of the family's machines.
+
+    A level is the mean of the medians of the blocks, so that a large one does not outweigh others.
+    """
+    medians: dict[tuple[str, tuple[str, ...]], list[float]] = {}
+    for block in np.unique(stack.block):
+        own = float(np.median(residual[stack.block == block]))
+        medians.setdefault(stack.owner[block], []).append(own)
+    means = {owner: sum(found) / len(found) for owner, found in medians.items()}
+    middle = {
+        family: float(np.median([m for (_, f), m in means.items() if f == family]))
+        for family in {f for _, f in means}
+    }
+    of_block = [means.get(o, 0.0) - middle.get(o[1], 0.0) for o in stack.owner]
+    level: Array = np.array(of_block)[stack.block]
+    return level
+
+
+def grown(stack: Stack, recipe: Recipe) -> Forest:
+    """One forest of what the stack says."""
+    names = stack.table.names
+    by_leaf = {"grow_policy": "lossguide", "max_leaves": recipe.leaves} if recipe.leaves else {}
+    return boost(
+        stack.table.values,
+        stack.log_factor,
+        stack.weight,
+        names,
+        {
+            "max_depth": recipe.depth,
+            "eta": recipe.learning_rate,
+            "min_child_weight": recipe.least_weight,
+            "subsample": recipe.subsample,
+            "colsample_bytree": recipe.columns,
+            "colsample_bynode": recipe.node_columns,
+            "num_parallel_tree": recipe.beside,
+            "objective": recipe.objective,
+            "seed": recipe.seed,
+            "monotone_constraints": dict.fromkeys(stack.increasing, 1),
+            **by_leaf,
+        },
+        recipe.trees,
+    )
+
+
+def boost(
+    values: NDArray[np.float32],
+    target: Array,
+    weight: Array,
+    names: tuple[str, ...],
+    settings: Mapping[str, object],
+    trees: int,
+) -> Forest:
+    """Trees by xgboost's histogram method, on one thread, cut midway between values.
+
+    Raises:
+        MissingExtraError: xgboost is not installed.
+    """
+    library = xgboost()
+    matrix = library.QuantileDMatrix(values, target, weight=weight, feature_names=list(names))
+    options = {"tree_method": "hist", "nthread": 1, "max_bin": 256, **settings}
+    return Forest.from_xgboost(library.train(options, matrix, num_boost_round=trees)).midway(values)
+
+
+def protocols_of(blocks: Sequence[Rows]) -> tuple[Protocol, ...]:
+    """Protocols of blocks, in a fixed order."""
+    return tuple(sorted({b.protocol for b in blocks}, key=lambda p: p.value))

@@ -1,0 +1,195 @@
+"""Fits the power model to rows that carry power, and says how well a board left out is predicted.
+
+    python -m perfc_lab.training.power DATA
+
+Writes ``analyzers/runs/power.toml``. Rows: every block of every source with power, ``SAMPLE`` of
+each so that no table outvotes another; those from ``LONG_S`` on and shorter ones have the same
+weight. Splits, fixed before: each board left out in turn; each class of kernels left out in turn.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from perfc.analyzers.features import physics
+from perfc.analyzers.features.classes import classes
+from perfc.analyzers.features.sheet import Sheet
+from perfc.analyzers.features.table import complete
+from perfc.analyzers.runs.energy import FILE, LONG_S, duration, matrix_key
+
+from ..tables import sources
+from .libraries import optimizer
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from perfc.analyzers.features.classes import Array
+
+UNITS = ("matrix16", "matrix8", "matrix4", "device", "l2", "special", "duration")
+SHORT_S = 10e-6
+SAMPLE = 3000
+MOST_RATE = 20.0
+
+
+@dataclass(frozen=True, eq=False)
+class Watched:
+    """Kernels whose power was watched.
+
+    Args:
+        busy: utilisation, ``[kernels, units]``.
+        share: power over the board's limit.
+        time_s: of one call.
+        board: target.
+        class_name: of the kernel.
+    """
+
+    busy: Array
+    share: Array
+    time_s: Array
+    board: NDArray[np.str_]
+    class_name: NDArray[np.str_]
+
+
+def watched(folder: Path) -> Watched:
+    """A sample of all rows with power."""
+    parts = list(_blocks(folder))
+    return Watched(
+        np.concatenate([p.busy for p in parts]),
+        np.concatenate([p.share for p in parts]),
+        np.concatenate([p.time_s for p in parts]),
+        np.concatenate([p.board for p in parts]),
+        np.concatenate([p.class_name for p in parts]),
+    )
+
+
+def _blocks(folder: Path) -> Iterator[Watched]:
+    from perfc.machine import load_machine
+
+    rng = np.random.default_rng(0)
+    for source in sources().values():
+        if not source.name.startswith("aic_"):
+            continue
+        for block in source.rows(folder):
+            if block.power_w is None or block.class_name not in classes():
+                continue
+            known = np.flatnonzero(np.isfinite(block.power_w) & (block.power_w > 0))
+            if not len(known):
+                continue
+            own = block.take(rng.choice(known, min(SAMPLE, len(known)), replace=False))
+            kind, sheet = classes()[own.class_name], Sheet(load_machine(own.target))
+            amounts = kind.amounts(complete(kind, own.columns), own.dtype)
+            ceilings = physics.ceilings_s(amounts, own.dtype, sheet)
+            ceilings[matrix_key(own.dtype)] = ceilings.pop("matrix")
+            ceilings["duration"] = duration(own.time_s) * own.time_s
+            zero = np.zeros(len(own))
+            busy = np.stack([ceilings.get(u, zero) / own.time_s for u in UNITS], axis=1)
+            assert own.power_w is not None
+            yield Watched(
+                np.minimum(busy, 1.0),
+                own.power_w / sheet.power_w,
+                own.time_s,
+                np.full(len(own), own.target),
+                np.full(len(own), own.class_name),
+            )
+
+
+def shares(coefficients: Array, busy: Array) -> Array:
+    """`perfc.analyzers.runs.energy.share_of_cap` of many kernels."""
+    found: Array = 1 - (1 - coefficients[0]) * np.exp(-busy @ coefficients[1:])
+    return found
+
+
+def fit(rows: Watched, which: NDArray[np.bool_]) -> Array:
+    """Base and rates: least squares of log ratios, large ones counted less.
+
+    Raises:
+        MissingExtraError: SciPy is not installed.
+    """
+    busy, share = rows.busy[which], rows.share[which]
+    is_long = rows.time_s[which] >= LONG_S
+    weight = np.where(is_long, 1 / max(is_long.mean(), 1e-9), 1 / max(1 - is_long.mean(), 1e-9))
+    start = np.concatenate([[0.3], np.ones(len(UNITS))])
+    found = optimizer().least_squares(
+        lambda c: np.sqrt(weight) * np.log(shares(c, busy) / share),
+        start,
+        bounds=(0, [0.99] + [MOST_RATE] * len(UNITS)),
+        loss="soft_l1",
+        f_scale=0.1,
+    )
+    result: Array = found.x
+    return result
+
+
+def ratios(rows: Watched, groups: NDArray[np.str_]) -> dict[tuple[str, bool], Array]:
+    """Measured over predicted share of each group by a fit to the others, long kernels apart.
+
+    A group without others, and one without such kernels, says nothing.
+    """
+    found: dict[tuple[str, bool], Array] = {}
+    is_long = rows.time_s >= LONG_S
+    for group in np.unique(groups):
+        own = groups == group
+        if own.all():
+            continue
+        coefficients = fit(rows, ~own)
+        for long in (True, False):
+            held = own & (is_long == long)
+            if held.any():
+                found[str(group), long] = rows.share[held] / shares(coefficients, rows.busy[held])
+    return found
+
+
+def ends(split: Mapping[tuple[str, bool], Array], *, long: bool) -> tuple[float, float]:
+    """Between which nine in ten ratios lie, every group the same."""
+    parts = [ratio for (_, is_long), ratio in split.items() if is_long == long]
+    low, high = (float(np.mean([np.quantile(p, q) for p in parts])) for q in (0.05, 0.95))
+    return low, high
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Fit, test, write."""
+    rows = watched(Path(arguments[0]))
+    coefficients = fit(rows, np.ones(len(rows.share), np.bool_))
+    # what never helped to tell power apart has no rate: nobody measured it
+    rates = dict(zip(UNITS, coefficients[1:], strict=True))
+    boards = ratios(rows, rows.board)
+    for title, split in (("board", boards), ("class", ratios(rows, rows.class_name))):
+        for (name, long), ratio in split.items():
+            error = np.abs(1 / ratio - 1)
+            which = "long" if long else "short"
+            print(f"{title} left out {name:20} {which:5} {len(ratio):6} kernels: "
+                  f"MAPE {error.mean():.1%}, median {np.median(error):.1%}")  # fmt: skip
+    low, high = ends(boards, long=True)
+    short_low, short_high = ends(boards, long=False)
+    short = rows.time_s < SHORT_S
+    idle = np.mean(
+        [np.quantile(rows.share[short & (rows.board == b)], 0.01) for b in np.unique(rows.board)]
+    )
+    used = {u: r for u, r in rates.items() if rows.busy[:, UNITS.index(u)].max() > 0}
+    lines = [
+        'title = "power over board limit, fitted to products and attention in recorded graphs"',
+        f"kernels = {len(rows.share)}",
+        f"boards = {json.dumps([str(b) for b in np.unique(rows.board)])}",
+        f"base = {coefficients[0]:.4f}",
+        f"idle = {idle:.4f}",
+        f"low_ratio = {low:.4f}",
+        f"high_ratio = {high:.4f}",
+        f"short_low_ratio = {min(short_low, low):.4f}",
+        f"short_high_ratio = {max(short_high, high):.4f}",
+        "",
+        "[rates]",
+        *(f"{unit} = {rate:.4f}" for unit, rate in used.items()),
+    ]
+    FILE.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    print(FILE.read_text(encoding="utf-8"))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,239 @@
+"""Fits a Gaussian process of many terms.
+
+Amplitudes, reaches and noise are those under which the rows are likeliest.
+
+Source: Rasmussen and Williams, "Gaussian Processes for Machine Learning", 2006: equation 5.8, the
+marginal likelihood; equation 5.9, its gradient.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from perfc.analyzers.features.distance import squares
+from perfc.analyzers.features.process import Form, Near, Process, Rows, alike, term
+
+if TYPE_CHECKING:
+    from enum import Enum
+
+    from numpy.typing import NDArray
+
+    from perfc.analyzers.features.classes import Array
+
+MOST_BEYOND = 2.0
+"""A row that is ``e**2`` times what was expected, or a part of it, counts as that."""
+USUAL, SPREAD = np.log(0.1), 2.0
+"""Of the logarithm of an amplitude, before any row is seen: its middle and its deviation."""
+REACH, REACH_SPREAD = 1.5, 1.0
+"""The same of the logarithm of a column's reach, in its standard deviations. Where columns share
+one, its middle is 0 and its deviation `SPREAD`."""
+JITTER = 1e-6
+UNLIKELY = 1e10
+"""In place of minus the logarithm of a likelihood that cannot be computed: searches step back."""
+LEAST_WIDTH = 1e-6
+
+
+@dataclass(frozen=True)
+class ProcessRecipe:
+    """How it is fitted.
+
+    Args:
+        rows: that amplitudes and reaches are fitted to; the process knows all.
+        of_model: most of these that are of one model.
+        steps: most of the optimiser.
+        seed: of the draw of those rows.
+    """
+
+    rows: int = 500
+    of_model: int = 12
+    steps: int = 60
+    seed: int = 0
+
+
+def fitted_process(form: Form, rows: Rows, beyond: Array, recipe: ProcessRecipe) -> Process:
+    """The process that knows some rows.
+
+    Args:
+        form: what rows are alike in.
+        rows: places as they are tabulated.
+        beyond: logarithm of what was measured over what was expected, of each.
+        recipe: how.
+    """
+    from scipy.optimize import minimize
+
+    beyond = np.clip(beyond, -MOST_BEYOND, MOST_BEYOND)
+    deviation, centre = scale(form, rows.places)
+    likely = Likelihood(
+        form, Rows(rows.kinds, ((rows.places - centre) / deviation).astype(np.float32)), beyond
+    )
+    chosen = drawn(rows, recipe)
+    likeliest = minimize(
+        likely.take(chosen).minus_log, likely.start(), jac=True, method="L-BFGS-B",
+        options={"maxiter": recipe.steps},
+    ).x  # fmt: skip
+    parameters = Parameters.of(form, likeliest)
+    width = deviation * parameters.reach
+    known = Rows(rows.kinds, ((rows.places - centre) / width).astype(np.float16).astype(np.float32))
+    process = Process(
+        form, centre, width, parameters.amplitudes, known, np.zeros(len(beyond)), parameters.noise
+    )
+    covariance = process.covariance(known, known)
+    covariance[np.diag_indices_from(covariance)] += parameters.noise**2 + JITTER
+    weights = np.asarray(np.linalg.solve(covariance, beyond), np.float64)
+    return replace(process, weights=weights)
+
+
+def scale(form: Form, places: NDArray[np.float32]) -> tuple[Array, Array]:
+    """Deviation of each column, infinite where rows do not differ, and its mean.
+
+    Columns in one unit all have 1.
+    """
+    values = places.astype(np.float64)
+    deviation = values.std(axis=0)
+    is_same = deviation <= LEAST_WIDTH
+    for near in form.near.values():
+        if near.is_one_unit:
+            deviation[near.columns] = 1.0
+    return np.where(is_same, np.inf, deviation), values.mean(axis=0)
+
+
+def drawn(rows: Rows, recipe: ProcessRecipe) -> NDArray[np.int64]:
+    """Some rows, few of each model."""
+    random = np.random.default_rng(recipe.seed)
+    order = random.permutation(len(rows.kinds))
+    model = rows.kinds[order, -1]
+    place = np.zeros(len(order), np.int64)
+    for one in np.unique(model):
+        mine = model == one
+        place[mine] = np.arange(mine.sum())
+    some = order[place < recipe.of_model]
+    return np.sort(some[: recipe.rows])
+
+
+def reaches(form: Form) -> list[tuple[Near, slice]]:
+    """Where the logarithms of reaches stand behind those of amplitudes and of the noise."""
+    at = len(form.terms) + 1
+    places: list[tuple[Near, slice]] = []
+    for near in form.near.values():
+        count = near.columns.stop - near.columns.start if near.has_each else 1
+        places.append((near, slice(at, at + count)))
+        at += count
+    return places
+
+
+@dataclass(frozen=True, eq=False)
+class Parameters:
+    """What is fitted.
+
+    Args:
+        amplitudes: of terms.
+        noise: deviation of what nothing tells.
+        reach: of columns, in deviations.
+    """
+
+    amplitudes: Array
+    noise: float
+    reach: Array
+
+    @classmethod
+    def of(cls, form: Form, logs: Array) -> Parameters:
+        """From logarithms: of amplitudes, of the noise, of reaches."""
+        count = len(form.terms)
+        reach = np.ones(form.columns)
+        for near, at in reaches(form):
+            reach[near.columns] = np.exp(logs[at])
+        return cls(np.exp(logs[:count]), float(np.exp(logs[count])), reach)
+
+
+@dataclass(frozen=True, eq=False)
+class Likelihood:
+    """Of rows, for given logarithms of parameters.
+
+    Args:
+        form: what rows are alike in.
+        rows: places in deviations.
+        beyond: logarithm of what was measured over what was expected.
+    """
+
+    form: Form
+    rows: Rows
+    beyond: Array
+
+    def take(self, chosen: NDArray[np.int64]) -> Likelihood:
+        """Of some rows."""
+        return Likelihood(self.form, self.rows.take(chosen), self.beyond[chosen])
+
+    def start(self) -> Array:
+        """Where the search starts."""
+        logs = [USUAL] * (len(self.form.terms) + 1)
+        for near, at in reaches(self.form):
+            logs += [near.start] * (at.stop - at.start)
+        return np.array(logs)
+
+    def minus_log(self, logs: Array) -> tuple[float, Array]:
+        """Minus the logarithm of likelihood and of what is believed before, with its gradient."""
+        parameters = Parameters.of(self.form, logs)
+        placed = Rows(self.rows.kinds, (self.rows.places / parameters.reach).astype(np.float32))
+        likeness = alike(self.form, placed, placed)
+        terms = [
+            amplitude**2 * term(aspects, likeness)
+            for amplitude, aspects in zip(parameters.amplitudes, self.form.terms, strict=True)
+        ]
+        count = len(self.beyond)
+        covariance = sum(terms, start=(parameters.noise**2 + JITTER) * np.eye(count))
+        try:
+            factor = np.linalg.cholesky(covariance)
+        except np.linalg.LinAlgError:
+            # reaches so short that distances are rounding alone
+            return UNLIKELY, np.zeros_like(logs)
+        inverse = np.linalg.inv(covariance)
+        weights = inverse @ self.beyond
+        value = 0.5 * float(self.beyond @ weights) + float(np.log(np.diag(factor)).sum())
+        pull = inverse - np.outer(weights, weights)
+        amplitudes = [float((pull * one).sum()) for one in terms]
+        noise = parameters.noise**2 * float(np.trace(pull))
+        by_reach = self._by_reach(placed, likeness, terms, pull)
+        gradient = np.array([*amplitudes, noise, *by_reach])
+        before, slope = believed(self.form, logs)
+        return value + before, gradient + slope
+
+    def _by_reach(
+        self,
+        placed: Rows,
+        likeness: dict[Enum, Array],
+        terms: list[Array | float],
+        pull: Array,
+    ) -> list[float]:
+        """Gradient by the logarithms of reaches."""
+        slopes: list[float] = []
+        for aspect, near in self.form.near.items():
+            among = (one for one, all_of in zip(terms, self.form.terms, strict=True)
+                     if aspect in all_of)  # fmt: skip
+            of = 0.5 * pull * sum(among, start=np.zeros_like(pull))
+            columns = placed.places[:, near.columns].astype(np.float64)
+            square = squares(columns, columns)
+            if not near.has_each:
+                slopes.append(2.0 * float((of * square).sum()))
+                continue
+            # d/dlog reach of (1 + a) exp(-a) is 3 exp(-a) times the squared distance in that column
+            steep = of / np.maximum(likeness[aspect], 1e-300) * 3.0 * np.exp(-np.sqrt(3.0 * square))
+            slopes += [_weighed(steep, column) for column in columns.T]
+        return slopes
+
+
+def _weighed(weight: Array, column: Array) -> float:
+    """Sum of weights times squared differences of a column."""
+    both = weight.sum(axis=0) + weight.sum(axis=1)
+    return float(both @ column**2 - 2 * column @ weight @ column)
+
+
+def believed(form: Form, logs: Array) -> tuple[float, Array]:
+    """Minus the logarithm of what is believed of parameters before, and its gradient."""
+    middle, spread = np.full(len(logs), USUAL), np.full(len(logs), SPREAD)
+    for near, at in reaches(form):
+        middle[at], spread[at] = (REACH, REACH_SPREAD) if near.has_each else (0.0, SPREAD)
+    off = (logs - middle) / spread
+    return 0.5 * float(off @ off), off / spread

@@ -1,0 +1,171 @@
+"""How rows are held out: fixed before anything is trained, the same for every class.
+
+- Unseen shapes: rows are grouped by some of their shape parameters, and a group is held out when
+  ``zlib.crc32(repr(group)) % 5`` is the fold. Fold 0 is reported; 1 and 2 are checks. Of tables
+  that are small every fold is reported, all together, each trained without its own rows.
+- Unseen groups: all rows that share parameters, as those of one model, are held out whole. Groups
+  are dealt out in their order to a few parts, each of which is tested.
+- Leave one machine out: no row of that machine is seen; a second figure leaves its near twin out
+  too, so that nothing of the same silicon is left.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from dataclasses import field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from perfc.analyzers.features.rows import Rows
+from perfc.ir.record import frozen
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+FOLDS = 5
+TWINS: tuple[frozenset[str], ...] = (
+    frozenset({"h100-sxm5-80gb", "h200-sxm-141gb"}),
+    frozenset({"b200-sxm-180gb", "gb200"}),
+    frozenset({"a100-sxm4-80gb", "a100-sxm4-40gb", "a100-pcie-80gb", "a100-pcie-40gb"}),
+)
+"""Machines of the same chip."""
+
+
+@frozen
+class UnseenShapes:
+    """One fold of groups of shapes."""
+
+    group: tuple[str, ...]
+    fold: int = 0
+    parts: int = FOLDS
+
+    @property
+    def name(self) -> str:
+        """For cards and tables."""
+        of = "" if self.parts == FOLDS else f" of {self.parts}"
+        return shapes_name(self.group, f"fold {self.fold}{of}")
+
+    def held_out(self, rows: Rows) -> NDArray[np.bool_]:
+        """Which rows are not trained on."""
+        found: NDArray[np.bool_] = folds(rows, self.group, self.parts) == self.fold
+        return found
+
+
+def shapes_name(group: tuple[str, ...], which: str) -> str:
+    """Of one fold or of every one, for cards and tables.
+
+    >>> shapes_name(("n", "k"), "every fold")
+    'unseen (n, k), every fold'
+    """
+    return f"unseen ({', '.join(group)}), {which}"
+
+
+def every_fold(group: tuple[str, ...]) -> tuple[UnseenShapes, ...]:
+    """All folds, so that every row is tested once."""
+    return tuple(UnseenShapes(group, fold) for fold in range(FOLDS))
+
+
+@frozen
+class UnseenGroups:
+    """Whole groups of rows that share parameters."""
+
+    group: tuple[str, ...]
+    values: frozenset[tuple[float, ...]]
+
+    @property
+    def name(self) -> str:
+        """For messages."""
+        return f"{len(self.values)} unseen ({', '.join(self.group)})"
+
+    def held_out(self, rows: Rows) -> NDArray[np.bool_]:
+        """Which rows are not trained on."""
+        is_held_out: NDArray[np.bool_] = np.zeros(len(rows), np.bool_)
+        for values in self.values:
+            each = zip(self.group, values, strict=True)
+            is_held_out |= np.logical_and.reduce(
+                [rows.columns[name] == value for name, value in each]
+            )
+        return is_held_out
+
+
+def dealt(blocks: Sequence[Rows], group: tuple[str, ...], parts: int) -> tuple[UnseenGroups, ...]:
+    """The groups of all rows, dealt out to at most so many parts."""
+    keys = [np.stack([block.columns[name] for name in group], axis=1) for block in blocks]
+    each = np.unique(np.concatenate(keys), axis=0).tolist()
+    return tuple(
+        UnseenGroups(group, frozenset(tuple(values) for values in each[part::parts]))
+        for part in range(min(parts, len(each)))
+    )
+
+
+@frozen
+class UnseenMachine:
+    """One machine; with ``twins``, every machine of its chip."""
+
+    target: str
+    twins: bool = False
+
+    @property
+    def name(self) -> str:
+        """For cards and tables."""
+        return f"unseen machine {self.target}{' and its twins' if self.twins else ''}"
+
+    def held_out(self, rows: Rows) -> NDArray[np.bool_]:
+        """Which rows are tested."""
+        return np.full(len(rows), rows.target == self.target)
+
+    def dropped(self, rows: Rows) -> bool:
+        """Whether a block is neither trained on nor tested."""
+        return self.twins and rows.target != self.target and rows.target in kin(self.target)
+
+
+Holdout = UnseenShapes | UnseenGroups | UnseenMachine
+
+
+@frozen
+class Split:
+    """Blocks to train on, and blocks to test on."""
+
+    train: list[Rows] = field(default_factory=list)
+    test: list[Rows] = field(default_factory=list)
+
+
+def kin(target: str) -> frozenset[str]:
+    """A machine and those of the same chip."""
+    return next((group for group in TWINS if target in group), frozenset({target}))
+
+
+def split(blocks: Sequence[Rows], holdout: Holdout) -> Split:
+    """Blocks cut in two; empty parts are left out."""
+    found = Split()
+    for block in blocks:
+        if isinstance(holdout, UnseenMachine) and holdout.dropped(block):
+            continue
+        out = holdout.held_out(block)
+        if not out.all():
+            found.train.append(block.take(~out))
+        if out.any():
+            found.test.append(block.take(out))
+    return found
+
+
+def folds(rows: Rows, group: tuple[str, ...], parts: int = FOLDS) -> NDArray[np.int64]:
+    """The fold of every row, by the shape parameters that make its group.
+
+    Args:
+        rows: of one block.
+        group: names of the parameters.
+        parts: number of folds; other than five, they are independent of the five that test.
+    """
+    keys = np.stack([rows.columns[name] for name in group], axis=1).astype(np.int64)
+    unique, back = np.unique(keys, axis=0, return_inverse=True)
+    checksums = [zlib.crc32(repr(tuple(map(int, key))).encode()) for key in unique]
+    found = [c % FOLDS if parts == FOLDS else c // FOLDS % parts for c in checksums]
+    return np.array(found, np.int64)[back.reshape(-1)]
+
+
+def targets(blocks: Sequence[Rows]) -> tuple[str, ...]:
+    """The machines, sorted."""
+    return tuple(sorted({block.target for block in blocks}))

@@ -1,0 +1,248 @@
+"""Whole runs: kernels of the fused graph, one after the other, and the gaps their launches leave.
+
+How kernels reach the device is the runtime's: an eager host launches each, which shows where a
+kernel is shorter than its launch; a recorded graph leaves the device's own gap; compiled code is a
+graph of fewer kernels. Where the host launches, views that strides cannot express are copied
+(`view_copies`). Training runs the kernels of the step's graph (`perfc.passes.train`), and those
+that PyTorch launches besides (`second_kernels`).
+Left out: optimisers, data loading, overlap of several streams.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from perfc.analyzers.artefacts import artefact
+from perfc.analyzers.estimate.interval import Interval
+from perfc.analyzers.estimators import predictor
+from perfc.analyzers.estimators.forest import INSIDE, columns_of, computed
+from perfc.analyzers.features.lowering import Lowered
+from perfc.analyzers.features.sheet import Sheet
+from perfc.analyzers.intervals.summing import (
+    IN_INFERENCE,
+    IN_TRAINING,
+    Side,
+    Sides,
+    half_width,
+    sides_of,
+)
+from perfc.analyzers.runs.launch_gap import launch_gap
+from perfc.analyzers.runs.prediction import predict
+from perfc.frontend import load
+from perfc.ir.graph import Module, Value
+from perfc.ir.record import record
+from perfc.passes.canonicalize import Canonicalize
+from perfc.passes.fuse import Fuse, KernelTable
+from perfc.passes.manager import Analyses
+from perfc.passes.roofline import Roofline, RooflineTable
+from perfc.passes.runtimes import Launch, Steps, Tf32
+from perfc.passes.runtimes import runtime as runtime_of
+from perfc.passes.shapes import Shapes
+from perfc.passes.strides import Strides, StrideTable
+from perfc.passes.train import Train
+from perfc.passes.untie import Untie
+
+from .second_kernels import accumulated, second
+from .view_copies import copied
+
+
+@record
+class Spent:
+    """Time of a part of a run, with the interval that holds nine in ten.
+
+    Args:
+        time_s: predicted.
+        below: how far its kernels may be below, one mapping for each pass over the model.
+        above: the same above.
+        products: correlation of errors of products (`summing`).
+    """
+
+    time_s: float
+    below: tuple[Sides, ...] = ()
+    above: tuple[Sides, ...] = ()
+    products: float = IN_INFERENCE
+
+    @property
+    def low_s(self) -> float:
+        """Lower end."""
+        return max(self.time_s - self.half_width(self.below), 0.0)
+
+    @property
+    def high_s(self) -> float:
+        """Upper end."""
+        return self.time_s + self.half_width(self.above)
+
+    def half_width(self, passes: tuple[Sides, ...]) -> float:
+        """How far all passes may be off on one side."""
+        return math.fsum(half_width(sides, self.products) for sides in passes)
+
+    def __add__(self, other: Spent) -> Spent:
+        """Passes that the same predictors answer for: their errors add up."""
+        return Spent(
+            self.time_s + other.time_s,
+            self.below + other.below,
+            self.above + other.above,
+            max(self.products, other.products),
+        )
+
+    def beside(self, other: Spent) -> Spent:
+        """Further kernels of the same pass."""
+        below, above = (
+            (Counter(mine[0]) + Counter(theirs[0]),)
+            for mine, theirs in ((self.below, other.below), (self.above, other.above))
+        )
+        return Spent(self.time_s + other.time_s, below, above, self.products)
+
+    def repeated(self, one: Spent, times: int) -> Spent:
+        """This run, which has one more layer than ``one``, with ``times`` layers more still."""
+        return Spent(
+            self.time_s + times * (self.time_s - one.time_s),
+            tuple(more(a, b, times) for a, b in zip(self.below, one.below, strict=True)),
+            tuple(more(a, b, times) for a, b in zip(self.above, one.above, strict=True)),
+            self.products,
+        )
+
+
+def more(two: Sides, one: Sides, times: int) -> Sides:
+    """Kernels of a model with layers more than ``two`` has; the difference of both is a layer."""
+    counts = {s: two.get(s, 0) + times * (two.get(s, 0) - one.get(s, 0)) for s in {*two, *one}}
+    return {side: count for side, count in counts.items() if count > 0}
+
+
+@record
+class Run:
+    """One step: ``backward`` is nothing in inference; ``floor_s`` is of both passes."""
+
+    forward: Spent
+    backward: Spent
+    floor_s: float = 0.0
+
+    @property
+    def whole(self) -> Spent:
+        """Both passes."""
+        return self.forward + self.backward
+
+    def layers(self, one: Run, count: int) -> Run:
+        """The run of a model of ``count`` equal layers; this has two, ``one`` has one."""
+        return Run(
+            self.forward.repeated(one.forward, count - 2),
+            self.backward.repeated(one.backward, count - 2),
+            self.floor_s + (count - 2) * (self.floor_s - one.floor_s),
+        )
+
+
+NOTHING = Spent(0.0)
+
+
+@record
+class Plan:
+    """A model's kernels on a machine under a runtime.
+
+    Args:
+        bounds: their roofline.
+        kernels: their nodes.
+        source: the module as read.
+        gradients: of parameters, in training.
+        strides: how its values lie.
+        tf32: which f32 products may use TF32.
+    """
+
+    bounds: RooflineTable
+    kernels: KernelTable
+    source: Module
+    gradients: tuple[Value, ...]
+    strides: StrideTable
+    tf32: Tf32
+
+    @classmethod
+    def of(
+        cls,
+        model: Path,
+        target: str,
+        dims: Mapping[str, int],
+        runtime: str,
+        *,
+        tf32: Tf32,
+        trains: bool = False,
+    ) -> Plan:
+        """Read a model, write its training step where it ``trains``, and group it.
+
+        Raises:
+            PerfcError: the model cannot be read or trained, or target or runtime is not known.
+        """
+        am = Analyses()
+        source = am.apply(Shapes(), load(model, dims, {}))
+        module = am.apply(Canonicalize(keeps_parameters=trains), source)
+        if trains:
+            fuses = runtime_of(runtime).fuses_attention
+            step = Train(optimizer="", loss="mean", fuses_attention=fuses)
+            module = am.apply(step, am.apply(Untie(), module))
+        bounds = am.get(Roofline(target, runtime, tf32), module)
+        strides = am.get(Strides(runtime), module)
+        gradients = module.graph.outputs[1:] if trains else ()
+        table = am.get(Fuse(runtime), module)
+        return cls(bounds, table, source, gradients, strides, tf32)
+
+    def copies(self, *, backward: bool = False) -> Iterator[Lowered]:
+        """Of views in a pass, none where kernels do not come one by one from the host."""
+        runtime = self.kernels.runtime
+        if runtime.launch is Launch.EAGER and runtime.steps is not Steps.COMPILED:
+            for bound in self.bounds.kernels:
+                if bound.is_gradient is not backward:
+                    continue
+                made = copied(bound.kernel, self.strides, self.bounds.env)
+                yield from list(made) * round(bound.launches)
+
+
+def inference(plan: Plan, *, folder: Path = artefact.SHIPPED) -> Run:
+    """One forward pass under the plan's runtime."""
+    found = predict(plan.bounds, plan.kernels, source=plan.source, folder=folder)
+    below, above = sides_of(found.kernels)
+    kernels = Spent(found.total.time_s, (below,), (above,))
+    copies = spent(plan, list(plan.copies()), folder)
+    return Run(kernels.beside(copies), NOTHING, found.total.floor_s)
+
+
+def training(plan: Plan, *, folder: Path = artefact.SHIPPED) -> Run:
+    """Forward and backward pass of a plan that trains."""
+    found = predict(plan.bounds, plan.kernels, folder=folder)
+    passes: list[Spent] = []
+    for backward in (False, True):
+        of_pass = [
+            (bound, estimate)
+            for bound, estimate in zip(plan.bounds.kernels, found.kernels, strict=True)
+            if bound.is_gradient is backward
+        ]
+        below, above = sides_of([k for _, k in of_pass])
+        alone = Spent(math.fsum(k.time_s for _, k in of_pass), (below,), (above,))
+        rows = [*plan.copies(backward=backward)]
+        rows += [r for b, _ in of_pass for n in b.kernel.nodes for r in second(n, plan.bounds.env)]
+        if backward:
+            rows += accumulated(plan.gradients, plan.bounds.env)
+        passes.append(replace(alone.beside(spent(plan, rows, folder)), products=IN_TRAINING))
+    return Run(passes[0], passes[1], found.total.floor_s)
+
+
+def spent(plan: Plan, rows: Sequence[Lowered], folder: Path) -> Spent:
+    """Kernels in order; one that is shorter than its launch takes as long as that."""
+    machine = plan.bounds.machine
+    launch = launch_gap(machine, plan.kernels.runtime.launch)
+    groups: dict[tuple[str, str], list[Lowered]] = {}
+    for row in rows:
+        groups.setdefault(computed(row, machine, tf32=plan.tf32 is Tf32.ALL), []).append(row)
+    time_s, below, above = 0.0, Counter[Side](), Counter[Side]()
+    for (name, dtype), members in groups.items():
+        columns = columns_of([m.parameters for m in members])
+        found = predictor.predict(name, columns, dtype, machine, INSIDE, folder=folder)
+        card = predictor.select(name, dtype, INSIDE, machine.name, folder).card
+        own = predictor.is_measured(card, dtype, Sheet(machine))
+        for ends in zip(found.low_s, found.time_s, found.high_s, strict=True):
+            time = Interval(*map(float, ends)).slower_of(launch)
+            time_s += time.mid
+            below[Side(name, own, time.mid - time.low)] += 1
+            above[Side(name, own, time.high - time.mid)] += 1
+    return Spent(time_s, (below,), (above,))

@@ -1,0 +1,141 @@
+"""Whole models that others measured under several runtimes, as tables of their runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from perfc.analyzers.estimators import Execution
+from perfc.analyzers.graph.measured_runs import model_folder
+from perfc.analyzers.runs.prediction import predicted
+from perfc.analyzers.runs.run_table import (
+    RunTable,
+    leading_extent,
+    precision,
+    stored_element,
+    tabulated,
+)
+from perfc.analyzers.steps.kernels import Autocasting
+from perfc.errors import PerfcError, TargetError
+from perfc.extents import sized
+from perfc.frontend import load
+from perfc.frontend.collector import paused_collector
+from perfc.machine import load_machine
+from perfc.passes.canonicalize import Canonicalize
+from perfc.passes.fuse import Fuse
+from perfc.passes.manager import Analyses
+from perfc.passes.mixed import what_if
+from perfc.passes.roofline import bounds
+from perfc.passes.runtimes import of_steps
+from perfc.passes.sizes import Sizes
+
+from ...tables.whole_models import FRAMEWORK, WholeModel, whole_models
+
+if TYPE_CHECKING:
+    from perfc.ir.graph import Module
+    from perfc.passes.runtimes import Runtime
+
+
+@dataclass(frozen=True, eq=False)
+class MeasuredRun:
+    """A run with its table.
+
+    Args:
+        row: what was measured.
+        stored: its precision, one of `run_table.ORDER`.
+        table: its kernels and the run.
+    """
+
+    row: WholeModel
+    stored: str
+    table: RunTable
+
+
+def measured_runs(folder: Path, say: Callable[[str], None]) -> list[MeasuredRun]:
+    """Every row whose graph and target are there, kernels estimated as `perfc analyze` has them.
+
+    Takes minutes: about 0.1 s a row. What does not lower is said and left out.
+
+    Raises:
+        DataError: no table or no graphs.
+    """
+    graphs, found, missing = model_folder(folder), list[MeasuredRun](), 0
+    by_graph: dict[str, list[WholeModel]] = {}
+    for row in whole_models(folder):
+        by_graph.setdefault(row.graph, []).append(row)
+    for graph, rows in sorted(by_graph.items()):
+        path = graphs / graph
+        if not path.is_file():
+            missing += len(rows)
+            continue
+        with paused_collector():
+            found += of_graph(path, rows, say)
+    say(f"{len(found):,} runs of {len(by_graph):,} graphs; {missing:,} rows have no graph")
+    return found
+
+
+def of_graph(
+    path: Path, rows: Sequence[WholeModel], say: Callable[[str], None]
+) -> Iterator[MeasuredRun]:
+    """The rows of one graph; those that differ in nothing but their times share a table."""
+    modules: dict[object, Module] = {}
+    known: dict[object, tuple[str, RunTable]] = {}
+    am = Analyses()
+    for row in rows:
+        how = row.deployment
+        dims = tuple(sorted(how.dims.items()))
+        key = how.target, how.runtime, how.runtime_version, how.dtype, how.rounded, dims
+        try:
+            if key not in known:
+                if dims not in modules:
+                    modules[dims] = typed(path, how.dims)
+                known[key] = lowered(modules[dims], row, am)
+        except TargetError:
+            say(f"left out: no target {how.target}")
+            continue
+        except PerfcError as error:
+            say(f"left out: {error}")
+            continue
+        yield MeasuredRun(row, *known[key])
+
+
+def typed(path: Path, dims: Mapping[str, int]) -> Module:
+    """A model at the extents it was measured at.
+
+    Raises:
+        PerfcError: it cannot be read, or contradicts them.
+    """
+    module, given = sized(load(path, dims, {}), dims)
+    return Analyses().apply(Sizes(tuple(given)), module)
+
+
+def merged_then(table: Runtime) -> Runtime:
+    """The fusion table that a runtime had when the rows were measured.
+
+    PyTorch ran attention as two products and a softmax. Its other kernels are as today's.
+    """
+    return table if table.known_steps is None else of_steps(table.known_steps, FRAMEWORK)
+
+
+def lowered(source: Module, row: WholeModel, am: Analyses) -> tuple[str, RunTable]:
+    """Precision and table of a run.
+
+    Raises:
+        PerfcError: no such target, or a precision that the model cannot be put in.
+    """
+    how = row.deployment
+    machine = load_machine(how.target)
+    module = am.apply(Canonicalize(), source)
+    module = am.apply(what_if(how.dtype), module)
+    kernels = replace(am.get(Fuse(merged_then(how.table).name), module), runtime=how.table)
+    bound = bounds(kernels, machine, source.defaults(), tf32=how.rounded)
+    autocast = Autocasting.of(source, how.dtype)
+    execution = Execution(
+        bound, kernels, module, autocast,
+        host_launch_s=how.host_launch, framework=how.serving.value,
+    )  # fmt: skip
+    stored = precision(how, stored_element(source), bound)
+    table = predicted(execution, source)
+    return stored, tabulated(execution, table, how, stored, leading_extent(source, bound.env))

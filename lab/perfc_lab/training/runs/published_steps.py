@@ -1,0 +1,132 @@
+"""Learns the law of published training steps, and scores it on architectures left out."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from perfc.analyzers.intervals.conformal import COVERAGE, Band
+from perfc.analyzers.runs.step_law import Part, StepLaw, is_convolutional
+from perfc.ir.record import record
+
+from ...tables.published_steps import LeftOut, PublishedStep
+
+if TYPE_CHECKING:
+    from perfc.analyzers.features.classes import Array
+
+RIDGE = 0.1
+"""Of the squared logarithms of factors, beside an error of logarithm that counts alike for each
+architecture."""
+HUBER = 0.3
+"""Logarithm beyond which an error counts by its size, not by its square."""
+
+
+@record
+class SummedStep:
+    """A published step and its kernels.
+
+    Args:
+        step: the row.
+        stored: its precision, as `run_table.precision` names it.
+        sums: estimates of its kernels by what they have in common, in seconds.
+        printed_s: what the analysis says of it; of convolutional networks without a law.
+        low_s: lower end of that.
+        high_s: its upper end.
+        floor_s: what no run beats.
+    """
+
+    step: PublishedStep
+    stored: str
+    sums: dict[tuple[Part, ...], float]
+    printed_s: float
+    low_s: float
+    high_s: float
+    floor_s: float
+
+    @property
+    def kernels_s(self) -> float:
+        """Sum of the kernels' own estimates."""
+        return math.fsum(self.sums.values())
+
+    def told_s(self, law: StepLaw) -> float:
+        """By a law."""
+        return math.fsum(law.factor(parts) * time_s for parts, time_s in self.sums.items())
+
+
+def learnable(steps: Sequence[SummedStep]) -> list[SummedStep]:
+    """Steps of convolutional networks that nothing speaks against."""
+    return [s for s in steps if s.step.left_out is None and is_convolutional(s.sums)]
+
+
+def learned(steps: Sequence[SummedStep]) -> StepLaw:
+    """The law of steps, without a band.
+
+    Args:
+        steps: of convolutional networks.
+    """
+    from scipy.optimize import minimize
+
+    names = sorted({p for s in steps for parts in s.sums for p in parts}, key=list(Part).index)
+    tables = [
+        (
+            np.array(list(s.sums.values())),
+            np.array([[float(name in parts) for name in names] for parts in s.sums]),
+        )
+        for s in steps
+    ]
+    measured = np.log([s.step.time_s for s in steps])
+    rows = Counter(s.step.architecture for s in steps)
+    weights = np.array([1 / rows[s.step.architecture] for s in steps])
+    weights /= weights.mean()
+
+    def loss(logs: Array) -> float:
+        said = np.array([np.log((t * np.exp(x @ logs)).sum()) for t, x in tables])
+        error = (measured - said) / HUBER
+        rounded = 2 * HUBER**2 * (np.sqrt(1 + error**2) - 1)
+        return float((weights * rounded).sum() + RIDGE * (logs**2).sum())
+
+    found = minimize(loss, np.zeros(len(names)), method="L-BFGS-B").x
+    factors = {name: float(np.exp(value)) for name, value in zip(names, found, strict=True)}
+    known = sorted({(s.step.deployment.target, s.stored) for s in steps})
+    return StepLaw(factors, Band(0.0, 0.0), tuple(known), len(steps), len(rows))
+
+
+def left_out(steps: Sequence[SummedStep]) -> list[tuple[SummedStep, float]]:
+    """Logarithm of each step over what the law of the other architectures says."""
+    found: list[tuple[SummedStep, float]] = []
+    for name in sorted({s.step.architecture for s in steps}):
+        law = learned([s for s in steps if s.step.architecture != name])
+        tested = [s for s in steps if s.step.architecture == name]
+        found += [(s, math.log(s.step.time_s / s.told_s(law))) for s in tested]
+    return found
+
+
+def band_of(logs: Sequence[float]) -> Band:
+    """What nine in ten of further steps are within; quantiles with the finite-sample correction."""
+    ordered = np.sort(np.asarray(logs))
+    rank = math.ceil((len(ordered) + 1) * (1 + COVERAGE) / 2)
+    high = min(rank, len(ordered)) - 1
+    return Band(float(ordered[len(ordered) - 1 - high]), float(ordered[high]))
+
+
+def held(errors: Sequence[tuple[SummedStep, float]]) -> Iterator[bool]:
+    """Whether each step is within the band of the other architectures' errors."""
+    for one, error in errors:
+        others = [e for s, e in errors if s.step.architecture != one.step.architecture]
+        band = band_of(others)
+        yield band.low <= error <= band.high
+
+
+def with_band(law: StepLaw, errors: Sequence[tuple[SummedStep, float]]) -> StepLaw:
+    """The law with the band of the errors of architectures left out."""
+    band = band_of([error for _, error in errors])
+    return StepLaw(law.factors, band, law.measured, law.steps, law.architectures)
+
+
+def reasons(steps: Sequence[PublishedStep]) -> Counter[LeftOut]:
+    """How many rows are left out, by why."""
+    return Counter(s.left_out for s in steps if s.left_out is not None)

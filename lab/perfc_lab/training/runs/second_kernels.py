@@ -1,0 +1,46 @@
+"""Kernels that eager PyTorch launches besides the one that an operator of the step's graph is.
+
+Sources, PyTorch 2.1: ``aten/src/ATen/native/cuda/SoftMax.cu``, ``softmax_backward_cuda_out``, which
+multiplies gradient and result before it reduces; ``layer_norm_kernel.cu`` beside it,
+``LayerNormBackwardKernelImplInternal``, whose second kernel reads gradient and operand again for
+scale and offset; ``torch/csrc/autograd/functions/accumulate_grad.h``, which adds a gradient to the
+one that is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from perfc.ir.ops.normalization_grad import LayerNormalizationGrad
+from perfc.ir.ops.softmax_grad import SoftmaxGrad
+
+from .view_copies import elements, streams
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from perfc.analyzers.features.lowering import Lowered
+    from perfc.ir.graph import Node, Value
+
+
+def second(node: Node, env: Mapping[str, int]) -> Iterator[Lowered]:
+    """Further kernels of one operator.
+
+    Args:
+        node: of the graph.
+        env: values of the symbols.
+    """
+    match node.op:
+        case SoftmaxGrad() as op if op.is_exactly(SoftmaxGrad):
+            yield from streams(elements(node.inputs[0], env), ((2, 1),))
+        case LayerNormalizationGrad():
+            yield from streams(elements(node.inputs[0], env), ((2, 0),))
+        case _:
+            pass
+
+
+def accumulated(gradients: Sequence[Value], env: Mapping[str, int]) -> Iterator[Lowered]:
+    """Gradients of parameters added to those that are there."""
+    for v in gradients:
+        yield from streams(elements(v, env), ((2, 1),))

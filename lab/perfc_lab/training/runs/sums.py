@@ -1,0 +1,244 @@
+"""Factors of launches learned from the times of whole steps, through their sum.
+
+A step is ``T = Σ times · scale · multiplier(kind) · exp(forest(features))``; only T is measured.
+First the multipliers: non-negative least squares on relative errors, reweighted towards absolute
+ones. Then trees: of a step's loss in ``r = log(T / measured)``, each launch gets the share it has
+in T, so that its gradient is ``ψ(r) · share``. The Hessian of the sum is bounded by its diagonal
+with the same share (the rows of ``w wᵀ`` sum to ``w``), so a leaf's Newton step is the
+share-weighted mean of ψ. Source: Friedman 2001, gradient boosting; Franc, Hlaváč and Navara 2005,
+coordinate descent for non-negative least squares; the bound is Gershgorin's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from perfc.analyzers.artefacts.forest import Forest
+from perfc.analyzers.features.rows import DataError
+from perfc.analyzers.features.sheet import Sheet
+from perfc.analyzers.steps.features import tabulate
+from perfc.analyzers.steps.launch_kind import LaunchKind
+from perfc.analyzers.steps.launch_stack import Kin, SumStack
+from perfc.ir.record import frozen
+from perfc.machine import load_machine
+
+from ...tables.timm import StepRow
+from ..libraries import xgboost
+
+if TYPE_CHECKING:
+    from perfc.analyzers.features.classes import Array
+
+LEAST_MULTIPLIER = 0.1
+REWEIGHTINGS = 4
+SWEEPS = 2000
+LEAST_ERROR = 0.05
+"""Relative error below which reweighting stops caring."""
+
+
+@frozen
+class SumRecipe:
+    """How factors are learned.
+
+    Args:
+        trees: of the forest.
+        depth: of each.
+        learning_rate: shrinkage.
+        columns: share of features a tree sees.
+        leaf_penalty: L2, in steps.
+        knee: of the pseudo-Huber loss in ``log(T / measured)``.
+        ridge: pull of a setting's multipliers towards those of all.
+        spread_trees: of the spread, four levels deep.
+        folds: that residuals for calibration come from.
+        least_share: of a step's scale; launches below it are learned from together.
+        likens: whether a step is corrected by what steps of like launches were off.
+    """
+
+    trees: int = 400
+    depth: int = 6
+    learning_rate: float = 0.15
+    columns: float = 0.5
+    leaf_penalty: float = 2.0
+    knee: float = 0.15
+    ridge: float = 0.3
+    spread_trees: int = 60
+    folds: int = 3
+    seed: int = 0
+    least_share: float = 0.0
+    likens: bool = False
+
+
+def stacked(rows: Sequence[StepRow]) -> SumStack:
+    """Steps as one table.
+
+    Raises:
+        DataError: there are none.
+    """
+    if not rows:
+        raise DataError("no steps to learn from")
+    sheets = {name: Sheet(load_machine(name)) for name in {r.target for r in rows}}
+    kins = [kin_of(r) for r in rows]
+    known = tuple(sorted(set(kins)))
+    values, kind, scale_s, floor_s, index = [], [], [], [], []
+    names: tuple[str, ...] = ()
+    for i, row in enumerate(rows):
+        columns = row.columns.at(row.batch)
+        table = tabulate(columns, row.setting, sheets[row.target])
+        names = table.names
+        values.append(table.values)
+        kind.append(columns.kind.astype(np.int64))
+        scale_s.append(table.scale_s * columns.times)
+        floor_s.append(table.floor_s * columns.times)
+        index.append(np.full(len(columns), i))
+    place = {k: i for i, k in enumerate(known)}
+    return SumStack(
+        names,
+        np.concatenate(values),
+        np.concatenate(kind),
+        np.concatenate(scale_s),
+        np.concatenate(floor_s),
+        np.concatenate(index),
+        np.array([place[k] for k in kins]),
+        known,
+        np.array([r.time_s for r in rows]),
+    )
+
+
+def kin_of(row: StepRow) -> Kin:
+    """Machine, precision and way of running."""
+    return row.target, row.setting.precision.value, row.setting.way
+
+
+@dataclass(frozen=True, eq=False)
+class SumModel:
+    """What was learned of sums.
+
+    Args:
+        multipliers: ``[kin, kinds]``.
+        booster: of the forest, as trained.
+    """
+
+    multipliers: Array
+    booster: Any
+
+    def launch_s(self, stack: SumStack) -> Array:
+        """Time of every launch, at least its floor."""
+        matrix = xgboost().DMatrix(stack.values, feature_names=list(stack.names), nthread=1)
+        factor = np.exp(self.booster.predict(matrix, output_margin=True).astype(np.float64))
+        scale_s = stack.scale_s * self.multipliers[stack.kin[stack.row], stack.kind]
+        found: Array = np.maximum(scale_s * factor, stack.floor_s)
+        return found
+
+    def forest(self) -> Forest:
+        """The forest for NumPy."""
+        return Forest.from_xgboost(self.booster)
+
+
+def learn(stack: SumStack, recipe: SumRecipe) -> SumModel:
+    """Multipliers, then trees.
+
+    Raises:
+        MissingExtraError: xgboost is not installed.
+    """
+    stack = stack.thinned(recipe.least_share)
+    table = multipliers(stack, recipe)
+    scale_s = stack.scale_s * table[stack.kin[stack.row], stack.kind]
+    return SumModel(table, boost(stack, scale_s, recipe))
+
+
+def multipliers(stack: SumStack, recipe: SumRecipe) -> Array:
+    """What launches of each kind take of their scale, by machine, precision and way of running.
+
+    Each is pulled towards the multipliers of all rows, those towards 1.
+    """
+    kinds = len(LaunchKind)
+    scale = np.zeros((len(stack), kinds))
+    np.add.at(scale, (stack.row, stack.kind), stack.scale_s)
+    share = scale / stack.time_s[:, None]
+    shared = _reweighted(share, np.ones(kinds), recipe.ridge)
+    found = np.ones((len(stack.known), kinds))
+    present = sorted(set(stack.kin.tolist()))
+    for i in present:
+        mine = _reweighted(share[stack.kin == i], shared, recipe.ridge)
+        found[i] = np.maximum(mine, LEAST_MULTIPLIER)
+    # what nobody measured is predicted as the mean of the others, so it is tested as that
+    absent = [i for i in range(len(stack.known)) if i not in present]
+    found[absent] = np.exp(np.log(found[present]).mean(axis=0))
+    return found
+
+
+def _reweighted(share: Array, centre: Array, ridge: float) -> Array:
+    """``share · μ ≈ 1``, μ not negative, near ``centre`` where the data say little."""
+    weight = np.ones(len(share))
+    found = centre
+    for _ in range(REWEIGHTINGS):
+        pull = np.maximum(ridge**2 * (share**2).sum(axis=0) * weight.mean(), ridge**2)
+        heavy = share * weight[:, None]
+        found = non_negative(heavy.T @ share + np.diag(pull), heavy.sum(axis=0) + pull * centre)
+        weight = 1 / np.maximum(np.abs(share @ found - 1), LEAST_ERROR)
+    return found
+
+
+def non_negative(matrix: Array, vector: Array) -> Array:
+    """The ``x`` without negative elements that makes ``½ x·matrix·x − vector·x`` least.
+
+    Coordinate descent; ``matrix`` is symmetric and its diagonal positive.
+    """
+    x: Array = np.maximum(vector / np.diag(matrix), 0.0) / len(vector)
+    for _ in range(SWEEPS):
+        before = x.copy()
+        for i in range(len(x)):
+            x[i] = max(x[i] + (vector[i] - matrix[i] @ x) / matrix[i, i], 0.0)
+        if np.abs(x - before).max() <= 1e-6 * np.abs(x).max():
+            break
+    return x
+
+
+def boost(stack: SumStack, scale_s: Array, recipe: SumRecipe) -> Any:
+    """Trees of ``log(time / scale)`` of launches, from the loss of their sums."""
+    measured = np.log(stack.time_s)
+
+    def loss(margin: Array, _: object) -> tuple[Array, Array]:
+        launch_s = scale_s * np.exp(margin)
+        total = stack.total(launch_s)
+        share = launch_s / total[stack.row]
+        error = np.log(total) - measured
+        bend = 1 / np.sqrt(1 + (error / recipe.knee) ** 2)
+        return (error * bend)[stack.row] * share, bend[stack.row] * share + 1e-9
+
+    settings = {
+        "max_depth": recipe.depth,
+        "eta": recipe.learning_rate,
+        "lambda": recipe.leaf_penalty,
+        "colsample_bytree": recipe.columns,
+        "base_score": 0.0,
+        "max_bin": 64,
+        "seed": recipe.seed,
+    }
+    return _trained(stack, settings, recipe.trees, loss)
+
+
+def spread_of(stack: SumStack, share: Array, residual: Array, recipe: SumRecipe) -> Any:
+    """Trees whose share-weighted mean over a step is the log of its expected error."""
+    wanted = np.log(np.abs(residual) + 1e-3)
+    settings = {"max_depth": 4, "eta": 0.15, "min_child_weight": 20.0, "max_bin": 64}
+    library = xgboost()
+    matrix = library.QuantileDMatrix(
+        stack.values, wanted[stack.row], weight=share, feature_names=list(stack.names),
+        max_bin=64, nthread=1,
+    )  # fmt: skip
+    options = {"tree_method": "hist", "nthread": 1, "seed": recipe.seed, **settings}
+    return library.train(options, matrix, num_boost_round=recipe.spread_trees)
+
+
+def _trained(stack: SumStack, settings: Mapping[str, object], trees: int, loss: Any) -> Any:
+    library = xgboost()
+    matrix = library.QuantileDMatrix(
+        stack.values, stack.time_s[stack.row], feature_names=list(stack.names),
+        max_bin=64, nthread=1,
+    )  # fmt: skip
+    options = {"tree_method": "hist", "nthread": 1, **settings}
+    return library.train(options, matrix, num_boost_round=trees, obj=loss)

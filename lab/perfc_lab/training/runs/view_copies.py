@@ -1,0 +1,75 @@
+"""Copies that an eager framework makes of views, as rows of the operator predictor.
+
+Two kinds: reshapes that strides cannot express, and operands of batched products, which are
+reshaped to one batch axis first. Heads of an attention that was not fused are both. Sources:
+PyTorch 2.1, ``aten/src/ATen/native/LinearAlgebra.cpp``, ``_matmul_impl`` ("expand, then reshape
+to three dimensions"); ``aten/src/ATen/TensorUtils.cpp``, ``computeStride``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from perfc.analyzers.features.lowering import Lowered, shape
+from perfc.ir.op import Kind
+from perfc.passes.strides import numel, viewed
+
+if TYPE_CHECKING:
+    from perfc.ir.graph import Value
+    from perfc.passes.fuse import Kernel
+    from perfc.passes.strides import StrideTable
+
+
+ITEM = 4
+"""Bytes of an element of f32."""
+
+
+def copied(kernel: Kernel, strides: StrideTable, env: Mapping[str, int]) -> Iterator[Lowered]:
+    """A read and a write of every value that is copied for a kernel or for views it begins with."""
+    for node in kernel.nodes:
+        view = strides.copies.get(node)
+        values = [view] if view is not None else []
+        if kernel.kind is node.op.kind is Kind.MATMUL:
+            values += [v for v in node.inputs if v is not None and is_gathered(v, strides)]
+        for value in values:
+            yield from streams(elements(value, env), ((1, 1),))
+
+
+def is_gathered(value: Value, strides: StrideTable) -> bool:
+    """Whether the batch axes of an operand cannot be read as one."""
+    shape = strides.shapes.get(value, ())
+    if value.weight is not None or len(shape) < 4:
+        return False
+    merged = (numel(shape[:-2]), *shape[-2:])
+    return viewed(shape, strides.of(value), merged) is None
+
+
+def streams(n: float, parts: tuple[tuple[int, int], ...]) -> Iterator[Lowered]:
+    """Pointwise kernels over ``n`` elements that read and write so many tensors each."""
+    for read, written in parts:
+        if n:
+            yield row(n, ITEM * read * n, ITEM * written * n, max(read, 1))
+
+
+def row(n: float, read_bytes: float, write_bytes: float, operands: int) -> Lowered:
+    """A pointwise kernel."""
+    return Lowered(
+        "elementwise",
+        "f32",
+        {
+            "elements": n,
+            "read_bytes": read_bytes,
+            "write_bytes": write_bytes,
+            "alu": n,
+            "operands": float(operands),
+            "tensor_operands": float(operands),
+        },
+    )
+
+
+def elements(value: Value | None, env: Mapping[str, int]) -> float:
+    """Elements of a tensor, 0 where its shape is not known."""
+    extents = shape(value, env)
+    return float(math.prod(extents)) if extents is not None else 0.0

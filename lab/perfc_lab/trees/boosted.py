@@ -1,0 +1,161 @@
+"""Boosted trees by the grid of the thesis (Section 6.5.3), on the logarithm of a target."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+from perfc.analyzers.artefacts.forest import Forest
+from perfc.ir.record import frozen
+from perfc_lab.training.libraries import xgboost
+
+from .kept import NOTHING, Kept
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+UNKNOWN = -1.0
+NUMBERS = (100, 500, 1000, 2000)
+
+
+@frozen
+class Settings:
+    """Of one forest.
+
+    Args:
+        rate: learning rate.
+        depth: of a tree, at most.
+        share: of the rows that a tree is grown on.
+        trees: how many.
+        is_absolute: whether absolute errors are the loss, squared ones else.
+        beside: trees that are grown beside each other in a round, whose mean is added.
+        node_columns: share of the columns that a node chooses from.
+    """
+
+    rate: float = 0.1
+    depth: int = 8
+    share: float = 1.0
+    trees: int = 2000
+    is_absolute: bool = False
+    beside: int = 1
+    node_columns: float = 1.0
+
+    def __str__(self) -> str:
+        return f"rate {self.rate:g}, depth {self.depth}, share {self.share:g}, {self.trees} trees"
+
+
+THESIS = Settings()
+"""The best of the thesis's grid."""
+FULL_GRID = tuple(product((0.1, 0.01, 0.001), (3, 5, 8, 10, 30), (0.5, 0.75, 1.0)))
+"""Learning rates, depths and shares; all numbers of trees are tried of each."""
+SHORT_GRID = ((0.1, 8, 1.0), (0.1, 5, 0.75), (0.1, 3, 0.5), (0.01, 8, 0.75))
+"""What a processor has time for: the thesis's best, and what regularises more in each way."""
+Error = Callable[["Array"], float]
+
+
+@frozen
+class Trees:
+    """A forest that was grown, and what it reads."""
+
+    booster: Any
+    settings: Settings
+    columns: tuple[int, ...]
+
+    def __call__(self, features: Array) -> Array:
+        """Logarithm of the target of every row, ``[rows]``."""
+        library = xgboost()
+        table = known(features, self.columns)
+        found: Array = self.booster.predict(library.DMatrix(table, feature_names=names(table)))
+        return found.astype("float64")
+
+    @property
+    def forest(self) -> Forest:
+        """The same as arrays, which are written and read without xgboost."""
+        return Forest.from_xgboost(self.booster)
+
+
+def known(features: Array, columns: tuple[int, ...]) -> Array:
+    """Some columns; what nobody knows is below every number that somebody does."""
+    import numpy as np
+
+    table: Array = np.nan_to_num(features[:, columns], nan=UNKNOWN)
+    return table
+
+
+def names(table: Array) -> list[str]:
+    """Of columns by their place."""
+    return [f"c{i}" for i in range(table.shape[1])]
+
+
+def grown(
+    features: Array, logs: Array, settings: Settings, columns: tuple[int, ...],
+    weights: Array | None = None,
+) -> Trees:  # fmt: skip
+    """A forest on rows, by errors of the logarithm.
+
+    Args:
+        features: ``[rows, columns]``; NaN where nobody knows.
+        logs: of the target, ``[rows]``.
+        settings: how.
+        columns: of the features that it reads.
+        weights: how much each row counts; None for alike.
+    """
+    library = xgboost()
+    table = known(features, columns)
+    matrix = library.DMatrix(table, logs, weight=weights, feature_names=names(table))
+    return Trees(library.train(_parameters(settings), matrix, settings.trees), settings, columns)
+
+
+def best_of(
+    features: Array, logs: Array, tests: Sequence[NDArray[np.bool_]],
+    grid: tuple[tuple[float, int, float], ...],
+    columns: tuple[int, ...], kept: Kept = NOTHING, of: tuple[str, ...] = (),
+) -> Settings:  # fmt: skip
+    """The settings with the least mean relative error on parts of the rows, each left out once.
+
+    Args:
+        features: ``[rows, columns]``.
+        logs: of the target, ``[rows]``.
+        tests: rows that are asked about, of each part.
+        grid: rates, depths and shares; all `NUMBERS` of trees are tried of each.
+        columns: of the features that are read.
+        kept: errors that are known.
+        of: words that tell these rows from others.
+    """
+    import numpy as np
+
+    library = xgboost()
+    table, count = known(features, columns), sum(int(is_test.sum()) for is_test in tests)
+
+    def errors() -> Iterator[tuple[float, int, Settings]]:
+        for place, (rate, depth, share) in enumerate(grid):
+            most = Settings(rate, depth, share, NUMBERS[-1])
+            found = kept.numbers((*of, "choice", most), partial(by_number, most))
+            for trees, error in zip(NUMBERS, found, strict=True):
+                yield error, place, Settings(rate, depth, share, trees)
+
+    def by_number(most: Settings) -> Iterator[float]:
+        sums = dict.fromkeys(NUMBERS, 0.0)
+        for is_test in tests:
+            matrix, asked = library.DMatrix(table[~is_test], logs[~is_test]), table[is_test]
+            booster = library.train(_parameters(most), matrix, most.trees)
+            for trees in NUMBERS:
+                said = booster.predict(library.DMatrix(asked), iteration_range=(0, trees))
+                sums[trees] += float(np.abs(np.expm1(said - logs[is_test])).sum())
+        return (sums[trees] / count for trees in NUMBERS)
+
+    return min(errors(), key=lambda found: found[:2])[2]
+
+
+def _parameters(settings: Settings) -> dict[str, object]:
+    return {
+        "eta": settings.rate, "max_depth": settings.depth, "subsample": settings.share,
+        "objective": "reg:absoluteerror" if settings.is_absolute else "reg:squarederror",
+        "num_parallel_tree": settings.beside, "colsample_bynode": settings.node_columns,
+        "tree_method": "hist", "seed": 0, "nthread": 1,
+    }  # fmt: skip

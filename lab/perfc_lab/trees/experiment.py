@@ -1,0 +1,306 @@
+"""The whole comparison of chapter 6 on published rows, and what the trees add to the kernel sum."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from perfc.expenses import region_named
+from perfc.expenses.regions import WORLD
+from perfc.ir.record import record
+from perfc.serving.simulation.metrics import MILLION
+
+from ..serving.aic import AIC
+from ..serving.tables import ML_ENERGY, TRTLLM
+from . import predictors as ways
+from .boosted import THESIS, Settings
+from .folds import LeftOut, folds_of
+from .graph_network import GraphNetwork, measurements, network_of
+from .kept import NOTHING, Kept
+from .rows import QWEN, Target, TreeRow, rows_of
+from .scores import Maker, Say, TreeScore, left_out, score, scores_of
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+LEARNED_FROM = (ML_ENERGY, TRTLLM, AIC)
+PLAIN, SUM, RESIDUAL, GNN = "trees", "kernel sum", "trees on the kernel sum", "graph network"
+ABLATED = Settings(trees=100)
+"""The thesis's best with fewer trees, whose order of feature sets is the same."""
+SPEED_ROWS = 256
+SHORT_S = 2.0
+
+
+@record
+class Speed:
+    """Figure 6.7: rows that are answered in a second of processor time, features known."""
+
+    method: str
+    rows_per_s: float
+
+
+@record
+class Quantised:
+    """Figure 6.6: one format of weights on rows that a model and length have in 16 bits too.
+
+    Args:
+        target: that was measured.
+        weights: format, as its publisher calls it.
+        count: of rows.
+        measured: geometric mean of what was measured over the same in 16 bits.
+        predicted: the same of trees that saw none of the rows.
+    """
+
+    target: Target
+    weights: str
+    count: int
+    measured: float
+    predicted: float
+
+
+@record
+class Carbon:
+    """Eq. 6.1: energy times the carbon of electricity, by the tested rows of a model.
+
+    Args:
+        model: name of its configuration.
+        count: of rows.
+        measured_g: mean of a million tokens, from measured energy.
+        predicted_g: the same from trees that saw none of the rows.
+    """
+
+    model: str
+    count: int
+    measured_g: float
+    predicted_g: float
+
+
+@record
+class Comparison:
+    """Everything that was compared.
+
+    Args:
+        scores: by target, method, folds and table.
+        ablation: of Table 6.6, by the name of the feature set.
+        checks: of rows that nothing was learned from.
+        speeds: of Figure 6.7.
+        quantised: of Figure 6.6.
+        carbon: of Eq. 6.1.
+    """
+
+    document: ClassVar[str] = "perfc-eval-trees/1"
+    scores: tuple[TreeScore, ...]
+    ablation: tuple[TreeScore, ...]
+    checks: tuple[TreeScore, ...]
+    speeds: tuple[Speed, ...]
+    quantised: tuple[Quantised, ...] = ()
+    carbon: tuple[Carbon, ...] = ()
+
+
+def compared(
+    folder: Path, say: Say, *, is_full: bool = False, gnn_s: float = 20.0, kept: Kept = NOTHING
+) -> Comparison:
+    """Every predictor on every kind of folds.
+
+    Args:
+        folder: of the tables.
+        say: is told how far it is.
+        is_full: whether all of the thesis's grid is tried on random folds, as the thesis did.
+        gnn_s: longest training of a random fold's graph network, 0 for none; folds of any other
+            kind share as much.
+        kept: results that are known, of the same code.
+
+    Raises:
+        DataError: a table is missing.
+        MissingExtraError: there is time for a network, and no PyTorch.
+    """
+    if gnn_s:
+        network_of(Target.THROUGHPUT)
+    rows = gathered(folder, (*LEARNED_FROM, QWEN), say)
+    return compared_rows(rows, say, is_full=is_full, gnn_s=gnn_s, kept=kept)
+
+
+def gathered(folder: Path, names: Sequence[str], say: Say) -> list[TreeRow]:
+    """Every row of some tables.
+
+    Raises:
+        DataError: a table is missing.
+    """
+    rows: list[TreeRow] = []
+    for name in names:
+        before = len(rows)
+        rows += rows_of(name, folder)
+        say(f"{name}: {len(rows) - before} numbers")
+    return rows
+
+
+def compared_rows(
+    rows: Sequence[TreeRow], say: Say, *, is_full: bool = False, gnn_s: float = 20.0,
+    kept: Kept = NOTHING,
+) -> Comparison:  # fmt: skip
+    """`compared` of rows that were read."""
+    found: list[TreeScore] = []
+    ablation: list[TreeScore] = []
+    for target in Target:
+        taught = learned_from(rows, target)
+        for kind in kinds_of(taught):
+            settings = settings_of(taught, kind, is_full, kept)
+            say(f"{PLAIN}, {target.value}, {kind.value}: {settings}")
+            limit_s = limit_of(taught, kind, gnn_s)
+            told = {PLAIN: settings, GNN: f"{limit_s:g} s"}
+            for name, make in makers(settings, limit_s).items():
+                words = str(told.get(name, ""))
+                found += scores_of(taught, name, make, kind, say, kept, words)
+            for line in ways.ABLATION:
+                words = f"alone, {ABLATED}"
+                every = scores_of(taught, line.name, _with(line), kind, say, kept, words)
+                ablation += list(every)[-1:]
+    return Comparison(
+        tuple(found), tuple(ablation), tuple(checked(rows)), tuple(speeds(rows, gnn_s)),
+        tuple(quantised(rows)), tuple(carbon(rows)),
+    )  # fmt: skip
+
+
+def limit_of(rows: Sequence[TreeRow], kind: LeftOut, gnn_s: float) -> float:
+    """Longest training of one fold's graph network: kinds beside the thesis's share one's time."""
+    return gnn_s if kind is LeftOut.RANDOM else gnn_s / len(set(folds_of(rows, kind)))
+
+
+def makers(settings: Settings, gnn_s: float) -> dict[str, Maker]:
+    """Every way of predicting."""
+    found: dict[str, Maker] = {
+        PLAIN: lambda: ways.PlainTrees(settings=settings),
+        SUM: ways.Sum,
+        RESIDUAL: ways.ResidualTrees,
+    }
+    return found | {GNN: lambda: GraphNetwork(gnn_s)} if gnn_s else found
+
+
+def settings_of(
+    rows: Sequence[TreeRow], kind: LeftOut, is_full: bool, kept: Kept = NOTHING
+) -> Settings:
+    """Of the plain trees, chosen once: on what the first fold leaves to learn from.
+
+    All of the grid is for random folds, as the thesis had no others.
+    """
+    folds = folds_of(rows, kind)
+    chooser = ways.PlainTrees(is_full=is_full and kind is LeftOut.RANDOM)
+    taught = [row for row, fold in zip(rows, folds, strict=True) if fold != folds[0]]
+    return chooser.choose(taught, kind, kept)
+
+
+def _with(line: ways.FeatureSet) -> Maker:
+    return lambda: ways.PlainTrees(line, ABLATED)
+
+
+def learned_from(rows: Sequence[TreeRow], target: Target) -> list[TreeRow]:
+    """Rows of a target for folds; those of memory teach nothing that ships."""
+    sources = (QWEN,) if target is Target.MEMORY else LEARNED_FROM
+    return [row for row in rows if row.target is target and row.served.source in sources]
+
+
+def kinds_of(rows: Sequence[TreeRow]) -> Iterator[LeftOut]:
+    """The folds that leave something to learn from."""
+    for kind in LeftOut:
+        if len(set(folds_of(rows, kind))) > 1:
+            yield kind
+
+
+def checked(rows: Sequence[TreeRow]) -> Iterator[TreeScore]:
+    """Rows of Qwen2.5 by predictors that learned the other tables."""
+    taught = learned_from(rows, Target.THROUGHPUT)
+    asked = [r for r in rows if r.source == QWEN and r.target is Target.THROUGHPUT and r.parts]
+    makers: Mapping[str, Callable[[], ways.Predictor]] = {
+        PLAIN: ways.PlainTrees, SUM: ways.Sum, RESIDUAL: ways.ResidualTrees,
+    }  # fmt: skip
+    if not taught or not asked:
+        return
+    for name, make in makers.items():
+        start = time.process_time()
+        predictor = make()
+        predictor.fit(taught, LeftOut.MODEL)
+        said = predictor.predict(asked)
+        seconds = time.process_time() - start
+        for runtime in dict.fromkeys(row.served.runtime for row in asked):
+            places = [i for i, row in enumerate(asked) if row.served.runtime == runtime]
+            some = [asked[i] for i in places]
+            yield score(some, said[places], name, LeftOut.MODEL, f"{QWEN}, {runtime}", seconds)
+
+
+def speeds(rows: Sequence[TreeRow], gnn_s: float) -> Iterator[Speed]:
+    """Of the trees with the thesis's best settings, and of the graph network."""
+    taught = learned_from(rows, Target.THROUGHPUT)
+    if not taught:
+        return
+    asked = [taught[i % len(taught)] for i in range(SPEED_ROWS)]
+    plain = ways.PlainTrees(settings=THESIS)
+    plain.fit(taught, LeftOut.RANDOM)
+    table = ways.table_of(asked)
+    assert plain.trees is not None
+    yield Speed(PLAIN, rate_of(partial(plain.trees, table)))
+    if gnn_s:
+        # how fast it answers does not depend on what it learned
+        network = GraphNetwork(min(gnn_s, SHORT_S))
+        network.fit(taught, LeftOut.RANDOM)
+        assert network.network is not None
+        yield Speed(GNN, rate_of(partial(network.network.predict, measurements(asked))))
+
+
+def rate_of(answer: Callable[[], object]) -> float:
+    """Rows a second of processor time: the best of a few rounds, as others use the machine too."""
+    best = 1e9
+    for _ in range(5):
+        start = time.process_time()
+        answer()
+        best = min(best, time.process_time() - start)
+    return SPEED_ROWS / max(best, 1e-9)
+
+
+def quantised(rows: Sequence[TreeRow]) -> Iterator[Quantised]:
+    """Formats of Qwen2.5 under transformers, one at a time."""
+    for target in (Target.MEMORY, Target.THROUGHPUT):
+        own = [
+            row for row in rows
+            if row.served.source == QWEN and row.target is target
+            and row.served.runtime == "transformers"
+        ]  # fmt: skip
+        if not own:
+            continue
+        said, _ = left_out(own, lambda: ways.PlainTrees(settings=THESIS), LeftOut.RANDOM)
+        wide = {
+            (row.model, row.served.isl): (row.value, float(value))
+            for row, value in zip(own, said, strict=True)
+            if row.served.dataset == "BF16"
+        }
+        ratios: dict[str, list[tuple[float, float]]] = {}
+        for row, value in zip(own, said, strict=True):
+            base = wide.get((row.model, row.served.isl))
+            if base is not None:
+                pair = math.log(row.value / base[0]), math.log(float(value) / base[1])
+                ratios.setdefault(row.served.dataset, []).append(pair)
+        for weights, pairs in sorted(ratios.items()):
+            measured, predicted = (
+                math.exp(math.fsum(c) / len(c)) for c in zip(*pairs, strict=True)
+            )
+            yield Quantised(target, weights, len(pairs), measured, predicted)
+
+
+def carbon(rows: Sequence[TreeRow]) -> Iterator[Carbon]:
+    """Of the rows with energy, on random folds, with the world's mean electricity."""
+    own = learned_from(rows, Target.ENERGY)
+    if not own:
+        return
+    grams = region_named(WORLD).carbon_g(MILLION)
+    said, _ = left_out(own, lambda: ways.PlainTrees(settings=THESIS), LeftOut.RANDOM)
+    for model in dict.fromkeys(row.model for row in own):
+        places = [i for i, row in enumerate(own) if row.model == model]
+        measured = math.fsum(own[i].value for i in places) / len(places)
+        predicted = math.fsum(float(said[i]) for i in places) / len(places)
+        yield Carbon(model, len(places), measured * grams, predicted * grams)

@@ -1,0 +1,93 @@
+"""Rows of served models as graphs, for the graph network of Section 6.5.2."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from perfc.analyzers.graph.predictor import Budget, GraphPredictor, predictor
+from perfc.analyzers.graph.rows import Measurements, Quantity
+from perfc.analyzers.steps.setting import Setting
+
+from ..serving.replay import model_of
+from .folds import LeftOut
+from .hardware import HARDWARE
+from .model_features import prompts_of
+from .predictors import inner_folds
+from .rows import COLUMNS, DEPLOYMENT, Target, TreeRow
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+QUANTITIES = {
+    Target.THROUGHPUT: Quantity.TIME,
+    Target.MEMORY: Quantity.MEMORY,
+    Target.ENERGY: Quantity.ENERGY,
+}  # fmt: skip
+NAME = "llm-sage"
+STATIC = tuple(COLUMNS.index(name) for name in ("BS", "SL", *HARDWARE, *DEPLOYMENT))
+"""What it is told of a row beside the graph, as the thesis has it, and how the row was deployed."""
+
+
+class GraphNetwork:
+    """The graph network; a throughput is learned as the seconds of a token.
+
+    Args:
+        limit_s: longest training.
+    """
+
+    def __init__(self, limit_s: float) -> None:
+        self.limit_s = limit_s
+        self.network: GraphPredictor | None = None
+
+    def fit(self, rows: Sequence[TreeRow], kind: LeftOut) -> None:
+        """Learn; when to stop is told by a part of the rows, left out in the same way."""
+        self.network = network_of(rows[0].target)
+        folds = inner_folds(rows, kind)
+        every = measurements(rows)
+        pairs = list(zip(every.rows, folds, strict=True))
+        held = [row for row, fold in pairs if fold == folds[-1]]
+        taught = [row for row, fold in pairs if fold != folds[-1]] or held
+        budget = Budget(limit_s=self.limit_s)
+        self.network.fit(every.of(taught), every.of(held), budget, lambda _: None)
+
+    def predict(self, rows: Sequence[TreeRow]) -> Array:
+        """The target of each row."""
+        assert self.network is not None
+        found = self.network.predict(measurements(rows))
+        return 1 / found if rows[0].target is Target.THROUGHPUT else found
+
+
+def network_of(target: Target) -> GraphPredictor:
+    """The network that learns a target, untrained.
+
+    Raises:
+        MissingExtraError: PyTorch is not installed.
+    """
+    return predictor(NAME, QUANTITIES[target])
+
+
+def measurements(rows: Sequence[TreeRow]) -> Measurements:
+    """Rows with the graphs of their prompts; a row's features come with it."""
+    from perfc_lab.papers.llm_sage import NumberedRow
+
+    graphs, found = {}, []
+    for row in rows:
+        model = model_of(row.served.model)
+        assert model is not None
+        graph = prompts_of(model, row.served.isl)
+        graphs[graph.name] = graph
+        found.append(
+            NumberedRow(
+                graph.name, row.model, Setting(), row.machine, max(row.served.concurrency, 1),
+                1 / row.value if row.target is Target.THROUGHPUT else math.nan,
+                row.value if row.target is Target.MEMORY else math.nan,
+                row.value if row.target is Target.ENERGY else math.nan,
+                known=tuple([row.features[i] for i in STATIC]),
+            )
+        )  # fmt: skip
+    return Measurements("language models", graphs, tuple(found))

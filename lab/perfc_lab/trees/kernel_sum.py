@@ -1,0 +1,198 @@
+"""What kernels, hosts' laws and the scheduler say of rows that the laws may not have seen."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from perfc.frontend.config import precision_of
+from perfc.frontend.config.facts import cache_bytes, layers_of, parameters
+from perfc.frontend.config.model import Attention, LatentAttention, mixers
+from perfc.serving.host import LEARNED, HostLaw
+from perfc.serving.power import BoardPower, board_of
+
+from ..serving import Quantity
+from ..serving.aic import UNSTATED
+from ..serving.energy import Parts, parts_of, power_by_board
+from ..serving.learn import LEAST_ROWS, fitted, of_other_hosts, predicted
+from ..serving.replay import Sample, model_of
+from ..serving.scores import law_name
+from .rows import Target, TreeRow
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+SMALLEST = 1e-12
+SHARES = (
+    "time of a token", "prompts", "exchanges", "host", "sequences", "active", "grouping", "caches",
+)  # fmt: skip
+
+
+@lru_cache(maxsize=256)
+def active_share(name: str) -> float:
+    """Of the parameters of a model, those that a token touches."""
+    model = model_of(name)
+    if model is None:
+        return math.nan
+    found = parameters(model)
+    return found.active / found.resident
+
+
+@lru_cache(maxsize=256)
+def grouping(name: str) -> float:
+    """Heads of queries that share one of keys, in the first layer that attends."""
+    model = model_of(name)
+    every = () if model is None else layers_of(model)
+    for mixer in (m for layer in every for m in mixers(layer)):
+        match mixer:
+            case Attention():
+                return mixer.heads / mixer.kv_heads
+            case LatentAttention():
+                return float(mixer.heads)
+    return math.nan
+
+
+@lru_cache(maxsize=4096)
+def cache_share(name: str, context: int) -> float:
+    """Bytes of one sequence's caches over those of the parameters that a token touches.
+
+    Both are of 16 bits, so that formats, which are features of their own, leave it as it is.
+    """
+    model = model_of(name)
+    if model is None:
+        return math.nan
+    precision = precision_of(model.dtype, model.quantization, "bf16", "bf16")
+    return cache_bytes(model, context, precision) / (2.0 * parameters(model).active)
+
+
+class NoSum:
+    """In place of a sum, where trees are to say all: one unit, of which nothing is known."""
+
+    def __call__(self, rows: Sequence[TreeRow]) -> Array:
+        """Zeros, ``[rows]``."""
+        import numpy as np
+
+        return np.zeros(len(rows))
+
+    def shares(self, rows: Sequence[TreeRow]) -> Array:
+        """NaN, ``[rows, SHARES]``."""
+        import numpy as np
+
+        return np.full((len(rows), len(SHARES)), math.nan)
+
+
+class KernelSum:
+    """Laws of hosts and two numbers of energy of each board, fitted to rows.
+
+    A row is then what they say of it.
+
+    Args:
+        taught: rows to fit to; those asked about must not be among them where figures are made.
+        keeps_up: whether workers of prompts are as many as answers need, where prompts are computed
+            apart and nobody says how many there are: then no time to a first token is added to that
+            of its answer, as one worker alone would keep answers waiting.
+    """
+
+    def __init__(self, taught: Sequence[TreeRow], keeps_up: bool = False) -> None:
+        self.keeps_up = keeps_up
+        samples = [s for row in taught for _, s in row.parts]
+        timed = [s for s in samples if s.quantity is not Quantity.ENERGY_J]
+        named: dict[str, list[Sample]] = {}
+        for sample in timed:
+            named.setdefault(law_name(sample), []).append(sample)
+        self.laws = {
+            name: fitted(own, of_other_hosts(timed, law_name, name)) for name, own in named.items()
+        }
+        self.everywhere = fitted(timed) if timed else HostLaw()
+        energies = [r for r in taught if r.target is Target.ENERGY]
+        self.boards = self._energy(energies)
+        driven: dict[bool, list[TreeRow]] = {}
+        for row in energies:
+            driven.setdefault(row.served.is_eager, []).append(row)
+        self.boards_of = {
+            is_eager: self._energy(own)
+            for is_eager, own in driven.items()
+            if len(own) >= LEAST_ROWS
+        }
+        """By whether hosts launch each kernel."""
+
+    def law(self, sample: Sample) -> HostLaw:
+        """The law of a sample's runtime; that of all runtimes where none was fitted."""
+        return self.laws.get(law_name(sample), self.everywhere)
+
+    def __call__(self, rows: Sequence[TreeRow]) -> Array:
+        """The logarithm of what is expected of each row, ``[rows]``; NaN without kernels."""
+        import numpy as np
+
+        return np.array([math.log(max(self.value(row), SMALLEST)) for row in rows])
+
+    def value(self, row: TreeRow) -> float:
+        """Of one row, in its own unit; NaN where no kernels are counted."""
+        match row.target:
+            case Target.MEMORY:
+                return row.expected
+            case Target.ENERGY:
+                known = self.boards_of.get(row.served.is_eager, self.boards)
+                kernels_j, idle_j, _ = self.joules(row)
+                return board_of(known, row.machine).joules(kernels_j, idle_j)
+            case Target.THROUGHPUT:
+                if not row.parts:
+                    return math.nan
+                time_s = math.fsum(w * predicted(self.law(s), s) for w, s in self.timed(row))
+                return row.tokens / max(time_s, SMALLEST)
+
+    def timed(self, row: TreeRow) -> list[tuple[float, Sample]]:
+        """The times that make a row's, and by how much each counts."""
+        is_apart = self.keeps_up and row.served.dataset == UNSTATED
+        left_out = {Quantity.ENERGY_J} | ({Quantity.TTFT_S} if is_apart else set())
+        return [(w, s) for w, s in row.parts if s.quantity not in left_out]
+
+    def joules(self, row: TreeRow) -> Parts:
+        """Energy of a token in kernels, of boards that wait as idle ones, and what was measured."""
+        (_, energy), (_, time) = row.parts
+        law = self.law(time)
+        made = time.value * row.served.measured[Quantity.TOKENS_PER_S]
+        return parts_of(law, energy, predicted(law, time) / made)
+
+    def _energy(self, rows: Sequence[TreeRow]) -> dict[str, BoardPower]:
+        """Numbers of boards, as laws of hosts have them."""
+        return power_by_board([(row.machine, self.joules(row)) for row in rows])
+
+    def shares(self, rows: Sequence[TreeRow]) -> Array:
+        """What a residual depends on, ``[rows, SHARES]``.
+
+        They are the logarithm of the time of a token, which shares of it are kernels of steps with
+        prompts, exchanges among GPUs and the host's, sequences of a step, the share of the
+        parameters that a token touches, heads that share keys, and the logarithm of caches over
+        weights that a step reads.
+        """
+        import numpy as np
+
+        return np.array([self._shares(row) for row in rows])
+
+    def _shares(self, row: TreeRow) -> list[float]:
+        timed, served = self.timed(row), row.served
+        if not timed:
+            return [math.nan] * len(SHARES)
+        found = dict.fromkeys(LEARNED, 0.0)
+        counts, total = dict(found), 0.0
+        for weight, sample in timed:
+            law = self.law(sample)
+            total += weight * predicted(law, sample)
+            for name, amount in zip(LEARNED, sample.amounts, strict=True):
+                found[name] += weight * getattr(law, name) * amount
+                counts[name] += weight * amount
+        time_s = max(total, SMALLEST)
+        kernels, exchanges = found["kernels"] + found["prompts"], found["exchanges"]
+        sequences = counts["sequence_s"] / max(counts["step_s"], 1.0)
+        caches = sequences * cache_share(served.model, served.isl + served.osl // 2)
+        return [
+            math.log(time_s / max(row.tokens, 1.0)), found["prompts"] / time_s,
+            exchanges / time_s, 1 - (kernels + exchanges) / time_s, sequences,
+            active_share(served.model), grouping(served.model), math.log(max(caches, SMALLEST)),
+        ]  # fmt: skip

@@ -1,0 +1,206 @@
+"""What a kernel sum leaves of rows, as a Gaussian process tells it of those that are alike.
+
+It is for rows of models and machines that are among those known: it tells one setting's rows from
+those with more or fewer users, trees only in steps. The process is that of
+`perfc.analyzers.features.process`, fitted as `perfc_lab.training.process_fit` does.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from enum import Enum, auto
+from typing import TYPE_CHECKING
+
+from perfc.analyzers.features.process import Form, Near, Process, Rows
+from perfc.ir.record import entity
+from perfc_lab.training.process_fit import ProcessRecipe, fitted_process
+
+from .kernel_sum import SHARES
+from .rows import COLUMNS, PARTLY, TreeRow, day_number
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+
+class Aspect(Enum):
+    """What two rows may be alike in."""
+
+    VERSION = auto()
+    """The runtime and its version."""
+    PRECISION = auto()
+    MACHINE = auto()
+    LAYOUT = auto()
+    """Every rank and worker, and drafts."""
+    MODEL = auto()
+    LOAD = auto()
+    """Users, lengths, and the time of a token as the sum has it."""
+    RANKS = auto()
+    """As the layout, but near ones are alike."""
+    SHARES = auto()
+    """Of the time, by what takes it."""
+    DAY = auto()
+    EVERY = auto()
+    """Every feature."""
+
+
+PARTS = (*COLUMNS, *SHARES)
+LAYOUT = ("GPUs", "tensor", "expert", "data", "engines", "prompt GPUs", "drafted")
+LOAD = ("users", "users of a rank", "SL", "output tokens", "time of a token")
+OF_TIME = ("prompts", "exchanges", "host", "sequences", "caches")
+DAY = "day"
+PLACES: tuple[tuple[Aspect, int, float], ...] = (
+    (Aspect.LOAD, len(LOAD), 1.0), (Aspect.RANKS, len(LAYOUT), 1.0),
+    (Aspect.SHARES, len(OF_TIME), 1.0), (Aspect.DAY, 1, 0.0), (Aspect.EVERY, len(PARTS), 2.0),
+)  # fmt: skip
+"""Aspects in which near rows are alike, how many columns each has, and the logarithm of the reach
+that a search starts from."""
+KINDS = Aspect.VERSION, Aspect.PRECISION, Aspect.MACHINE, Aspect.LAYOUT, Aspect.MODEL
+_ENGINE = (Aspect.VERSION, Aspect.PRECISION, Aspect.MACHINE, Aspect.MODEL)
+_PLACE = (Aspect.LOAD, Aspect.RANKS)
+_WHOLE = (*_PLACE, Aspect.SHARES)
+
+
+class Terms(Enum):
+    """Sums of functions, each alike for rows that are alike in all of its aspects."""
+
+    ONE = ((Aspect.EVERY,),)
+    MANY = (
+        (), (Aspect.VERSION,), (Aspect.MACHINE, Aspect.MODEL), _ENGINE,
+        _WHOLE, (Aspect.VERSION, *_WHOLE), (Aspect.MACHINE, Aspect.MODEL, *_WHOLE),
+        (*_ENGINE, *_PLACE), (*_ENGINE, *_WHOLE),
+        (*_ENGINE, Aspect.LAYOUT), (*_ENGINE, Aspect.LAYOUT, Aspect.LOAD),
+        (*_ENGINE, Aspect.DAY), (*_ENGINE, Aspect.DAY, *_PLACE),
+        (Aspect.EVERY,),
+    )  # fmt: skip
+
+    __hash__ = object.__hash__
+
+    @property
+    def form(self) -> Form:
+        """Of the process."""
+        near: dict[Enum, Near] = {}
+        at = 0
+        for aspect, count, start in PLACES:
+            near[aspect] = Near(slice(at, at + count), has_each=True, start=start)
+            at += count
+        kinds: dict[Enum, tuple[int, ...]] = {aspect: (i,) for i, aspect in enumerate(KINDS)}
+        return Form(self.value, kinds, near, at, Aspect.MODEL)
+
+
+RECIPE = ProcessRecipe(rows=600, of_model=600, steps=40)
+LEAST_ROWS = 10
+"""Fewer of a table tell nothing of another."""
+SMALLEST = 0.25
+"""Of what is counted, before its logarithm: nothing is told from one."""
+USUAL_DAY = day_number("2026-01-15")
+"""In place of one that nobody states."""
+
+
+@entity
+class Likeness:
+    """Processes that know the rows of a table each.
+
+    Args:
+        processes: by the table.
+        means: of what is known of each.
+    """
+
+    processes: dict[str, Process]
+    means: dict[str, float]
+
+    @classmethod
+    def fitted(cls, terms: Terms, rows: Sequence[TreeRow], table: Array, left: Array) -> Likeness:
+        """To rows.
+
+        Args:
+            terms: of the processes.
+            rows: that are known.
+            table: their features and shares, ``[rows, COLUMNS and SHARES]``.
+            left: logarithm of what was measured over what the sum says, ``[rows]``.
+        """
+        found, means, known = {}, {}, tabulated(rows, table)
+        for name, own in by_table(rows).items():
+            if len(own) >= LEAST_ROWS:
+                means[name] = float(left[own].mean())
+                beyond = left[own] - means[name]
+                found[name] = fitted_process(terms.form, known.take(own), beyond, RECIPE)
+        return cls(found, means)
+
+    def __call__(self, rows: Sequence[TreeRow], table: Array) -> Array:
+        """What is expected to be left of rows, ``[rows]``; 0 where nothing of the table is known.
+
+        Args:
+            rows: that are asked about.
+            table: their features and shares.
+        """
+        import numpy as np
+
+        asked, said = tabulated(rows, table), np.zeros(len(rows))
+        for name, own in by_table(rows).items():
+            if name in self.processes:
+                said[own] = self.means[name] + self.processes[name].beyond(asked.take(own))
+        return said
+
+
+def by_table(rows: Sequence[TreeRow]) -> dict[str, NDArray[np.int64]]:
+    """Places of the rows of each table, those not all stated among the others."""
+    import numpy as np
+
+    names = [row.source.removesuffix(PARTLY) for row in rows]
+    return {name: np.flatnonzero([n == name for n in names]) for name in dict.fromkeys(names)}
+
+
+def tabulated(rows: Sequence[TreeRow], table: Array) -> Rows:
+    """Rows as a process reads them.
+
+    Args:
+        rows: of any table.
+        table: their features and shares, ``[rows, COLUMNS and SHARES]``.
+    """
+    import numpy as np
+
+    column = {name: table[:, i] for i, name in enumerate(PARTS)}
+    counted = {name: counted_of(column[name]) for name in (*LAYOUT, "BS", "SL", "output tokens")}
+    ranks = counted["tensor"] + counted["data"] + counted["engines"]
+    own = {
+        "users": counted["BS"], "users of a rank": counted["BS"] - ranks,
+        "sequences": counted_of(column["sequences"]), "drafted": column["drafted"],
+        "day": np.nan_to_num(column[DAY], nan=USUAL_DAY),
+    }  # fmt: skip
+    places = [(column | counted | own)[name] for name in (*LOAD, *LAYOUT, *OF_TIME, DAY)]
+    every = np.nan_to_num(table, nan=-1.0)
+    every = np.sign(every) * np.log1p(np.abs(every))
+    found = np.concatenate([np.nan_to_num(np.stack(places, axis=1)), every], axis=1)
+    return Rows(kinds_of(rows), found.astype(np.float32))
+
+
+def counted_of(amounts: Array) -> Array:
+    """Logarithm of what is counted, that of one where nobody says."""
+    import numpy as np
+
+    found: Array = np.log2(np.maximum(np.nan_to_num(amounts, nan=1.0), SMALLEST))
+    return found
+
+
+def kinds_of(rows: Sequence[TreeRow]) -> NDArray[np.float32]:
+    """Numbers of what rows have in common or not, ``[rows, KINDS]``."""
+    import numpy as np
+
+    return np.array([[float(zlib.crc32(k.encode()) >> 8) for k in _kinds(r)] for r in rows],
+                    np.float32)  # fmt: skip
+
+
+def _kinds(row: TreeRow) -> tuple[str, ...]:
+    served = row.served
+    layout = (
+        served.tensor, served.expert, served.attention_data, served.engines, served.prefill,
+        served.drafted, served.dataset,
+    )  # fmt: skip
+    return (
+        f"{served.runtime} {served.version}", f"{served.weights} {served.cache}", row.machine,
+        repr(layout), row.model,
+    )  # fmt: skip

@@ -1,0 +1,273 @@
+"""Measured rows as trees read them: features, a target, and amounts of the kernel sum."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import date
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from perfc.frontend.config import LanguageModel, WeightFormat, precision_of
+from perfc.ir.record import record
+from perfc.machine import load_machine
+from perfc.parallel import ALONE
+from perfc_lab.tables import read_parquet
+
+from ..serving import Quantity, ServedRow
+from ..serving.aic import AIC, DRAFTS_UNSTATED, UNSTATED
+from ..serving.replay import CONFIGS, Sample, Unanswered, engine_of, model_of, samples
+from ..serving.tables import TABLES
+from ..serving.weights import EXPERTS_NVFP4
+from .hardware import HARDWARE, hardware_of
+from .model_features import MODEL, model_features
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+Say = Callable[[str], None]
+QWEN = "qwen_speed"
+GIB = float(1 << 30)
+"""The unit of its memory, which it calls GB: parameters alone exceed what decimal units give."""
+RUNTIMES = ("vllm", "sglang", "trtllm", "transformers")
+DEPLOYMENT = (
+    "GPUs", "tensor", "expert", "data", "engines", "prompt GPUs", "output tokens", "static",
+    "runtime", "version", "eager", "drafted", "workers told", "cache bits", "day",
+)  # fmt: skip
+"""What Table 6.3 has no name for: the thesis ran one GPU, one framework and no answers.
+
+Whether a publisher tells how many workers there are: of prompts apart not all do. The day of a run
+stands for what changes under one version: builds, settings, whether tokens are drafted.
+"""
+AWQ = "awq"
+"""A name of weights in 4-bit integers, as AutoAWQ writes them."""
+APART, PARTLY = ", prompts apart", ", not all stated"
+"""Ends of the names of a table's rows whose prompts are computed on other GPUs, and of those of
+them whose workers or drafts nobody states."""
+COLUMNS = (*MODEL, *HARDWARE, *DEPLOYMENT)
+
+
+class Target(Enum):
+    """What chapter 6 predicts, in the units of its rows."""
+
+    THROUGHPUT = "throughput"
+    """Output tokens a second of all GPUs."""
+    MEMORY = "memory"
+    """Most bytes of all GPUs together."""
+    ENERGY = "energy"
+    """Joules an output token."""
+
+    __hash__ = object.__hash__
+
+
+@record
+class TreeRow:
+    """One measured number of a served model.
+
+    Args:
+        source: name of the table.
+        model: name of its configuration; models of one configuration are one.
+        machine: name of the target.
+        target: what was measured.
+        value: of it.
+        features: in the order of `COLUMNS`.
+        served: the row it is of.
+        parts: its times as amounts that a law of the host weighs, and by how much each counts; the
+            sum is the time of ``tokens``. Empty where no steps are counted.
+        tokens: that the time is of.
+        expected: what is computed of memory; NaN for other targets.
+    """
+
+    source: str
+    model: str
+    machine: str
+    target: Target
+    value: float
+    features: tuple[float, ...]
+    served: ServedRow
+    parts: tuple[tuple[float, Sample], ...] = ()
+    tokens: float = 1.0
+    expected: float = math.nan
+
+
+def rows_of(name: str, folder: Path) -> Iterator[TreeRow]:
+    """Every row of a table that has a configuration and is told what its kernels take.
+
+    Raises:
+        DataError: the table is missing.
+    """
+    for served in (qwen_speed if name == QWEN else TABLES[name])(folder):
+        if model_of(served.model) is None:
+            continue
+        timed: dict[Quantity, float] = {
+            q: v for q, v in served.measured.items() if q is not Quantity.MEMORY_BYTES
+        }
+        counted = samples(replace(served, measured=timed))
+        yield from targets_of(served, () if isinstance(counted, Unanswered) else counted)
+
+
+def targets_of(served: ServedRow, counted: Sequence[Sample]) -> Iterator[TreeRow]:
+    """The numbers of a row that chapter 6 predicts."""
+    by = {sample.quantity: sample for sample in counted}
+    measured = served.measured
+    if Quantity.TOKENS_PER_S in by:
+        sample = by[Quantity.TOKENS_PER_S]
+        value = measured[Quantity.TOKENS_PER_S]
+        yield _row(served, Target.THROUGHPUT, value, ((1.0, sample),), value * sample.value)
+    elif served.source == AIC and Quantity.TPOT_S in by and Quantity.TTFT_S in by:
+        # a closed loop: each user has an answer after the first token and all later ones
+        later = served.osl - 1.0
+        time_s = measured[Quantity.TTFT_S] + later * measured[Quantity.TPOT_S]
+        tokens = float(served.concurrency * served.osl)
+        parts = ((1.0, by[Quantity.TTFT_S]), (later, by[Quantity.TPOT_S]))
+        yield _row(served, Target.THROUGHPUT, tokens / time_s, parts, tokens)
+    if Quantity.ENERGY_J in by:
+        parts = ((1.0, by[Quantity.ENERGY_J]), (1.0, by[Quantity.TOKENS_PER_S]))
+        yield _row(served, Target.ENERGY, measured[Quantity.ENERGY_J], parts, 1.0)
+    if Quantity.MEMORY_BYTES in measured:
+        row = _row(served, Target.MEMORY, measured[Quantity.MEMORY_BYTES], (), 1.0)
+        yield replace(row, expected=expected_bytes(served))
+
+
+def _row(
+    served: ServedRow, target: Target, value: float, parts: tuple[tuple[float, Sample], ...],
+    tokens: float,
+) -> TreeRow:  # fmt: skip
+    return TreeRow(
+        scored_with(served),
+        CONFIGS.get(served.model, served.model), served.target, target, value,
+        features_of(served), served, parts, tokens,
+    )  # fmt: skip
+
+
+def scored_with(served: ServedRow) -> str:
+    """Name of the rows that a row is scored with."""
+    if not served.prefill:
+        return served.source
+    return f"{served.source}{APART}{PARTLY if is_partly_stated(served) else ''}"
+
+
+def is_partly_stated(served: ServedRow) -> bool:
+    """Whether nobody says how many workers a row had, or whether it drafted tokens."""
+    return served.dataset in (UNSTATED, DRAFTS_UNSTATED)
+
+
+def expected_bytes(served: ServedRow) -> float:
+    """Weights, caches and the tensors of the largest step of one user's request, on all GPUs.
+
+    Layers are shared out among GPUs whole, as transformers does: weights and caches sum up to those
+    of one, and each keeps what its own largest step took. Loading takes more where answers are
+    short and a checkpoint has a head that the model lacks.
+    """
+    engine = engine_of(
+        served.model, served.target, served.weights, served.cache, ALONE, served.runtime
+    )
+    tokens = served.isl + served.osl
+    demand = engine.cost.demand(tokens, served.isl, 1)
+    held = demand.kv_bytes * tokens + demand.state_bytes
+    steps = held + served.gpus * demand.activation_bytes
+    return demand.weight_bytes + max(steps, redundant_bytes(served))
+
+
+def redundant_bytes(served: ServedRow) -> float:
+    """The head that a checkpoint of AutoAWQ has though it is the table of tokens again.
+
+    transformers loads it, then ties the two. Source: mlx-lm pull request 1247, "AutoAWQ may still
+    ship a redundant quant triple"; vLLM pull request 3344 for such heads in 16 bits. AWQ leaves
+    heads as they are.
+    """
+    model = model_of(served.model)
+    stack = model.decoder if model and served.weights == AWQ else None
+    if model is None or stack is None:
+        return 0.0
+    element_bytes = precision_of(model.dtype, model.quantization, AWQ).half.bits / 8
+    return sum(element_bytes * stack.hidden * head.width for head in stack.heads if head.is_tied)
+
+
+def features_of(served: ServedRow) -> tuple[float, ...]:
+    """In the order of `COLUMNS`.
+
+    Raises:
+        ModelError: its model has no configuration.
+    """
+    model = model_of(served.model)
+    assert model is not None
+    batch = float(served.concurrency) or math.nan
+    weights = WeightFormat.NVFP4.value if served.weights == EXPERTS_NVFP4 else served.weights
+    prompts = served.prefill[0] * served.prefill[2] if served.prefill else 0
+    return (
+        *model_features(model, batch, served.isl, weights),
+        *hardware_of(served.target),
+        float(served.gpus), float(served.tensor), float(served.expert),
+        float(served.attention_data), float(served.engines), float(prompts), float(served.osl),
+        float(served.is_static), _place(served.runtime), version_number(served.version),
+        float(served.is_eager), drafted_of(served), float(served.dataset != UNSTATED),
+        cache_bits(served, model), day_number(served.measured_on),
+    )  # fmt: skip
+
+
+def drafted_of(served: ServedRow) -> float:
+    """Tokens that a sequence drafts in a step; NaN where nobody says whether it does."""
+    return math.nan if is_partly_stated(served) else float(served.drafted)
+
+
+def cache_bits(served: ServedRow, model: LanguageModel) -> float:
+    """Of an element of keys and values."""
+    precision = precision_of(model.dtype, model.quantization, "", served.cache)
+    return float(precision.cached.bits)
+
+
+def _place(runtime: str) -> float:
+    return float(RUNTIMES.index(runtime)) if runtime in RUNTIMES else math.nan
+
+
+def version_number(version: str) -> float:
+    """Major, minor and patch as one number that grows with them; NaN where nobody says.
+
+    >>> version_number("post-v1.2.3rc1")
+    1002.003
+    """
+    found = re.search(r"(\d+)\.(\d+)(?:\.(\d+))?", version)
+    if found is None:
+        return math.nan
+    major, minor, patch = (float(part or 0) for part in found.groups())
+    return major * 1000 + minor + patch / 1000
+
+
+def day_number(day: str) -> float:
+    """Days since the first of our era; NaN where nobody says, or not as 2026-03-25.
+
+    >>> day_number("2026-03-25") - day_number("2026-02-25")
+    28.0
+    """
+    try:
+        return float(date.fromisoformat(day).toordinal())
+    except ValueError:
+        return math.nan
+
+
+QWEN_WEIGHTS: Mapping[str, str] = {
+    "BF16": "bf16", "GPTQ-Int8": "i8", "GPTQ-Int4": "gptq", "AWQ": AWQ,
+}  # fmt: skip
+
+
+def qwen_speed(folder: Path) -> Iterator[ServedRow]:
+    """``qwen_speed.parquet``: one user of Qwen2.5 on A100; nothing that ships learns from it."""
+    target = load_machine("a100-sxm4-80gb").name
+    for i, r in enumerate(read_parquet(folder / f"{QWEN}.parquet").itertuples()):
+        value = {Quantity.TOKENS_PER_S: float(r.tokens_per_s)}
+        if r.memory == r.memory:
+            value[Quantity.MEMORY_BYTES] = float(r.memory) * GIB
+        name = str(r.model).removesuffix("-Instruct").lower()
+        yield ServedRow(
+            QWEN, f"{r.model} {r.precision} {r.input_tokens} {i}", name, target,
+            "vllm" if r.framework == "vLLM" else "transformers", "",
+            QWEN_WEIGHTS[str(r.precision)], "", int(r.gpus), 1, 1, 1, max(1, int(r.input_tokens)),
+            int(r.output_tokens), 1, False, (), False, value, str(r.precision),
+        )  # fmt: skip

@@ -1,0 +1,197 @@
+"""Errors of every way of predicting, on rows left out in every way."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from perfc.ir.record import record
+from perfc_lab.training.graphs.bench import kendall_tau
+
+from ..serving.scores import edges
+from .folds import LeftOut, folds_of
+from .kept import NOTHING, Kept, digest_of
+from .predictors import Predictor
+from .rows import PARTLY, Target, TreeRow
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+Say = Callable[[str], None]
+ALL, ALL_STATED = "all tables", "all tables, all stated"
+"""Of rows; those are left out of the second one of which nobody says all that they depend on."""
+LEAST_RATIOS = 20
+"""Of other folds: fewer have no ends of nine in ten."""
+LEAST_FOLDS = 4
+"""Fewer other models or machines of a table tell too little of one that is not among them."""
+
+
+@record
+class TreeScore:
+    """Errors of one way of predicting on rows of one kind.
+
+    Args:
+        target: that is predicted.
+        method: name of the predictor.
+        left_out: what its training had none of.
+        source: table that the rows are of.
+        count: of rows.
+        mape: mean of absolute relative errors.
+        median: of them.
+        rmse: in the target's unit.
+        tau: Kendall's.
+        fit_s: processor time of all trainings.
+        unanswered: rows of the table that it has no answer for.
+        held: share of rows in the interval of nine in ten whose ends the other folds' errors give.
+        width: of that interval, its upper over its lower end in the middle.
+    """
+
+    target: Target
+    method: str
+    left_out: LeftOut
+    source: str
+    count: int
+    mape: float
+    median: float
+    rmse: float
+    tau: float
+    fit_s: float
+    unanswered: int = 0
+    held: float = math.nan
+    width: float = math.nan
+
+
+Maker = Callable[[], Predictor]
+
+
+def left_out(
+    rows: Sequence[TreeRow], make: Maker, kind: LeftOut, say: Say = lambda _: None,
+    kept: Kept = NOTHING, method: str = "",
+) -> tuple[Array, float]:  # fmt: skip
+    """What each row is predicted to be by a training without its fold, and processor seconds.
+
+    Args:
+        rows: of one target.
+        make: a predictor that has learned nothing.
+        kind: of folds.
+        say: is told how long it took.
+        kept: what is known of this method, whose name tells all its settings.
+        method: that name.
+    """
+    import numpy as np
+
+    folds, every = folds_of(rows, kind), digest_of(rows) if kept.folder else ""
+    found = np.full(len(rows), math.nan)
+    seconds = 0.0
+    for fold in dict.fromkeys(folds):
+        taught = [row for row, name in zip(rows, folds, strict=True) if name != fold]
+        asked = [i for i, name in enumerate(folds) if name == fold]
+        if not taught:
+            continue
+
+        def numbers(taught: Sequence[TreeRow] = taught, asked: list[int] = asked) -> list[float]:
+            start = time.process_time()
+            predictor = make()
+            predictor.fit(taught, kind)
+            said = predictor.predict([rows[i] for i in asked]).tolist()
+            return [time.process_time() - start, *said]
+
+        own, *said = kept.numbers((method, kind.value, fold, every), numbers)
+        seconds += own
+        found[asked] = said
+    say(f"{rows[0].target.value}, {kind.value}: {seconds:.0f} s")
+    return found, seconds
+
+
+def scores_of(
+    rows: Sequence[TreeRow], method: str, make: Maker, kind: LeftOut, say: Say = lambda _: None,
+    kept: Kept = NOTHING, told: str = "",
+) -> Iterator[TreeScore]:  # fmt: skip
+    """Of one target and way of predicting: every table, then all, last, where there are several.
+
+    Args:
+        rows: of one target.
+        method: name of the predictor.
+        make: one that has learned nothing.
+        kind: of folds.
+        say: is told how long it took.
+        kept: what is known of it.
+        told: all else that it is told, in words.
+    """
+    import numpy as np
+
+    found, seconds = left_out(
+        rows, make, kind, lambda line: say(f"{method}, {line}"), kept, f"{method} {told}"
+    )
+    folds = np.array(folds_of(rows, kind))
+    ratios = np.array([row.value for row in rows]) / found
+    for source, tables in groups_of(rows).items():
+        is_own = np.array([row.source in tables for row in rows])
+        own = [rows[i] for i in np.flatnonzero(is_own).tolist()]
+        plain = score(own, found[is_own], method, kind, source, seconds)
+        held, width = held_of(ratios, folds, is_own)
+        yield replace(plain, held=held, width=width)
+
+
+def groups_of(rows: Sequence[TreeRow]) -> dict[str, list[str]]:
+    """Names of what is scored, and the tables of each."""
+    sources = list(dict.fromkeys(row.source for row in rows))
+    stated = [source for source in sources if not source.endswith(PARTLY)]
+    totals = {ALL_STATED: stated} if 1 < len(stated) < len(sources) else {}
+    return {s: [s] for s in sources} | totals | ({ALL: sources} if len(sources) > 1 else {})
+
+
+def held_of(
+    ratios: Array, folds: NDArray[np.str_], is_own: NDArray[np.bool_]
+) -> tuple[float, float]:
+    """Share of some rows in an interval that nothing of their fold taught, and how wide it is.
+
+    Its ends are quantiles of what was measured over what was said of the other folds. Where there
+    are few of these, those of all tables' rows in other folds are ends too where they are further.
+
+    Args:
+        ratios: of all rows, what was measured over what was said.
+        folds: of all rows.
+        is_own: which rows are asked about.
+    """
+    import numpy as np
+
+    has = np.isfinite(ratios) & (ratios > 0)
+    own_folds = list(dict.fromkeys(folds[is_own].tolist()))
+    every = [is_own] if len(own_folds) > LEAST_FOLDS else [is_own, np.ones_like(is_own)]
+    count, widths = 0, []
+    for fold in own_folds:
+        asked = ratios[has & is_own & (folds == fold)]
+        known = [ratios[has & some & (folds != fold)].tolist() for some in every]
+        ends = [edges(each) for each in known if len(each) >= LEAST_RATIOS]
+        if not ends or not len(asked):
+            continue
+        low, high = min(low for low, _ in ends), max(high for _, high in ends)
+        count += int(((asked >= low) & (asked <= high)).sum())
+        widths += [high / low] * len(asked)
+    if not widths:
+        return math.nan, math.nan
+    return count / len(widths), float(np.median(widths))
+
+
+def score(
+    rows: Sequence[TreeRow], said: Array, method: str, kind: LeftOut, source: str, seconds: float
+) -> TreeScore:
+    """Of rows and what was said of them."""
+    import numpy as np
+
+    value = np.array([row.value for row in rows])
+    has = np.isfinite(said)
+    value, said = value[has], said[has]
+    error = np.abs(said / value - 1) if len(value) else np.array([math.nan])
+    rmse = float(np.sqrt(np.mean((said - value) ** 2))) if len(value) else math.nan
+    return TreeScore(
+        rows[0].target, method, kind, source, len(value), float(error.mean()),
+        float(np.median(error)), rmse, kendall_tau(value, said), seconds, int((~has).sum()),
+    )  # fmt: skip

@@ -1,0 +1,1 @@
+"""Training of predictors of whole runs, and candidates that do not ship."""

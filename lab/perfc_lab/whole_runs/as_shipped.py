@@ -1,0 +1,124 @@
+"""Figures of the way that users take: weights made as those that ship, and one model file a run."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from perfc.analyzers.graph.predictor import Budget, Say
+from perfc.analyzers.graph.rows import GraphRow, Measurements, Quantity
+from perfc.analyzers.graph.weights import card_of, save
+from perfc.analyzers.whole_runs.estimate import Estimate, estimate
+from perfc.errors import PerfcError
+from perfc.frontend import load
+
+from ..tables.architectures import SEEDS
+from ..training.graphs.bench import GraphFigure, Scored, by_family, figures, trained
+from ..training.graphs.protocols import Fold, Protocol, folds
+
+ENDING = ".onnx.gz"
+WORDS = "random, seed {}; then every row"
+
+
+def figures_as_shipped(
+    names: Iterable[str],
+    data: Measurements,
+    protocols: Sequence[Protocol],
+    models: Path,
+    *,
+    quantity: Quantity = Quantity.TIME,
+    seeds: Sequence[int] = SEEDS,
+    budget: Budget | None = None,
+    families: bool = False,
+    say: Say = lambda _: None,
+) -> list[GraphFigure]:
+    """Figures of every predictor under every protocol, predicted as `perfc predict` does.
+
+    Weights are trained and calibrated as ``perfc train graph --every-row`` does, on all rows that
+    a fold does not test, written, and read back.
+
+    Args:
+        names: of the predictors.
+        data: measured rows.
+        protocols: how rows are held out.
+        models: folder of the models, ``GRAPH.onnx.gz``; rows of others are not tested.
+        quantity: what is predicted.
+        seeds: of the splits.
+        budget: of each training.
+        families: whether every family of enough rows gets a line of its own.
+        say: is told how far it is.
+
+    Raises:
+        PerfcError: a predictor does not learn from every row, or keeps no weights.
+    """
+    found: list[GraphFigure] = []
+    for protocol in protocols:
+        for name in names:
+            every = folds(data.measured(quantity), protocol, seeds)
+            done = [
+                scored_as_shipped(name, fold, models, quantity, budget or Budget(), say)
+                for fold in every
+                if len(fold.train) and len(fold.test)
+            ]
+            found += [*figures(name, done), *(by_family(name, done) if families else ())]
+    return found
+
+
+def scored_as_shipped(
+    name: str, fold: Fold, models: Path, quantity: Quantity, budget: Budget, say: Say
+) -> Scored:
+    """What a fold tests, by weights made of all else."""
+    rest = fold.train.of([*fold.train.rows, *fold.validation.rows])
+    with tempfile.TemporaryDirectory() as folder:
+        start = time.perf_counter()
+        card = _shipped(name, rest, quantity, budget, say, Path(folder))
+        fit_s = time.perf_counter() - start
+        found = list(_estimates(fold.test.rows, card, models, say))
+    rows = tuple(row for row, _ in found)
+    value, low, high = (
+        np.array([getattr(one, name) for _, one in found]) for name in ("value", "low", "high")
+    )
+    row_s = sum(one.represent_s + one.predict_s for _, one in found) / max(len(found), 1)
+    measured = fold.test.of(rows).values(quantity)
+    inside = float(((measured >= low) & (measured <= high)).mean())
+    say(f"{name}, {fold.protocol.value}, {fold.name}: {inside:.1%} of {len(rows):,} rows inside")
+    return Scored(fold, rows, measured, value, low, high, fit_s, row_s)
+
+
+def model_of(models: Path, row: GraphRow) -> Path:
+    """The file of a row's graph."""
+    return models / f"{row.graph}{ENDING}"
+
+
+def _shipped(
+    name: str, data: Measurements, quantity: Quantity, budget: Budget, say: Say, folder: Path
+) -> Path:
+    """The card of weights that know all rows."""
+    inner = next(folds(data, Protocol.RANDOM, (budget.seed,)))
+    made, metrics = trained(name, inner, quantity, budget, say)
+    made.finish(data, budget, say)
+    return save(made, card_of(made, data, WORDS.format(budget.seed), metrics), folder)
+
+
+def _estimates(
+    rows: Sequence[GraphRow], card: Path, models: Path, say: Say
+) -> Iterator[tuple[GraphRow, Estimate]]:
+    """Rows with their estimates; those without a model that can be read are left out, and told."""
+    by_model: dict[Path, list[GraphRow]] = {}
+    for row in rows:
+        by_model.setdefault(model_of(models, row), []).append(row)
+    for path, ones in sorted(by_model.items()):
+        if not path.is_file():
+            say(f"left out {len(ones)} rows: no {path.name}")
+            continue
+        try:
+            module = load(path)
+            found = [estimate(module, card, r.target, r.setting, r.batch) for r in ones]
+        except PerfcError as error:
+            say(f"left out {len(ones)} rows: {error}")
+            continue
+        yield from zip(ones, found, strict=True)

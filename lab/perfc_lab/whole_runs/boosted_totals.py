@@ -1,0 +1,171 @@
+"""Gradient boosting on totals of the graph: what looking at structure must beat."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from perfc.analyzers.artefacts.forest import Forest
+from perfc.analyzers.graph.dataset import sheet
+from perfc.analyzers.graph.model_graph import ModelGraph
+from perfc.analyzers.graph.predictor import Budget, GraphPredictor, Say
+from perfc.analyzers.graph.rows import GraphRow, Measurements, Quantity
+from perfc.analyzers.graph.schema import Schema
+from perfc.analyzers.steps.launch_kind import LaunchKind
+from perfc.errors import PerfcError
+
+from ..training.libraries import xgboost
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from perfc.analyzers.features.classes import Array
+
+SCALARS = Schema(
+    "scalar totals",
+    (
+        "log_mac", "log_bytes", "log_parameters", "log_peak_bytes", "log_batch", "log_operators",
+        "depth", "log_launches", "log_rate", "log_bandwidth", "log_l2", "sm_count",
+        "channels_last", "compiled", "training", "version", "is_bf16", "is_mixed",
+    ),
+)  # fmt: skip
+TOTALS = Schema(
+    "totals",
+    (
+        *SCALARS.columns, "log_floor", "log_roofline",
+        *(f"share_{k.name.lower()}" for k in LaunchKind),
+        *(f"log_count_{k.name.lower()}" for k in LaunchKind),
+    ),
+)  # fmt: skip
+ROUNDS = 2000
+PATIENCE = 50
+PARAMETERS: Mapping[str, float | int] = {
+    "eta": 0.04, "max_depth": 6, "min_child_weight": 4, "subsample": 0.7, "colsample_bytree": 0.7,
+}  # fmt: skip
+
+
+class BoostedTotals(GraphPredictor):
+    """Trees on the log of time over the sum of roofline times.
+
+    The variant ``scalars`` has the totals that a model's card states (MACs, parameters, bytes) and
+    predicts the log of the time over that of its MACs; the others see what kinds of kernels the
+    totals are made of.
+    """
+
+    name: ClassVar[str] = "boosted-totals"
+    title: ClassVar[str] = "gradient boosting on graph totals"
+    variants: ClassVar[tuple[str, ...]] = ("scalars",)
+
+    def __init__(self, variant: str = "", quantity: Quantity = Quantity.TIME) -> None:
+        super().__init__(variant, quantity)
+        self.schema = SCALARS if variant else TOTALS
+        self.forest: Forest | None = None
+
+    def fit(self, train: Measurements, validation: Measurements, budget: Budget, say: Say) -> None:
+        """Boost until the validation architectures stop getting better."""
+        library = xgboost()
+        values, scale = self.features(train)
+        names = list(self.schema.columns)
+        target = np.log(train.values(self.quantity) / scale)
+        matrix = library.DMatrix(values, target, feature_names=names)
+        held, held_scale = self.features(validation)
+        held_target = np.log(validation.values(self.quantity) / held_scale)
+        watched = library.DMatrix(held, held_target, feature_names=names)
+        booster = library.train(
+            {**PARAMETERS, "objective": "reg:absoluteerror", "seed": budget.seed, "nthread": 1},
+            matrix, ROUNDS, evals=[(watched, "validation")], early_stopping_rounds=PATIENCE,
+            verbose_eval=False,
+        )  # fmt: skip
+        best = booster[: booster.best_iteration + 1]
+        self.forest = Forest.from_xgboost(best)
+        say(f"{self.name}: {booster.best_iteration + 1} trees")
+
+    def predict(self, data: Measurements) -> Array:
+        """Scale times what the trees say."""
+        if self.forest is None:
+            raise PerfcError(f"{self.name} is not trained", hint="call fit first")
+        values, scale = self.features(data)
+        found: Array = scale * np.exp(self.forest(values))
+        return found
+
+    def features(self, data: Measurements) -> tuple[NDArray[np.float32], Array]:
+        """``[rows, features]`` and the scale of each row."""
+        found = [totals(data.graph(row), row) for row in data.rows]
+        columns = [[one[name] for name in self.schema.columns] for one in found]
+        key = "mac_scale" if self.variant else "scale"
+        values = np.array(columns, np.float32).reshape(len(found), len(self.schema))
+        return values, np.array([one[key] for one in found], np.float64)
+
+    def arrays(self) -> Mapping[str, Array]:
+        """The forest's."""
+        return {} if self.forest is None else self.forest.arrays()
+
+    def meta(self) -> Mapping[str, Any]:
+        """Schema and the forest's constant."""
+        base = 0.0 if self.forest is None else self.forest.base
+        return {"schema": self.schema.digest, "constant": base}
+
+    def restore(self, arrays: Mapping[str, Array], meta: Mapping[str, Any]) -> None:
+        """A forest of the same features."""
+        if meta["schema"] != self.schema.digest:
+            raise PerfcError(f"weights of {self.name} read other features", hint="train it anew")
+        self.forest = Forest.from_arrays(self.schema.columns, dict(arrays), meta["constant"])
+
+
+@lru_cache(65_536)
+def totals(graph: ModelGraph, row: GraphRow) -> dict[str, float]:
+    """Every total of a row, and the scales ``scale`` and ``mac_scale`` in seconds."""
+    setting, machine = row.setting, sheet(row.target)
+    columns = graph.kernels[setting.launch_key].columns.at(row.batch)
+    whole = graph.ops.whole_at(row.batch)
+    amounts, times = columns.amounts, columns.times
+    nbytes = amounts["read_bytes"] + amounts["write_bytes"]
+    rate = machine.matrix_flop_per_s(setting.precision.dtype)
+    matrix_s = 2 * amounts["mac"] / rate
+    roofline_s = (np.maximum(matrix_s, nbytes / machine.device_bytes_per_s) + 2e-6) * times
+    total_s = float(roofline_s.sum())
+    kinds = columns.kind.astype(int)
+    shares = np.bincount(kinds, roofline_s, len(LaunchKind)) / max(total_s, 1e-12)
+    counts = np.bincount(kinds, times, len(LaunchKind))
+    mac = float((amounts["mac"] * times).sum())
+    found = {
+        "scale": total_s,
+        "mac_scale": 2 * mac / rate + 1e-4,
+        "log_mac": _log(mac),
+        "log_bytes": _log(float((nbytes * times).sum())),
+        "log_parameters": _log(whole["parameters"]),
+        "log_peak_bytes": _log(whole["peak_bytes"]),
+        "log_batch": _log(row.batch),
+        "log_operators": _log(len(graph.ops)),
+        "depth": float(graph.depth),
+        "log_launches": _log(float(times.sum())),
+        "log_rate": _log(rate),
+        "log_bandwidth": _log(machine.device_bytes_per_s),
+        "log_l2": _log(machine.l2_bytes),
+        "sm_count": float(machine.sm_count),
+        "channels_last": float(setting.channels_last),
+        "compiled": float(setting.compiled),
+        "training": float(setting.training),
+        "version": setting.version[0] + setting.version[1] / 100,
+        "is_bf16": float(setting.precision.dtype == "bf16"),
+        "is_mixed": float(setting.precision.is_mixed),
+        "log_floor": _log(row.floor_s * 1e9),
+        "log_roofline": _log(total_s * 1e9),
+    }
+    for kind in LaunchKind:
+        name = kind.name.lower()
+        found[f"share_{name}"] = float(shares[kind.number])
+        found[f"log_count_{name}"] = _log(float(counts[kind.number]))
+    return found
+
+
+def _log(number: float) -> float:
+    from math import log2
+
+    return log2(max(number, 1.0))
+
+
+PREDICTOR = BoostedTotals

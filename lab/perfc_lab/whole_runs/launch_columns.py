@@ -1,0 +1,106 @@
+"""Runs as sums over their launches: columns in which a run's time is linear.
+
+A launch takes its roofline time times something that depends on its kind and, within the kind, on
+how long it is, its intensity, operands, window and stride. Each of these is a few hat functions
+(piecewise linear, adding up to one), so that a run's time over the sum of its roofline times is
+linear in the columns of this table: the hats of its launches, weighted by their share of the sum.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from perfc.analyzers.graph.rows import Measurements
+from perfc.analyzers.graph.schema import Schema
+from perfc.analyzers.steps.launch_kind import LaunchKind
+from perfc.analyzers.whole_runs.kernel_sums import KINDS, RunTable, tabulated_runs
+
+if TYPE_CHECKING:
+    from perfc.analyzers.features.classes import Array
+
+HOST_S = 2e-6
+"""A launch on the host; its column makes up for where launches, not kernels, set the time."""
+DOUBLINGS = tuple(float(x) for x in range(-19, -3, 2))
+"""Knots of the logarithm of a launch's roofline time in seconds."""
+INTENSITIES = tuple(float(x) for x in range(-4, 10, 2))
+"""Knots of the logarithm of operations a byte."""
+OPERANDS = (0, 1, 2, 3)
+WINDOWS = (1, 9, 25)
+LAUNCH = (
+    "one", "host",
+    *(f"doubling_{x:g}" for x in DOUBLINGS), *(f"intensity_{x:g}" for x in INTENSITIES),
+    *(f"operands_{x}" for x in OPERANDS), *(f"window_{x}" for x in WINDOWS), "strided",
+)  # fmt: skip
+"""What is known of a launch within its kind."""
+RUNS = Schema(
+    "linear runs",
+    ("all", "all_host", *(f"{k.name.lower()}_{name}" for k in LaunchKind for name in LAUNCH)),
+)
+
+
+@dataclass(frozen=True, eq=False)
+class LinearRuns:
+    """Runs as `RUNS` has them.
+
+    Args:
+        table: ``[runs, len(RUNS)]``.
+        roofline_s: sum of the roofline times of a run's launches, ``[runs]``.
+    """
+
+    table: Array
+    roofline_s: Array
+
+
+def linear_runs(data: Measurements) -> LinearRuns:
+    """The launches of every row."""
+    runs = tabulated_runs(data, np.ones(len(data)))
+    stack = runs.stack
+    total = np.maximum(stack.total(stack.scale_s), 1e-12)
+    share = stack.scale_s / total[stack.row]
+    table = np.zeros((len(data), len(RUNS)))
+    for column, amounts in zip(LAUNCH, launch_table(runs).T, strict=True):
+        first = RUNS.index(f"{next(iter(LaunchKind)).name.lower()}_{column}")
+        flat = np.bincount(stack.row * KINDS + stack.kind, share * amounts, len(data) * KINDS)
+        table[:, first :: len(LAUNCH)] = flat.reshape(len(data), KINDS)
+    table[:, 0] = 1.0
+    host = RUNS.index(f"{next(iter(LaunchKind)).name.lower()}_host")
+    table[:, 1] = table[:, host :: len(LAUNCH)].sum(axis=1)
+    return LinearRuns(table, total)
+
+
+def launch_table(runs: RunTable) -> Array:
+    """``[launches, len(LAUNCH)]``."""
+    stack = runs.stack
+    one_s = stack.scale_s / np.maximum(runs.times, 1.0)
+    values = {n: stack.values[:, stack.names.index(n)].astype(np.float64) for n in READ}
+    return np.column_stack(
+        [
+            np.ones(len(one_s)),
+            HOST_S / one_s,
+            hats(np.log2(one_s), DOUBLINGS),
+            hats(values["log2_intensity"], INTENSITIES),
+            values["operands"][:, None] == np.array(OPERANDS),
+            values["window"][:, None] == np.array(WINDOWS),
+            values["stride"] > 1,
+        ]
+    )
+
+
+READ = ("log2_intensity", "operands", "window", "stride")
+"""Features of launches (`perfc.analyzers.steps.features`) that the columns are made of."""
+
+
+def hats(values: Array, knots: tuple[float, ...]) -> Array:
+    """Hat functions at evenly spaced knots, ``[values, knots]``; constant beyond the outer ones.
+
+    >>> import numpy as np
+    >>> hats(np.array([0.5, 9.0]), (0.0, 2.0)).tolist()
+    [[0.75, 0.25], [0.0, 1.0]]
+    """
+    at = np.array(knots)
+    inside = np.clip(values, at[0], at[-1])
+    found: Array = np.maximum(1 - np.abs(inside[:, None] - at) / (at[1] - at[0]), 0.0)
+    return found

@@ -1,0 +1,370 @@
+"""What launches cost, machine by machine, and the machines as a population.
+
+A run's time is linear in its launches (`launch_columns`); the weights of every machine, way of
+running and, where graphs were measured at several, batch are learned alone, and those of a new
+machine are drawn towards the others' as far as these agree (`population`). Ten rows of a new
+machine move them: HELP's setting (Lee et al., NeurIPS 2021), without a network. What it leaves
+out: anything between launches but their sum, so that overlap is no part of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from perfc.analyzers.graph.predictor import Budget, GraphEstimates, GraphPredictor, Say
+from perfc.analyzers.graph.rows import GraphRow, Measurements, Quantity, at_several_batches
+from perfc.analyzers.intervals.conformal import Band, Unseen, band
+from perfc.analyzers.whole_runs.kernel_sums import kin_of
+from perfc.analyzers.whole_runs.machine_bands import RunBands
+from perfc.errors import PerfcError
+
+from .launch_columns import RUNS, LinearRuns, linear_runs
+from .population import LEAST, Few, Known, Prior, learned
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from perfc.analyzers.features.classes import Array
+
+LEAST_ROWS = 20
+"""Of a condition, to be learned alone."""
+FEW = (10, 32)
+"""Rows of a condition with which machines are left out in turn, to know how wrong estimates are."""
+TRIED = 300
+"""Rows at most that are estimated then."""
+NEW_SHARE = 0.05
+"""Of a run's roofline time in columns that no trained run has, beyond which it extrapolates."""
+
+
+@dataclass(frozen=True, order=True)
+class Condition:
+    """What has weights of its own.
+
+    Args:
+        target: the machine.
+        precision: of the setting.
+        framework: with its version.
+        mode: way of running.
+        layout: of feature maps.
+        batch: 0 where graphs were measured at one batch each.
+    """
+
+    target: str
+    precision: str
+    framework: str
+    mode: str
+    layout: str
+    batch: int
+
+    def alike(self, other: Condition) -> tuple[float, ...]:
+        """How near another is, more telling things first; the machine is not among them."""
+        doubled = abs(self.batch.bit_length() - other.batch.bit_length())
+        return (
+            float(self.mode == other.mode),
+            float(self.layout == other.layout),
+            -float(doubled),
+            float(self.precision == other.precision),
+            float(self.framework == other.framework),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Estimated:
+    """Of rows: the quantity, its relative deviation, and which know of their machine.
+
+    Args:
+        value: ``[rows]``.
+        deviation: ``[rows]``.
+        band: of each row the position in `Bands`.
+        new: share of columns that no trained run has.
+    """
+
+    value: Array
+    deviation: Array
+    band: NDArray[np.int64]
+    new: Array
+
+
+SEEN, UNSEEN, ADAPTED = range(3)
+
+
+class LaunchCosts(GraphPredictor):
+    """Linear costs of launches with a prior from other machines."""
+
+    name: ClassVar[str] = "launch-costs"
+    title: ClassVar[str] = "costs of launches, machines as a population"
+
+    def __init__(self, variant: str = "", quantity: Quantity = Quantity.TIME) -> None:
+        super().__init__(variant, quantity)
+        self.known: dict[Condition, Known] = {}
+        self.has_batches = False
+        self.active: Array | None = None
+        self.bands = RunBands(Band(-1.645, 1.645))
+        self.apart: dict[int, Band | None] = {}
+        self.few: Few | None = None
+        self.moved: tuple[Condition, ...] = ()
+        self.shown: dict[str, Array] = {}
+
+    def condition(self, row: GraphRow) -> Condition:
+        """Of a row."""
+        batch = row.batch if self.has_batches else 0
+        return Condition(*kin_of(row), batch)
+
+    def fit(self, train: Measurements, validation: Measurements, budget: Budget, say: Say) -> None:
+        """Every condition alone; then the interval of machines left out in turn."""
+        del validation
+        self.has_batches = at_several_batches(train.rows)
+        self.few, self.moved, self.shown = None, (), {}
+        runs = linear_runs(train)
+        ratio = train.values(self.quantity) / runs.roofline_s
+        self.active = (runs.table != 0).any(axis=0).astype(float)
+        conditions = [self.condition(r) for r in train.rows]
+        places = _places(conditions)
+        if not any(len(rows) >= LEAST_ROWS for rows in places.values()):
+            raise PerfcError(
+                f"{self.name} has no machine and way of running with {LEAST_ROWS} rows",
+                hint="give it more rows",
+            )
+        self.known = {
+            c: learned(runs.table[rows], ratio[rows])
+            for c, rows in sorted(places.items())
+            if len(rows) >= LEAST_ROWS
+        }
+        say(f"{len(self.known)} conditions of {len(train.targets)} machines")
+        far = self._apart(runs, ratio, places, 0, budget.seed)
+        self.bands = RunBands(self.bands.seen, Unseen(0.0, far) if far else None)
+        self.apart = {n: self._apart(runs, ratio, places, n, budget.seed) for n in FEW}
+
+    def _apart(
+        self,
+        runs: LinearRuns,
+        ratio: Array,
+        places: Mapping[Condition, NDArray[np.int64]],
+        count: int,
+        seed: int,
+    ) -> Band | None:
+        """The band of machines left out one at a time but for a few rows, each counting the same.
+
+        Args:
+            runs: trained on.
+            ratio: measured over scale.
+            places: rows of each condition.
+            count: rows of a condition that are known.
+            seed: of which they are.
+        """
+        scores, weights = [], []
+        for condition, rows in sorted(places.items()):
+            prior = self.prior(condition)
+            if prior is None or len(rows) < 2 * count:
+                continue
+            mixed = np.random.default_rng(seed).permutation(rows)
+            few, rest = mixed[:count], mixed[count : count + TRIED]
+            if count:
+                made = Few.of(runs.table[few], ratio[few], np.zeros(count, np.int64), [prior])
+                found = made(runs.table[rest], np.zeros(len(rest), np.int64), [])
+            else:
+                found = _expected(prior, runs.table[rest])
+            scores.append(np.abs(np.log(ratio[rest] / found[0])) / found[1])
+            weights.append(np.full(len(rest), 1 / len(rest)))
+        if not scores:
+            return None
+        both = np.concatenate([*scores, *(-s for s in scores)])
+        reach = band(both, np.concatenate([*weights, *weights])).high
+        return Band(-reach, reach)
+
+    def prior(self, wanted: Condition) -> Prior | None:
+        """What other machines say; None where there is no other."""
+        others = {c: one for c, one in self.known.items() if c.target != wanted.target}
+        return _nearest(wanted, others)
+
+    def predict(self, data: Measurements) -> Array:
+        """The quantity of every row, moved by the rows of `adapt` where there were any."""
+        return self.detail(data).value
+
+    def detail(self, data: Measurements) -> Estimated:
+        """Estimates with what spreads them."""
+        if self.active is None:
+            raise PerfcError(f"{self.name} is not trained", hint="call fit first")
+        runs = linear_runs(data) if len(data) else LinearRuns(np.zeros((0, len(RUNS))), np.zeros(0))
+        value, deviation = np.zeros(len(data)), np.zeros(len(data))
+        which = np.full(len(data), SEEN)
+        places = _places([self.condition(r) for r in data.rows])
+        moved = {c.target for c in self.moved}
+        for condition, rows in places.items():
+            if condition.target in moved:
+                continue
+            if condition in self.known:
+                one = self.known[condition]
+                value[rows] = one.factor * np.maximum(runs.table[rows] @ one.weights, LEAST)
+                deviation[rows] = one.noise
+            else:
+                value[rows], deviation[rows] = _expected(self._prior(condition), runs.table[rows])
+                which[rows] = UNSEEN
+        if moved:
+            self._move(runs, places, value, deviation, which)
+        new = (runs.table * (self.active == 0)).sum(axis=1)
+        return Estimated(value * runs.roofline_s, deviation, which, new)
+
+    def _move(
+        self,
+        runs: LinearRuns,
+        places: Mapping[Condition, NDArray[np.int64]],
+        value: Array,
+        deviation: Array,
+        which: NDArray[np.int64],
+    ) -> None:
+        """Fill in rows of a machine that a few rows are known of."""
+        assert self.few is not None
+        moved = {c.target for c in self.moved}
+        mine = [c for c in places if c.target in moved]
+        if not mine:
+            return
+        others = [c for c in mine if c not in self.moved]
+        every = (*self.moved, *others)
+        rows = np.concatenate([places[c] for c in mine])
+        group = np.concatenate([np.full(len(places[c]), every.index(c)) for c in mine])
+        priors = [self._prior(c) for c in others]
+        value[rows], deviation[rows] = self.few(runs.table[rows], group, priors)
+        which[rows] = ADAPTED
+
+    def _prior(self, condition: Condition) -> Prior:
+        found = self.prior(condition) or _nearest(condition, self.known)
+        assert found is not None
+        return found
+
+    def adapt(self, few: Measurements) -> None:
+        """Move the weights of a machine by a few of its rows."""
+        if self.active is None:
+            raise PerfcError(f"{self.name} is not trained", hint="call fit first")
+        if not len(few):
+            return
+        runs = linear_runs(few)
+        conditions = [self.condition(r) for r in few.rows]
+        self.moved = tuple(dict.fromkeys(conditions))
+        group = np.array([self.moved.index(c) for c in conditions])
+        self._learn(runs.table, few.values(self.quantity) / runs.roofline_s, group)
+
+    def _learn(self, table: Array, ratio: Array, group: NDArray[np.int64]) -> None:
+        """Weights of ``moved``, from rows of them."""
+        self.shown = {"few_table": table, "few_ratio": ratio, "few_group": group.astype(float)}
+        self.few = Few.of(table, ratio, group, [self._prior(c) for c in self.moved])
+        each = len(ratio) / len(self.moved)
+        near = min(self.apart, key=lambda n: abs(np.log(each / n)), default=0)
+        self.bands.adapted = self.apart.get(near)
+
+    def calibrate(self, validation: Measurements) -> None:
+        """The band of machines trained on."""
+        if not len(validation):
+            return
+        found = self.detail(validation)
+        mine = found.band == SEEN
+        if mine.any():
+            wrong = np.log(validation.values(self.quantity)[mine] / found.value[mine])
+            self.bands.seen = band(wrong / found.deviation[mine])
+
+    def estimates(self, data: Measurements) -> GraphEstimates:
+        """Value and interval; both at least the floor where it is a time."""
+        found = self.detail(data)
+        is_time = self.quantity is Quantity.TIME
+        floor = np.array([r.floor_s if is_time else 0.0 for r in data.rows])
+        value = np.maximum(found.value, np.maximum(floor, 1e-12))
+        low, high = self.bands.ends(found.deviation, found.band == SEEN, found.band == ADAPTED)
+        return GraphEstimates(
+            value,
+            np.maximum(value * np.exp(low), floor),
+            value * np.exp(np.minimum(high, 50.0)),
+            found.new > NEW_SHARE,
+            found.band == UNSEEN,
+        )
+
+    def arrays(self) -> Mapping[str, Array]:
+        """Weights of every condition, and which columns any had."""
+        if self.active is None:
+            return {}
+        conditions = sorted(self.known)
+        return {
+            "active": self.active,
+            "weights": np.array([self.known[c].weights for c in conditions]),
+            "factor": np.array([self.known[c].factor for c in conditions]),
+            "noise": np.array([self.known[c].noise for c in conditions]),
+            **self.shown,
+        }
+
+    def meta(self) -> Mapping[str, Any]:
+        """Schema, conditions and bands."""
+        far = self.bands.unseen and self.bands.unseen.band
+        bands = [b and [b.low, b.high] for b in (self.bands.seen, far)]
+        conditions = [list(vars(c).values()) for c in sorted(self.known)]
+        return {
+            "schema": RUNS.digest, "has_batches": self.has_batches, "conditions": conditions,
+            "moved": [list(vars(c).values()) for c in self.moved],
+            "bands": bands, "apart": [[n, b and [b.low, b.high]] for n, b in self.apart.items()],
+        }  # fmt: skip
+
+    def restore(self, arrays: Mapping[str, Array], meta: Mapping[str, Any]) -> None:
+        """What `arrays` and `meta` gave."""
+        if meta["schema"] != RUNS.digest:
+            raise PerfcError(f"weights of {self.name} read other columns", hint="train it anew")
+        conditions = _conditions(meta["conditions"])
+        shape = (len(conditions), len(RUNS))
+        if (
+            not conditions
+            or arrays["weights"].shape != shape
+            or arrays["active"].shape != shape[1:]
+        ):
+            raise PerfcError(f"weights of {self.name} of another shape", hint="train it anew")
+        columns = zip(arrays["weights"], arrays["factor"], arrays["noise"], strict=True)
+        self.known = {
+            c: Known(w, float(f), float(n))
+            for c, (w, f, n) in zip(conditions, columns, strict=True)
+        }
+        self.active = arrays["active"]
+        self.has_batches = bool(meta["has_batches"])
+        seen, far = map(_band, meta["bands"])
+        self.bands = RunBands(seen or self.bands.seen, Unseen(0.0, far) if far else None)
+        self.apart = {int(n): _band(b) for n, b in meta["apart"]}
+        self.moved = _conditions(meta["moved"])
+        if self.moved:
+            group = arrays["few_group"].astype(int)
+            if arrays["few_table"].shape != (len(group), len(RUNS)):
+                raise PerfcError(f"weights of {self.name} of another shape", hint="adapt it anew")
+            self._learn(arrays["few_table"], arrays["few_ratio"], group)
+
+
+def _conditions(rows: Sequence[Sequence[Any]]) -> tuple[Condition, ...]:
+    return tuple(
+        Condition(str(a), str(b), str(c), str(d), str(e), int(batch))
+        for a, b, c, d, e, batch in rows
+    )
+
+
+def _band(ends: Sequence[float] | None) -> Band | None:
+    return None if ends is None else Band(float(ends[0]), float(ends[1]))
+
+
+def _places(conditions: Sequence[Condition]) -> Mapping[Condition, NDArray[np.int64]]:
+    found: dict[Condition, list[int]] = {}
+    for i, condition in enumerate(conditions):
+        found.setdefault(condition, []).append(i)
+    return {c: np.array(rows) for c, rows in found.items()}
+
+
+def _nearest(wanted: Condition, known: Mapping[Condition, Known]) -> Prior | None:
+    if not known:
+        return None
+    best = max(wanted.alike(c) for c in known)
+    return Prior.of([one for c, one in known.items() if wanted.alike(c) == best])
+
+
+def _expected(prior: Prior, table: Array) -> tuple[Array, Array]:
+    """Over the scale, from others alone: the estimate and its relative deviation."""
+    mean = np.maximum(table @ prior.mean, LEAST)
+    variance = prior.noise**2 + ((table @ prior.spread) ** 2).sum(axis=1) / mean**2
+    return prior.factor * mean, np.sqrt(variance)
+
+
+PREDICTOR = LaunchCosts

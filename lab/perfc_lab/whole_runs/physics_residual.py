@@ -1,0 +1,101 @@
+"""Trains `perfc.analyzers.whole_runs.physics_residual`: multipliers, forests, bands of machines.
+
+Machines and families are left out in turn; their errors calibrate machines that nobody measured,
+and graphs unlike all trained on.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from perfc.analyzers.graph.predictor import Budget, Say
+from perfc.analyzers.graph.rows import Measurements, Quantity
+from perfc.analyzers.intervals.conformal import AT_ONCE, Unseen, band
+from perfc.analyzers.intervals.unseen import LeftOut
+from perfc.analyzers.whole_runs import physics_residual
+from perfc.analyzers.whole_runs.kernel_sums import kin_of
+from perfc.analyzers.whole_runs.machine_bands import RunBands, unseen
+from perfc.analyzers.whole_runs.physics_residual import Scores
+from perfc.errors import PerfcError
+
+from ..tables.architectures import FAMILY_PARTS, Part, families_in_turn
+from ..training.runs.sums import SumRecipe
+from .residual_fit import RECIPE, fitted
+
+APART = SumRecipe(trees=60, depth=6, learning_rate=0.3, knee=0.1)
+"""For machines left out in turn, whose errors calibrate those that nobody measured."""
+LEAST_KIN = 100
+"""Held-out rows that a band of graphs with kin, and of those without, is taken from."""
+
+
+class PhysicsResidual(physics_residual.PhysicsResidual):
+    """The predictor that ships, with its training."""
+
+    def fit(self, train: Measurements, validation: Measurements, budget: Budget, say: Say) -> None:
+        """Multipliers, factors by parts, then the residual; stops by the validation rows."""
+        self.learned = fitted(train, validation, self.quantity, budget, RECIPE, say)
+        self.shift, self.moved = None, frozenset()
+        self.bands = RunBands()
+        if len(train.targets) > 1:
+            self.bands.unseen = _apart(train, self.quantity, budget, say)
+
+    def finish(self, data: Measurements, budget: Budget, say: Say) -> None:
+        """Learn again from every row, as many trees as validation had chosen.
+
+        Bands of machines stay. Where families can be left out, graphs without kin get a band, and
+        that of machines trained on becomes the band of graphs with kin.
+        """
+        if self.learned is None:
+            raise PerfcError(f"{self.name} is not trained", hint="call fit first")
+        rounds = len(self.learned.residual.forest.roots)
+        kinless = _families_apart(data, self.quantity, budget, say, rounds).where(has_kin=False)
+        if len(kinless.score) >= LEAST_KIN:
+            self.bands.kinless = band(kinless.score)
+            known = self.calibrated and self.calibrated.where(has_kin=True)
+            if known and len(known.score) >= LEAST_KIN:
+                self.bands.seen = band(known.score)
+        self.learned = fitted(
+            data, data.of(()), self.quantity, budget, RECIPE, say, unwatched=rounds
+        )  # fmt: skip
+
+
+def _apart(train: Measurements, quantity: Quantity, budget: Budget, say: Say) -> Unseen:
+    """How far off machines are that are left out one at a time."""
+    machines = []
+    for target in train.targets:
+        others = train.where(lambda r, t=target: r.target != t)  # type: ignore[misc]
+        mine = train.where(lambda r, t=target: r.target == t)  # type: ignore[misc]
+        one = PhysicsResidual(quantity=quantity)
+        one.learned = fitted(others, train.of(()), quantity, budget, APART, lambda _: None, 2)
+        found = one.detail(mine)
+        wrong = np.log(mine.values(quantity) / found.value)
+        ways = np.unique([kin_of(r).way for r in mine.rows], axis=0, return_inverse=True)[1]
+        machines.append(LeftOut(AT_ONCE, wrong, found.width, ways))
+        say(f"without {target}: {np.abs(np.expm1(-wrong)).mean():.1%}")
+    return unseen(machines)
+
+
+def _families_apart(
+    data: Measurements, quantity: Quantity, budget: Budget, say: Say, rounds: int
+) -> Scores:
+    """Rows of families that are left out in turn, by what the others teach."""
+    score, apart = [np.zeros(0)], [np.zeros(0)]
+    for turn in range(FAMILY_PARTS):
+        part = families_in_turn(data.architectures, turn)
+        others = data.where(lambda r, p=part: p[r.architecture] is Part.TRAIN)  # type: ignore[misc]
+        mine = data.where(lambda r, p=part: p[r.architecture] is Part.TEST)  # type: ignore[misc]
+        if not len(others) or not len(mine):
+            continue
+        one = PhysicsResidual(quantity=quantity)
+        one.learned = fitted(
+            others, data.of(()), quantity, budget, RECIPE, lambda _: None, unwatched=rounds
+        )
+        found = one.detail(mine)
+        wrong = np.log(mine.values(quantity) / found.value)
+        score.append(wrong / found.width)
+        apart.append(found.apart)
+        say(f"families, part {turn + 1}: {np.abs(np.expm1(-wrong)).mean():.1%}")
+    return Scores(np.concatenate(score), np.concatenate(apart))
+
+
+PREDICTOR = PhysicsResidual

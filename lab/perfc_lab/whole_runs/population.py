@@ -1,0 +1,239 @@
+"""Machines as draws from a population: what many have in common is the prior of a new one.
+
+Bayesian linear regression of relative errors with a prior mean and covariance taken from other
+machines (Lindley and Smith, "Bayes estimates for the linear model", 1972; empirical Bayes as in
+Efron and Morris 1973). Noise and freedom are chosen by the marginal likelihood (Rasmussen and
+Williams, "Gaussian Processes for Machine Learning", 2006, Eq. 2.30), of a few rows averaged by it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from perfc.analyzers.features.classes import Array
+
+NOISES = (0.001, 0.003, 0.01, 0.03, 0.06, 0.12, 0.25)
+FREEDOMS = (0.01, 0.03, 0.1, 0.3)
+"""Deviation of a weight from what the population says."""
+SHARED = 0.5
+"""Part of that deviation's variance that is one for all conditions of a machine."""
+MULTIPLES = (0.25, 0.5, 1.0, 2.0, 4.0)
+"""Of the noise that other machines have."""
+MULTIPLE_DEVIATION = 0.7
+"""Of its logarithm, before any row is seen."""
+NEGLIGIBLE = 7.0
+"""Guesses whose logarithmic evidence is this far behind the best are left out."""
+SHRINKAGE = 2.0
+"""Rows of a condition that weigh as much as its machine's own factor."""
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """One condition of which many rows were measured: ``y = factor · scale · (x · weights)``.
+
+    Args:
+        weights: ``[columns]``, about 1 in sum.
+        factor: of the scale.
+        noise: deviation of the relative error.
+    """
+
+    weights: Array
+    factor: float
+    noise: float
+
+
+def learned(table: Array, ratio: Array) -> Known:
+    """A condition from its rows, weights drawn towards nought with deviation one.
+
+    Args:
+        table: ``[rows, columns]``.
+        ratio: measured over scale, ``[rows]``, positive.
+    """
+    factor = float(np.median(ratio))
+    relative = table * (factor / ratio)[:, None]
+    ones = np.ones(len(ratio))
+    values, vectors = np.linalg.eigh(relative.T @ relative)
+    values = np.maximum(values, 0.0)
+    turned = vectors.T @ (relative.T @ ones)
+    best: tuple[float, float, Array] | None = None
+    for noise in NOISES:
+        inverse = 1 / (values + noise**2)
+        fit = float(turned @ (inverse * turned))
+        spread = np.log1p(values / noise**2).sum() + 2 * len(ones) * np.log(noise)
+        evidence = -0.5 * ((len(ones) - fit) / noise**2 + spread)
+        if best is None or evidence > best[0]:
+            best = float(evidence), noise, vectors @ (inverse * turned)
+    assert best is not None
+    left = 1 - relative @ best[2]
+    return Known(best[2], factor, max(float(np.sqrt(np.mean(left**2))), NOISES[0]))
+
+
+@dataclass(frozen=True, eq=False)
+class Prior:
+    """What others say of a condition.
+
+    Args:
+        mean: of the weights, ``[columns]``.
+        spread: factor of their covariance, ``[columns, others]``; no columns where one is known.
+        factor: geometric mean.
+        noise: root mean square.
+    """
+
+    mean: Array
+    spread: Array
+    factor: float
+    noise: float
+
+    @classmethod
+    def of(cls, others: Sequence[Known]) -> Prior:
+        """Of at least one."""
+        weights = np.array([one.weights for one in others])
+        mean = weights.mean(axis=0)
+        spread = (weights - mean).T / max(len(others) - 1, 1) ** 0.5
+        factor = float(np.exp(np.mean([np.log(one.factor) for one in others])))
+        noise = float(np.sqrt(np.mean([one.noise**2 for one in others])))
+        return cls(mean, spread[:, : len(others) if len(others) > 1 else 0], factor, noise)
+
+
+@dataclass(frozen=True, eq=False)
+class Freedom:
+    """One guess at how far a machine leaves the population.
+
+    Args:
+        deviation: of a weight.
+        inverse: ``K⁻¹`` of the rows known.
+        weights: of those rows in an estimate, ``K⁻¹ r``.
+        noise: multiple of the population's.
+        evidence: logarithm of the marginal likelihood.
+    """
+
+    deviation: float
+    inverse: Array
+    weights: Array
+    noise: float
+    evidence: float
+
+
+@dataclass(frozen=True, eq=False)
+class Few:
+    """A machine of which a few rows are known; guesses at its freedom count by their evidence.
+
+    Args:
+        table: relative rows, ``[few, columns]``.
+        group: of each row the position of its condition.
+        priors: of the conditions.
+        factors: of the conditions.
+        overall: factor of the machine over that of the priors, for conditions without a row.
+        guesses: those that count.
+    """
+
+    table: Array
+    group: NDArray[np.int64]
+    priors: tuple[Prior, ...]
+    factors: Array
+    overall: float
+    guesses: tuple[Freedom, ...]
+
+    @classmethod
+    def of(
+        cls, table: Array, ratio: Array, group: NDArray[np.int64], priors: Sequence[Prior]
+    ) -> Few:
+        """From rows.
+
+        Args:
+            table: ``[few, columns]``.
+            ratio: measured over scale, ``[few]``.
+            group: ``[few]``, positions in ``priors``.
+            priors: of each condition that a row is of.
+        """
+        means = np.array([table[i] @ priors[g].mean for i, g in enumerate(group)])
+        factor = np.array([p.factor for p in priors])
+        wrong = np.log(ratio / np.maximum(means * factor[group], 1e-30))
+        overall = float(np.median(wrong))
+        counts = np.bincount(group, minlength=len(priors))
+        own = np.bincount(group, wrong, len(priors))
+        factor *= np.exp((own + SHRINKAGE * overall) / (counts + SHRINKAGE))
+        relative = table * (factor[group] / ratio)[:, None]
+        left = 1 - means * factor[group] / ratio
+        noise = np.array([p.noise for p in priors])[group]
+        plain, spread = parts(relative, group, relative, group, priors)
+        guesses = []
+        for deviation, multiple in product(FREEDOMS, MULTIPLES):
+            gram = deviation**2 * plain + spread + np.diag((multiple * noise) ** 2)
+            lower = np.linalg.cholesky(gram)
+            turned = np.linalg.solve(lower, left)
+            evidence = -0.5 * float(turned @ turned) - float(np.log(np.diag(lower)).sum())
+            evidence -= 0.5 * float(np.log(multiple) / MULTIPLE_DEVIATION) ** 2
+            inverse = np.asarray(np.linalg.inv(gram), np.float64)
+            guesses.append(Freedom(deviation, inverse, inverse @ left, multiple, evidence))
+        best = max(guess.evidence for guess in guesses)
+        kept = tuple(g for g in guesses if g.evidence > best - NEGLIGIBLE)
+        return cls(relative, group, tuple(priors), factor, float(np.exp(overall)), kept)
+
+    def __call__(
+        self, table: Array, group: NDArray[np.int64], priors: Sequence[Prior]
+    ) -> tuple[Array, Array]:
+        """Of rows, over their scale: the estimate and its relative deviation.
+
+        Args:
+            table: ``[rows, columns]``.
+            group: of each row the position of its condition; beyond those known, its place in
+                ``priors`` after them.
+            priors: of conditions that no row is known of.
+        """
+        every = (*self.priors, *priors)
+        factors = np.array([*self.factors, *(self.overall * p.factor for p in priors)])
+        plain, spread = parts(table, group, self.table, self.group, every)
+        mean, own, between = (np.zeros(len(table)) for _ in range(3))
+        for g in np.unique(group).tolist():
+            mine = group == g
+            mean[mine] = table[mine] @ every[g].mean
+            own[mine] = every[g].noise
+            between[mine] = ((table[mine] @ every[g].spread) ** 2).sum(axis=1)
+        square = (table**2).sum(axis=1)
+        weight = np.exp([g.evidence - self.guesses[0].evidence for g in self.guesses])
+        first, second = np.zeros(len(table)), np.zeros(len(table))
+        for guess, share in zip(self.guesses, weight / weight.sum(), strict=True):
+            gram = guess.deviation**2 * plain + spread
+            one = mean + gram @ guess.weights
+            variance = guess.deviation**2 * square + between
+            variance -= np.einsum("ij,jk,ik->i", gram, guess.inverse, gram)
+            noise = guess.noise * own * one
+            first += share * one
+            second += share * (np.maximum(variance, 0.0) + noise**2 + one**2)
+        estimate = np.maximum(first, LEAST)
+        deviation = np.sqrt(np.maximum(second - first**2, 1e-12)) / estimate
+        return factors[group] * estimate, deviation
+
+
+LEAST = 0.02
+"""Of the factor of a condition; no run is further below what its launches usually take."""
+
+
+def parts(
+    first: Array,
+    first_group: NDArray[np.int64],
+    second: Array,
+    second_group: NDArray[np.int64],
+    priors: Sequence[Prior],
+) -> tuple[Array, Array]:
+    """Covariances between relative estimates of two sets of rows of one machine.
+
+    The first is that of free weights with deviation one, the second the population's; both
+    ``[first, second]``.
+    """
+    same = first_group[:, None] == second_group[None, :]
+    plain = np.where(same, 1.0, SHARED) * (first @ second.T)
+    spread = np.zeros_like(plain)
+    for g in np.intersect1d(first_group, second_group).tolist():
+        a, b = np.flatnonzero(first_group == g), np.flatnonzero(second_group == g)
+        spread[np.ix_(a, b)] = (first[a] @ priors[g].spread) @ (second[b] @ priors[g].spread).T
+    return plain, spread

@@ -1,0 +1,260 @@
+"""Learns the parts of a physics residual: multipliers, factors of launches, a residual, a spread.
+
+Sums are cross-fitted: the residual is learned from graphs that the factors were not learned from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from perfc.analyzers.artefacts.forest import Forest
+from perfc.analyzers.graph.predictor import Budget, Say
+from perfc.analyzers.graph.rows import Measurements, Quantity
+from perfc.analyzers.steps.launch_stack import SumStack
+from perfc.analyzers.whole_runs.kernel_sums import (
+    KindRates,
+    Pruned,
+    RunKin,
+    RunTable,
+    effective_sheet,
+    tabulated_runs,
+)
+from perfc.analyzers.whole_runs.kinship import Kinship
+from perfc.analyzers.whole_runs.learned import Learned, Trees
+from perfc.analyzers.whole_runs.memory import Memory
+from perfc.analyzers.whole_runs.pooled import pooled, pooled_schema
+
+from ..tables.architectures import family, fold_of
+from ..training.libraries import xgboost
+from ..training.runs.sums import SumRecipe, multipliers
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from perfc.analyzers.features.classes import Array
+
+PARTS = 3
+RECIPE = SumRecipe(trees=250, depth=7, knee=0.1)
+TRAINING_WEIGHT = 3.0
+"""Of a training step, of which far fewer are measured."""
+RESIDUAL: Mapping[str, object] = {
+    "max_depth": 12, "eta": 0.05, "min_child_weight": 10.0, "subsample": 0.7, "lambda": 5.0,
+    "colsample_bytree": 0.4, "objective": "reg:absoluteerror", "tree_method": "hist",
+    "nthread": 1, "max_bin": 32,
+}  # fmt: skip
+ROUNDS, PATIENCE = 600, 40
+UNWATCHED = 100
+"""Trees where no rows are kept for stopping early."""
+SPREAD: Mapping[str, object] = {
+    "max_depth": 4, "eta": 0.1, "min_child_weight": 20.0, "colsample_bytree": 0.5,
+    "tree_method": "hist", "nthread": 1, "max_bin": 64,
+}  # fmt: skip
+SPREAD_ROUNDS = 60
+MACHINE_FEATURES = frozenset(
+    {"mean_device_tb_per_s", "mean_ridge_flop_per_byte", "mean_sm_count", "mean_version"}
+)
+"""Pooled features that a machine and its framework decide alone."""
+
+
+@dataclass(eq=False)
+class BoostedTrees(Trees):
+    """A forest with the booster it was read from, which is faster on many rows."""
+
+    booster: Any = None
+
+    @classmethod
+    def of(cls, booster: Any) -> BoostedTrees:
+        """Return the forest of a trained booster."""
+        return cls(Forest.from_xgboost(booster), booster)
+
+    def __call__(self, values: NDArray[np.float32]) -> Array:
+        """Return the sum of the trees for every row, ``[rows]``."""
+        if len(values) < 10_000:
+            return super().__call__(values)
+        matrix = xgboost().DMatrix(values, feature_names=list(self.forest.names))
+        return np.asarray(self.booster.predict(matrix, output_margin=True), np.float64)
+
+
+def learned_rates(stack: SumStack, recipe: SumRecipe) -> KindRates:
+    """Return the multipliers of kinds for the runs of a table."""
+    rates = multipliers(stack, recipe)
+    present = np.unique(stack.kin).tolist()
+    return KindRates(tuple(RunKin(*stack.known[i]) for i in present), rates[present])
+
+
+def fitted(
+    train: Measurements,
+    validation: Measurements,
+    quantity: Quantity,
+    budget: Budget,
+    recipe: SumRecipe,
+    say: Say,
+    parts: int = PARTS,
+    unwatched: int = UNWATCHED,
+) -> Learned:
+    """Learn from rows; a smaller recipe with fewer parts for machines left out.
+
+    Args:
+        train: rows.
+        validation: rows that stop the residual; may be none.
+        quantity: what is learned.
+        budget: its seed.
+        recipe: of the trees of launches.
+        say: is told how far it is.
+        parts: of the cross-fit.
+        unwatched: trees of the residual where no rows stop it.
+    """
+    runs = tabulated_runs(train, train.values(quantity), effective_sheet)
+    unit = 1.0
+    if quantity is not Quantity.TIME:
+        unit = float(np.median(runs.stack.time_s / runs.stack.total(runs.stack.scale_s)))
+        stack = replace(runs.stack, time_s=runs.stack.time_s / unit)
+        runs = RunTable(stack, runs.times)
+    stack = runs.stack
+    rates = learned_rates(stack, recipe)
+    pruned = Pruned.of(stack, rates)
+    weight = np.array([TRAINING_WEIGHT if r.setting.training else 1.0 for r in train.rows])
+    fold = _folds(train, validation, parts, budget.seed)
+    factors, log_factor = _factors(
+        pruned, fold, weight, replace(recipe, seed=budget.seed), say
+    )  # fmt: skip
+    by_kinds = pruned.seconds(log_factor)
+    values = pooled(train, runs, by_kinds, stack.total(rates.scaled(stack)))
+    wrong = np.log(stack.time_s / by_kinds.sum(axis=1))
+    names = pooled_schema(stack.names).columns
+    draft = Learned(
+        unit, rates, factors, None, None, *_box(values, names),  # type: ignore[arg-type]
+        frozenset(train.targets), Memory.learned(train.of(()), np.zeros(0)),
+        Kinship.learned(train.graphs[name].ops for name in sorted({r.graph for r in train.rows})),
+    )  # fmt: skip
+    watched: tuple[NDArray[np.float32], Array] | None = None
+    if len(validation):
+        total, held = draft.features(validation)
+        watched = held, np.log(validation.values(quantity) / unit / total)
+    residual, rounds = _residual(values, wrong, weight, names, budget.seed, watched, unwatched)
+    left = _left(values, wrong, weight, names, fold, budget.seed, rounds)
+    say(f"residual of graphs: {rounds} trees, {np.abs(np.expm1(left)).mean():.1%} across parts")
+    draft = replace(draft, residual=residual, spread=_spread(values, left, names, budget.seed))
+    total, seen = draft.features_of(train, runs, pruned)
+    rest = np.log(stack.time_s / total) - residual(seen)
+    return replace(draft, memory=Memory.learned(train, rest))
+
+
+def _factors(
+    pruned: Pruned, fold: Array, weight: Array, recipe: SumRecipe, say: Say
+) -> tuple[tuple[Trees, ...], Array]:
+    """Trees of each part's others, and what they say of the launches of the part."""
+    parts = np.unique(fold).tolist()
+    found: list[Trees] = []
+    log_factor = np.zeros(len(pruned.stack.row))
+    for one in parts:
+        out = fold == one
+        seeded = replace(recipe, seed=recipe.seed + one)
+        found.append(BoostedTrees.of(grown(pruned.take(~out), weight[~out], seeded)))
+        mine = out[pruned.stack.row]
+        log_factor[mine] = found[-1](pruned.stack.values[mine])
+        say(f"factors of launches, part {one + 1} of {len(parts)}")
+    return tuple(found), log_factor
+
+
+def _box(values: NDArray[np.float32], names: tuple[str, ...]) -> tuple[Array, Array]:
+    """Range of every feature of graphs; none of those of machines, whose bands are their own."""
+    of_machines = np.array([n in MACHINE_FEATURES for n in names])
+    low = np.where(of_machines, -np.inf, values.min(axis=0).astype(np.float64))
+    return low, np.where(of_machines, np.inf, values.max(axis=0).astype(np.float64))
+
+
+def _folds(train: Measurements, validation: Measurements, parts: int, seed: int) -> Array:
+    """By family where validation shares none with what is trained on, else by architecture."""
+    held = {family(a) for a in validation.architectures}
+    apart = held and not held & {family(a) for a in train.architectures}
+    groups = [family(r.architecture) if apart else r.architecture for r in train.rows]
+    dealt = fold_of(groups, parts, seed)
+    return np.array([dealt[g] for g in groups])
+
+
+def _residual(
+    values: NDArray[np.float32],
+    wrong: Array,
+    weight: Array,
+    names: tuple[str, ...],
+    seed: int,
+    held: tuple[NDArray[np.float32], Array] | None,
+    rounds: int,
+) -> tuple[Trees, int]:
+    library = xgboost()
+    matrix = library.DMatrix(values, wrong, weight=weight, feature_names=list(names))
+    options = {**RESIDUAL, "seed": seed}
+    if held is None:
+        return BoostedTrees.of(library.train(options, matrix, rounds)), rounds
+    watched = library.DMatrix(*held, feature_names=list(names))
+    found = library.train(
+        options, matrix, ROUNDS, evals=[(watched, "validation")],
+        early_stopping_rounds=PATIENCE, verbose_eval=False,
+    )  # fmt: skip
+    best = found.best_iteration + 1
+    return BoostedTrees.of(found[:best]), best
+
+
+def _left(
+    values: NDArray[np.float32],
+    wrong: Array,
+    weight: Array,
+    names: tuple[str, ...],
+    fold: Array,
+    seed: int,
+    rounds: int,
+) -> Array:
+    """What the residual of each part's others leaves of the part."""
+    left = np.zeros(len(wrong))
+    for one in np.unique(fold):
+        out = fold == one
+        part, _ = _residual(values[~out], wrong[~out], weight[~out], names, seed, None, rounds)
+        left[out] = wrong[out] - part(values[out])
+    return left
+
+
+def _spread(values: NDArray[np.float32], left: Array, names: tuple[str, ...], seed: int) -> Trees:
+    library = xgboost()
+    matrix = library.DMatrix(values, np.log(np.abs(left) + 1e-3), feature_names=list(names))
+    return BoostedTrees.of(library.train({**SPREAD, "seed": seed}, matrix, SPREAD_ROUNDS))
+
+
+def grown(pruned: Pruned, weight: Array, recipe: SumRecipe) -> Any:
+    """Trees of ``log(time / scale)`` of launches, from the pseudo-Huber loss of their sums.
+
+    Raises:
+        MissingExtraError: xgboost is not installed.
+    """
+    library = xgboost()
+    stack, rest = pruned.stack, pruned.rest.sum(axis=1)
+    measured = np.log(stack.time_s)
+
+    def loss(margin: Array, _: object) -> tuple[Array, Array]:
+        launch = stack.scale_s * np.exp(margin)
+        total = rest + stack.total(launch)
+        share = launch / total[stack.row]
+        error = np.log(total) - measured
+        bend = weight / np.sqrt(1 + (error / recipe.knee) ** 2)
+        return (error * bend)[stack.row] * share, bend[stack.row] * share + 1e-9
+
+    settings: Mapping[str, object] = {
+        "max_depth": recipe.depth,
+        "eta": recipe.learning_rate,
+        "lambda": recipe.leaf_penalty,
+        "min_child_weight": 0.5,
+        "colsample_bytree": recipe.columns,
+        "base_score": 0.0,
+        "max_bin": 64,
+        "seed": recipe.seed,
+        "tree_method": "hist",
+        "nthread": 1,
+    }
+    matrix = library.QuantileDMatrix(
+        stack.values, stack.time_s[stack.row], feature_names=list(stack.names), max_bin=64
+    )
+    return library.train(dict(settings), matrix, num_boost_round=recipe.trees, obj=loss)

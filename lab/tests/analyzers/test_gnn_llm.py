@@ -1,0 +1,510 @@
+"""Graphs with language models: every stage on checkpoints that are made here, and its parts."""
+
+from __future__ import annotations
+
+import random
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from perfc import cli
+from perfc.analyzers.graph.dataset import GRAPHS, ROWS, card_digest
+from perfc.analyzers.graph.store import rows_text, save_graph, write_file
+from perfc_lab.papers.gnn_llm.counts import LAYOUT, SUMS, graph_vector
+from perfc_lab.papers.gnn_llm.descriptions import TOTALS
+from perfc_lab.tables.architectures import family
+from perfc_lab.training.graphs.protocols import KIN, NEW, Protocol, folds
+
+from .graph_rows import measurements
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("torch_geometric")
+
+POOL, DATASET = "graphs", "nb201"
+
+
+def test_the_line_that_mends_a_missing_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "peft", None)
+    pytest.importorskip("transformers")
+    assert cli.run(["train", "gnn-llm", "--graphs", str(tmp_path)]) == 2
+    said = capsys.readouterr().err
+    assert "need peft" in said
+    assert "pip install 'peft" in said
+    assert "Traceback" not in said
+
+
+def test_sums_are_the_numbers_of_a_summary() -> None:
+    graph = next(iter(measurements().graphs.values()))
+    found = np.array(graph_vector(graph, 8.0))
+    assert len(found) == len(SUMS)
+    assert found[TOTALS.index("nodes")] == pytest.approx(np.log2(1 + len(graph.ops)))
+    digits = found[LAYOUT.digits : LAYOUT.kinds].reshape(LAYOUT.numbers, -1)
+    batch = digits[TOTALS.index("batch")]
+    assert np.flatnonzero(batch).tolist() == [8, 10, 20, 30]
+    # a sum that no layer has is no digit at all, which is not the digit 0
+    assert set(digits.sum(1)) <= {0.0, 4.0}
+
+
+def test_a_new_family_is_unlike_what_is_trained_on() -> None:
+    data = measurements()
+    names = ["vit_small", "vit_base", "vit_large", "vit_huge", "deit_small", "swin_tiny"]
+    names += [f"resnet{i}" for i in range(18)]
+    of = dict(zip(data.architectures, names, strict=True))
+    data = data.of([replace(row, architecture=of[row.architecture]) for row in data.rows])
+    (fold,) = folds(data, Protocol.NEW_FAMILY, (0,), samples=3)
+    known = {family(r.architecture) for r in (*fold.train.rows, *fold.validation.rows)}
+    assert known == {"resnet"}
+    assert {family(r.architecture) for r in fold.test.rows} == {NEW}
+    assert len(fold.few) == 3
+    assert not set(fold.few.architectures) & set(fold.test.architectures)
+    assert "deit" in KIN
+
+
+def test_what_is_restored_is_what_was_hidden() -> None:
+    from perfc_lab.papers.gnn_llm.graph_mae import GraphMae, scaled_cosine_error
+
+    x = torch.tensor([[1.0, 0.0], [0.0, 2.0]])
+    assert scaled_cosine_error(3 * x, x).item() == pytest.approx(0.0, abs=1e-6)
+    assert scaled_cosine_error(-x, x).item() == pytest.approx(4.0)
+    assert scaled_cosine_error(x.flip(0), x).item() == pytest.approx(1.0)
+    torch.manual_seed(0)
+    network = GraphMae(2, 8)
+    edges = torch.tensor([[0], [1]])
+    first, second = (
+        network.eval().loss(x, edges, torch.Generator().manual_seed(s)).item() for s in (0, 0)
+    )
+    assert first == second
+    network.loss(x, edges, torch.Generator().manual_seed(0)).backward()
+    assert network.mask.grad is not None
+    assert network.decoder.second.weight.grad is not None
+
+
+def test_an_interrupted_stage_ends_as_one_that_was_not(tmp_path: Path) -> None:
+    from perfc_lab.papers.gnn_llm.loop import Recipe, learn
+
+    def part(network: Any, epochs: int, folder: Path) -> None:
+        x = torch.arange(12.0).reshape(4, 3) / 12
+        learn(
+            network, [(network.parameters(), 0.1)], lambda order: order.sample([0, 1, 2, 3], 4),
+            lambda i: (network(x[i]) - i).square().sum(), Recipe(epochs, 1e9),
+            seed=0, folder=folder, say=lambda _: None,
+        )  # fmt: skip
+
+    def trained(folder: Path, epochs: tuple[int, ...]) -> dict[str, Any]:
+        torch.manual_seed(0)
+        for count in epochs:
+            # as a new process has it, but for the first
+            network = torch.nn.Linear(3, 1)
+            part(network, count, folder)
+        return dict(network.state_dict())
+
+    whole, parts = trained(tmp_path / "a", (6,)), trained(tmp_path / "b", (2, 6))
+    assert all(torch.equal(whole[name], parts[name]) for name in whole)
+
+
+def checkpoint(folder: Path, kind: str) -> Path:
+    """A language model with random weights, as transformers saves one."""
+    transformers = pytest.importorskip("transformers")
+    from perfc_lab.papers.gnn_llm.language_model import make_tokenizer
+    from perfc_lab.papers.gnn_llm.presets import DecoderShape
+
+    shape = DecoderShape(300, 32, 64, 2, 2, 1024)
+    make_tokenizer(["The graph contains 12 nodes"], shape).save_pretrained(folder)
+    config, network = {
+        "llama": (transformers.LlamaConfig, transformers.LlamaForCausalLM),
+        "mistral": (transformers.MistralConfig, transformers.MistralForCausalLM),
+    }[kind]
+    torch.manual_seed(0)
+    network(
+        config(
+            vocab_size=shape.vocabulary, hidden_size=shape.hidden, intermediate_size=shape.inner,
+            num_hidden_layers=2, num_attention_heads=2, num_key_value_heads=1, eos_token_id=1,
+            bos_token_id=None, pad_token_id=0, max_position_embeddings=shape.context,
+        )
+    ).save_pretrained(folder)  # fmt: skip
+    return folder
+
+
+@pytest.fixture(scope="module")
+def graphs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A pool that nobody measured, and measured rows."""
+    import hashlib
+    import json
+
+    from perfc.analyzers.graph.dataset import CARD
+    from perfc.analyzers.graph.store import ENCODING
+
+    folder, data = tmp_path_factory.mktemp("graphs"), measurements()
+    for name, graph in data.graphs.items():
+        save_graph(graph, folder / POOL / "processed" / GRAPHS / f"cell.{name}.npz")
+        save_graph(graph, folder / DATASET / "processed" / GRAPHS / f"{name}.npz")
+    text = rows_text(data.rows)
+    card = {"encoding": ENCODING.digest, "rows_sha256": hashlib.sha256(text.encode()).hexdigest()}
+    assert card_digest(card)
+    write_file(folder / DATASET / "processed" / ROWS, text.encode())
+    write_file(folder / DATASET / "processed" / CARD, json.dumps(card).encode())
+    return folder
+
+
+@pytest.mark.parametrize("kind", ["llama", "mistral", ""])
+def test_every_stage_runs_by_the_command(
+    tmp_path: Path,
+    graphs: Path,
+    kind: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pytest.importorskip("peft")
+    from perfc.analyzers.graph.weights import load
+    from perfc_lab.papers.gnn_llm.checkpoints import Stages
+    from perfc_lab.papers.gnn_llm.predictor import GnnLlm
+    from perfc_lab.papers.gnn_llm.tuning import LatencyNetwork
+
+    given = ["--language-model", str(checkpoint(tmp_path / "model", kind))] if kind else []
+    place = tmp_path / "stages"
+    call = ["train", "gnn-llm", "--graphs", str(graphs), "--preset", "smoke", "-o", str(place)]
+    call += ["--dataset", DATASET, "--limit-s", "2", *given]
+    readout = ["--readout", "mean"] if kind == "mistral" else []
+    assert cli.run([*call, *readout]) == 0, capsys.readouterr().err
+    assert (place / "encoder.safetensors").is_file()
+    stages = Stages.open(place)
+    assert stages.moves_every_weight is not bool(kind)
+    (card,) = place.glob("gnn_llm*.json")
+    model, _ = load(card)
+    assert isinstance(model, GnnLlm)
+    network = model.made
+    assert isinstance(network, LatencyNetwork)
+    learning = {n for n, p in network.named_parameters() if p.requires_grad and "language" in n}
+    assert learning
+    assert all("lora_" in name for name in learning)
+    if kind:
+        # by default those of queries and values alone, in the preset all
+        assert any("down_proj" in name for name in learning)
+    rows = measurements().of(measurements().rows[:3])
+    predicted = model.predict(rows)
+    assert np.isfinite(predicted).all()
+    assert (predicted > 0).all()
+    assert model.failure_rate is not None
+    if not kind:
+        page_of(tmp_path, graphs, place, monkeypatch, capsys)
+    if kind == "llama":
+        capsys.readouterr()
+        other = [*call[:-2], "--language-model", str(tmp_path)]
+        assert cli.run([*other, "--stage", "2"]) == 2
+        assert "another preset, seed or language model" in capsys.readouterr().err
+
+
+def page_of(
+    tmp_path: Path,
+    graphs: Path,
+    stages: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The tables begin from the stages, say what was trained, and train nothing twice."""
+    from perfc_lab.papers.reproduction import command, runs
+
+    rows = replace(measurements(), digest="rows")
+    monkeypatch.setattr(command, "chosen_rows", lambda job: rows)
+    monkeypatch.setattr(runs, "chosen_rows", lambda job: rows)
+    call = ["eval", "gnn-llm", "--graphs", str(graphs), "--stages", str(stages), "--seed", "0"]
+    known = tmp_path / "known.jsonl"
+    call += ["--known", str(known), "--no-plots"]
+    call += ["--limit-s", "1", "--table", "pretraining", "-o", str(tmp_path / "page")]
+    for there in (0, 4):
+        capsys.readouterr()
+        assert cli.run(call) == 0
+        assert f"4 trainings, {there} there already" in capsys.readouterr().err
+    text = (tmp_path / "page" / "gnn_llm_tables.md").read_text(encoding="utf-8")
+    assert "4 of 4 trainings are there" in text
+    (line,) = (x for x in text.splitlines() if x.startswith("| LLM_PRE + GNN_PRE |"))
+    assert "12.5%" in line
+    # answers that are all alike have no order
+    assert [i for i, cell in enumerate(line.split("|")) if cell == " – "] in ([], [6])
+    assert "Pre-training both parts gains 3 points of Acc(10), all platforms: **" in text
+    assert "32 rows of new hardware: not trained yet" in text
+    assert "| numbers | drawn graphs |" in text
+    # what is known is laid there again, and not trained
+    for path in (tmp_path / "page" / "results").glob("*.json"):
+        path.unlink()
+    assert cli.run(call) == 0
+    assert "4 trainings, 4 there already" in capsys.readouterr().err
+    assert (tmp_path / "page" / "gnn_llm_tables.md").read_text(encoding="utf-8") == text
+    known.write_text('{"place": "results", "file": "../a.json", "content": {}}\n')
+    assert cli.run(call) == 2
+    assert "known.jsonl:1" in capsys.readouterr().err
+    assert cli.run([*call[:-4], "--table", "none"]) == 2
+    assert "there are representations" in capsys.readouterr().err
+
+
+@pytest.mark.long
+def test_one_step_of_each_stage_at_full_width(tmp_path: Path, graphs: Path) -> None:
+    """Table 7.7's encoder, a language model of Llama-3-8B's width with one of its 32 layers."""
+    pytest.importorskip("peft")
+    transformers = pytest.importorskip("transformers")
+    from perfc_lab.papers.gnn_llm.checkpoints import Stages
+    from perfc_lab.papers.gnn_llm.corpus import corpus
+    from perfc_lab.papers.gnn_llm.language_model import make_tokenizer
+    from perfc_lab.papers.gnn_llm.presets import DecoderShape
+
+    model, data = tmp_path / "model", measurements()
+    texts = corpus(data.graphs, list(data.graphs), 0)
+    make_tokenizer(texts, DecoderShape(600)).save_pretrained(model)
+    config = transformers.LlamaConfig(
+        vocab_size=600, hidden_size=4096, intermediate_size=14336, num_hidden_layers=1,
+        num_attention_heads=32, num_key_value_heads=8, eos_token_id=1, pad_token_id=0,
+        bos_token_id=None, rope_theta=500000.0, max_position_embeddings=8192,
+    )  # fmt: skip
+    transformers.LlamaForCausalLM(config).save_pretrained(model)
+    few = tmp_path / "graphs"
+    pool = few / POOL / "processed" / GRAPHS
+    for name in list(data.graphs)[:11]:
+        save_graph(data.graphs[name], pool / f"cell.{name}.npz")
+    stages = tmp_path / "stages"
+    call = ["train", "gnn-llm", "--preset", "paper", "--limit-s", "0.1", "-o", str(stages)]
+    call += ["--language-model", str(model)]
+    assert cli.run([*call, "--graphs", str(few), "--stage", "1", "--stage", "2"]) == 0
+    assert Stages.open(stages).width == 1024
+    rows = ["--stage", "3", "--graphs", str(graphs), "--dataset", DATASET]
+    assert cli.run([*call, *rows]) == 0
+
+
+def tiny_network(tmp_path: Path, readout: Any) -> Any:
+    from perfc_lab.papers.gnn_llm.features import NODES
+    from perfc_lab.papers.gnn_llm.language_model import load_language_model
+    from perfc_lab.papers.gnn_llm.network import GraphLanguageNetwork
+
+    model = load_language_model(checkpoint(tmp_path, "llama"))
+    return GraphLanguageNetwork(len(NODES), 16, readout, model)
+
+
+def test_an_answer_does_not_depend_on_what_is_asked_beside_it(tmp_path: Path) -> None:
+    pytest.importorskip("peft")
+    from perfc_lab.papers.gnn_llm.projection import Readout
+
+    network = tiny_network(tmp_path, Readout.NUMBERS).eval()
+    torch.manual_seed(1)
+    sums = torch.zeros(2, len(SUMS))
+    data = measurements()
+    for i, graph in enumerate(list(data.graphs.values())[:2]):
+        sums[i] = torch.tensor(graph_vector(graph, 4.0 ** (i + 1)))
+    # the second has fewer numbers than the first
+    sums[1, LAYOUT.digits + 20 * 49 : LAYOUT.kinds] = 0.0
+    tokens, is_there = network.projection(torch.randn(2, 16), sums)
+    assert is_there[0].sum() > is_there[1].sum()
+    questions = [network.model.ids("The graph"), network.model.ids("contains 12 nodes, nodes")]
+    both = network.answers(tokens, is_there, questions, 6)
+    each = [
+        network.answers(tokens[i : i + 1], is_there[i : i + 1], questions[i : i + 1], 6)[0]
+        for i in range(2)
+    ]
+    assert both == each
+
+
+def test_rows_that_share_their_graph_learn_as_rows_that_do_not(tmp_path: Path) -> None:
+    pytest.importorskip("peft")
+    from perfc_lab.papers.gnn_llm.projection import Readout
+
+    network = tiny_network(tmp_path, Readout.NUMBERS).eval()
+    network.with_lora(4, has_every_layer=True)
+    torch.manual_seed(1)
+    sums = torch.zeros(2, len(SUMS))
+    for i, graph in enumerate(list(measurements().graphs.values())[:2]):
+        sums[i] = torch.tensor(graph_vector(graph, 4.0 ** (i + 1)))
+    sums[1, LAYOUT.digits + 20 * 49 : LAYOUT.kinds] = 0.0
+    of_row = torch.tensor([0, 0, 1, 0])
+    ids = network.model.ids
+    questions = [ids(f"The graph contains {text}") for text in ("12", "nodes", "1", "120 nodes")]
+    answers = [ids(text) for text in ("0012 ms", "1", "13.5 ms", "7")]
+    readouts, gradients, losses = torch.randn(2, 16), [], []
+    for is_shared in (False, True):
+        network.zero_grad()
+        tokens, is_there = network.projection(readouts, sums)
+        given = (tokens, is_there) if is_shared else (tokens[of_row], is_there[of_row])
+        loss = network.answer_loss(*given, questions, answers, of_row if is_shared else None)
+        loss.backward()  # type: ignore[no-untyped-call]
+        losses.append(float(loss.detach()))
+        learned = [p.grad for p in network.parameters() if p.grad is not None]
+        gradients.append(torch.cat([g.flatten() for g in learned]))
+    assert losses[0] == pytest.approx(losses[1], rel=1e-5)
+    assert float(gradients[0].norm()) > 0
+    torch.testing.assert_close(gradients[0], gradients[1], rtol=1e-3, atol=1e-6)
+
+
+def test_slopes_are_those_of_prelu() -> None:
+    from perfc_lab.papers.gnn_llm.graph_mae import leaky
+
+    torch.manual_seed(0)
+    x, layer = torch.randn(64, 3), torch.nn.PReLU()
+    torch.testing.assert_close(leaky(x, layer.weight), layer(x))
+
+
+def test_a_rate_rises_and_falls_within_an_epoch() -> None:
+    """Trainings of less than an epoch are annealed too."""
+    from perfc.analyzers.graph.predictor import Budget
+    from perfc_lab.papers.networks.train import TrainRecipe, clock_s, paced
+
+    layer = torch.nn.Linear(1, 1)
+    optimiser = torch.optim.Adam([{"params": list(layer.parameters()), "share": 0.5}])
+    recipe = TrainRecipe(learning_rate=1.0, is_annealed=True, rising_steps=4)
+    rates = []
+    nothing: list[Any] = [None] * 6
+    for _ in paced(nothing, optimiser, recipe, Budget(0, 1e9), clock_s()):
+        rates.append(optimiser.param_groups[0]["lr"])
+        layer(torch.ones(1, 1)).sum().backward()
+        optimiser.step()
+    assert rates == pytest.approx([0.505 * min(i, 4) / 4 for i in range(1, 7)], rel=1e-3)
+    over = paced(nothing, optimiser, recipe, Budget(0, 1.0), clock_s() - 2.0)
+    assert len(list(over)) == 1
+
+
+def test_stage_2_leaves_the_encoder_and_lora_the_language_model(tmp_path: Path) -> None:
+    pytest.importorskip("peft")
+    from perfc_lab.papers.gnn_llm.projection import Readout
+
+    network = tiny_network(tmp_path, Readout.SUMS)
+    base = sum(p.numel() for p in network.language.parameters())
+    network.with_lora(8, has_every_layer=False)
+    network.freeze_encoder()
+    network.train()
+    assert not network.encoder.training
+    groups = network.groups(1e-3, 1e-4)
+    assert [rate for _, rate in groups] == [1e-3, 1e-4]
+    learned = sum(p.numel() for p in groups[1][0])
+    # queries and values of two layers: 8 × (32 + 32) and 8 × (32 + 16) each
+    assert learned == 2 * 8 * ((32 + 32) + (32 + 16)) < base
+    state = network.state_dict()
+    assert not any(n.startswith("language.") and "lora_" not in n for n in state)
+    other = tiny_network(tmp_path / "other", Readout.SUMS)
+    other.with_lora(8, has_every_layer=False)
+    other.load_state_dict(state)
+    with pytest.raises(Exception, match="weights of another network"):
+        tiny_network(tmp_path / "third", Readout.SUMS).load_state_dict(state)
+
+
+def test_a_part_of_the_rows_is_an_epoch() -> None:
+    from perfc.analyzers.graph.rows import Quantity
+    from perfc_lab.papers.gnn_llm.rows import DrawnRows
+    from perfc_lab.papers.networks.batches import GraphTensors, LogScale
+
+    encoded: list[str] = []
+
+    def encode(graph: Any, batch: float) -> GraphTensors:
+        encoded.append(graph.name)
+        return GraphTensors(torch.zeros(1, 1), torch.zeros(2, 0, dtype=torch.long))
+
+    def question(data: Any, row: Any) -> list[float]:
+        return [1.0] * (1 if row.batch == 1 else 3)
+
+    rows = DrawnRows(
+        measurements(), Quantity.TIME, encode, question,
+        LogScale(0.0, 1.0), rows=8, filler=-1.0,
+    )  # fmt: skip
+    rows.rows_per_epoch = 16
+    assert not encoded
+    first = [i for batch in rows.epoch(random.Random(0)) for i in batch.index.tolist()]
+    assert 16 <= len(first) < 32
+    other = [i for batch in rows.epoch(random.Random(1)) for i in batch.index.tolist()]
+    assert set(first) != set(other)
+    assert sorted(i for b in rows.epoch() for i in b.index.tolist()) == list(range(len(rows)))
+    assert set(rows.row.unique().tolist()) == {-1.0, 1.0}
+
+
+def test_tokens_stand_in_the_order_in_which_a_summary_names_their_numbers(tmp_path: Path) -> None:
+    pytest.importorskip("peft")
+    from perfc_lab.papers.gnn_llm.counts import KINDS, OF_KIND, OF_TOTALS
+    from perfc_lab.papers.gnn_llm.projection import Projection, Readout
+
+    network = Projection(16, 8, Readout.NUMBERS)
+    graph = next(iter(measurements().graphs.values()))
+    sums = torch.tensor(graph_vector(graph, 8.0))[None]
+    tokens, is_there = network(torch.zeros(1, 16), sums)
+    assert tokens.shape == (1, 1 + OF_TOTALS + KINDS * (1 + OF_KIND), 8)
+    kinds = len(set(graph.ops.ops))
+    assert is_there.sum() == 1 + OF_TOTALS + min(kinds, KINDS) * (1 + OF_KIND)
+    # a digit of the third kind's second number changes that token alone
+    third = LAYOUT.digits + 49 * (OF_TOTALS + 2 * OF_KIND + 1)
+    sums[0, third : third + 10] = torch.eye(10)[9] - sums[0, third : third + 10]
+    differs = (network(torch.zeros(1, 16), sums)[0] != tokens).any(2)
+    assert differs.nonzero()[:, 1].tolist() == [1 + OF_TOTALS + 2 * (1 + OF_KIND) + 2]
+
+
+def test_drawn_summaries_name_every_kind_of_layer() -> None:
+    from perfc_lab.papers.gnn_llm.descriptions import exact_fields
+    from perfc_lab.papers.gnn_llm.lessons import drawn_summary
+
+    told = [drawn_summary(random.Random(seed), 8) for seed in range(20)]
+    assert all(all(exact_fields(t.fields(), t.text()).values()) for t in told)
+    assert len({layer.kind for t in told for layer in t.layers}) > 30
+
+
+def test_names_of_operators_are_a_token_each(tmp_path: Path) -> None:
+    pytest.importorskip("transformers")
+    from perfc_lab.papers.gnn_llm.language_model import LanguageModel, make_tokenizer
+    from perfc_lab.papers.gnn_llm.lessons import NAMES
+    from perfc_lab.papers.gnn_llm.presets import DecoderShape
+
+    text = "Layer: max_pool, Implemented: 12 times, FLOPs: 4.1 million and more of rtx-max-q"
+    tokenizer = make_tokenizer([text], DecoderShape(400, 32, 64, 2, 2, 1024), NAMES)
+    model = LanguageModel(torch.nn.Linear(1, 1), tokenizer, tmp_path)
+    assert len(tokenizer) <= 400
+    assert model.text(model.ids(text)) == text
+    assert len({len(model.ids(name)) for name in NAMES}) == 1
+
+
+def test_a_chart_of_few_rows_has_the_mean_of_the_seeds() -> None:
+    pytest.importorskip("peft")
+    from perfc_lab.papers.gnn_llm.tables import TABLES
+    from perfc_lab.papers.reproduction.charts import curve_chart
+    from perfc_lab.papers.reproduction.page import Done
+
+    table = next(t for t in TABLES if t.key == "gnn-llm-hardware-mape")
+    results = [{"slices": {"32 rows": {"mape": mape}}} for mape in (0.1, 0.3)]
+    done = [Done(table.lines[0], tuple(results)), Done(table.lines[1], ())]
+    chart: Any = curve_chart(table, done)
+    (point,) = chart["data"]["values"]
+    assert (point["rows"], point["percent"]) == (32, pytest.approx(20.0))
+    assert curve_chart(table, [Done(table.lines[0], ())]) is None
+
+
+def test_a_settled_projection_says_how_graphs_differ() -> None:
+    from perfc_lab.papers.gnn_llm.projection import Projection, Readout
+
+    torch.manual_seed(0)
+    network = Projection(16, 8, Readout.MEAN)
+    g, sums = 10.0 + 0.1 * torch.randn(32, 16), torch.zeros(32, len(SUMS))
+
+    def differing() -> float:
+        tokens = network(g, sums)[0][:, 0].detach()
+        return float(tokens.std(0).mean() / tokens.abs().mean())
+
+    before = differing()
+    network.settle(g, sums)
+    assert before < 0.2 < differing()
+    # one that is far from usual stays in bounds
+    assert torch.isfinite(network(g + 1e9, sums)[0]).all()
+    assert set(network.state_dict()) >= {"graph_centre", "sums_spread"}
+
+
+def test_a_copy_that_adapts_shares_what_never_changes(tmp_path: Path) -> None:
+    import copy
+
+    pytest.importorskip("peft")
+    from perfc_lab.papers.gnn_llm.predictor import GnnLlm
+    from perfc_lab.papers.gnn_llm.projection import Readout
+
+    model = GnnLlm()
+    model.made = tiny_network(tmp_path, Readout.SUMS)
+    model.made.with_lora(8, has_every_layer=True)
+    model.made.freeze_encoder()
+    other = copy.deepcopy(model)
+    assert other.made is not None
+    assert other._cache is model._cache
+    pairs = zip(model.made.parameters(), other.made.parameters(), strict=True)
+    assert {p.requires_grad is (p is not q) for p, q in pairs} == {True}

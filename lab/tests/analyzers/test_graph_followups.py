@@ -1,0 +1,83 @@
+"""What follows from an estimate: a whole training, a slice of a GPU; options of both commands."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from perfc.analyzers.graph import weights
+from perfc.analyzers.graph.predictor import Budget
+from perfc.analyzers.graph.rows import Quantity
+from perfc.analyzers.whole_runs.training_run import TrainingRun
+from perfc.commands.predict import command as predict_command
+from perfc.machine.mig import A100_40GB, GB, profiles
+from perfc_lab.commands.eval import command as eval_command
+from perfc_lab.commands.train import command as train_command
+from perfc_lab.training.graphs.protocols import Protocol, folds
+from perfc_lab.whole_runs.boosted_totals import BoostedTotals
+
+from .graph_rows import measurements
+
+MODEL = str(Path(__file__).parents[3] / "examples" / "models" / "resnet50.onnx.gz")
+
+
+def card(folder: Path, quantity: Quantity) -> str:
+    data = measurements()
+    data = data.of([replace(r, memory_bytes=1e9 + 1e6 * r.batch) for r in data.rows])
+    fold = next(folds(data, Protocol.RANDOM, (0,)))
+    made = BoostedTotals("", quantity)
+    made.fit(fold.train, fold.validation, Budget(), lambda _: None)
+    made.calibrate(fold.validation)
+    return str(weights.save(made, weights.card_of(made, fold.train, "random", {}), folder))
+
+
+def predicted(*arguments: str) -> dict[str, Any]:
+    given = ("--batch", "8", "--torch", "1.8", "--precision", "f32", "--output-format", "json")
+    found = CliRunner().invoke(predict_command, [MODEL, *given, *arguments])
+    assert found.exit_code == 0, found.output
+    return dict(json.loads(found.stdout))
+
+
+def test_a_training_is_its_steps() -> None:
+    run = TrainingRun(0.35, 200_000, 2.934)
+    assert run.time_s == pytest.approx(70_000)
+    assert run.price == pytest.approx(57.05, abs=0.01)
+    assert TrainingRun(0.35, 10).price is None
+
+
+def test_a_prediction_gives_time_and_price_of_a_training(tmp_path: Path) -> None:
+    given = ("--weights", card(tmp_path, Quantity.TIME), "-t", "titan-xp")
+    found = predicted(*given, "--steps", "3600000", "--hourly-price", "2")
+    assert found["steps_s"] == pytest.approx(3.6e6 * found["value"])
+    assert found["price"] == pytest.approx(2000 * found["value"])
+    alone = predicted(*given)
+    assert (alone["steps_s"], alone["price"]) == (None, None)
+    unpriced = CliRunner().invoke(predict_command, [MODEL, *given, "--hourly-price", "2"])
+    assert unpriced.exit_code == 2
+
+
+def test_a_predicted_memory_names_a_slice(tmp_path: Path) -> None:
+    given = ("--weights", card(tmp_path, Quantity.MEMORY), "--quantity", "memory_bytes")
+    assert predicted(*given, "-t", "a100-sxm4-40gb")["mig_profile"] == "1g.5gb"
+    assert predicted(*given, "-t", "a100-sxm4-80gb")["mig_profile"] == "1g.10gb"
+    assert predicted(*given, "-t", "titan-xp")["mig_profile"] is None
+
+
+def test_slices_are_those_of_the_target() -> None:
+    found = profiles("a100-pcie-80gb")
+    names = ["1g.10gb", "2g.20gb", "3g.40gb", "7g.80gb"]
+    assert [(p.name, p.capacity_bytes) for p in found] == [
+        (n, int(n.split(".")[1][:-2]) * GB) for n in names
+    ]
+    assert profiles("a100-sxm4-40gb") == A100_40GB
+    assert profiles("rtx4090") == ()
+
+
+@pytest.mark.parametrize("command", [eval_command, train_command])
+def test_the_width_of_a_network_can_be_given(command: object) -> None:
+    assert "--scale" in CliRunner().invoke(command, ["graph", "--help"]).output  # type: ignore[arg-type]

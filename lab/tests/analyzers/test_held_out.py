@@ -1,0 +1,372 @@
+"""Rows of tables, and how they are held out: what is read, and which part a row belongs to."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import pytest
+
+from perfc.analyzers.features.classes.attention import AttentionKernel
+from perfc.analyzers.features.classes.collective import Operation
+from perfc.analyzers.features.rows import DataError, Protocol, Rows
+from perfc.analyzers.features.sheet import Sheet
+from perfc.analyzers.graph.rows import GraphRow, Measurements, Quantity, at_several_batches
+from perfc.analyzers.steps.setting import Mode, Precision, Setting, precision_of
+from perfc.machine import load_machine
+from perfc_lab.datasets import datasets
+from perfc_lab.datasets.spaces import help_nas
+from perfc_lab.tables import sources
+from perfc_lab.tables.aic_attention import kernel_of
+from perfc_lab.tables.architectures import (
+    FAMILY_PARTS,
+    Part,
+    families_in_turn,
+    family,
+    fold_of,
+    random_architectures,
+    unseen_families,
+)
+from perfc_lab.training.experiments import attention, collective, matmul, neusight_runs
+from perfc_lab.training.experiments.steps import figure_of
+from perfc_lab.training.export import cut, every, layer_units, parsed
+from perfc_lab.training.graphs.statistics import statistics
+from perfc_lab.training.protocols import (
+    UnseenMachine,
+    UnseenShapes,
+    every_fold,
+    folds,
+    kin,
+    split,
+    targets,
+)
+
+from .graph_rows import measurements
+
+# Tables
+
+
+def test_collectives_name_library_operation_and_bytes(tmp_path: Path) -> None:
+    pd = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    frame = pd.DataFrame({
+        "system": ["h100_sxm", "h100_sxm", "gb200", "l40s"],
+        "library": ["nccl", "vllm", "trtllm", "vllm"],
+        "kernel_source": ["NCCL", "NCCL", "TRTLLM", "vLLM_custom_eager"],
+        "dtype": ["half", "half", "int8", "bfloat16"],
+        "op": ["all_reduce", "alltoall", "all_gather", "reduce_scatter"],
+        "num_gpus": [8, 4, 2, 2], "message_elements": [1000, 500, 64, 10],
+        "latency_us": [12.0, 9.0, 5.0, 30.0],
+    })  # fmt: skip
+    frame.to_parquet(tmp_path / "aic_comm.parquet")
+    found = {}
+    for block in sources()["aic_comm"].rows(tmp_path):
+        for i in range(len(block)):
+            key = block.target, block.framework, block.dtype, block.protocol
+            column = {n: float(c[i]) for n, c in block.columns.items()}
+            found[(*key, Operation(int(column["operation"])))] = (
+                column["ranks"], column["nbytes"], block.time_s[i] * 1e6,
+            )  # fmt: skip
+    graph, eager = Protocol.GRAPH, Protocol.EAGER
+    assert found == {
+        ("h100-sxm5-80gb", "nccl", "f16", graph, Operation.ALL_REDUCE): (8, 2000, 12),
+        # what a framework measured of NCCL is NCCL's
+        ("h100-sxm5-80gb", "nccl", "f16", graph, Operation.ALL_TO_ALL): (4, 1000, 9),
+        ("gb200", "trtllm", "i8", graph, Operation.ALL_GATHER): (2, 64, 5),
+        ("l40s", "vllm", "bf16", eager, Operation.REDUCE_SCATTER): (
+            2, 20, pytest.approx(30)),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "target", "expected"),
+    [
+        ("flash_attention", "a100", AttentionKernel.FLASH_2),
+        ("flash_attention", "h100", AttentionKernel.FLASH_3),
+        ("flash_attention", "b200", AttentionKernel.FLASH_4),
+        ("flash_attention", "arc-pro-b60", AttentionKernel.ONE_API),
+        ("flash_attention", "rtx4090", AttentionKernel.FLASH_2),
+        ("vllm_flash_attn_fa2", "h100", AttentionKernel.FLASH_2),
+        ("triton", "a100", AttentionKernel.TRITON),
+        ("something", "a100", AttentionKernel.UNKNOWN),
+    ],
+)
+def test_plain_flash_attention_is_that_of_the_machine(
+    name: str, target: str, expected: AttentionKernel
+) -> None:
+    assert kernel_of(name, Sheet(load_machine(target))) is expected
+
+
+def test_latencies_of_search_spaces_are_those_of_graphics_processors(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pd = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    monkeypatch.setattr(help_nas, "MOST_ARCHITECTURES", 2)
+    help_nas.architectures.cache_clear()
+    cell = "|{}~0|+|none~0|none~1|+|none~0|none~1|none~2|"
+    arches = [cell.format(op) for op in ("nor_conv_3x3", "skip_connect", "avg_pool_3x3")]
+    pd.DataFrame({
+        "space": ["nasbench201"] * 3 + ["fbnet"], "arch_index": [0, 1, 2, 0],
+        "arch": [*arches, "0,1"],
+    }).to_parquet(tmp_path / "help_nas_archs.parquet")  # fmt: skip
+    pd.DataFrame({
+        "space": "nasbench201", "batch": 32, "arch_index": [0, 1, 2, 0, 1],
+        "device": ["titanx", "titanx", "titanx", "pixel2", "1080ti"],
+        "latency_ms": [4.0, 5.0, 6.0, 7.0, 0.0],
+    }).to_parquet(tmp_path / "help_nas_latency.parquet")  # fmt: skip
+    chosen = help_nas.architectures(tmp_path, "nasbench201")
+    assert len(chosen) == 2
+    dataset = next(d for d in datasets().values() if getattr(d, "space", "") == "nasbench201")
+    rows = dataset.rows(tmp_path)
+    assert {(r.target, r.batch) for r in rows} == {("titan-x-pascal", 32)}
+    assert {int(r.graph.rpartition("-")[2]): r.time_s for r in rows} == pytest.approx(
+        {i: (4 + i) / 1e3 for i in chosen}
+    )
+    made = dataset.encode(rows[0].graph, [help_nas.SETTING], tmp_path)
+    assert made is not None
+    assert made.ops.ops.count("conv") > 3
+    left = ({0, 1, 2} - set(chosen)).pop()
+    assert dataset.encode(f"x-{left}", [help_nas.SETTING], tmp_path) is None
+    with pytest.raises(DataError, match="no architectures of ofa"):
+        help_nas.architectures(tmp_path, "ofa")
+    help_nas.architectures.cache_clear()
+
+
+def test_a_data_set_says_how_many_of_what_it_holds() -> None:
+    """24 networks on three machines at two batches."""
+    data = measurements()
+    lines = [" ".join(line.split()) for line in statistics(data)]
+    assert lines[0] == "nb201, digest digest"
+    assert lines[1] == "144 rows, 24 graphs, 24 architectures, 1 families"
+    assert lines[2:5] == [f"48 rows {t}, eager" for t in ("gtx1080ti", "rtx2080ti", "titan-xp")]
+    times = sorted(r.time_s for r in data.rows)
+    middle = (times[71] + times[72]) / 2
+    assert lines[5] == f"144 rows time_s: {times[0]:.4g} … {middle:.4g} … {times[-1]:.4g}"
+    counts = sorted(len(g.ops) for g in data.graphs.values())
+    assert lines[6].startswith(f"operators of a graph: {counts[0]} … ")
+    assert lines[6].endswith(f" … {counts[-1]}")
+    assert len([line for line in lines if "columns, digest" in line]) == 5
+
+
+# Rows of runs
+
+
+def run_row(batch: int = 1, target: str = "t4", graph: str = "g", **more: float) -> GraphRow:
+    return GraphRow(graph, graph, Setting(), target, batch, 1.0, **more)
+
+
+def test_rows_are_those_of_which_a_quantity_was_measured() -> None:
+    rows = (
+        run_row(energy_j=2.0), run_row(energy_j=0.0), run_row(), run_row(energy_j=float("inf")),
+    )  # fmt: skip
+    data = Measurements("d", {}, rows)
+    assert data.measured(Quantity.ENERGY).rows == rows[:1]
+    assert data.values(Quantity.ENERGY)[0] == 2
+    assert len(data.measured(Quantity.TIME)) == 4
+    assert len(data.measured(Quantity.MEMORY)) == len(data.measured(Quantity.POWER)) == 0
+    assert run_row(memory_bytes=3.0).value(Quantity.MEMORY) == 3
+    assert run_row(power_w=4.0).value(Quantity.POWER) == 4
+
+
+def test_several_batches_are_those_of_one_graph_on_one_machine() -> None:
+    assert not at_several_batches([])
+    assert not at_several_batches([run_row(1), run_row(1)])
+    assert at_several_batches([run_row(1), run_row(2)])
+    assert not at_several_batches([run_row(1), run_row(2, target="p4"), run_row(3, graph="h")])
+
+
+def test_a_way_of_running_has_a_mode_a_table_of_fusion_and_a_name() -> None:
+    modes = {
+        Mode.EAGER: Setting(), Mode.CHANNELS_LAST: Setting(channels_last=True),
+        Mode.COMPILED: Setting(compiled=True, channels_last=True),
+        Mode.TRAINING: Setting(training=True, compiled=True),
+    }  # fmt: skip
+    assert {mode: s.mode for mode, s in modes.items()} == {mode: mode for mode in Mode}
+    assert Setting(compiled=True).runtime == "inductor"
+    assert Setting(version=(2, 0)).runtime == "eager"
+    assert Setting(version=(1, 13)).runtime == "eager-unfused"
+    assert Setting(version=(2, 4)).framework == "torch 2.4"
+    assert [p.bits for p in Precision] == [16, 16, 16, 16, 32, 32]
+    assert [p.dtype for p in Precision] == ["f16", "bf16", "bf16", "f16", "f32", "tf32"]
+    named = {"amp_fp16": "amp f16", "AMP": "amp f16", "amp-bfloat16": "amp bf16", "half": "f16",
+             "float32": "f32", "tf32": "tf32"}  # fmt: skip
+    assert {name: precision_of(name, "here").value for name in named} == named
+
+
+# Parts
+
+
+def block(target: str, **columns: list[float]) -> Rows:
+    arrays = {n: np.array(c, np.float64) for n, c in columns.items()}
+    times = np.ones(len(next(iter(arrays.values()))))
+    return Rows("matmul", target, "bf16", Protocol.GRAPH, "", arrays, times)
+
+
+def test_rows_of_one_group_of_shapes_are_in_one_fold() -> None:
+    rows = block("t4", m=[1, 2, 3, 4], n=[64, 64, 128, 256], k=[8, 8, 8, 9])
+    found = folds(rows, ("n", "k"))
+    keys = [(64, 8), (64, 8), (128, 8), (256, 9)]
+    checksums = [zlib.crc32(repr(key).encode()) for key in keys]
+    assert found.tolist() == [c % 5 for c in checksums]
+    assert folds(rows, ("n", "k"), 10).tolist() == [c // 5 % 10 for c in checksums]
+    holdouts = every_fold(("n", "k"))
+    assert [h.fold for h in holdouts] == [0, 1, 2, 3, 4]
+    tested = [h.held_out(rows) for h in holdouts]
+    assert np.sum(tested, axis=0).tolist() == [1, 1, 1, 1]
+    assert UnseenShapes(("n", "k"), 2).name == "unseen (n, k), fold 2"
+
+
+def test_a_machine_left_out_may_take_its_twins_with_it() -> None:
+    blocks = [block(t, m=[1, 2], n=[3, 4], k=[5, 6]) for t in (
+        "h100-sxm5-80gb", "h200-sxm-141gb", "t4")]  # fmt: skip
+    alone = split(blocks, UnseenMachine("h100-sxm5-80gb"))
+    assert [b.target for b in alone.train] == ["h200-sxm-141gb", "t4"]
+    assert [b.target for b in alone.test] == ["h100-sxm5-80gb"]
+    twins = UnseenMachine("h100-sxm5-80gb", twins=True)
+    assert [b.target for b in split(blocks, twins).train] == ["t4"]
+    assert twins.name == "unseen machine h100-sxm5-80gb and its twins"
+    assert UnseenMachine("t4").name == "unseen machine t4"
+    assert kin("t4") == {"t4"}
+    assert kin("gb200") == {"gb200", "b200-sxm-180gb"}
+    assert targets(blocks) == ("h100-sxm5-80gb", "h200-sxm-141gb", "t4")
+
+
+def test_rows_are_cut_between_training_and_test() -> None:
+    rows = block("t4", m=[1, 2, 3, 4], n=[64, 64, 128, 256], k=[8, 8, 8, 9])
+    holdout = UnseenShapes(("n", "k"), int(folds(rows, ("n", "k"))[0]))
+    found = split([rows], holdout)
+    held = holdout.held_out(rows)
+    assert len(found.test[0]) == held.sum() >= 2
+    assert sum(map(len, found.train)) + len(found.test[0]) == 4
+
+
+def test_architectures_are_cut_at_random_or_by_family() -> None:
+    names = [f"{family}{i}_a" for family in ("resnet", "vit", "swin", "vgg") for i in range(10)]
+    for cut_by, is_family in ((random_architectures, False), (unseen_families, True)):
+        found = cut_by(names, 1)
+        counts = [sum(p is part for p in found.values()) for part in Part]
+        assert sum(counts) == 40
+        if not is_family:
+            assert counts == [28, 6, 6]
+            continue
+        parts = {(family(n), found[n]) for n in names}
+        assert len(parts) == 4, "a family is in one part"
+        assert counts == [20, 10, 10]
+    assert random_architectures(names, 1) != random_architectures(names, 2)
+    assert random_architectures(names, 1) == random_architectures(reversed(names), 1)
+
+
+def test_every_family_is_tested_in_one_turn() -> None:
+    names = [f"{family}_{i}" for family in "abcdefghij" for i in range(3)]
+    turns = [families_in_turn(names, turn) for turn in range(FAMILY_PARTS)]
+    assert all(sum(t[n] is Part.TEST for t in turns) == 1 for n in names)
+    sizes = [sum(p is Part.TEST for p in t.values()) for t in turns]
+    assert sorted(sizes) == [3, 3, 3, 3, 6, 6, 6]
+
+
+def test_groups_are_dealt_to_folds_evenly() -> None:
+    found = fold_of([*"abcdefg", "a"], 3, 0)
+    assert sorted(found) == list("abcdefg")
+    assert sorted(list(found.values()).count(i) for i in range(3)) == [2, 2, 3]
+    assert found != fold_of("abcdefg", 3, 1)
+
+
+def test_slices_of_attention_and_collectives_are_what_they_are_called() -> None:
+    both = block("t4", causal=[1, 0], cache_bits=[8, 16])
+    assert attention.causal(both).tolist() == [True, False]
+    assert attention.encoder(both).tolist() == [False, True]
+    assert attention.narrow_cache(both).tolist() == [True, False]
+    assert attention.narrow(both).tolist() == [False, False]
+    narrow = Rows("attention_prefill", "t4", "f8e4m3", Protocol.GRAPH, "", both.columns, np.ones(2))
+    assert attention.narrow(narrow).tolist() == [True, False]
+    assert attention.causal(block("t4", m=[1, 2])).tolist() == [True, True]
+    eager = Rows("collective", "t4", "f16", Protocol.EAGER, "", both.columns, np.ones(2))
+    assert collective.replayed(both).tolist() == [True, True]
+    assert collective.replayed(eager).tolist() == [False, False]
+
+
+def test_slices_of_products_are_by_type_protocol_and_maker() -> None:
+    def said(target: str, dtype: str, how: Protocol) -> list[str]:
+        rows = Rows("matmul", target, dtype, how, "", {"m": np.ones(2)}, np.ones(2))
+        slices = (matmul.half, matmul.kin, matmul.of_nvidia, matmul.of_intel)
+        return [each.__name__ for each in slices if each(rows).all()]
+
+    assert said("a100-sxm4-80gb", "bf16", Protocol.GRAPH) == ["half", "kin", "of_nvidia"]
+    assert said("arc-pro-b60", "bf16", Protocol.GRAPH) == ["half", "of_intel"]
+    assert said("a100-sxm4-80gb", "i8", Protocol.GRAPH) == ["of_nvidia"]
+    assert said("a100-sxm4-80gb", "bf16", Protocol.KERNELS) == []
+    assert said("arc-pro-b60", "f16", Protocol.KERNELS) == ["of_intel"]
+
+
+def test_figures_of_steps_need_steps() -> None:
+    with pytest.raises(DataError, match="no steps to test: a split, a slice"):
+        figure_of([], "a split", "a slice", None, "")
+
+
+def test_exported_models_are_kept_where_caches_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    assert neusight_runs.cache() == tmp_path / "cache" / "perfc" / "neusight"
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    assert neusight_runs.cache() == tmp_path / ".cache" / "perfc" / "neusight"
+
+
+class Said:
+    """A label of a second, of which a correlation says how wide the interval is."""
+
+    def __init__(self, least: float) -> None:
+        self.least = least
+
+    def is_held(self, products: float) -> bool:
+        return products >= self.least
+
+
+def test_the_correlation_of_products_is_the_least_that_holds_nine_in_ten() -> None:
+    few = [Said(0.0)] * 9
+    assert neusight_runs.correlation(cast("Any", [*few, Said(0.9)])) == 0
+    assert neusight_runs.correlation(cast("Any", [*few, Said(0.25), Said(0.5)])) == 0.25
+    assert neusight_runs.correlation(cast("Any", [Said(2.0)])) == 1
+
+
+def test_figures_of_runs_are_by_mode_and_machine() -> None:
+    """Errors of 10 and 50 %, the second outside and above its floor."""
+    lines = [(1.0, 1.1, 0.9, 1.2, 0.5), (2.0, 1.0, 0.5, 1.5, 2.5)]
+    found = neusight_runs.figure("inf", "", lines)
+    assert (found.slice, found.rows, found.goal, found.anchor) == (
+        "inference", 2, 0.09, "NeuSight 10.1 %",
+    )  # fmt: skip
+    assert (found.mape, found.median) == pytest.approx((0.3, 0.3))
+    assert (found.coverage, found.floor_holds) == (0.5, 0.5)
+    assert found.width == pytest.approx((1.2 / 0.9 + 3) / 2)
+    own = neusight_runs.figure("train", "t4", lines)
+    assert (own.slice, own.goal, own.anchor) == (
+        "training, forward and backward, t4", None, "",
+    )  # fmt: skip
+    assert neusight_runs.figure("", "", lines).goal is None
+
+
+# Configurations of transformers
+
+
+def test_a_configuration_is_cut_to_so_many_layers_of_each_kind() -> None:
+    plain = json.dumps({"num_hidden_layers": 24, "hidden_size": 8, "torch_dtype": "float16"})
+    assert layer_units(plain) == 24
+    assert parsed(plain) == {"num_hidden_layers": 24, "hidden_size": 8}
+    assert cut(parsed(plain), 2) == {"num_hidden_layers": 2, "hidden_size": 8}
+    sparse = {"num_layers": 12, "num_decoder_layers": 12, "num_sparse_encoder_layers": 6,
+              "num_sparse_decoder_layers": 6}  # fmt: skip
+    assert every(sparse) == 2
+    assert layer_units(json.dumps(sparse)) == 6
+    assert cut(sparse, 2) == {
+        "num_layers": 4, "num_decoder_layers": 4, "num_sparse_encoder_layers": 2,
+        "num_sparse_decoder_layers": 2,
+    }  # fmt: skip
+    for text in ("{}", '{"n_layer": 0}', '{"n_layer": "many"}'):
+        with pytest.raises(DataError, match="without a number of layers"):
+            layer_units(text)

@@ -1,0 +1,182 @@
+"""The papers' tables and elements: what is declared holds, and small trainings fill a page."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from perfc.analyzers.graph.predictor import predictor
+from perfc.analyzers.graph.store import StoredGraphs
+from perfc.errors import PerfcError
+from perfc_lab.datasets.unlabelled import Unlabelled, drawn
+from perfc_lab.papers.elements import Standing, page, seeds
+from perfc_lab.papers.reproduction.published import Metric, every_table, tables
+from perfc_lab.tables.architectures import Part, family, within_families
+
+from .graph_rows import measurements
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def test_every_file_of_an_element_exists_and_whoever_differs_says_why() -> None:
+    for seed in seeds():
+        for element in seed.elements:
+            assert all((ROOT / name).exists() for name in element.files), element
+            assert bool(element.why) is (element.standing is not Standing.FAITHFUL), element
+            assert bool(element.files) is (element.standing is not Standing.MISSING), element
+
+
+def test_the_page_of_elements_is_that_of_the_code() -> None:
+    assert (ROOT / "lab" / "docs" / "elements.md").read_text(encoding="utf-8") == page()
+
+
+def test_every_line_of_a_table_has_as_many_published_numbers_as_columns() -> None:
+    for table in every_table():
+        for line in table.lines:
+            assert len(line.published) in (0, len(table.columns)), (table.key, line)
+
+
+def test_every_predictor_of_a_table_is_there() -> None:
+    pytest.importorskip("torch_geometric")
+    for name in {line.predictor for table in every_table() for line in table.lines}:
+        assert predictor(name).name == name.partition(":")[0]
+
+
+def test_an_unknown_paper_is_refused() -> None:
+    with pytest.raises(PerfcError, match="dippm"):
+        list(tables(("dipm",)))
+
+
+def test_families_are_divided_seventy_to_thirty() -> None:
+    names = [f"{word}_{i}" for word in ("vit", "swin", "resnet") for i in range(20)]
+    parts = within_families(names, 0)
+    for word in ("vit", "swin", "resnet"):
+        mine = [part for name, part in parts.items() if family(name) == word]
+        assert [mine.count(p) for p in (Part.TRAIN, Part.VALIDATION, Part.TEST)] == [12, 2, 6]
+    assert within_families(names, 1) != parts
+
+
+def test_drawn_graphs_are_the_same_every_time_and_computable(tmp_path: Path) -> None:
+    pool = Unlabelled().sized(24)
+    assert list(pool.wanted(tmp_path)) == list(pool.wanted(tmp_path))
+    kinds = {name.partition(".")[0] for name in pool.wanted(tmp_path)}
+    assert {"cell101", "cell201", "vgg", "resnet"} <= kinds
+    data = pool.build(tmp_path, tmp_path / "out", lambda line: None)
+    assert isinstance(data.graphs, StoredGraphs)
+    assert len(data.graphs) == 24
+    assert len(data.rows) == 0
+    assert all(graph.ops.at(8)["mac"].sum() > 0 for graph in data.graphs.values())
+
+
+def test_files_stand_beside_the_drawn_graphs(tmp_path: Path) -> None:
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models" / "one.onnx.gz").touch()
+    names = list(Unlabelled(5).wanted(tmp_path))
+    assert len(names) == 6
+    assert [name for name in names if name.startswith("file.")] == ["file.one"]
+
+
+@pytest.mark.parametrize("name", ["vgg", "densenet", "efficientnet", "swin", "poolformer"])
+def test_a_family_is_drawn_at_several_sizes(name: str) -> None:
+    sizes = {drawn(name, seed).graph.inputs[0].type for seed in range(8)}
+    assert len(sizes) > 2
+
+
+def test_every_table_has_a_seed_before_any_has_two_and_short_tables_come_first(
+    tmp_path: Path,
+) -> None:
+    pytest.importorskip("torch_geometric")
+    from perfc_lab.papers.reproduction import command, runs
+
+    chosen = list(tables())
+    wanted = command.every_job(chosen, (0, 1), tmp_path, runs.PRESETS["cpu"], is_faithful=True)
+    assert [job.seed for job in wanted] == sorted(job.seed for job in wanted)
+    assert len({job.key for job in wanted}) == len(wanted)
+    first = [len(job.table.lines) for job in wanted if job.seed == 0]
+    assert first == sorted(first)
+    longer = replace(runs.PRESETS["cpu"], limit_s=1.0)
+    again = command.every_job(chosen, (0,), tmp_path, longer, is_faithful=True)
+    assert not {job.key for job in again} & {job.key for job in wanted}
+
+
+def test_a_result_is_trained_once_and_shown_beside_the_paper(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("torch_geometric")
+    from perfc_lab.papers.reproduction import command, runs
+    from perfc_lab.papers.reproduction.page import shown
+
+    monkeypatch.setattr(command, "chosen_rows", lambda job: measurements())
+    monkeypatch.setattr(runs, "chosen_rows", lambda job: replace(measurements(), digest="rows"))
+    table = next(t for t in every_table() if t.key == "dippm-table-4-4")
+    table = replace(table, lines=table.lines[3:])
+    wanted = command.every_job([table], (0,), tmp_path, runs.PRESETS["smoke"], is_faithful=True)
+    assert [job.line.predictor for job in wanted] == ["pmgns:mlp", "pmgns"]
+    for _ in range(2):
+        command.reproduce([table], wanted, tmp_path, 1, lambda line: None)
+    assert len(list(tmp_path.glob("*.json"))) == 2
+    path = command.written(
+        [table], (0,), tmp_path, tmp_path, tmp_path, runs.PRESETS["smoke"], "",
+        is_faithful=True, has_charts=False,
+    )  # fmt: skip
+    text = path.read_text(encoding="utf-8")
+    stored = runs.stored(tmp_path, wanted[1])
+    assert stored is not None
+    mape = stored["slices"]["all rows"]["mape"]
+    assert f"| GraphSAGE | {shown(mape, Metric.MAPE)} | 16.0% |" in text
+    assert "2 of 2 trainings stand (2 of seed 0)" in text
+
+
+def test_quantities_learned_beside_the_time_are_tested_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("torch_geometric")
+    from perfc_lab.papers.reproduction import runs
+
+    rows = measurements()
+    rows = rows.of([replace(r, energy_j=100 * r.time_s) for r in rows.rows])
+    monkeypatch.setattr(runs, "chosen_rows", lambda job: rows)
+    table = next(t for t in every_table() if t.key == "dippm-energy")
+    wanted = runs.jobs([table], (0,), tmp_path, runs.PRESETS["smoke"], True)
+    found = runs.run(next(wanted), tmp_path, lambda line: None)
+    assert found["slices"]["energy_j"]["rows"] == found["slices"]["all rows"]["rows"] > 0
+    assert found["slices"]["energy_j"]["mape"] != found["slices"]["all rows"]["mape"]
+    assert "power_w" not in found["slices"]
+    assert len(found["points_besides"]["energy_j"]) == len(found["points"])
+    assert found["processor_s"] > 0
+
+
+def test_a_table_by_family_has_a_line_a_family() -> None:
+    from perfc_lab.papers.reproduction.page import Done, by_family
+
+    table = next(t for t in every_table() if t.families)
+    result = {"families": {"vit": {"mape": 0.5}}}
+    done = [Done(line, (result,) if line.predictor == "trappm" else ()) for line in table.lines]
+    text = by_family(table, done)
+    assert "| vit | 50.0% | 7.1% | – | 9.2% | – | 105.8% | – | 16.6% |" in text
+    assert len(text.splitlines()) == 2 + len(table.families)
+
+
+def test_an_order_that_is_undefined_of_a_seed_is_left_out_of_the_mean() -> None:
+    """Answers that are all alike have none."""
+    from perfc_lab.papers.reproduction.page import number, spread
+    from perfc_lab.papers.reproduction.published import Column
+
+    column = Column("τ", metric=Metric.TAU)
+    seeds = [{"slices": {column.slice: {Metric.TAU.value: tau}}} for tau in (0.5, math.nan, 0.7)]
+    known = [n for seed in seeds if (n := number(seed, column)) is not None]
+    assert spread(known, Metric.TAU) == "0.600 ± 0.100"
+    assert number({"slices": {}}, column) is None
+
+
+def test_rows_that_cannot_be_fetched_are_left_out_where_they_are_not(tmp_path: Path) -> None:
+    from perfc_lab.papers.reproduction.published import Rows, built
+
+    every = list(tables())
+    assert [t for t in every if t.rows is Rows.MEMORY]
+    assert not [t for t in built(every, tmp_path) if t.rows is Rows.MEMORY]
+    (tmp_path / Rows.MEMORY.dataset).mkdir()
+    assert built(every, tmp_path) == every

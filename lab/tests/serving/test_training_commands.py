@@ -1,0 +1,116 @@
+"""Commands that learn from served models and score them: what they write, and where."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from perfc.serving.host import HostLaw
+from perfc.serving.power import BoardPower
+from perfc_lab.commands import eval as evaluating
+from perfc_lab.commands import train as training
+from perfc_lab.serving import Quantity, ServedRow, scoreboard, scores
+from perfc_lab.serving.learn import predicted
+from perfc_lab.serving.replay import Sample
+from perfc_lab.serving.scores import Evidence
+from perfc_lab.trees import experiment, weights
+
+
+def run(command: Any, *arguments: str) -> tuple[int, str]:
+    result = CliRunner().invoke(command, arguments)
+    return result.exit_code, result.output
+
+
+def test_laws_are_written_into_a_folder_that_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Path] = []
+
+    def gathered(data: Path, say: Any) -> Evidence:
+        asked.append(data)
+        say("two numbers")
+        return Evidence((), ())
+
+    monkeypatch.setattr(scores, "gathered", gathered)
+    monkeypatch.setattr(scores, "trained", lambda evidence: {"vllm": HostLaw(step_s=0.00123456)})
+    boards = {"h100": BoardPower(1.1, 2.5, 9)}
+    monkeypatch.setattr(scores, "trained_boards", lambda evidence, laws: boards)
+    folder = tmp_path / "a" / "laws"
+    for _ in range(2):
+        code, said = run(
+            training.command, "serving", "--data", str(tmp_path), "--output", str(folder)
+        )
+        assert code == 0, said
+    assert asked == [tmp_path, tmp_path]
+    assert str(folder / "host.toml") in said
+    assert "two numbers" in said
+    text = (folder / "host.toml").read_text()
+    assert "[vllm]" in text
+    assert "step_s = 0.001235" in text, "four digits"
+    told = tomllib.loads((folder / "power.toml").read_text())
+    assert told == {"h100": {"power": 1.1, "waiting": 2.5, "rows": 9, "origin": "fitted"}}
+    assert str(folder / "offline.npz") in said
+    assert (folder / "offline.npz").stat().st_size > 0
+
+
+def test_trees_are_written_into_their_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[tuple[Any, ...]] = []
+
+    def gathered(data: Path, names: Sequence[str], say: Any) -> list[str]:
+        calls.append((data, tuple(names)))
+        return ["row"]
+
+    def train(rows: Any, output: Path) -> list[Path]:
+        calls.append((rows, output))
+        return [output / "one.json", output / "two.json"]
+
+    monkeypatch.setattr(experiment, "gathered", gathered)
+    monkeypatch.setattr(weights, "train", train)
+    out = tmp_path / "w"
+    code, said = run(training.command, "trees", "--data", str(tmp_path), "-o", str(out))
+    assert code == 0, said
+    assert calls == [(tmp_path, tuple(experiment.LEARNED_FROM)), (["row"], out)]
+    assert said.splitlines() == [str(out / "one.json"), str(out / "two.json")]
+
+
+@pytest.mark.parametrize("form", ["json", "markdown", "text"])
+def test_the_scoreboard_is_written_in_every_form(
+    form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scores, "gathered", lambda data, say: Evidence((), ()))
+    monkeypatch.setattr(scoreboard, "replays", lambda data: ())
+    monkeypatch.setattr(scoreboard, "llama_cpp", lambda data: ())
+    code, said = run(
+        evaluating.command, "serving", "--data", str(tmp_path), "--output-format", form
+    )
+    assert code == 0, said
+    if form == "json":
+        tree = json.loads(said)
+        assert tree["schema"] == "perfc-eval-serving/1"
+        assert (tree["scores"], tree["checks"], tree["unanswered"]) == ([], [], {})
+    else:
+        assert "Served language models" in said
+
+
+def test_a_first_token_waits_for_its_server() -> None:
+    row = ServedRow(
+        "t", "one", "m", "h100", "vllm", "", "", "", 1, 1, 1, 1, 1, 2, 3, False, (), False, {}
+    )
+    amounts = (0.5, 0.0, 0.0, 2.0, 0.0, 3.0, 3.0)
+    law = HostLaw(
+        kernels=2.0, step_s=0.25, sequence_s=0.5, request_s=10.0
+    )  # fmt: skip
+    expected = {
+        Quantity.TPOT_S: 3.0, Quantity.TOKENS_PER_S: 3.0,
+        Quantity.TTFT_S: 10 + 3.0,
+    }  # fmt: skip
+    found = {q: predicted(law, Sample(row, q, amounts, 1.0)) for q in expected}
+    assert found == pytest.approx(expected)

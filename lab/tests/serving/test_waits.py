@@ -1,0 +1,151 @@
+"""What a request waits for beside steps, energy of steps with prompts, how published runs were."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import perfc
+from perfc.errors import ParseError
+from perfc.frontend.config import Parallel, precision_of, read_config
+from perfc.machine import load_machine
+from perfc.serving import power
+from perfc.serving.engine import Engine
+from perfc.serving.host import HostLaw, amounts
+from perfc.serving.simulation.arrivals import closed_loop
+from perfc.serving.simulation.load import Load
+from perfc.serving.simulation.metrics import latencies
+from perfc.serving.simulation.simulate import simulate
+from perfc.serving.simulation.steady_state import Share
+from perfc_lab.serving import Quantity, ServedRow, Stated
+from perfc_lab.serving.learn import USUAL_REQUEST_S, fitted, predicted
+from perfc_lab.serving.replay import Sample
+from perfc_lab.serving.settings import together
+
+
+@pytest.fixture(scope="module")
+def engine() -> Engine:
+    model = read_config("llama-3.2-1b")
+    return Engine.of(
+        model, load_machine("h100"), precision_of(model.dtype, None), Parallel(), "vllm",
+        law=HostLaw(),
+    )  # fmt: skip
+
+
+def test_a_server_and_its_tokenizer_delay_the_first_token_alone(engine: Engine) -> None:
+    run = simulate(closed_loop(1, 256, 16, count=1), engine.limits(256, 16), engine.cost)
+    share = Share(run, 1, 0, 1, 1.0)
+    before, after = (
+        latencies((share,), law.before_s)
+        for law in (HostLaw(), HostLaw(request_s=0.01, token_s=1e-5))
+    )
+    delay_s = 0.01 + 256e-5
+    assert after.ttft.mean == pytest.approx(before.ttft.mean + delay_s)
+    assert after.end_to_end.mean == pytest.approx(before.end_to_end.mean + delay_s)
+    assert after.tpot == before.tpot
+
+
+def test_energy_of_prompts_takes_the_factor_of_prompts(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(power, "boards", lambda: {power.ANY_BOARD: power.BoardPower(1.2, 0.0)})
+    run = simulate(closed_loop(1, 512, 1, count=2), engine.limits(512, 1), engine.cost)
+    assert all(s.chunks for s in run.strides)
+
+    def joules(**law: float) -> float:
+        return power.run_energy_j(run, replace(engine, law=HostLaw(**law)))
+
+    assert joules(prompts=0.5) == pytest.approx(joules() / 2)
+    assert joules(kernels=0.5) == pytest.approx(joules())
+
+
+def waiting(count: int) -> list[Sample]:
+    """Rows of a server that takes 100 ms of its own."""
+    found: list[Sample] = []
+    for i in range(count):
+        kernels_s = 0.02 * (1 + i % 10)
+        row = ServedRow(
+            "t", str(i), "m", "h100", "vllm", "", "", "", 1, 1, 1, 1, 1, 2, 1, False, (), False, {}
+        )
+        first, step = amounts(kernels_s, 0.0, 1, 0), amounts(kernels_s / 10, 0.0, 0, 1)
+        found += [
+            Sample(row, Quantity.TTFT_S, first, 0.1 + kernels_s),
+            Sample(row, Quantity.TPOT_S, step, kernels_s / 10),
+        ]
+    return found
+
+
+def test_few_rows_say_little_of_a_server_and_many_do() -> None:
+    usual = HostLaw(request_s=USUAL_REQUEST_S)
+    few, many = fitted(waiting(10), usual), fitted(waiting(2000), usual)
+    assert few.request_s == USUAL_REQUEST_S
+    assert many.request_s == fitted(waiting(2000)).request_s == 0.1
+    assert max(abs(predicted(many, s) / s.value - 1) for s in waiting(20)) < 0.1
+
+
+def test_users_of_an_engine_that_computes_prompts_first_are_not_in_step() -> None:
+    load = Load(isl=64, osl=100, concurrency=4)
+    lengths = [r.output_tokens for r in load.workload(1, is_staggered=True).requests]
+    assert lengths[:4] == [12, 38, 62, 88]
+    assert set(lengths[4:]) == {100}
+    assert {r.output_tokens for r in load.workload(1).requests} == {100}
+
+
+def test_servers_are_told_what_their_publisher_says() -> None:
+    fp8 = together("deepseek-ai/DeepSeek-R1", "sglang", "b200_sxm", "fp8", 8192, 4, 1)
+    assert fp8 == (Stated(32768, 0, 10), "f8e4m3")
+    many = together("deepseek-ai/DeepSeek-R1", "sglang", "b200_sxm", "fp8", 8192, 16, 1)
+    assert many[0].looks_every == 30
+    own = together("deepseek-ai/DeepSeek-R1", "sglang", "b200_sxm", "fp4", 8192, 16, 8)
+    assert own[0].looks_every == 0, "ranks with sequences of their own look each step"
+    whole = together("deepseek-ai/DeepSeek-R1", "trtllm", "h200_sxm", "fp8", 8192, 64, 1)
+    assert whole[0].token_budget == 8320
+    short = together("deepseek-ai/DeepSeek-R1", "trtllm", "h200_sxm", "fp8", 1024, 64, 1)
+    assert short[0].token_budget == 8192
+    few = together("openai/gpt-oss-120b", "vllm", "h100_sxm", "fp4", 1024, 32, 1)
+    assert few == (Stated(8192, 32, 0, recorded_tokens=2048), "")
+    assert together("Qwen/Qwen3-8B", "vllm", "h100_sxm", "fp8", 1024, 32, 1) == (Stated(), "")
+
+
+def test_transformers_waits_for_its_host_in_every_step() -> None:
+    """Llama 2 7B, a token at a time, unrecorded, on an A100: 25.5 a second.
+
+    Source: PyTorch, "Accelerating Generative AI with PyTorch II: GPT, Fast", 2023.
+    """
+    model, machine = read_config("llama-2-7b"), load_machine("a100")
+    engine = Engine.of(model, machine, precision_of("float16", None), Parallel(), "transformers")
+    each, ends = 2 * 8 + 10 + 5 + 3 + 6, 8 + 2
+    assert engine.cost.launches((), 1) == 32 * each + ends
+    assert engine.law.launch_s == pytest.approx(30e-6)
+    assert 1 / engine.cost.step_s((), 1, 32.0) == pytest.approx(25.5, rel=0.1)
+    assert (engine.law.tpot_low, engine.law.tpot_high) == pytest.approx((2 / 3, 1.6))
+    busy = engine.cost.step_s((), 256, 2048.0)
+    assert busy > engine.law.launch_s * engine.cost.launches((), 1), "launched meanwhile"
+
+
+def test_a_host_that_was_measured_is_that_of_transformers(tmp_path: Path) -> None:
+    text = load_machine("a100").path.read_text(encoding="utf-8")
+    file = tmp_path / "ours.toml"
+    stated = '\nhost_launch_s = { value = 12e-6, from = "assumed", note = "ours" }\n'
+    file.write_text(text.replace("\n[compute.matrix", f"{stated}\n[compute.matrix", 1))
+    engine = Engine.of(
+        read_config("llama-2-7b"), load_machine(file), precision_of("float16", None), Parallel(),
+        "transformers",
+    )  # fmt: skip
+    assert engine.law.launch_s == pytest.approx(12e-6)
+    assert (engine.law.tpot_low, engine.law.tpot_high) == pytest.approx((0.7, 1.4))
+
+
+def test_what_a_launch_takes_is_said_of_an_engine_that_waits_for_each() -> None:
+    engine = perfc.llm("llama-2-7b", "a100", runtime="transformers", host_launch="12us")
+    assert engine.notes[-1] == "nobody measured the host of transformers: 12.0 µs a launch"
+    slow = perfc.llm("llama-2-7b", "a100", runtime="transformers", host_launch=60e-6)
+    assert engine.latencies is not None
+    assert slow.latencies is not None
+    assert slow.latencies.tpot.mean > 2 * engine.latencies.tpot.mean
+    with pytest.raises(ParseError, match="the host of vllm is not told by its launches"):
+        perfc.llm("llama-2-7b", "a100", host_launch="12us")
+    with pytest.raises(ParseError, match="no duration"):
+        perfc.llm("llama-2-7b", "a100", runtime="transformers", host_launch="soon")
