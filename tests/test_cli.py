@@ -67,7 +67,7 @@ def test_report_of_a_real_model_exits_with_zero(capsys: pytest.CaptureFixture[st
         "prediction",
         "kernels",
         "resource pressure",
-        "critical sequence",
+        "critical kernels",
         "bottlenecks",
         "memory",
     ]

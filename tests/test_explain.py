@@ -203,8 +203,8 @@ def test_every_predictor_that_knows_such_runs_is_shown_with_why_it_does_not_answ
     assert asked.prediction.total.time_s == unheard.time_s
     text = render_text(explain(report, "/conv1/Conv"))
     run = text.partition("\nrun: ")[2]
-    assert "by its kernels, one by one, summed (predicted)" in run
-    assert "runs says 3.27" in run
+    assert "by the sum of its kernels (predicted)" in run
+    assert "runs predicts 3.27" in run
     assert WORSE in " ".join(run.split())
     said = json.loads(render_json(explain(report, "/conv1/Conv")))["prediction"]["run"]
     assert [(o["predictor"], o["reason"]) for o in said["others"]] == [("runs", WORSE)]
@@ -216,8 +216,8 @@ def test_a_predictor_that_was_not_asked_for_says_so(resnet: Report) -> None:
     assert summed.unheard_runs[0].time_s == resnet.prediction.total.time_s
     assert resnet.unheard_runs == ()
     text = render_text(explain(resnet, "/conv1/Conv"))
-    assert "by runs, learned from" in text
-    assert "kernels one by one, summed:" in text
+    assert "by predictor runs, trained on" in text
+    assert "sum of the kernels:" in text
 
 
 def test_nodes_of_a_backward_pass_are_explained_too() -> None:

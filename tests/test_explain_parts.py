@@ -51,7 +51,7 @@ def test_an_extent_that_depends_on_the_data_is_a_bound_and_not_nothing() -> None
 @pytest.mark.parametrize(
     ("op", "note"),
     [
-        ("Flatten", "a view: moves nothing, so it takes no time of its own"),
+        ("Flatten", "a view: moves no data and takes no time"),
         ("Relu", ""),
         ("Mystery", "coverage: "),
     ],

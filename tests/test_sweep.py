@@ -141,7 +141,7 @@ def test_one_regime_and_many_are_said_in_words() -> None:
     assert in_words((Span(compute, 1, 8),), "n") == "compute-bound from n 1 to 8"
     assert in_words((Span(compute, 8, 8),), "n") == "compute-bound at n 8"
     spans = [Span((compute, memory)[i % 2], i, i) for i in range(1, 8)]
-    assert "changing between compute and memory from n 2 to 6" in in_words(spans, "n")
+    assert "alternating between compute and memory from n 2 to 6" in in_words(spans, "n")
 
 
 def test_the_largest_value_that_fits() -> None:

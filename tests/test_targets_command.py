@@ -85,7 +85,7 @@ def test_json_keeps_value_key_and_origin() -> None:
 def test_markdown_is_a_table() -> None:
     text = run("show", "t4", "--output-format", "markdown").output
     assert text.startswith("## t4\n")
-    assert "| rate | best (floor) | maker | measured |" in text
+    assert "| rate | peak | vendor | measured |" in text
 
 
 def test_a_file_of_ones_own_is_added_and_shown(tmp_path: Path, user_folder: Path) -> None:
@@ -113,8 +113,8 @@ def test_a_calibrated_target_shows_how_far_its_rounds_spread(tmp_path: Path) -> 
     machine = load_machine(path)
     lines = run("show", str(path)).output.splitlines()
     assert re.split(r"\s{2,}", lines[2]) == [
-        *("rate", "best (floor)", "maker", "measured", "reached", "capacity"),
-        *("worst to best round", "rounds", "from"),
+        *("rate", "peak", "vendor", "measured", "measured/peak", "capacity"),
+        *("worst to best round", "rounds", "source"),
     ]
     rate = machine.entry(Unit.VECTOR, "f32").sustained
     assert rate is not None

@@ -67,8 +67,8 @@ def test_a_run_like_those_measured_is_predicted_as_a_whole() -> None:
     # timm: 1,024 images in 238 ms on this GPU, eager, PyTorch 2.9
     assert total.time_s == pytest.approx(0.238 * 256 / 1024, rel=0.1)
     text = " ".join(render(found).split())
-    assert "physics-residual, learned from" in text
-    assert "one by one, summed" in text
+    assert "physics-residual, trained on" in text
+    assert "sum of the kernels" in text
     views = json.loads(render(found, Format.JSON))
     assert views["prediction"]["predictor"] == OURS
     shares = [k["predicted"]["share"] for k in views["kernels"]]
@@ -93,13 +93,13 @@ def test_other_runs_are_the_sum_of_their_kernels(target: str, more: dict[str, st
 def test_runs_on_a_machine_that_nobody_measured_are_told_by_others() -> None:
     table = whole("h100", runtime="eager", dtype="f16").prediction
     assert table.total.predictor == OURS
-    assert any("no whole run was measured on h100" in note for note in table.notes)
+    assert any("no measured whole run on h100" in note for note in table.notes)
 
 
 def test_a_predictor_asked_for_says_that_it_extrapolates() -> None:
     near = whole(runtime="eager", dtype="f16").prediction.total
     table = whole("a100", runtime="eager", dtype="f16", predictor=OURS).prediction
-    assert any("no whole run was measured on a100" in note for note in table.notes)
+    assert any("no measured whole run on a100" in note for note in table.notes)
     assert table.total.high_s / table.total.time_s > near.high_s / near.time_s
 
 
@@ -130,7 +130,7 @@ def test_a_runtime_that_nobody_measured_whole_runs_under_is_refused() -> None:
 
 def test_operators_that_no_graph_had_are_named() -> None:
     found = perfc.predict(GPT, target="rtx4090", dims={"seq": 64})
-    assert any("operators of no graph" in reason for reason in found.outside)
+    assert any("operators absent from" in reason for reason in found.outside)
 
 
 def test_python_predicts_in_one_call() -> None:
@@ -241,7 +241,7 @@ def test_a_larger_graph_than_any_is_said_and_widens(tmp_path: Path) -> None:
     plain = perfc.predict(RESNET, dims={"batch": 64})
     card = str(copy_of_ours(tmp_path, most_operators=9))
     found = perfc.predict(RESNET, dims={"batch": 64}, predictor=card)
-    assert any("the largest trained on has 9" in reason for reason in found.outside)
+    assert any("the largest graph in training 9" in reason for reason in found.outside)
     assert found.value == pytest.approx(plain.value)
     assert found.high > plain.high
 

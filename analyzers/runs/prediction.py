@@ -289,9 +289,9 @@ def notes(kernels: Sequence[Estimate], machine: Machine, runtime: str) -> Iterab
     bare = math.fsum(k.time_s for k in unknown)
     if not any(k.is_measured for k in kernels):
         yield (
-            f"nothing like {machine.name} under {runtime} was ever measured: wide intervals"
+            f"no measurement of {runtime} on a machine like {machine.name}: wide intervals"
             " (perfc calibrate --fit-from, perfc adapt)"
         )
     elif bare > 0.1 * whole:
         part = f"{100 * bare / whole:.0f} %"
-        yield f"{part} of the time is of kernels no predictor knows: wide intervals"
+        yield f"{part} of the time is in kernels without a predictor: wide intervals"

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 WIDENING = 2.0
 """Times the half-width (of the logarithm) of what lies outside of what was trained on."""
-KINLESS = "no graph trained on is built like it"
+KINLESS = "no training graph has a similar structure"
 
 
 @record
@@ -120,8 +120,8 @@ def estimate(
     is_strange = row.target not in found.targets
     inner = tuple(reasons(found, row, Extent.of(graph, size), by_launch=made.reads_launches))
     if not inner and bool(numbers.far[0]):
-        inner = ("features lie outside of those trained on",)
-    outside = (f"no whole run was measured on {row.target}", *inner) if is_strange else inner
+        inner = ("features are outside the training range",)
+    outside = (f"no measured whole run on {row.target}", *inner) if is_strange else inner
     run = Interval(*(float(x[0]) for x in (numbers.low, numbers.value, numbers.high)))
     if not math.isfinite(run.mid) or run.mid <= 0:
         raise WeightsError(f"weights of {found.predictor} give {run.mid}", where=str(card))

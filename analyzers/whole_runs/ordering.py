@@ -143,7 +143,7 @@ def attending(run: Deployed, table: PredictionTable) -> PredictionTable:
         is_near = mine.low <= whole.high or may_be_equal(table, other.prediction)
         if whole.mid < mine.mid and is_near:
             time = Interval(min(mine.low, whole.low), whole.mid, mine.high)
-            reason = f"runs told it slower than {name}, which runs attention as one kernel"
+            reason = f"predicted slower than {name}, which runs attention as one kernel"
             table = rejoined(table, replace(candidate(table), time=time, outside=(reason,)))
     return table
 

@@ -36,7 +36,7 @@ def by_published_steps(
         return None
     (time, is_own), known = found, law()
     words = (
-        f"{NAME}, learned from {known.steps} published steps of {known.architectures} "
+        f"predictor {NAME}, fitted to {known.steps} published steps of {known.architectures} "
         "convolutional networks, data loading included"
     )
     outside = () if is_own else (f"no such step was published of {execution.machine.name}",)

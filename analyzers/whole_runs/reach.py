@@ -99,16 +99,16 @@ def reasons(card: GraphCard, row: GraphRow, extent: Extent, *, by_launch: bool) 
     """
     operators = extent.operators
     if row.part not in card.modes:
-        yield f"nothing was measured {row.part}"
+        yield f"no measured run {row.part}"
     elif card.runs and row.target in card.targets and not card.covers(row.target, row.setting):
-        yield f"nothing was measured {row.part} in {row.setting.precision.value} on {row.target}"
+        yield f"no measured run {row.part} in {row.setting.precision.value} on {row.target}"
     small = small_batch(card, row, extent)
     if row.batch * FAR_BELOW < small:
-        yield f"batch {row.batch:,} is far below what was measured, batch {small:,} and more"
+        yield f"batch {row.batch:,} is far below the measured batches, {small:,} and more"
     if len(operators) > card.most_operators:
-        yield f"{len(operators):,} operators, the largest trained on has {card.most_operators:,}"
+        yield f"{len(operators):,} operators, the largest graph in training {card.most_operators:,}"
     strange = sorted(set(operators) - set(card.operators)) if card.operators else []
     strange = [op for op in strange if not (by_launch and is_plain(op))]
     if strange:
         more = ", …" if len(strange) > MOST_NAMED else ""
-        yield f"operators of no graph trained on: {', '.join(strange[:MOST_NAMED])}{more}"
+        yield f"operators absent from the training graphs: {', '.join(strange[:MOST_NAMED])}{more}"

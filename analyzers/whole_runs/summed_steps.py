@@ -17,7 +17,7 @@ way. Of 56 published steps on A100 and V100, data loading included, the sum of t
 1.25 times as long as the step to 2.35 times too short, and all lie within this
 (`benchmarks/published_steps.py`). Convolutional networks on these cards have a law of their own.
 """
-NOTE = "no whole training step like it was measured: backward kernels tend to be slower than told"
+NOTE = "no similar training step was measured: backward kernels tend to be slower than predicted"
 
 
 def widened(table: PredictionTable) -> PredictionTable:

@@ -42,12 +42,12 @@ if TYPE_CHECKING:
 
 WIDEST = 12.0
 """Upper over lower end beyond which the kernels' sum is as good: three and a half either way."""
-TOO_WIDE = "its range is wider than a factor of twelve"
-WORSE = "held-out runs say that the sum of the kernels is better"
-FAR = "neither such runs nor this machine were measured"
-RECURRENT = "no run with recurrent layers was measured"
-OWN_HOST = "the host's time a launch is stated, and the runs that were measured had others"
-WIDER, ELSEWHERE = "its range is wider", "no such run was measured on this machine"
+TOO_WIDE = "its interval spans more than a factor of twelve"
+WORSE = "on held-out runs the sum of the kernels is more accurate"
+FAR = "no measured run of this kind and none on this machine"
+RECURRENT = "no measured run with recurrent layers"
+OWN_HOST = "the launch overhead of the host is given; measured runs had other hosts"
+WIDER, ELSEWHERE = "its interval is wider", "no measured run of this kind on this machine"
 """Why a predictor that knows a run is not its answer."""
 KERNELS = "kernels"
 """The predictor that is none of whole runs: kernels one by one, summed."""
@@ -131,16 +131,16 @@ def under_runtime(
     if run is None:
         return None
     name = execution.machine.name
-    rows = f"{run.rows:,} runs, {run.runs:,} by {deployment.runtime}"
-    words = f"{runtime_runs.NAME}, learned from {rows}"
+    rows = f"{run.rows:,} runs, {run.runs:,} with {deployment.runtime}"
+    words = f"predictor {runtime_runs.NAME}, trained on {rows}"
     bounds = execution.bounds
     is_chained = any(chained_s(b.kernel, bounds.env) is not None for b in bounds.kernels)
     own_host = execution.kernels.runtime.is_dispatched and (
         stated_host(execution.machine, execution.host_launch_s) is not None
     )
     reasons = {
-        f"no {deployment.runtime} run was measured so on {name}": not run.is_own,
-        f"no {deployment.runtime} run of such a network was measured": not run.is_like,
+        f"no measured {deployment.runtime} run on {name}": not run.is_own,
+        f"no measured {deployment.runtime} run of a similar network": not run.is_like,
         RECURRENT: is_chained,
         OWN_HOST: own_host,
     }
@@ -196,9 +196,9 @@ def whole_run(run: Estimate) -> CandidateRun:
 def unheard(deployment: Deployment) -> Iterator[str]:
     """What a deployment says that predictors of single kernels do not know."""
     if deployment.layout is not Layout.CHANNELS_FIRST:
-        yield f"times of single kernels are those of channels first, not {deployment.layout.value}"
+        yield f"kernel times are for channels-first tensors, not {deployment.layout.value}"
     if deployment.runtime_version:
-        yield "times of single kernels are those of the newest version that was measured"
+        yield "kernel times are for the newest measured version of the runtime"
 
 
 def by_default(
@@ -306,7 +306,7 @@ def joined(table: PredictionTable, runs: Sequence[CandidateRun]) -> PredictionTa
         high_s = max(summed.high_s, time_s)
     time = Interval(low_s, time_s, high_s)
     total = RunEstimate(summed.floor_s, time, summed.wait_s, summed.host_s, run.predictor)
-    notes = [f"{run.predictor} extrapolates: {reason}" for reason in run.outside]
+    notes = [f"predictor {run.predictor} extrapolates: {reason}" for reason in run.outside]
     return replace(
         table,
         total=total,
@@ -373,7 +373,7 @@ def no_slower(run: CandidateRun, launched: CandidateRun | None) -> CandidateRun:
         return run
     mid, low = launched.time.mid, min(run.time.low, launched.time.low)
     time = Interval(low, mid, max(min(run.time.high, launched.time.high), mid))
-    reason = f"runs told it slower than {launched.words}, which merges less"
+    reason = f"predicted slower than {launched.words}, which fuses less"
     return replace(run, time=time, outside=(*run.outside, reason))
 
 
@@ -384,7 +384,7 @@ def words(run: Estimate) -> str:
     measured = {precision for _, precision, *_ in card.runs}
     if setting.precision.value not in measured and f"amp {setting.precision.value}" in measured:
         how += ", measured under autocast"
-    return f"{run.predictor}, learned from {card.rows:,} runs of {card.dataset}, for {how}"
+    return f"predictor {run.predictor}, trained on {card.rows:,} runs of {card.dataset}, for {how}"
 
 
 def scaled(energy: Energy | None, ratio: float) -> Energy | None:

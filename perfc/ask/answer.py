@@ -8,7 +8,7 @@ from enum import Enum
 from perfc.ir.record import record
 from perfc.report.amounts import title
 from perfc.report.kernels import groups
-from perfc.report.units import Unit, plural, quantity, share
+from perfc.report.units import INTERVAL, Unit, plural, quantity, share
 from perfc.report.views import Views
 
 from .elsewhere import Elsewhere
@@ -20,8 +20,8 @@ from .topics.kernels import cite_group, words_of
 from .topics.limits import remedy
 
 SCHEMA = "perfc-ask/1"
-LIST = "perfc ask MODEL lists what the report holds"
-OF_TIME = frozenset({"expected time", "remedies", "ceilings", "headroom"})
+LIST = "perfc ask MODEL lists what the report has"
+OF_TIME = frozenset({"predicted time", "remedies", "ceilings", "headroom"})
 """Topics that a change which was analysed answers."""
 OF_RUN = frozenset({"memory", "weights", "activations", "energy", "power", "flop", "mac", "traffic",
                     "parameters", "intensity", "utilisation"})  # fmt: skip
@@ -121,7 +121,7 @@ def refusal(read: Reading) -> tuple[str, str] | None:
         return elsewhere[0].reason, elsewhere[0].hint or LIST
     if read.unknown:
         words = ", ".join(repr(w) for w in dict.fromkeys(read.unknown[:MOST_NAMED]))
-        return f"nothing in the report is called {words}", LIST
+        return f"the report has nothing called {words}", LIST
     for other in read.of(Difference):
         assert isinstance(other, Difference)
         return other.what, other.hint
@@ -141,22 +141,22 @@ def facts_of(read: Reading, views: Views) -> tuple[Fact, ...] | _Refusal:
         kinds = listed(
             [f"{n} {kind}" for kind, n in Counter(r.kind for r in views.kernels).items()]
         )
-        return _Refusal(f"no kernel of the report is called {absent.name}", f"there are {kinds}")
+        return _Refusal(f"the report has no {absent.name}", f"it has {kinds}")
     chosen = [m for m in read.of(Selection) if isinstance(m, Selection)]
     changed = [m for m in read.of(Change) if isinstance(m, Change)]
     names = {topic.name for topic in read.topics}
     if read.numbers and not (names == {"slowest kernels"} and len(read.numbers) == 1):
         stated = ", ".join(f"{s.label} = {s.value}" for s in views.assumptions.symbols)
         reason = (
-            f"the report is of {stated or 'fixed sizes'} and does not say what {read.numbers[0]}"
+            f"the report is for {stated or 'fixed sizes'} and does not say what {read.numbers[0]}"
         )
-        return _Refusal(f"{reason} is", "ask without the number, or give it as an option")
+        return _Refusal(f"{reason} is", "omit the number, or pass it as an option")
     if changed:
         rest = [kernels.noun for kernels in chosen] or sorted(names - OF_TIME)
         if not rest:
             return tuple(remedy(views, change.index) for change in changed)
         option = views.bottlenecks.remedies[changed[0].index].option
-        reason = "of a change that was analysed a report holds the time alone, of the run"
+        reason = "for a change the report has only the time of the run"
         return _Refusal(f"{reason}, not: {listed(rest)}", option or LIST)
     if chosen:
         return of_kernels(chosen, names, views)
@@ -166,14 +166,14 @@ def facts_of(read: Reading, views: Views) -> tuple[Fact, ...] | _Refusal:
 def of_topics(asked: list[Topic], read: Reading, views: Views) -> tuple[Fact, ...] | _Refusal:
     """A fact for each topic that is asked for."""
     if not asked:
-        return _Refusal("the question names nothing that a report holds", LIST)
+        return _Refusal("the question names nothing that the report has", LIST)
     names = {topic.name for topic in asked}
     if "slowest kernels" in names and names & OF_RUN:
-        reason = "a report ranks kernels by the time they take"
+        reason = "the report ranks kernels by time"
         return _Refusal(f"{reason}, not by: {listed(sorted(names & OF_RUN))}", TOP_ALL)
-    if "time of each" in names and names & OF_RUN:
-        reason = f"the report has {listed(sorted(names & OF_RUN))} of a run, not of each"
-        return _Refusal(reason, "ask for the run; how many it has is its throughput")
+    if "time per item" in names and names & OF_RUN:
+        reason = f"the report has {listed(sorted(names & OF_RUN))} per run, not per item"
+        return _Refusal(reason, "ask about the run; throughput has the items per run")
     facts: list[Fact] = []
     for topic in asked:
         if topic.name == "slowest kernels" and read.numbers:
@@ -183,22 +183,22 @@ def of_topics(asked: list[Topic], read: Reading, views: Views) -> tuple[Fact, ..
         else:
             fact = topic.fact(views)
         if fact is None:
-            return _Refusal(f"no {topic.name} in the report: {topic.absent or 'not known'}", LIST)
+            return _Refusal(f"no {topic.name} in the report: {topic.absent or 'unknown'}", LIST)
         facts.append(fact)
     return tuple(facts)
 
 
 SUMS = {
-    "at best": ("floor_s", Unit.SECOND, "at best {}"),
-    "energy": ("predicted.energy_j", Unit.JOULE, "{} of the board"),
+    "lower bound": ("floor_s", Unit.SECOND, "at best {}"),
+    "energy": ("predicted.energy_j", Unit.JOULE, "{}, board only"),
     "flop": ("flop", Unit.FLOP, "{}"),
     "mac": ("mac", Unit.MAC, "{}"),
     "traffic": ("read_bytes", Unit.BYTE, "{} read"),
     "time at measured rates": ("time_s", Unit.SECOND, "{} at measured rates"),
 }
 """Topics of single kernels: field that is added up, its unit, the words around it."""
-WHOLE = frozenset({"expected time", "kernel count", "nodes", "limits", "slowest kernels",
-                   "precision", "range", "critical kernels", *SUMS})  # fmt: skip
+WHOLE = frozenset({"predicted time", "kernel count", "nodes", "limits", "slowest kernels",
+                   "precision", "prediction interval", "critical kernels", *SUMS})  # fmt: skip
 """Topics that single kernels have facts of."""
 
 
@@ -208,17 +208,17 @@ def of_kernels(
     """Facts of some of the kernels."""
     rest = names - WHOLE
     if rest:
-        reason = f"of single kernels the report does not hold: {listed(sorted(rest))}"
-        return _Refusal(reason, "ask of the run, or perfc explain MODEL NODE")
+        reason = f"the report has no {listed(sorted(rest))} of single kernels"
+        return _Refusal(reason, "ask about the run, or use perfc explain MODEL NODE")
     facts: list[Fact] = []
     for kernels in chosen:
-        if not names or names & {"expected time", "kernel count", "nodes", "critical kernels"}:
+        if not names or names & {"predicted time", "kernel count", "nodes", "critical kernels"}:
             facts.append(time_of(kernels, views))
         if "slowest kernels" in names:
             facts.append(slowest_of(kernels, views))
         if "limits" in names:
             facts.append(limits_of(kernels))
-        if "range" in names:
+        if "prediction interval" in names:
             facts.append(range_of(kernels))
         if "precision" in names:
             facts.append(types_of(kernels))
@@ -279,7 +279,8 @@ def range_of(kernels: Selection) -> Fact:
         for name, v in zip(("low", "high"), values, strict=True)
     )  # fmt: skip
     ends = " to ".join(shown(c) for c in cited)
-    return Fact("range", f"kernel {row.index}, {row.title}: nine in ten take {ends}", cited)
+    text = f"kernel {row.index}, {row.title}: {INTERVAL} {ends}"
+    return Fact("prediction interval", text, cited)
 
 
 def types_of(kernels: Selection) -> Fact:

@@ -84,7 +84,7 @@ def bills(
     billed = costs(found, machines, Amounts(), prices)
     for i, row in enumerate(CostsView.of(billed).rows):
         if row.price is None or row.offer is None:
-            text = f"{row.target}: no price is known"
+            text = f"{row.target}: no known price"
         else:
             place = "cheapest " if is_of_many and not i else ""
             cost = f"{figure(row.price.mid)} {row.offer.currency}"

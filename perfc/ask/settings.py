@@ -170,4 +170,4 @@ def is_of_model(word: Word, views: Views) -> bool:
 
 def other(stated: str, asked: str, hint: str) -> Difference:
     """The report is of one thing, the question of another."""
-    return Difference(f"the report is of {stated}, not of {asked}", hint)
+    return Difference(f"the report is for {stated}, not {asked}", hint)

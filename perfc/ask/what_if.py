@@ -152,19 +152,19 @@ def under_options(
     read = replace(read, claims=claims)
     names = {known.name for known in read.topics if subjects(read)}
     is_faster = bool(names) and names <= FASTER
-    is_time = names <= {"expected time"} and is_both
+    is_time = names <= {"predicted time"} and is_both
     is_of_run = not (read.of(Selection) or read.of(Absent) or read.numbers)
     if is_compared and (is_faster or is_time) and is_of_run:
         after = cite(others, "verdict.expected.mid", Unit.SECOND)
         before, times = views.verdict.time_s, others.verdict.time_s
-        rate = f"{before / times:.3g} times as fast as" if times else "against"
+        rate = f"{before / times:.3g} times as fast as" if times else "compared with"
         mine = shown(cite(views, "verdict.expected.mid", Unit.SECOND))
         where, dtype = views.verdict.target, views.assumptions.dtype
         types = f" in {dtype}" if dtype else ""
-        text = f"one run is expected to take {shown(after)}, {rate} {mine} on {where}{types}"
-        return (Fact("expected time", text, (after,)),)
+        text = f"a run takes {shown(after)} (predicted), {rate} {mine} on {where}{types}"
+        return (Fact("predicted time", text, (after,)),)
     if not subjects(read) and not read.numbers:
-        fact = topic("expected time").fact(others)
+        fact = topic("predicted time").fact(others)
         return () if fact is None else (fact,)
     answer = answer_of(read, others, question)
     return answer.facts if answer.is_answered else answer

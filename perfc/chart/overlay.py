@@ -53,12 +53,12 @@ def read(path: Path, machine: Machine, table: RooflineTable | None = None) -> Ov
             return _of_csv(path, machine)
         size = path.stat().st_size
         if size > MAX_BYTES:
-            raise ParseError(f"{size >> 20} MiB is too much to read", where=str(path))
+            raise ParseError(f"{size >> 20} MiB is too large to read", where=str(path))
         tree: object = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ParseError(error.strerror or "cannot be read", where=str(path)) from None
     except (ValueError, RecursionError):
-        raise ParseError("this is no JSON document", where=str(path)) from None
+        raise ParseError("not a JSON document", where=str(path)) from None
     schema = tree.get("schema") if isinstance(tree, Mapping) else None
     rows = _rows(tree)
     if rows is None:
@@ -81,7 +81,7 @@ def read(path: Path, machine: Machine, table: RooflineTable | None = None) -> Ov
 def _drawn(path: Path, machine: Machine, marks: Sequence[Mark | None]) -> Overlay:
     shown = tuple(placed(m, machine) for m in marks if m is not None)
     left = len(marks) - len(shown)
-    note = f"{path.name}: not drawn, {plural(left, 'row')} without arithmetic or without a time"
+    note = f"{path.name}: not drawn, {plural(left, 'row')} without arithmetic or time"
     return Overlay(shown, (note,) if left else ())
 
 
@@ -174,7 +174,9 @@ def _joined(
     """Times of `perfc measure` with the operations and bytes that the analysis counts."""
     if table is None:
         raise ParseError(
-            "these times state no operations", where=str(path), hint="give the model as --model"
+            "these times have no operation counts",
+            where=str(path),
+            hint="give the model as --model",
         )
     by_node = {n.name: i for i, k in enumerate(table.kernels) for n in k.kernel.nodes}
     found: list[Mark | None] = []

@@ -33,8 +33,8 @@ def plotted(chart: Chart, width: int, height: int, *, colour: bool) -> str:
         import plotext
     except ImportError:
         raise MissingExtraError(
-            "drawing in a terminal needs the package plotext",
-            hint=f"{install('plot')}; piped output is a table and needs nothing",
+            "charts in a terminal need the package plotext",
+            hint=f"{install('plot')}; piped output is a table and does not need it",
         ) from None
     figure: Any = plotext.figure
     figure.clear()

@@ -76,7 +76,7 @@ def _spec(chart: Chart) -> Json:
 def _subtitle(chart: Chart) -> Iterator[str]:
     yield chart.roofs.description
     has_sustained = any(line.is_sustained for line in lines_of(chart))
-    yield "dashed: peak" + ("; solid: measured" if has_sustained else "; nobody measured")
+    yield "dashed: peak" + ("; solid: measured" if has_sustained else "; no measured rates")
     if chart.points:
         bases = {p.mark.basis for p in chart.points}
         kinds = ((b, "filled" if b is Basis.MEASURED else "open") for b in Basis if b in bases)

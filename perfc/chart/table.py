@@ -65,11 +65,11 @@ def _kernels(chart: Chart, top: int | None) -> Iterator[Part]:
     yield Table(columns(), tuple(row(chart, m) for m in marks))
     hidden = len(chart.marks) - len(marks)
     if hidden:
-        yield Note(f"and {plural(hidden, 'kernel')} with less time; --top all")
+        yield Note(f"and {plural(hidden, 'kernel')} that take less time; --top all")
     for p in chart.above:
         yield Note(
-            f"above the roof: {p.mark.label} at {p.level.title} does "
-            f"{quantity(p.flop_per_s, Unit.FLOP_PER_S)}, more than the hardware can",
+            f"above the roof: {p.mark.label} at {p.level.title} reaches "
+            f"{quantity(p.flop_per_s, Unit.FLOP_PER_S)}, more than the hardware peak",
             is_warning=True,
         )
 
@@ -77,19 +77,21 @@ def _kernels(chart: Chart, top: int | None) -> Iterator[Part]:
 def columns() -> tuple[Column, ...]:
     """Columns of the kernels."""
     levels = [
-        Column(f"{x.value}_flop_per_byte", x.title, Unit.FLOP_PER_BYTE, f"flop a byte at {x.title}")
+        Column(
+            f"{x.value}_flop_per_byte", x.title, Unit.FLOP_PER_BYTE, f"flop per byte at {x.title}"
+        )
         for x in Level
     ]
     return (
         Column("kernel", "kernel", is_name=True),
-        Column("basis", "time is"),
-        Column("time_s", "time", Unit.SECOND, "of all of them, waiting for launches not counted"),
+        Column("basis", "basis"),
+        Column("time_s", "time", Unit.SECOND, "total of equal kernels, without launch overhead"),
         Column("count", "count", Unit.COUNT, "equal kernels"),
-        Column("flop_per_s", "rate", Unit.FLOP_PER_S, "flop a second in that time"),
+        Column("flop_per_s", "rate", Unit.FLOP_PER_S, "flop per second in that time"),
         *levels,
         Column("of_roofline", "of roofline", Unit.SHARE, "rate over the lowest measured ceiling"),
         Column("roof", "roof"),
-        Column("bound", "bound"),
+        Column("bound", "limited by"),
     )
 
 

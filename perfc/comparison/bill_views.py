@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from perfc.expenses import Market, Offer
 from perfc.expenses.regions import J_PER_KWH
 from perfc.report.document import Cell, Column, Document, Note, Section, Table
-from perfc.report.units import DASH, Unit
+from perfc.report.units import DASH, INTERVAL, Unit
 from perfc.report.verdict import Item
 
 from .amounts import figure, mass, span
@@ -23,9 +23,9 @@ def document(found: Costs) -> Document:
     first = found.rows[0]
     models = dict.fromkeys(r.row.verdict.model for r in found.rows)
     title = f"{', '.join(models)} · {amount(found)} · {way(first.row)} · {first.bill.region.name}"
-    bills = Section("cost", "what it comes to", (bills_table(found), *notes(found)))
+    bills = Section("cost", "cost", (bills_table(found), *notes(found)))
     offers = offers_table(found)
-    more = Section("offers", "what each offer asks", (offers,))
+    more = Section("offers", "offers", (offers,))
     return Document(title, (bills, more) if offers.rows else (bills,))
 
 
@@ -46,11 +46,11 @@ def bills_table(found: Costs) -> Table:
         *((Column("model", "model", is_name=True),) if several else ()),
         Column("target", "target"),
         Column("time", "time"),
-        Column("time_range", "nine in ten", is_spare=True),
+        Column("time_range", INTERVAL, is_spare=True),
         Column("energy", "energy, kWh"),
         Column("carbon", "CO2"),
         Column("price", "price"),
-        Column("price_range", "nine in ten", is_spare=True),
+        Column("price_range", INTERVAL, is_spare=True),
         Column("offer", "rented"),
     )
     rows = tuple((*((r.row.verdict.model,) if several else ()), *_cells(r)) for r in found.rows)
@@ -75,7 +75,7 @@ def _cells(one: Priced) -> tuple[Cell, ...]:
 def _offer(offer: Offer) -> str:
     """Provider, terms, and the kind of seller where the price is not a list price."""
     if not offer.cloud:
-        return "price stated"
+        return "given price"
     is_list = offer.market is Market.LIST
     return f"{offer.cloud}, {offer.terms.value}" + ("" if is_list else f", {offer.market.value}")
 
@@ -88,8 +88,8 @@ def offers_table(found: Costs) -> Table:
         Column("instance", "instance", is_name=True),
         Column("gpus", "GPUs", Unit.COUNT),
         Column("terms", "terms"),
-        Column("per_hour", "a GPU hour"),
-        Column("price", "in all"),
+        Column("per_hour", "per GPU hour"),
+        Column("price", "total"),
         Column("date", "as of"),
     )
     rows: list[tuple[Cell, ...]] = []
@@ -113,7 +113,7 @@ def notes(found: Costs) -> Iterator[Note]:
     first = found.rows[0].bill
     region = first.region
     yield Note(
-        f"{region.name}: {region.carbon_g_per_kwh:g} g CO2 a kWh, {region.source}, {region.date}"
+        f"{region.name}: {region.carbon_g_per_kwh:g} g CO2 per kWh, {region.source}, {region.date}"
     )
     known = [r.bill for r in found.rows if r.bill.energy_j is not None]
     for bill in known[:1]:
@@ -122,20 +122,20 @@ def notes(found: Costs) -> Iterator[Note]:
         both = bill.host_j.mid + bill.board_j.mid
         share = bill.host_j.mid / both if both > 0 else 0.0
         yield Note(
-            f"energy is that of boards, hosts and their centre (PUE {bill.pue:g}); the host draws "
-            f"{found.host.power_w:g} W a board, {100 * share:.0f} % of both on "
+            f"energy covers boards, hosts and the data center (PUE {bill.pue:g}); the host draws "
+            f"{found.host.power_w:g} W per board, {100 * share:.0f} % of both on "
             f"{found.rows[0].row.verdict.target}: {found.host.source}"
         )
     if len(known) < len(found.rows):
-        yield Note("energy and carbon are left out where nobody fitted the power of the machine")
+        yield Note("energy and carbon are omitted for machines without a fitted power model")
     for source, date in {(o.source, o.date): None for o in _taken(found)}:
         yield Note(f"prices: {source}, {date}")
     if any(r.bill.offer is None for r in found.rows):
-        yield Note("no price is known of some machine: [prices] of perfc.toml states one", True)
+        yield Note("some machines have no known price: set one in [prices] of perfc.toml", True)
     if any(not r.row.fits for r in found.rows):
         names = ", ".join(r.row.verdict.target for r in found.rows if not r.row.fits)
         yield Note(f"memory does not hold a run on {names}", is_warning=True)
-    yield Note("the machine is never idle, and what is stored or sent is not paid for")
+    yield Note("assumes a fully used machine; storage and network are not included")
 
 
 def _taken(found: Costs) -> list[Offer]:

@@ -288,8 +288,8 @@ def compare(
     found = Comparison(tuple(rows), order, slo_s, predict, region)
     if order is Order.PRICE and not found.currency:
         some = any(r.price is not None for r in rows)
-        what = "prices are in several currencies" if some else "no price is known"
-        hint = "[prices] of perfc.toml or [price] of a target file state them"
+        what = "prices are in several currencies" if some else "no known price"
+        hint = "set them in [prices] of perfc.toml or [price] of a target file"
         raise ParseError(what, where="--sort", hint=hint)
     if order is Order.GIVEN:
         return found

@@ -16,7 +16,7 @@ from perfc.report.document import (
     Section,
     Table,
 )
-from perfc.report.units import DASH, Unit, plural, quantity
+from perfc.report.units import DASH, INTERVAL, LOWER_BOUND, Unit, plural, quantity
 
 from .rows import Row
 from .slices import Slice, Slicing
@@ -37,20 +37,20 @@ def advice(found: Slicing) -> Facts:
     smallest, need = found.smallest, found.need_bytes
     rows = [Fact("take", None, _taken(smallest, found))]
     words = f"{found.by_memory or 'none'}: the smallest larger than {quantity(need, Unit.BYTE)}"
-    rows.append(Fact("DIPPM", None, f"{words}, of time it says nothing (eq. 4.2)"))
+    rows.append(Fact("DIPPM", None, f"{words}, memory only (eq. 4.2)"))
     if found.by_use:
-        share = f"the card works {100 * found.used:.0f} % of the time"
+        share = f"the whole card is busy {100 * found.used:.0f} % of the time"
         rows.append(Fact("by use", None, f"{found.by_use}: {share} (dissertation, 3.4.4)"))
     return Facts(tuple(rows))
 
 
 def _taken(smallest: Slice | None, found: Slicing) -> str:
     if smallest is None:
-        return "no slice is enough"
+        return "no slice is large and fast enough"
     verdict, profile = smallest.row.verdict, smallest.profile
     item = verdict.throughput.item.value
-    each = f"{quantity(smallest.row.time_s, Unit.SECOND)} expected"
-    many = f"{profile.instances} fit, {quantity(smallest.card_per_s, Unit.COUNT)} {item}/s a card"
+    each = f"{quantity(smallest.row.time_s, Unit.SECOND)} predicted"
+    many = f"{profile.instances} fit, {quantity(smallest.card_per_s, Unit.COUNT)} {item}/s per card"
     whole = quantity(found.card.verdict.throughput.per_s, Unit.COUNT)
     return f"{profile.name}: {each}; {many}, the whole card has {whole}"
 
@@ -64,11 +64,11 @@ def table(found: Slicing) -> Table:
         Column("profile", "slice"),
         Column("sm_count", "SMs", Unit.COUNT),
         Column("instances", "fit", Unit.COUNT),
-        Column("time_s", "expected" if found.is_predicted else "sustained"),
-        Column("interval", "nine in ten", is_spare=True),
-        Column("floor_s", "at best", is_spare=True),
-        Column("capacity_bytes", "of"),
-        Column("card_items_per_s", f"{item}/s a card"),
+        Column("time_s", "predicted" if found.is_predicted else "sustained"),
+        Column("interval", INTERVAL, is_spare=True),
+        Column("floor_s", LOWER_BOUND, is_spare=True),
+        Column("capacity_bytes", "memory"),
+        Column("card_items_per_s", f"{item}/s per card"),
         Column("energy_j", "energy"),
         *([Column("price", f"{currency}/million")] if has_price else []),
         Column("holding", "enough"),
@@ -102,18 +102,21 @@ def notes(found: Slicing) -> Iterator[Note]:
     if found.slo_s is not None:
         limit = quantity(found.slo_s, Unit.SECOND)
         if found.smallest is None:
-            yield Note(f"no slice holds the memory and takes {limit} or less", is_warning=True)
-        yield Note(f"yes: nine in ten runs take less than {limit}; likely: the expected run does")
+            yield Note(
+                f"no slice has enough memory and a predicted time of {limit} or less",
+                is_warning=True,
+            )
+        yield Note(f"yes: the {INTERVAL} is below {limit}; likely: the predicted time is")
     need = quantity(found.need_bytes, Unit.BYTE)
-    whole = "with the runtime's allocator and the driver's context; `perfc fit` has its parts"
+    whole = "with the runtime's allocator and the driver's context; `perfc fit` lists the parts"
     yield Note(f"memory: {need} on the whole card, {whole}")
     yield Note(
-        "a slice is derived from its card: its share of multiprocessors, L2, memory and bandwidth; "
-        "rates that were measured on the whole card are assumed to divide so"
+        "a slice is modeled as its share of the card's multiprocessors, L2, memory and bandwidth; "
+        "rates measured on the whole card are assumed to scale the same way"
     )
     yield Note(f"slices: {found.source}")
     for cut in found.slices:
         if cut.profile.note:
             yield Note(f"{cut.profile.name}: {cut.profile.note}")
     used = plural(len(found.slices), "slice")
-    yield Note(f"{used} in the order of their share of the card; those beside are taken as idle")
+    yield Note(f"{used}, by share of the card; the other slices are assumed to be idle")

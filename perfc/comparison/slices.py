@@ -130,7 +130,7 @@ def slicing(
     partition = partition_of(card)
     if partition is None or card.slice is not None:
         known = ", ".join(c for p in partitions() for c in p.cards)
-        what = f"no slices of {card.name} are known"
+        what = f"no known slices of {card.name}"
         raise TargetError(what, where="--target", hint=f"there are those of {known}")
     order = sorted(partition.profiles, key=lambda p: (p.card_share, p.sm_count))
     cut: list[Machine] = [load_machine(f"{card.path}/{p.name}") for p in order]

@@ -9,7 +9,7 @@ from perfc.expenses import Market
 from perfc.machine import load_machine
 from perfc.report.document import Amount, Cell, Column, Document, Note, Part, Section, Table
 from perfc.report.names import emulated
-from perfc.report.units import Unit, plural, quantity
+from perfc.report.units import INTERVAL, LOWER_BOUND, Unit, plural, quantity
 
 from .amounts import mass
 from .rows import Comparison, Order, Row, Standing
@@ -51,7 +51,7 @@ def title(comparison: Comparison) -> str:
     )
     if len(models) > 1:
         sizes = ""
-    how = ways[0] if len(ways) == 1 else f"{len(ways)} ways of running"
+    how = ways[0] if len(ways) == 1 else f"{len(ways)} settings"
     what = models[0] if len(models) == 1 else plural(len(models), "model")
     return f"{what} on {plural(targets, 'machine')}{sizes}, {how}"
 
@@ -75,7 +75,7 @@ def recommendations(comparison: Comparison) -> Iterator[str]:
     priced = [r for r in rows if r.price_per_million is not None]
     if priced:
         cheapest = min(priced, key=lambda r: r.price_per_million or math.inf)
-        best.append(f"cheapest {_named(cheapest, comparison)} ({price(cheapest)} a million)")
+        best.append(f"cheapest {_named(cheapest, comparison)} ({price(cheapest)} per million)")
     metered = [r for r in rows if r.energy_j is not None]
     if metered:
         least = min(metered, key=lambda r: r.energy_j or math.inf)
@@ -83,7 +83,7 @@ def recommendations(comparison: Comparison) -> Iterator[str]:
     yield "; ".join(best)
     ties = sum(r.verdict.expected.low <= fastest.time_s for r in rows) - 1
     if ties and comparison.is_predicted:
-        yield f"{plural(ties, 'other row')} may be as fast: the range includes the fastest's time"
+        yield f"{plural(ties, 'other row')} may be as fast: its interval includes the fastest time"
 
 
 def _named(row: Row, comparison: Comparison) -> str:
@@ -124,14 +124,14 @@ def columns(
         yield Column("runtime", "runtime"), lambda r: r.runtime
     if _differ(rows, lambda r: r.dtype):
         yield Column("dtype", "type"), lambda r: r.dtype or "as stored"
-    time = "expected" if comparison.is_predicted else "sustained"
+    time = "predicted" if comparison.is_predicted else "sustained"
     yield Column("time_s", time), lambda r: Amount(r.time_s, Unit.SECOND)
     if has_bars:
         yield Column("bar", ""), lambda r: bar(r.time_s, longest_s)
     if comparison.is_predicted:
-        yield Column("interval", "nine in ten", is_spare=True), interval
+        yield Column("interval", INTERVAL, is_spare=True), interval
     yield (
-        Column("floor_s", "at best", is_spare=True),
+        Column("floor_s", LOWER_BOUND, is_spare=True),
         lambda r: Amount(r.verdict.floor_s, Unit.SECOND),
     )
     items = {r.verdict.throughput.item.value for r in rows}
@@ -169,7 +169,7 @@ def memory(row: Row) -> str:
     """What a run needs; what does not fit is marked."""
     need = row.verdict.memory
     text = ("≥ " if need.is_bound else "") + quantity(need.total_bytes, Unit.BYTE)
-    return text if row.fits else f"{text}, too much"
+    return text if row.fits else f"{text}, does not fit"
 
 
 def price(row: Row) -> str:
@@ -211,24 +211,24 @@ def notes(comparison: Comparison) -> Iterator[tuple[str, bool]]:
     if comparison.slo_s is not None:
         limit = quantity(comparison.slo_s, Unit.SECOND)
         if not comparison.holds:
-            yield f"no row is expected to take {limit} or less", True
+            yield f"no row has a predicted time of {limit} or less", True
         elif any(r.standing(comparison.slo_s) is Standing.LIKELY for r in comparison.rows):
-            words = f"the expected time is within {limit}, the slowest of nine in ten is not"
+            words = f"the predicted time is within {limit}, its {INTERVAL} is not"
             yield f"likely: {words}", False
     priced = {r.verdict.target: r.price for r in comparison.rows if r.price is not None}
     for p in dict.fromkeys(priced.values()):
         targets = ", ".join(t for t, other in priced.items() if other == p)
-        yield f"{p.per_hour:g} {p.currency} an hour for {targets}: {p.source}, {p.date}", False
+        yield f"{p.per_hour:g} {p.currency} per hour for {targets}: {p.source}, {p.date}", False
     if priced:
         items = " or ".join(dict.fromkeys(r.verdict.throughput.item.value for r in comparison.rows))
-        yield f"the price is of a million {items} on a machine that is never idle", False
+        yield f"prices are per million {items} on a fully used machine", False
     if len({p.market for p in priced.values() if p is not None}) > 1:
-        yield "prices of different kinds of sellers are not comparable", True
+        yield "prices from different kinds of sellers are not comparable", True
     if comparison.region is not None:
         bill, where = comparison.rows[0].bill_per_million, comparison.region
-        grams = f"{where.carbon_g_per_kwh:g} g a kWh, {where.source}, {where.date}"
-        whole = f"board, host and centre (PUE {bill.pue:g})"
+        grams = f"{where.carbon_g_per_kwh:g} g per kWh, {where.source}, {where.date}"
+        whole = f"board, host and data center (PUE {bill.pue:g})"
         yield f"CO2 of {whole} in {where.name}: {grams}", False
     if comparison.order is Order.GIVEN or len(comparison.rows) < 2:
         return
-    yield f"sorted by {comparison.order.value}; what does not fit comes last", False
+    yield f"sorted by {comparison.order.value}; rows that do not fit come last", False

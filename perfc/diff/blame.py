@@ -179,7 +179,7 @@ def in_words(edit: Edit) -> str:
     if len(others) > MANY:
         counts = [f"{sum(c.status is s for c in others)} {s.value}" for s in Status]
         beside = [c for c in counts if not c.startswith("0 ")]
-        return f"{text}, with {', '.join(beside)} beside it"
+        return f"{text}, with {', '.join(beside)} more nodes"
     added = sorted({c.op_type for c in others if c.status is Status.ADDED})
     if added and head.status is Status.CHANGED:
         text += f", with {', '.join(added[:2])} added"

@@ -55,7 +55,7 @@ def totals(views: DiffViews) -> Section:
         parts.append(Note(f"also different: {words}"))
     parts.append(Table(columns, rows))
     if not views.is_complete:
-        text = "totals are lower bounds: not every operator is known (perfc analyze names them)"
+        text = "totals are lower bounds: some operators have unknown cost (see perfc analyze)"
         parts.append(Note(text, is_warning=True))
     return Section("totals", "totals", tuple(parts))
 
@@ -85,7 +85,7 @@ def blame(views: DiffViews, top: int | None) -> Section:
         return Section("blame", "blame", (Note(unchanged(views)),))
     whole = sum(r.is_named for r in views.blame)
     line = (
-        f"{100 * EXPLAINED:.0f} % of the change in {metric.title} is from "
+        f"{100 * EXPLAINED:.0f} % of the change in {metric.title} comes from "
         f"{plural(whole, 'cause')}: {in_words(views.blame)}"
     )
     columns = (
@@ -95,7 +95,7 @@ def blame(views: DiffViews, top: int | None) -> Section:
         Column("traffic_bytes", "traffic", is_spare=True),
         Column("parameters", "parameters", is_spare=True),
         Column("energy_j", "energy", is_spare=True),
-        Column("count", "n", Unit.COUNT),
+        Column("count", "count", Unit.COUNT),
         Column("op_type", "operator", is_name=True),
         Column("what", "what", is_name=True),
         Column("node", "node", is_name=True),
@@ -121,7 +121,7 @@ def blame(views: DiffViews, top: int | None) -> Section:
     if shifted:
         moved_s = sum(r.time_s_new - r.time_s_old for r in shifted)
         text = f"unchanged kernels: {signed(moved_s, Unit.SECOND)}, by their shares of the totals"
-        notes.append(Note(f"{text}, which a predictor of whole runs answers for"))
+        notes.append(Note(f"{text} in a whole-run prediction"))
     return Section("blame", "blame", (*notes, told(columns, rows)))
 
 
@@ -142,8 +142,8 @@ def operators(label: str) -> Name:
 def unchanged(views: DiffViews) -> str:
     """What to say where nothing costs more or less."""
     if not views.changes:
-        return "no difference: the same nodes, and none costs more or less"
-    return f"{plural(len(views.changes), 'node')} changed; none costs more or less"
+        return "no difference: the same nodes with the same costs"
+    return f"{plural(len(views.changes), 'node')} changed, without a change in cost"
 
 
 def kernels(views: DiffViews, top: int | None) -> Section:
@@ -167,11 +167,11 @@ def kernels(views: DiffViews, top: int | None) -> Section:
     noticed = [r for r in moved if is_noticeable(r, least)]
     shown = moved if top is None else noticed[:top]
     same = len(views.kernels) - len(moved)
-    title = f"kernels: {len(moved)} changed, {same} not"
+    title = f"kernels: {len(moved)} changed, {same} unchanged"
     if len(shown) < len(moved):
         title += f" ({len(shown)} shown; --top all)"
     rows = tuple(kernel_cells(r) for r in shown)
-    parts = (told(columns, rows),) if rows else (Note("every kernel costs what it did"),)
+    parts = (told(columns, rows),) if rows else (Note("no kernel changed in cost"),)
     return Section("kernels", title, parts)
 
 
@@ -212,7 +212,7 @@ def nodes(views: DiffViews, top: int | None) -> Section:
     own = [r for r in ordered if not r.is_carried]
     shown = ordered[:top]
     counts = [f"{sum(r.status == s for r in ordered)} {s}" for s in ("added", "removed", "changed")]
-    title = f"nodes: {', '.join(counts)}, {len(ordered) - len(own)} of them only follow"
+    title = f"nodes: {', '.join(counts)}, {len(ordered) - len(own)} of them as a consequence"
     note = Note(
         f"{plural(views.aligned_nodes, 'node')} aligned by structure, "
         f"{views.aligned_products} of {views.products} with multiply-accumulates"
@@ -223,5 +223,5 @@ def nodes(views: DiffViews, top: int | None) -> Section:
 
 def change_cells(r: ChangeRow) -> tuple[str | Name, ...]:
     """One node."""
-    follows = f"follows {r.cause}: " if r.is_carried and r.cause != r.node else ""
+    follows = f"due to {r.cause}: " if r.is_carried and r.cause != r.node else ""
     return (r.status, r.op_type, Name(r.node, r.node), follows + "; ".join(r.details))

@@ -285,7 +285,7 @@ def in_words(rows: Sequence[CulpritRow], limit: int = 6) -> str:
     named = [r for r in rows if r.is_named]
     parts = [
         f"{r.node} ({r.op_type}{f', {r.what}' if r.what else ''})"
-        + (f" and {r.count - 1} alike" if r.count > 1 else "")
+        + (f" and {r.count - 1} similar" if r.count > 1 else "")
         + f" {share(r.share)}"
         for r in named[:limit]
     ]

@@ -41,8 +41,8 @@ class Host:
 
 HOST = Host(
     118.0, 96.0, 129.0,
-    "EC-NAS-Bench, processors of one server with a Quadro RTX 6000 in 2,220 trainings; its memory, "
-    "fans and power supply are not in it",
+    "EC-NAS-Bench, CPUs of one server with a Quadro RTX 6000 in 2,220 training runs; without "
+    "memory, fans and power supply",
 )  # fmt: skip
 
 

@@ -101,8 +101,8 @@ def _read(table: object, place: object) -> dict[str, Offer]:
             raise
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         if not is_number or not math.isfinite(value) or not 0 < value <= LARGEST:
-            hint = f"an amount of {about['currency']} an hour, as in {name} = 1.5"
-            raise ParseError(f"{name} = {value!r} is no price", where=place(name), hint=hint)
+            hint = f"an amount of {about['currency']} per hour, as in {name} = 1.5"
+            raise ParseError(f"{name} = {value!r} is not a price", where=place(name), hint=hint)
         found[machine.name] = Offer(float(value), about["currency"], about["source"], about["date"])
     return found
 
@@ -112,9 +112,11 @@ def _about(value: object, key: str, where: str) -> str:
     text = value.isoformat() if isinstance(value, datetime.date) else value
     if not isinstance(text, str) or not text.strip() or len(text) > 200 or not text.isprintable():
         hint = 'prices say currency = "USD", source = "…" and date = 2026-01-31'
-        raise ParseError(f"prices.{key} is missing, or no text of one line", where=where, hint=hint)
+        raise ParseError(
+            f"prices.{key} is missing, or not a one-line string", where=where, hint=hint
+        )
     if key == "currency" and not (len(text) == 3 and text.isascii() and text.isalpha()):
-        raise ParseError(f"{text!r} is no currency", where=where, hint='three letters, as "USD"')
+        raise ParseError(f"{text!r} is not a currency", where=where, hint='three letters, as "USD"')
     return text.upper() if key == "currency" else text
 
 

@@ -83,8 +83,8 @@ def region_named(text: str, where: str = "--region") -> Region:
         from difflib import get_close_matches
 
         near = get_close_matches(text[:64], known, 3) or list(known)[:8]
-        hint = f"as {', '.join(near)}; or a number of grams a kWh"
+        hint = f"as {', '.join(near)}; or a number of grams per kWh"
         raise ParseError(f"no region {text[:32]!r}", where=where, hint=hint) from None
     if not 0 <= grams <= DIRTIEST_G:
         raise ParseError(f"{text[:32]} g a kWh", where=where, hint=f"0 to {DIRTIEST_G:.0f}")
-    return Region(f"{grams:g} g/kWh", grams, "as stated", "now")
+    return Region(f"{grams:g} g/kWh", grams, "given", "now")

@@ -23,11 +23,11 @@ _UNITS = {
 }
 _LEVELS = {Ceiling.L1: "l1", Ceiling.L2: "l2", Ceiling.DEVICE: "device"}
 _NOTES = {
-    ("floor", Ceiling.MATRIX): "only what no algorithm can leave out (minimal filtering, masks)",
-    ("floor", Ceiling.DEVICE): "only what exceeds L2 at the start and at the end",
-    ("sustained", Ceiling.DEVICE): "what is not found in L2",
-    ("sustained", Ceiling.WAVES): "the matrix rate while the last wave of tiles is not full",
-    ("floor", Ceiling.INTEGER): "a quarter of the operations, four packed in a lane",
+    ("floor", Ceiling.MATRIX): "only unavoidable work (minimal filtering, masks)",
+    ("floor", Ceiling.DEVICE): "only data beyond L2 at the start and at the end",
+    ("sustained", Ceiling.DEVICE): "L2 misses",
+    ("sustained", Ceiling.WAVES): "matrix rate with a part-full last wave of tiles",
+    ("floor", Ceiling.INTEGER): "a quarter of the operations, four packed per lane",
 }
 
 
@@ -151,7 +151,7 @@ def _launch(report: Report, bound: KernelBound) -> CeilingTime:
     rate = report.machine.launch_overhead_s
     assert rate is not None  # without one there is no gap
     graph = report.kernels.runtime.launch is Launch.GRAPH
-    note = f"a recorded graph: {GRAPH_GAP:g} of it, " if graph else ""
+    note = f"CUDA graph: {GRAPH_GAP:g} of it, " if graph else ""
     cited = _cited(report.machine, rate, "s")
     return CeilingTime(
         "launch",
@@ -161,7 +161,7 @@ def _launch(report: Report, bound: KernelBound) -> CeilingTime:
         bound.launch_gap_s,
         Origin.ASSUMED if graph else rate.origin,
         bound.binding is Ceiling.LAUNCH,
-        f"{note}less the time that the kernel itself takes; outside the floor",
+        f"{note}minus the time of the kernel itself; not in the lower bound",
     )
 
 

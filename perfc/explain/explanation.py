@@ -207,15 +207,15 @@ def executed(report: Report, asked: Node) -> Node | None:
 
 def _note(report: Report, node: Node | None, cost: NodeCost | None) -> str:
     if node is None or cost is None:
-        return "does not run: its results are known before, or nobody reads them; it costs nothing"
+        return "does not run: its results are constant or unused; no cost"
     if node.regions:
-        return "runs its subgraphs; their nodes are counted, it adds nothing of its own"
+        return "runs its subgraphs; only their nodes are counted"
     if node.op.kind in HOST:
-        return "runs on the host and launches nothing on the device"
+        return "runs on the host, launches no kernel"
     if cost.tier in (Tier.BYTES, Tier.UNKNOWN):
         return f"coverage: {cost.tier.value}, so its counts are lower bounds"
     if node.op.kind is Kind.VIEW:
-        return "a view: moves nothing, so it takes no time of its own"
+        return "a view: moves no data and takes no time"
     return ""
 
 

@@ -9,7 +9,7 @@ from perfc.analyzers.estimators.fitted import TermTime
 from perfc.analyzers.estimators.forest_reason import ForestReason
 from perfc.analyzers.estimators.roofline import SustainedShare
 from perfc.analyzers.estimators.steps import StepReason
-from perfc.report.units import Unit, plural, quantity, share, span
+from perfc.report.units import INTERVAL, Unit, plural, quantity, share, span
 
 from .prediction import PredictionPart
 
@@ -17,9 +17,9 @@ NOTICEABLE = 0.05
 """Part by which a kernel inside a run may differ from what was learned and is not said to."""
 SAYS = {
     Predictor.FITTED: "by rates fitted to kernels of this machine and runtime",
-    Predictor.LEARNED: "by the operator predictor, learned on kernels of other machines too",
-    Predictor.STEPS: "by whole steps of models, which taught what such launches take",
-    Predictor.ROOFLINE: "by the roofline: no predictor knows such kernels",
+    Predictor.LEARNED: "by the operator predictor, trained on kernels of several machines",
+    Predictor.STEPS: "by launch times fitted to whole steps of models",
+    Predictor.ROOFLINE: "by the roofline: no predictor covers such kernels",
 }
 
 
@@ -27,29 +27,29 @@ def prediction_lines(part: PredictionPart) -> Iterator[str]:
     """Prediction, interval, and where they come from."""
     p = part.prediction
     low, time, high = (quantity(t, Unit.SECOND) for t in (p.low_s, p.time_s, p.high_s))
-    yield f"prediction: {time}, nine of ten such kernels {low} to {high}"
+    yield f"prediction: {time}, {INTERVAL} {low} to {high}"
     yield f"  {SAYS[p.predictor]} (predicted); class {p.class_name}"
     if p.is_extrapolating:
-        yield "  extrapolating: too unlike what was measured to be sure of a factor of two"
+        yield "  extrapolating: measured kernels differ, the error may exceed a factor of two"
     if p.wait_s:
         yield f"  {quantity(p.wait_s, Unit.SECOND)} of it waits for the launch"
     if part.energy is not None:
         e = part.energy
         ends = f"{quantity(e.low_j, Unit.JOULE)} to {quantity(e.high_j, Unit.JOULE)}"
         power = quantity(e.power_w, Unit.WATT)
-        yield f"  energy {quantity(e.energy_j, Unit.JOULE)} ({ends}) at {power}, of the board"
+        yield f"  energy {quantity(e.energy_j, Unit.JOULE)} ({ends}) at {power}, board only"
     match part.reason:
         case StepReason():
             yield from step_lines(part.reason)
         case SustainedShare(sustained_s, ratio):
             yield (
                 f"  sustained {quantity(sustained_s, Unit.SECOND)} x {ratio.mid:g}"
-                f" ({ratio.low:g} to {ratio.high:g}: what such kernels take of it)"
+                f" ({ratio.low:g} to {ratio.high:g}: measured over sustained time of such kernels)"
             )
         case tuple(terms):
             yield from map(term_line, terms)
     if p.correction != 1:
-        yield f"  x {p.correction:.3g}: what kernels measured on this machine took (perfc adapt)"
+        yield f"  x {p.correction:.3g}: correction measured on this machine (perfc adapt)"
     if isinstance(part.reason, ForestReason):
         yield from reason_lines(part.reason, p.time_s - p.wait_s)
     for note in part.notes:
@@ -62,14 +62,14 @@ def run_lines(part: PredictionPart) -> Iterator[str]:
     """What the run takes that the kernel is part of, by every predictor that knows such runs."""
     run = part.run
     ends = span(run.low_s.value or 0.0, run.high_s.value or 0.0, Unit.SECOND)
-    yield f"run: {run.time_s}, nine of ten such runs {ends}"
-    yield f"  by {run.whole or 'its kernels, one by one, summed'} (predicted)"
+    yield f"run: {run.time_s}, {INTERVAL} {ends}"
+    yield f"  by {run.whole or 'the sum of its kernels'} (predicted)"
     if run.whole:
-        yield f"  kernels one by one, summed: {run.summed_s}"
-    yield f"  this kernel is {share(part.share)} of the kernels' sum"
+        yield f"  sum of the kernels: {run.summed_s}"
+    yield f"  this kernel takes {share(part.share)} of the sum of the kernels"
     for other in run.others:
-        says = f"{other.predictor} says {quantity(other.time_s, Unit.SECOND)} ({other.ends})"
-        yield f"  {says}, which is not the answer: {other.reason}"
+        says = f"{other.predictor} predicts {quantity(other.time_s, Unit.SECOND)} ({other.ends})"
+        yield f"  {says}, not used: {other.reason}"
         yield f"    {other.words}"
         yield from (f"    extrapolates: {reason}" for reason in other.outside)
 
@@ -82,36 +82,36 @@ def term_line(term: TermTime) -> str:
 
 def step_lines(r: StepReason) -> Iterator[str]:
     """Launches, each with its scale and factor, and the steps these were learned from."""
-    here = "this machine is one of them" if r.is_own else "none of them this machine"
+    here = "including this machine" if r.is_own else "not including this machine"
     machines = plural(r.machines, "machine")
     yield f"  weights {r.weights}, from steps in {r.setting} on {machines}, {here}"
     for launch in r.launches:
         times = f", {launch.times:g} times" if launch.times != 1 else ""
         time_s, scale_s = (quantity(t, Unit.SECOND) for t in (launch.time_s, launch.scale_s))
-        estimate = f"physical estimate {scale_s} x {launch.factor:.3f} learned"
+        estimate = f"physical estimate {scale_s} x learned factor {launch.factor:.3f}"
         yield f"  {time_s:>10}  {launch.kind}{times}: {estimate}"
-    yield f"  a step of such launches alone is off by up to a factor of {r.error:.2f}, nine in ten"
+    yield f"  90 % of steps of such launches are within a factor of {r.error:.2f}"
 
 
 def reason_lines(r: ForestReason, here_s: float | None = None) -> Iterator[str]:
     """Scale, factor, nearest rows, features; ``here_s`` is what came of it in this run."""
     if len(r.candidates) > 1:
-        yield "  whose kernel runs is not known: the median of those measured"
+        yield "  the kernel implementation is unknown: median of the measured ones"
         for c in r.candidates:
             choices = extents(c.choices) if c.choices else ""
             who = f"{c.framework} {choices}".rstrip()
             yield f"    {quantity(c.time_s, Unit.SECOND):>10}  {who}"
-        yield "  the one nearest to the median:"
+        yield "  the implementation nearest to the median:"
     yield f"  {extents(r.parameters)} in {r.dtype}, weights {r.weights}"
-    yield f"  physical estimate {quantity(r.scale_s, Unit.SECOND)} x {r.factor:.3f} learned"
+    yield f"  physical estimate {quantity(r.scale_s, Unit.SECOND)} x learned factor {r.factor:.3f}"
     if r.times != 1:
-        yield f"  goes back through such a kernel, which takes {r.times:.3g} times as long"
+        yield f"  backward pass of such a kernel: x {r.times:.3g}"
     if here_s and abs(r.scale_s * r.factor * r.times / here_s - 1) > NOTICEABLE:
-        yield f"    of a call as they were measured; {quantity(here_s, Unit.SECOND)} in this run"
+        yield f"    for a single measured call; {quantity(here_s, Unit.SECOND)} within this run"
     if r.machine_distance > 0:
-        yield f"  nearest measured machine: {2**r.machine_distance:.2f}x apart in its rates"
+        yield f"  nearest measured machine: its rates differ by {2**r.machine_distance:.2f}x"
     if r.neighbours:
-        yield "  nearest training rows (extents to a factor of two)"
+        yield "  nearest training rows (extents rounded to powers of two)"
         for n in r.neighbours:
             who = f"{n.target} {n.dtype} {n.framework}".rstrip()
             yield (
@@ -119,7 +119,7 @@ def reason_lines(r: ForestReason, here_s: float | None = None) -> Iterator[str]:
                 f" efficiency {share(n.efficiency)}, distance {n.distance:.1f}"
             )
     if r.moves:
-        yield "  features that moved the estimate, against the median of the rows"
+        yield "  features that changed the estimate most, compared with the median row"
         for m in r.moves:
             yield f"    {m.feature:24} {m.value:10.4g} (median {m.usual:.4g})  x{m.ratio:.3f}"
 

@@ -24,9 +24,9 @@ _RATES = {
     "bytes_per_s": (Unit.BYTE_PER_S, Unit.BYTE),
 }
 _LINES = {
-    "floor": "floor: no execution is faster",
-    "sustained": "sustained: at measured rates, rated ones where nobody measured",
-    "launch": "launching",
+    "floor": "lower bound: at peak rates",
+    "sustained": "sustained: at measured rates, else the vendor's",
+    "launch": "launch",
 }
 
 
@@ -60,9 +60,9 @@ def _lines(e: Explanation) -> Iterator[str | Hanging]:
     if e.is_of_kernel and e.kernel is not None:
         k = e.kernel
         nodes = plural(len(k.nodes), "node")
-        yield f"kernel {k.index} of {k.total}: {k.label}; the largest of its {nodes}:"
+        yield f"kernel {k.index} of {k.total}: {k.label}; the heaviest of its {nodes}:"
     yield f"{e.name}: {e.op_type}, node {e.index} of {e.total}"
-    yield f"  on {e.target}, kernels as {e.runtime} forms them"
+    yield f"  on {e.target}, with the kernels of {e.runtime}"
     if e.note:
         yield f"  {e.note}"
     for s in e.symbols.values():
@@ -107,7 +107,7 @@ def _tensors(operands: tuple[Tensor, ...], results: tuple[Tensor, ...]) -> Itera
     head = max((len(h) for h, _ in rows), default=0)
     name = min(max((len(t.name) for _, t in rows), default=0), 40)
     for h, t in rows:
-        size = "size not known" if t.nbytes is None else f"{t.nbytes} bytes"
+        size = "unknown size" if t.nbytes is None else f"{t.nbytes} bytes"
         stored = ", stored" if t.is_stored else ""
         yield f"  {h:{head}}  %{t.name:{name}}  {t.type}  {size}{stored}"
 
@@ -127,7 +127,7 @@ def _kernel(k: KernelPart) -> Iterator[str | Hanging]:
     amounts = ", ".join(f"{name} {value:.0f}" for name, value in k.counts.items() if value)
     yield from _wrapped("  one launch: ", amounts + f"; multiply–accumulates in {k.dtype}")
     if k.launches != 1:
-        yield f"  launches: {k.launches:.0f}; the times below are of all of them"
+        yield f"  launches: {k.launches:.0f}; the times below are totals"
     keys = list(dict.fromkeys(_reference(t.rate) for t in k.ceilings))
     for line, title in _LINES.items():
         rows = [t for t in k.ceilings if t.line == line]
@@ -137,7 +137,8 @@ def _kernel(k: KernelPart) -> Iterator[str | Hanging]:
                 yield _ceiling(row, keys.index(_reference(row.rate)) + 1)
     time, floor = quantity(k.time_s, Unit.SECOND), quantity(k.floor_s, Unit.SECOND)
     share = quantity(k.share, Unit.SHARE)
-    yield f"  time {time}, {share} of the run, bound by {k.binding} ({k.origin}); floor {floor}"
+    yield f"  time {time}, {share} of the run, limited by {k.binding} ({k.origin})"
+    yield f"  lower bound {floor}"
     yield ""
     yield "rates"
     for number, (key, source, note) in enumerate(keys, 1):

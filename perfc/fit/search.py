@@ -28,7 +28,7 @@ class Choice:
     """One way with what it gives and costs.
 
     Args:
-        title: what it changes; "as asked" of the first.
+        title: what it changes; "as given" of the first.
         largest: batch that the device holds; None where the batch is a number in the model.
         footprint: at the batch that is asked for.
         fits: whether the device holds that.
@@ -101,7 +101,7 @@ def fitted(report: Report, *, is_auto: bool, gpus: int = 8, predict: bool = True
         ParseError: the largest batch is asked for of a model that has none or lets none change.
     """
     report, batch = with_symbol(report, is_required=is_auto)
-    first = Way("as asked", report)
+    first = Way("as given", report)
     if is_auto:
         batch = max(first.largest(), 1)
     choices = [chosen(first, batch, predict=predict)]

@@ -108,7 +108,7 @@ def document(found: Fit) -> Document:
     """Whether it fits, what would make room, and where the memory goes."""
     report, first = found.report, found.choices[0]
     how = report.deployment
-    step = f"a step of {how.train}" if how.train else "a run"
+    step = f"a training step with {how.train}" if how.train else "a run"
     runtime = runtime_title(report.kernels.runtime)
     name = report.path.rpartition("/")[2] or report.source.name
     title = f"{name} · {step} on {machine_title(report.machine)} · {runtime}"
@@ -123,7 +123,7 @@ def facts(found: Fit) -> Iterator[Fact]:
     whole = first.footprint.capacity_bytes
     need = quantity(first.footprint.total_bytes, Unit.BYTE)
     margin = quantity(first.footprint.margin_bytes, Unit.BYTE)
-    of = "" if whole is None else f" of {quantity(whole, Unit.BYTE)}, {margin} a margin"
+    of = "" if whole is None else f" of {quantity(whole, Unit.BYTE)}, with a margin of {margin}"
     if found.is_auto and first.fits:
         yield Fact("batch", None, f"{found.batch} is the largest that fits")
     elif found.batch is not None:
@@ -132,19 +132,19 @@ def facts(found: Fit) -> Iterator[Fact]:
     yield Fact("memory", None, f"{need}{of}: {verdict}")
     if not first.fits:
         enough = [c.title for c in found.choices if c.fits]
-        yield Fact("would fit", None, ", ".join(enough) or "with no change that is known")
+        yield Fact("would fit", None, ", ".join(enough) or "no known change")
 
 
 def table(found: Fit) -> Table:
     """One line a way."""
     at = "" if found.batch is None else f" at {found.batch}"
     columns = (
-        Column("title", "way"),
+        Column("title", "change"),
         Column("largest", "largest batch"),
         Column("memory", f"memory{at}"),
         Column("fits", "fits"),
         Column("time_s", "time"),
-        Column("cost", "cost in time"),
+        Column("cost", "time change"),
         Column("items_per_s", "items/s", Unit.COUNT),
     )
     first = found.choices[0]
@@ -174,5 +174,5 @@ def notes(found: Fit) -> Iterator[Note]:
     if not found.is_predicted:
         yield Note("times are at measured rates")
     if any(c.footprint.is_bound for c in found.choices):
-        yield Note("some sizes are not known: more may be needed", is_warning=True)
-    yield Note("workspace of convolutions is left out, and what other processes hold")
+        yield Note("some sizes are unknown: more may be needed", is_warning=True)
+    yield Note("not included: convolution workspace and memory of other processes")

@@ -79,8 +79,8 @@ class Way:
             ParseError: the model has no batch that may change.
         """
         if self.batch is None:
-            hint = "export it with a symbol as its first extent"
-            raise ParseError("the model has no batch that may change", where="--batch", hint=hint)
+            hint = "export it with a symbolic first dimension"
+            raise ParseError("the batch of the model is fixed", where="--batch", hint=hint)
         low, high = 0, 1
         while self.holds(high):
             low, high = high, self._further(high)

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 SCRIPTS = ("format", "theme", "canvas", "compare", "ready")
 TIMES = ChartBlock(
     "times",
-    "time of a run",
-    "Dot: expected time. Line: nine in ten runs. Mark: no run is faster. Dashed: time asked for.",
-    "Expected time of every row with its range",
+    "time per run",
+    "Dot: predicted time. Line: 90 % interval. Mark: lower bound. Dashed: requested time.",
+    "Predicted time of every row with its interval",
 )
 
 
@@ -33,7 +33,7 @@ def compare_page(found: Comparison, shown: Document | None = None) -> str:
     shown = shown or document(found)
     charts = [TIMES]
     if axis := cost_axis(found):
-        hint = "Nothing is both faster and cheaper than what the line joins."
+        hint = "The line joins the Pareto front."
         charts.append(ChartBlock("cost", f"time and {axis}", hint, f"Time against {axis}"))
     sections = [section_block(s) for s in shown.sections]
     lead = [*recommendations(found)]
@@ -44,7 +44,7 @@ def cost_axis(found: Comparison) -> str:
     """What times are set against: price where one is known of several rows, else energy."""
     priced = sum(r.price_per_million is not None for r in found.rows)
     if found.currency and priced > 1:
-        return f"{found.currency} a million {found.rows[0].verdict.throughput.item.value}"
+        return f"{found.currency} per million {found.rows[0].verdict.throughput.item.value}"
     return "energy" if sum(r.energy_j is not None for r in found.rows) > 1 else ""
 
 

@@ -21,7 +21,7 @@ ROOFLINE = ChartBlock(
     "roofline",
     "hierarchical roofline",
     "A point is a kernel at one memory level; its area is its share of the time. Hover for the "
-    "kernel. Dashed: best rate; solid: measured.",
+    "kernel. Dashed: peak rate; solid: measured.",
     "Roofline; arrow keys step through the kernels",
 )
 
@@ -51,7 +51,7 @@ def report(drawn: Chart, marks: Sequence[Mark]) -> Json:
         "kernels": {
             "table": table(Table(columns(), tuple(cells(drawn, m) for m in marks))),
             "label": interned(lambda i: text(marks[i].label), len(marks)),
-            "bound": interned(lambda i: marks[i].bound or "nothing known", len(marks)),
+            "bound": interned(lambda i: marks[i].bound or "unknown", len(marks)),
             "alike": list(range(len(marks))),
             "time_s": [number(m.time_s) for m in marks],
             "low_s": [None] * len(marks),

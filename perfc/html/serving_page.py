@@ -16,24 +16,23 @@ if TYPE_CHECKING:
 
 SCRIPTS = ("format", "theme", "canvas", "serving", "ready")
 STEPS = ChartBlock(
-    "steps", "what a step goes to",
-    "One bar a step: the share of each part. Mark: no step is faster.",
+    "steps", "step time by part",
+    "One bar per step: the share of each part. Mark: lower bound.",
     "Time of single steps by their parts",
 )  # fmt: skip
 LATENCIES = ChartBlock(
     "latencies", "latencies",
-    "Marks: half, nine in ten and 99 in 100 are shorter. Below: the mean, and the range that holds "
-    "nine in ten runs.",
-    "Percentiles of the times to the first and to each further token",
+    "Marks: median, 90th and 99th percentile. Below: the mean with its 90 % prediction interval.",
+    "Percentiles of time to first token and of inter-token latency",
 )  # fmt: skip
 MEMORY = ChartBlock(
-    "room", "memory in parts", "The pool holds keys, values and states of all users.",
+    "room", "memory in parts", "The pool holds the KV cache and states of all users.",
     "Parts of a GPU's memory",
 )  # fmt: skip
 FRONT = ChartBlock(
     "front", "front",
-    "Large dots: nothing else is both cheaper and faster. Small ones: a few other settings of each "
-    "machine, format and number of GPUs. Dashed: the time per token asked for.",
+    "Large dots: the Pareto front. Small dots: other settings of each machine, format and number "
+    "of GPUs. Dashed: the requested time per token.",
     "Cost of tokens against time per token",
 )  # fmt: skip
 
@@ -107,7 +106,7 @@ def memory(m: MemoryView) -> list[list[object]]:
         ("contexts and graphs", m.overhead_bytes), (m.pool_name, max(m.pool_bytes, 0.0)),
     ]  # fmt: skip
     rest = m.capacity_bytes - sum(size for _, size in parts)
-    return [[name, number(size)] for name, size in (*parts, ("left to others", max(rest, 0.0)))]
+    return [[name, number(size)] for name, size in (*parts, ("unused", max(rest, 0.0)))]
 
 
 def search_payload(found: SearchResult) -> Json:

@@ -21,14 +21,14 @@ SCRIPTS = ("format", "theme", "canvas", "sweep", "ready")
 def sweep_page(found: Sweep) -> str:
     """The sweep as an HTML document without any reference to the outside."""
     along = next((a.name for a in found.axes if len(a.values) > 1), found.axes[0].name)
-    hint = "Line: expected time. Band: nine in ten runs. Dashed: no run is faster."
+    hint = "Line: predicted time. Band: 90 % interval. Dashed: lower bound."
     charts = [
-        ChartBlock("times", "time of a run", hint, "Time of a run along the swept extent"),
+        ChartBlock("times", "time per run", hint, "Time per run along the swept dimension"),
         ChartBlock(
             "each",
-            f"time for each of {text(found.label(along))}",
-            "Lower is a better use of the machine.",
-            "Time of a run over the swept extent",
+            f"time per {text(found.label(along))}",
+            "Lower is more efficient.",
+            "Time per run divided by the swept dimension",
         ),
     ]
     sections = [

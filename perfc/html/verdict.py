@@ -15,7 +15,7 @@ from perfc.report.notebook import clipped
 from perfc.report.screen import UNIT, Fact, facts_of, percents, plain, titles
 from perfc.report.screen_tables import LIMITS
 from perfc.report.text import HARD_SPACE, Style
-from perfc.report.units import DASH, quantity, share
+from perfc.report.units import DASH, INTERVAL, quantity, share
 
 from .payload import text
 
@@ -90,7 +90,7 @@ def change_block(found: Difference, after: Views, title: str) -> VerdictBlock:
     views = views_of(found)
     rows = {BY_KEY[row.metric]: row for row in views.totals}
     time = rows[Metric.TIME]
-    first = Fact("time", sides(time), f"{target_of(views)}predicted, of one run", Style.PLAIN)
+    first = Fact("time", sides(time), f"{target_of(views)}predicted, per run", Style.PLAIN)
     rest = [change(time)]
     if views.blame:
         culprit = views.blame[0]
@@ -115,7 +115,7 @@ def change(row: TotalRow) -> Fact:
     words = percent(row.relative)
     if row.delta_low is not None and row.delta_high is not None:
         ends = f"{signed(row.delta_low, unit)} to {signed(row.delta_high, unit)}"
-        words += f", nine in ten such changes: {ends}"
+        words += f", {INTERVAL} {ends}"
     return Fact("change", signed(row.delta, unit), words, tone(row))
 
 

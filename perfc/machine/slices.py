@@ -171,7 +171,7 @@ def sliced(card: Machine, name: str) -> Machine:
     partition = partition_of(card)
     if partition is None:
         known = ", ".join(c for p in partitions() for c in p.cards)
-        raise TargetError(f"no slices of {card.name} are known", hint=f"there are those of {known}")
+        raise TargetError(f"no known slices of {card.name}", hint=f"there are those of {known}")
     profile = next((p for p in partition.profiles if p.name == name), None)
     if profile is None:
         hint = f"there are {', '.join(p.name for p in partition.profiles)}"

@@ -100,15 +100,17 @@ def list_text(found: tuple[Listing, ...]) -> str:
     """The targets, one a line, with their rates side by side."""
     head = ("target", "memory", "bandwidth", *(f"matrix {d}" for d in LISTED), "machine")
     table = [head, *(_listed(Listed.of(t)) for t in found)]
-    note = "matrix: the fastest way to multiply such numbers, TF32 for f32; `targets show` has all"
+    note = (
+        "matrix: the fastest matrix unit for the type, TF32 for f32; `targets show` has all rates"
+    )
     return "\n".join([*_columns(table), "", note]) + "\n"
 
 
 def clusters_text(found: tuple[Listing, ...]) -> str:
     """The clusters, one a line, with the links of a node; rates are of one direction."""
-    head = ("cluster", "GPUs a node", "NVLink a GPU", "network a node", "nodes")
+    head = ("cluster", "GPUs/node", "NVLink/GPU", "network/node", "nodes")
     table = [head, *(_cluster(t) for t in found)]
-    note = "rates of one direction; `-t CLUSTER` is its GPU with these links"
+    note = "rates are per direction; `-t CLUSTER` selects its GPU with these links"
     return "\n".join([*_columns(table), "", note]) + "\n"
 
 
@@ -134,7 +136,7 @@ def _listed(t: Listed) -> tuple[str, ...]:
     return t.listing.name, memory, bandwidth, *rates, f"{about}{own}"
 
 
-HEAD = ("rate", "best (floor)", "maker", "measured", "reached", "capacity", "from")
+HEAD = ("rate", "peak", "vendor", "measured", "measured/peak", "capacity", "source")
 ROUNDS = ("worst to best round", "rounds", "")
 """Columns of a target that states how far its measurements spread, before the last one."""
 

@@ -65,7 +65,9 @@ class Cutter:
                 return candidate
             if any(wanted & _made_in(sub) for sub in candidate.subgraphs(recursive=True)):
                 return candidate
-        raise ModelError(f"node {node.name!r} is not in the file", hint="it was made while reading")
+        raise ModelError(
+            f"node {node.name!r} is not in the file", hint="it was created by the importer"
+        )
 
     def closed(self, chosen: Iterable[Any]) -> list[Any]:
         """``chosen`` with the makers of what cannot be an input, in topological order.

@@ -70,8 +70,8 @@ def reduce_error(
     length = search.shortest(cutter)
     if length is None:
         raise ModelError(
-            f"every beginning of the graph is sound by itself: {error.message}",
-            hint="the error is not about nodes",
+            f"every prefix of the graph is valid by itself: {error.message}",
+            hint="the error is not in a node",
         )
     beginning = cutter.nodes[:length]
     cutter.values = search.values(cutter, beginning[:-1])

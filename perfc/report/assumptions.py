@@ -17,7 +17,7 @@ from . import uncertainty
 from .amounts import title
 from .document import Column, Fact, Facts, Section, Table
 from .uncertainty import UncertainRate
-from .units import DASH, Unit, quantity
+from .units import DASH, LOWER_BOUND, Unit, quantity
 
 if TYPE_CHECKING:
     from perfc.api import Report
@@ -142,17 +142,19 @@ class Assumptions:
 MEMORY_MODEL = (
     (
         "floor",
-        "best rates; device memory sees what L2 cannot hold, and weights beyond it every run; "
-        "Winograd filtering where it applies; attention without what its mask leaves out",
+        "peak rates; device memory traffic is what exceeds L2, and weights beyond L2 in every run; "
+        "Winograd filtering where it applies; attention without masked positions",
     ),
     (
         "sustained",
-        "measured rates, else the vendor's; L2 holds the last of the traffic, up to its capacity; "
-        f"matrix units take tiles of {TILE} x {TILE}, one for each multiprocessor in a wave; "
-        "a kernel that is shorter than its launch waits for it",
+        "measured rates, else the vendor's; L2 holds the most recent traffic, up to its capacity; "
+        f"matrix units process tiles of {TILE} x {TILE}, one per multiprocessor in a wave; "
+        "a kernel shorter than its launch waits for it",
     ),
     ("left out", "workspace, layout changes, bank conflicts, clocks below boost, host work"),
 )
+MEMORY_TITLES = {"floor": LOWER_BOUND, "left out": "not modeled"}
+"""Labels of the parts of the memory model whose names in JSON are others."""
 
 
 def collect(report: Report, unset: Mapping[str, int]) -> Assumptions:
@@ -215,10 +217,10 @@ def symbols_in_words(symbols: Sequence[SymbolValue]) -> str:
     parts = (
         f"{given} (given)" if given else "",
         f"assumed, set with --dim: {assumed}" if assumed else "",
-        f"at least, depends on the data: {least}" if least else "",
-        f"formulas hold at these values only of {bound}" if bound else "",
+        f"lower limits, depend on the data: {least}" if least else "",
+        f"formulas hold only at the given {bound}" if bound else "",
     )
-    return "; ".join(filter(None, parts)) or "none, every extent is a number"
+    return "; ".join(filter(None, parts)) or "none, all extents are fixed"
 
 
 def rates_used(report: Report) -> Iterator[RateUsed]:
@@ -275,14 +277,14 @@ def section(view: Assumptions, work: str) -> Section:
         precision += f"; f32 {which_products(view.tf32)} may use TF32 (--no-tf32)"
     launch = f"{view.launch}, {quantity(view.launch_s, Unit.SECOND)} each ({view.launch_origin})"
     facts = (
-        ("model", f"{view.graph}, {opsets}, {view.producer or 'producer not stated'}"),
+        ("model", f"{view.graph}, {opsets}, {view.producer or 'unknown producer'}"),
         ("symbols", symbols_in_words(view.symbols)),
         ("target", f"{view.target}: {view.target_description}"),
         ("sources", f"{dated(view.target_sources)} (perfc targets show {view.target})"),
         ("runtime", f"{view.runtime}: {view.runtime_title}; {work}"),
-        ("launch", launch if view.launch_origin else "costs nothing"),
+        ("launch", launch if view.launch_origin else "no overhead"),
         ("precision", precision),
-        *MEMORY_MODEL,
+        *((MEMORY_TITLES.get(name, name), words) for name, words in MEMORY_MODEL),
     )
     stated = Facts(tuple(Fact(label, None, words) for label, words in facts))
     doubt = uncertainty.note(view.uncertain_rates)
@@ -296,7 +298,7 @@ def dated(sources: Sequence[SourceUsed]) -> str:
     for origin in dict.fromkeys(s.origin for s in sources):
         same = [s for s in sources if s.origin == origin]
         years = sorted({s.date[:4] for s in same if s.date})
-        span = f" of {'-'.join(dict.fromkeys((years[0], years[-1])))}" if years else ""
+        span = f" ({'-'.join(dict.fromkeys((years[0], years[-1])))})" if years else ""
         parts.append(f"{len(same)} {origin}{span}")
     return ", ".join(parts)
 
@@ -306,11 +308,11 @@ def rate_table(rates: tuple[RateUsed, ...]) -> Table:
     columns = (
         Column("ceiling", "limited by"),
         Column("dtype", "type", is_spare=True),
-        Column("floor_per_s", "best rate"),
+        Column("floor_per_s", "peak rate"),
         Column("floor_origin", "origin", is_spare=True),
         Column("sustained_per_s", "sustained"),
         Column("sustained_origin", "origin", is_spare=True),
-        Column("key", "entry of the target", is_name=True),
+        Column("key", "target entry", is_name=True),
     )
     rows = tuple(
         (

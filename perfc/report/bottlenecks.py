@@ -66,14 +66,14 @@ class Bottlenecks:
 
 ADVICE = {
     Ceiling.MATRIX: "a narrower type, fewer operations, or more matrix units",
-    Ceiling.VECTOR: "a narrower type, or fusing arithmetic that is repeated",
-    Ceiling.SPECIAL: "cheaper activations, or 16-bit ones",
-    Ceiling.INTEGER: "fewer index computations; fold them before running",
-    Ceiling.L1: "wider fusion, so that values stay in registers",
+    Ceiling.VECTOR: "a narrower type, or fusion of repeated arithmetic",
+    Ceiling.SPECIAL: "cheaper or 16-bit activation functions",
+    Ceiling.INTEGER: "fewer index computations; fold them ahead of time",
+    Ceiling.L1: "wider fusion, which keeps values in registers",
     Ceiling.L2: "wider fusion, a narrower type, larger tiles",
     Ceiling.DEVICE: "a narrower type, wider fusion, more reuse of weights (larger batch)",
-    Ceiling.WAVES: "extents that fill whole waves, smaller tiles or split-k",
-    Ceiling.LAUNCH: "recording the launches (CUDA graph), wider fusion, larger batch",
+    Ceiling.WAVES: "shapes that fill whole waves, smaller tiles or split-k",
+    Ceiling.LAUNCH: "CUDA graph, wider fusion, larger batch",
 }
 
 
@@ -207,8 +207,8 @@ def section(view: Bottlenecks, total_s: float) -> Section:
     columns = (
         Column("ceiling", "limited by"),
         Column("bound_share", "share", Unit.SHARE),
-        Column("saving_doubled_s", "twice as fast", Unit.SECOND, is_spare=True),
-        Column("saving_lifted_s", "at no cost", Unit.SECOND),
+        Column("saving_doubled_s", "if 2× faster", Unit.SECOND, is_spare=True),
+        Column("saving_lifted_s", "if free", Unit.SECOND),
         Column("remedy", "what helps", is_name=True, wraps=True),
     )
     shown = [b for b in view.ceilings if ratio(b.saving_lifted_s, total_s) >= LEAST]
@@ -221,7 +221,7 @@ def section(view: Bottlenecks, total_s: float) -> Section:
         return Section(
             "bottlenecks",
             "bottlenecks",
-            (Note("nothing alone: to lift one limit saves nothing"), *notes),
+            (Note("removing any single limit saves nothing"), *notes),
         )
     return Section("bottlenecks", "bottlenecks", (Table(columns, cells), *notes))
 
@@ -229,6 +229,6 @@ def section(view: Bottlenecks, total_s: float) -> Section:
 def words(remedy: Remedy, total_s: float) -> str:
     """A change in a sentence: what the run takes with it, and what that saves."""
     saved = f"-{share(ratio(remedy.saving_s, total_s))}"
-    saved += "" if remedy.items == 1 else f" for each of {remedy.items} times as many"
+    saved += "" if remedy.items == 1 else f" per item, {remedy.items} × the items"
     how = remedy.option or remedy.basis
     return f"{remedy.name} ({how}): {quantity(remedy.time_s, Unit.SECOND)}, {saved}"

@@ -73,9 +73,9 @@ def confidence(report: Report, table: PredictionTable) -> Confidence:
     rates of the machine that are assumed, or did not repeat when measured, it is medium at best.
     """
     if report.cost.is_bound:
-        return Confidence(Grade.LOW, "the cost of some nodes is not known (--view coverage)")
+        return Confidence(Grade.LOW, "some nodes have unknown cost (--view coverage)")
     if not table.kernels:
-        return Confidence(Grade.HIGH, "nothing is launched")
+        return Confidence(Grade.HIGH, "no kernel is launched")
     stranger = runs_elsewhere(report.kernels.runtime, report.machine) or emulated(
         report.machine, {k.dtype.code for k in report.roofline.kernels if k.dtype is not None}
     )
@@ -92,7 +92,7 @@ def confidence(report: Report, table: PredictionTable) -> Confidence:
 def known(report: Report, table: PredictionTable) -> str:
     """What a good prediction rests on."""
     if table.total.predictor:
-        return "whole runs like it were measured"
+        return "similar whole runs were measured"
     where = machine_title(report.machine)
     own_s = math.fsum(
         k.time_s for k in table.kernels if k.is_own or k.predictor is Predictor.FITTED
@@ -100,18 +100,18 @@ def known(report: Report, table: PredictionTable) -> str:
     part = own_s / table.kernels_s if table.kernels_s else 0.0
     if part >= LEAST_MEASURED:
         return f"kernels of these kinds were measured on {where}"
-    return f"kernels of these kinds were measured on machines like {where}"
+    return f"kernels of these kinds were measured on machines similar to {where}"
 
 
 def unknown(report: Report, table: PredictionTable) -> str:
     """What makes the range wide: the host, a predictor of whole runs, or a class of kernels."""
     if table.total.predictor:
-        how = "on other hosts (--host-launch)" if table.behind_s > 0 else "and spread as widely"
-        return outside(table) or f"whole runs like it were measured, {how}"
+        how = "on other hosts (--host-launch)" if table.behind_s > 0 else "with as wide a spread"
+        return outside(table) or f"similar whole runs were measured, {how}"
     if table.behind_s > 0 and report.deployment.host_launch is not None:
-        return "the host sets the pace, and its launches are not all alike"
+        return "host-bound, and launch times on a host vary"
     if table.behind_s > 0:
-        return "the host sets the pace, and its time a launch is assumed, not measured"
+        return "host-bound, and the launch overhead of the host is assumed, not measured"
     alike: dict[tuple[object, ...], list[int]] = {}
     for i, k in enumerate(table.kernels):
         alike.setdefault((k.predictor, k.class_name, k.is_own, k.is_extrapolating), []).append(i)
@@ -127,7 +127,7 @@ def unknown(report: Report, table: PredictionTable) -> str:
 
 def outside(table: PredictionTable) -> str:
     """What a predictor of whole runs does not know of this one; empty where it knows such runs."""
-    start = f"{table.total.predictor} extrapolates: "
+    start = f"predictor {table.total.predictor} extrapolates: "
     return next((n.removeprefix(start) for n in table.notes if n.startswith(start)), "")
 
 
@@ -137,14 +137,14 @@ def of_kernel(report: Report, index: int, estimate: Estimate) -> str:
     noun = NOUNS.get(estimate.class_name, f"{estimate.class_name.replace('_', ' ')} kernel")
     match estimate.predictor:
         case Predictor.FITTED:
-            return f"{noun}s spread widely around the rates fitted on {where}"
+            return f"measured {noun}s on {where} vary widely around the fitted rates"
         case Predictor.ROOFLINE:
-            return f"no predictor knows {noun}s on {where}: rates alone speak"
+            return f"no predictor covers {noun}s on {where}: roofline only"
         case Predictor.STEPS if not estimate.is_own:
             how = runtime_title(report.kernels.runtime)
-            return f"no {report.dtype or 'such'} run by {how} was measured on {where}"
+            return " ".join(filter(None, ("no measured", report.dtype, how, "run on", where)))
         case Predictor.STEPS:
-            return f"on {where} such kernels were timed in whole runs alone, not one by one"
+            return f"on {where} such kernels were timed only within whole runs"
         case _:
             return learned(report, index, estimate, noun, where)
 
@@ -155,16 +155,16 @@ def learned(report: Report, index: int, estimate: Estimate, noun: str, where: st
 
     found = basis(report.execution, index)
     if found is None:
-        return f"no {noun} like these was measured"
+        return f"no measured {noun} is similar to these"
     stated = report.roofline.kernels[index].dtype.code
     dtype = "TF32" if found.dtype == "tf32" else found.dtype
     if not estimate.is_own and report.machine.name not in found.machines:
         halved = stated if {stated, dtype} == HALVES else dtype
-        return f"no {halved} {noun} was measured on {where if found.machines else 'any machine'}"
+        return f"no measured {halved} {noun} on {where if found.machines else 'any machine'}"
     if not estimate.is_own:
-        return f"no {dtype} {noun} was measured on {where}"
+        return f"no measured {dtype} {noun} on {where}"
     if not found.is_timed_so:
-        return f"on {where} every {dtype} {noun} was timed by itself, none within a run"
+        return f"every measured {dtype} {noun} on {where} was timed alone, none within a run"
     if estimate.is_extrapolating:
-        return f"no {dtype} {noun} of such extents was measured on {where}"
-    return f"{dtype} {noun}s that were measured on {where} spread as widely"
+        return f"no measured {dtype} {noun} of similar shape on {where}"
+    return f"times of measured {dtype} {noun}s on {where} vary as much"

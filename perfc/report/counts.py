@@ -94,7 +94,7 @@ def section(view: Counts) -> Section:
     """The total, its parts, and what the tool does not see."""
     columns = (Column("operations", "operations"), Column("operator", "operator", is_name=True))
     rows = tuple((c.operations, c.operator) for c in view.by_operator)
-    notes = [Note(f"{view.total} as {view.tool} counts ({view.source})")]
+    notes = [Note(f"{view.total} as counted by {view.tool} ({view.source})")]
     if view.attention.value and not view.sees_fused_attention:
         notes.append(
             Note(

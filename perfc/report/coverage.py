@@ -89,23 +89,23 @@ class Coverage:
             f"{stated(t.nbytes, t.bytes_share, f'{of}bytes')}"
             for t in self.tiers
         ]
-        text = "coverage: " + ("; ".join(parts) or "nothing executes")
+        text = "coverage: " + ("; ".join(parts) or "no node executes")
         folded = self.nodes_in_file - self.nodes_executed
         if folded > 0:
             text += f"; {plural(folded, 'node')} folded"
         if self.opaque:
             names = [f"{o.op_type} x{o.nodes}" for o in self.opaque]
-            text += f"; totals are lower bounds, not known: {listed(names)}"
+            text += f"; totals are lower bounds, unknown cost: {listed(names)}"
         if self.open_symbols:
             names = list(self.open_symbols)
-            text += f"; totals are lower bounds, extents depend on the data: {listed(names)}"
+            text += f"; totals are lower bounds, data-dependent extents: {listed(names)}"
         return text
 
 
 def stated(amount: Amount, part: float | None, noun: str) -> str:
     """The share of a tier in words."""
     if amount.value is None:
-        return f"{noun.removeprefix('known ')} not known"
+        return f"unknown {noun.removeprefix('known ')}"
     return f"no {noun}" if part is None else f"{share(part)} of {noun}"
 
 

@@ -71,20 +71,20 @@ def collect(rows: Sequence[KernelRow], launch_s: float) -> Critical:
 def reason(row: KernelRow, launch_s: float) -> str:
     """Why a kernel takes the time it takes."""
     is_above = row.margin and row.next_bound and row.held_by == row.bound
-    above = f", {row.margin:.1f}x above {title(row.next_bound)}" if is_above else ""
+    above = f", {row.margin:.1f} × {title(row.next_bound)} time" if is_above else ""
     held = row.ceilings.get(row.held_by)
     matrix = row.ceilings.get("matrix")
     match row.held_by:
         case "launch":
-            what = "what is known of the kernel" if row.is_bound else "kernel"
+            what = "the known part of the kernel" if row.is_bound else "the kernel"
             each = row.sustained_s / row.launches if row.launches else 0.0
             text = (
-                f"launch longer than {what}: {quantity(launch_s, Unit.SECOND)} "
+                f"launch takes longer than {what}: {quantity(launch_s, Unit.SECOND)} "
                 f"for {quantity(each, Unit.SECOND)} of work"
             )
         case "waves" if held and matrix:
             idle = 1 - matrix.sustained_s / held.sustained_s
-            text = f"{share(idle)} of the tile slots of whole waves stay empty{above}"
+            text = f"{share(idle)} of tile slots empty in part-full waves{above}"
         case "matrix":
             text = f"{row.mac} of {row.dtype} on the matrix units{above}"
         case "device":
@@ -93,28 +93,28 @@ def reason(row: KernelRow, launch_s: float) -> str:
             nbytes = (row.read_bytes.value or 0) + (row.write_bytes.value or 0)
             text = f"{quantity(nbytes, Unit.BYTE)} through {title(row.held_by)}{above}"
         case "special":
-            text = f"exp, log, sqrt or division bind{above}"
+            text = f"exp, log, sqrt or division{above}"
         case _:
             text = f"{row.flop} on the {title(row.held_by)}{above}"
     waits_s = row.launch_gap_s if row.predicted is None else row.predicted.wait_s
     if row.held_by != "launch" and waits_s:
         text += f"; its launch adds {quantity(waits_s, Unit.SECOND)}"
     if row.is_bound and row.held_by != "launch":
-        text += "; more than shown, part of it is not known"
+        text += "; lower bound, part of its cost is unknown"
     return text
 
 
 def section(view: Critical, rows: Sequence[KernelRow]) -> Section:
     """The sequence as a table."""
     if not view.steps:
-        return Section("critical", "critical sequence", (Note("nothing takes time"),))
+        return Section("critical", "critical kernels", (Note("no kernel takes time"),))
     columns = (
         Column("index", "#", Unit.COUNT),
-        Column("count", "n", Unit.COUNT),
+        Column("count", "count", Unit.COUNT),
         Column("time_s", "time", Unit.SECOND),
         Column("share", "share", Unit.SHARE),
         Column("kernel", "kernel", is_name=True),
-        Column("reason", "why it takes that long", is_name=True, wraps=True),
+        Column("reason", "reason", is_name=True, wraps=True),
     )
     cells = tuple(
         (
@@ -128,5 +128,5 @@ def section(view: Critical, rows: Sequence[KernelRow]) -> Section:
         for s in view.steps
     )
     count = sum(len(s.kernels) for s in view.steps)
-    heading = f"critical sequence: {plural(count, 'kernel')}, {share(view.share)} of the time"
+    heading = f"critical kernels: {plural(count, 'kernel')}, {share(view.share)} of the time"
     return Section("critical", heading, (Table(columns, cells),))

@@ -20,15 +20,15 @@ CONTEXT, ALLOCATOR = "context", "allocator"
 """Parts that nothing of the model lies in."""
 WORDS = {
     "parameters": "stored tensors of the model",
-    "optimizer": "states that the optimiser keeps from step to step",
-    "gradients": "of parameters, until the next step",
-    "saved": "results of the forward pass that the backward pass reads",
+    "optimizer": "optimizer state, kept from step to step",
+    "gradients": "parameter gradients, kept until the next step",
+    "saved": "forward results saved for the backward pass",
     "cache": "keys and values of earlier tokens",
-    "inputs": "of the caller",
-    "activations": "read soon after they are made",
-    "workspace": "of products",
-    ALLOCATOR: "held beyond what lives: rounding and gaps",
-    CONTEXT: "of the driver and libraries, assumed",
+    "inputs": "inputs of the model",
+    "activations": "intermediate results",
+    "workspace": "workspace of matrix products",
+    ALLOCATOR: "allocator overhead: rounding and fragmentation",
+    CONTEXT: "driver and libraries, assumed",
 }
 
 
@@ -135,7 +135,7 @@ def parts_of(view: DeviceMemory) -> Iterator[Part]:
     of = "" if view.capacity_bytes is None else f" of {quantity(view.capacity_bytes, Unit.BYTE)}"
     bound = "at least " if view.is_bound else ""
     held = f"{view.allocator} holds {quantity(view.reserved_bytes, Unit.BYTE)}"
-    too_much = ", too much" if view.fits is False else ""
+    too_much = ", does not fit" if view.fits is False else ""
     yield Facts((Fact("device", None, f"{bound}{total}{of}{too_much}; {held}"),))
     rows: tuple[tuple[Cell, ...], ...] = tuple(
         (p.name, Amount(p.nbytes, Unit.BYTE), p.nbytes / max(view.total_bytes, 1), WORDS[p.name])
@@ -143,7 +143,7 @@ def parts_of(view: DeviceMemory) -> Iterator[Part]:
     )
     yield Table(
         (Column("part", "part"), Column("nbytes", "at the peak"),
-         Column("share", "share", Unit.SHARE), Column("words", "what it is", is_name=True)),
+         Column("share", "share", Unit.SHARE), Column("words", "contents", is_name=True)),
         rows,
     )  # fmt: skip
     spans = ", ".join(

@@ -13,7 +13,7 @@ from . import names
 from .amounts import amount, key, ratio, title
 from .document import Amount, Cell, Column, Name, Note, Section, Table
 from .prediction import Forecast, forecast
-from .units import Unit, share
+from .units import INTERVAL, LOWER_BOUND, Unit, share
 
 if TYPE_CHECKING:
     from perfc.analyzers.estimate.estimate import Estimate
@@ -260,12 +260,12 @@ def groups(rows: Sequence[KernelRow]) -> list[Group]:
 COLUMNS = (
     Column("index", "#", Unit.COUNT),
     Column("share", "share", Unit.SHARE),
-    Column("count", "n", Unit.COUNT),
+    Column("count", "n", Unit.COUNT, "equal kernels"),
     Column("time_s", "each", Unit.SECOND),
     Column("predicted_s", "each", Unit.SECOND),
-    Column("floor_s", "at best", Unit.SECOND, is_spare=True),
-    Column("low_s", "from", Unit.SECOND),
-    Column("high_s", "to", Unit.SECOND, is_spare=True, pair="low_s"),
+    Column("floor_s", "bound", Unit.SECOND, LOWER_BOUND, is_spare=True),
+    Column("low_s", "low", Unit.SECOND, f"{INTERVAL}, up to high"),
+    Column("high_s", "high", Unit.SECOND, is_spare=True, pair="low_s"),
     Column("bound", "limited by"),
     Column("margin", "margin", Unit.RATIO, is_spare=True),
     Column("intensity", "flop/B", Unit.COUNT, is_spare=True),
@@ -273,7 +273,7 @@ COLUMNS = (
     Column("kernel", "kernel", is_name=True),
     Column("nodes", "<- ONNX nodes", is_name=True),
 )
-"""What ``n`` equal kernels take together, each of them, and nine in ten such ones from and to."""
+"""Columns of the kernel table."""
 
 PREDICTED = frozenset({"predicted_s", "low_s", "high_s"})
 """Columns of a report with predictions."""
@@ -299,10 +299,10 @@ def section(rows: Sequence[KernelRow], top: int | None) -> Section:
     columns = tuple(COLUMNS[i] for i in keep)
     cells = tuple(tuple(cells_of(g)[i] for i in keep) for g in shown)
     if not rows:
-        return Section("kernels", "kernels", (Note("nothing is launched"),))
+        return Section("kernels", "kernels", (Note("no kernel is launched"),))
     parts: list[Table | Note] = [Table(columns, cells)]
     if any(g.first.is_bound for g in shown):
-        parts.append(Note("≥ marks kernels of which something is not known: more than shown", True))
+        parts.append(Note("≥ marks lower bounds: part of the kernel's cost is unknown", True))
     return Section("kernels", heading, tuple(parts))
 
 

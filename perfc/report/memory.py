@@ -102,15 +102,15 @@ def alive(report: Report, step: int) -> tuple[LiveValue, ...]:
 def section(view: Memory) -> Section:
     """A line of bars, the peak in words, and what lives there."""
     if view.peak_step is None:
-        return Section("memory", "memory", (Note("nothing runs"),))
+        return Section("memory", "memory", (Note("no node executes"),))
     caption = (
-        f"peak {view.peak_bytes} of activations at step {view.peak_step} of {len(view.nodes)}, "
+        f"peak activations {view.peak_bytes} at step {view.peak_step} of {len(view.nodes)}, "
         f"{view.nodes[view.peak_step]}; "
-        f"weights {view.weight_bytes} besides"
+        f"plus weights {view.weight_bytes}"
     )
     columns = (
         Column("nbytes", "at peak"),
-        Column("shared_by", "values in it", Unit.COUNT),
+        Column("shared_by", "values", Unit.COUNT),
         Column("name", "value", is_name=True),
         Column("type", "type", is_name=True),
     )

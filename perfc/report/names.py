@@ -63,7 +63,7 @@ def runs_elsewhere(runtime: Runtime, machine: Machine) -> str:
     if runtime.runs_on(machine.kind, machine.vendor):
         return ""
     name = runtime.name.partition(":")[0]
-    return f"{name} does not run on {machine_title(machine)}: a what-if"
+    return f"{name} does not run on {machine_title(machine)}: what-if only"
 
 
 def emulated(machine: Machine, dtypes: Iterable[str]) -> str:
@@ -76,7 +76,7 @@ def emulated(machine: Machine, dtypes: Iterable[str]) -> str:
     codes = dict.fromkeys(dtype.rpartition("-")[2] for dtype in dtypes)
     lacking = [code for code in codes if machine.emulates(code)]
     title = machine_title(machine)
-    return f"{title} has no {' and no '.join(lacking)}: emulated in f32" if lacking else ""
+    return f"{title} has no {' or '.join(lacking)} units: emulated in f32" if lacking else ""
 
 
 def place(anchors: Sequence[str], op_type: str = "") -> str:

@@ -10,7 +10,7 @@ from perfc.ir.record import record
 from .amounts import key, ratio
 from .document import Amount, Column, Fact, Facts, Note, Section, Table
 from .limits import held_by
-from .units import Unit, quantity, share, span
+from .units import INTERVAL, LOWER_BOUND, Unit, quantity, share, span
 
 if TYPE_CHECKING:
     from perfc.analyzers.estimate.estimate import CandidateRun, Estimate
@@ -235,7 +235,7 @@ COLUMNS = (
     Column("predictor", "predictor"),
     Column("kernels", "kernels", Unit.COUNT),
     Column("share", "share", Unit.SHARE),
-    Column("classes", "classes of kernels", is_name=True),
+    Column("classes", "kernel classes", is_name=True),
 )
 
 
@@ -243,32 +243,32 @@ def section(view: Prediction, confidence: Confidence | None) -> Section:
     """Floor, prediction, interval, how far to trust it; then who says so."""
     ends = span(view.low_s.value or 0.0, view.high_s.value or 0.0, Unit.SECOND)
     tight = share(ratio(view.floor_s.value or 0, view.time_s.value or 0))
-    parts = ["one by one, summed"] if view.whole else []
+    parts = ["sum of the kernels"] if view.whole else []
     if view.wait_s.value:
         parts.append(f"{view.wait_s} of it waiting for launches")
     if view.host_s.value:
-        parts.append(f"{view.host_s} in nodes that launch nothing")
+        parts.append(f"{view.host_s} on the host")
     summed = "; ".join(parts) or "kernels and their launches"
     rows = [
-        Fact("expected", view.time_s, view.whole or summed),
+        Fact("predicted", view.time_s, view.whole or summed),
         *([Fact("kernels", view.summed_s, summed)] if view.whole else []),
         *(
             Fact(
                 other.predictor,
                 Amount(other.time_s, Unit.SECOND),
-                f"{other.ends}; not the answer: {other.reason}",
+                f"{other.ends}; not used: {other.reason}",
             )
             for other in view.others
         ),
-        Fact("range", None, f"{ends}: nine in ten such runs"),
-        Fact("at best", view.floor_s, f"no run is faster; {tight} of the expected time"),
+        Fact(INTERVAL, None, ends),
+        Fact(LOWER_BOUND, view.floor_s, f"{tight} of the predicted time"),
     ]
     if confidence is not None:
         words = f"{confidence.grade.value}: {confidence.reason}"
         rows.insert(-1, Fact("confidence", None, words))
     if view.energy_j.value is not None:
         ends = span(view.energy_low_j.value or 0.0, view.energy_high_j.value or 0.0, Unit.JOULE)
-        words = f"{ends}; {view.power_w} on average, of the board alone"
+        words = f"{ends}; {view.power_w} on average, board only"
         rows.append(Fact("energy", view.energy_j, words))
     cells = tuple((p.predictor, p.kernels, p.share, ", ".join(p.classes)) for p in view.predictors)
     table = (Table(COLUMNS, cells),) if cells else ()

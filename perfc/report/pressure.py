@@ -14,7 +14,7 @@ from .amounts import key, ratio, title
 from .document import Column, Section, Table
 from .kernels import KernelRow, groups, title_of
 from .prediction import Forecast
-from .units import Unit
+from .units import LOWER_BOUND, Unit
 
 if TYPE_CHECKING:
     from perfc.api import Report
@@ -117,7 +117,7 @@ def section(rows: Sequence[Pressure]) -> Section:
         Column("bound_kernels", "kernels", Unit.COUNT),
         Column("share", "busy", Unit.SHARE),
         Column("busy_s", "busy", Unit.SECOND),
-        Column("floor_s", "at best", Unit.SECOND, is_spare=True),
+        Column("floor_s", LOWER_BOUND, Unit.SECOND, is_spare=True),
     )
     cells = tuple(
         (r.title, r.bound_share, r.bound_kernels, r.share, r.busy_s, r.floor_s or None)

@@ -83,7 +83,7 @@ def curve_parts(curve: Sequence[CurvePoint]) -> Iterator[Part]:
         return
     first, last = curve[0], curve[-1]
     caption = (
-        f"computing again, from {quantity(first.kept_bytes, Unit.BYTE)} kept (left)"
+        f"recomputation time, from {quantity(first.kept_bytes, Unit.BYTE)} kept (left)"
         f" to {quantity(last.kept_bytes, Unit.BYTE)} (right)"
     )
     kept = tuple(f"{quantity(p.kept_bytes, Unit.BYTE)} kept" for p in curve)
@@ -92,9 +92,9 @@ def curve_parts(curve: Sequence[CurvePoint]) -> Iterator[Part]:
     else:
         yield Bars(tuple(float(p.again_bytes) for p in curve), Unit.BYTE, caption, kept)
     columns = (
-        Column("keep", "kept of all", Unit.SHARE),
+        Column("keep", "kept %", Unit.SHARE),
         Column("kept_bytes", "kept"),
-        Column("again_s", "computed again"),
+        Column("again_s", "recomputation"),
     )
     rows = tuple(
         (

@@ -24,7 +24,7 @@ MOST_KERNELS = 5_000
 """Of a run that is analysed once more for each change; larger ones would take seconds each."""
 LARGER = 2
 """Times the batch that is tried."""
-RECORDED = "launches recorded in a CUDA graph"
+RECORDED = "launches captured in a CUDA graph"
 
 
 @record
@@ -65,11 +65,11 @@ def collect(
         time_s = what_if_s(report, changed, predict=predict)
         if time_s is not None:
             saved_s = total_s - time_s / items
-            found.append(Remedy(name, option, time_s, items, saved_s, "analysed so"))
+            found.append(Remedy(name, option, time_s, items, saved_s, "analyzed with this change"))
     if may_record(report):
         time_s, overhead = recorded_s(), report.machine.launch_overhead_s
         gap_s = overhead.value * GRAPH_GAP if overhead is not None else 0.0
-        basis = f"assumed gaps of {quantity(gap_s, Unit.SECOND)}"
+        basis = f"assumed launch gaps of {quantity(gap_s, Unit.SECOND)}"
         found.append(Remedy(RECORDED, "", time_s, 1, total_s - time_s, basis))
     useful = (r for r in found if r.saving_s > 0)
     return tuple(sorted(useful, key=lambda r: (-r.saving_s, r.name)))

@@ -23,7 +23,7 @@ from .screen_tables import (
     useful,
 )
 from .text import GAP, HARD_SPACE, INDENT, Span, Style, columns_of, elided, padded, wrapped
-from .units import Unit, quantity, span
+from .units import INTERVAL, LOWER_BOUND, Unit, quantity, span
 from .verdict import Verdict
 from .views import Views
 
@@ -83,7 +83,7 @@ def plain(line: Line) -> str:
 def verdict_line(verdict: Verdict) -> str:
     """The answer in one line, for ``--quiet``."""
     v, memory = verdict, verdict.memory
-    parts = [f"{time_words(v)} a run"]
+    parts = [f"{time_words(v)} per run"]
     if v.is_predicted:
         parts[0] += f" ({span(v.expected.low, v.expected.high, Unit.SECOND)})"
     if v.time_s > 0:
@@ -103,16 +103,16 @@ def summary_lines(views: Views) -> tuple[str, str, str]:
     """The answer in three lines: what runs where, how long it takes, what it could take."""
     v = views.verdict
     model, machine, *parts = (printable(elided(part, WIDEST)) for part in running(views))
-    first = f"{'expected' if v.is_predicted else 'time'} {time_words(v)} a run"
+    first = f"{'predicted' if v.is_predicted else 'time'} {time_words(v)} per run"
     if v.is_predicted:
-        first += f" (nine in ten: {span(v.expected.low, v.expected.high, Unit.SECOND)})"
+        first += f" ({INTERVAL} {span(v.expected.low, v.expected.high, Unit.SECOND)})"
     takes = [first]
     if v.time_s > 0:
         takes.append(throughput_words(v))
     if v.confidence is not None:
         takes.append(f"confidence {v.confidence.grade.value}")
     needed, room, _ = memory_words(v)
-    could = [f"at best {quantity(v.floor_s, Unit.SECOND)}"]
+    could = [f"{LOWER_BOUND} {quantity(v.floor_s, Unit.SECOND)}"]
     could += [f"limited by {v.limits[0].title}"] if v.limits else []
     could.append(f"memory {needed} {room.partition(':')[0]}" if ":" in room else f"memory {needed}")
     title = " · ".join([f"{model} on {machine}", *parts])
@@ -189,8 +189,8 @@ def facts_of(v: Verdict) -> Iterator[Fact]:
     """Expected, confidence, at best, memory, energy."""
     if v.is_predicted:
         ends = span(v.expected.low, v.expected.high, Unit.SECOND)
-        words = f"{throughput_words(v)}, nine in ten runs: {ends}"
-        yield Fact("expected", time_words(v), words, Style.NUMBER)
+        words = f"{throughput_words(v)}, {INTERVAL} {ends}"
+        yield Fact("predicted", time_words(v), words, Style.NUMBER)
     else:
         words = f"{throughput_words(v)}, at measured rates (--no-predict)"
         yield Fact("time", time_words(v), words, Style.NUMBER)
@@ -198,14 +198,14 @@ def facts_of(v: Verdict) -> Iterator[Fact]:
         grade = v.confidence.grade
         yield Fact("confidence", grade.value, v.confidence.reason, GRADES[grade])
     times = ratio(v.time_s, v.floor_s)
-    above = f"{times:.1f} times less, " if times >= 1.05 else ""
-    words = f"{above}no run is faster"
-    yield Fact("at best", quantity(v.floor_s, Unit.SECOND), words, Style.NUMBER)
+    headline = "the predicted time" if v.is_predicted else "the time"
+    words = f"{times:.1f} × below {headline}" if times >= 1.05 else f"as long as {headline}"
+    yield Fact(LOWER_BOUND, quantity(v.floor_s, Unit.SECOND), words, Style.NUMBER)
     yield Fact("memory", *memory_words(v))
     if v.step is not None:
-        yield Fact("the step", *step_words(v.step))
+        yield Fact("phases", *step_words(v.step))
     if v.energy is not None:
-        words = f"{span(v.energy.low, v.energy.high, Unit.JOULE)} a run, of the board"
+        words = f"{span(v.energy.low, v.energy.high, Unit.JOULE)} per run, board only"
         yield Fact("energy", quantity(v.energy.mid, Unit.JOULE), words, Style.PLAIN)
 
 
@@ -214,13 +214,13 @@ def step_words(step: Step) -> tuple[str, str, Style]:
     longest, *others = sorted(step.phases, key=lambda p: -p.time_s)
     parts = [f"{p.phase} {p.share:.0%}, {p.limited_by}" for p in others if p.share >= 0.005]
     saved = quantity(step.saved_bytes, Unit.BYTE)
-    words = "; ".join([longest.limited_by, *parts, f"{saved} kept for backward"])
+    words = "; ".join([longest.limited_by, *parts, f"{saved} saved for backward"])
     return f"{longest.phase} {longest.share:.0%}", words, Style.NUMBER
 
 
 def aligned(facts: Sequence[Fact], width: int) -> Iterator[Line]:
     """Labels and numbers in columns; words that do not fit go on below themselves."""
-    labels = max(len(LIMITED_BY), *(columns_of(f.label) for f in facts))
+    labels = max(columns_of(f.label) for f in facts)
     numbers = max(columns_of(f.number) for f in facts)
     margin = len(INDENT) + labels + numbers + 2 * len(GAP)
     for fact in facts:
@@ -249,12 +249,12 @@ def memory_words(v: Verdict) -> tuple[str, str, Style]:
     if m.fits:
         return needed, f"of {room}: {parts}", Style.PLAIN
     held = quantity(m.held_bytes, Unit.BYTE)
-    return needed, f"does not fit in {room} with {held} held back: {parts}", Style.POOR
+    return needed, f"does not fit in {room} with {held} reserved: {parts}", Style.POOR
 
 
 def limit_lines(limits: Sequence[LimitShare], width: int) -> Iterator[Line]:
     """What the expected time goes to, the most first: name, whole percent, a bar."""
-    label = f"{INDENT}{LIMITED_BY}{GAP}"
+    label = f"{INDENT}{LIMITED_BY:{len(LOWER_BOUND)}}{GAP}"
     entries = [
         (one, percent, f"{one.title} {percent} %")
         for one, percent in zip(limits, percents(limits), strict=True)

@@ -13,7 +13,7 @@ from .limits import HOST
 from .names import place
 from .remedies import Remedy
 from .text import GAP, INDENT, ROOM_FOR_NAMES, Span, Style, columns_of, elided, padded
-from .units import Unit, plural, quantity, share
+from .units import LOWER_BOUND, Unit, plural, quantity, share
 from .verdict import Verdict
 from .views import Views
 
@@ -69,7 +69,7 @@ def kind_lines(kinds: Sequence[Group], width: int, total_s: float) -> Iterator[L
         Column(("share", *(share(g.predicted_share) for g in kinds)), True),
         Column(("n", *(str(len(g.rows)) for g in kinds)), True),
         Column(("each", *(quantity(t, Unit.SECOND) for t in each)), True),
-        Column(("at best", *(quantity(g.first.floor_s, Unit.SECOND) for g in kinds)), True),
+        Column((LOWER_BOUND, *(quantity(g.first.floor_s, Unit.SECOND) for g in kinds)), True),
         Column((LIMITED_BY, *limit), False, (Style.FAINT, *styles)),
     ]
     room = width - len(INDENT) - sum(c.width + len(GAP) for c in columns)
@@ -134,7 +134,7 @@ def rest_lines(rest: Sequence[Group], verdict: Verdict) -> Iterator[Line]:
     parts: list[str] = []
     if rest:
         parts.append(f"{share(sum_of(rest))} in {plural(len(rest), 'more kind')} (--top all)")
-    parts += [f"{share(one.share)} the {HOST}" for one in verdict.limits if one.key == HOST]
+    parts += [f"{share(one.share)} {HOST}" for one in verdict.limits if one.key == HOST]
     if parts:
         yield (Span(f"{INDENT}… {', '.join(parts)}", Style.FAINT),)
 
@@ -155,7 +155,7 @@ def help_lines(useful: Sequence[Remedy], verdict: Verdict, width: int) -> Iterat
     if not useful:
         return
     rows = [remedy_cells(r, verdict) for r in useful]
-    times = Column(("expected", *(r[0] for r in rows)), True)
+    times = Column(("predicted", *(r[0] for r in rows)), True)
     gains = Column((gain_title(useful, verdict), *(r[1] for r in rows)), True)
     room = width - len(INDENT) - times.width - gains.width - 2 * len(GAP)
     cells = (fitting(r, room) for r in useful)
@@ -173,13 +173,17 @@ def help_lines(useful: Sequence[Remedy], verdict: Verdict, width: int) -> Iterat
 def gain_title(useful: Sequence[Remedy], verdict: Verdict) -> str:
     """What the gains of changes are of."""
     is_batch = any(r.items > 1 for r in useful)
-    return f"each {verdict.throughput.item.value.removesuffix('s') if is_batch else 'run'}"
+    return f"per {verdict.throughput.item.value.removesuffix('s') if is_batch else 'run'}"
 
 
 def fitting(remedy: Remedy, width: int) -> str:
     """A change and its option, or the one that says more where there is no room for both."""
     option = printable(remedy.option)
-    forms = (f"{remedy.name} ({option or 'assumed gaps'})", remedy.name, option or remedy.name)
+    forms = (
+        f"{remedy.name} ({option or 'assumed gaps'})",
+        remedy.name,
+        option or remedy.name,
+    )
     return next((f for f in forms if columns_of(f) <= width), elided(forms[-1], width))
 
 

@@ -12,7 +12,7 @@ from perfc.passes.parameters import Role
 
 from .amounts import amount, ratio
 from .document import Amount, Fact, Facts, Note, Section
-from .units import Unit, plural, quantity, share
+from .units import LOWER_BOUND, Unit, plural, quantity, share
 
 if TYPE_CHECKING:
     from perfc.api import Report
@@ -135,21 +135,19 @@ def section(view: Summary, coverage: Coverage, verdict: Verdict) -> Section:
     """Value, what it means, and the formula where there is one; shares are of the headline."""
     flop, mac = view.flop, view.mac
     masked = ratio(view.effective_mac.value or 0, mac.value or 0)
-    also = f"; {share(masked)} of them unmasked" if 0 < masked < 1 else ""
+    also = f"; {share(masked)} of it unmasked" if 0 < masked < 1 else ""
     if view.executed_flop.value != flop.value:
         also += f"; kernels execute {view.executed_flop}"
     moved = total(view.read_bytes, view.write_bytes)
     tight = share(ratio(view.floor_s.value or 0, verdict.time_s))
-    headline = "the expected time" if verdict.is_predicted else "the time at measured rates"
+    headline = "the predicted time" if verdict.is_predicted else "the time at measured rates"
     launches = plural(round(view.launches), "launch", "launches")
     intensity = Amount(view.intensity_flop_per_byte, Unit.FLOP_PER_BYTE)
     rows = (
-        Fact("at best", view.floor_s, f"kernel time that no run beats; {tight} of {headline}"),
-        Fact("sustained", view.sustained_s, "kernel time at measured rates, else the vendor's"),
-        Fact("launch gaps", view.launch_gap_s, f"what {launches} add to that"),
-        Fact(
-            "both", view.time_s, "the time at measured rates; what it will take is the prediction"
-        ),
+        Fact(LOWER_BOUND, view.floor_s, f"kernels at peak rates; {tight} of {headline}"),
+        Fact("sustained", view.sustained_s, "kernels at measured rates, else the vendor's"),
+        Fact("launch gaps", view.launch_gap_s, f"added by {launches}"),
+        Fact("total", view.time_s, "at measured rates; the prediction is more accurate"),
         Fact("work", flop, f"{mac}, two flop each{also}", flop.symbolic),
         Fact(
             "traffic",
@@ -157,7 +155,7 @@ def section(view: Summary, coverage: Coverage, verdict: Verdict) -> Section:
             f"compulsory: {view.read_bytes} read, {view.write_bytes} written",
             moved.symbolic,
         ),
-        Fact("intensity", intensity, f"{view.device_bytes} of traffic reach device memory"),
+        Fact("intensity", intensity, f"{view.device_bytes} of device memory traffic"),
         Fact(
             "parameters",
             view.parameters,
@@ -189,7 +187,7 @@ def besides(view: Summary) -> str:
         ),
     )
     named = [f"{count} {name}" for count, name in others if count.value]
-    also = f"; besides {' and '.join(named)}" if named else ""
+    also = f"; plus {' and '.join(named)}" if named else ""
     return f"{view.weight_bytes} of stored tensors{tied}{also}"
 
 
@@ -206,5 +204,5 @@ def fits(view: Summary) -> str:
         return f"{quantity(need, Unit.BYTE)} with weights"
     used = need / view.device_capacity_bytes
     room = quantity(view.device_capacity_bytes, Unit.BYTE)
-    verdict = f"{share(used)} of {room}" if used <= 1 else f"more than the {room} there are"
+    verdict = f"{share(used)} of {room}" if used <= 1 else f"more than the {room} available"
     return f"{quantity(need, Unit.BYTE)} with weights, {verdict}"

@@ -122,7 +122,7 @@ def in_doubt(report: Report, table: PredictionTable) -> str:
         if rate is None or kernel.is_own or kernel.predictor is Predictor.FITTED:
             continue
         if rate.origin is Origin.ASSUMED or rate.is_uncertain:
-            why = "assumed" if rate.origin is Origin.ASSUMED else "measured, but did not repeat"
+            why = "assumed" if rate.origin is Origin.ASSUMED else "measured but not reproducible"
             words = f"the rate of {title(bound.binding.value)} is {why} on {machine_title(machine)}"
             spent_s[words] = spent_s.get(words, 0.0) + kernel.time_s
     if math.fsum(spent_s.values()) < LEAST_IN_DOUBT * table.kernels_s:
@@ -132,8 +132,8 @@ def in_doubt(report: Report, table: PredictionTable) -> str:
 
 def note(rates: tuple[UncertainRate, ...]) -> Note | None:
     """A sentence on the rates that bind a good part of the run, None where all is well."""
-    told = [_words(r) for r in rates if r.time_share >= LEAST_SHARE]
-    return Note(f"uncertain rates: {'; '.join(told)}", is_warning=True) if told else None
+    listed = [_words(r) for r in rates if r.time_share >= LEAST_SHARE]
+    return Note(f"uncertain rates: {'; '.join(listed)}", is_warning=True) if listed else None
 
 
 def _words(rate: UncertainRate) -> str:
@@ -142,7 +142,7 @@ def _words(rate: UncertainRate) -> str:
     match rate.rounds:
         case 0:
             least = f"{worst} to " if rate.worst != rate.best else ""
-            how = f"measured beside other programs, {least}{best}"
+            how = f"measured while other programs ran, {least}{best}"
         case 1:
             how = f"measured once, {best}"
         case _:

@@ -44,7 +44,11 @@ UP = ("", "k", "M", "G", "T", "P", "E")
 DOWN = ("", "m", "µ", "n", "p")
 IEC = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 DASH = "—"
-"""What is not known, or does not exist."""
+"""Placeholder for values that are unknown or do not exist."""
+LOWER_BOUND = "lower bound"
+"""Label of times that no run on the machine can beat."""
+INTERVAL = "90 % interval"
+"""Label of prediction intervals, which hold nine of ten such runs."""
 
 
 @record

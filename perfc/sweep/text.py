@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from perfc.report.text import LEVELS
-from perfc.report.units import Unit, plural, quantity
+from perfc.report.units import INTERVAL, LOWER_BOUND, Unit, plural, quantity
 
 from .results import Capacity, Crossover, Point, Span, Sweep
 
@@ -25,9 +25,9 @@ def _lines(s: Sweep) -> Iterator[str]:
     count = plural(len(s.points), "point")
     yield f"{s.model or 'model'}: {count} from the formulas of one analysis"
     if s.points and s.points[0].report is None:
-        yield "time is at sustained rates; bound is what most of it goes to"
+        yield "time is at sustained rates; 'limited by' is the largest part of it"
     else:
-        yield "time is predicted; bound is what most of the sustained time goes to"
+        yield "time is predicted; 'limited by' is the largest part of the sustained time"
     if s.assumed:
         yield "assumed: " + ", ".join(f"{s.label(n)} = {v}" for n, v in s.assumed.items())
     targets = list(dict.fromkeys(p.target for p in s.points))
@@ -61,7 +61,7 @@ def _chart(s: Sweep, by_target: Mapping[str, Sequence[Point]]) -> Iterator[str]:
     yield ""
     first, last = next(iter(by_target.values()))[0], next(iter(by_target.values()))[-1]
     ends = f"{s.label(name)} {first.dims[name]} to {last.dims[name]}"
-    yield f"time, {ends}, from {quantity(math.exp(least), Unit.SECOND)} (logarithm)"
+    yield f"time, {ends}, from {quantity(math.exp(least), Unit.SECOND)} (log scale)"
     for target, points in by_target.items():
         kept = points[:: max(1, -(-len(points) // CHART))]
         marks = "".join(_level(p.time_s, least, most) for p in kept)
@@ -99,12 +99,12 @@ def _table(s: Sweep, points: Sequence[Point]) -> Iterator[str]:
         *map(s.label, names),
         *(["target"] if is_several else []),
         "time",
-        "nine in ten",
-        "floor",
+        INTERVAL,
+        LOWER_BOUND,
         f"time/{s.label(names[0])}",
         "device traffic",
         "memory",
-        "bound",
+        "limited by",
     ]
     rows = [
         [
@@ -167,7 +167,7 @@ def in_words(spans: Sequence[Span], symbol: str) -> str:
     else:
         names = " and ".join(dict.fromkeys(sp.regime.value for sp in middle))
         parts.append(
-            f"changing between {names} from {symbol} {middle[0].first} to {middle[-1].last}"
+            f"alternating between {names} from {symbol} {middle[0].first} to {middle[-1].last}"
         )
     parts.append(f"{last.regime.value}-bound from {symbol} {last.first}")
     return ", ".join(parts)

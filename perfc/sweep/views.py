@@ -7,7 +7,7 @@ from pathlib import PurePath
 
 from perfc.plain_text import printable
 from perfc.report.document import Amount, Column, Document, Note, Section, Table
-from perfc.report.units import Unit, plural, quantity
+from perfc.report.units import LOWER_BOUND, Unit, plural, quantity
 
 from .results import Point, Sweep
 from .text import capacity_in_words, in_words
@@ -39,14 +39,14 @@ def span(values: tuple[int, ...]) -> str:
 def summary_lines(found: Sweep) -> tuple[str, str, str]:
     """What was swept, how the time changes, and what fits."""
     first, last = (min(found.points, key=_time), max(found.points, key=_time))
-    how = "at measured rates" if first.report is None else "expected"
+    how = "at measured rates" if first.report is None else "predicted"
     ends = (first,) if first is last else (first, last)
     times = " to ".join(f"{quantity(_time(p), Unit.SECOND)} ({place(found, p)})" for p in ends)
     beyond = [p for p in found.points if not p.fits]
-    fits = "memory holds all of them"
+    fits = "all points fit in memory"
     if beyond:
-        fits = f"memory does not hold {len(beyond)} of {len(found.points)}"
-    return title(found), f"  {how} {times}", f"  at best {at_best(found)}; {fits}"
+        fits = f"{len(beyond)} of {len(found.points)} points do not fit in memory"
+    return title(found), f"  {how} {times}", f"  {LOWER_BOUND} {at_best(found)}; {fits}"
 
 
 def at_best(found: Sweep) -> str:
@@ -74,9 +74,9 @@ def table(found: Sweep) -> Table:
         Column("time_s", "time"),
         Column("low_s", "low"),
         Column("high_s", "high"),
-        Column("floor_s", "at best"),
+        Column("floor_s", LOWER_BOUND),
         Column("memory_bytes", "memory"),
-        Column("bound", "bound"),
+        Column("bound", "limited by"),
     )
 
     def seconds(value: float | None) -> Amount:

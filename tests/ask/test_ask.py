@@ -152,7 +152,7 @@ def test_what_the_report_does_not_hold_is_refused(model: str, question: str, rea
 
 def test_numbers_of_a_sentence_are_those_of_its_fields() -> None:
     answer = ask("resnet50", "How long does it take and how much memory does it need?")
-    assert [fact.topic for fact in answer.facts] == ["expected time", "memory"]
+    assert [fact.topic for fact in answer.facts] == ["predicted time", "memory"]
     v = views("resnet50").verdict
     assert f"{v.expected.mid * 1e3:.2f} ms" in answer.text
     assert f"{v.memory.weight_bytes / 2**20:.1f} MiB" in answer.text
@@ -195,7 +195,7 @@ def test_the_command_says_answers_and_refusals(capsys: pytest.CaptureFixture[str
     how = ["-t", "a100", "--batch", "8"]
     assert cli.run(["ask", MODEL, "how long does it take?", *how]) == 0
     out = capsys.readouterr().out
-    assert out.startswith("one run is expected to take 2.01 ms")
+    assert out.startswith("a run takes 2.01 ms (predicted)")
     assert "\n  verdict.expected.mid = 0.00200961 s\n" in out
     assert cli.run(["ask", MODEL, "is it accurate?", "does it fit?", *how]) == 1
     out = capsys.readouterr().out

@@ -188,7 +188,7 @@ def test_the_table_names_sources_and_shares(resnet: Chart) -> None:
     text = render(document(resnet, 3), 160)
     assert "19.5 Tflop/s  18.5 Tflop/s" in text
     assert "thesis (measured)" in text
-    assert "kernels with less time; --top all" in text
+    assert "kernels that take less time; --top all" in text
 
 
 def test_json_holds_every_ceiling_and_level(capsys: pytest.CaptureFixture[str]) -> None:
@@ -283,7 +283,7 @@ def test_measured_times_take_the_operations_of_the_same_nodes(
     ("content", "expected"),
     [
         ("{}", "neither a CSV of ncu nor JSON"),
-        ("{", "this is no JSON document"),
+        ("{", "not a JSON document"),
         ('{"schema": "perfc-measure/1", "kernels": [{"label": "x"}]}', "a kernel without 'mac'"),
         (
             '{"kernels": [{"label": "x", "mac": "y", "time_s": 1}]}',

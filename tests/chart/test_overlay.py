@@ -69,7 +69,7 @@ def test_rows_without_arithmetic_or_time_are_counted(
 ) -> None:
     found = of(tmp_path, {"rows": [{**MEASURED, **changes}, MEASURED, {**MEASURED, **changes}]})
     assert len(found.marks) == 1
-    said = "rows.json: not drawn, 2 rows without arithmetic or without a time"
+    said = "rows.json: not drawn, 2 rows without arithmetic or time"
     assert found.notes == (said,)
     assert of(tmp_path, {"rows": [MEASURED]}).notes == ()
     nothing = {**COUNTED, "flop": []}
@@ -89,7 +89,7 @@ def test_rows_without_arithmetic_or_time_are_counted(
         ({"schema": "perfc-ncu/1", "rows": [{**COUNTED, "flop": 1}]}, "without flop and levels"),
         (
             {"rows": [{"nodes": ["a"], "time_s": 1, "label": "x"}]},
-            "these times state no operations",
+            "these times have no operation counts",
         ),
     ],
 )
@@ -103,7 +103,7 @@ def test_a_document_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(overlay, "MAX_BYTES", size)
     assert of(tmp_path, {"rows": [MEASURED]}).marks
     monkeypatch.setattr(overlay, "MAX_BYTES", size - 1)
-    with pytest.raises(ParseError, match="0 MiB is too much to read"):
+    with pytest.raises(ParseError, match="0 MiB is too large to read"):
         of(tmp_path, {"rows": [MEASURED]})
 
 
@@ -142,4 +142,4 @@ def test_times_alone_have_the_operations_of_the_kernels_with_their_nodes(tmp_pat
     assert first.nbytes == {Level.L1: 40.0, Level.L2: 40.0, Level.DEVICE: 6.0}
     assert first.unit is Unit.MATRIX
     assert (second.flop, second.unit) == (14.0, Unit.VECTOR)
-    assert found.notes[0].endswith("not drawn, 2 rows without arithmetic or without a time")
+    assert found.notes[0].endswith("not drawn, 2 rows without arithmetic or time")

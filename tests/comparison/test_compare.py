@@ -88,7 +88,7 @@ def test_several_models_runtimes_and_precisions(capsys: pytest.CaptureFixture[st
     names = [Path(m).name for m in (RESNET, BERT)]
     assert ways == [(m, r, d) for m in names for r in ("ort", "eager") for d in ("f16", "f32")]
     _, out, _ = said(capsys, "compare", RESNET, BERT, "-t", "a100", "--dtype", "f16,f32")
-    assert out.splitlines()[0] == "perfc: 2 models on 1 machine, 2 ways of running"
+    assert out.splitlines()[0] == "perfc: 2 models on 1 machine, 2 settings"
 
 
 def test_a_time_asked_for_marks_rows_and_decides_the_exit_code(
@@ -108,7 +108,7 @@ def test_a_time_asked_for_marks_rows_and_decides_the_exit_code(
         assert done == code
         assert [r["in_time"] for r in csv.DictReader(io.StringIO(out))] == expected
     _, out, _ = said(capsys, *base, "--slo", "1us")
-    assert "no row is expected to take 1.00 µs or less" in out
+    assert "no row has a predicted time of 1.00 µs or less" in out
 
 
 def test_what_does_not_fit_is_last_and_never_in_time() -> None:
@@ -143,7 +143,7 @@ def test_prices_are_those_that_somebody_states(
         hourly = float(str(row["price_per_hour"]))
         assert math.isclose(price, hourly / 3600 * time_s / 8 * 1e6)
     _, out, _ = said(capsys, "compare", *base)
-    assert "2 USD an hour for a100-sxm4-80gb: an offer, 2026-11-01" in out
+    assert "2 USD per hour for a100-sxm4-80gb: an offer, 2026-11-01" in out
     own = tmp_path / "mine.toml"
     text = load_machine("l4").path.read_text()
     price = '[source.offer]\norigin = "vendor"\ntitle = "a list"\ndate = "2026"\n'
@@ -160,12 +160,12 @@ def test_prices_are_those_that_somebody_states(
     ("old", "new", "expected"),
     [
         ('currency = "USD"\n', "", "prices.currency is missing"),
-        ('"USD"', '"dollars"', "'dollars' is no currency"),
+        ('"USD"', '"dollars"', "'dollars' is not a currency"),
         ("date = 2026-11-01\n", "", "prices.date is missing"),
-        ("a100 = 2", "a100 = -2", "perfc.toml:6: a100 = -2 is no price"),
+        ("a100 = 2", "a100 = -2", "perfc.toml:6: a100 = -2 is not a price"),
         ("a100 = 2", "a1000 = 2", "perfc.toml:6: no such target 'a1000': did you mean"),
-        ("a100 = 2", "a100 = true", "is no price"),
-        ("a100 = 2", "a100 = inf", "is no price"),
+        ("a100 = 2", "a100 = true", "is not a price"),
+        ("a100 = 2", "a100 = inf", "is not a price"),
         ("[prices]", "[price]", "did you mean 'prices'?"),
     ],
 )
@@ -182,7 +182,7 @@ def test_a_wrong_price_is_one_line(
     ("words", "expected"),
     [
         (["--sort", "speed"], "--sort: no 'speed' (there are given, time"),
-        (["--sort", "price", "-t", "p4"], "no price is known"),
+        (["--sort", "price", "-t", "p4"], "no known price"),
         (["--region", "atlantis"], "no region 'atlantis'"),
         (["-t", "a100/9g.99gb"], "has no slice '9g.99gb' (there are 1g.10gb"),
         (["--slo", "10"], "--slo: '10' has no unit"),

@@ -94,7 +94,7 @@ def test_a_currency_is_one_or_none() -> None:
 
 
 def test_an_order_by_price_needs_prices_of_one_currency() -> None:
-    with pytest.raises(ParseError, match="--sort: no price is known"):
+    with pytest.raises(ParseError, match="--sort: no known price"):
         compare(settings(), MACHINES[2:], order=Order.PRICE, predict=False)
     names = [m.name for m in MACHINES[:2]]
     both = Prices({names[0]: price(1.0), names[1]: price(1.0, "EUR")})
@@ -110,7 +110,7 @@ def test_an_order_by_price_needs_prices_of_one_currency() -> None:
 def test_what_does_not_fit_is_marked() -> None:
     assert memory(row()) == "2.00 KiB"
     assert memory(row(bound=True)) == "≥ 2.00 KiB"
-    assert memory(row(fits=False)) == "2.00 KiB, too much"
+    assert memory(row(fits=False)) == "2.00 KiB, does not fit"
     assert memory(row(fits=None)) == "2.00 KiB"
     assert interval(row(2.0)) == "1–3 s"
     assert interval(row(1.2e-3)) == "600 µs–1.80 ms"
@@ -165,8 +165,8 @@ def test_the_best_rows_come_first_and_ties_are_counted() -> None:
         row(0.5, target="d", fits=False),
     )
     best, ties = recommendations(Comparison(rows, Order.GIVEN, None, True))
-    assert best.startswith("fastest a (1 s); cheapest b (97.2 USD a million); least energy c")
-    assert ties == "1 other row may be as fast: the range includes the fastest's time"
+    assert best.startswith("fastest a (1 s); cheapest b (97.2 USD per million); least energy c")
+    assert ties == "1 other row may be as fast: its interval includes the fastest time"
     in_time = [*recommendations(Comparison(rows, Order.GIVEN, 0.8, True))]
     assert in_time == []
 
@@ -176,5 +176,5 @@ def test_prices_of_unlike_sellers_are_marked_and_items_are_named() -> None:
     rows = (row(target="a100", price=survey), row(target="t4", price=price(1.0), item="tokens"))
     assert [priced(r) for r in rows] == ["139 USD (survey)", "139 USD"]
     said = [text for text, _ in notes(Comparison(rows, Order.GIVEN, None, True))]
-    assert "the price is of a million images or tokens on a machine that is never idle" in said
-    assert "prices of different kinds of sellers are not comparable" in said
+    assert "prices are per million images or tokens on a fully used machine" in said
+    assert "prices from different kinds of sellers are not comparable" in said

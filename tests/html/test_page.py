@@ -232,7 +232,7 @@ def test_page_of_a_model_without_kernels_can_be_made() -> None:
     node = helper.make_node("Identity", ["x"], ["y"])
     y = helper.make_tensor_value_info("y", TensorProto.FLOAT, [4])
     found = perfc.analyze(helper.make_model(helper.make_graph([node], "g", [x], [y])))
-    assert "nothing is launched" in page(found, collect(found, predict=False))
+    assert "no kernel is launched" in page(found, collect(found, predict=False))
 
 
 def test_command_writes_the_page_whole(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -89,7 +89,7 @@ def test_search_finds_kernels_nodes_and_values(opened: Opener, resnet_page: str)
     found.tab.keyboard.press("Enter")
     assert len(found.selected()) == 1
     found.wait_for_text("#crumbs", "layer1.0")
-    assert search(found, "no such thing") == ["nothing is called so"]
+    assert search(found, "no such thing") == ["no match"]
     assert found.errors == []
 
 
@@ -135,7 +135,7 @@ def test_address_of_no_kernel_selects_none(fragment: str, opened: Opener, resnet
     found = opened(resnet_page, fragment=fragment)
     assert found.selected() == []
     said = found.tab.locator("#count").inner_text()
-    assert said == ("there is no kernel 99999" if "99999" in fragment else "56 of 56")
+    assert said == ("no kernel 99999" if "99999" in fragment else "56 of 56")
     assert found.errors == []
 
 

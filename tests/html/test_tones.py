@@ -35,7 +35,7 @@ def test_less_is_good_more_is_poor_and_doubt_is_plain(found: TotalRow, style: St
 
 def test_a_change_has_its_interval_and_both_sides() -> None:
     found = change(row(2.0, 1.0, -1.5, -0.5))
-    assert "nine in ten such changes" in found.words
+    assert "90 % interval" in found.words
     assert "50" in found.words
     assert "nine in ten" not in change(row(2.0, 1.0)).words
     assert sides(row(2.0, 2.0)).count("→") == 0, "one value that stays is said once"

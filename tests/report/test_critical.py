@@ -73,9 +73,9 @@ def test_no_more_kinds_are_told_than_fit(plain: KernelRow) -> None:
 def test_what_takes_no_time_is_not_told(plain: KernelRow) -> None:
     found = collect(rows_of(plain, 0.0, 0.0), 1e-6)
     assert found == Critical((), 0.0)
-    assert section(found, []).parts == (Note("nothing takes time"),)
+    assert section(found, []).parts == (Note("no kernel takes time"),)
     assert (section(found, []).name, section(found, []).title) == (
-        "critical", "critical sequence",
+        "critical", "critical kernels",
     )  # fmt: skip
 
 
@@ -86,7 +86,7 @@ def test_equal_kernels_are_one_step(plain: KernelRow) -> None:
     assert step.kernels == (0, 1, 2, 3)
     assert (step.time_s, step.share) == (1.0, 1.0)
     shown = section(found, rows)
-    assert shown.title == "critical sequence: 4 kernels, 100 % of the time"
+    assert shown.title == "critical kernels: 4 kernels, 100 % of the time"
     (part,) = shown.parts
     assert part.rows[0][:4] == (0, 4, 1.0, 1.0)  # type: ignore[union-attr]
     assert [c.name for c in part.columns] == [  # type: ignore[union-attr]
@@ -102,11 +102,11 @@ def times(**sustained_s: float) -> dict[str, CeilingTime]:
     ("changes", "said"),
     [
         ({"bound": "launch", "sustained_s": 4e-6, "launches": 2.0},
-         "launch longer than kernel: 5 µs for 2.00 µs of work"),
+         "launch takes longer than the kernel: 5 µs for 2.00 µs of work"),
         ({"bound": "launch", "sustained_s": 4e-6, "launches": 0.0},
-         "launch longer than kernel: 5 µs for 0 s of work"),
+         "launch takes longer than the kernel: 5 µs for 0 s of work"),
         ({"bound": "waves", "ceilings": times(waves=4e-6, matrix=3e-6)},
-         "25.0 % of the tile slots of whole waves stay empty"),
+         "25.0 % of tile slots empty in part-full waves"),
         ({"bound": "matrix", "mac": count(3000, Unit.MAC)},
          "3.00 kmac of f16 on the matrix units"),
         ({"bound": "device", "device_bytes": 2048.0}, "2.00 KiB through device memory"),
@@ -114,18 +114,18 @@ def times(**sustained_s: float) -> dict[str, CeilingTime]:
          "1.50 KiB through L2 cache"),
         ({"bound": "l1", "read_bytes": count(1024), "write_bytes": count(0)},
          "1.00 KiB through L1 cache"),
-        ({"bound": "special"}, "exp, log, sqrt or division bind"),
+        ({"bound": "special"}, "exp, log, sqrt or division"),
         ({"bound": "vector", "flop": count(7000)}, "7.00 kflop on the vector units"),
         ({"bound": "special", "next_bound": "device", "margin": 1.25},
-         "exp, log, sqrt or division bind, 1.2x above device memory"),
+         "exp, log, sqrt or division, 1.2 × device memory time"),
         ({"bound": "special", "launch_gap_s": 2e-6},
-         "exp, log, sqrt or division bind; its launch adds 2.00 µs"),
+         "exp, log, sqrt or division; its launch adds 2.00 µs"),
         ({"bound": "launch", "sustained_s": 4e-6, "launch_gap_s": 2e-6},
-         "launch longer than kernel: 5 µs for 4.00 µs of work"),
+         "launch takes longer than the kernel: 5 µs for 4.00 µs of work"),
         ({"bound": "special", "flop": count(7, is_bound=True)},
-         "exp, log, sqrt or division bind; more than shown, part of it is not known"),
+         "exp, log, sqrt or division; lower bound, part of its cost is unknown"),
         ({"bound": "launch", "sustained_s": 4e-6, "flop": count(7, is_bound=True)},
-         "launch longer than what is known of the kernel: 5 µs for 4.00 µs of work"),
+         "launch takes longer than the known part of the kernel: 5 µs for 4.00 µs of work"),
     ],
 )  # fmt: skip
 def test_a_reason_says_what_binds_and_by_how_much(
@@ -161,7 +161,7 @@ def test_rows_of_all_kernels_and_of_the_longest_say_how_much_they_carry(plain: K
     assert kernels.section(rows, None).title == "kernels: all 3, in execution order"
     assert kernels.section(rows, 2).title == "kernels: 2 of 3, 80.0 % of the time (--top all)"
     assert kernels.section(rows, 3).title == "kernels: 3 of 3, 100 % of the time"
-    assert kernels.section([], 3).parts == (Note("nothing is launched"),)
+    assert kernels.section([], 3).parts == (Note("no kernel is launched"),)
     open_row = replace(rows[0], flop=count(1, is_bound=True))
     assert len(kernels.section(rows, None).parts) == 1
     (_, note) = kernels.section([open_row, *rows[1:]], None).parts
@@ -267,7 +267,7 @@ def test_a_change_is_said_with_what_it_saves() -> None:
     assert words(one, 4e-3) == "graph (--launch graph): 2.00 ms, -25.0 %"
     fields |= {"option": "", "items": 8}
     more = cast(Remedy, SimpleNamespace(**fields, **times_s))
-    assert words(more, 4e-3) == "graph (analysed): 2.00 ms, -25.0 % for each of 8 times as many"
+    assert words(more, 4e-3) == "graph (analysed): 2.00 ms, -25.0 % per item, 8 × the items"
 
 
 @pytest.mark.parametrize("predictor", ["FITTED", "ROOFLINE", "STEPS"])
@@ -280,13 +280,12 @@ def test_why_a_kernel_is_not_known_better_names_it_and_the_machine(
     estimate = SimpleNamespace(class_name="pool", predictor=Predictor[predictor], is_own=is_own)
     said = of_kernel(report, 0, cast(Any, estimate))
     expected = {
-        "FITTED": f"{NOUNS['pool']}s spread widely around the rates fitted on {A100}",
-        "ROOFLINE": f"no predictor knows {NOUNS['pool']}s on {A100}: rates alone speak",
-        "STEPS": f"on {A100} such kernels were timed in whole runs alone, not one by one",
+        "FITTED": f"measured {NOUNS['pool']}s on {A100} vary widely around the fitted rates",
+        "ROOFLINE": f"no predictor covers {NOUNS['pool']}s on {A100}: roofline only",
+        "STEPS": f"on {A100} such kernels were timed only within whole runs",
     }[predictor]
     if predictor == "STEPS" and not is_own:
-        assert said.startswith("no ")
-        assert said.endswith(f"was measured on {A100}")
-        assert " run by " in said
+        assert said.startswith("no measured ")
+        assert said.endswith(f" run on {A100}")
     else:
         assert said == expected

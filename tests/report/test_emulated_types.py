@@ -7,7 +7,7 @@ import pytest
 from perfc import cli
 from perfc.machine import load_machine
 
-LACKING = "has no bf16: emulated in f32"
+LACKING = "has no bf16 units: emulated in f32"
 
 
 @pytest.mark.parametrize("target", ["t4", "v100", "rtx2080ti"])

@@ -171,12 +171,12 @@ def test_the_curve_is_in_every_form(mlp: str, form: str, tmp_path: Path) -> None
     call = ["analyze", mlp, "-t", "a100", "--runtime", "eager", "--train", "sgd", "--batch", "8"]
     call += ["--checkpointing", "optimal", "--view", "memory", "-o", str(out)]
     assert cli.run([*call, "--output-format", form]) == 0
-    assert ("computing again, from" in " ".join(out.read_text().split())) is True
+    assert ("recomputation time, from" in " ".join(out.read_text().split())) is True
 
 
 def test_the_largest_batch_is_the_last_that_the_device_holds() -> None:
     report = perfc.analyze(RESNET, "t4", runtime="eager", train="adamw")
-    way = Way("as asked", report)
+    way = Way("as given", report)
     largest = way.largest()
     assert holds(report, way.env(largest))
     assert not holds(report, way.env(largest + 1))
@@ -188,11 +188,11 @@ def test_what_is_divided_leaves_room() -> None:
     report = perfc.analyze(RESNET, "t4", runtime="eager", train="adamw", batch=8)
     found = fitted(report, is_auto=False, gpus=8, predict=False)
     by_title = {c.title: c for c in found.choices}
-    states = [by_title[t].footprint.parts.get(Role.STATE, 0) for t in ("as asked", "ZeRO 1")]
+    states = [by_title[t].footprint.parts.get(Role.STATE, 0) for t in ("as given", "ZeRO 1")]
     assert states[1] == pytest.approx(states[0] / 8, rel=0.01)
     totals = [by_title[f"ZeRO {s}"].footprint.live_bytes for s in (1, 2)]
-    assert totals[1] <= totals[0] <= by_title["as asked"].footprint.live_bytes
-    asked = by_title["as asked"]
+    assert totals[1] <= totals[0] <= by_title["as given"].footprint.live_bytes
+    asked = by_title["as given"]
     assert by_title["ZeRO 3"].time_s.mid >= asked.time_s.mid
     half = by_title["--dtype amp-f16"]
     assert half.footprint.parts[Role.SAVED] < 0.7 * asked.footprint.parts[Role.SAVED]

@@ -156,7 +156,7 @@ def test_mark_of_a_bound_stands_before_unknown_totals(unknown: perfc.Report) -> 
         if line.lstrip().startswith(("work", "sustained", "total ")):
             assert "≥" in line
     assert "≥ Mystery" in text
-    assert "not known" in text
+    assert "unknown" in text
 
 
 def test_empty_graph_has_a_report() -> None:

@@ -90,8 +90,8 @@ def test_a_change_is_said_as_far_as_there_is_room() -> None:
     assert fitting(one, 13) == "--dtype f16"
     assert fitting(remedy("graph"), 20) == "graph (assumed gaps)"
     verdict: Any = SimpleNamespace(throughput=SimpleNamespace(item=SimpleNamespace(value="images")))
-    assert gain_title([one, remedy("x", items=2)], verdict) == "each image"
-    assert gain_title([one], verdict) == "each run"
+    assert gain_title([one, remedy("x", items=2)], verdict) == "per image"
+    assert gain_title([one], verdict) == "per run"
 
 
 def test_the_operator_is_the_word_that_the_node_ends_in() -> None:

@@ -88,7 +88,15 @@ def test_first_screen_fits(name: str, width: int) -> None:
 def test_first_screen_answers(name: str) -> None:
     views = views_of(name)
     shown = screen.render(views, 80)
-    for words in ("expected", "confidence", "at best", "memory", "limited by", "share", "more:"):
+    for words in (
+        "predicted",
+        "confidence",
+        "lower bound",
+        "memory",
+        "limited by",
+        "share",
+        "more:",
+    ):
         assert words in shown
     assert "extrapolat" not in shown
     limits = "".join(shown.partition("limited by")[2].partition("\n\n")[0])
@@ -145,7 +153,7 @@ def test_a_model_that_is_not_known_whole_says_so(unknown: perfc.Report) -> None:
     views = collect(unknown)
     assert views.verdict.confidence is not None
     assert "low" in screen.render(views, 80)
-    assert "not known" in screen.render(views, 80)
+    assert "unknown" in screen.render(views, 80)
 
 
 def test_a_model_without_kernels_has_a_screen() -> None:
@@ -211,7 +219,7 @@ def test_quiet_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.run(["analyze", RESNET, "--dim", "batch=8", "--quiet"]) == 0
     (line,) = capsys.readouterr().out.splitlines()
     assert line.startswith("resnet50.onnx.gz on NVIDIA A100")
-    for words in ("a run", "images/s", "fits in", "limited by", "confidence"):
+    for words in ("per run", "images/s", "fits in", "limited by", "confidence"):
         assert words in line
 
 

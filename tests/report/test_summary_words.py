@@ -36,7 +36,7 @@ def test_two_amounts_are_added_with_their_formulas() -> None:
         (1024.0, None, None, "1.00 KiB with weights"),
         (1024.0, 1024.0, 8192.0, "2.00 KiB with weights, 25.0 % of 8.00 KiB"),
         (4096.0, 4096.0, 8192.0, "8.00 KiB with weights, 100 % of 8.00 KiB"),
-        (4096.0, 4097.0, 8192.0, "more than the 8.00 KiB there are"),
+        (4096.0, 4097.0, 8192.0, "more than the 8.00 KiB available"),
     ],
 )
 def test_what_is_needed_is_told_beside_the_device(

@@ -68,7 +68,7 @@ def text(folder: Path, capsys: pytest.CaptureFixture[str]) -> str:
         (", rounds = 1, best = 2e11, worst = 2e11", "of the time): measured once, 200 Gflop/s"),
         (
             ", rounds = 0, best = 2.1e11, worst = 1.5e11",
-            "of the time): measured beside other programs, 150 Gflop/s to 210 Gflop/s",
+            "of the time): measured while other programs ran, 150 Gflop/s to 210 Gflop/s",
         ),
     ],
 )

@@ -60,11 +60,11 @@ def test_coverage_is_one_sentence() -> None:
     partly = Coverage(6, 4, (EXACT, VAGUE), (OPERATOR,), ("n",), False)
     assert partly.line == (
         "coverage: exact 75.0 % of 4 nodes, 100 % of known flop, 80.0 % of known bytes; "
-        "bytes only 25.0 % of 4 nodes, flop not known, 20.0 % of known bytes; 2 nodes folded; "
-        "totals are lower bounds, not known: Mystery x1; "
-        "totals are lower bounds, extents depend on the data: n"
+        "bytes only 25.0 % of 4 nodes, unknown flop, 20.0 % of known bytes; 2 nodes folded; "
+        "totals are lower bounds, unknown cost: Mystery x1; "
+        "totals are lower bounds, data-dependent extents: n"
     )
-    assert Coverage(1, 0, (), (), (), True).line == "coverage: nothing executes; 1 node folded"
+    assert Coverage(1, 0, (), (), (), True).line == "coverage: no node executes; 1 node folded"
     one = replace(EXACT, flop_share=None, flop=count(0))
     assert "1 node, no flop" in Coverage(1, 1, (one,), (), (), True).line
 
@@ -82,7 +82,7 @@ def test_a_section_of_coverage_lists_what_is_not_known() -> None:
 def test_four_names_are_listed_and_the_others_counted() -> None:
     assert listed(list("abcd")) == "a, b, c, d"
     assert listed(list("abcdef")) == "a, b, c, d and 2 more"
-    assert stated(count(None), None, "known flop") == "flop not known"
+    assert stated(count(None), None, "known flop") == "unknown flop"
     assert stated(count(0), None, "flop") == "no flop"
     assert stated(count(1), 0.5, "flop") == "50.0 % of flop"
 
@@ -114,7 +114,7 @@ def test_a_formula_is_a_bound_where_nobody_knows_a_symbol() -> None:
         (0.0, "3.00 KiB with weights"),
         (4096.0, "3.00 KiB with weights, 75.0 % of 4.00 KiB"),
         (3072.0, "3.00 KiB with weights, 100 % of 3.00 KiB"),
-        (3071.0, "3.00 KiB with weights, more than the 3.00 KiB there are"),
+        (3071.0, "3.00 KiB with weights, more than the 3.00 KiB available"),
     ],
 )
 def test_what_a_run_needs_is_held_against_what_there_is(capacity: float | None, said: str) -> None:
@@ -141,9 +141,9 @@ def test_symbols_are_told_by_where_their_numbers_are_from() -> None:
     ]
     assert symbols_in_words(symbols) == (
         "batch = 8, batch s72 = 4 (given); assumed, set with --dim: seq = 128 (usual); "
-        "at least, depends on the data: u1 = 1; formulas hold at these values only of s72"
+        "lower limits, depend on the data: u1 = 1; formulas hold only at the given s72"
     )
-    assert symbols_in_words([]) == "none, every extent is a number"
+    assert symbols_in_words([]) == "none, all extents are fixed"
 
 
 def test_sources_are_counted_by_origin_and_year() -> None:
@@ -151,7 +151,7 @@ def test_sources_are_counted_by_origin_and_year() -> None:
         SourceUsed("a", "2024-01-02", "vendor"), SourceUsed("b", "2020", "vendor"),
         SourceUsed("c", "2023-05", "measured"), SourceUsed("d", "", "assumed"),
     ]  # fmt: skip
-    assert dated(sources) == "2 vendor of 2020-2024, 1 measured of 2023, 1 assumed"
+    assert dated(sources) == "2 vendor (2020-2024), 1 measured (2023), 1 assumed"
     assert dated([]) == ""
 
 
@@ -178,8 +178,8 @@ RATE = UncertainRate("device memory", "device.bytes_per_s", 2e9, 1e9, 3e9, 4, 0.
     [
         ({}, "1.00 GB/s to 3.00 GB/s in 4 rounds"),
         ({"rounds": 1}, "measured once, 3.00 GB/s"),
-        ({"rounds": 0}, "measured beside other programs, 1.00 GB/s to 3.00 GB/s"),
-        ({"rounds": 0, "worst": 3e9}, "measured beside other programs, 3.00 GB/s"),
+        ({"rounds": 0}, "measured while other programs ran, 1.00 GB/s to 3.00 GB/s"),
+        ({"rounds": 0, "worst": 3e9}, "measured while other programs ran, 3.00 GB/s"),
         ({"rounds": 2}, "1.00 GB/s to 3.00 GB/s in 2 rounds"),
     ],
 )

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from perfc.report.units import Unit, quantity, span
+from perfc.report.units import INTERVAL, Unit, quantity, span
 from perfc.report.views import Views
 
 from ..fact import Fact, Topic, cite, fact, shown
 
-UNKNOWN = "nobody fitted the power of such a machine"
+UNKNOWN = "no power model is fitted for this machine"
 
 
 def energy(views: Views) -> Fact | None:
@@ -19,7 +19,7 @@ def energy(views: Views) -> Fact | None:
         cite(views, f"verdict.energy.{n}", Unit.JOULE) for n in ("mid", "low", "high")
     )
     ends = span(joules.low, joules.high, Unit.JOULE)
-    text = f"one run takes {shown(mid)} of the board; nine in ten take {ends}"
+    text = f"a run takes {shown(mid)}, board only; {INTERVAL} {ends}"
     return fact("energy", text, mid, low, high)
 
 
@@ -31,10 +31,9 @@ def each(views: Views) -> Fact | None:
     mid = cite(views, "verdict.energy.mid", Unit.JOULE)
     per_run = cite(views, "verdict.throughput.per_run", Unit.COUNT)
     joules_each = quantity(joules.mid / done.per_run, Unit.JOULE)
-    text = (
-        f"{joules_each} for each of the {done.per_run:,} {done.item.value} of a run of {shown(mid)}"
-    )
-    return fact("energy of each", text, mid, per_run)
+    one = done.item.value.removesuffix("s")
+    text = f"{joules_each} per {one}: {done.per_run:,} {done.item.value} in a run of {shown(mid)}"
+    return fact("energy per item", text, mid, per_run)
 
 
 def power(views: Views) -> Fact | None:
@@ -47,14 +46,14 @@ def power(views: Views) -> Fact | None:
 
 TOPICS = (
     Topic(
-        "energy of each",
+        "energy per item",
         (
             "energy per image|token|sample|item", "joule per image|token|sample|item",
             "energy of an image", "energy of one image|token", "energy for one image|token",
             "energy of each image|token", "energy does one image|token",
         ),
         each,
-        under=("energy", "time of each"),
+        under=("energy", "time per item"),
         absent=UNKNOWN,
     ),
     Topic(

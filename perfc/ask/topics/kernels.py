@@ -56,11 +56,11 @@ def critical(views: Views) -> Fact | None:
         for name, unit in (("share", Unit.SHARE), ("reason", Unit.NONE))
     ]
     words = [
-        f"{plural(len(steps[i].kernels), 'kernel')} like "
+        f"{plural(len(steps[i].kernels), 'kernel')} "
         f"{views.kernels[steps[i].kernels[0]].title} {share(steps[i].share)}: {steps[i].reason}"
         for i in by_time
     ]
-    text = f"{len(steps)} kinds of kernels carry {shown(whole)} of the time; {'; '.join(words)}"
+    text = f"{len(steps)} kinds of kernels take {shown(whole)} of the time; {'; '.join(words)}"
     return fact("critical kernels", text, whole, *cited) if steps else None
 
 
@@ -99,7 +99,7 @@ TOPICS = (
             "memory|compute|bandwidth|launch bound kernel|layer",
         ),
         held,
-        absent="nothing is launched",
+        absent="no kernel is launched",
     ),
     Topic(
         "slowest kernels",
@@ -113,15 +113,15 @@ TOPICS = (
             "expensive",
         ),
         slowest,
-        under=("expected time", "kernel count", "nodes", "limits"),
-        absent="nothing is launched",
+        under=("predicted time", "kernel count", "nodes", "limits"),
+        absent="no kernel is launched",
     ),
     Topic(
         "critical kernels",
         ("critical path", "critical", "critical sequence", "critical kernel", "why are they slow"),
         critical,
-        under=("slowest kernels", "expected time", "kernel count"),
-        absent="nothing is launched",
+        under=("slowest kernels", "predicted time", "kernel count"),
+        absent="no kernel is launched",
     ),
     Topic(
         "kernel count",
@@ -129,6 +129,6 @@ TOPICS = (
          "kernel are there"),
         count,
         weak=("kernel",),
-        absent="nothing is launched",
+        absent="no kernel is launched",
     ),
 )  # fmt: skip

@@ -21,7 +21,7 @@ def limits(views: Views) -> Fact | None:
         for name, unit in (("share", Unit.SHARE), ("title", Unit.NONE))
     ]
     words = [f"{limit.title} {share(limit.share)}" for limit in shares]
-    return fact("limits", f"the time goes to {listed(words)}", *cited)
+    return fact("limits", f"limited by {listed(words)}", *cited)
 
 
 def busy(views: Views) -> Fact | None:
@@ -29,8 +29,8 @@ def busy(views: Views) -> Fact | None:
     ceilings = views.pressure
     cited = [cite(views, f"pressure[{i}].share", Unit.SHARE) for i in range(len(ceilings))]
     words = [f"{ceiling.title} {share(ceiling.share)}" for ceiling in ceilings]
-    text = f"busy during the run, at measured rates: {listed(words)}"
-    return fact("utilisation", text, *cited)
+    text = f"utilization during the run, at measured rates: {listed(words)}"
+    return fact("utilization", text, *cited)
 
 
 def remedies(views: Views) -> Fact | None:
@@ -56,7 +56,7 @@ def words(views: Views, change: Remedy) -> str:
     how = f" ({change.option})" if change.option else ""
     text = f"{change.name}{how}: {quantity(change.time_s, Unit.SECOND)}"
     less = change.saving_s / views.verdict.time_s if views.verdict.time_s else 0.0
-    more = f" for {change.items} times the work" if change.items > 1 else ""
+    more = f" for {change.items} × the work" if change.items > 1 else ""
     return f"{text}{more}, {share(less)} less for the same work"
 
 
@@ -68,7 +68,7 @@ def lifted(views: Views) -> Fact | None:
         for i in range(len(ceilings))
     ]
     parts = [
-        f"{title(ceiling.ceiling)} twice as fast saves "
+        f"2× faster {title(ceiling.ceiling)} saves "
         f"{quantity(ceiling.saving_doubled_s, Unit.SECOND)}"
         for ceiling in ceilings
     ]
@@ -90,8 +90,8 @@ TOPICS = (
             "stopping it", "why so slow", "why is it so slow", ),
         limits,
         weak=("time spent on",),
-        under=("expected time", "memory", "headroom", "launches", "at best"),
-        absent="nothing takes time",
+        under=("predicted time", "memory", "headroom", "launches", "lower bound"),
+        absent="no kernel takes time",
     ),
     Topic(
         "utilisation",
@@ -104,7 +104,7 @@ TOPICS = (
         ),
         busy,
         under=("limits", "throughput"),
-        absent="nothing takes time",
+        absent="no kernel takes time",
     ),
     Topic(
         "remedies",
@@ -123,8 +123,8 @@ TOPICS = (
         ),
         remedies,
         weak=("save", "saving", "low hanging fruit", "benefit", "gain", "bring", "worth"),
-        under=("expected time", "limits", "training step", "precision", "runtime", "sizes"),
-        absent="no change that was analysed saves time",
+        under=("predicted time", "limits", "training step", "precision", "runtime", "sizes"),
+        absent="no analyzed change saves time",
     ),
     Topic(
         "ceilings",
@@ -134,7 +134,7 @@ TOPICS = (
             "double the memory bandwidth", "a faster gpu", "if memory were faster",
          "twice the compute", "doubled"),
         lifted,
-        under=("remedies", "memory", "expected time", "bandwidth"),
-        absent="nothing takes time",
+        under=("remedies", "memory", "predicted time", "bandwidth"),
+        absent="no kernel takes time",
     ),
 )  # fmt: skip

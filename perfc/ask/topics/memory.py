@@ -48,8 +48,8 @@ def footprint(views: Views) -> Fact | None:
     ]
     words = [f"{p.name} {shown(c)}" for p, c in zip(device.parts, parts, strict=True)]
     text = (
-        f"{shown(total)} as the driver shows it, {shown(reserved)} of them reserved by "
-        f"{device.allocator}, {shown(live)} alive: {listed(words)}"
+        f"{shown(total)} as reported by the driver, {shown(reserved)} of it reserved by "
+        f"{device.allocator}, {shown(live)} live: {listed(words)}"
     )
     return fact("footprint", text, total, reserved, live, *parts)
 
@@ -76,7 +76,7 @@ def largest(views: Views) -> Fact | None:
         return None
     cited = [cite(views, f"memory.at_peak[{i}].nbytes") for i in range(len(alive))]
     words = [f"{v.name} {v.type} {shown(c)}" for v, c in zip(alive, cited, strict=True)]
-    return fact("largest tensors", f"alive at the peak are {listed(words)}", *cited)
+    return fact("largest tensors", f"live at the peak: {listed(words)}", *cited)
 
 
 def capacity(views: Views) -> Fact | None:
@@ -140,7 +140,7 @@ TOPICS = (
          "biggest activation", "live at the peak", "which tensor"),
         largest,
         under=("memory", "activations"),
-        absent="nothing lives besides the weights",
+        absent="no tensor is live besides the weights",
     ),
     Topic(
         "capacity",

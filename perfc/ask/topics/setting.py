@@ -12,14 +12,14 @@ from ..fact import Citation, Fact, Topic, cite, fact, listed
 def machine(views: Views) -> Fact | None:
     """The target."""
     name, title = cite(views, "verdict.target"), cite(views, "verdict.machine")
-    return fact("machine", f"the report is of {title.value}, target {name.value}", name, title)
+    return fact("machine", f"the report is for {title.value}, target {name.value}", name, title)
 
 
 def runtime(views: Views) -> Fact | None:
     """Whose kernels run."""
     name = cite(views, "assumptions.runtime")
     title = cite(views, "assumptions.runtime_title")
-    return fact("runtime", f"kernels are those of {title.value} ({name.value})", name, title)
+    return fact("runtime", f"runtime: {title.value} ({name.value})", name, title)
 
 
 def precision(views: Views) -> Fact | None:
@@ -28,8 +28,8 @@ def precision(views: Views) -> Fact | None:
     types = sorted({row.dtype for row in views.kernels if row.mac.value})
     which = which_products(tf32.value)
     allowed = "may" if tf32.value else "may not"
-    text = f"products are in {listed(types) or 'no type'}; f32 {which} {allowed} use TF32"
-    stated = f"precision asked for is {asked.value}" if asked.value else "it is the model's own"
+    text = f"matrix products use {listed(types) or 'no type'}; f32 {which} {allowed} use TF32"
+    stated = f"requested precision: {asked.value}" if asked.value else "the model's own precision"
     return fact("precision", f"{text}; {stated}", asked, tf32)
 
 
@@ -42,7 +42,7 @@ def sizes(views: Views) -> Fact | None:
     words = [f"{s.label} = {s.value} ({s.origin})" for s in symbols]
     per_run = cite(views, "verdict.throughput.per_run", Unit.COUNT)
     item = views.verdict.throughput.item.value
-    one_run = f"one run has {per_run.value:,} {item}"
+    one_run = f"{per_run.value:,} {item} per run"
     return fact("sizes", "; ".join([*words, one_run]), per_run, *cited)
 
 
@@ -56,7 +56,7 @@ def rates(views: Views) -> Fact | None:
         kind = f" {rate.dtype}" if rate.dtype else ""
         number = quantity(rate.sustained_per_s, unit)
         words.append(f"{rate.ceiling}{kind} {number} ({rate.sustained_origin})")
-    return fact("rates", f"times rest on {listed(words)}", *cited)
+    return fact("rates", f"times are based on {listed(words)}", *cited)
 
 
 def bandwidth(views: Views) -> Fact | None:
@@ -69,7 +69,7 @@ def bandwidth(views: Views) -> Fact | None:
             )
             text = (
                 f"device memory: {quantity(rate.sustained_per_s, Unit.BYTE_PER_S)} "
-                f"({rate.sustained_origin}), at best {quantity(rate.floor_per_s, Unit.BYTE_PER_S)}"
+                f"({rate.sustained_origin}), peak {quantity(rate.floor_per_s, Unit.BYTE_PER_S)}"
             )
             return fact("bandwidth", text, used, best)
     return None
@@ -80,7 +80,7 @@ def sources(views: Views) -> Fact | None:
     documents = views.assumptions.target_sources
     cited = [cite(views, f"assumptions.target_sources[{i}].title") for i in range(len(documents))]
     words = [f"{s.title} ({s.origin}, {s.date})" for s in documents]
-    return fact("sources", f"the machine's numbers are from {'; '.join(words)}", *cited)
+    return fact("sources", f"sources of the machine's numbers: {'; '.join(words)}", *cited)
 
 
 def file(views: Views) -> Fact | None:
@@ -92,7 +92,7 @@ def file(views: Views) -> Fact | None:
         for domain, version in a.opsets.items()
     ]
     versions = ", ".join(f"{domain or 'ai.onnx'} {n}" for domain, n in a.opsets.items())
-    text = f"{a.path or a.graph}, by {a.producer or 'an unnamed producer'}, opset {versions}"
+    text = f"{a.path or a.graph}, by {a.producer or 'an unknown producer'}, opset {versions}"
     return fact("file", text, path, producer, *opsets)
 
 
@@ -101,7 +101,7 @@ def left_out(views: Views) -> Fact | None:
     key = "left out"
     words = views.assumptions.memory_model.get(key)
     cited = Citation(f'assumptions.memory_model."{key}"', words, Unit.NONE)
-    return fact("left out", f"times leave out {words}", cited)
+    return fact("left out", f"not modeled: {words}", cited)
 
 
 TOPICS = (
@@ -146,7 +146,7 @@ TOPICS = (
         ("bandwidth", "memory bandwidth", "hbm bandwidth", "dram bandwidth"),
         bandwidth,
         under=("memory", "rates"),
-        absent="the target states no device memory",
+        absent="the target file has no device memory",
     ),
     Topic(
         "sources",
@@ -167,7 +167,7 @@ TOPICS = (
         ("left out", "not counted", "leave out", "not included", "ignored", "neglected",
          "not modelled", "not modeled", "ignore"),
         left_out,
-        under=("expected time",),
+        under=("predicted time",),
         absent="the report does not say",
     ),
 )  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from perfc.report.units import Unit, quantity, span
+from perfc.report.units import INTERVAL, Unit, quantity, span
 from perfc.report.views import Views
 
 from ..fact import Citation, Fact, Topic, cite, fact, shown
@@ -13,8 +13,8 @@ def expected(views: Views) -> Fact | None:
     v = views.verdict
     mid, low, high = (cite(views, f"verdict.expected.{n}", Unit.SECOND) for n in MIDDLE_AND_ENDS)
     ends = span(v.expected.low, v.expected.high, Unit.SECOND)
-    text = f"one run is expected to take {shown(mid)}; nine in ten take {ends}"
-    return fact("expected time", text, mid, low, high)
+    text = f"a run takes {shown(mid)} (predicted); {INTERVAL} {ends}"
+    return fact("predicted time", text, mid, low, high)
 
 
 MIDDLE_AND_ENDS = ("mid", "low", "high")
@@ -24,8 +24,8 @@ def spread(views: Views) -> Fact | None:
     """The ends of the range."""
     v = views.verdict
     low, high = (cite(views, f"verdict.expected.{n}", Unit.SECOND) for n in ("low", "high"))
-    text = f"nine in ten such runs take {span(v.expected.low, v.expected.high, Unit.SECOND)}"
-    return fact("range", text, low, high)
+    text = f"{INTERVAL} of a run: {span(v.expected.low, v.expected.high, Unit.SECOND)}"
+    return fact("prediction interval", text, low, high)
 
 
 def sure(views: Views) -> Fact | None:
@@ -40,7 +40,7 @@ def floor(views: Views) -> Fact | None:
     """What no run beats."""
     least = cite(views, "verdict.floor_s", Unit.SECOND)
     return fact(
-        "at best", f"no run on {views.verdict.machine} is faster than {shown(least)}", least
+        "lower bound", f"no run on {views.verdict.machine} can be faster than {shown(least)}", least
     )
 
 
@@ -51,7 +51,7 @@ def headroom(views: Views) -> Fact | None:
         return None
     mid = cite(views, "verdict.expected.mid", Unit.SECOND)
     least = cite(views, "verdict.floor_s", Unit.SECOND)
-    text = f"the run is expected to take {v.time_s / v.floor_s:.1f} times what it takes at best"
+    text = f"the predicted time is {v.time_s / v.floor_s:.1f} × the lower bound"
     return fact("headroom", f"{text}, {shown(mid)} against {shown(least)}", mid, least)
 
 
@@ -61,7 +61,7 @@ def throughput(views: Views) -> Fact | None:
     per_s = cite(views, "verdict.throughput.per_s", Unit.NONE)
     item = cite(views, "verdict.throughput.item")
     per_run = cite(views, "verdict.throughput.per_run", Unit.COUNT)
-    text = f"{done.per_s:,.0f} {item.value}/s at the expected time; one run has {shown(per_run)}"
+    text = f"{done.per_s:,.0f} {item.value}/s at the predicted time, {shown(per_run)} per run"
     return fact("throughput", text, per_s, item, per_run)
 
 
@@ -73,8 +73,9 @@ def each(views: Views) -> Fact | None:
     mid = cite(views, "verdict.expected.mid", Unit.SECOND)
     per_run = cite(views, "verdict.throughput.per_run", Unit.COUNT)
     time = quantity(views.verdict.time_s / done.per_run, Unit.SECOND)
-    text = f"{time} for each of the {done.per_run:,} {done.item.value} of a run of {shown(mid)}"
-    return fact("time of each", text, mid, per_run)
+    one = done.item.value.removesuffix("s")
+    text = f"{time} per {one}: {done.per_run:,} {done.item.value} in a run of {shown(mid)}"
+    return fact("time per item", text, mid, per_run)
 
 
 def sustained(views: Views) -> Fact | None:
@@ -82,7 +83,7 @@ def sustained(views: Views) -> Fact | None:
     time = cite(views, "summary.time_s")
     kernels = cite(views, "summary.sustained_s")
     gap = cite(views, "summary.launch_gap_s")
-    text = f"at measured rates it takes {shown(time)}: kernels {shown(kernels)}"
+    text = f"{shown(time)} at measured rates: kernels {shown(kernels)}"
     return fact("time at measured rates", f"{text}, launch gaps {shown(gap)}", time, kernels, gap)
 
 
@@ -97,7 +98,7 @@ def launching(views: Views) -> Fact | None:
     if each_s.value is not None:
         origin = views.assumptions.launch_origin
         parts[0] += f" of {shown(each_s)} each on the device ({origin})"
-    parts.append(f"the kernels wait {shown(wait)} for them, the host adds {shown(host)}")
+    parts.append(f"kernels wait {shown(wait)} for launches, the host adds {shown(host)}")
     held = [i for i, limit in enumerate(views.verdict.limits) if limit.key in ("launch", "host")]
     shares = [cite(views, f"verdict.limits[{i}].share", Unit.SHARE) for i in held]
     for i, part in zip(held, shares, strict=True):
@@ -140,7 +141,7 @@ def step(views: Views) -> Fact | None:
 
 TOPICS = (
     Topic(
-        "expected time",
+        "predicted time",
         (
             "expected runtime", "per batch", "a batch take", "latency should i expect",
             "total runtime", "inference runtime",
@@ -154,14 +155,14 @@ TOPICS = (
               "prediction", "predicted", "performance", "perform", "runtime", "expect"),
     ),
     Topic(
-        "range",
+        "prediction interval",
         (
             "range", "interval", "worst case", "best case", "error bar", "how wide", "spread",
-            "nine in ten", "90 %", "between what", "uncertainty", "at worst",
+            "nine in ten", "90 %", "prediction interval", "between what", "uncertainty", "at worst",
             "slow end", "fast end", "upper end", "lower end", "vary", "variation",
         ),
         spread,
-        under=("expected time",),
+        under=("predicted time",),
     ),
     Topic(
         "confidence",
@@ -173,11 +174,11 @@ TOPICS = (
             "accurate is the prediction|estimate|time", "trustworthy", "how good is the estimate",
         ),
         sure,
-        under=("expected time",),
-        absent="no prediction was made",
+        under=("predicted time",),
+        absent="there is no prediction",
     ),
     Topic(
-        "at best",
+        "lower bound",
         (
             "at best", "floor", "lower bound", "lower limit", "fastest possible", "be beaten",
             "beat the floor", "minimum time",
@@ -187,7 +188,7 @@ TOPICS = (
             "fastest", "no run is faster", "as fast as it gets", "ideal time",
         ),
         floor,
-        under=("expected time",),
+        under=("predicted time",),
     ),
     Topic(
         "headroom",
@@ -199,7 +200,7 @@ TOPICS = (
             "how efficient", "efficiency", "how much faster can",
         ),
         headroom,
-        under=("expected time", "at best", "remedies"),
+        under=("predicted time", "lower bound", "remedies"),
         absent="nothing takes time at best",
     ),
     Topic(
@@ -211,23 +212,23 @@ TOPICS = (
             "how many image", "how many token", "each second", "query per second", "/s",
         ),
         throughput,
-        under=("expected time",),
+        under=("predicted time",),
     ),
     Topic(
-        "time of each",
+        "time per item",
         (
             "per image", "per token", "each image", "each token", "one image", "one token",
             "per sample", "a single image", "single token", "of an image", "per item",
             "for an image", "a token", "per example", "each sample",
         ),
         each,
-        under=("expected time",),
+        under=("predicted time",),
     ),
     Topic(
         "time at measured rates",
         ("measured rate", "sustained", "sustained time", "at measured rate"),
         sustained,
-        under=("expected time",),
+        under=("predicted time",),
     ),
     Topic(
         "launches",
@@ -238,8 +239,8 @@ TOPICS = (
             "cpu slow it down", "slow it down",
         ),
         launching,
-        under=("expected time", "kernel count"),
-        absent="no prediction was made",
+        under=("predicted time", "kernel count"),
+        absent="there is no prediction",
     ),
     Topic(
         "basis",
@@ -250,15 +251,15 @@ TOPICS = (
             "extrapolate", "extrapolating", "extrapolation", "how is the time predicted",
         ),
         basis,
-        under=("expected time",),
-        absent="no prediction was made",
+        under=("predicted time",),
+        absent="there is no prediction",
     ),
     Topic(
         "training step",
         ("training step", "backward", "backward pass", "step", "optimizer", "optimiser",
          "gradient", "training time", "training", "train"),
         step,
-        under=("expected time",),
+        under=("predicted time",),
         absent="the report is of inference; --train adamw makes one of a step",
     ),
 )  # fmt: skip

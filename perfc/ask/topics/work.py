@@ -12,14 +12,14 @@ def flop(views: Views) -> Fact | None:
     """Floating-point operations."""
     total = cite(views, "summary.flop")
     mac = cite(views, "summary.mac")
-    text = f"{shown(total)} a run: {shown(mac)}, two flop each, and other operations"
+    text = f"{shown(total)} per run: {shown(mac)}, two flop each, and other operations"
     return fact("flop", text, total, mac)
 
 
 def mac(views: Views) -> Fact | None:
     """Multiply-accumulates."""
     total = cite(views, "summary.mac")
-    return fact("mac", f"{shown(total)} a run", total)
+    return fact("mac", f"{shown(total)} per run", total)
 
 
 def parameters(views: Views) -> Fact | None:
@@ -33,14 +33,16 @@ def traffic(views: Views) -> Fact | None:
     """Compulsory bytes."""
     read, write = cite(views, "summary.read_bytes"), cite(views, "summary.write_bytes")
     device = cite(views, "summary.device_bytes")
-    text = f"kernels read {shown(read)} and write {shown(write)}; {shown(device)} reach the device"
+    text = (
+        f"kernels read {shown(read)} and write {shown(write)}; {shown(device)} of it through device"
+    )
     return fact("traffic", f"{text} memory", read, write, device)
 
 
 def intensity(views: Views) -> Fact | None:
     """Operations per byte."""
     ratio = cite(views, "summary.intensity_flop_per_byte", Unit.FLOP_PER_BYTE)
-    return fact("intensity", f"{shown(ratio)}, compulsory bytes", ratio)
+    return fact("intensity", f"{shown(ratio)} of compulsory traffic", ratio)
 
 
 def formula(views: Views) -> Fact | None:
@@ -65,7 +67,7 @@ def coverage(views: Views) -> Fact | None:
     """Whether the cost of every node is known."""
     known = cite(views, "coverage.is_complete")
     opaque = views.coverage.opaque
-    text = "the cost of every node is known" if known.value else "the cost of some is not known"
+    text = "every node has a known cost" if known.value else "some nodes have unknown cost"
     cited = [known, *(cite(views, f"coverage.opaque[{i}].op_type") for i in range(len(opaque)))]
     more = f": {', '.join(str(c.value) for c in cited[1:6])}" if opaque else ""
     return fact("coverage", text + more, *cited)
@@ -91,7 +93,7 @@ def summary(views: Views) -> Fact | None:
     ]
     sizes = [f"{s.label} = {s.value}" for s in symbols]
     words = [f"{shown(c)}{name}" for c, name in zip(totals, ("", "", " parameters"), strict=True)]
-    text = f"{shown(run)} nodes are executed; {', '.join([*sizes, *words])}"
+    text = f"{shown(run)} executed nodes; {', '.join([*sizes, *words])}"
     return fact("summary", text, run, *cited, *totals)
 
 

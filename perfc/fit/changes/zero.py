@@ -44,7 +44,7 @@ def ways(report: Report, gpus: int) -> Iterator[Way]:
     for stage, roles in STAGES:
         whole = WHOLE_LAYERS * max(parameters, default=0) if stage == 3 else 0
         time_s = exchange_s * (1.5 if stage == 3 else 1.0)
-        note = f"on {gpus} GPUs, a batch each; exchange not hidden"
+        note = f"on {gpus} GPUs, one batch per GPU; communication not overlapped"
         shards = dict.fromkeys(roles, gpus)
         yield Way(f"ZeRO {stage}", report, shards, whole, time_s, note)
 

@@ -11,9 +11,9 @@ function rowTip(r) {
   return tip(
     r.label,
     `${quantity(r.time_s, "s")} (${quantity(r.low_s, "s")} to ${quantity(r.high_s, "s")})`,
-    `${quantity(r.floor_s, "s")} at best`,
+    `lower bound ${quantity(r.floor_s, "s")}`,
     r.cost === null ? "" : `${quantity(r.cost, data.cost_unit)} ${data.cost}`,
-    r.fits ? "" : "does not fit into memory",
+    r.fits ? "" : "does not fit in memory",
   );
 }
 
@@ -46,7 +46,7 @@ function buildTimes(chart, palette) {
     aria: { enabled: true },
     grid: { left: isNarrow ? 104 : 220, right: 20, top: 20, bottom: 50 },
     tooltip: { trigger: "item", ...tooltip(palette, (p) => rowTip(rows[p.dataIndex])) },
-    xAxis: { ...timeAxis(palette, "time of a run"), min: from },
+    xAxis: { ...timeAxis(palette, "time per run"), min: from },
     yAxis: { type: "category", inverse: true, data: rows.map(named), axisTick: { show: false },
       axisLabel: { color: palette.ink, fontSize: Math.min(12, ROW - 4), width: isNarrow ? 94 : 208, overflow: "truncate", interval: 0 },
       axisLine: { lineStyle: { color: palette.line } } },
@@ -85,7 +85,7 @@ function buildCost(chart, palette) {
     aria: { enabled: true },
     grid: { left: 76, right: 30, top: 24, bottom: 50 },
     tooltip: { trigger: "item", ...tooltip(palette, (p) => rowTip(p.data.row)) },
-    xAxis: timeAxis(palette, "time of a run"),
+    xAxis: timeAxis(palette, "time per run"),
     yAxis: { type: "log", name: data.cost, nameLocation: "end", nameGap: 8,
       nameTextStyle: { color: palette.faint, align: "left" },
       axisLabel: { color: palette.faint, formatter: (v) => quantity(v, data.cost_unit) },

@@ -56,6 +56,6 @@ byId("csv").addEventListener("click", () => {
 });
 byId("copy").addEventListener("click", async () => {
   const isDone = await copyText(tabSeparated());
-  byId("copy").textContent = isDone ? "copied" : "not allowed here";
+  byId("copy").textContent = isDone ? "copied" : "copying is not allowed";
   setTimeout(() => { byId("copy").textContent = "copy"; }, 1500);
 });

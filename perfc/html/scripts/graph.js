@@ -3,8 +3,8 @@
 const [BOX_X, BOX_Y] = [132, 42];
 const view = { scope: 0, isWhole: false, at: -1, window: null };
 const METRICS = {
-  time: "time", bound: "what binds", floor: "times above the floor",
-  ...(data.comparison ? { delta: "change of time" } : {}),
+  time: "time", bound: "limited by", floor: "time over lower bound",
+  ...(data.comparison ? { delta: "change in time" } : {}),
 };
 
 const heatStops = (palette) =>
@@ -41,7 +41,7 @@ function changeFill(delta, palette) {
 
 function deltaText(kernel) {
   const delta = deltaOf(kernel);
-  return delta === null || delta === undefined ? "" : `${signed(delta, "s")} against the old one`;
+  return delta === null || delta === undefined ? "" : `${signed(delta, "s")} compared with the old run`;
 }
 
 const BINDS = ["matrix", "vector", "special", "integer", "l1", "l2", "device", "waves", "launch"];
@@ -88,13 +88,13 @@ function vertexTip(v) {
   if (v < 0) return moduleTip({ module: ~v, value: moduleTime[~v] });
   const k = graphOf.kernel[v];
   const name = graphOf.names[v];
-  if (k < 0) return tip(`${vertexName(v)} ${name}`, "launches nothing on the device");
-  const rides = graphOf.anchor[v] === k ? "" : "rides along in ";
+  if (k < 0) return tip(`${vertexName(v)} ${name}`, "launches no kernel");
+  const rides = graphOf.anchor[v] === k ? "" : "part of ";
   const time = shown.kernels.time_s[k];
   return tip(`${vertexName(v)} ${name}`, `${rides}kernel ${k}: ${kernelName(shown, k)}`,
-    `${took(shown, k)}, ${share(time, shown.kernels_s)} of the time; floor ` +
+    `${took(shown, k)}, ${share(time, shown.kernels_s)} of the time; lower bound ` +
     quantity(shown.kernels.floor_s[k], "s"),
-    `bound by ${at(shown.kernels.bound, k)}`, deltaText(k));
+    `limited by ${at(shown.kernels.bound, k)}`, deltaText(k));
 }
 
 // The window that shows everything with square pixels, boxes not larger than they need to be.
@@ -119,7 +119,7 @@ function lineData(layout) {
 function buildGraph(chart, palette) {
   const layout = vertices();
   if (!layout.children.length) {
-    return chart.setOption({ title: { text: "nothing runs", textStyle: { color: palette.faint, fontSize: 13 } } }, true);
+    return chart.setOption({ title: { text: "no node executes", textStyle: { color: palette.faint, fontSize: 13 } } }, true);
   }
   const whole = fitted(layout, chart.getWidth(), chart.getHeight());
   if (!isPrinting) view.window = view.window || whole;

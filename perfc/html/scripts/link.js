@@ -7,7 +7,7 @@ function openLinked() {
   if (!linked) return;
   const kernel = Number(linked[1]);
   if (kernel < shown.kernels.time_s.length) select(kernel, "link");
-  else byId("count").textContent = `there is no kernel ${kernel}`;
+  else byId("count").textContent = `no kernel ${kernel}`;
 }
 
 onSelect((kernel, from) => {

@@ -59,7 +59,7 @@ function moduleTip(d) {
   if (d.kernel === undefined) return "";
   const k = d.kernel;
   return tip(d.name, `kernel ${k}: ${took(shown, k)}, ${time} of the time`,
-    `floor ${quantity(shown.kernels.floor_s[k], "s")}; bound by ${at(shown.kernels.bound, k)}`,
+    `lower bound ${quantity(shown.kernels.floor_s[k], "s")}; limited by ${at(shown.kernels.bound, k)}`,
     deltaText(k));
 }
 

@@ -55,7 +55,7 @@ function pointTip(report, point) {
     `${took(report, kernel)} each, ${share(time * count, report.kernels_s)} of the time`,
     `${quantity(rate, "flop/s")} at ${quantity(intensity, "flop/B")} of ${level}`,
     ofRoof === null ? "" : `${share(ofRoof, 1)} of the ${roof} roofline at ${level}`,
-    `bound by ${at(report.kernels.bound, kernel)}`,
+    `limited by ${at(report.kernels.bound, kernel)}`,
     nodes < 0 ? "" : table.rows[kernel][nodes],
   );
 }
@@ -170,4 +170,4 @@ byId("roofline-chart").addEventListener("keydown", (e) => {
   }
 });
 byId("roofline-note").textContent = (before ? `${data.hollow || "Hollow: the old one."} ` : "") + (shown.roofline.moving
-  ? `Without a place here, as they only move bytes: ${shown.roofline.moving} of the kernels.` : "");
+  ? `Not shown: ${shown.roofline.moving} kernels that only move bytes.` : "");

@@ -61,7 +61,7 @@ function listHits() {
       e.preventDefault();
       pick(hit);
     } }, element("i", {}, hit.kind), element("b", {}, hit.name), element("span", {}, hit.note))),
-  ...(search.hits.length ? [] : [element("li", { class: "none" }, "nothing is called so")]));
+  ...(search.hits.length ? [] : [element("li", { class: "none" }, "no match")]));
   const active = search.list.children[search.at];
   if (active) active.scrollIntoView({ block: "nearest" });
 }

@@ -7,7 +7,7 @@ const PARTS = {
 };
 const ROOM = {
   weights: "level-1", activations: "level-2", "contexts and graphs": "roof",
-  "key-value pool": "level-3", "pool of states": "level-3", "left to others": "track",
+  "key-value pool": "level-3", "pool of states": "level-3", "unused": "track",
 };
 const TARGETS = ["level-1", "level-2", "level-3", "more", "accent", "less", "roof", "hot-2"];
 
@@ -67,7 +67,7 @@ function buildSteps(chart, palette) {
     PARTS, "", (row, name) => {
       const size = (row.parts.find(([n]) => n === name) || [name, 0])[1];
       return tip(row.what, `${name}: ${quantity(size * row.time_s, "s")}, ${share(size, 1)}`,
-        `${quantity(row.floor_s, "s")} at best`);
+        `lower bound ${quantity(row.floor_s, "s")}`);
     }, [{ type: "scatter", silent: true, z: 5, symbol: "rect", symbolSize: [3, 44], color: palette.ink,
       data: shares.map((r, i) => [r.floor_s / r.time_s, i]) }]);
   chart.setOption({ xAxis: { axisLabel: { formatter: (v) => `${Math.round(100 * v)} %` } } });
@@ -133,8 +133,8 @@ function buildFront(chart, palette) {
   const best = data.dots.filter((d) => d[3]).sort((a, b) => a[0] - b[0]);
   const times = data.dots.map((d) => d[0]);
   const costs = data.dots.map((d) => d[1]);
-  const tipOf = (d) => tip(d[2], d[4], `${quantity(d[0], "s")} a token`,
-    `${quantity(d[1], "")} ${data.cost}`, d[3] ? "simulated" : "by a steady state");
+  const tipOf = (d) => tip(d[2], d[4], `${quantity(d[0], "s")} per token`,
+    `${quantity(d[1], "")} ${data.cost}`, d[3] ? "simulated" : "steady-state estimate");
   const logAxis = (unit, name, values) => ({ type: "log", ...plainAxis(palette, unit, name),
     min: Math.min(...values) / 1.25, max: Math.max(...values) * 1.25 });
   const label = (v, unit) => quantity(Number(v.toPrecision(2)), unit);

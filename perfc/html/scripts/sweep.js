@@ -23,7 +23,7 @@ function lineTip(line, point, each) {
     line.name,
     `${data.along} ${value}: ${quantity(time, "s")}`,
     low === null ? "" : `${quantity(low, "s")} to ${quantity(high, "s")}`,
-    `${quantity(floor, "s")} at best`,
+    `lower bound ${quantity(floor, "s")}`,
     each ? `${quantity(time / value, "s")} each` : "",
   );
 }
@@ -54,7 +54,7 @@ function buildLines(each) {
         data: shown.map(({ line }) => line.name) },
       tooltip: { trigger: "item",
         ...tooltip(palette, (p) => lineTip(p.data.line, p.data.point, each)) },
-      ...axes(palette, each ? "time each" : "time of a run"),
+      ...axes(palette, each ? "time per item" : "time per run"),
       series: shown.flatMap(({ line, fill }) => [
         ...(each || shown.length > SHOWN_LINES ? [] : [band(line.points, fill)]),
         { type: "line", name: line.name, color: fill, z: 3, symbolSize: 6, lineStyle: { width: 1.8 },

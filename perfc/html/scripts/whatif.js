@@ -1,7 +1,7 @@
 // Other batches, precisions and targets: every figure was computed when the page was written.
 
 function whatIfCells(row, reported) {
-  if (!row) return [element("td", { colspan: 9 }, "cannot be analysed")];
+  if (!row) return [element("td", { colspan: 9 }, "cannot be analyzed")];
   const number = (words) => element("td", { class: "number" }, words);
   const range = row.low_s === row.high_s ? "" : `${quantity(row.low_s, "s")} to ${quantity(row.high_s, "s")}`;
   const memory = `${row.memory_is_bound ? "≥ " : ""}${quantity(row.memory_bytes, "B")}`;
@@ -17,7 +17,7 @@ function whatIfCells(row, reported) {
 function buildWhatIf(settings) {
   const [batch, dtype] = [byId("what-if-batch"), byId("what-if-dtype")];
   const reported = settings.rows[0][settings.dtype][settings.batch];
-  const heads = ["target", "expected", "nine in ten runs", "at best", "throughput", "to this report", "memory", "energy",
+  const heads = ["target", "predicted", "90 % interval", "lower bound", "throughput", "speedup", "memory", "energy",
     "confidence", "limited by"];
   const show = () => {
     const [b, d] = [Number(batch.value), Number(dtype.value)];

@@ -50,8 +50,8 @@ def opened(folder: Path, report: Report) -> Writer:
     symbol = batch_symbol(report.source)
     if symbol is None:
         raise ModelError(
-            "the adapter describes models whose batch is a symbol", where=report.path,
-            hint="export it with a dynamic batch, or leave --adapter out",
+            "--adapter needs a model with a symbolic batch", where=report.path,
+            hint="export it with a dynamic batch, or omit --adapter",
         )  # fmt: skip
     writer = GraphWriter(folder)
     fixed = {name: value for name, value in report.env.items() if name != symbol}
