@@ -29,12 +29,12 @@ __all__ = [
 
 
 def __dir__() -> list[str]:
-    """Public names, for completion."""
+    """Return the public names, for completion."""
     return sorted(__all__)
 
 
 def __getattr__(name: str) -> object:
-    """Public names, imported when first used."""
+    """Import a public name on first use."""
     if name in ("analyze", "infer_shapes", "Report"):
         from perfc import api
 

@@ -6,7 +6,7 @@ from typing import NoReturn
 
 
 def main() -> NoReturn:
-    """Run the command line; Ctrl-C ends the process without a traceback, while importing too."""
+    """Run the command line; Ctrl-C exits without a traceback, even during imports."""
     try:
         from perfc import cli
 

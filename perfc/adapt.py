@@ -1,4 +1,4 @@
-"""Adapts a target to its machine: a few measured kernels, or calibrate's probes alone."""
+"""Adapt a target to its machine from a few measured kernels or from calibrate's rates."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from perfc.measure.fit_file import replace_target
 from perfc.measure.rows import KernelRow, subject_of
 
 PRODUCT = 8192
-"""Extent of the product that calibrate's matrix rates stand for."""
+"""Extent of the square matrix product that represents calibrate's matrix rates."""
 COPIED_BYTES = 1 << 28
-"""Read, and written, by the copy that its bandwidth stands for."""
+"""Bytes read and written by the copy that represents calibrate's bandwidth."""
 MOST_ROWS = 1_000_000
 BELOW = 0.5
-"""Share of a floor below which a time is no measurement of that kernel on that machine."""
+"""Fraction of the lower bound below which a measured time is rejected as implausible."""
 EXTENTS = ("m", "n", "k", "elements", "batch", "heads")
 SOURCE = "adapt"
 ROOFLINE, FITTED = Predictor.ROOFLINE.value, Predictor.FITTED.value
@@ -46,11 +46,11 @@ class Measured:
     """One measured kernel.
 
     Args:
-        class_name: of the operator predictor, "" for a kernel that is of none.
+        class_name: class of the operator predictor, "" if none.
         dtype: element type.
-        parameters: of the class.
-        time_s: of one launch.
-        row: what `perfc measure` wrote of it, None where the rest is all that is known.
+        parameters: parameters of the class.
+        time_s: time of one launch.
+        row: row of `perfc measure`, None if only the other fields are known.
     """
 
     class_name: str
@@ -67,12 +67,12 @@ def adapt_target(
 
     Args:
         target: name or file.
-        rows: of kernels; without them the rates that ``perfc calibrate`` measured stand for some.
+        rows: table of measured kernels; without one the rates of ``perfc calibrate`` are used.
         output: the file to write.
-        folder: where the weights of the operator predictor lie.
+        folder: folder of the operator predictor's weights.
 
     Raises:
-        AdaptError: no row of a class that has weights, or times that are no positive numbers.
+        AdaptError: no row of a class with weights, or times that are not positive.
         TargetError: the file would not be valid.
     """
     machine = whole_card(target)
@@ -83,27 +83,27 @@ def adapt_target(
         hint = "perfc calibrate measures them, or give --from"
         raise AdaptError("no measured rate in the target", where=target, hint=hint)
     try:
-        found = adapt(residuals(measured, machine, folder))
+        result = adapt(residuals(measured, machine, folder))
     except PerfcError as error:
         error.where = error.where or str(rows or target)
         raise
-    kept = without(machine.path.read_text(encoding="utf-8"))
-    replace_target(kept.rstrip() + "\n" + rendered(found, len(measured), rows), output)
-    return found
+    text = without(machine.path.read_text(encoding="utf-8"))
+    replace_target(text.rstrip() + "\n" + rendered(result, len(measured), rows), output)
+    return result
 
 
 def residuals(
     measured: Sequence[Measured], machine: Machine, folder: Path = SHIPPED
 ) -> list[Residual]:
-    """Measured kernels beside what `perfc analyze` predicts for such, by whoever answers there.
+    """Return residuals of measured kernels against the predictor that `perfc analyze` uses.
 
-    On processors that is the roofline, elsewhere the operator predictor, for classes that have
-    weights; besides them rates fitted on the machine, where the target has some.
+    That is the roofline on CPUs and the operator predictor elsewhere, for classes with weights,
+    and rates fitted on the machine if the target has some.
 
     Raises:
-        AdaptError: a time that is no positive number or below its floor, an extent below 1; no row
-            that says what the one who answers reads.
-        ParseError: an element type that nobody knows.
+        AdaptError: a time that is not positive or below its lower bound, an extent below 1, or no
+            row with the inputs of the predictor.
+        ParseError: an unknown element type.
     """
     from perfc.analyzers.estimators import predictor
 
@@ -118,25 +118,25 @@ def residuals(
             others.append(row)
         else:
             groups.setdefault(kind, []).append(row)
-    found = [r for kind, group in groups.items() for r in by_class(*kind, group, machine, folder)]
-    found += by_roofline(others, machine)
-    found += by_fit(measured, machine)
-    if machine.kind == "cpu" and not found:
+    result = [r for kind, group in groups.items() for r in by_class(*kind, group, machine, folder)]
+    result += by_roofline(others, machine)
+    result += by_fit(measured, machine)
+    if machine.kind == "cpu" and not result:
         targets = sorted({m.row.target for m in measured if m.row is not None})
-        there = f"these are beside {', '.join(targets)}" if targets else "there are none"
+        there = f"these were measured against {', '.join(targets)}" if targets else "there are none"
         raise AdaptError(
-            f"a processor is adapted by kernels measured beside {machine.name}; {there}",
+            f"a CPU is adapted with kernels measured against {machine.name}; {there}",
             hint="perfc measure MODEL --target TARGET --append ROWS writes them",
         )
-    return found
+    return result
 
 
 def check(row: Measured) -> None:
-    """Refuse what is no measured kernel.
+    """Reject an invalid measurement.
 
     Raises:
-        AdaptError: its time or its extents cannot be.
-        ParseError: an element type that nobody knows.
+        AdaptError: an impossible time or extent.
+        ParseError: an unknown element type.
     """
     if not (math.isfinite(row.time_s) and row.time_s > 0):
         raise AdaptError(f"a {row.class_name} that takes {row.time_s} s", hint="drop such rows")
@@ -146,7 +146,7 @@ def check(row: Measured) -> None:
 
 
 def class_of(row: Measured, machine: Machine, known: Collection[str]) -> tuple[str, str] | None:
-    """Class and element type that the operator predictor reads, None where it has no weights."""
+    """Return class and element type for the operator predictor, None if it has no weights."""
     from perfc.analyzers.estimators.forest import computed
     from perfc.analyzers.features.lowering import Lowered
 
@@ -159,10 +159,10 @@ def class_of(row: Measured, machine: Machine, known: Collection[str]) -> tuple[s
 def by_class(
     name: str, dtype: str, group: Sequence[Measured], machine: Machine, folder: Path
 ) -> Iterator[Residual]:
-    """Kernels of one class and element type beside the operator predictor.
+    """Yield residuals of one class and element type against the operator predictor.
 
     Raises:
-        AdaptError: one is far faster than its floor.
+        AdaptError: a time far below its lower bound.
     """
     from perfc.analyzers.estimators import predictor
     from perfc.analyzers.estimators.forest import INSIDE, columns_of
@@ -179,7 +179,7 @@ def by_class(
 
 
 def by_roofline(group: Sequence[Measured], machine: Machine) -> Iterator[Residual]:
-    """Kernels beside the sustained roofline of the target they were measured with."""
+    """Yield residuals against the sustained roofline of the target used when measuring."""
     from perfc.analyzers.estimators.roofline import measured_share
 
     for measured in group:
@@ -192,7 +192,7 @@ def by_roofline(group: Sequence[Measured], machine: Machine) -> Iterator[Residua
 
 
 def by_fit(group: Sequence[Measured], machine: Machine) -> Iterator[Residual]:
-    """Kernels beside rates that were fitted on the machine under the same runtime."""
+    """Yield residuals against rates fitted on the machine under the same runtime."""
     from perfc.analyzers.estimators.fitted_rates import of_machine
     from perfc.passes.runtimes import tables
 
@@ -210,7 +210,7 @@ def by_fit(group: Sequence[Measured], machine: Machine) -> Iterator[Residual]:
 
 
 def probes(machine: Machine) -> Iterator[Measured]:
-    """Kernels that calibrate's rates stand for: a large product of each type, a large copy."""
+    """Yield kernels equivalent to calibrate's rates: a large product per type, a large copy."""
     mac = float(PRODUCT) ** 3
     extents = {"m": float(PRODUCT), "n": float(PRODUCT), "k": float(PRODUCT)}
     for (unit, dtype), peak in machine.compute.items():
@@ -228,10 +228,10 @@ def probes(machine: Machine) -> Iterator[Measured]:
 
 
 def read(path: Path) -> list[Measured]:
-    """Rows of ``perfc measure --append``, or a table of class, dtype, time_s and parameters.
+    """Read rows of ``perfc measure --append``, or a table of class, dtype, time_s and parameters.
 
     Raises:
-        AdaptError: neither.
+        AdaptError: neither format.
         MissingExtraError: Parquet without pyarrow.
     """
     names, rows = table(path)
@@ -241,20 +241,20 @@ def read(path: Path) -> list[Measured]:
     if missing:
         hint = "class, dtype, time_s and the parameters of the class"
         raise AdaptError(f"no column {missing[0]!r}", where=str(path), hint=hint)
-    found: list[Measured] = []
+    result: list[Measured] = []
     for row in rows:
         numbers = {k: number(v, path) for k, v in row.items() if k not in _FIXED}
         present = {k: v for k, v in numbers.items() if not math.isnan(v)}
         time_s = number(row["time_s"], path)
-        found.append(Measured(str(row["class"]), str(row["dtype"]), present, time_s))
-    return found
+        result.append(Measured(str(row["class"]), str(row["dtype"]), present, time_s))
+    return result
 
 
 def table(path: Path) -> tuple[Sequence[str], list[dict[str, object]]]:
-    """Names of columns, and rows unless they are of ``perfc measure``.
+    """Read the names of columns, and the rows unless they are of ``perfc measure``.
 
     Raises:
-        AdaptError: no such file, no such format, or too many rows.
+        AdaptError: a missing file, an unknown format, or too many rows.
         MissingExtraError: Parquet without pyarrow.
     """
     if not path.is_file():
@@ -291,10 +291,10 @@ def table(path: Path) -> tuple[Sequence[str], list[dict[str, object]]]:
 
 
 def number(value: object, path: Path) -> float:
-    """A cell as a number, not a number where it is empty.
+    """Parse a cell as a number; NaN if it is empty.
 
     Raises:
-        AdaptError: it is something else.
+        AdaptError: not a number.
     """
     if value is None or value == "":
         return math.nan
@@ -305,19 +305,19 @@ def number(value: object, path: Path) -> float:
 
 
 def of_kernel(row: KernelRow) -> Iterator[Measured]:
-    """The kernel of a row of ``perfc measure``, if a class is known for it."""
+    """Yield the kernel of a row of ``perfc measure`` if it has a known class."""
     if row.kernel < 0 or row.launches <= 0:
         return
     subject = subject_of(row)
-    found = lowered(subject)
+    result = lowered(subject)
     time_s = (row.time_s - row.inserted_s) / row.launches
     if time_s > 0:
-        class_name, parameters = found or ("", {})
+        class_name, parameters = result or ("", {})
         yield Measured(class_name, subject.dtype, parameters, time_s, row)
 
 
 def lowered(s: Subject) -> tuple[str, dict[str, float]] | None:
-    """Class and parameters of a measured kernel, from its operands and counts."""
+    """Return class and parameters of a measured kernel from its operands and counts."""
     y = s.result
     if y is None or not y.numel:
         return None
@@ -343,7 +343,7 @@ def lowered(s: Subject) -> tuple[str, dict[str, float]] | None:
 
 
 def product(s: Subject, y: Operand) -> dict[str, float]:
-    """Extents of a matrix product; a right operand of two axes makes one of all rows."""
+    """Return extents of a matrix product; a two-dimensional right operand merges all rows."""
     right = s.operand(1)
     n, k = float(y.shape[-1]), s.mac / y.numel
     if right is None or len(right.shape) <= 2 or len(y.shape) < 3:
@@ -353,7 +353,7 @@ def product(s: Subject, y: Operand) -> dict[str, float]:
 
 
 def without(text: str) -> str:
-    """A target file without the tables of an earlier adaptation."""
+    """Remove the tables of an earlier adaptation from a target file."""
     lines: list[str] = []
     is_own = False
     for line in text.splitlines():
@@ -364,10 +364,10 @@ def without(text: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def rendered(found: Adaptation, count: int, rows: Path | None) -> str:
-    """The tables of an adaptation as TOML."""
+def rendered(result: Adaptation, count: int, rows: Path | None) -> str:
+    """Format the tables of an adaptation as TOML."""
     what = "calibrate's rates" if rows is None else "measured kernels"
-    curve = ", ".join(f"{p.count}: {p.error:.1%}" for p in found.curve)
+    curve = ", ".join(f"{p.count}: {p.error:.1%}" for p in result.curve)
     lines = [
         "",
         f"[source.{SOURCE}]",
@@ -375,7 +375,7 @@ def rendered(found: Adaptation, count: int, rows: Path | None) -> str:
         f'title = "perfc adapt to {count} {what}"',
         *([f'note = "error of kernels left out by kernels measured: {curve}"'] if curve else []),
     ]
-    for name, c in found.corrections.items():
+    for name, c in result.corrections.items():
         lines += ["", f'[adaptation."{name}"]' if "." in name else f"[adaptation.{name}]"]
         extra = f", n = {c.samples}" if c.samples else ""
         for key in ("small_ratio", "large_ratio", "low_ratio", "high_ratio"):

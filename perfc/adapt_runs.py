@@ -17,11 +17,11 @@ from perfc.machine import load_machine
 from perfc.measure.dataset import records
 
 OWN = ("class", "kernel")
-"""Columns that tables of kernels have, and those of runs have not."""
+"""Columns that only tables of kernels have."""
 
 
 def is_runs(path: Path) -> bool:
-    """Whether a table has whole runs and no kernels; False where it cannot be read."""
+    """Return True if a table has whole runs and no kernels; False if it cannot be read."""
     try:
         first = next(iter(records(path)), {})
     except (OSError, EOFError, ValueError, PerfcError):
@@ -30,30 +30,30 @@ def is_runs(path: Path) -> bool:
 
 
 def measured_runs(path: Path, target: str) -> Measurements:
-    """The runs of a table on one machine; a run without a target is on it.
+    """Read the runs on one machine from a table; rows without a target count as that machine.
 
     Args:
-        path: of the table; models lie in ``models/`` beside it.
+        path: path of the table; models are in ``models/`` next to it.
         target: name or file of the machine's target.
 
     Raises:
-        DataError: no table of runs, or none of them on that machine with a model.
-        TargetError: no such machine.
+        DataError: not a table of runs, or no run on that machine has a model.
+        TargetError: an unknown machine.
     """
     machine, name = load_machine(target), known_name(target)
-    own = {"", target, machine.name, *machine.aliases, machine_of(machine.name, path.parent)}
+    names = {"", target, machine.name, *machine.aliases, machine_of(machine.name, path.parent)}
     ours: list[tuple[int, Run]] = []
     others: Counter[str] = Counter()
     for threads, one in runs(path):
         where = one.target if isinstance(one, GraphRow) else one[0]
-        if where in own:
+        if where in names:
             ours.append((threads, one))
         else:
             others[where] += 1
     left_out = Counter(one[1] for _, one in ours if not isinstance(one, GraphRow))
     rows = [replace(row, target=name) for row in most_threads(ours)]
     graphs: dict[str, ModelGraph] = {}
-    kept: list[GraphRow] = []
+    measured: list[GraphRow] = []
     for graph in sorted({row.graph for row in rows}):
         mine = [row for row in rows if row.graph == graph]
         try:
@@ -65,10 +65,10 @@ def measured_runs(path: Path, target: str) -> Measurements:
             left_out[why] += len(mine)
         else:
             graphs[graph] = encoded
-            kept += with_floors(encoded, mine)
-    told = tuple(f"{n:,} on {machine.name}: {why}" for why, n in left_out.most_common())
-    if not kept:
+            measured += with_floors(encoded, mine)
+    reasons = tuple(f"{n:,} on {machine.name}: {why}" for why, n in left_out.most_common())
+    if not measured:
         known = "there are of " + ", ".join(sorted(others)) if others else "it has no row"
-        hint = "; ".join(told) or known
+        hint = "; ".join(reasons) or known
         raise DataError(f"no run on {machine.name}", where=str(path), hint=hint)
-    return Measurements(path.name, graphs, tuple(kept), left_out=told)
+    return Measurements(path.name, graphs, tuple(measured), left_out=reasons)

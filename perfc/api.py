@@ -1,4 +1,4 @@
-"""The functions a program calls: analyse a model, infer its shapes."""
+"""Python API: analyze a model, infer its shapes."""
 
 from __future__ import annotations
 
@@ -45,29 +45,29 @@ if TYPE_CHECKING:
     from perfc.analyzers.runs.prediction import PredictionTable
 
 Exportable: TypeAlias = "torch.nn.Module | torch.export.ExportedProgram"
-"""What PyTorch exports."""
+"""PyTorch objects that can be exported."""
 Model: TypeAlias = "str | os.PathLike[str] | bytes | onnx.ModelProto | Exportable | Module"
-"""What is analysed: a path, a serialized model, a message, a PyTorch module, or one of the IR."""
+"""Models that can be analyzed: path, serialized model, message, PyTorch module, IR module."""
 
 
 @dataclass(frozen=True, repr=False)
 class Report(StoredTensors, Presentation):
-    """Everything the analysis of one model on one target found.
+    """Result of analyzing one model on one target.
 
-    It shows itself in a notebook; ``to_dict``, ``to_pandas`` and ``save`` give it in other forms.
+    Renders itself in a notebook; ``to_dict``, ``to_pandas`` and ``save`` convert it.
 
     Args:
-        path: the file, or "" for a model given in memory.
-        source: the module as read, typed; its nodes are the file's.
-        module: what is left to execute after folding.
-        given: symbols the caller set; the others have defaults in ``env``.
-        env: every symbol's value.
-        deployment: how it is run.
-        predictor: of whole runs, by name or card; "" for the best that knows such runs,
+        path: file of the model, or "" for a model in memory.
+        source: typed module as read; its nodes are the file's.
+        module: module to execute, after constant folding.
+        given: symbols set by the caller; the others have defaults in ``env``.
+        env: value of every symbol.
+        deployment: how the model is run.
+        predictor: predictor of whole runs, by name or card; "" for the best available,
             ``kernels`` for none.
-        model: what was analysed: a path, bytes, a message or a module of the IR.
-        values: contents of its inputs that were given.
-        analyses: what passes found of it, shared by what-ifs.
+        model: the analyzed model: a path, bytes, a message or an IR module.
+        values: given contents of inputs.
+        analyses: cached results of passes, shared by what-ifs.
     """
 
     path: str
@@ -87,21 +87,21 @@ class Report(StoredTensors, Presentation):
 
     @property
     def dtype(self) -> str:
-        """What-if precision, "" for the model's own."""
+        """What-if precision, "" for the model's own precision."""
         return self.deployment.executed(self.source)
 
     @property
     def tf32(self) -> Tf32:
-        """Which f32 products may use TF32."""
+        """Float32 matrix products that may use TF32."""
         return self.deployment.rounded
 
     @cached_property
     def liveness(self) -> LivenessTable:
-        """When every value is in memory; of a what-if, made when first asked for."""
+        """Lifetimes of values in memory; computed on first use."""
         return self.analyses.get(Liveness(), self.module)
 
     def at(self, dims: Mapping[str, int]) -> Report:
-        """The analysis of the same model at other sizes, those given before kept.
+        """Analyze the same model at other sizes; sizes given before still apply.
 
         Raises:
             PerfcError: as ``analyze``.
@@ -112,14 +112,14 @@ class Report(StoredTensors, Presentation):
         )  # fmt: skip
 
     def under(self, target: str | None = None, **changed: Unpack[DeploymentKeywords]) -> Report:
-        """The same model deployed otherwise: a what-if, which shares what is proved of the model.
+        """Analyze the same model under another deployment, reusing results where possible.
 
-        Another precision than one that is a what-if already, and sizes at which the formulas do
-        not hold, are analysed anew.
+        The model is analyzed again if a what-if precision changes or its formulas do not hold
+        at the new sizes.
 
         Args:
             target: name of another target, or path of its file.
-            changed: other fields of the deployment.
+            changed: fields of the deployment to change.
 
         Raises:
             PerfcError: as ``analyze``.
@@ -128,7 +128,7 @@ class Report(StoredTensors, Presentation):
         >>> report.under("h100").machine.name
         'h100-sxm5-80gb'
         """
-        how = self.deployment.with_values({**stated(target), **changed})
+        how = self.deployment.with_values({**target_field(target), **changed})
         given = keyed(self.source, how.dims)
         base = None if given is None else self._sized(given)
         is_anew = bool(self.dtype or how.train) or how.widens(self.model)
@@ -149,7 +149,7 @@ class Report(StoredTensors, Presentation):
         )  # fmt: skip
 
     def _sized(self, given: Mapping[str, int]) -> Report | None:
-        """The report with other numbers of symbols; None where its formulas do not hold there."""
+        """Return the report with other symbol values; None if its formulas do not hold there."""
         changed = {n for n in {*given, *self.given} if given.get(n) != self.given.get(n)}
         if not changed:
             return self
@@ -164,7 +164,7 @@ class Report(StoredTensors, Presentation):
 
     @cached_property
     def execution(self) -> Execution:
-        """Kernels, machine and runtime, as estimators are asked of them."""
+        """Kernels, machine and runtime: the input of estimators."""
         from perfc.analyzers.estimators import Execution
         from perfc.analyzers.steps.kernels import Autocasting
 
@@ -175,13 +175,13 @@ class Report(StoredTensors, Presentation):
         )  # fmt: skip
 
     def keeping_all(self) -> Module:
-        """The step of this run that keeps everything, where it computes something again."""
+        """Training step without checkpointing, if this run uses checkpointing."""
         none = type(self.deployment.checkpointing)("none")
         return prepared(self.source, replace(self.deployment, checkpointing=none), self.analyses)
 
     @cached_property
     def unordered(self) -> PredictionTable:
-        """`prediction` before runtimes that merge more or less are asked; made when asked for."""
+        """`prediction` before the comparison with other runtimes; computed on first use."""
         from perfc.analyzers.runs.prediction import predicted
         from perfc.analyzers.whole_runs.whole_run import with_whole
 
@@ -190,14 +190,14 @@ class Report(StoredTensors, Presentation):
 
     @cached_property
     def prediction(self) -> PredictionTable:
-        """What every kernel and the run will take; made when first asked for."""
+        """Predicted times of every kernel and of the run; computed on first use."""
         from perfc.analyzers.whole_runs.ordering import in_order
 
         return self.unordered if self.predictor else in_order(self)
 
     @cached_property
     def unheard_runs(self) -> tuple[CandidateRun, ...]:
-        """What further predictors of whole runs say; made when first asked for."""
+        """Predictions of further whole-run predictors; computed on first use."""
         from perfc.analyzers.whole_runs.other_runs import unheard_runs
 
         return unheard_runs(self.prediction, self.source, self.execution, self.deployment)
@@ -216,21 +216,21 @@ def analyze(
     deployment: Deployment | None = None,
     **keywords: Unpack[DeploymentKeywords],
 ) -> Report:
-    """Analyse a model on a target.
+    """Analyze a model on a target.
 
     Args:
         model: a path, a serialized model, an ``onnx.ModelProto``, a ``torch.nn.Module``, a
-            ``torch.export.ExportedProgram`` or a module of the IR.
-        target: name of a target or path of a target file; ``a100`` by default.
-        input: extents of one example, ``(3, 224, 224)``, or ``(128,)`` of a sequence of tokens.
-        inputs: of a PyTorch module with several: a tuple or a dict by parameter of shapes
+            ``torch.export.ExportedProgram`` or an IR module.
+        target: name of a target or path of a target file (default: ``a100``).
+        input: shape of one example, ``(3, 224, 224)``, or ``(128,)`` for a token sequence.
+        inputs: several inputs of a PyTorch module: a tuple, or a dict by parameter, of shapes
             (``(128, "i64")``: an element type may follow), tensors and scalars.
-        values: contents of inputs that drive shapes, nested lists or arrays.
-        predictor: of the whole run, by name or card; by default the best that knows such runs,
+        values: contents of inputs that determine shapes, nested lists or arrays.
+        predictor: predictor of the whole run, by name or card (default: the best available);
             ``kernels`` for the sum of the kernels.
-        instruments: watch the passes run.
+        instruments: callbacks that observe the passes.
         deployment: how the model is run, as one value.
-        keywords: the fields of a ``Deployment``, over those of ``deployment``: ``runtime``,
+        keywords: fields of a ``Deployment``, which override ``deployment``: ``runtime``,
             ``framework``, ``runtime_version``, ``dtype``, ``tf32``, ``layout``, ``streams``,
             ``mode``, ``train``, ``loss``, ``update``, ``freeze``, ``lora_rank``, ``lora``,
             ``accumulate``, ``master_weights``, ``checkpointing``, ``keep``, ``host_launch``,
@@ -238,14 +238,14 @@ def analyze(
             ``batch`` and ``seq`` are short for ``dims={"batch": …}`` and ``dims={"seq": …}``.
 
     Raises:
-        PerfcError: the model cannot be read, contradicts itself, the target is not known, or the
-            deployment is none that is analysed.
+        PerfcError: an unreadable or inconsistent model, an unknown target, or an unsupported
+            deployment.
         MissingExtraError: a PyTorch module without PyTorch's exporter.
 
     >>> analyze("examples/models/resnet50.onnx.gz", "a100", dims={"batch": 8}).cost.work.mac
     4089184256*batch
     """
-    how = (deployment or Deployment()).with_values({**stated(target), **keywords})
+    how = (deployment or Deployment()).with_values({**target_field(target), **keywords})
     how = how.for_model(model)
     how.require_kernels()
     am = Analyses(tuple(instruments))
@@ -266,10 +266,10 @@ def analyze(
 
 
 def prepared(source: Module, how: Deployment, am: Analyses) -> Module:
-    """What is executed of a typed module: folded, in its precision, as a step where it trains.
+    """Fold a typed module, apply its precision and, for training, build the step.
 
     Raises:
-        PassError: no such precision, or an operator that has no gradient.
+        PassError: an unknown precision, or an operator without a gradient.
     """
     module = am.apply(Canonicalize(bool(how.train)), source)
     if how.train:
@@ -284,8 +284,8 @@ def prepared(source: Module, how: Deployment, am: Analyses) -> Module:
     return module if recipe is None else am.apply(recipe, module)
 
 
-def stated(target: object) -> dict[str, object]:
-    """What a target says of a deployment; nothing where it is None."""
+def target_field(target: object) -> dict[str, object]:
+    """Return the target as a deployment field; empty if it is None."""
     if target is None:
         return {}
     return {"target": os.fspath(target) if isinstance(target, os.PathLike) else target}
@@ -297,7 +297,7 @@ def typed(
     values: Mapping[str, Any] | None = None,
     am: Analyses | None = None,
 ) -> Module:
-    """The module of a model with every value's type inferred, and sizes that go together.
+    """Read a model, infer the type of every value and bind consistent sizes.
 
     Raises:
         PerfcError: as ``analyze``.
@@ -313,7 +313,7 @@ def typed_sizes(
     *,
     is_trained: bool = False,
 ) -> tuple[Module, dict[str, int]]:
-    """The typed module of a model, and the sizes given by the keys of its symbols.
+    """Return the typed module of a model, and the given sizes by symbol key.
 
     Raises:
         PerfcError: as ``analyze``.
@@ -330,19 +330,19 @@ def read(
     *,
     is_trained: bool = False,
 ) -> tuple[Module, dict[str, int]]:
-    """The module of a model as it is read, and the sizes given by its symbols' keys.
+    """Read the module of a model, and return the given sizes by symbol key.
 
-    ``batch`` and ``seq`` among ``dims`` are the first extent of the inputs and the second one of
-    token inputs, where no symbol is called so. ``is_trained`` is as `load` takes it.
+    ``batch`` and ``seq`` in ``dims`` are the first dimension of the inputs and the second of
+    token inputs, unless a symbol has that name. ``is_trained`` is passed to `load`.
 
     Raises:
-        PerfcError: it cannot be read, or a size or content is none of its own.
+        PerfcError: an unreadable model, or a size or content that does not fit it.
     """
-    stated = sizes_of(dims or {})
+    sizes = sizes_of(dims or {})
     known = known_contents(values)
     module = model
     if not isinstance(model, Module):
-        module = load(serialized(model), stated, known, is_trained=is_trained)
+        module = load(serialized(model), sizes, known, is_trained=is_trained)
     module, given = sized(module, dims or {})
     inputs = [v.name for v in module.graph.inputs]
     strange = sorted(set(values or ()) - set(inputs))
@@ -355,7 +355,7 @@ def read(
 
 @contextmanager
 def located(model: Any) -> Iterator[None]:
-    """Errors name the file of the model, where it is one."""
+    """Add the file of the model to errors, if it is a file."""
     path = os.fspath(model) if isinstance(model, str | os.PathLike) else ""
     try:
         yield
@@ -371,13 +371,13 @@ def infer_shapes(
     dims: Mapping[str, int] | None = None,
     values: Mapping[str, Any] | None = None,
 ) -> dict[str, Type]:
-    """The type of every value of the main graph, by name.
+    """Infer the type of every value of the main graph, by name.
 
     Args:
         model: a path, a serialized model, or an ``onnx.ModelProto``.
-        dims: numbers for symbolic extents. They are put in after inference, which is repeated with
-            them: where that says more, as of a rank or of an extent of 0, it is what is returned.
-        values: contents of inputs that drive shapes.
+        dims: values of symbolic dimensions. Inference is repeated with them; a result that is
+            more specific, such as a known rank, is returned.
+        values: contents of inputs that determine shapes.
 
     Raises:
         PerfcError: as ``analyze``.

@@ -1,4 +1,4 @@
-"""Where perfc keeps what it can make again: the user's cache."""
+"""User cache folder."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from pathlib import Path
 
 
 def cache_folder(name: str) -> Path:
-    """A folder of the cache, which may not be there yet.
+    """Return a folder of the cache, which may not exist yet.
 
     Args:
-        name: of what is kept.
+        name: name of the cached data.
     """
-    stated = os.environ.get("XDG_CACHE_HOME", "")
-    root = Path(stated) if stated.startswith("/") else Path.home() / ".cache"
+    configured = os.environ.get("XDG_CACHE_HOME", "")
+    root = Path(configured) if configured.startswith("/") else Path.home() / ".cache"
     return root / "perfc" / name

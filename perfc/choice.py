@@ -1,4 +1,4 @@
-"""A name that a user gives, as the member of an enumeration."""
+"""Conversion of user input to enumeration members."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ E = TypeVar("E", bound=Enum)
 
 
 def member(kind: type[E], name: str, option: str) -> E:
-    """The member of that value.
+    """Return the member with this value.
 
     Args:
         kind: the enumeration.
         name: value of a member.
-        option: that the name was given to, for the message.
+        option: option that the name was given to, for the message.
 
     Raises:
-        ParseError: there is none.
+        ParseError: an unknown value.
     """
     for one in kind:
         if one.value == name:
@@ -29,10 +29,10 @@ def member(kind: type[E], name: str, option: str) -> E:
 
 
 def text_of(value: object, where: str) -> str:
-    """A string.
+    """Return the value if it is a string.
 
     Raises:
-        ParseError: something else.
+        ParseError: not a string.
     """
     if not isinstance(value, str):
         raise ParseError(f"{value!r} is not a string", where=where)

@@ -1,4 +1,4 @@
-"""The command line: finds a command by its file name, runs it, turns errors into one line."""
+"""Command line: finds a command by its file name, runs it, prints errors in one line."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from perfc.version import __version__
 COMMANDS = Path(__file__).parent / "commands"
 COMPLETE = "_PERFC_COMPLETE"
 INTERRUPTED = 130
-"""128 + SIGINT, what shells expect of a program that Ctrl-C ended."""
+"""Exit code after Ctrl-C: 128 + SIGINT, as shells expect."""
 STACK_SLOTS = 40_000
-"""Of the frame of `run`, more than the frames of any command hold together."""
+"""Stack slots of the frame of `run`, more than all frames of any command use."""
 
 
 class Group(Enum):
-    """What commands are for; each says its own in the docstring of its file."""
+    """Groups of commands, declared in the docstrings of their files."""
 
     LOOK = "look"
     REVIEW = "review"
@@ -57,16 +57,16 @@ class Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command ``args`` call, or what could have been meant."""
+        """Resolve the command that ``args`` call; the error suggests similar names."""
         if args and not args[0].startswith("-") and module_of(args[0]) is None:
             if args[0] in plugins.LAB_COMMANDS:
                 ctx.fail(f"{args[0]!r} is a command of perfc-lab; {plugins.LAB_HINT}")
             names = self.list_commands(ctx)
-            ctx.fail(f"no command {args[0]!r}; {meant(args, names)}")
+            ctx.fail(f"no command {args[0]!r}; {replacement(args, names)}")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the commands by group, as their docstrings say, read without importing them."""
+        """Write the commands by group, from their docstrings, without importing them."""
         names = self.list_commands(ctx)
         group_of = {name: group(name) for name in names}
         widest = max(map(len, names))
@@ -90,24 +90,24 @@ def module_of(name: str) -> str | None:
 
 
 def summary(name: str) -> str:
-    """First line of a command's file, without the command's name."""
+    """Return the first docstring line of a command's file, without its name."""
     line = docstring(name)[0]
     text = line.partition(": ")[2] or line
     return text[:1].upper() + text[1:]
 
 
 def group(name: str) -> Group:
-    """The group that a command's file says.
+    """Return the group declared in a command's file.
 
     Raises:
-        ValueError: it says none, or one that is not known.
+        ValueError: a missing or unknown group.
     """
     lines = (line.partition("Group: ")[2] for line in docstring(name))
     return Group(next(filter(None, lines), "").rstrip("."))
 
 
 def docstring(name: str) -> list[str]:
-    """Lines of the docstring of a command's file, which is not imported."""
+    """Read the docstring lines of a command's file without importing it."""
     module = module_of(name)
     assert module is not None, name
     path = plugins.file_of(module)
@@ -120,8 +120,8 @@ def docstring(name: str) -> list[str]:
     return [line.removesuffix('"""') for line in lines]
 
 
-def meant(args: Sequence[str], names: Sequence[str]) -> str:
-    """Return what to type in the place of ``args``, whose first word is no command."""
+def replacement(args: Sequence[str], names: Sequence[str]) -> str:
+    """Return a suggestion for ``args``, whose first word is not a command."""
     from perfc.other_names import command_for, is_model
 
     first = args[0]
@@ -132,7 +132,7 @@ def meant(args: Sequence[str], names: Sequence[str]) -> str:
 
 
 def suggestion(name: str, names: Sequence[str]) -> str:
-    """What could have been meant by ``name``."""
+    """Return a suggestion for an unknown ``name``."""
     from difflib import get_close_matches
 
     close = get_close_matches(name, names, 1)
@@ -150,7 +150,7 @@ def cli(debug: bool) -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> NoReturn:
-    """Run the command line and leave the process."""
+    """Run the command line and exit the process."""
     with_streams()
     # A run makes few cycles and ends soon: scanning for them costs a tenth of the time.
     gc.disable()
@@ -166,9 +166,9 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
 
 
 def with_streams() -> None:
-    """Open the null device in the place of standard streams that the caller closed.
+    """Open the null device for standard streams that the caller closed.
 
-    Else the next file opened gets the descriptor of standard output.
+    Otherwise the next opened file would get the descriptor of standard output.
     """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
@@ -176,12 +176,12 @@ def with_streams() -> None:
 
 
 def with_stack(call: Callable[[list[str]], int]) -> Callable[[list[str]], int]:
-    """The same call, in a frame that reserves `STACK_SLOTS`.
+    """Wrap a call in a frame that reserves `STACK_SLOTS`.
 
     CPython maps frames in chunks of 16 KiB and unmaps a chunk when its first frame returns
     (``_PyThreadState_PushFrame``, Python/pystate.c). A loop that calls across an edge pays two
     system calls a turn, about 1,750 times in an analysis of ResNet-50. One chunk that holds the
-    largest frame holds all that follow; pages that nobody touches take no memory.
+    largest frame holds all that follow; untouched pages take no memory.
     """
     assert isinstance(call, FunctionType)
     reserved = call.__code__.replace(co_stacksize=STACK_SLOTS)
@@ -189,7 +189,7 @@ def with_stack(call: Callable[[list[str]], int]) -> Callable[[list[str]], int]:
 
 
 def run(args: list[str]) -> int:
-    """Run ``args``; the exit code. Errors are one line on standard error."""
+    """Run ``args`` and return the exit code; errors are one line on standard error."""
     end = args.index("--") if "--" in args else len(args)
     debug = "--debug" in args[:end]
     args = [a for i, a in enumerate(args) if a != "--debug" or i > end]
@@ -219,14 +219,14 @@ def run(args: list[str]) -> int:
 
 
 def invoke(args: list[str]) -> int:
-    """Call the command; what it returns if that is an exit code, else 0."""
+    """Call the command and return its exit code, or 0 if it returns none."""
     with cli.make_context("perfc", args) as ctx:
         code = cli.invoke(ctx)
         return code if isinstance(code, int) else 0
 
 
 def finish(code: int) -> int:
-    """Flush standard output; ``code`` stands whether or not a reader is left to see it."""
+    """Flush standard output and return ``code``, even if the reader closed the pipe."""
     try:
         sys.stdout.flush()
     except BrokenPipeError:
@@ -237,7 +237,7 @@ def finish(code: int) -> int:
 
 
 def is_interrupted(error: BaseException | None) -> bool:
-    """Whether Ctrl-C is behind an error: an import that it ends may raise another one."""
+    """Return True if Ctrl-C caused an error: an interrupted import may raise another one."""
     seen: set[int] = set()
     # an error that is raised again while it is handled may be its own context
     while error is not None and id(error) not in seen:
@@ -249,7 +249,7 @@ def is_interrupted(error: BaseException | None) -> bool:
 
 
 def describe(error: Exception, args: Sequence[str]) -> str:
-    """An error in one line: what is wrong, where, and what to do."""
+    """Format an error in one line: what is wrong, where, and what to do."""
     match error:
         case PerfcError():
             text = str(error)
@@ -272,7 +272,7 @@ def describe(error: Exception, args: Sequence[str]) -> str:
 
 
 def renamed(error: click.NoSuchOption, args: Sequence[str]) -> str:
-    """Return what to type instead of an unknown option, "" where click's message says enough."""
+    """Return a replacement for an unknown option, "" if click's message is sufficient."""
     from perfc.other_names import option_for
 
     if error.ctx is None:
@@ -288,7 +288,7 @@ def renamed(error: click.NoSuchOption, args: Sequence[str]) -> str:
 
 
 def wanted(error: click.UsageError) -> str:
-    """What an option is that is missing, or whose folder is: its help says who writes that."""
+    """Return the help of a missing option or folder, which names the command that writes it."""
     option = getattr(error, "param", None)
     is_missing = isinstance(error, click.MissingParameter) or "does not exist" in error.message
     if not is_missing or not isinstance(option, click.Option) or not option.help:
@@ -297,7 +297,7 @@ def wanted(error: click.UsageError) -> str:
 
 
 def say(line: str) -> None:
-    """One line, or a page of help, on standard error; a closed one is ignored."""
+    """Print a line or help page to standard error, unless it is closed."""
     from perfc.plain_text import shielded
 
     try:

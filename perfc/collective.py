@@ -1,4 +1,4 @@
-"""Collectives among machines of one kind, by their size alone."""
+"""Prediction of collectives among devices of one kind."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ if TYPE_CHECKING:
 
 MOST_RANKS = 1 << 20
 EXTENTS = ("operation", "bytes", "ranks", "nodes")
-"""What a collective is asked for by, as options and as keywords."""
+"""Parameters of a collective, as options and as keywords."""
 USUAL_DTYPE = "bf16"
-"""Of the numbers where nobody says: most rows that were measured are of them."""
+"""Default element type: that of most measured rows."""
 
 
 @record
 class CollectiveRow:
-    """A collective among machines of one kind.
+    """Predicted collective on one kind of device.
 
     Args:
-        target: the machine.
-        time_s: expected.
-        low_s: end of the interval that holds nine in ten.
-        high_s: its other end.
-        floor_s: what one direction of the fastest link of one rank must carry; 0 where no link is
-            stated.
-        bytes_per_s: of the message at the expected time.
-        is_extrapolating: whether it is unlike all that was measured.
+        target: the device.
+        time_s: predicted time.
+        low_s: lower end of the 90 % prediction interval.
+        high_s: its upper end.
+        floor_s: lower bound from one direction of the fastest link of one rank; 0 if the target
+            has no link.
+        bytes_per_s: message bytes over the predicted time.
+        is_extrapolating: True if no measurement is similar.
     """
 
     target: str
@@ -46,16 +46,16 @@ class CollectiveRow:
 
 @record
 class CollectiveView:
-    """A collective, with a row for every machine.
+    """Predicted collective, with one row per kind of device.
 
     Args:
-        operation: of ``OPERATIONS``.
-        nbytes: the whole message of one rank: what an all-reduce sums, what an all-gather ends
-            with, what a reduce-scatter starts from.
-        ranks: machines that take part.
-        nodes: over how many nodes they spread.
+        operation: one of ``OPERATIONS``.
+        nbytes: whole message of one rank: input of an all-reduce, output of an all-gather, input
+            of a reduce-scatter.
+        ranks: number of devices.
+        nodes: number of nodes.
         dtype: element type.
-        rows: one for each machine.
+        rows: one per kind of device.
     """
 
     document: ClassVar[str] = "perfc-collective/1"
@@ -68,7 +68,7 @@ class CollectiveView:
 
 
 def operations() -> tuple[str, ...]:
-    """Names of the collectives that were measured."""
+    """Return the names of the measured collectives."""
     return tuple(exchange.value for exchange in Exchange)
 
 
@@ -82,20 +82,20 @@ def collective(
     dtype: str = "",
     is_graph: bool = False,
 ) -> CollectiveView:
-    """Predict a collective on machines of each kind.
+    """Predict a collective on each kind of device.
 
     Args:
-        operation: of ``operations()``.
-        nbytes: the whole message of one rank.
-        ranks: machines that take part, two at least.
-        machines: kinds of them.
-        nodes: over how many nodes the ranks spread.
-        dtype: element type; bf16 by default.
-        is_graph: whether a recorded graph launches it; else the host does.
+        operation: one of ``operations()``.
+        nbytes: whole message of one rank.
+        ranks: number of devices, at least two.
+        machines: kinds of devices.
+        nodes: number of nodes.
+        dtype: element type (default: bf16).
+        is_graph: True if a CUDA graph launches it instead of the host.
 
     Raises:
-        ParseError: no such collective, or a size that is none.
-        TargetError: a machine that has no links to others of its kind.
+        ParseError: an unknown collective or an invalid size.
+        TargetError: a device without links to others of its kind.
     """
     import numpy as np
 
@@ -115,41 +115,43 @@ def collective(
             hint = "collectives that were measured are of GPUs"
             raise TargetError("a processor, not a GPU", where=machine.name, hint=hint)
         protocol = Protocol.GRAPH if is_graph else Protocol.EAGER
-        found = predict("collective", columns, dtype or USUAL_DTYPE, machine, protocol)
-        time_s = float(found.time_s[0])
+        estimate = predict("collective", columns, dtype or USUAL_DTYPE, machine, protocol)
+        time_s = float(estimate.time_s[0])
         rows.append(
             CollectiveRow(
-                machine.name, time_s, float(found.low_s[0]), float(found.high_s[0]),
-                float(found.floor_s[0]), nbytes / time_s, bool(found.extrapolating[0]),
+                machine.name, time_s, float(estimate.low_s[0]), float(estimate.high_s[0]),
+                float(estimate.floor_s[0]), nbytes / time_s, bool(estimate.extrapolating[0]),
             )
         )  # fmt: skip
     return CollectiveView(operation, nbytes, ranks, nodes, dtype or USUAL_DTYPE, tuple(rows))
 
 
-def asked(target: str | None, how: Deployment, extents: Mapping[str, object]) -> CollectiveView:
-    """A collective as ``perfc.op`` is asked for it.
+def collective_of(
+    target: str | None, how: Deployment, extents: Mapping[str, object]
+) -> CollectiveView:
+    """Predict the collective of a ``perfc.op`` call.
 
     Args:
-        target: names of machines, parted by commas; that of ``how`` if None.
-        how: its element type, and whether its runtime launches graphs.
-        extents: ``operation``, ``bytes`` and ``ranks``, and ``nodes`` where they are several.
+        target: comma-separated names of devices; that of ``how`` if None.
+        how: deployment with the element type and the runtime, which may launch graphs.
+        extents: ``operation``, ``bytes``, ``ranks`` and optionally ``nodes``.
 
     Raises:
-        PerfcError: an extent that is missing, unknown or none; else as ``collective``.
+        PerfcError: a missing, unknown or invalid extent, or as ``collective``.
     """
     from perfc.passes.runtimes import Launch
 
     if how.dims:
         raise ParseError("a collective has no batch, seq, dims")
-    stated = {"operation": "all-reduce", "nodes": 1, **extents}
-    for name in stated:
+    given = {"operation": "all-reduce", "nodes": 1, **extents}
+    for name in given:
         if name not in EXTENTS:
             hint = f"it has {', '.join(EXTENTS)}"
             raise ParseError(f"collective has no extent {name[:32]!r}", hint=hint)
     for name in EXTENTS:
-        if name not in stated:
+        if name not in given:
             raise ParseError(f"collective needs {name}", where=f"--{name}")
-    operation, *sizes = (stated[name] for name in EXTENTS)
+    operation, *sizes = (given[name] for name in EXTENTS)
     if not isinstance(operation, str):
         raise ParseError(f"{operation!r} is no name", where="--operation")
     numbers: list[int] = []
@@ -166,10 +168,10 @@ def asked(target: str | None, how: Deployment, extents: Mapping[str, object]) ->
 
 
 def check_sizes(nbytes: int, ranks: int, nodes: int) -> None:
-    """Refuse sizes that are none.
+    """Reject invalid sizes.
 
     Raises:
-        ParseError: a size that is none, or ranks that do not spread evenly.
+        ParseError: an invalid size, or ranks that do not divide evenly among nodes.
     """
     for name, size, least in (("bytes", nbytes, 1), ("ranks", ranks, 2), ("nodes", nodes, 1)):
         if not least <= size <= (MOST_RANKS if name != "bytes" else 1 << 50):

@@ -1,4 +1,4 @@
-"""What the modules of a package declare: a file added is one more, with no list to edit."""
+"""Discovery of what the modules of a package define, so that adding a file is enough."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ T = TypeVar("T")
 
 
 def modules(package: str) -> Iterator[ModuleType]:
-    """Every module of an imported package, by name."""
+    """Yield every module of an imported package, by name."""
     folder = importlib.import_module(package)
     for info in sorted(pkgutil.iter_modules(folder.__path__), key=lambda i: i.name):
         yield importlib.import_module(f"{package}.{info.name}")
 
 
 def instances(package: str, of: type[T]) -> Iterator[T]:
-    """One of every kind of ``of`` that a module of ``package`` defines, if it is not abstract."""
+    """Yield an instance of every concrete subclass of ``of`` that ``package`` defines."""
     for module in modules(package):
         yield from instances_in(module, of)
 
 
 def instances_in(module: ModuleType, of: type[T]) -> Iterator[T]:
-    """Those that one module defines."""
+    """Yield an instance of every concrete subclass of ``of`` that one module defines."""
     here = (t for t in vars(module).values() if getattr(t, "__module__", "") == module.__name__)
     kinds = (t for t in here if isinstance(t, type) and issubclass(t, of))
     yield from (t() for t in kinds if not getattr(t, "__abstractmethods__", None))

@@ -1,4 +1,4 @@
-"""How a model is run, as one value: what the command line, a file and a program say alike."""
+"""Deployment: how a model is run, common to command line, files and Python."""
 
 from __future__ import annotations
 
@@ -38,39 +38,38 @@ if TYPE_CHECKING:
 
 @record
 class Deployment:
-    """One way of running a model. Options, keys of files and keywords have the fields' names.
+    """Way to run a model. Options, keys of files and keywords have the names of the fields.
 
     Args:
-        target: name or file of the machine.
-        runtime: whose kernels run, without streams; "" for what models of the kind usually run
-            under, which ``for_model`` names.
-        framework: whose kernels of attention and quantised products run, where the model leaves
-            them open; by default what the runtime implies.
-        runtime_version: of the runtime's framework, ``2.9``; "" for the newest that was measured.
-        dtype: what-if precision, autocast included; "" for the model's own.
-        tf32: which f32 products may use TF32; None for those that the runtime lets on the target.
-        layout: of feature maps.
-        streams: that launch kernels.
-        mode: what a run is.
-        train: optimiser of a training step that is analysed kernel by kernel; "" for none. It
-            makes ``mode`` training.
-        loss: that the step ends in; "" for the one that fits the model's first result.
-        update: how the optimiser is launched.
-        freeze: patterns of names of parameters that are not trained.
-        lora_rank: of factors beside matrices, which then alone are trained; 0 for none.
-        lora: patterns of names of the matrices; every one by default.
-        accumulate: small batches before an update.
-        master_weights: whether the optimiser keeps parameters below 32 bits in f32 besides.
-        checkpointing: what of the forward pass is computed again.
-        keep: share of the kept bytes that may stay, where ``checkpointing`` is optimal.
-        dropout: share of the elements that a transformer drops, where its file has lost that.
-        host_launch: what the host takes to launch one kernel, in seconds; None where nobody says,
-            which is measured by `perfc calibrate` or else what such hosts were seen to take.
-        reserve: device memory that is held back for something else.
-        parallel: how the model is divided among machines of that kind.
-        dims: values of symbolic extents by the names that models have. ``batch`` is the first
-            extent of the inputs and ``seq`` the second of token inputs where no symbol is called
-            so.
+        target: name or file of the target.
+        runtime: runtime without streams; "" for the default of the kind of model, which
+            ``for_model`` sets.
+        framework: serving framework whose attention and quantized matmul kernels run; by default
+            the one that the runtime implies.
+        runtime_version: version of the runtime's framework, ``2.9``; "" for the newest measured.
+        dtype: what-if precision, including autocast; "" for the model's own precision.
+        tf32: float32 products that may use TF32; None for the runtime's choice on the target.
+        layout: memory layout of feature maps.
+        streams: number of concurrent streams.
+        mode: inference or training.
+        train: optimizer of a training step that is analyzed kernel by kernel; "" for none.
+            Implies ``mode`` training.
+        loss: loss function; "" for the one that fits the model's first output.
+        update: optimizer implementation.
+        freeze: name patterns of parameters that are not trained.
+        lora_rank: LoRA rank, which freezes all other parameters; 0 for none.
+        lora: name patterns of the matrices to adapt (default: all).
+        accumulate: micro-batches per optimizer update.
+        master_weights: True if the optimizer keeps float32 copies of narrower parameters.
+        checkpointing: activation checkpointing policy.
+        keep: fraction of activation memory to retain if ``checkpointing`` is optimal.
+        dropout: dropout probability of a transformer whose file omits dropout.
+        host_launch: host time to launch one kernel in seconds; None for the value measured by
+            `perfc calibrate`, or else a typical one.
+        reserve: device memory to reserve.
+        parallel: degrees of parallelism.
+        dims: values of symbolic dimensions by name. ``batch`` is the first dimension of the
+            inputs and ``seq`` the second of token inputs, unless a symbol has that name.
     """
 
     target: str = "a100"
@@ -99,10 +98,10 @@ class Deployment:
     dims: Mapping[str, int] = field(default_factory=dict[str, int], hash=False)
 
     def for_model(self, model: object) -> Deployment:
-        """The same with a runtime named: an engine for a configuration that is served.
+        """Return the deployment with its runtime set: a serving engine for a configuration.
 
         Args:
-            model: what is run; a graph where it is not the name of a configuration.
+            model: the model; a graph unless it is the name of a configuration.
         """
         if self.runtime:
             return self
@@ -110,11 +109,11 @@ class Deployment:
         return replace(self, runtime=SERVING_DEFAULT if is_served else self.stated_runtime)
 
     def widens(self, model: object) -> bool:
-        """Whether parameters are f32 that a configuration states in fewer bits: under autocast."""
+        """Return True if autocast widens the parameters of a configuration to f32."""
         return self.dtype.startswith("amp-") and is_configuration(model)
 
     def executed(self, module: Module) -> str:
-        """What-if precision in which a model runs: f16 where an engine's GPU has no bf16.
+        """Return the what-if precision of a model: f16 if the engine's GPU has no bf16.
 
         vLLM wants ``--dtype half`` there, SGLang takes it by itself, and TensorRT-LLM has no other.
         """
@@ -126,28 +125,28 @@ class Deployment:
 
     @property
     def is_step(self) -> bool:
-        """Whether a run is a training step."""
+        """True for a training step."""
         return bool(self.train) or self.mode is Mode.TRAINING
 
     @property
     def stated_runtime(self) -> str:
-        """The runtime as said, else what graphs run under: PyTorch in a training step."""
+        """Given runtime, else the default of graphs: PyTorch for a training step."""
         return self.runtime or (TRAINING_DEFAULT if self.is_step else DEFAULT)
 
     @property
     def table_name(self) -> str:
-        """The fusion table with its streams, as passes take it: ``ort:3``."""
+        """Fusion table with its streams, as passes accept it: ``ort:3``."""
         streams = "" if self.streams == 1 else f":{self.streams}"
         return self.stated_runtime + streams
 
     @property
     def table(self) -> Runtime:
-        """The fusion table."""
+        """Fusion table."""
         return runtime(self.table_name)
 
     @property
     def of_version(self) -> Runtime:
-        """The fusion table that the framework had in its version."""
+        """Fusion table of the framework's version."""
         now = self.table
         if now.steps is None or now.is_recorded or self.version is None:
             return now
@@ -155,43 +154,43 @@ class Deployment:
 
     @property
     def rounded(self) -> Tf32:
-        """Which f32 products may use TF32: as said, else as the runtime lets them there."""
+        """Float32 products that may use TF32: as given, else as the runtime does on the target."""
         if self.tf32 is not None:
             return self.tf32
         return self.table.tf32_on(load_machine(self.target).vendor)
 
     @property
     def trained_by(self) -> str:
-        """The table that says which operators the framework trains; "" for a forward pass."""
+        """Name of the table of trainable operators; "" for a forward pass."""
         now = self.of_version
         table = now if now.is_dispatched else of_steps(Steps.EAGER, self.version)
         return table.name if self.train else ""
 
     @property
     def serving(self) -> Serving:
-        """Whose kernels run: as said, else as the runtime implies."""
+        """Serving framework: as given, else as the runtime implies."""
         return self.table.serving if self.framework is Serving.ANY else self.framework
 
     @property
     def version(self) -> tuple[int, int] | None:
-        """Major and minor version of the framework; None where it is not said."""
-        found = VERSION.fullmatch(self.runtime_version)
-        return (int(found[1]), int(found[2])) if found else None
+        """Major and minor version of the framework; None if not given."""
+        match = VERSION.fullmatch(self.runtime_version)
+        return (int(match[1]), int(match[2])) if match else None
 
     def as_json(self) -> dict[str, object]:
-        """The fields by name, as JSON has them."""
+        """Return the fields by name, for JSON."""
         left_out = [*(() if self.train else step_fields.READERS), "parallel", "reserve"]
-        found: dict[str, object] = {n: getattr(self, n) for n in READERS if n not in left_out}
+        fields: dict[str, object] = {n: getattr(self, n) for n in READERS if n not in left_out}
         if self.reserve != NOTHING:
-            found["reserve"] = str(self.reserve)
+            fields["reserve"] = str(self.reserve)
         if self.parallel != ALONE:
-            found["parallel"] = self.parallel.as_json()
-        enums = {n: v.value for n, v in found.items() if isinstance(v, Enum)}
-        return {**found, **enums, "runtime": self.stated_runtime}
+            fields["parallel"] = self.parallel.as_json()
+        enums = {n: v.value for n, v in fields.items() if isinstance(v, Enum)}
+        return {**fields, **enums, "runtime": self.stated_runtime}
 
     @property
     def recipe(self) -> Train | None:
-        """The transform that makes a training step of the model; None for a forward pass."""
+        """Return the transform that builds the training step; None for a forward pass."""
         if not self.train:
             return None
         from perfc.passes.train import Train
@@ -205,45 +204,45 @@ class Deployment:
         )  # fmt: skip
 
     def require_kernels(self, where: str = "mode") -> None:
-        """Refuse what cannot be looked at kernel by kernel: a step whose optimiser nobody names.
+        """Reject a training step without optimizer, which cannot be analyzed kernel by kernel.
 
         Raises:
-            ParseError: it is such a training step.
+            ParseError: such a training step.
         """
         if self.mode is not Mode.INFERENCE and not self.train:
             hint = f"--train adamw; `perfc predict --mode {self.mode.value}` predicts whole steps"
             raise ParseError("a training step needs an optimiser", where=where, hint=hint)
 
     def require_alone(self, where: str = "parallel") -> None:
-        """Refuse several devices, where what one of them runs is looked at.
+        """Reject several devices in an analysis of one device.
 
         Raises:
-            ParseError: the model is divided.
+            ParseError: a degree of parallelism above 1.
         """
         if self.parallel != ALONE:
             hint = "`perfc plan`, `perfc scale` and `perfc llm` answer for several"
             raise ParseError("only one device is analysed", where=where, hint=hint)
 
     def capacity(self, machine: Machine) -> Capacity | None:
-        """Memory of a machine that the run may take; None where its target gives none."""
+        """Return the device memory available to the run; None if the target has no capacity."""
         return capacity_of(machine, self.reserve)
 
     def at(self, dims: Mapping[str, int]) -> Deployment:
-        """The same at other extents, those given before kept."""
+        """Return the deployment at other extents; earlier ones still apply."""
         return replace(self, dims={**self.dims, **dims})
 
     def with_values(
         self, values: Mapping[str, object], where: Callable[[str], str] = str
     ) -> Deployment:
-        """The same with what ``values`` say of some fields, each and all together checked.
+        """Return the deployment with some fields replaced and everything checked.
 
         Args:
-            values: by the name of the field, as typed or as the field has them; ``dims`` are added.
-                ``batch`` and ``seq`` are two of ``dims``.
+            values: values by field name, typed or as text; ``dims`` are added to earlier ones.
+                ``batch`` and ``seq`` count as ``dims``.
             where: the place of a field, for messages.
 
         Raises:
-            ParseError: no such field, a value that is none, or fields that do not go together.
+            ParseError: an unknown field, an invalid value, or incompatible fields.
         """
         values = with_axes(values, where)
         for name in values:
@@ -257,15 +256,15 @@ class Deployment:
             fields["dims"] = {**self.dims, **fields["dims"]}
         if fields.get("train"):
             fields["mode"] = Mode.TRAINING
-        found = replace(self, **fields)
-        found.check(where)
-        return found
+        result = replace(self, **fields)
+        result.check(where)
+        return result
 
     def check(self, where: Callable[[str], str] = str) -> None:
-        """Refuse what the runtime does not offer, and what says a step where there is none.
+        """Reject fields that the runtime does not support, and training fields without training.
 
         Raises:
-            ParseError: says what it or others offer, or what is missing.
+            ParseError: names the supported values or the missing field.
         """
         step_fields.check_together(self, where)
         table = self.table
@@ -280,17 +279,20 @@ class Deployment:
             raise ParseError(message, where=where("layout"), hint=f"{offer} do")
         if self.runtime_version and not table.tells_versions:
             offer = ", ".join(t.name for t in tables() if t.tells_versions)
-            message, hint = f"versions of {table.name} are not told apart", f"those of {offer} are"
+            message, hint = (
+                f"versions of {table.name} were not measured separately",
+                f"those of {offer} were",
+            )
             raise ParseError(message, where=where("runtime_version"), hint=hint)
 
 
 def of_whole_runs() -> Deployment:
-    """How `predict` takes a whole run to be where nothing else is said: as most measured ones."""
+    """Return the default deployment of `predict`: that of most measured whole runs."""
     return Deployment("rtx4090", of_steps(Steps.EAGER).name, dtype="amp-f16")
 
 
 class DeploymentKeywords(TypedDict, total=False):
-    """The fields of a deployment as keywords of a function; see ``Deployment``."""
+    """Fields of a deployment as keyword arguments; see ``Deployment``."""
 
     runtime: str
     framework: str | Serving
@@ -320,30 +322,30 @@ class DeploymentKeywords(TypedDict, total=False):
 
 
 AXES = ("batch", "seq")
-"""Extents that every model may be given, whatever its symbols are called."""
+"""Extents that apply to every model, whatever its symbols are called."""
 KEYS = (*READERS, *AXES)
-"""What files and programs may say."""
+"""Keys of files and keyword arguments."""
 
 
 def with_axes(values: Mapping[str, object], where: Callable[[str], str] = str) -> dict[str, object]:
-    """What is said of ``AXES`` among the extents.
+    """Move ``AXES`` into the extents.
 
     Args:
-        values: of fields by name, and of ``AXES``; None says nothing.
+        values: values by field name, and of ``AXES``; None means not given.
         where: the place of a key, for messages.
 
     Raises:
-        ParseError: an extent of two sizes.
+        ParseError: two sizes for one extent.
     """
-    found = {name: value for name, value in values.items() if name not in AXES}
+    fields = {name: value for name, value in values.items() if name not in AXES}
     sizes = {name: values[name] for name in AXES if values.get(name) is not None}
     if not sizes:
-        return found
-    stated = found.get("dims") or {}
-    if not isinstance(stated, Mapping):
-        return found
+        return fields
+    dims = fields.get("dims") or {}
+    if not isinstance(dims, Mapping):
+        return fields
     for name, value in sizes.items():
-        if stated.get(name, value) != value:
-            message = f"{name} is given as {value} and as {stated[name]}"
+        if dims.get(name, value) != value:
+            message = f"{name} is given as {value} and as {dims[name]}"
             raise ParseError(message, where=where(name), hint="give one of them")
-    return {**found, "dims": {**stated, **sizes}}
+    return {**fields, "dims": {**dims, **sizes}}

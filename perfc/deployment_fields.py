@@ -1,4 +1,4 @@
-"""Reads the fields of a deployment, each as it is typed or as the field has it."""
+"""Parsers of deployment fields, for text and for typed values."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ VERSION = re.compile(r"(\d{1,3})\.(\d{1,3})(\.\S*)?")
 
 
 class Mode(Enum):
-    """What a run is."""
+    """Execution modes."""
 
     INFERENCE = "inference"
-    """The forward pass."""
+    """Forward pass."""
     TRAINING = "training"
-    """A whole step: forward, backward and optimiser."""
+    """Training step: forward, backward and optimizer."""
 
 
 def _target(value: object, where: str) -> dict[str, Any]:
@@ -39,9 +39,9 @@ def _target(value: object, where: str) -> dict[str, Any]:
 
 def _runtime(value: object, where: str) -> dict[str, Any]:
     name = text_of(value, where)
-    stated, colon, streams = name.partition(":")
+    base, colon, streams = name.partition(":")
     try:
-        plain = canonical(stated)
+        plain = canonical(base)
     except PassError as error:
         raise ParseError(error.message, where=where, hint=error.hint) from None
     return {"runtime": plain, **(_streams(streams, where) if colon else {})}
@@ -136,4 +136,4 @@ READERS: Mapping[str, Callable[[object, str], dict[str, Any]]] = {
     "parallel": _parallel,
     "dims": _dims,
 }
-"""Reads and checks each field; streams after a runtime that may have them in its name."""
+"""Parser of each field; streams come after the runtime, whose name may include them."""

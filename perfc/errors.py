@@ -1,24 +1,24 @@
-"""Every error a user can meet: one line that says what is wrong, where, and what to do."""
+"""Errors for users: one line that says what is wrong, where, and what to do."""
 
 from __future__ import annotations
 
 LONGEST_PART = 2000
-"""Characters of a message, a place or a hint that are shown: files may have names of a megabyte."""
+"""Maximum characters of a message, place or hint: names in files may be very long."""
 
 
 def shortened(text: str) -> str:
-    """``text`` without its middle where it is too long to read."""
+    """Return ``text`` without its middle if it is too long."""
     half = LONGEST_PART // 2
     return text if len(text) <= LONGEST_PART else f"{text[:half]} … {text[-half:]}"
 
 
 class PerfcError(Exception):
-    """Something the user can act on; the command line prints it as one line and exits with 2.
+    """Error that the user can fix; the command line prints one line and exits with 2.
 
     Args:
-        message: what is wrong first, then the values; lower case.
+        message: what is wrong, then the values; lower case.
         hint: what to do about it.
-        where: file, node or position the message speaks of.
+        where: file, node or position.
     """
 
     def __init__(self, message: str, *, hint: str = "", where: str = "") -> None:
@@ -34,7 +34,7 @@ class PerfcError(Exception):
 
 
 def reason_of(error: Exception) -> str:
-    """What a parser of the standard library says of a text, in one short line."""
+    """Return the message of a standard library parser in one short line."""
     said = str(error) or type(error).__name__
     if "integer string conversion" in said:
         return "a whole number of more than 4,300 digits"
@@ -54,11 +54,11 @@ class VerifyError(PerfcError):
 
 
 class ShapeError(VerifyError):
-    """An operator's operands cannot go together."""
+    """The operands of an operator are incompatible."""
 
 
 class TargetError(PerfcError):
-    """No such target, or a target file whose numbers do not say where they are from."""
+    """An unknown target, or a target file whose numbers lack a source."""
 
 
 class PassError(PerfcError):

@@ -1,7 +1,7 @@
-"""The batch and the sequence of a model, whatever its file calls them.
+"""Batch and sequence extents of a model, whatever its file calls them.
 
-Exporters count symbols up (``s72``, ``s70``) or write numbers. ``batch`` is the first extent of the
-inputs and ``seq`` the second one of token inputs, in every model that has no symbol of that name.
+Exporters number symbols (``s72``, ``s70``) or write constants. ``batch`` is the first dimension of
+the inputs and ``seq`` the second of token inputs, in every model without a symbol of that name.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ from perfc.passes.sizes import Sizes
 BATCH = "batch"
 SEQUENCE = "seq"
 SHOWN_INPUTS = 6
-"""Inputs that a message names."""
+"""Maximum number of inputs in a message."""
 
 
 def is_batch(place: Place) -> bool:
-    """Whether an extent counts examples."""
+    """Return True if an extent counts examples."""
     return place.axis == 0
 
 
 def is_token_axis(place: Place) -> bool:
-    """Whether an extent counts the tokens of an input of whole numbers."""
+    """Return True if an extent counts the tokens of an integer input."""
     return place.axis == 1 and place.rank == 2 and not place.dtype.is_float
 
 
 def is_embedded_axis(place: Place) -> bool:
-    """Whether an extent counts tokens that come as vectors."""
+    """Return True if an extent counts tokens of an embedded input."""
     return place.axis == 1 and place.rank == 3 and place.dtype.is_float
 
 
@@ -46,20 +46,20 @@ AXES: Mapping[str, tuple[str, Basis, tuple[Callable[[Place], bool], ...]]] = {
     BATCH: ("batch", Basis.BATCH, (is_batch,)),
     SEQUENCE: ("sequence", Basis.SEQUENCE, (is_token_axis, is_embedded_axis)),
 }
-"""Names that sizes may be given by: in words, what such symbols stand for, where they stand.
+"""Common names of extents: description, meaning of such symbols, places of such symbols.
 
-Of several places, the first that some input has counts.
+The first place that some input has is used.
 """
 
 
 @record
 class Axis:
-    """What one name of ``AXES`` is in a model.
+    """Extent of a model for one name of ``AXES``.
 
     Args:
         keys: symbols that are this extent.
-        fixed: inputs whose extent is a number, with its position.
-        size: that number; 0 where there is none.
+        fixed: inputs with a constant extent, with its position.
+        size: that constant; 0 if there is none.
     """
 
     keys: tuple[str, ...] = ()
@@ -68,12 +68,12 @@ class Axis:
 
     @property
     def is_there(self) -> bool:
-        """Whether the model has such an extent."""
+        """True if the model has such an extent."""
         return bool(self.keys or self.fixed)
 
 
 def places_of(module: Module) -> list[tuple[Value, Place]]:
-    """Every extent of the inputs, in their order."""
+    """Return every extent of the inputs, in order."""
     return [
         (v, Place(v.name, axis, v.type.shape, v.type.dtype))
         for v in module.graph.inputs
@@ -83,7 +83,7 @@ def places_of(module: Module) -> list[tuple[Value, Place]]:
 
 
 def roles_of(module: Module) -> Roles:
-    """What the symbols of the inputs stand for."""
+    """Return the meaning of the symbols of the inputs."""
     places: dict[str, list[Place]] = {}
     for _, place in places_of(module):
         for atom in symbols(place.shape[place.axis]):
@@ -92,25 +92,25 @@ def roles_of(module: Module) -> Roles:
 
 
 def axis_of(module: Module, name: str) -> Axis:
-    """The extents of a model that one name of ``AXES`` stands for."""
+    """Return the extents of a model for one name of ``AXES``."""
     _, basis, kinds = AXES[name]
     every = places_of(module)
     for is_such in kinds:
-        found = [(v, p) for v, p in every if is_such(p)]
+        matching = [(v, p) for v, p in every if is_such(p)]
         if name == SEQUENCE:
             # masks and positions follow the tokens they go along with
-            found = [(v, p) for v, p in found if not p.is_companion] or found
-        if found:
-            return _symbolic(module, found, basis) or _fixed(every, found, name)
+            matching = [(v, p) for v, p in matching if not p.is_companion] or matching
+        if matching:
+            return _symbolic(module, matching, basis) or _fixed(every, matching, name)
     return Axis()
 
 
-def _symbolic(module: Module, found: Sequence[tuple[Value, Place]], basis: Basis) -> Axis | None:
-    """The symbols among some extents; None where the first extent is no symbol."""
+def _symbolic(module: Module, matching: Sequence[tuple[Value, Place]], basis: Basis) -> Axis | None:
+    """Return the symbols in some extents; None if the first extent is a constant."""
     roles = roles_of(module)
     declared = {s.name: s for s in module.symbols}
     keys: list[str] = []
-    for _, place in found:
+    for _, place in matching:
         extent = place.shape[place.axis]
         key = str(extent) if isinstance(extent, Poly) else ""
         if key in declared and roles.basis(key) in (basis, Basis.NOTHING):
@@ -125,10 +125,10 @@ def _follows(declared: SymbolDecl, keys: Sequence[str]) -> bool:
 
 
 def _fixed(
-    every: Sequence[tuple[Value, Place]], found: Sequence[tuple[Value, Place]], name: str
+    every: Sequence[tuple[Value, Place]], matching: Sequence[tuple[Value, Place]], name: str
 ) -> Axis:
-    """Extents of the inputs that are all one number, the one of the first of them."""
-    first = found[0][1]
+    """Return the extents of the inputs with the same constant as the first one."""
+    first = matching[0][1]
     size = first.shape[first.axis]
     if not isinstance(size, int):
         return Axis()
@@ -137,7 +137,7 @@ def _fixed(
 
 
 def _is_same(place: Place, first: Place, size: int, name: str) -> bool:
-    """Whether an extent is the batch, or counts the same tokens, as the first one does."""
+    """Return True if an extent is the batch or token count of the first one."""
     if place.axis != first.axis or place.shape[place.axis] != size:
         return False
     if name == BATCH:
@@ -147,17 +147,17 @@ def _is_same(place: Place, first: Place, size: int, name: str) -> bool:
 
 
 def sized(module: Module, dims: Mapping[str, object]) -> tuple[Module, dict[str, int]]:
-    """The module with sizes for its symbols, and those sizes by the symbols' keys.
+    """Bind sizes to the symbols of a module, and return them by symbol key.
 
-    A number that stands where ``batch`` or ``seq`` is asked for becomes a symbol of that name, if
-    the model is then still one.
+    A constant in the place of a requested ``batch`` or ``seq`` becomes a symbol of that name, if
+    the model remains valid.
 
     Args:
-        module: as it is read, types of intermediate values open.
+        module: module as read, without types of intermediate values.
         dims: sizes by name of a symbol, ``batch`` or ``seq``.
 
     Raises:
-        ParseError: a name that is neither, or a number that the model does not let change.
+        ParseError: an unknown name, or a constant that the model does not allow to change.
     """
     given = sizes_of(dims)
     declared = {s.name for s in module.symbols}
@@ -177,7 +177,7 @@ def sized(module: Module, dims: Mapping[str, object]) -> tuple[Module, dict[str,
 
 
 def with_sizes(module: Module, given: Mapping[str, int]) -> Module:
-    """The module with what is given as the sizes of its symbols."""
+    """Return the module with the given sizes of its symbols."""
     if all(s.default == given.get(s.name, s.default) and not (s.tie and s.name in given)
            for s in module.symbols):  # fmt: skip
         return module
@@ -189,10 +189,10 @@ def with_sizes(module: Module, given: Mapping[str, int]) -> Module:
 
 
 def opened(module: Module, name: str, axis: Axis, size: int) -> Module:
-    """The module with a symbol in the place of a number of its inputs.
+    """Replace a constant of the inputs by a symbol.
 
     Raises:
-        ParseError: it holds for that number alone.
+        ParseError: the model is valid for that constant only.
     """
     words, basis, _ = AXES[name]
     rewriter = Rewriter(module.graph)
@@ -210,8 +210,8 @@ def opened(module: Module, name: str, axis: Axis, size: int) -> Module:
     before = _outputs(Analyses().apply(Sizes(), module))
     try:
         after = _outputs(Analyses().apply(Sizes((name,)), made))
-        kept = [v for v in after if v in before and axis.size in (v[1].shape or ())[:2]]
-        why = "".join(f"output {name}: {type_} stays as it is" for name, type_ in kept[:1])
+        unchanged = [v for v in after if v in before and axis.size in (v[1].shape or ())[:2]]
+        why = "".join(f"output {name}: {type_} stays as it is" for name, type_ in unchanged[:1])
     except ShapeError as error:
         why = f"{error.where}: {error.message}" if error.where else error.message
     if why:
@@ -223,7 +223,7 @@ def opened(module: Module, name: str, axis: Axis, size: int) -> Module:
 
 
 def _reshaped(v: Value, position: int, extent: Dim) -> Value:
-    """An input with another extent at one position."""
+    """Return an input with another extent at one position."""
     assert isinstance(v.type, TensorType)
     assert v.type.shape is not None
     shape = (*v.type.shape[:position], extent, *v.type.shape[position + 1 :])
@@ -231,14 +231,14 @@ def _reshaped(v: Value, position: int, extent: Dim) -> Value:
 
 
 def _outputs(typed: Module) -> list[tuple[str, TensorType]]:
-    """The tensors that a module gives back, with numbers as their extents."""
+    """Return the output tensors of a module with constant extents."""
     env = typed.defaults()
     types = ((v.name, bound_type(v.type, env)) for v in typed.graph.outputs)
     return [(name, type_) for name, type_ in types if isinstance(type_, TensorType)]
 
 
 def no_symbol(module: Module, name: str) -> ParseError:
-    """The error for a name that the model has nothing of."""
+    """Return the error for a name without an extent in the model."""
     known = [symbol_name(s.name) for s in module.symbols]
     words = AXES[name][0] if name in AXES else ""
     what = f"no {words} in the inputs of the model" if words else f"no symbol {name!r} in the model"
@@ -252,9 +252,9 @@ def no_symbol(module: Module, name: str) -> ParseError:
 
 
 def described(module: Module) -> str:
-    """The inputs with their extents, and what the symbols of these are.
+    """Describe the inputs, their extents and the meaning of symbols.
 
-    As in ``input_ids[s72, s70]: batch s72, sequence s70``.
+    For example ``input_ids[s72, s70]: batch s72, sequence s70``.
     """
     inputs = module.graph.inputs
     shown = [
@@ -268,19 +268,19 @@ def described(module: Module) -> str:
 
 
 def named(module: Module) -> str:
-    """The symbols of a model that are its batch and its sequence, in words; "" without any."""
+    """Describe the symbols for batch and sequence; "" if there are none."""
     declared = {s.name for s in module.symbols}
-    found: list[str] = []
+    parts: list[str] = []
     for name, (words, _, _) in AXES.items():
         keys = () if name in declared else axis_of(module, name).keys
-        found += [f"{words} {key}" for key in keys]
-    return ", ".join(found)
+        parts += [f"{words} {key}" for key in keys]
+    return ", ".join(parts)
 
 
 def keyed(module: Module, dims: Mapping[str, object]) -> dict[str, int] | None:
-    """Sizes by the keys of the symbols that names stand for in a module.
+    """Return sizes by symbol key.
 
-    None where a name stands for a number, which only another reading of the model changes.
+    None if a name refers to a constant, which requires reading the model again.
     """
     axes = stood_for(module, dims)
     if not all(axes.values()):
@@ -291,9 +291,9 @@ def keyed(module: Module, dims: Mapping[str, object]) -> dict[str, int] | None:
 
 
 def stood_for(module: Module, dims: Mapping[str, object]) -> dict[str, tuple[str, ...]]:
-    """Names of ``AXES`` among ``dims`` that the model has extents for and no symbol is called by.
+    """Return the names of ``AXES`` in ``dims`` that are extents but not symbol names of the model.
 
-    Each with the symbols it stands for; without any where the extent is a number.
+    Each has the symbols that it refers to, or none if the extent is a constant.
     """
     declared = {s.name for s in module.symbols}
     axes = {n: axis_of(module, n) for n in dims if n in AXES and n not in declared}

@@ -1,4 +1,4 @@
-"""Optional packages: what an extra consists of, and the command that installs it."""
+"""Optional packages: contents of an extra, and the command that installs it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 
 BASE = ""
-"""Stands for what every installation has."""
+"""Name of the base installation."""
 NAME = "perfc"
 PYPROJECT = Path(__file__).resolve().parents[1] / "pyproject.toml"
 _EXTRA = re.compile(r"""extra\s*==\s*['"]([^'"]+)['"]""")
@@ -17,14 +17,14 @@ _PLATFORM = re.compile(r"""sys_platform\s*([!=]=)\s*['"]([^'"]+)['"]""")
 
 
 def install(*extras: str, only: str = "") -> str:
-    """The command that installs what extras need.
+    """Return the command that installs the packages of extras.
 
-    It names the packages themselves and not ``perfc[extra]``: that works however perfc was
-    installed, and in whatever folder.
+    It names the packages instead of ``perfc[extra]``, which works however perfc was installed
+    and in any folder.
 
     Args:
-        extras: as ``pyproject.toml`` names them, or ``BASE``.
-        only: beginning of the names of the packages that are asked for; all by default.
+        extras: extras of ``pyproject.toml``, or ``BASE``.
+        only: prefix of the package names to install (default: all).
 
     >>> install("ort")
     "pip install 'onnxruntime>=1.20'"
@@ -35,34 +35,34 @@ def install(*extras: str, only: str = "") -> str:
 
 
 def absent(extra: str) -> list[str]:
-    """Names of an extra's packages that are not installed."""
+    """Return an extra's packages that are not installed."""
     from importlib.metadata import PackageNotFoundError, distribution
 
-    found: list[str] = []
+    missing: list[str] = []
     for requirement in requirements()[extra]:
         name = re.split(r"[^\w.-]", requirement)[0]
         try:
             distribution(name)
         except PackageNotFoundError:
-            found.append(name)
-    return found
+            missing.append(name)
+    return missing
 
 
 @cache
 def requirements() -> Mapping[str, tuple[str, ...]]:
-    """Requirements by extra on this platform: of the checkout, else of the installed package."""
-    found: dict[str, list[str]] = {BASE: []}
+    """Return the requirements by extra: of the checkout, else of the installed package."""
+    groups: dict[str, list[str]] = {BASE: []}
     for line in declared():
         requirement, _, marker = line.partition(";")
         extra, platform = _EXTRA.search(marker), _PLATFORM.search(marker)
-        group = found.setdefault(extra[1] if extra else BASE, [])
+        group = groups.setdefault(extra[1] if extra else BASE, [])
         if platform is None or (platform[1] == "==") is (platform[2] == sys.platform):
             group.append(requirement.strip())
-    return {extra: tuple(group) for extra, group in found.items()}
+    return {extra: tuple(group) for extra, group in groups.items()}
 
 
 def declared() -> list[str]:
-    """Requirements as the metadata of a package writes them: ``name>=1; extra == 'ort'``."""
+    """Return requirements in metadata syntax: ``name>=1; extra == 'ort'``."""
     if PYPROJECT.is_file():
         import tomllib
 

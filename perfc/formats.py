@@ -1,4 +1,4 @@
-"""Which format the name of a file says: one rule for the command line and for Python."""
+"""Formats by file suffix, for the command line and Python."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ SUFFIXES: Mapping[str, tuple[str, ...]] = {
     "onnx": (".onnx", ".onnx.gz"),
     "target": (".toml",),
 }
-"""Endings of names by format, the usual one first."""
+"""File suffixes by format, the default first."""
 NAMED = frozenset({"target"})
-"""Formats whose files are found by their suffix; names without one may hold any other format."""
+"""Formats that require their suffix; names without one may hold any other format."""
 
 
 def fitting(path: Path, forms: Sequence[str]) -> list[str]:
-    """The formats that the name of a file allows."""
+    """Return the formats that the name of a file allows."""
     name = path.name.lower()
     bare = not path.suffix
     return [f for f in forms if name.endswith(SUFFIXES[f]) or (bare and f not in NAMED)]
 
 
-def misnamed(path: Path, forms: Sequence[str], asked: str = "any format it writes") -> str:
-    """What is wrong with a name, and which suffixes are right, in one line."""
+def misnamed(path: Path, forms: Sequence[str], requested: str = "any format it writes") -> str:
+    """Describe a wrong suffix and the valid ones in one line."""
     right = ", ".join(f"{SUFFIXES[form][0]} {form}" for form in forms)
-    return f"{path.name!r} is not named as {asked}: {right}"
+    return f"{path.name!r} is not named as {requested}: {right}"

@@ -1,4 +1,4 @@
-"""What `predict` called the fields of a deployment before; kept for one release, with a note."""
+"""Former names of deployment fields in `predict`; supported for one release, with a note."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from .deployment_fields import READERS, Mode
 
 @record
 class Former:
-    """Fields under their present names, and what former names stood for.
+    """Fields by their current names, and the former names that were used.
 
     Args:
-        values: of fields, by name.
-        renamed: former names that were used, each with what says the same now, as name and value.
+        values: values by field name.
+        renamed: former names that were used, each with its current name and value.
     """
 
     values: Mapping[str, object]
@@ -28,14 +28,14 @@ class Former:
 
     @classmethod
     def of(cls, typed: Mapping[str, Any], spelled: Callable[[str], str] = str) -> Former:
-        """Sort out what was typed; None and False under a former name say nothing.
+        """Convert former names to current ones; None and False under a former name mean not given.
 
         Args:
-            typed: by present or former name.
-            spelled: a name as the caller typed it, for messages.
+            typed: values by current or former name.
+            spelled: formats a name as the caller typed it, for messages.
 
         Raises:
-            ParseError: one field under both names, or a value that is none.
+            ParseError: one field under both names, or an invalid value.
         """
         values = {k: v for k, v in typed.items() if k not in FORMER}
         used = {k: v for k, v in typed.items() if k in FORMER and v is not None and v is not False}
@@ -56,11 +56,11 @@ class Former:
         spelled: Callable[[str, object], str],
         former: Callable[[str], str],
     ) -> str:
-        """What to say now, in one line; "" where no former name was used.
+        """Return a one-line note with the current names; "" if no former name was used.
 
         Args:
-            spelled: a field with a value, as it is typed.
-            former: a former name, as it was typed.
+            spelled: formats a field with a value as it is typed.
+            former: formats a former name as it was typed.
         """
         if not self.renamed:
             return ""
@@ -91,4 +91,4 @@ FORMER: Mapping[str, Callable[[Any, str], tuple[tuple[str, object], ...]]] = {
     "training": lambda value, where: (("mode", Mode.TRAINING.value),),
     "version": _version,
 }
-"""Former names, and what says the same now."""
+"""Former names, and their current equivalents."""

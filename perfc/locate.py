@@ -1,4 +1,4 @@
-"""Finds a node of a model by what a person calls it."""
+"""Lookup of a node by name, output, position or part of its name."""
 
 from __future__ import annotations
 
@@ -6,25 +6,25 @@ from perfc.errors import PerfcError
 from perfc.ir.graph import Graph, Node, walk
 
 SHOWN = 5
-"""Names listed where several could be meant."""
+"""Maximum number of candidates in a message."""
 
 
 MOST_COMPARED = 20_000
-"""Names, and parts of names, that an unknown one is compared with."""
+"""Maximum number of names and parts of names to compare an unknown name with."""
 
 
 class NodeError(PerfcError):
-    """No node of that name, or several."""
+    """No node has that name, or several have it."""
 
 
 def find_node(graph: Graph, wanted: str) -> tuple[int, Node]:
-    """The node called ``wanted`` and its position; nodes of subgraphs follow their owner.
+    """Find the node called ``wanted`` and its position; nodes of subgraphs follow their owner.
 
-    In this order: the name of a node, of one of its outputs, its position (``12`` or ``#12``),
-    a part of exactly one node's name.
+    Tries in this order: a node's name, one of its outputs, its position (``12`` or ``#12``), a part
+    of exactly one node's name.
 
     Raises:
-        NodeError: there is none, or several; the message lists what could have been meant.
+        NodeError: no match or several; the message lists candidates.
     """
     nodes = list(walk(graph))
     exact = [(i, n) for i, n in enumerate(nodes) if wanted == n.name]
@@ -48,11 +48,11 @@ def find_node(graph: Graph, wanted: str) -> tuple[int, Node]:
     raise NodeError(f"no node {wanted!r}", hint=_close(nodes, wanted))
 
 
-def _listed(found: list[tuple[int, Node]]) -> str:
-    names = [n.name for _, n in found]
+def _listed(candidates: list[tuple[int, Node]]) -> str:
+    names = [n.name for _, n in candidates]
     unique = len(set(names)) == len(names)
-    shown = [n.name if unique else f"#{i}" for i, n in found[:SHOWN]]
-    return ", ".join(shown) + (", …" if len(found) > SHOWN else "")
+    shown = [n.name if unique else f"#{i}" for i, n in candidates[:SHOWN]]
+    return ", ".join(shown) + (", …" if len(candidates) > SHOWN else "")
 
 
 def _close(nodes: list[Node], wanted: str) -> str:

@@ -1,4 +1,4 @@
-"""ONNX files as messages, for commands that write a model back; weights outside stay outside."""
+"""ONNX files as messages, for commands that write a model; external weights stay external."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from perfc.ir.dim import Poly
 
 LARGEST_BYTES = (1 << 31) - 1
-"""A message in protobuf ends here; larger models keep their weights in other files."""
+"""Maximum size of a protobuf message; larger models have external weights."""
 
 
 def read_model(path: str | os.PathLike[str]) -> onnx.ModelProto:
-    """The model in ``path`` (``.onnx``, gzip or ONNX text); external data is not opened.
+    """Read the model in ``path`` (``.onnx``, gzip or ONNX text) without external data.
 
     Raises:
-        ModelError: not an ONNX model, or larger than a message can be.
+        ModelError: not an ONNX model, or too large for a message.
     """
     from importlib import import_module
 
@@ -70,7 +70,7 @@ def _bytes(where: str) -> bytes:
 
 
 def write_model(model: onnx.ModelProto, path: Path) -> None:
-    """Write the model, compressed where the name ends in ``.gz``; readers never see half of it.
+    """Write the model atomically, compressed if the name ends in ``.gz``.
 
     Raises:
         ModelError: the file cannot be written.
@@ -85,7 +85,7 @@ def write_model(model: onnx.ModelProto, path: Path) -> None:
 
 
 def dim_param(extent: Poly) -> str:
-    """``extent`` as ONNX names it: a symbol by its own name, an expression as it is shown."""
+    """Return ``extent`` as an ONNX dimension name: a symbol's name or a printed expression."""
     from perfc.ir.dim import symbols
     from perfc.ir.names import symbol_name
 

@@ -1,4 +1,4 @@
-"""Names that other tools give to commands and options of perfc, for messages of usage."""
+"""Names of commands and options in other tools, for usage messages."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ OPTIONS: Mapping[str, tuple[str, ...]] = {
     "--model FILE": ("--onnx",),
     "--full": ("--verbose", "-v"),
 }  # fmt: skip
-"""Options of other tools, by how perfc spells them."""
+"""Options of other tools, by the perfc option."""
 COMMANDS: Mapping[str, tuple[str, ...]] = {
     "analyze": ("profile", "report", "estimate", "run", "flops", "latency", "summary", "inspect",
                 "simulate", "analyse", "show"),
@@ -50,16 +50,16 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "cost": ("price", "prices", "energy"),
     "--version": ("version",),
 }  # fmt: skip
-"""Commands of other tools, by those of perfc that answer."""
+"""Commands of other tools, by the perfc command."""
 _OPTION_OF = {other: spelled for spelled, others in OPTIONS.items() for other in others}
 _COMMAND_OF = {other: name for name, others in COMMANDS.items() for other in others}
 
 
 def option_for(other: str, known: frozenset[str]) -> str:
-    """Return how a command spells an option of another tool, "" where it has no such option.
+    """Return the perfc option for an option of another tool, "" if there is none.
 
     Args:
-        other: the option as it was typed.
+        other: the option as typed.
         known: options of the command.
 
     >>> option_for("--gpu", frozenset({"-t"})), option_for("--gpu", frozenset())
@@ -70,10 +70,10 @@ def option_for(other: str, known: frozenset[str]) -> str:
 
 
 def command_for(other: str) -> str:
-    """Return the command that answers what another tool's command does, "" where none is known."""
+    """Return the perfc command for another tool's command, "" if there is none."""
     return _COMMAND_OF.get(other.lower(), "")
 
 
 def is_model(word: str) -> bool:
-    """Return whether a word of the command line is a path of a model by its suffix."""
+    """Return True if a word of the command line has the suffix of a model."""
     return word.lower().endswith((".onnx", ".onnx.gz", ".onnxtxt", ".pir", ".pb"))

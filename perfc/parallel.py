@@ -1,4 +1,4 @@
-"""How a model is divided among machines of one kind; a module of the IR is one machine's share."""
+"""Degrees of parallelism on one kind of device; an IR module is the share of one device."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from perfc.ir.record import record
 T = TypeVar("T")
 MOST_RANKS = 1 << 16
 SCHEDULE = "1f1b"
-"""Of a pipeline where nobody says: one forward, one backward pass in turn."""
+"""Default pipeline schedule: alternate one forward and one backward pass."""
 
 
 @record
@@ -20,21 +20,21 @@ class Parallel:
     """Degrees of parallelism.
 
     Args:
-        tensor: ranks that share every product: heads, inner widths, vocabulary.
-        pipeline: stages that layers are divided into.
-        expert: ranks that experts are divided among; 1 divides each expert by ``tensor``.
-        attention_data: groups of ``tensor`` ranks that each serve sequences of their own up to
-            the experts, which they share: attention data parallelism.
-        nodes: over how many nodes the ranks of one stage spread.
-        data: copies of the model side by side, each with samples of its own.
-        context: ranks that share the tokens of one sequence: context parallelism.
-        sequence: 1 where ranks of ``tensor`` also share the tokens between products: sequence
-            parallelism; else 0.
-        zero: what copies of ``data`` divide among them instead of each holding it: 1 optimiser
-            state, 2 gradients too, 3 parameters too, as FSDP does.
-        micro_batches: that the samples of a copy are divided into; 0 for one of each sample.
-        schedule: order of the micro-batches in a pipeline.
-        virtual_stages: parts of the layers that each stage of an interleaved pipeline has.
+        tensor: tensor-parallel ranks, which split heads, inner widths and vocabulary.
+        pipeline: pipeline stages.
+        expert: expert-parallel ranks; 1 shards each expert by ``tensor``.
+        attention_data: data-parallel attention: groups of ``tensor`` ranks with their own
+            sequences, which share the experts.
+        nodes: nodes that the ranks of one stage span.
+        data: data-parallel replicas, each with its own samples.
+        context: context-parallel ranks, which split each sequence.
+        sequence: 1 for sequence parallelism: ``tensor`` ranks also split the tokens outside
+            matrix products; else 0.
+        zero: ZeRO stage: replicas of ``data`` shard the optimizer state (1), also gradients (2),
+            also parameters (3, as FSDP).
+        micro_batches: micro-batches per replica; 0 for one per sample.
+        schedule: pipeline schedule.
+        virtual_stages: model chunks per stage of an interleaved pipeline.
     """
 
     tensor: int = 1
@@ -52,30 +52,30 @@ class Parallel:
 
     @property
     def sequence_groups(self) -> int:
-        """Of ranks with sequences of their own: those of attention, in each stage of a pipeline."""
+        """Rank groups with their own sequences: attention groups times pipeline stages."""
         return self.attention_data * self.pipeline
 
     @property
     def ranks(self) -> int:
-        """Machines of one copy of the model that serves."""
+        """Devices of one serving replica."""
         return self.tensor * self.sequence_groups
 
     @property
     def devices(self) -> int:
-        """Machines of all copies of a model that is trained; experts are divided among copies."""
+        """Devices of all training replicas; experts are distributed over replicas."""
         return self.tensor * self.context * self.pipeline * self.data
 
     def with_values(
         self, values: Mapping[str, object], where: Callable[[str], str] = str
     ) -> Parallel:
-        """The same with what ``values`` say of some degrees, by the names of options.
+        """Return the degrees with some replaced.
 
         Args:
-            values: by ``KEYS``, as numbers or as they were typed.
+            values: values by ``KEYS``, as numbers or text.
             where: the place of a key, for messages.
 
         Raises:
-            ParseError: no such key, or no degree.
+            ParseError: an unknown key or an invalid degree.
         """
         fields: dict[str, int | str] = {}
         for key, value in values.items():
@@ -86,16 +86,16 @@ class Parallel:
         return replace(self, **fields)  # type: ignore[arg-type]
 
     def given(self) -> dict[str, int | str]:
-        """The fields that are not as in one GPU, by name."""
+        """Return the fields that differ from a single GPU, by name."""
         usual = ALONE.as_json()
         return {KEYS[key]: n for key, n in self.as_json().items() if n != usual[key]}
 
     def as_json(self) -> dict[str, int | str]:
-        """Degrees by the names of options."""
+        """Return the degrees by option name."""
         return {key: getattr(self, field) for key, field in KEYS.items()}
 
     def described(self) -> str:
-        """Degrees that are not usual, ``tp 4, pp 2, zero 1``; ``one GPU`` where all are."""
+        """Describe the degrees that differ from 1, ``tp 4, pp 2, zero 1``, or ``one GPU``."""
         usual = ALONE.as_json()
         parts = [
             f"{key.replace('_', ' ')} {value}"
@@ -105,7 +105,7 @@ class Parallel:
         return ", ".join(parts) or "one GPU"
 
     def require_serving(self) -> Parallel:
-        """Itself, where it divides a model that serves.
+        """Return the degrees if they apply to serving.
 
         Raises:
             ParseError: degrees of a training step.
@@ -119,7 +119,7 @@ class Parallel:
         return self
 
     def share(self, total: int, what: str, where: str) -> int:
-        """One rank's part of heads, columns or rows.
+        """Return one rank's share of heads, columns or rows.
 
         Raises:
             ModelError: they do not divide evenly.
@@ -130,10 +130,10 @@ class Parallel:
         return total // self.tensor
 
     def share_at_least(self, total: int, what: str, where: str) -> int:
-        """One rank's part of what every rank has a copy of where there are fewer than ranks.
+        """Return one rank's share of items that are replicated if there are fewer than ranks.
 
         Raises:
-            ModelError: neither they nor their copies divide evenly.
+            ModelError: neither the items nor their replicas divide evenly.
         """
         if total >= self.tensor:
             return self.share(total, what, where)
@@ -143,16 +143,16 @@ class Parallel:
         return 1
 
     def of_stage(self, layers: tuple[T, ...], stage: int) -> tuple[T, ...]:
-        """The layers of one stage; the first stages have one more where they divide unevenly."""
+        """Return the layers of one stage; the first stages have one more if uneven."""
         each, more = divmod(len(layers), self.pipeline)
         first = stage * each + min(stage, more)
         return layers[first : first + each + (stage < more)]
 
     def checked(self) -> Parallel:
-        """Itself.
+        """Return the degrees if they are compatible.
 
         Raises:
-            ParseError: degrees that do not go together.
+            ParseError: incompatible degrees.
         """
         named = (
             ("tensor", self.tensor), ("pipeline", self.pipeline), ("expert", self.expert),
@@ -186,21 +186,21 @@ KEYS: Mapping[str, str] = {
     "attention_dp": "attention_data",
     "nodes": "nodes",
 }
-"""Fields by the names that options, files and keywords have."""
+"""Fields by the names of options, keys and keywords."""
 OF_TRAINING = ("cp", "sp", "zero", "micro_batches", "schedule", "virtual_stages")
-"""Those that say nothing of a model that serves."""
+"""Degrees that apply to training only."""
 _THERE = f"there are {', '.join(k.replace('_', '-') for k in KEYS)}"
 _LEAST = {"sp": 0, "zero": 0, "micro_batches": 0}
 _MOST = {"sp": 1, "zero": 3, "micro_batches": 1 << 20}
 
 
 def flag(key: str) -> str:
-    """A key as an option is typed."""
+    """Return the flag of a key."""
     return f"--{key.replace('_', '-')}"
 
 
 def _degree(name: str, value: object, where: str) -> int | str:
-    """A degree of parallelism, or the name of a schedule."""
+    """Parse a degree of parallelism, or the name of a schedule."""
     if name == "schedule":
         if not isinstance(value, str) or not value or len(value) > 32:
             raise ParseError(f"{value!r} is no schedule", where=where)

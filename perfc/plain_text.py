@@ -1,7 +1,7 @@
-"""Text that neither a terminal nor the log of a pipeline takes for anything but text.
+"""Escaping of text for terminals and CI logs.
 
-Names come from files nobody vouches for. What moves a cursor, sets a clipboard, turns the direction
-of writing, begins a line or speaks to the runner of a pipeline must not leave a command.
+Names come from untrusted files. Characters that move a cursor, set a clipboard, change the writing
+direction, begin a line or form commands of a CI runner must not be printed.
 """
 
 from __future__ import annotations
@@ -11,31 +11,31 @@ import re
 
 _ODD = re.compile(r"[^ -~\n]")
 _COMMAND = re.compile(r"^([^\S\n]*):(?=:)", re.MULTILINE)
-"""GitHub's runner takes a line of any program for a command where this begins it."""
+"""Beginning of a line that GitHub's runner interprets as a command."""
 _BRACKETED = re.compile(r"#(?=#\w*\[)")
-"""Older commands of GitHub's, Azure's and TeamCity's runners, anywhere in a line."""
+"""Older commands of the GitHub, Azure and TeamCity runners, anywhere in a line."""
 
 
 def discard_output() -> None:
-    """Send standard output to the null device: its reader has seen enough, which is no failure."""
+    """Redirect standard output to the null device after its reader closed the pipe."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 def printable(text: str) -> str:
-    """A name, or a line, without characters that do not print; line breaks are such."""
+    """Escape non-printing characters, including line breaks, in a name or line."""
     if text.isascii() and text.isprintable():
         return text
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
 def shielded(text: str, *, has_commands: bool = False) -> str:
-    """All that a command writes, of any format but HTML and SVG.
+    """Escape the output of a command in any format except HTML and SVG.
 
-    JSON and the text IR have escapes for what is odd, so that they come out as they went in.
+    JSON and the text IR escape such characters themselves and pass unchanged.
 
     Args:
         text: whole lines.
-        has_commands: whether they are for the runner of a pipeline.
+        has_commands: True if the lines are commands for a CI runner.
     """
     text = _ODD.sub(lambda m: printable(m[0]), text)
     if not has_commands:
@@ -44,7 +44,7 @@ def shielded(text: str, *, has_commands: bool = False) -> str:
 
 
 def say(line: str, *, is_error: bool = False) -> None:
-    """One line on standard output, or on standard error; a closed one is ignored there."""
+    """Print one line to standard output, or to standard error unless it is closed."""
     import click
 
     try:

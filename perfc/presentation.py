@@ -1,4 +1,4 @@
-"""What a program or a notebook does with a report: shows it, saves it, reads its numbers."""
+"""Report methods for programs and notebooks: show, save, convert."""
 
 from __future__ import annotations
 
@@ -19,33 +19,33 @@ if TYPE_CHECKING:
     from perfc.report.counts import Counts
 
 FORMATS = ("text", "json", "markdown", "csv", "trace", "html")
-"""Formats of a report, the usual one first."""
+"""Formats of a report, the default first."""
 WIDTH = 120
-"""Columns of text that no terminal shows."""
+"""Columns of text outside of a terminal."""
 
 
 class Presentation:
-    """The views of a report in all of their forms; part of `perfc.Report`."""
+    """Views of a report and their output formats; part of `perfc.Report`."""
 
     @cached_property
     def views(self) -> Views:
-        """Everything that the forms of the report show, collected once.
+        """All data of the report, collected once.
 
         Raises:
-            PerfcError: no prediction can be made.
+            PerfcError: no prediction is possible.
         """
         from perfc.report import collect
 
         return collect(self._report)
 
     def count_as(self, convention: str) -> Counts:
-        """Operations as another FLOP counter counts them, as ``perfc analyze --count-as`` prints.
+        """Count operations as another FLOP counter does, like ``perfc analyze --count-as``.
 
         Args:
             convention: ``calflops``, ``deepspeed``, ``fvcore``, ``ptflops``, ``thop`` or ``torch``.
 
         Raises:
-            PassError: no such convention.
+            PassError: an unknown convention.
         """
         from perfc.report import counts
 
@@ -56,7 +56,7 @@ class Presentation:
         return cast("Report", self)
 
     def __repr__(self) -> str:
-        """The answer in three lines."""
+        """Return the answer in three lines."""
         from perfc.report import screen
 
         try:
@@ -66,7 +66,7 @@ class Presentation:
             return f"{report.path or report.source.name} on {report.machine.name}: {error}"
 
     def _repr_html_(self) -> str | None:
-        """The first screen for a notebook; without it the text is shown."""
+        """Return the summary as HTML for a notebook; None falls back to text."""
         from perfc.report import notebook
 
         try:
@@ -75,40 +75,40 @@ class Presentation:
             return None
 
     def to_dict(self) -> dict[str, object]:
-        """The JSON document of the report, schema ``perfc-report/1``.
+        """Return the JSON document of the report, schema ``perfc-report/1``.
 
         Raises:
-            PerfcError: no prediction can be made.
+            PerfcError: no prediction is possible.
         """
         from perfc.report import json_form
 
         return json_form.tree(self.views)
 
     def to_pandas(self) -> pandas.DataFrame:
-        """The kernels in execution order, a row each; columns as ``-o kernels.csv`` names them.
+        """Return one row per kernel in execution order, with the columns of ``-o kernels.csv``.
 
-        Times are in seconds, sizes in bytes, energy in joules. What nobody knows is missing.
+        Times are in seconds, sizes in bytes, energy in joules. Unknown values are missing.
 
         Raises:
             MissingExtraError: pandas is not installed.
-            PerfcError: no prediction can be made.
+            PerfcError: no prediction is possible.
         """
         from perfc.report import comma
 
         return data_frame(comma.HEADER, [[*comma.fields(row)] for row in self.views.kernels])
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the report; the suffix of the name says the format, as with ``--output``.
+        """Write the report in the format of the suffix, as with ``--output``.
 
         ``.html`` is the page with charts, ``.json`` the document, ``.md`` the whole report,
-        ``.csv`` the kernels and ``.txt`` the first screen. The file is replaced in one step.
+        ``.csv`` the kernels and ``.txt`` the summary. The file is replaced atomically.
 
         Args:
-            path: of the file.
+            path: output file.
 
         Raises:
-            PerfcError: a suffix of none of these, a file that cannot be written, or no prediction
-                can be made.
+            PerfcError: an unknown suffix, a file that cannot be written, or no prediction is
+                possible.
         """
         from perfc.plain_text import shielded
         from perfc.report import DEFAULT, TOP, Format, screen, written
@@ -131,7 +131,7 @@ class Presentation:
 
 
 def data_frame(header: Sequence[str], rows: Sequence[Sequence[object]]) -> pandas.DataFrame:
-    """Rows under their header.
+    """Build a data frame.
 
     Raises:
         MissingExtraError: pandas is not installed.

@@ -1,4 +1,4 @@
-"""The file of a project, ``perfc.toml`` or ``[tool.perfc]`` of ``pyproject.toml``."""
+"""Project file: ``perfc.toml`` or ``[tool.perfc]`` of ``pyproject.toml``."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ PROJECT = "pyproject.toml"
 TABLE = "deployment"
 PRICES = "prices"
 TABLES = ("budget", "deployment", "lint", "lock", "per-file-ignores", PRICES)
-"""What the file may hold at its top."""
+"""Top-level keys of the file."""
 
 
 def find(start: Path) -> Path | None:
-    """The nearest file of a project upwards of ``start``; None where there is none.
+    """Return the nearest project file upwards of ``start``, or None.
 
     Raises:
         ParseError: a ``pyproject.toml`` on the way cannot be read.
@@ -28,7 +28,7 @@ def find(start: Path) -> Path | None:
 
 
 def upwards(start: Path, top: Path | None = None) -> Iterator[Path]:
-    """Files of projects upwards of ``start``, the nearest first, up to the folder ``top``.
+    """Yield the project files upwards of ``start``, nearest first, up to folder ``top``.
 
     Raises:
         ParseError: a ``pyproject.toml`` on the way cannot be read.
@@ -44,7 +44,7 @@ def upwards(start: Path, top: Path | None = None) -> Iterator[Path]:
 
 
 def has_table(project: Path) -> bool:
-    """Whether a ``pyproject.toml`` has ``[tool.perfc]``.
+    """Return True if a ``pyproject.toml`` has ``[tool.perfc]``.
 
     Raises:
         ParseError: it cannot be read.
@@ -57,11 +57,11 @@ def has_table(project: Path) -> bool:
 
 @record
 class ProjectValues:
-    """What ``[deployment]`` of a file says, key by key.
+    """Deployment values of a project file.
 
     Args:
-        values: by the name of the field.
-        place: of a field, as ``file:line``.
+        values: values by field name.
+        place: returns the place of a field as ``file:line``.
     """
 
     values: dict[str, object]
@@ -69,14 +69,14 @@ class ProjectValues:
 
 
 def deployment_in(path: Path, known: tuple[str, ...]) -> ProjectValues:
-    """The table ``[deployment]`` of a file; nothing where it has none.
+    """Read the table ``[deployment]`` of a file; empty if it has none.
 
     Args:
         path: a ``perfc.toml`` or ``pyproject.toml``.
-        known: names of the fields that it may have.
+        known: valid field names.
 
     Raises:
-        ParseError: not TOML, no table, or a key that is none; names its line.
+        ParseError: not TOML, not a table, or an unknown key; names its line.
     """
     text = read_text(path)
     tree: object = parse(text, path)
@@ -99,7 +99,7 @@ def deployment_in(path: Path, known: tuple[str, ...]) -> ProjectValues:
         name = key.replace("-", "_")
         if name not in known or "_" in key:
             written = [k.replace("_", "-") for k in known]
-            hint = meant(key, written)
+            hint = suggestion(key, written)
             raise ParseError(f"no key {key!r} in {TABLE}", where=place(key), hint=hint)
         values[name] = value
     from perfc.deployment import with_axes
@@ -112,7 +112,7 @@ def deployment_in(path: Path, known: tuple[str, ...]) -> ProjectValues:
 
 
 def check_top(tree: Mapping[str, object], path: Path, text: str) -> None:
-    """Refuse what the file may not hold.
+    """Reject unknown top-level keys.
 
     Raises:
         ParseError: such a key; names its line.
@@ -120,11 +120,11 @@ def check_top(tree: Mapping[str, object], path: Path, text: str) -> None:
     for key in tree:
         if key not in TABLES:
             where = f"{path}:{line_of(text, key)}"
-            raise ParseError(f"no key {key!r}", where=where, hint=meant(key, TABLES))
+            raise ParseError(f"no key {key!r}", where=where, hint=suggestion(key, TABLES))
 
 
-def meant(key: str, known: Sequence[str]) -> str:
-    """What could have been meant by ``key``."""
+def suggestion(key: str, known: Sequence[str]) -> str:
+    """Return a suggestion for an unknown ``key``."""
     from difflib import get_close_matches
 
     close = get_close_matches(key.replace("_", "-"), known, 1)
@@ -132,7 +132,7 @@ def meant(key: str, known: Sequence[str]) -> str:
 
 
 def target_of(name: str, path: Path) -> str:
-    """A target as the file at ``path`` names it: a file of a card is from its folder."""
+    """Resolve a target named in the file at ``path``; relative files are from its folder."""
     from perfc.machine import split
 
     card, profile = split(name)
@@ -141,7 +141,7 @@ def target_of(name: str, path: Path) -> str:
 
 
 def line_in(text: str, table: str, name: str) -> int:
-    """Where a key of ``[table]`` stands: the table's header where it cannot be found, else 1."""
+    """Return the line of a key of ``[table]``, else of the table's header, else 1."""
     lines = text.splitlines()
     header = re.compile(rf"\s*\[\s*{re.escape(table)}\s*[.\]]")
     start = next((i for i, line in enumerate(lines) if header.match(line)), 0)

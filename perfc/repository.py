@@ -1,4 +1,4 @@
-"""The repository of git around a folder, and names of files from its root."""
+"""Git repository of a folder, and file names relative to its root."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from pathlib import Path
 
 
 def root_of(folder: Path) -> Path | None:
-    """The top of the repository around ``folder``, a worktree or submodule too; None without."""
+    """Return the root of the repository, worktree or submodule of ``folder``, or None."""
     return next((f for f in (folder, *folder.parents) if (f / ".git").exists()), None)
 
 
 def base() -> tuple[Path, bool]:
-    """The folder that pipelines name files from, and whether it is the root of a repository.
+    """Return the folder to which CI file names are relative, and True if it is a repository root.
 
-    That is the root of the repository around the current folder, or the current folder itself.
+    It is the root of the current folder's repository, or the current folder itself.
     """
     here = Path.cwd()
     root = root_of(here)
@@ -22,7 +22,7 @@ def base() -> tuple[Path, bool]:
 
 
 def from_base(path: str) -> str:
-    """``path``, which is from the current folder, from `base`; absolute where it lies elsewhere."""
+    """Make ``path`` relative to `base` instead of the current folder; absolute if outside."""
     folder = base()[0]
     whole = os.path.abspath(path)
     for place in (whole, os.path.join(os.path.realpath(os.path.dirname(whole)), Path(whole).name)):
@@ -32,5 +32,5 @@ def from_base(path: str) -> str:
 
 
 def from_here(root: Path, name: str) -> str:
-    """A file, named from ``root``, from the current folder, with slashes."""
+    """Make a file name relative to the current folder instead of ``root``, with slashes."""
     return Path(os.path.relpath(root.resolve() / name)).as_posix()

@@ -1,4 +1,4 @@
-"""One operator by its extents, as a model of one node: the same analysis as of any other."""
+"""Single kernels by their extents, analyzed as models of one node."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ Shapes = tuple[tuple[str | int, ...] | None, ...]
 
 @record
 class Extent:
-    """One extent that a kernel is asked for by.
+    """Extent of a kernel.
 
     Args:
-        words: what it is.
-        default: where it is not said; None where it must be.
+        words: description.
+        default: default value; None if required.
     """
 
     words: str
@@ -41,12 +41,12 @@ class Kernel:
     """A kind of kernel.
 
     Args:
-        title: what it computes.
-        extents: by name.
-        make: the operator for the extents and the function named.
-        shapes: of its operands for the extents, of names and numbers; None for one left out.
-        usual: extents that must be said, as examples have them.
-        functions: names that ``function`` takes, the usual one first; empty where there is one.
+        title: description.
+        extents: extents by name.
+        make: returns the operator for the extents and the named function.
+        shapes: returns operand shapes of names and numbers; None for an omitted operand.
+        usual: required extents with typical values, for examples.
+        functions: values of ``function``, the default first; empty if there is only one.
     """
 
     title: str
@@ -174,21 +174,21 @@ KERNELS: Mapping[str, Kernel] = {
         (*UNARY, *BINARY),
     ),
 }  # fmt: skip
-"""Kinds of kernels by name; collectives, which no model has, are in `perfc.collective`."""
+"""Kinds of kernels by name; collectives are in `perfc.collective`."""
 LARGEST = 1 << 40
-"""An extent beyond this is a slip."""
+"""Maximum extent; a larger one is a typing error."""
 
 
 def module_of(kind: str, extents: Mapping[str, int | None], function: str = "") -> Module:
-    """A model of one node; its extents are symbols where formulas may have them.
+    """Build a model of one node, with symbolic extents where formulas support them.
 
     Args:
         kind: one of ``KERNELS``.
-        extents: by name; None where nothing is said.
-        function: one of the kind's functions; "" for the usual one.
+        extents: extents by name; None if not given.
+        function: one of the kind's functions; "" for the default.
 
     Raises:
-        ParseError: no such kind, function or extent, or one that is missing or none.
+        ParseError: an unknown kind, function or extent, or a missing or invalid extent.
     """
     kernel = KERNELS.get(kind)
     if kernel is None:
@@ -220,12 +220,12 @@ def module_of(kind: str, extents: Mapping[str, int | None], function: str = "") 
 
 
 def operator_names(op: Op, count: int) -> list[str]:
-    """Names of the first operands."""
+    """Return the names of the first operands."""
     return [name.rstrip("?*+") for name in op.operands[:count]]
 
 
 def checked(kind: str, kernel: Kernel, extents: Mapping[str, int | None]) -> dict[str, int]:
-    """Every extent of a kind, defaults filled in.
+    """Return every extent of a kind, with defaults.
 
     Raises:
         ParseError: as ``module_of``.
@@ -234,7 +234,7 @@ def checked(kind: str, kernel: Kernel, extents: Mapping[str, int | None]) -> dic
         if name not in kernel.extents:
             known = ", ".join(kernel.extents)
             raise ParseError(f"{kind} has no extent {name[:32]!r}", hint=f"it has {known}")
-    found: dict[str, int] = {}
+    sizes: dict[str, int] = {}
     for name, extent in kernel.extents.items():
         value = extents.get(name)
         where = f"--{name.replace('_', '-')}"
@@ -245,12 +245,12 @@ def checked(kind: str, kernel: Kernel, extents: Mapping[str, int | None]) -> dic
             raise ParseError(f"{size!r} is no whole number", where=where)
         if not (1 if value is not None else 0) <= size <= LARGEST:
             raise ParseError(f"{name} = {size} is no extent", where=where, hint="1 to 2^40")
-        found[name] = size
-    return found
+        sizes[name] = size
+    return sizes
 
 
 COLLECTIVE = "collective"
-"""The kind that is no kernel of one machine: an exchange among several."""
+"""Kind of a collective, which runs on several devices."""
 
 
 @overload
@@ -289,24 +289,24 @@ def op(
     extents: Mapping[str, int] | None = None,
     **keywords: Any,
 ) -> Report | CollectiveView:
-    """Analyse one kernel: ``perfc.op("matmul", "h100", m=4096, n=4096, k=4096, dtype="bf16")``.
+    """Analyze one kernel: ``perfc.op("matmul", "h100", m=4096, n=4096, k=4096, dtype="bf16")``.
 
-    What whole models take under a runtime, beside and between their kernels, is no part of it.
-    A ``collective`` is an exchange among machines of one kind, whose extents are ``operation``,
-    ``bytes``, ``ranks`` and ``nodes``: its target may name several, ``a100,h200``, a row each.
+    Overheads of a runtime between the kernels of a model are not included. A ``collective`` runs
+    among devices of one kind; its extents are ``operation``, ``bytes``, ``ranks`` and ``nodes``,
+    and its target may name several kinds, ``a100,h200``, with one row each.
 
     Args:
         kind: ``matmul``, ``conv``, ``attention``, ``experts``, ``softmax``, ``norm``,
             ``elementwise`` or ``collective``.
-        target: name or file of the machine; ``a100`` by default.
-        function: where a kind has several, as ``rms_norm`` of ``norm`` or ``causal``.
-        deployment: how it is run, as one value.
-        extents: by name, beside those among the keywords.
-        keywords: extents, and the fields of a ``Deployment`` as ``perfc.analyze`` takes them;
-            numbers are f32 unless ``dtype`` says otherwise.
+        target: name or file of the target (default: ``a100``).
+        function: variant, such as ``rms_norm`` of ``norm``, or ``causal``.
+        deployment: how the kernel is run, as one value.
+        extents: extents by name, in addition to keywords.
+        keywords: extents and fields of a ``Deployment``, as in ``perfc.analyze``; the element
+            type is f32 unless ``dtype`` is given.
 
     Raises:
-        PerfcError: no such kernel or extent; else as ``perfc.analyze``.
+        PerfcError: an unknown kernel or extent, or as ``perfc.analyze``.
 
     >>> op("matmul", "h100", m=4096, n=4096, k=4096, dtype="bf16").cost.work.mac
     k*m*n
@@ -320,11 +320,11 @@ def op(
     how: Any = {name: value for name, value in keywords.items() if name in of_run}
     rest = {name: value for name, value in keywords.items() if name not in of_run}
     if kind == COLLECTIVE:
-        from perfc.collective import asked
+        from perfc.collective import collective_of
 
         if function:
             raise ParseError(f"no function {function[:32]!r} of {kind}", hint="there are none")
-        return asked(
+        return collective_of(
             target, (deployment or Deployment()).with_values(how), {**(extents or {}), **rest}
         )
     module = module_of(kind, {**(extents or {}), **rest}, function)

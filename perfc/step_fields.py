@@ -1,4 +1,4 @@
-"""What a training step is, as fields of a deployment: reads and checks each."""
+"""Parsers of the training fields of a deployment."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from perfc.deployment import Deployment
 
 SCALED = ("f16", "amp-f16")
-"""Precisions whose gradients are too small for them without a scaled loss."""
+"""Precisions that require loss scaling."""
 MOST_BATCHES = 64
-"""Small batches of one step: each is nodes of its own."""
+"""Maximum micro-batches of one step; each adds its own nodes."""
 MOST_RANK = 1 << 14
 MOST_DROPPED = 0.99
-"""Of the elements: a step that drops all of them learns nothing."""
+"""Maximum dropout probability."""
 
 
 def _train(value: object, where: str) -> dict[str, Any]:
@@ -34,7 +34,7 @@ def _loss(value: object, where: str) -> dict[str, Any]:
 
 
 def _named(value: object, where: str, field: str, names: Sequence[str]) -> dict[str, Any]:
-    """A name among several; "" says nothing."""
+    """Validate a name; "" means not given."""
     name = text_of(value, where).strip().lower()
     if not name:
         return {field: ""}
@@ -104,7 +104,7 @@ def _number(value: object, where: str, least: int, most: int) -> int:
 
 
 def _patterns(value: object, where: str) -> tuple[str, ...]:
-    """Patterns of names, with commas in a text or one by one."""
+    """Parse name patterns, as comma-separated text or a sequence."""
     parts = value.split(",") if isinstance(value, str) else value
     if not isinstance(parts, Sequence):
         raise ParseError(f"{value!r} is no list of patterns", where=where, hint="as in encoder.*")
@@ -124,26 +124,26 @@ READERS: Mapping[str, Callable[[object, str], dict[str, Any]]] = {
     "keep": _keep,
     "dropout": _dropout,
 }
-"""By the name of the field."""
+"""Parser of each field."""
 
 
 def check_together(how: Deployment, where: Callable[[str], str]) -> None:
-    """Refuse what says a step where there is none, and what another field has to ask for.
+    """Reject training fields without training, and fields that require another field.
 
     Args:
         how: the deployment.
         where: the place of a field, for messages.
 
     Raises:
-        ParseError: a field would say nothing.
+        ParseError: a field has no effect.
     """
     usual = type(how)()
-    stated = [n for n in READERS if n != "train" and getattr(how, n) != getattr(usual, n)]
-    if stated and not how.train:
+    given = [n for n in READERS if n != "train" and getattr(how, n) != getattr(usual, n)]
+    if given and not how.train:
         message = "only a training step has it"
-        raise ParseError(message, where=where(stated[0]), hint="name an optimiser: --train adamw")
+        raise ParseError(message, where=where(given[0]), hint="select an optimizer: --train adamw")
     if how.lora and not how.lora_rank:
-        raise ParseError("no factors are asked for", where=where("lora"), hint="--lora-rank 16")
+        raise ParseError("requires a LoRA rank", where=where("lora"), hint="--lora-rank 16")
     if how.keep != usual.keep and how.checkpointing is not Policy.OPTIMAL:
         hint = f"--checkpointing {Policy.OPTIMAL.value}"
         raise ParseError("only optimal checkpointing reads it", where=where("keep"), hint=hint)

@@ -1,4 +1,4 @@
-"""What the file of an analysed model stores, and what its runtime holds of it."""
+"""Stored tensors of a model file, and their size in the runtime."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 
 
 class StoredTensors:
-    """The stored tensors of a report; part of `perfc.Report`."""
+    """Stored tensors of a report; part of `perfc.Report`."""
 
     @cached_property
     def parameters(self) -> ParameterTable:
-        """What they are to the model; a training step has the same."""
+        """Parameters of the model; the same for a training step."""
         report = cast("Report", self)
         return report.analyses.get(Parameters(), report.analyses.apply(Untie(), report.source))
 
     @cached_property
     def weight_bytes(self) -> Dim:
-        """Bytes of all of them as the runtime holds them."""
+        """Bytes of all stored tensors in the runtime."""
         report = cast("Report", self)
         held = in_memory(all_weights(report.module.graph), report.deployment.table)
         return dim_sum(storage(w.type) or 0 for w in held)

@@ -1,4 +1,4 @@
-"""TOML files: read in bounded size and time with lines for messages, written by a library."""
+"""TOML files: bounded reading with line numbers for messages, and writing."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from perfc.errors import ParseError, reason_of
 
 LARGEST_BYTES = 1 << 20
 MOST_PARTS = 64
-"""Parts of a dotted key, which takes tomllib quadratic time in them."""
+"""Maximum parts of a dotted key; tomllib needs quadratic time in them."""
 LARGEST_INTEGER = (1 << 63) - 1
-"""TOML's integers are of 64 bits; tomllib takes any."""
+"""Maximum integer: TOML has 64 bits, tomllib accepts any."""
 _DOTTED = re.compile(
     rf"""(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){{{MOST_PARTS}}}""", re.ASCII
 )
 
 
 def read_text(path: Path, largest_bytes: int = LARGEST_BYTES) -> str:
-    """The text of a small file.
+    """Read a small text file.
 
     Raises:
-        ParseError: it cannot be read, is too large, or is not UTF-8.
+        ParseError: the file cannot be read, is too large, or is not UTF-8.
     """
     try:
         with path.open("rb") as stream:
@@ -39,10 +39,10 @@ def read_text(path: Path, largest_bytes: int = LARGEST_BYTES) -> str:
 
 
 def parse(text: str, path: Path) -> dict[str, object]:
-    """The tables of TOML text.
+    """Parse TOML text.
 
     Raises:
-        ParseError: it is no TOML, says at which line; or would take too long.
+        ParseError: not TOML, with the line, or too slow to parse.
     """
     dotted = _DOTTED.search(text)
     if dotted is not None:
@@ -51,16 +51,16 @@ def parse(text: str, path: Path) -> dict[str, object]:
     try:
         return tomllib.loads(text)
     except (ValueError, RecursionError) as error:
-        found = re.search(r"line (\d+)", str(error))
-        where = f"{path}:{found[1]}" if found else str(path)
+        line = re.search(r"line (\d+)", str(error))
+        where = f"{path}:{line[1]}" if line else str(path)
         reason = re.sub(r" \(at .*\)$", "", reason_of(error))
         raise ParseError(f"not valid TOML: {reason[:1].lower()}{reason[1:]}", where=where) from None
 
 
 def written(tree: Mapping[str, object], comment: str = "") -> str:
-    """TOML of ``tree``, one value a line, below a line of comment.
+    """Format ``tree`` as TOML, one value per line, below a comment.
 
-    Characters that a reviewer would not see are escaped.
+    Invisible characters are escaped.
     """
     import tomli_w
 
@@ -72,15 +72,15 @@ def written(tree: Mapping[str, object], comment: str = "") -> str:
 
 
 def table_lines(text: str, table: str) -> list[int]:
-    """Where each ``[[table]]`` begins."""
+    """Return the lines where each ``[[table]]`` begins."""
     header = re.compile(rf"\s*\[\[\s*{re.escape(table)}\s*\]\]")
     return [i for i, line in enumerate(text.splitlines(), 1) if header.match(line)]
 
 
 def line_of(text: str, key: str | None, table: str = "", index: int = 0) -> int:
-    """Where ``key`` stands in table ``index`` of ``[[table]]``, or at the top without a table.
+    """Return the line of ``key`` in table ``index`` of ``[[table]]``, or at the top level.
 
-    The table's header where the key cannot be found, the top where that cannot be found either.
+    Falls back to the line of the table's header, then to the first line.
     """
     lines = text.splitlines()
     place, stop = 0, len(lines)
@@ -89,11 +89,11 @@ def line_of(text: str, key: str | None, table: str = "", index: int = 0) -> int:
         place = headers[index] - 1
         stop = headers[index + 1] - 1 if index + 1 < len(headers) else stop
     for part in key.split(".") if key else ():
-        found = re.compile(rf"\s*(?:\[.*\b|.*[{{,.]\s*)?[\"']?{re.escape(part)}[\"']?\s*[.=\]]")
-        place = next((i for i in range(place, stop) if found.match(lines[i])), place)
+        pattern = re.compile(rf"\s*(?:\[.*\b|.*[{{,.]\s*)?[\"']?{re.escape(part)}[\"']?\s*[.=\]]")
+        place = next((i for i in range(place, stop) if pattern.match(lines[i])), place)
     return place + 1
 
 
 def line_at(text: str, place: int) -> int:
-    """The line of a place in a text."""
+    """Return the line number of an offset in a text."""
     return text.count("\n", 0, place) + 1

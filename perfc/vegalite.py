@@ -1,4 +1,4 @@
-"""Charts in Vega-Lite, drawn by vl-convert, which ships Vega and needs no browser."""
+"""Vega-Lite charts, rendered by vl-convert without a browser."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from perfc.extras import install
 
 
 def converter(form: str) -> ModuleType:
-    """vl-convert, which draws ``form``.
+    """Import vl-convert, which renders ``form``.
 
     Raises:
-        MissingExtraError: it is not installed.
+        MissingExtraError: vl-convert is not installed.
     """
     try:
         import vl_convert
@@ -26,7 +26,7 @@ def converter(form: str) -> ModuleType:
 
 
 def svg(chart: object) -> str:
-    """A specification, as JSON has it, as an SVG document.
+    """Render a JSON chart specification as SVG.
 
     Raises:
         MissingExtraError: vl-convert is not installed.

@@ -1,4 +1,4 @@
-"""What a whole run of a model takes, from its graph: an ONNX model or a PyTorch module."""
+"""Prediction of a whole run of an ONNX model or PyTorch module from its graph."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SCHEMA = "perfc-predict/1"
 
 
 class PredictKeywords(DeploymentKeywords, total=False):
-    """The fields of a deployment, and what some were called before the next release."""
+    """Fields of a deployment, and their former names."""
 
     precision: str
     compiled: bool
@@ -55,32 +55,32 @@ def predict(
     deployment: Deployment | None = None,
     **keywords: Unpack[PredictKeywords],
 ) -> WholeRun:
-    """Predict a whole run of a model in PyTorch, by weights learned from measured ones.
+    """Predict a whole PyTorch run of a model with weights fitted to measured runs.
 
     Args:
-        model: a path, a serialized model, an ``onnx.ModelProto``, a ``torch.nn.Module`` or a
-            module of the IR.
-        target: name or file of a target; ``rtx4090`` by default. A number is an old ``batch``.
-        input: extents of one example, ``(3, 224, 224)``, or ``(128,)`` of a sequence of tokens.
-        inputs: of a PyTorch module with several; see ``perfc.analyze``.
-        device: the old name of ``target``.
-        values: contents of inputs that drive shapes, nested lists or arrays.
-        predictor: name of weights that come with perfc, or the card of others.
+        model: a path, a serialized model, an ``onnx.ModelProto``, a ``torch.nn.Module`` or an
+            IR module.
+        target: name or file of a target (default: ``rtx4090``). A number is the former ``batch``.
+        input: shape of one example, ``(3, 224, 224)``, or ``(128,)`` for a token sequence.
+        inputs: several inputs of a PyTorch module; see ``perfc.analyze``.
+        device: former name of ``target``.
+        values: contents of inputs that determine shapes, nested lists or arrays.
+        predictor: name of shipped weights, or a card file.
         quantity: ``time_s``, ``memory_bytes``, ``energy_j`` or ``power_w``.
-        deployment: how the model is run, as one value; by default in PyTorch, eager, under
-            autocast to f16.
-        keywords: the fields of a ``Deployment``, over those of ``deployment``: ``runtime``,
+        deployment: how the model is run, as one value (default: eager PyTorch under autocast
+            to f16).
+        keywords: fields of a ``Deployment``, which override ``deployment``: ``runtime``,
             ``framework``, ``runtime_version``, ``dtype``, ``tf32``, ``layout``, ``streams``,
             ``mode``, ``host_launch``, ``dims``.
             ``batch`` and ``seq`` are short for ``dims={"batch": …}`` and ``dims={"seq": …}``.
 
     Raises:
-        PerfcError: the model cannot be read, sizes contradict it, target or predictor is not known,
-            or no whole runs were measured in such a way.
+        PerfcError: an unreadable model, contradicting sizes, an unknown target or predictor, or a
+            deployment without measured whole runs.
         MissingExtraError: a module without PyTorch's exporter.
 
-    >>> found = predict("examples/models/resnet50.onnx.gz", "rtx4090", dims={"batch": 8})
-    >>> found.floor_s <= found.low <= found.value <= found.high
+    >>> run = predict("examples/models/resnet50.onnx.gz", "rtx4090", dims={"batch": 8})
+    >>> run.floor_s <= run.low <= run.value <= run.high
     True
     """
     typed: dict[str, Any] = {**keywords}
@@ -112,12 +112,12 @@ def predict_as(
     """Predict a whole run of a model under a deployment; see `predict`.
 
     Args:
-        model: as of `predict`.
-        deployment: how it is run.
-        example: extents of one example.
-        values: contents of inputs that drive shapes.
-        predictor: name of weights, or the card of others.
-        quantity: that is predicted.
+        model: as in `predict`.
+        deployment: how the model is run.
+        example: shape of one example.
+        values: contents of inputs that determine shapes.
+        predictor: name of shipped weights, or a card file.
+        quantity: quantity to predict.
 
     Raises:
         PerfcError: as `predict`.
@@ -128,27 +128,26 @@ def predict_as(
         module, given = module_of(model, example, deployment.dims, values)
         setting = Setting.of(deployment, stored_element(module))
         name = known_name(deployment.target)
-        asked = setting
+        requested = setting
         if card is None:
             setting = in_measured_half(load_machine(deployment.target), setting, wanted)
         setting = newest(card, name, setting, wanted, deployment.version)
         symbol = batch_symbol(module)
         batch = given.pop(symbol, None) if symbol is not None else None
         module = at_sizes(module, batch, given)
-        found = estimate(module, card, deployment.target, setting, batch, given, quantity=wanted)
+        result = estimate(module, card, deployment.target, setting, batch, given, quantity=wanted)
         if wanted is Quantity.TIME:
-            keyed = given if symbol is None else {**given, symbol: found.batch}
+            keyed = given if symbol is None else {**given, symbol: result.batch}
             sizes = {symbol_name(key): size for key, size in keyed.items()}
-            found = at_least(found, floor_of(module, replace(deployment, dims=sizes)))
-    return echoed(found, deployment.target, asked.precision)
+            result = at_least(result, floor_of(module, replace(deployment, dims=sizes)))
+    return echoed(result, deployment.target, requested.precision)
 
 
 def floor_of(module: Module, deployment: Deployment) -> float:
-    """What `perfc.analyze` states as the least that the same run takes, in seconds.
+    """Return the lower bound of the same run in `perfc.analyze`, in seconds.
 
-    Its kernels are those of the runtime; the floor that predictors of whole runs know is of
-    products alone, so that it holds however the rest is fused. A training step has a forward pass
-    at least.
+    It covers all kernels of the runtime, while predictors of whole runs bound matrix products
+    only, which is valid for any fusion. For a training step it is that of the forward pass.
     """
     forward = replace(deployment, mode=Mode.INFERENCE)
     return analyze(module, deployment=forward).roofline.floor_s
@@ -156,11 +155,11 @@ def floor_of(module: Module, deployment: Deployment) -> float:
 
 @record
 class WholeRun(Estimate):
-    """An estimate as programs and notebooks get it.
+    """Whole-run estimate for programs and notebooks.
 
     Args:
-        target: as it was asked for.
-        measured_as: the half precision of the runs that stand for it; None for its own.
+        target: requested target.
+        measured_as: half precision of the measured runs that represent it; None for its own.
     """
 
     target: str = ""
@@ -168,7 +167,7 @@ class WholeRun(Estimate):
 
     @property
     def unit(self) -> Unit:
-        """Of the quantity."""
+        """Unit of the quantity."""
         units = {
             Quantity.MEMORY: Unit.BYTE, Quantity.ENERGY: Unit.JOULE, Quantity.POWER: Unit.WATT,
             Quantity.SM_ACTIVE: Unit.SHARE,
@@ -177,35 +176,35 @@ class WholeRun(Estimate):
 
     @property
     def interval(self) -> str:
-        """Where nine in ten runs lie, in words; "" where the weights know no interval."""
+        """90 % prediction interval as text; "" if the weights have none."""
         low, high = written(self.low, self.unit), written(self.high, self.unit)
         return f"nine in ten within {low} to {high}" if self.low == self.low else ""
 
     @property
     def answer(self) -> str:
-        """The number with its interval, in words."""
+        """Value and interval as text."""
         return ", ".join(filter(None, (written(self.value, self.unit), self.interval)))
 
     @property
     def how(self) -> str:
-        """The machine, and how the model is run on it."""
+        """Target and deployment as text."""
         s, runs = self.setting, self.measured_as
         precision = s.precision.value + (f" (by runs in {runs.value})" if runs else "")
         return f"{self.target}, batch {self.batch}, {precision}, {s.framework}, {s.mode.value}"
 
     @property
     def basis(self) -> str:
-        """Who predicts, from which rows."""
+        """Predictor and its training data as text."""
         return f"{self.predictor}, {self.card.rows:,} rows of {self.card.dataset}"
 
     def __repr__(self) -> str:
-        """The answer in three lines."""
+        """Return the answer in three lines."""
         floor = f"; at best {written(self.floor_s, Unit.SECOND)}" if self.floor_s else ""
         doubt = f"extrapolating: {self.outside[0]}" if self.outside else self.basis
         return f"{self.how}\n  expected {self.answer}{floor}\n  {doubt}"
 
     def _repr_html_(self) -> str:
-        """The answer for a notebook."""
+        """Return the answer as HTML for a notebook."""
         from perfc.report.document import Amount, Document, Fact, Facts, Section
         from perfc.report.notebook_document import render
 
@@ -220,26 +219,26 @@ class WholeRun(Estimate):
 
 @record
 class WholeRunView:
-    """What ``perfc predict`` says of a whole run.
+    """JSON document of ``perfc predict``.
 
     Args:
-        quantity: what is predicted; the last letters are its unit.
-        value: of it.
-        low: end of the interval that holds nine in ten; null where the weights know none.
-        high: its other end.
-        floor_s: what no run beats, of a time.
-        extrapolating: how the run is unlike those measured, in words.
-        predictor: whose weights.
+        quantity: predicted quantity; the suffix is its unit.
+        value: predicted value.
+        low: lower end of the 90 % prediction interval; null if the weights have none.
+        high: its upper end.
+        floor_s: lower bound of a time.
+        extrapolating: differences from the measured runs, as text.
+        predictor: name of the predictor.
         batch: images or sequences.
-        precision: as frameworks call it.
-        framework: with its version.
-        mode: way of running.
-        represent_s: from the model to arrays.
-        predict_s: from arrays to the number.
+        precision: precision, as frameworks call it.
+        framework: framework and version.
+        mode: execution mode.
+        represent_s: time from the model to arrays.
+        predict_s: time from arrays to the value.
         deployment: how the model is run.
-        steps_s: of a whole training; null where no number of steps was given.
-        price: of it.
-        mig_profile: smallest slice of the device that holds it; null where that was not asked.
+        steps_s: time of the whole training; null if no number of steps is given.
+        price: price of the whole training.
+        mig_profile: smallest MIG slice with enough memory; null if not requested.
     """
 
     quantity: str
@@ -262,7 +261,7 @@ class WholeRunView:
 
     @classmethod
     def of(cls, run: WholeRun, how: Deployment, more: Mapping[str, float | str]) -> WholeRunView:
-        """Of a run, and what follows from it."""
+        """Build the document from a run and derived values."""
         s = run.setting
         return cls(
             run.quantity.value, run.value, run.low, run.high, run.floor_s, run.outside,
@@ -271,21 +270,21 @@ class WholeRunView:
         )  # fmt: skip
 
 
-def echoed(found: Estimate, target: str, precision: Precision) -> WholeRun:
-    """An estimate with what it is of: the machine and the precision that were asked for."""
-    given = {f.name: getattr(found, f.name) for f in fields(found)}
-    measured = found.setting.precision
-    given["setting"] = replace(found.setting, precision=precision)
+def echoed(estimate: Estimate, target: str, precision: Precision) -> WholeRun:
+    """Return an estimate labeled with the requested target and precision."""
+    given = {f.name: getattr(estimate, f.name) for f in fields(estimate)}
+    measured = estimate.setting.precision
+    given["setting"] = replace(estimate.setting, precision=precision)
     return WholeRun(**given, target=target, measured_as=measured if measured != precision else None)
 
 
-def at_least(found: Estimate, floor_s: float) -> Estimate:
-    """An estimate of a time with a higher floor, which none of its numbers is below."""
-    floor_s = max(found.floor_s, floor_s)
-    low, value, high = (max(x, floor_s) for x in (found.low, found.value, found.high))
-    low = low if found.low == found.low else found.low
-    high = high if found.high == found.high else found.high
-    return replace(found, floor_s=floor_s, low=low, value=value, high=high)
+def at_least(estimate: Estimate, floor_s: float) -> Estimate:
+    """Raise the lower bound of a time estimate, and its values to at least that."""
+    floor_s = max(estimate.floor_s, floor_s)
+    low, value, high = (max(x, floor_s) for x in (estimate.low, estimate.value, estimate.high))
+    low = low if estimate.low == estimate.low else estimate.low
+    high = high if estimate.high == estimate.high else estimate.high
+    return replace(estimate, floor_s=floor_s, low=low, value=value, high=high)
 
 
 def module_of(
@@ -294,11 +293,11 @@ def module_of(
     dims: Mapping[str, int],
     values: Mapping[str, Any] | None = None,
 ) -> tuple[Module, dict[str, int]]:
-    """The module of a model, and the sizes of its symbols.
+    """Return the module of a model, and the sizes of its symbols.
 
     Raises:
-        ModelError: its input has other extents.
-        ParseError: a size or a content is none of its own.
+        ModelError: the input has other extents.
+        ParseError: a size or content that does not fit the model.
     """
     if isinstance(model, Module):
         return sized(model, dims)

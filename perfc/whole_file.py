@@ -1,4 +1,4 @@
-"""Files that readers find whole: as they were, or as they are to be, never half written."""
+"""Atomic replacement of files."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from perfc.errors import ModelError
 
 @contextmanager
 def replacing(path: Path, *, suffix: str = "") -> Iterator[Path]:
-    """A file beside ``path`` to write to; put in its place at the end, removed at an error.
+    """Yield a temporary file that replaces ``path`` at the end, or is removed after an error.
 
     Args:
-        path: what is replaced; permissions of a file that is there stay.
-        suffix: ending of the name of the file beside.
+        path: file to replace; the permissions of an existing file are preserved.
+        suffix: suffix of the temporary file.
 
     Raises:
-        OSError: it cannot be made, or not be put in place.
+        OSError: the temporary file cannot be created or renamed.
     """
     import tempfile
 
@@ -36,10 +36,10 @@ def replacing(path: Path, *, suffix: str = "") -> Iterator[Path]:
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Replace a file in one step; what is no file, as ``/dev/stdout``, is written to.
+    """Replace a file atomically; special files such as ``/dev/stdout`` are written directly.
 
     Raises:
-        OSError: it cannot be written.
+        OSError: the file cannot be written.
     """
     if path.exists() and not path.is_file():
         path.write_bytes(content)
@@ -49,10 +49,10 @@ def write_whole(path: Path, content: bytes) -> None:
 
 
 def write_output(path: Path, content: str) -> None:
-    """Write what a user asked for, in one step.
+    """Write an output file atomically.
 
     Raises:
-        ModelError: it cannot be written.
+        ModelError: the file cannot be written.
     """
     try:
         write_whole(path, content.encode())

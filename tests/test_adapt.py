@@ -306,7 +306,7 @@ def test_fitted_rates_are_corrected_too(tmp_path: Path, capsys: pytest.CaptureFi
     [
         ("class", "there are none"),
         ("calibrated", "there are none"),
-        ("other", "these are beside generic-x86-64"),
+        ("other", "these were measured against generic-x86-64"),
     ],
 )
 def test_a_processor_is_refused_at_once_where_nothing_could_be_corrected(
@@ -341,7 +341,7 @@ def test_runtimes_that_stay_as_they_are_are_named(
     rows.write_text("class,dtype,time_s,m,n,k\nmatmul,bf16,1e-4,2048,2048,2048\n")
     args = ["adapt", "-t", target, "--from", str(rows), "-o", str(tmp_path / "my.toml")]
     assert cli.run(args) == 0
-    kept = "kept: kernels in 16 bits under cudagraph, eager, inductor"
+    kept = "unchanged: 16-bit kernels under cudagraph, eager, inductor"
     assert (kept in capsys.readouterr().out) is is_told
 
 

@@ -114,7 +114,7 @@ def test_a_version_is_its_major_and_minor_number(
 
 
 def test_fields_that_do_not_go_together_are_refused() -> None:
-    with pytest.raises(ParseError, match="versions of ort are not told apart"):
+    with pytest.raises(ParseError, match="versions of ort were not measured separately"):
         Deployment().with_values({"runtime": "ort", "runtime_version": "1.2"})
     with pytest.raises(ParseError, match="tensorrt does not run channels-last"):
         Deployment().with_values({"runtime": "tensorrt", "layout": "channels-last"})
@@ -158,11 +158,11 @@ def test_what_is_no_training_step_is_refused(name: str, value: Any, said: str) -
 @pytest.mark.parametrize(
     ("values", "said"),
     [
-        ({"lora_rank": 8}, "--lora_rank: only a training step has it (name an optimiser"),
+        ({"lora_rank": 8}, "--lora_rank: only a training step has it (select an optimizer"),
         ({"checkpointing": "block"}, "--checkpointing: only a training step has it"),
         ({"accumulate": 2}, "--accumulate: only a training step has it"),
         ({"mode": "training", "loss": "mse"}, "--loss: only a training step has it"),
-        ({"train": "sgd", "lora": "*q*"}, "--lora: no factors are asked for (--lora-rank"),
+        ({"train": "sgd", "lora": "*q*"}, "--lora: requires a LoRA rank (--lora-rank"),
         ({"dropout": 0.1}, "--dropout: only a training step has it"),
         ({"train": "sgd", "keep": 0.2}, "--keep: only optimal checkpointing reads it (--ch"),
         ({"train": "sgd", "checkpointing": "block", "keep": 0.2}, "--keep: only optimal"),

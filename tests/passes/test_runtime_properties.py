@@ -132,7 +132,7 @@ def test_layouts_versions_and_sessions_are_those_declared(
         perfc.analyze(RESNET, runtime="acme")
     with pytest.raises(PerfcError, match=r"ort does not run channels-last \(acme, cudagraph"):
         perfc.analyze(RESNET, runtime="ort", layout="channels-last")
-    with pytest.raises(PerfcError, match="versions of acme are not told apart"):
+    with pytest.raises(PerfcError, match="versions of acme were not measured separately"):
         perfc.analyze(RESNET, runtime="acme", layout="channels-last", runtime_version="1.0")
     assert cli.run(["analyze", "--help"]) == 0
     assert "acme, cudagraph" in " ".join(capsys.readouterr().out.split())

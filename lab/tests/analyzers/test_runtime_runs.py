@@ -153,7 +153,7 @@ def test_version_of_tensorrt_is_an_input(folder: Path) -> None:
     path = folder / "models" / "tv__net3.onnx.gz"
     old = perfc.analyze(path, "t4", runtime="tensorrt", runtime_version="7.2", batch=256)
     assert old.deployment.version == (7, 2)
-    with pytest.raises(ParseError, match="versions of paddle-trt are not told apart"):
+    with pytest.raises(ParseError, match="versions of paddle-trt were not measured separately"):
         perfc.analyze(path, "t4", runtime="paddle-trt", runtime_version="7.2", batch=256)
 
 
