@@ -281,7 +281,7 @@ def test_a_processor_that_was_adapted_is_predicted_as_it_was_measured(
     assert not after["prediction"]["notes"]
     node = next(k["nodes"][0] for k in after["kernels"] if k["kind"] == "matmul")
     assert cli.run(["explain", str(BERT), node, "-t", str(mine)]) == 0
-    assert "what kernels measured on this machine took (perfc adapt)" in capsys.readouterr().out
+    assert "correction measured on this machine (perfc adapt)" in capsys.readouterr().out
 
 
 def test_fitted_rates_are_corrected_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,4 +1,4 @@
-"""Reports: views collected once from an analysis, shown as text, JSON, Markdown or CSV."""
+"""Reports: views of an analysis as text, JSON, Markdown, CSV or trace."""
 
 from __future__ import annotations
 
@@ -53,26 +53,27 @@ def render(
     width: int = 120,
     predict: bool = True,
 ) -> str:
-    """A report as text of the given format.
+    """Render a report in the given format.
 
     Args:
-        report: what ``perfc.analyze`` returned.
-        form: JSON holds every view, CSV and TRACE every kernel, whatever ``views`` and ``top`` say.
+        report: result of ``perfc.analyze``.
+        form: output format; JSON has every view, CSV and TRACE have every kernel, whatever
+            ``views`` and ``top`` are.
         views: names of the views shown.
         top: kernels shown, slowest first; None for all, in execution order.
         width: columns of the text.
-        predict: also what the run will take, not only what it cannot beat.
+        predict: include predictions.
 
     >>> import perfc
-    >>> found = perfc.analyze("examples/models/resnet50.onnx.gz", dims={"batch": 8})
-    >>> render(found).splitlines()[0]
+    >>> report = perfc.analyze("examples/models/resnet50.onnx.gz", dims={"batch": 8})
+    >>> render(report).splitlines()[0]
     'perfc: examples/models/resnet50.onnx.gz on a100-sxm4-80gb, batch = 8, ort'
     """
     return written(collect(report, predict=predict), form, views, top, width)
 
 
 def written(found: Views, form: Format, shown: Collection[str], top: int | None, width: int) -> str:
-    """Views as text of the given format."""
+    """Render views in the given format."""
     match form:
         case Format.JSON:
             from . import json_form

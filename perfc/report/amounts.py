@@ -1,4 +1,4 @@
-"""Numbers of the report from formulas of the passes."""
+"""Evaluation of symbolic formulas into numbers of the report."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def amount(formula: Dim, env: Mapping[str, int], unit: Unit, *, is_bound: bool = False) -> Amount:
-    """``formula`` at ``env``; a bound where it has symbols that only running can tell."""
+    """Evaluate ``formula`` at ``env``; data-dependent symbols make the result a lower bound."""
     if not isinstance(formula, Poly):
         return Amount(formula, unit, formula, is_bound)
     is_open = any(s.key not in env for s in symbols(formula))
@@ -25,27 +25,27 @@ def amount(formula: Dim, env: Mapping[str, int], unit: Unit, *, is_bound: bool =
 
 
 def open_symbols(report: Report) -> dict[str, int]:
-    """Extents that depend on the data, and their lower limits, which all totals use."""
+    """Return data-dependent extents with the lower limits that totals use."""
     formulas = (
         d
         for k in report.kernels.kernels
         for d in (k.work.flop, k.traffic.nbytes, k.repeat)
         if isinstance(d, Poly)
     )
-    found = {s.key: s.lo for d in dict.fromkeys(formulas) for s in symbols(d)}
-    return {name: found[name] for name in sorted(found) if name not in report.env}
+    limits = {s.key: s.lo for d in dict.fromkeys(formulas) for s in symbols(d)}
+    return {name: limits[name] for name in sorted(limits) if name not in report.env}
 
 
 def key(ceiling: Ceiling) -> str:
-    """A ceiling's name in data formats and narrow columns."""
+    """Return the identifier of a ceiling in data formats and narrow columns."""
     return ceiling.name.lower()
 
 
 def title(key: str) -> str:
-    """The words for a ceiling's name in data formats."""
+    """Return the title of a ceiling from its identifier in data formats."""
     return Ceiling[key.upper()].value if key.upper() in Ceiling.__members__ else key
 
 
 def ratio(part: float, whole: float) -> float:
-    """``part / whole``, 0 for nothing of nothing."""
+    """Return ``part / whole``, or 0 if ``whole`` is 0."""
     return part / whole if whole else 0.0

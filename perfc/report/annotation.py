@@ -1,8 +1,8 @@
-"""What pipelines show beside the files of a change: GitHub's commands, GitLab's code quality.
+"""Annotations in CI: GitHub workflow commands and GitLab code quality reports.
 
 Sources: GitHub, workflow commands for GitHub Actions; GitLab, code quality report format, a subset
-of Code Climate's. A model has no lines, so everything is at its first. Files are named from the
-root of the repository.
+of Code Climate's. A model has no lines, so every annotation is on line 1. Paths are relative to
+the root of the repository.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from perfc.repository import from_base
 
 
 class Level(Enum):
-    """How much something matters: GitHub's word, and GitLab's."""
+    """Severity of an annotation, in GitHub's and in GitLab's terms."""
 
     UNREADABLE = ("error", "blocker")
     FAILURE = ("error", "major")
@@ -34,16 +34,16 @@ class Level(Enum):
 
 @record
 class Annotation:
-    """One thing to show.
+    """One annotation of a file.
 
     Args:
-        level: how much it matters.
-        path: of the file, from the current folder.
-        rule: name of what found it.
-        title: a few words for its head.
-        context: what stands before the message where there is no head.
+        level: severity.
+        path: path of the file, relative to the current folder.
+        rule: name of the rule.
+        title: short heading.
+        context: prefix of the message in formats without a heading.
         message: one line.
-        identity: what stays the same while the thing does, whatever the numbers.
+        identity: key of the finding that does not depend on its numbers.
     """
 
     level: Level
@@ -56,40 +56,40 @@ class Annotation:
 
 
 def unreadable(line: str) -> Annotation:
-    """A file that could not be analysed, of which ``line`` begins with its name."""
+    """Return the annotation of a file that could not be analyzed; ``line`` begins with its path."""
     path = line.partition(":")[0]
     return Annotation(Level.UNREADABLE, path, "not-analysed", "perfc", "", line, path)
 
 
 def github(annotations: Iterable[Annotation]) -> str:
-    """Workflow commands, one line each."""
+    """Return GitHub workflow commands, one per line."""
     return "".join(f"{command(a)}\n" for a in annotations)
 
 
 def command(a: Annotation) -> str:
-    """One workflow command; the model's names cannot end it."""
+    """Return one workflow command, with names from the model escaped."""
     title = in_property(a.title)
     where = f"file={in_property(from_base(a.path))},line=1,title={title}"
     return f"::{a.level.github} {where}::{in_data(printable(a.message))}"
 
 
 def in_data(text: str) -> str:
-    """Text as the message of a command."""
+    """Escape text for the message of a workflow command."""
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
 def in_property(text: str) -> str:
-    """Text as a property of a command."""
+    """Escape text for a property of a workflow command."""
     return in_data(text).replace(":", "%3A").replace(",", "%2C")
 
 
 def code_quality(annotations: Iterable[Annotation]) -> str:
-    """GitLab's report; a fingerprint is the same as long as the thing is there."""
+    """Return a GitLab code quality report; fingerprints are stable across runs."""
     return json.dumps([issue(a) for a in annotations], indent=2) + "\n"
 
 
 def issue(a: Annotation) -> dict[str, object]:
-    """One entry of the report."""
+    """Return one entry of the code quality report."""
     path = from_base(a.path)
     key = f"{path}\0{a.identity}".encode("utf-8", "replace")
     return {

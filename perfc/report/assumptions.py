@@ -1,4 +1,4 @@
-"""What every number of the report rests on: model, symbols, target, runtime, rates."""
+"""Assumptions of a report: model, symbols, target, runtime and rates."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
 @record
 class SymbolValue:
-    """A symbolic extent.
+    """A symbolic extent and the value used for it.
 
     Args:
-        name: as the model calls it.
+        name: name in the model.
         value: the number used.
-        origin: given by the caller, a default, or the lower limit of what depends on the data.
-        basis: what the symbol stands for, or the formula that a default rests on, ``= past + seq``.
-        is_bound: whether formulas have its number in its place, so that they hold there alone.
+        origin: ``given``, ``default``, or ``data`` for the lower limit of a data-dependent extent.
+        basis: meaning of the symbol, or the formula of a default, ``= past + seq``.
+        is_bound: True if formulas contain its value, so that they hold only there.
     """
 
     name: str
@@ -43,24 +43,24 @@ class SymbolValue:
 
     @property
     def label(self) -> str:
-        """The name, behind what it stands for where it does not say so itself: ``batch s72``."""
+        """Name with its meaning if the name alone does not tell it: ``batch s72``."""
         stands_for = next((b for b in Basis if b.value == self.basis), Basis.NOTHING)
         return stands_for.labelled(self.name)
 
 
 @record
 class RateUsed:
-    """A rate that times are computed from.
+    """Rates of one unit or memory level that times are computed from.
 
     Args:
         ceiling: the unit or memory level.
         dtype: element type of the work; empty for memory.
-        key: entry of the target file that serves it.
-        floor_per_s: best the hardware can ever give, flop, operations or bytes a second.
-        floor_origin: origin of that number.
+        key: entry of the target file.
+        floor_per_s: peak rate of the hardware in flop, operations or bytes per second.
+        floor_origin: origin of the peak rate.
         sustained_per_s: rate of the sustained time.
-        sustained_origin: measured, or vendor where nobody measured.
-        source: documents and measurements both are from.
+        sustained_origin: ``measured``, or ``vendor`` if it was not measured.
+        source: documents and measurements of both rates.
     """
 
     ceiling: str
@@ -78,8 +78,8 @@ class SourceUsed:
     """A document or measurement behind the target's numbers.
 
     Args:
-        title: of the document.
-        date: of the document or measurement.
+        title: title of the document.
+        date: date of the document or measurement.
         origin: vendor, measured, bound or assumed.
     """
 
@@ -90,30 +90,30 @@ class SourceUsed:
 
 @record
 class Assumptions:
-    """What the numbers rest on.
+    """Assumptions behind the numbers of a report.
 
     Args:
         path: file of the model.
-        graph: name of its main graph.
+        graph: name of the main graph.
         digest: SHA-256 of the file's graph.
         producer: program that wrote the file.
-        ir_version: of the ONNX format.
-        opsets: domain to version; the empty domain is ONNX's own.
-        symbols: every symbolic extent with the number used.
+        ir_version: version of the ONNX format.
+        opsets: domain to version; the empty domain is the one of ONNX itself.
+        symbols: symbolic extents with the values used.
         target: name of the machine.
-        target_description: its product name.
-        target_sources: where its numbers are from.
-        runtime: whose fusion table groups nodes into kernels.
-        runtime_title: what it stands for.
-        runtime_source: where the table was read.
+        target_description: product name of the machine.
+        target_sources: sources of the machine's numbers.
+        runtime: runtime whose fusion table groups nodes into kernels.
+        runtime_title: description of the runtime.
+        runtime_source: source of the fusion table.
         launch: eager or graph.
         launch_s: time between the starts of two empty kernels.
-        launch_origin: origin of that number.
+        launch_origin: origin of the launch overhead.
         dtype: what-if precision; empty for the model's own.
-        tf32: whether f32 products may use TF32, or which alone may.
+        tf32: True if f32 products may use TF32, or the kind of products that may.
         rates: rates used, arithmetic first.
-        uncertain_rates: rates that bind kernels and did not repeat well when they were measured.
-        memory_model: what floor and sustained time take for granted, and what both leave out.
+        uncertain_rates: rates that bind kernels and were not reproducible when measured.
+        memory_model: assumptions of lower bound and sustained time, and what is not modeled.
     """
 
     path: str
@@ -154,11 +154,11 @@ MEMORY_MODEL = (
     ("left out", "workspace, layout changes, bank conflicts, clocks below boost, host work"),
 )
 MEMORY_TITLES = {"floor": LOWER_BOUND, "left out": "not modeled"}
-"""Labels of the parts of the memory model whose names in JSON are others."""
+"""Printed labels of memory model entries that have other names in JSON."""
 
 
 def collect(report: Report, unset: Mapping[str, int]) -> Assumptions:
-    """The assumptions behind ``report``."""
+    """Collect the assumptions of ``report``."""
     origin, machine, runtime = report.source.origin, report.machine, report.kernels.runtime
     overhead = machine.launch_overhead_s
     gap = GRAPH_GAP if runtime.launch is Launch.GRAPH else 1.0
@@ -193,7 +193,7 @@ def collect(report: Report, unset: Mapping[str, int]) -> Assumptions:
 
 
 def symbol_values(report: Report, unset: Mapping[str, int]) -> Iterator[SymbolValue]:
-    """Every symbol with the number used for it."""
+    """Yield every symbol with the value used for it."""
     for s in report.source.symbols:
         value = report.env[s.name]
         if s.name in report.given:
@@ -207,7 +207,7 @@ def symbol_values(report: Report, unset: Mapping[str, int]) -> Iterator[SymbolVa
 
 
 def symbols_in_words(symbols: Sequence[SymbolValue]) -> str:
-    """The numbers used for symbols, by where they are from."""
+    """Describe the values of symbols, grouped by origin."""
     given = ", ".join(f"{s.label} = {s.value}" for s in symbols if s.origin == "given")
     assumed = ", ".join(
         f"{s.name} = {s.value} ({s.basis})" for s in symbols if s.origin == "default"
@@ -224,7 +224,7 @@ def symbols_in_words(symbols: Sequence[SymbolValue]) -> str:
 
 
 def rates_used(report: Report) -> Iterator[RateUsed]:
-    """Rates of the units and memory levels that some kernel needs."""
+    """Yield the rates of the units and memory levels that the kernels use."""
     machine = report.machine
     needed: dict[tuple[Engine, DType, bool], None] = {}
     for k in report.roofline.kernels:
@@ -250,7 +250,7 @@ def rates_used(report: Report) -> Iterator[RateUsed]:
 
 
 def used(ceiling: str, dtype: str, floor: Rate, sustained: Rate) -> RateUsed:
-    """One row of the table of rates."""
+    """Return one row of the table of rates."""
     names = dict.fromkeys([*floor.source.split("+"), *sustained.source.split("+")])
     return RateUsed(
         ceiling,
@@ -265,12 +265,12 @@ def used(ceiling: str, dtype: str, floor: Rate, sustained: Rate) -> RateUsed:
 
 
 def which_products(tf32: object) -> str:
-    """The products that TF32 is said of, in words: all, or those of one kind."""
+    """Describe the products that may use TF32: all, or those of one kind."""
     return tf32 if isinstance(tf32, str) else "products"
 
 
 def section(view: Assumptions, work: str) -> Section:
-    """The assumptions as facts and a table of rates."""
+    """Return the section of assumptions: facts and a table of rates."""
     opsets = ", ".join(f"{d or 'opset'} {v}" for d, v in view.opsets.items())
     precision = f"what-if {view.dtype}" if view.dtype else "as in the model"
     if view.tf32:
@@ -286,14 +286,14 @@ def section(view: Assumptions, work: str) -> Section:
         ("precision", precision),
         *((MEMORY_TITLES.get(name, name), words) for name, words in MEMORY_MODEL),
     )
-    stated = Facts(tuple(Fact(label, None, words) for label, words in facts))
+    listed = Facts(tuple(Fact(label, None, words) for label, words in facts))
     doubt = uncertainty.note(view.uncertain_rates)
     notes = () if doubt is None else (doubt,)
-    return Section("assumptions", "assumptions", (stated, rate_table(view.rates), *notes))
+    return Section("assumptions", "assumptions", (listed, rate_table(view.rates), *notes))
 
 
 def dated(sources: Sequence[SourceUsed]) -> str:
-    """How many sources there are of each origin, and of which years."""
+    """Summarize sources by origin: their number and years."""
     parts: list[str] = []
     for origin in dict.fromkeys(s.origin for s in sources):
         same = [s for s in sources if s.origin == origin]
@@ -304,7 +304,7 @@ def dated(sources: Sequence[SourceUsed]) -> str:
 
 
 def rate_table(rates: tuple[RateUsed, ...]) -> Table:
-    """Best and sustained rate of each ceiling, with their origins."""
+    """Return the table of peak and sustained rates with their origins."""
     columns = (
         Column("ceiling", "limited by"),
         Column("dtype", "type", is_spare=True),
@@ -330,7 +330,7 @@ def rate_table(rates: tuple[RateUsed, ...]) -> Table:
 
 
 def unit_of(rate: RateUsed) -> Unit:
-    """What the rate counts a second."""
+    """Return the unit of a rate."""
     if not rate.dtype:
         return Unit.BYTE_PER_S
     return Unit.FLOP_PER_S if rate.ceiling in ("matrix", "vector") else Unit.OP_PER_S

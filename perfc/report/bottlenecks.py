@@ -1,4 +1,4 @@
-"""What would make the run faster, by how much: each ceiling lifted in turn."""
+"""Bottlenecks of a run: time saved when each ceiling is lifted, and possible changes."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ if TYPE_CHECKING:
     from perfc.api import Report
 
 LEAST = 0.005
-"""A remedy that saves a smaller share of the time is left out of the text."""
+"""Minimum share of the time that a remedy must save to appear in the text."""
 
 
 @record
 class Bottleneck:
-    """One ceiling and the time there would be without it.
+    """One ceiling and the time of the run without it.
 
     Args:
-        ceiling: what binds.
-        bound_kernels: kernels it binds.
-        bound_share: share of the run's time that it holds up.
-        time_doubled_s: the run's time if this ceiling were twice as fast.
-        time_lifted_s: the run's time if it cost nothing.
-        saving_doubled_s: what the first saves.
-        saving_lifted_s: what the second saves, the most that any remedy can.
-        remedy: what lifts it, in words.
+        ceiling: identifier of the ceiling.
+        bound_kernels: number of kernels it binds.
+        bound_share: share of the run's time that it limits.
+        time_doubled_s: time of the run if this ceiling were twice as fast.
+        time_lifted_s: time of the run if this ceiling took no time.
+        saving_doubled_s: time saved if it were twice as fast.
+        saving_lifted_s: time saved if it took no time, the limit for any remedy.
+        remedy: advice against it.
     """
 
     ceiling: str
@@ -53,7 +53,7 @@ class Bottleneck:
 
 @record
 class Bottlenecks:
-    """Ceilings by what lifting them would save, then changes that can be made.
+    """Ceilings with the time that lifting them saves, and possible changes.
 
     Args:
         ceilings: largest saving first.
@@ -80,26 +80,26 @@ ADVICE = {
 def collect(
     report: Report, kernels: Sequence[Repeated], limits: Sequence[LimitShare]
 ) -> Bottlenecks:
-    """What lifting each ceiling of ``report`` would save.
+    """Compute the time saved by lifting each ceiling of ``report``.
 
-    Of the predicted time where there is a prediction: a kernel's is taken to change as its
-    sustained time does. Otherwise of the sustained time.
+    Savings refer to the predicted time if there is a prediction, assuming that the prediction of a
+    kernel scales with its sustained time; otherwise to the sustained time.
 
     Args:
-        report: the run.
-        kernels: its distinct ones.
-        limits: what its time goes to.
+        report: the analyzed run.
+        kernels: its distinct kernels.
+        limits: shares of its time by limit.
     """
     shares = {one.key: one.share for one in limits}
     roof, run = report.roofline, Run.of(report, kernels)
-    found: list[Bottleneck] = []
+    bottlenecks: list[Bottleneck] = []
     for c in Ceiling:
         bound = [k for k in kernels if k.binding is c]
         is_used = bound or any(k.kernel.sustained.get(c) for k in kernels)
         if not is_used and not (c is Ceiling.LAUNCH and roof.launch_gap_s):
             continue
         doubled, lifted = (run.retimed(scaled(c, factor)) for factor in (0.5, 0.0))
-        found.append(
+        bottlenecks.append(
             Bottleneck(
                 key(c),
                 sum(k.count for k in bound),
@@ -112,7 +112,7 @@ def collect(
             )
         )
     return Bottlenecks(
-        tuple(sorted(found, key=lambda b: (-b.saving_lifted_s, b.ceiling))),
+        tuple(sorted(bottlenecks, key=lambda b: (-b.saving_lifted_s, b.ceiling))),
         remedies.collect(
             report,
             run.total_s,
@@ -123,21 +123,21 @@ def collect(
 
 
 def launch_s(report: Report) -> float:
-    """Time between the starts of two empty kernels."""
+    """Return the time between the starts of two empty kernels, in seconds."""
     overhead = report.machine.launch_overhead_s
     value = overhead.value if overhead is not None else 0.0
     return value * GRAPH_GAP if report.kernels.runtime.launch is Launch.GRAPH else value
 
 
 Factor = Callable[[KernelBound, Ceiling], float]
-"""What a ceiling's time of a kernel is multiplied by."""
+"""Function that returns the factor for the time of a kernel under a ceiling."""
 
 
 def scaled(ceiling: Ceiling, factor: float) -> Factor:
-    """``ceiling`` takes ``factor`` of its time, everything else what it takes.
+    """Return a function that scales the time of ``ceiling`` by ``factor`` and keeps the others.
 
-    Partly empty waves slow the matrix unit: a faster one speeds them up as well, and with full
-    waves its own time is what remains.
+    Part-full waves are matrix unit time too: a faster matrix unit also shortens them, and with full
+    waves the plain matrix time remains.
     """
     both = (Ceiling.MATRIX, Ceiling.WAVES) if ceiling is Ceiling.MATRIX else (ceiling,)
     return lambda k, c: factor if c in both else 1.0
@@ -145,13 +145,13 @@ def scaled(ceiling: Ceiling, factor: float) -> Factor:
 
 @record
 class Run:
-    """The kernels of a run, and what the run takes when some of them take another time.
+    """The kernels of a run, and the time of the run with changed kernel times.
 
     Args:
-        kernels: the distinct ones.
+        kernels: distinct kernels with their counts.
         launch_s: time between the starts of two empty kernels.
-        table: the prediction, None where none was asked for.
-        total_s: of the run, as it is printed.
+        table: the prediction; None without one.
+        total_s: time of the run as printed.
     """
 
     kernels: Sequence[Repeated]
@@ -161,7 +161,7 @@ class Run:
 
     @classmethod
     def of(cls, report: Report, kernels: Sequence[Repeated]) -> Run:
-        """The run of a report, predicted if its kernels are."""
+        """Create the run of a report, predicted if its kernels are."""
         is_predicted = bool(kernels) and kernels[0].predicted is not None
         table = report.prediction if is_predicted else None
         total_s = table.total.time_s if table is not None else report.roofline.time_s
@@ -169,15 +169,15 @@ class Run:
 
     @property
     def kernels_s(self) -> float:
-        """Time of all kernels, one after another."""
+        """Sum of the times of all kernels."""
         return math.fsum(k.count * self.time_s(k) for k in self.kernels)
 
     def time_s(self, kernel: Repeated) -> float:
-        """One kernel's time, launch included."""
+        """Return the time of one kernel, including its launch."""
         return kernel.time_s if kernel.predicted is None else kernel.predicted.time_s
 
     def retimed(self, factor: Factor) -> float:
-        """The run's time with every kernel's ceilings scaled."""
+        """Return the time of the run with the ceilings of every kernel scaled."""
         kernels_s = math.fsum(k.count * self.retimed_kernel(k, factor) for k in self.kernels)
         if self.table is None:
             return kernels_s
@@ -185,7 +185,7 @@ class Run:
         return self.table.total_of(kernels_s, max(launches, default=1.0))
 
     def retimed_kernel(self, repeated: Repeated, factor: Factor) -> float:
-        """One kernel's time with its ceilings scaled; a launch takes its time besides."""
+        """Return the time of one kernel with its ceilings scaled, at least its launch time."""
         kernel, predicted = repeated.kernel, repeated.predicted
         now_s = max(kernel.sustained.values(), default=0.0)
         busy_s = max((t * factor(kernel, c) for c, t in kernel.sustained.items()), default=0.0)
@@ -198,11 +198,11 @@ class Run:
 
 
 def section(view: Bottlenecks, total_s: float) -> Section:
-    """Ceilings with what lifting them saves; changes with what they save.
+    """Return the section of ceilings and changes with the time each saves.
 
     Args:
-        view: of a run.
-        total_s: what the run takes.
+        view: bottlenecks of a run.
+        total_s: time of the run.
     """
     columns = (
         Column("ceiling", "limited by"),
@@ -227,7 +227,7 @@ def section(view: Bottlenecks, total_s: float) -> Section:
 
 
 def words(remedy: Remedy, total_s: float) -> str:
-    """A change in a sentence: what the run takes with it, and what that saves."""
+    """Describe a change: the time of the run with it, and the saving."""
     saved = f"-{share(ratio(remedy.saving_s, total_s))}"
     saved += "" if remedy.items == 1 else f" per item, {remedy.items} × the items"
     how = remedy.option or remedy.basis

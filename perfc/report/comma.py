@@ -1,4 +1,4 @@
-"""Comma-separated values, numbers in SI units: the kernels of a report, rows of other results."""
+"""CSV output in SI units: kernels of a report and rows of other results."""
 
 from __future__ import annotations
 
@@ -63,16 +63,16 @@ FORECAST = {
     "energy_high_j": "energy_high_j",
     "power_w": "power_w",
 }
-"""Columns of the prediction; empty where none was asked for."""
+"""Columns of the prediction; empty without one."""
 
 
 def render(rows: Sequence[KernelRow]) -> str:
-    """All kernels in execution order under one header line; empty where nobody knows."""
+    """Return all kernels in execution order under one header; unknown fields are empty."""
     return records(HEADER, map(fields, rows))
 
 
 def records(header: Sequence[str], rows: Iterable[Iterable[Field]]) -> str:
-    """``rows`` under one header line; empty where nobody knows, texts in sequences joined."""
+    """Return ``rows`` under one header; unknown fields are empty, sequences of text are joined."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(map(harmless, header))
@@ -81,7 +81,7 @@ def records(header: Sequence[str], rows: Iterable[Iterable[Field]]) -> str:
 
 
 def plain(value: Field) -> str | float | None:
-    """A value as one field."""
+    """Convert a value to one CSV field."""
     match value:
         case bool():
             return "true" if value else "false"
@@ -96,7 +96,7 @@ def plain(value: Field) -> str | float | None:
 
 
 def fields(row: KernelRow) -> Iterator[Field]:
-    """The fields of one row in the order of ``HEADER``."""
+    """Yield the fields of one row in the order of ``HEADER``."""
     for name in HEADER:
         match name:
             case "nodes":
@@ -110,6 +110,6 @@ def fields(row: KernelRow) -> Iterator[Field]:
 
 
 def harmless(text: str) -> str:
-    """``text`` that no spreadsheet takes for a formula."""
+    """Escape text that a spreadsheet would take for a formula."""
     text = printable(text)
     return f"'{text}" if text[:1] in {"=", "+", "-", "@"} else text

@@ -1,4 +1,4 @@
-"""How far an expected time is to be trusted: one grade, and the one reason that counts most."""
+"""Confidence in a predicted time: a grade and its main reason."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from perfc.api import Report
 
 LEAST_MEASURED = 0.5
-"""Share of the time in kinds of kernels measured on the machine, to be called so."""
+"""Minimum share of the time in kernel kinds measured on the machine to name it as the reason."""
 
 NOUNS = {
     "attention": "attention kernel",
@@ -40,11 +40,11 @@ NOUNS = {
     "pool": "pooling kernel",
     "softmax": "softmax",
 }
-"""Classes and kinds of kernels as a sentence calls one of them; others keep their name."""
+"""Nouns for kernel classes and kinds; the others use their own name."""
 
 
 class Grade(Enum):
-    """How far an expected time is to be trusted, the best first."""
+    """Grade of confidence in a predicted time, highest first."""
 
     HIGH = "high"
     MEDIUM = "medium"
@@ -53,11 +53,11 @@ class Grade(Enum):
 
 @record
 class Confidence:
-    """A grade and why it is not better, or why it is the best.
+    """Grade of confidence and its main reason.
 
     Args:
         grade: high, medium or low.
-        reason: what counts most, in words that begin no sentence.
+        reason: main reason, in words that do not begin a sentence.
     """
 
     grade: Grade
@@ -65,12 +65,12 @@ class Confidence:
 
 
 def confidence(report: Report, table: PredictionTable) -> Confidence:
-    """The grade of a prediction, and its reason.
+    """Grade a prediction and give the main reason.
 
-    The grade follows the error that the range expects of half of such runs: at most 6 % is high, at
-    most 15 % is medium. Low: more, or part of the costs is not known, or the runtime does not run
-    on such a machine, or no unit of it has a type of products. Where half of the time rests on
-    rates of the machine that are assumed, or did not repeat when measured, it is medium at best.
+    The grade follows the median error implied by the prediction interval: at most 6 % is high, at
+    most 15 % is medium. It is low above that, if part of the costs is unknown, if the runtime does
+    not run on the machine, or if the machine lacks units for a type of products. If half of the
+    time depends on rates that are assumed or were not reproducible, it is at most medium.
     """
     if report.cost.is_bound:
         return Confidence(Grade.LOW, "some nodes have unknown cost (--view coverage)")
@@ -90,21 +90,21 @@ def confidence(report: Report, table: PredictionTable) -> Confidence:
 
 
 def known(report: Report, table: PredictionTable) -> str:
-    """What a good prediction rests on."""
+    """Return the basis of a good prediction."""
     if table.total.predictor:
         return "similar whole runs were measured"
     where = machine_title(report.machine)
-    own_s = math.fsum(
+    measured_s = math.fsum(
         k.time_s for k in table.kernels if k.is_own or k.predictor is Predictor.FITTED
     )
-    part = own_s / table.kernels_s if table.kernels_s else 0.0
+    part = measured_s / table.kernels_s if table.kernels_s else 0.0
     if part >= LEAST_MEASURED:
         return f"kernels of these kinds were measured on {where}"
     return f"kernels of these kinds were measured on machines similar to {where}"
 
 
 def unknown(report: Report, table: PredictionTable) -> str:
-    """What makes the range wide: the host, a predictor of whole runs, or a class of kernels."""
+    """Return what widens the interval most: the host, a whole-run predictor or a kernel class."""
     if table.total.predictor:
         how = "on other hosts (--host-launch)" if table.behind_s > 0 else "with as wide a spread"
         return outside(table) or f"similar whole runs were measured, {how}"
@@ -112,27 +112,27 @@ def unknown(report: Report, table: PredictionTable) -> str:
         return "host-bound, and launch times on a host vary"
     if table.behind_s > 0:
         return "host-bound, and the launch overhead of the host is assumed, not measured"
-    alike: dict[tuple[object, ...], list[int]] = {}
+    by_basis: dict[tuple[object, ...], list[int]] = {}
     for i, k in enumerate(table.kernels):
-        alike.setdefault((k.predictor, k.class_name, k.is_own, k.is_extrapolating), []).append(i)
+        by_basis.setdefault((k.predictor, k.class_name, k.is_own, k.is_extrapolating), []).append(i)
 
     def width_s(indices: list[int]) -> float:
         return math.fsum(
             table.kernels[i].summed.high - table.kernels[i].summed.low for i in indices
         )
 
-    widest = max(alike.values(), key=width_s)[0]
+    widest = max(by_basis.values(), key=width_s)[0]
     return of_kernel(report, widest, table.kernels[widest])
 
 
 def outside(table: PredictionTable) -> str:
-    """What a predictor of whole runs does not know of this one; empty where it knows such runs."""
+    """Return why the whole-run predictor extrapolates; empty if it does not."""
     start = f"predictor {table.total.predictor} extrapolates: "
     return next((n.removeprefix(start) for n in table.notes if n.startswith(start)), "")
 
 
 def of_kernel(report: Report, index: int, estimate: Estimate) -> str:
-    """Why the prediction of one kernel is no better."""
+    """Return the reason for the uncertainty of one kernel."""
     where = machine_title(report.machine)
     noun = NOUNS.get(estimate.class_name, f"{estimate.class_name.replace('_', ' ')} kernel")
     match estimate.predictor:
@@ -150,20 +150,20 @@ def of_kernel(report: Report, index: int, estimate: Estimate) -> str:
 
 
 def learned(report: Report, index: int, estimate: Estimate, noun: str, where: str) -> str:
-    """The same of a kernel that forests predict."""
+    """Return the reason for the uncertainty of a kernel predicted by forests."""
     from perfc.analyzers.estimators.forest import HALVES, basis
 
-    found = basis(report.execution, index)
-    if found is None:
+    rows = basis(report.execution, index)
+    if rows is None:
         return f"no measured {noun} is similar to these"
-    stated = report.roofline.kernels[index].dtype.code
-    dtype = "TF32" if found.dtype == "tf32" else found.dtype
-    if not estimate.is_own and report.machine.name not in found.machines:
-        halved = stated if {stated, dtype} == HALVES else dtype
-        return f"no measured {halved} {noun} on {where if found.machines else 'any machine'}"
+    declared = report.roofline.kernels[index].dtype.code
+    dtype = "TF32" if rows.dtype == "tf32" else rows.dtype
+    if not estimate.is_own and report.machine.name not in rows.machines:
+        halved = declared if {declared, dtype} == HALVES else dtype
+        return f"no measured {halved} {noun} on {where if rows.machines else 'any machine'}"
     if not estimate.is_own:
         return f"no measured {dtype} {noun} on {where}"
-    if not found.is_timed_so:
+    if not rows.is_timed_so:
         return f"every measured {dtype} {noun} on {where} was timed alone, none within a run"
     if estimate.is_extrapolating:
         return f"no measured {dtype} {noun} of similar shape on {where}"

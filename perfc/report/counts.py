@@ -1,4 +1,4 @@
-"""Operations as another FLOP counter counts them."""
+"""Operation counts in the conventions of other FLOP counters."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 @record
 class OperatorCount:
-    """Operations of one kind of operator.
+    """Operations of all nodes of one operator.
 
     Args:
-        operator: its ONNX name.
-        operations: of all its nodes.
+        operator: ONNX name of the operator.
+        operations: total over its nodes.
     """
 
     operator: str
@@ -38,13 +38,13 @@ class Counts:
 
     Args:
         convention: name of the convention, as ``--count-as`` takes it.
-        tool: package and version that it was read from.
-        source: the files of that package that state it.
+        tool: package and version of the tool.
+        source: files of the package that define the convention.
         unit: unit of the tool's figure, MAC or flop.
         total: all operations.
-        attention: the part of products of two activations and of the softmax between them.
-        sees_fused_attention: whether the tool counts attention that PyTorch runs as one operator;
-            where not, its figure for such a model is ``total`` less ``attention``.
+        attention: operations of attention: products of two activations and the softmax in between.
+        sees_fused_attention: True if the tool counts attention that PyTorch runs as one operator;
+            otherwise its figure for such a model is ``total`` minus ``attention``.
         by_operator: operations by operator, most first.
     """
 
@@ -59,7 +59,7 @@ class Counts:
 
 
 def forward_cost(report: Report) -> CostTable:
-    """Costs of the pass that other tools run: of a configuration with the scores of every token."""
+    """Return costs of the forward pass; a configuration counts the scores of every token."""
     if report.deployment.is_step or not is_configuration(report.model):
         return report.cost
     am = Analyses()
@@ -68,10 +68,10 @@ def forward_cost(report: Report) -> CostTable:
 
 
 def collect(report: Report, name: str) -> Counts:
-    """Operations of ``report`` as the tool ``name`` counts them.
+    """Count the operations of ``report`` in the convention ``name``.
 
     Raises:
-        PassError: no such convention.
+        PassError: if there is no such convention.
     """
     rules = convention(name)
     table = forward_cost(report)
@@ -91,7 +91,7 @@ def collect(report: Report, name: str) -> Counts:
 
 
 def section(view: Counts) -> Section:
-    """The total, its parts, and what the tool does not see."""
+    """Return the section of counts: total, operators, and what the tool does not count."""
     columns = (Column("operations", "operations"), Column("operator", "operator", is_name=True))
     rows = tuple((c.operations, c.operator) for c in view.by_operator)
     notes = [Note(f"{view.total} as counted by {view.tool} ({view.source})")]

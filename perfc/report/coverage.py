@@ -1,4 +1,4 @@
-"""How much of the model is known, and how well."""
+"""Coverage: the share of the model with known cost, by tier."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
 
 @record
 class TierCoverage:
-    """Nodes whose cost is known equally well.
+    """Nodes of one coverage tier.
 
     Args:
         tier: exact, expanded, bytes only, or unknown.
-        nodes: how many.
-        node_share: of all nodes that execute.
-        flop: their operations; without a value where nobody knows.
-        flop_share: of the operations that are known; None where there are none.
-        nbytes: their compulsory bytes; without a value where nobody knows.
-        bytes_share: of the bytes that are known; None where there are none.
+        nodes: number of nodes.
+        node_share: share of all executed nodes.
+        flop: operations; without a value if unknown.
+        flop_share: share of the known operations; None if there are none.
+        nbytes: compulsory bytes; without a value if unknown.
+        bytes_share: share of the known bytes; None if there are none.
     """
 
     tier: str
@@ -44,13 +44,13 @@ class TierCoverage:
 
 @record
 class OpaqueOperator:
-    """An operator whose cost is not fully known.
+    """An operator without a fully known cost.
 
     Args:
-        op_type: its name in the model.
-        nodes: how many nodes apply it.
+        op_type: name in the model.
+        nodes: number of nodes.
         tier: bytes only, or unknown.
-        first_node: name of the first.
+        first_node: name of the first node.
     """
 
     op_type: str
@@ -61,15 +61,15 @@ class OpaqueOperator:
 
 @record
 class Coverage:
-    """How much is known.
+    """Coverage of a model by known costs.
 
     Args:
-        nodes_in_file: nodes as the file has them, those of subgraphs included.
-        nodes_executed: nodes left after folding what is known before running.
-        tiers: best first; those with no node left out.
-        opaque: operators not fully known.
-        open_symbols: extents that only running can tell; their lower limits are used.
-        is_complete: every total is a count; otherwise totals are lower bounds.
+        nodes_in_file: nodes of the file, including subgraphs.
+        nodes_executed: nodes left after constant folding.
+        tiers: non-empty tiers, best first.
+        opaque: operators without a fully known cost.
+        open_symbols: data-dependent extents; totals use their lower limits.
+        is_complete: True if totals are exact; otherwise they are lower bounds.
     """
 
     nodes_in_file: int
@@ -81,7 +81,7 @@ class Coverage:
 
     @property
     def line(self) -> str:
-        """The coverage in one sentence."""
+        """Coverage in one sentence."""
         of = "known " if self.opaque else ""
         parts = [
             f"{t.tier} {share(t.node_share)} of {plural(self.nodes_executed, 'node')}, "
@@ -103,20 +103,20 @@ class Coverage:
 
 
 def stated(amount: Amount, part: float | None, noun: str) -> str:
-    """The share of a tier in words."""
+    """Describe the share of a tier."""
     if amount.value is None:
         return f"unknown {noun.removeprefix('known ')}"
     return f"no {noun}" if part is None else f"{share(part)} of {noun}"
 
 
 def listed(names: list[str]) -> str:
-    """The first four names."""
+    """Join the first four names and the number of the others."""
     more = f" and {len(names) - 4} more" if len(names) > 4 else ""
     return ", ".join(names[:4]) + more
 
 
 def collect(report: Report, unset: Sequence[str]) -> Coverage:
-    """How well the nodes of ``report`` are known."""
+    """Collect the coverage of ``report``."""
     by_tier: dict[Tier, list[NodeCost]] = {t: [] for t in Tier}
     opaque: dict[tuple[str, Tier], list[Node]] = {}
     for node, c in report.cost.nodes.items():
@@ -158,21 +158,21 @@ def collect(report: Report, unset: Sequence[str]) -> Coverage:
 
 
 def work_of(tier: Tier, costs: list[NodeCost], report: Report) -> Amount:
-    """Operations of a tier; without a value where the tier says that nobody knows them."""
+    """Return the operations of a tier; without a value if they are unknown."""
     if tier in (Tier.BYTES, Tier.UNKNOWN) and costs:
         return Amount(None, Unit.FLOP, None, True)
     return amount(dim_sum(c.work.flop * c.repeat for c in costs), report.env, Unit.FLOP)
 
 
 def bytes_of(tier: Tier, costs: list[NodeCost], report: Report) -> Amount:
-    """Compulsory bytes of a tier, node by node; without a value where nobody knows them."""
+    """Return the compulsory bytes of a tier; without a value if they are unknown."""
     if tier is Tier.UNKNOWN and costs:
         return Amount(None, Unit.BYTE, None, True)
     return amount(dim_sum(c.traffic.nbytes * c.repeat for c in costs), report.env, Unit.BYTE)
 
 
 def section(view: Coverage) -> Section:
-    """Tiers as a table, then the operators that are not fully known."""
+    """Return the section of coverage: tiers, then operators without a fully known cost."""
     columns = (
         Column("tier", "tier"),
         Column("nodes", "nodes", Unit.COUNT),

@@ -1,4 +1,4 @@
-"""The kernels that carry most of the time, in execution order, with the reason for each."""
+"""Critical kernels: the few that take most of the time, with the reason for each."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from .kernels import Group, KernelRow, groups, title_of
 from .units import Unit, plural, quantity, share
 
 CARRIED = 0.6
-"""Share of the time that the sequence covers, unless that takes more than ``MOST`` rows."""
+"""Share of the time that the critical kernels cover, in at most ``MOST`` rows."""
 MOST = 12
 
 
 @record
 class CriticalStep:
-    """Equal kernels on the critical sequence.
+    """One group of equal critical kernels.
 
     Args:
-        kernels: their indices, in execution order.
-        time_s: all of them together, predicted where there is a prediction.
-        share: of the run's time.
-        reason: what holds each of them up, and by how much.
+        kernels: indices in execution order.
+        time_s: total time, predicted if there is a prediction.
+        share: share of the run's time.
+        reason: what limits each kernel, and by how much.
     """
 
     kernels: tuple[int, ...]
@@ -35,11 +35,11 @@ class CriticalStep:
 
 @record
 class Critical:
-    """The critical sequence.
+    """The critical kernels of a run.
 
     Args:
-        steps: in the order in which the first kernel of each runs.
-        share: of the run's time that the steps take.
+        steps: groups of equal kernels, in order of the first kernel of each.
+        share: share of the run's time that they take.
     """
 
     steps: tuple[CriticalStep, ...]
@@ -47,7 +47,7 @@ class Critical:
 
 
 def collect(rows: Sequence[KernelRow], launch_s: float) -> Critical:
-    """The fewest kinds of kernels that take ``CARRIED`` of the time."""
+    """Select the fewest groups of equal kernels that take ``CARRIED`` of the time."""
     chosen: list[Group] = []
     covered = 0.0
     ordered = sorted(groups(rows), key=lambda g: (-g.predicted_s, g.first.index))
@@ -69,7 +69,7 @@ def collect(rows: Sequence[KernelRow], launch_s: float) -> Critical:
 
 
 def reason(row: KernelRow, launch_s: float) -> str:
-    """Why a kernel takes the time it takes."""
+    """Explain the time of a kernel by its limiting ceiling."""
     is_above = row.margin and row.next_bound and row.held_by == row.bound
     above = f", {row.margin:.1f} × {title(row.next_bound)} time" if is_above else ""
     held = row.ceilings.get(row.held_by)
@@ -105,7 +105,7 @@ def reason(row: KernelRow, launch_s: float) -> str:
 
 
 def section(view: Critical, rows: Sequence[KernelRow]) -> Section:
-    """The sequence as a table."""
+    """Return the section of critical kernels."""
     if not view.steps:
         return Section("critical", "critical kernels", (Note("no kernel takes time"),))
     columns = (

@@ -1,4 +1,4 @@
-"""The footprint of a run as a view: parts, allocator, timeline, and the node at the peak."""
+"""View of a run's device memory: parts, allocator, timeline and the node at the peak."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from perfc.api import Report
 
 CONTEXT, ALLOCATOR = "context", "allocator"
-"""Parts that nothing of the model lies in."""
+"""Parts that hold no tensor of the model."""
 WORDS = {
     "parameters": "stored tensors of the model",
     "optimizer": "optimizer state, kept from step to step",
@@ -34,11 +34,11 @@ WORDS = {
 
 @record
 class MemoryPart:
-    """What some of the device's memory is for.
+    """One part of the device memory.
 
     Args:
-        name: of the part.
-        nbytes: at the peak.
+        name: name of the part.
+        nbytes: size at the peak.
     """
 
     name: str
@@ -47,12 +47,12 @@ class MemoryPart:
 
 @record
 class PhaseMemory:
-    """A part of a run.
+    """Memory of one phase of a run.
 
     Args:
         phase: forward, loss, recompute, backward or optimizer.
-        kernels: how many.
-        peak_bytes: most that lives while it runs.
+        kernels: number of kernels.
+        peak_bytes: peak of live bytes during the phase.
     """
 
     phase: str
@@ -62,28 +62,28 @@ class PhaseMemory:
 
 @record
 class DeviceMemory:
-    """Device memory of a run, kernel by kernel under the runtime's own allocator.
+    """Device memory of a run, kernel by kernel, under the allocator of the runtime.
 
-    Nothing is written over but by optimisers. The peak of activations of the report is less: that
-    of a run which writes over whatever nobody reads any more.
+    Only optimizers write in place here. The peak of activations in the report is lower: it assumes
+    that storage is reused as soon as its last reader has run.
 
     Args:
-        parts: at the peak, allocator and context among them; they add up to ``total_bytes`` where
-            the allocator holds most at the peak.
-        live_bytes: alive at the peak.
-        reserved_bytes: most that the allocator holds.
-        total_bytes: with the context.
-        capacity_bytes: that the driver reports, less what is held back with ``--reserve``; null
-            where the target does not say.
-        margin_bytes: of these, that are left free.
-        fits: whether that is enough; null where nobody knows.
-        allocator: of the runtime.
-        peak_node: that runs at the peak.
-        peak_phase: of a step.
-        phases: in order.
-        line_bytes: alive while each kernel runs.
-        is_bound: whether more may be needed.
-        checkpoints: what keeping less would cost, under ``--checkpointing optimal``.
+        parts: parts at the peak, including allocator overhead and context; they add up to
+            ``total_bytes`` if the allocator holds most at the peak.
+        live_bytes: live bytes at the peak.
+        reserved_bytes: peak of bytes reserved by the allocator.
+        total_bytes: reserved bytes plus the context.
+        capacity_bytes: memory reported by the driver, minus ``--reserve``; null if the target does
+            not declare it.
+        margin_bytes: safety margin of the capacity.
+        fits: True if the run fits; null if unknown.
+        allocator: allocator of the runtime.
+        peak_node: node that runs at the peak.
+        peak_phase: phase of the training step at the peak.
+        phases: phases in order.
+        line_bytes: live bytes while each kernel runs.
+        is_bound: True if more may be needed.
+        checkpoints: cost of saving fewer activations, with ``--checkpointing optimal``.
     """
 
     parts: tuple[MemoryPart, ...]
@@ -103,12 +103,12 @@ class DeviceMemory:
 
     @classmethod
     def of(cls, report: Report) -> DeviceMemory:
-        """The view of a report."""
+        """Create the view of a report."""
         return replace(cls.shown(footprint(report)), checkpoints=curve_of(report))
 
     @classmethod
     def shown(cls, found: Footprint) -> DeviceMemory:
-        """The view of a footprint."""
+        """Create the view of a footprint."""
         named = [(role.value, n) for role, n in found.parts.items()]
         named += [(ALLOCATOR, found.allocator_bytes), (CONTEXT, found.context_bytes)]
         parts = tuple(MemoryPart(name, n) for name, n in named if n > 0)
@@ -128,15 +128,15 @@ def _phases(found: Footprint) -> Iterator[PhaseMemory]:
 
 
 def parts_of(view: DeviceMemory) -> Iterator[Part]:
-    """The view in a document."""
+    """Yield the parts of the view in a document."""
     if not view.line_bytes:
         return
     total = quantity(view.total_bytes, Unit.BYTE)
     of = "" if view.capacity_bytes is None else f" of {quantity(view.capacity_bytes, Unit.BYTE)}"
     bound = "at least " if view.is_bound else ""
-    held = f"{view.allocator} holds {quantity(view.reserved_bytes, Unit.BYTE)}"
+    reserved = f"{view.allocator} holds {quantity(view.reserved_bytes, Unit.BYTE)}"
     too_much = ", does not fit" if view.fits is False else ""
-    yield Facts((Fact("device", None, f"{bound}{total}{of}{too_much}; {held}"),))
+    yield Facts((Fact("device", None, f"{bound}{total}{of}{too_much}; {reserved}"),))
     rows: tuple[tuple[Cell, ...], ...] = tuple(
         (p.name, Amount(p.nbytes, Unit.BYTE), p.nbytes / max(view.total_bytes, 1), WORDS[p.name])
         for p in sorted(view.parts, key=lambda p: -p.nbytes)

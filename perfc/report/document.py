@@ -1,4 +1,4 @@
-"""The document a report is before it is text: sections of tables and notes, numbers unformatted."""
+"""Format-independent documents: sections of tables, facts and notes with unformatted numbers."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from .units import Unit, quantity
 
 @record
 class Amount:
-    """A counted number with the formula it is the value of.
+    """A number with its unit and its symbolic formula.
 
     Args:
-        value: at the values of the symbols; None where nobody knows.
-        unit: what it counts.
-        formula: over the symbols; a plain number where none occurs.
-        is_bound: the truth may be larger, because something is not known.
+        value: value at the sizes of the symbols; None if unknown.
+        unit: unit of the value.
+        formula: formula over the symbols; a plain number if it has none.
+        is_bound: True for a lower bound, because part of the model is unknown.
     """
 
     value: float | None
@@ -28,7 +28,7 @@ class Amount:
 
     @property
     def symbolic(self) -> str:
-        """The formula where it has symbols, else nothing."""
+        """Formula as text if it has symbols, otherwise empty."""
         return str(self.formula) if isinstance(self.formula, Poly) else ""
 
     def __str__(self) -> str:
@@ -38,12 +38,12 @@ class Amount:
 
 @record
 class Name:
-    """A long name and what stands for it where there is little room.
+    """A long name and its abbreviation for narrow output.
 
     Args:
-        full: all of it.
-        short: less of it; shortened further, its first ``kept`` characters and its end stay.
-        kept: characters that stay in front.
+        full: full name.
+        short: shorter name; if shortened further, its first ``kept`` characters and its end remain.
+        kept: number of leading characters that remain.
     """
 
     full: str
@@ -52,7 +52,7 @@ class Name:
 
 
 Cell: TypeAlias = "str | float | Name | Amount | None"
-"""Text, a number in its column's unit, a name, a number with its own unit, or nothing known."""
+"""Text, a number in the unit of its column, a name, a number with its unit, or None if unknown."""
 
 
 @record
@@ -60,14 +60,14 @@ class Column:
     """A column of a table.
 
     Args:
-        name: as data formats write it, with the unit: ``time_s``.
-        title: as people read it; the unit is added when the prefix is known.
-        unit: of its plain numbers.
-        legend: what the number means, in words, where the title does not say it.
-        is_name: takes the room that is left, and is shortened first.
-        wraps: goes on in the next line instead of being shortened.
-        is_spare: left out of text where a narrow page leaves names no room; the last goes first.
-        pair: name of the column before it that is left out with it.
+        name: name in data formats, with the unit: ``time_s``.
+        title: heading in text; the unit is appended when the prefix is known.
+        unit: unit of plain numbers.
+        legend: meaning of the number if the title does not tell it.
+        is_name: True for a column that takes the remaining width and is shortened first.
+        wraps: True to wrap long cells instead of shortening them.
+        is_spare: True for a column that narrow pages omit, the last one first.
+        pair: name of the preceding column that is omitted together with this one.
     """
 
     name: str
@@ -82,7 +82,7 @@ class Column:
 
 @record
 class Table:
-    """Rows under columns."""
+    """A table of columns and rows."""
 
     columns: tuple[Column, ...]
     rows: tuple[tuple[Cell, ...], ...]
@@ -90,13 +90,13 @@ class Table:
 
 @record
 class Fact:
-    """One thing stated: its name, its number if it has one, and words.
+    """A labeled number with an explanation.
 
     Args:
-        label: what it is.
-        value: the number, None where words say it all.
-        words: what it means.
-        formula: what the number is the value of.
+        label: label of the fact.
+        value: number; None if there are only words.
+        words: explanation.
+        formula: formula of the number.
     """
 
     label: str
@@ -107,14 +107,14 @@ class Fact:
 
 @record
 class Facts:
-    """Things stated one below the other."""
+    """A list of facts."""
 
     rows: tuple[Fact, ...]
 
 
 @record
 class Note:
-    """A sentence or two; ``is_warning`` ones must not be missed."""
+    """A note of a sentence or two; warnings are highlighted."""
 
     text: str
     is_warning: bool = False
@@ -122,13 +122,13 @@ class Note:
 
 @record
 class Bars:
-    """Numbers along one axis, drawn as a line of small bars.
+    """Numbers drawn as a line of small bars.
 
     Args:
-        values: in order.
-        unit: of them.
-        caption: what they are.
-        labels: what each is of, for those who point at it; empty where nobody said.
+        values: numbers in order.
+        unit: unit of the numbers.
+        caption: description of the numbers.
+        labels: tooltip of each bar; empty without tooltips.
     """
 
     values: tuple[float, ...]
@@ -142,7 +142,7 @@ Part: TypeAlias = "Table | Facts | Note | Bars"
 
 @record
 class Section:
-    """What one view shows."""
+    """One section of a document."""
 
     name: str
     title: str
@@ -151,7 +151,7 @@ class Section:
 
 @record
 class Document:
-    """A whole report."""
+    """A complete document."""
 
     title: str
     sections: tuple[Section, ...]

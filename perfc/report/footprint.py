@@ -1,4 +1,4 @@
-"""What a run holds of a device: every part of it, its allocator's share, and when that is most."""
+"""Device memory of a run: its parts, allocator overhead, and the time of the peak."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CUBLAS_BYTES = 8_519_680
 32 MiB on Hopper."""
 HOPPER_CUBLAS_BYTES = 32 << 20
 RUNS = 2
-"""Runs that an allocator is asked for: the second finds what the first left."""
+"""Runs that are replayed on an allocator: the second reuses blocks that the first left."""
 
 
 @record
@@ -28,20 +28,20 @@ class Footprint:
     """Device memory of a run.
 
     Args:
-        parts: bytes alive at the peak by what they are for, none of them 0.
-        allocated_bytes: alive at the peak, as the allocator rounds them.
-        reserved_bytes: most that the allocator holds of the device.
-        context_bytes: of the driver and the libraries; 0 on a processor.
-        capacity_bytes: that the driver reports, less what is held back with ``--reserve``; None
-            where the target does not say.
-        margin_bytes: of these, that are left free.
-        allocator: its name.
-        peak_node: that runs at the peak; "" where nothing runs.
-        peak_phase: of a training step.
-        live: bytes alive while each kernel runs.
-        reserved: held of the device then.
-        phases: of the kernels.
-        is_bound: whether more may be needed, because some size is not known.
+        parts: live bytes at the peak by role, without empty roles.
+        allocated_bytes: live bytes at the peak, rounded by the allocator.
+        reserved_bytes: peak of bytes that the allocator reserves on the device.
+        context_bytes: memory of the driver and the libraries; 0 on a CPU.
+        capacity_bytes: memory reported by the driver, minus ``--reserve``; None if the target does
+            not declare it.
+        margin_bytes: safety margin of the capacity.
+        allocator: name of the allocator.
+        peak_node: node that runs at the peak; empty if nothing runs.
+        peak_phase: phase of a training step at the peak.
+        live: live bytes while each kernel runs.
+        reserved: reserved bytes while each kernel runs.
+        phases: phase of each kernel.
+        is_bound: True if more may be needed, because some size is unknown.
     """
 
     parts: Mapping[Role, int]
@@ -60,29 +60,29 @@ class Footprint:
 
     @property
     def live_bytes(self) -> int:
-        """Alive at the peak."""
+        """Live bytes at the peak."""
         return sum(self.parts.values())
 
     @property
     def allocator_bytes(self) -> int:
-        """What the allocator holds beyond what lives: rounding, and gaps between blocks."""
+        """Allocator overhead: rounding and fragmentation."""
         return max(self.reserved_bytes - self.live_bytes, 0)
 
     @property
     def total_bytes(self) -> int:
-        """All of it, as the driver shows the process."""
+        """Total memory of the process as reported by the driver."""
         return self.reserved_bytes + self.context_bytes
 
     @property
     def fits(self) -> bool | None:
-        """Whether the device has that much and the margin; None where its memory is not known."""
+        """True if the device has this much plus the margin; None if its memory is unknown."""
         if self.capacity_bytes is None:
             return None
         return self.total_bytes + self.margin_bytes <= self.capacity_bytes
 
 
 def table_of(report: Report) -> StorageTable:
-    """The buffers of a report's run."""
+    """Return the buffers of the run of a report."""
     return report.analyses.get(Storages(report.deployment.table_name), report.module)
 
 
@@ -93,13 +93,13 @@ def footprint(
     table: StorageTable | None = None,
     more_bytes: int = 0,
 ) -> Footprint:
-    """The footprint of a report's run.
+    """Return the footprint of the run of a report.
 
     Args:
-        report: of the run.
-        env: values of its symbols, where those of the report are not meant.
-        table: its buffers, where they are divided among devices.
-        more_bytes: of workspace.
+        report: the analyzed run.
+        env: values of the symbols; those of the report by default.
+        table: its buffers, if they are divided among devices.
+        more_bytes: additional workspace.
     """
     table, env = table or table_of(report), report.env if env is None else env
     machine, framework = report.machine, report.kernels.runtime.framework
@@ -113,11 +113,11 @@ def footprint(
         parts[Role.WORKSPACE] = parts.get(Role.WORKSPACE, 0) + workspace
     make = allocator_of(framework)
     done = _within(table, env, make, workspace, capacity)
-    held: tuple[int, int | None, int] = (0, None, 0)
+    limits: tuple[int, int | None, int] = (0, None, 0)
     if capacity is not None:
-        held = capacity.context_bytes, capacity.usable_bytes, capacity.margin_bytes
+        limits = capacity.context_bytes, capacity.usable_bytes, capacity.margin_bytes
     return Footprint(
-        parts, done.allocated_bytes, done.reserved_bytes, *held, make.title,
+        parts, done.allocated_bytes, done.reserved_bytes, *limits, make.title,
         table.names[at] if line else "", table.phases[at] if line else Phase.FORWARD,
         tuple(s + workspace for s in sums), done.reserved_line, table.phases, table.is_bound,
     )  # fmt: skip
@@ -127,7 +127,7 @@ def _within(
     table: StorageTable, env: Mapping[str, int], make: type[Allocator], workspace: int,
     capacity: Capacity | None,
 ) -> Replay:  # fmt: skip
-    """A run in the device, or in one without an end where it does not fit."""
+    """Replay a run on the device, or on unlimited memory if it does not fit."""
     if capacity is not None:
         try:
             return _replayed(table, env, make(capacity.tensor_bytes), workspace)
@@ -151,13 +151,13 @@ def holds(
     table: StorageTable | None = None,
     more_bytes: int = 0,
 ) -> bool:
-    """Whether the allocator serves a run within the device, giving back what it must.
+    """Return True if the allocator can serve the run within the device memory.
 
     Args:
-        report: of the run.
+        report: the analyzed run.
         env: values of its symbols.
-        table: its buffers, where they are divided among devices.
-        more_bytes: of workspace.
+        table: its buffers, if they are divided among devices.
+        more_bytes: additional workspace.
     """
     capacity = report.deployment.capacity(report.machine)
     if capacity is None:
@@ -173,7 +173,7 @@ def holds(
 
 
 def workspace_bytes(report: Report, framework: Framework) -> int:
-    """Workspace that a framework keeps for products from the first one on."""
+    """Return the workspace in bytes that a framework keeps for matrix products."""
     has_products = any(k.work.mac for k in report.kernels.kernels)
     if framework is not Framework.TORCH or report.machine.kind == "cpu" or not has_products:
         return 0

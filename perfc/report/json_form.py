@@ -1,4 +1,4 @@
-"""The views as JSON: schema ``perfc-report/1``, every view, keys sorted."""
+"""JSON output, schema ``perfc-report/1``: every view, with sorted keys."""
 
 from __future__ import annotations
 
@@ -26,35 +26,35 @@ Json = "dict[str, Json] | list[Json] | str | int | float | bool | None"
 
 
 def render(views: Views) -> str:
-    """The text of the JSON document."""
+    """Return the JSON document as text."""
     return json.dumps(tree(views), indent=2, sort_keys=True, allow_nan=False) + "\n"
 
 
 def tree(views: Views) -> dict[str, object]:
-    """The JSON document as dicts and lists."""
+    """Return the JSON document as dicts and lists."""
     return {**enveloped(SCHEMA, views), "conventions": CONVENTIONS}
 
 
 def enveloped(schema: str, views: object) -> dict[str, object]:
-    """A document of views that says its schema and the version of the program."""
-    found = plain(views)
-    assert isinstance(found, dict)
-    return {"schema": schema, "perfc": __version__, **found}
+    """Return views as a document with its schema and the version of perfc."""
+    body = plain(views)
+    assert isinstance(body, dict)
+    return {"schema": schema, "perfc": __version__, **body}
 
 
 def strict(tree: object, indent: int | None = None) -> str:
-    """JSON of dicts, lists and views that every reader takes; what is not finite is null."""
+    """Serialize dicts, lists and views as strict JSON; numbers that are not finite become null."""
     separators = (",", ":") if indent is None else None
     return json.dumps(plain(tree), indent=indent, separators=separators, allow_nan=False)
 
 
 def key_of(name: str) -> str:
-    """What a field is called in JSON; Python keeps some words, ``from_``, for itself."""
+    """Return the JSON name of a field: ``from_`` without the underscore that Python needs."""
     return name.rstrip("_")
 
 
 def plain(value: object) -> object:
-    """A value of a view in JSON's own types; what is not finite is null."""
+    """Convert a value of a view to JSON types; numbers that are not finite become null."""
     match value:
         case Amount():
             return {

@@ -1,4 +1,4 @@
-"""The JSON Schema of what commands write, read off the types of the views and their docstrings."""
+"""JSON Schemas of command output, derived from types and docstrings of the views."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ _ARGUMENT = re.compile(r"^    (\w+): (.*(?:\n        .*)*)", re.MULTILINE)
 
 AMOUNT: dict[str, object] = {
     "type": "object",
-    "description": "A counted number with the formula it is the value of.",
+    "description": "A number with its unit and its symbolic formula.",
     "properties": {
         "value": {
             "type": ["number", "null"],
-            "description": "At the values of the symbols; null where nobody knows.",
+            "description": "Value at the sizes of the symbols; null if unknown.",
         },
-        "unit": {"enum": [u.value for u in Unit], "description": "What it counts."},
+        "unit": {"enum": [u.value for u in Unit], "description": "Unit of the value."},
         "formula": {
             "type": ["string", "null"],
-            "description": "Over the symbols; null where the number has no closed form.",
+            "description": "Formula over the symbols; null without a closed form.",
         },
-        "is_bound": {"type": "boolean", "description": "The truth may be larger."},
+        "is_bound": {"type": "boolean", "description": "True for a lower bound."},
     },
     "required": ["formula", "is_bound", "unit", "value"],
     "additionalProperties": False,
@@ -38,7 +38,7 @@ AMOUNT: dict[str, object] = {
 
 
 def schema() -> dict[str, object]:
-    """The schema of ``perfc analyze --output-format json``, draft 2020-12."""
+    """Return the schema of ``perfc analyze --output-format json``, draft 2020-12."""
     conventions = {
         "type": "object",
         "description": "How to read the numbers.",
@@ -52,12 +52,12 @@ def schema() -> dict[str, object]:
 def schema_of(
     cls: type, identifier: str, also: Mapping[str, dict[str, object]] | None = None
 ) -> dict[str, object]:
-    """The schema of a document that ``json_form.enveloped`` makes of views, draft 2020-12.
+    """Return the schema of a document of ``json_form.enveloped``, draft 2020-12.
 
     Args:
-        cls: the views.
-        identifier: ``perfc-report/1``; what the document says its schema is.
-        also: properties beside the views and the envelope.
+        cls: type of the views.
+        identifier: schema named in the document, ``perfc-report/1``.
+        also: additional properties.
     """
     definitions: dict[str, object] = {"Amount": AMOUNT}
     views = shape(cls, definitions)
@@ -81,26 +81,26 @@ def schema_of(
 
 
 def shape(cls: type, definitions: dict[str, object]) -> dict[str, object]:
-    """The schema of a dataclass; those inside it are added to ``definitions``."""
+    """Return the schema of a dataclass; nested ones are added to ``definitions``."""
     hints = get_type_hints(cls)
     words = described(cls)
     properties: dict[str, object] = {}
-    found: dict[str, object] = {
+    schema: dict[str, object] = {
         "type": "object",
         "description": (cls.__doc__ or "").partition("\n")[0],
         "properties": properties,
         "required": sorted(key_of(f.name) for f in fields(cls)),
         "additionalProperties": False,
     }
-    definitions[cls.__name__] = found
+    definitions[cls.__name__] = schema
     for f in fields(cls):
-        said = {"description": words[f.name]} if f.name in words else {}
-        properties[key_of(f.name)] = {**of(hints[f.name], definitions), **said}
-    return found
+        described_as = {"description": words[f.name]} if f.name in words else {}
+        properties[key_of(f.name)] = {**of(hints[f.name], definitions), **described_as}
+    return schema
 
 
 def of(hint: object, definitions: dict[str, object]) -> dict[str, object]:
-    """The schema of an annotated type."""
+    """Return the schema of a type annotation."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin in (Union, UnionType):
         kinds = [of(a, definitions) for a in arguments if a is not NoneType]
@@ -125,6 +125,6 @@ def of(hint: object, definitions: dict[str, object]) -> dict[str, object]:
 
 
 def described(cls: type) -> dict[str, str]:
-    """What the docstring says of each field."""
+    """Return the description of each field from the docstring of a class."""
     _, _, text = cleandoc(cls.__doc__ or "").partition("Args:\n")
     return {m[1]: " ".join(m[2].split()) for m in _ARGUMENT.finditer(text)}

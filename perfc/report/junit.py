@@ -1,4 +1,4 @@
-"""Results as JUnit XML, which pipelines show as tests: one case per thing that was checked.
+"""JUnit XML output, which CI shows as tests: one case per check.
 
 Format: ``testsuites/testsuite/testcase`` with ``failure``, ``error`` and ``skipped`` as Jenkins,
 GitLab and GitHub's reporters read them. No times and no dates: the same input gives the same bytes.
@@ -15,15 +15,15 @@ from perfc.plain_text import printable
 
 @record
 class Case:
-    """One thing checked.
+    """One check.
 
     Args:
-        name: of it.
-        group: what it belongs to, shown as a class or a folder.
-        failures: what is wrong with it, one line each.
-        error: why nobody could tell; "" where it was checked.
-        skipped: why nobody looked; "" where it was checked.
-        notes: what is shown besides, one line each.
+        name: name of the check.
+        group: group of the check, shown as a class or a folder.
+        failures: failures, one line each.
+        error: why the check could not run; empty if it ran.
+        skipped: why the check was skipped; empty if it ran.
+        notes: additional output, one line each.
     """
 
     name: str
@@ -35,7 +35,7 @@ class Case:
 
 
 def render(suite: str, cases: Sequence[Case]) -> str:
-    """The text of the document."""
+    """Return the XML document."""
     counts = {
         "tests": len(cases),
         "failures": sum(bool(c.failures) for c in cases),

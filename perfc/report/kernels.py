@@ -1,4 +1,4 @@
-"""One row per kernel: time, floor, what binds it, and the ONNX nodes it executes."""
+"""One row per kernel: time, lower bound, limiting ceiling, and the ONNX nodes it executes."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 @record
 class CeilingTime:
-    """Time one unit or memory level alone would take.
+    """Time of one unit or memory level alone.
 
     Args:
-        floor_s: at the best rate the hardware can ever give.
-        sustained_s: at measured rates.
+        floor_s: time at the peak rate.
+        sustained_s: time at the measured rate.
     """
 
     floor_s: float
@@ -36,36 +36,36 @@ class CeilingTime:
 
 @record
 class KernelRow:
-    """A kernel; all its launches in one run together.
+    """A kernel, with all its launches in one run.
 
     Args:
         index: position in execution order, from 0; other views refer to it.
-        alike: index of the first kernel that is equal to it in everything but its names.
+        alike: index of the first kernel that is equal to it except for names.
         label: operators it executes.
         nodes: names of the ONNX nodes, in execution order.
         anchor: name of its heaviest node.
-        title: what it is called where there is little room, ``Conv 3x3 + Relu``.
+        title: short name, ``Conv 3x3 + Relu``.
         kind: class of its heaviest operator.
         dtype: element type of its multiply-accumulates.
-        tier: how well its cost is known.
-        launches: in one run.
-        share: of the run's time.
-        time_s: sustained time and launch gap.
+        tier: coverage tier of its cost.
+        launches: launches in one run.
+        share: share of the run's time.
+        time_s: sustained time plus launch gap.
         floor_s: lower bound of its time.
-        sustained_s: at measured rates, launches not counted.
-        launch_gap_s: what launching adds where the kernel is shorter than its launch.
-        bound: the ceiling that binds, as far as the kernel is known.
-        next_bound: the next one, another unit or level; empty where there is none.
-        margin: how many times longer the binding ceiling takes than the next; None where there is
-            no next one, or not everything is known.
-        intensity_flop_per_byte: flop per compulsory byte; None where nothing moves.
+        sustained_s: time at measured rates, without launches.
+        launch_gap_s: launch overhead of a kernel that is shorter than its launch.
+        bound: limiting ceiling, as far as the kernel is known.
+        next_bound: next ceiling of another unit or level; empty if there is none.
+        margin: time of the limiting ceiling over that of the next; None if there is no next one or
+            if the cost is not fully known.
+        intensity_flop_per_byte: flop per compulsory byte; None if nothing moves.
         flop: operations; 1 mac is 2 flop.
         mac: multiply-accumulates.
         read_bytes: compulsory bytes read.
         write_bytes: compulsory bytes written.
         device_bytes: bytes charged to device memory in the sustained time.
         ceilings: time of every unit and memory level it uses.
-        predicted: what it will take; None where no prediction was asked for.
+        predicted: prediction; None without predictions.
     """
 
     index: int
@@ -97,21 +97,21 @@ class KernelRow:
 
     @property
     def held_by(self) -> str:
-        """What most of its time goes to, predicted where there is a prediction."""
+        """Ceiling that takes most of its time, predicted if there is a prediction."""
         return self.bound if self.predicted is None else self.predicted.bound
 
     @property
     def is_bound(self) -> bool:
-        """Whether its numbers are lower bounds."""
+        """True if its numbers are lower bounds."""
         return self.flop.is_bound or self.read_bytes.is_bound or self.write_bytes.is_bound
 
 
 SHARED = tuple([f.name for f in fields(KernelRow)][5:])
-"""What equal kernels have in common: all but the index, whom they are like, label and names."""
+"""Fields that equal kernels share: all except index, ``alike``, label and names."""
 
 
 def collect(report: Report, *, predict: bool = False) -> tuple[KernelRow, ...]:
-    """The kernels of ``report`` in execution order."""
+    """Collect the kernels of ``report`` in execution order."""
     total = report.roofline.time_s
     firsts: dict[tuple[object, ...], KernelRow] = {}
     twins: dict[tuple[object, ...], tuple[KernelRow, tuple[Any, ...]]] = {}
@@ -125,7 +125,7 @@ def collect(report: Report, *, predict: bool = False) -> tuple[KernelRow, ...]:
         predicted, energies, whole_s = table.kernels, table.energies, table.kernels_total.time_s
     for i, (bound, prediction, energy) in enumerate(zip(bounds, predicted, energies, strict=True)):
         names = tuple([n.name for n in bound.kernel.nodes])
-        # most are told apart by numbers alone; what they look like in full is compared once
+        # numbers alone distinguish most kernels; the full identity is compared once per twin
         twin = (bound.kernel.alike, bound.device_bytes, id(bound.floor), id(prediction))
         if twin not in twins:
             same = (*identity(bound), prediction)
@@ -141,7 +141,7 @@ def collect(report: Report, *, predict: bool = False) -> tuple[KernelRow, ...]:
 
 
 def identity(bound: KernelBound) -> tuple[object, ...]:
-    """What equal kernels have in common: layers of a transformer repeat a few."""
+    """Return the identity that equal kernels share; transformer layers repeat a few kernels."""
     kernel = bound.kernel
     times = (*bound.floor.values(), *bound.sustained.values(), bound.launch_gap_s)
     counted = (kernel.work, kernel.traffic, kernel.repeat, bound.device_bytes)
@@ -155,7 +155,7 @@ def row(
     env: Mapping[str, int],
     predicted: Forecast | None = None,
 ) -> KernelRow:
-    """The row of one kernel."""
+    """Return the row of one kernel."""
     kernel = bound.kernel
     work, traffic, repeat = kernel.work, kernel.traffic, kernel.repeat
     unsized = traffic.is_bound
@@ -200,9 +200,9 @@ def row(
 
 
 def runner_up(bound: KernelBound) -> tuple[str, float | None]:
-    """The ceiling below the binding one, and how many times shorter it is.
+    """Return the ceiling after the limiting one, and the ratio of their times.
 
-    Whole waves are a way of using the matrix unit, so the two count as one.
+    Whole waves and the matrix unit count as one ceiling.
     """
     top = bound.binding
     same = {top} if top not in (Ceiling.WAVES, Ceiling.MATRIX) else {Ceiling.WAVES, Ceiling.MATRIX}
@@ -216,44 +216,44 @@ def runner_up(bound: KernelBound) -> tuple[str, float | None]:
 
 @record
 class Group:
-    """Kernels that are equal in everything but their names, in execution order."""
+    """Kernels that are equal except for names, in execution order."""
 
     rows: tuple[KernelRow, ...]
 
     @property
     def first(self) -> KernelRow:
-        """The one that runs first."""
+        """Kernel that runs first."""
         return self.rows[0]
 
     @property
     def time_s(self) -> float:
-        """Time of all of them."""
+        """Total time of the group."""
         return len(self.rows) * self.first.time_s
 
     @property
     def predicted_s(self) -> float:
-        """What all of them will take; their time at measured rates where nothing is predicted."""
+        """Total predicted time; sustained time without a prediction."""
         first = self.first
         return len(self.rows) * (first.predicted.time_s if first.predicted else first.time_s)
 
     @property
     def predicted_share(self) -> float:
-        """Their share of that."""
+        """Share of the predicted time."""
         first = self.first
         return len(self.rows) * (first.predicted.share if first.predicted else first.share)
 
     @property
     def share(self) -> float:
-        """Their share of the run's time."""
+        """Share of the run's time."""
         return len(self.rows) * self.first.share
 
 
 def groups(rows: Sequence[KernelRow]) -> list[Group]:
-    """Equal kernels together, those that take most time first."""
-    found: dict[int, list[KernelRow]] = {}
+    """Group equal kernels, longest total time first."""
+    by_first: dict[int, list[KernelRow]] = {}
     for r in rows:
-        found.setdefault(r.alike, []).append(r)
-    made = [Group(tuple(same)) for same in found.values()]
+        by_first.setdefault(r.alike, []).append(r)
+    made = [Group(tuple(same)) for same in by_first.values()]
     return sorted(made, key=lambda g: (-g.time_s, g.first.index))
 
 
@@ -276,13 +276,13 @@ COLUMNS = (
 """Columns of the kernel table."""
 
 PREDICTED = frozenset({"predicted_s", "low_s", "high_s"})
-"""Columns of a report with predictions."""
+"""Columns that only reports with predictions show."""
 BOUNDED = frozenset({"time_s", "margin", "intensity"})
-"""Columns that make room for them."""
+"""Columns that only reports without predictions show."""
 
 
 def section(rows: Sequence[KernelRow], top: int | None) -> Section:
-    """The kernels that take most time, equal ones in one row; or each, where ``top`` is None."""
+    """Return the section of the longest kernel groups, or of every kernel if ``top`` is None."""
     if top is None:
         shown = [Group((r,)) for r in rows]
         heading = f"kernels: all {len(rows)}, in execution order"
@@ -307,7 +307,7 @@ def section(rows: Sequence[KernelRow], top: int | None) -> Section:
 
 
 def cells_of(group: Group) -> tuple[Cell, ...]:
-    """The cells of one row, in the order of ``COLUMNS``."""
+    """Return the cells of one row in the order of ``COLUMNS``."""
     r = group.first
     p = r.predicted
     return (
@@ -329,13 +329,13 @@ def cells_of(group: Group) -> tuple[Cell, ...]:
 
 
 def names_of(row: KernelRow) -> Name:
-    """The nodes a kernel executes; where there is little room, the first and how many more."""
+    """Return the nodes of a kernel, abbreviated to the first and the number of others."""
     more = f" +{len(row.nodes) - 1}" if len(row.nodes) > 1 else ""
     first = next(iter(row.nodes), "")
     return Name(f"<- {names.gathered(row.nodes)}", f"<- {first}{more}", kept=3)
 
 
 def title_of(row: KernelRow) -> str:
-    """A kernel's label, with its launches where there is not exactly one."""
+    """Return the title of a kernel, with its launches if it has several."""
     text = f"≥ {row.title}" if row.is_bound else row.title
     return text if row.launches == 1 else f"{text} x{row.launches:g}"

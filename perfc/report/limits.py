@@ -1,4 +1,4 @@
-"""What the time of a run goes to: what holds its kernels up, their launches, and the host."""
+"""Shares of the time of a run by limit: ceilings of its kernels, launches and the host."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     from perfc.passes.roofline import KernelBound, RooflineTable
 
 HOST = "host"
-"""What no ceiling of a kernel is: the nodes of the host, and a host that launches too slowly."""
+"""Limit that is not a ceiling of a kernel: host nodes, and a host that launches too slowly."""
 
 
 @record
 class LimitShare:
-    """One thing that limits the run.
+    """One limit of the run and its share of the time.
 
     Args:
-        key: its name in data formats, ``matrix``.
-        title: its name in words, ``matrix units``.
-        share: of the run's time, in which nothing else holds the run up.
+        key: identifier in data formats, ``matrix``.
+        title: title, ``matrix units``.
+        share: share of the run's time.
     """
 
     key: str
@@ -35,20 +35,20 @@ class LimitShare:
 
 
 def held_by(kernel: KernelBound, time_s: float, wait_s: float) -> Ceiling:
-    """What most of a kernel's time goes to: launches where it waits for longer than it runs."""
+    """Return the ceiling that takes most of a kernel's time; launch if it mostly waits."""
     return Ceiling.LAUNCH if wait_s > time_s / 2 else kernel.busiest
 
 
 def limits(roof: RooflineTable, table: PredictionTable | None) -> tuple[LimitShare, ...]:
-    """Shares of the time of a run, the largest first; they add up to 1.
+    """Return shares of the time of a run, largest first; they add up to 1.
 
-    What a kernel waits for its launch counts to launches. Of the rest, what whole waves would
-    spare counts to them, and what is left to the ceiling that then binds. What the run takes
-    beside its kernels is the host's.
+    Time that a kernel waits for its launch counts to launches. The idle part of part-full waves
+    counts to waves, and the rest of the kernel to its limiting ceiling. Time outside kernels counts
+    to the host.
 
     Args:
         roof: bounds of the kernels.
-        table: their prediction; None for times at measured rates.
+        table: prediction of the kernels; None for times at measured rates.
     """
     waits_s: Sequence[tuple[float, float]] = (
         [(k.time_s, k.launch_gap_s) for k in roof.kernels]
@@ -64,5 +64,5 @@ def limits(roof: RooflineTable, table: PredictionTable | None) -> tuple[LimitSha
     times_s = {(key(c), c.value): math.fsum(s) for c, s in spent.items()}
     times_s[HOST, HOST] = 0.0 if table is None else table.host_s
     whole_s = math.fsum(times_s.values())
-    found = (LimitShare(*name, ratio(s, whole_s)) for name, s in times_s.items() if s > 0)
-    return tuple(sorted(found, key=lambda one: (-one.share, one.key)))
+    shares = (LimitShare(*name, ratio(s, whole_s)) for name, s in times_s.items() if s > 0)
+    return tuple(sorted(shares, key=lambda one: (-one.share, one.key)))

@@ -1,4 +1,4 @@
-"""A document as GitHub-flavoured Markdown."""
+"""GitHub-flavored Markdown output of documents."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from .text import cell_text, is_numeric, scales_of, spark, titled
 
 _SIGNS = re.compile(r"[\\`*_|#\[\]~$]")
 _LINKED = re.compile(r"@(?=\w)|#(?=\d)|:(?=//)|\.(?=\w)(?<=\bwww\.)", re.IGNORECASE)
-"""Where GitHub and GitLab begin a mention, a number of an issue, an address without brackets."""
+"""Text that GitHub and GitLab turn into a mention, an issue link or a bare URL."""
 
 
 def render(document: Document) -> str:
-    """Headings, tables and paragraphs."""
+    """Return a document as Markdown."""
     blocks = [f"# {escaped(document.title)}"]
     for section in document.sections:
         blocks.append(f"## {escaped(section.title)}")
@@ -26,7 +26,7 @@ def render(document: Document) -> str:
 
 
 def part_lines(part: Part) -> Iterator[str]:
-    """One table, paragraph or line of bars."""
+    """Yield the lines of one table, paragraph or line of bars."""
     match part:
         case Table():
             yield from table_lines(part)
@@ -45,7 +45,7 @@ def part_lines(part: Part) -> Iterator[str]:
 
 
 def table_lines(table: Table) -> Iterator[str]:
-    """A pipe table; what columns mean stands above it."""
+    """Yield the lines of a pipe table, with the legend of its columns above."""
     scales = scales_of(table)
     pairs = zip(table.columns, scales, strict=True)
     legend = [(titled(c, s), c.legend) for c, s in pairs if c.legend]
@@ -62,14 +62,14 @@ def table_lines(table: Table) -> Iterator[str]:
 
 
 def escaped(text: str) -> str:
-    """``text`` that Markdown shows as it is, and that links to nothing and tells nobody."""
+    """Escape text so that Markdown shows it literally, without links or mentions."""
     text = printable(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     text = _SIGNS.sub(r"\\\g<0>", text)
     return _LINKED.sub(lambda m: f"{m[0][0]}&#8203;{m[0][1:]}", text)
 
 
 def code(text: str) -> str:
-    """``text`` as a code span of a table, whatever backticks it has."""
+    """Return text as a code span for a table cell, for any number of backticks."""
     runs = [len(run) for run in re.findall("`+", text)]
     fence = "`" * (max(runs, default=0) + 1)
     space = " " if runs else ""

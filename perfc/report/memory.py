@@ -1,4 +1,4 @@
-"""Live bytes over the run, and what is alive at the peak."""
+"""Live bytes during the run, and the largest storages at the peak."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
     from perfc.api import Report
 
 MOST = 5
-"""Values listed at the peak."""
+"""Maximum number of storages listed at the peak."""
 
 
 @record
 class LiveValue:
-    """A storage alive at the peak.
+    """A storage that is live at the peak.
 
     Args:
-        name: of the value that owns it.
+        name: name of the value that owns it.
         type: element type and shape.
-        nbytes: its size.
-        shared_by: values that lie in it, views and in-place results.
+        nbytes: size.
+        shared_by: number of values in it, including views and in-place results.
     """
 
     name: str
@@ -40,16 +40,16 @@ class LiveValue:
 
 @record
 class Memory:
-    """Activations over the steps of the main graph.
+    """Activation memory over the nodes of the main graph.
 
     Args:
-        live_bytes: alive while each step runs, weights not counted.
-        nodes: name of each step's node.
-        peak_step: step at which most bytes live, from 0; None where nothing runs.
-        peak_bytes: those bytes.
-        weight_bytes: stored tensors, resident all the time.
-        at_peak: largest storages alive at the peak.
-        device: what the device holds under the runtime's allocator; null where not asked for.
+        live_bytes: live bytes while each node runs, without weights.
+        nodes: names of the nodes.
+        peak_step: index of the node at the peak, from 0; None if nothing runs.
+        peak_bytes: live bytes at the peak.
+        weight_bytes: stored tensors, always resident.
+        at_peak: largest storages at the peak.
+        device: device memory under the allocator of the runtime; null if not requested.
     """
 
     live_bytes: tuple[float, ...]
@@ -62,11 +62,11 @@ class Memory:
 
 
 def collect(report: Report, *, has_device: bool = False) -> Memory:
-    """The memory of ``report``.
+    """Collect the memory of ``report``.
 
     Args:
-        report: of a run.
-        has_device: whether the device's allocator is asked too.
+        report: the analyzed run.
+        has_device: also replay the run on the allocator of the device.
     """
     table, env = report.liveness, report.env
     line = table.timeline(env)
@@ -85,22 +85,22 @@ def collect(report: Report, *, has_device: bool = False) -> Memory:
 
 
 def alive(report: Report, step: int) -> tuple[LiveValue, ...]:
-    """The largest storages alive at ``step``."""
+    """Return the largest storages that are live at ``step``."""
     table, env = report.liveness, report.env
     born = {v: i for i, n in enumerate(table.steps) for v in n.results}
-    found: list[LiveValue] = []
+    live: list[LiveValue] = []
     for owner, values in table.by_owner.items():
         end = max((table.last_use.get(v, -1) for v in values), default=-1)
         start = born.get(owner, -1)
         if start <= step <= max(end, start) and isinstance(owner.type, TensorType):
             size = owner.type.nbytes
             nbytes = Amount(None, Unit.BYTE) if size is None else amount(size, env, Unit.BYTE)
-            found.append(LiveValue(owner.name, str(owner.type), nbytes, len(values)))
-    return tuple(sorted(found, key=lambda v: (-(v.nbytes.value or 0), v.name))[:MOST])
+            live.append(LiveValue(owner.name, str(owner.type), nbytes, len(values)))
+    return tuple(sorted(live, key=lambda v: (-(v.nbytes.value or 0), v.name))[:MOST])
 
 
 def section(view: Memory) -> Section:
-    """A line of bars, the peak in words, and what lives there."""
+    """Return the section of memory: bars, the peak, and the storages at the peak."""
     if view.peak_step is None:
         return Section("memory", "memory", (Note("no node executes"),))
     caption = (
@@ -121,7 +121,7 @@ def section(view: Memory) -> Section:
 
 
 def bucketed(values: Sequence[float], count: int) -> list[float]:
-    """At most ``count`` numbers, each the largest of its share of ``values``."""
+    """Reduce ``values`` to at most ``count`` numbers, each the maximum of its bucket."""
     if len(values) <= count:
         return list(values)
     edges = [i * len(values) // count for i in range(count + 1)]

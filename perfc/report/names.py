@@ -1,4 +1,4 @@
-"""What kernels are called, so that a person recognises them."""
+"""Readable names of kernels, runtimes, machines and places in a model."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _NUMBER = re.compile(r"\d+")
 
 
 def title(kernel: Kernel) -> str:
-    """``Conv 3x3 + Relu``, ``MatMul 768x3072``: operators, with the window or the right operand.
+    """Return the title of a kernel: operators with window or right operand, ``Conv 3x3 + Relu``.
 
-    What is folded into weights is left out, and extents that depend on a symbol.
+    Operators folded into weights and symbolic extents are omitted.
     """
     if kernel.pattern == "attention":
         return "Attention"
@@ -34,7 +34,7 @@ def title(kernel: Kernel) -> str:
 
 
 def extents(problem: Problem | None) -> str:
-    """What tells problems of an operator apart, as numbers; empty where a symbol decides."""
+    """Return the characteristic extents of a problem; empty if they are symbolic."""
     match problem:
         case Window():
             words = "x".join(map(str, problem.static_extents))
@@ -46,20 +46,20 @@ def extents(problem: Problem | None) -> str:
 
 
 def runtime_title(runtime: Runtime) -> str:
-    """A runtime's product where it is one, else the name that ``--runtime`` takes."""
+    """Return the product name of a runtime, or its ``--runtime`` name if it is no product."""
     product = runtime.title.partition(",")[0]
     return product if product[:1].isupper() or "(" in product else runtime.name.partition(":")[0]
 
 
 def machine_title(machine: Machine) -> str:
-    """The product name of a machine, without its architecture."""
+    """Return the product name of a machine, without its architecture."""
     product = re.split(r" \(|[,:] ", machine.description, maxsplit=1)[0] or machine.name
     title = f"a{product[1:]}" if product.startswith("A ") else product
     return f"{title} (this machine, as probed)" if machine.name == HOST else title
 
 
 def runs_elsewhere(runtime: Runtime, machine: Machine) -> str:
-    """That a runtime does not run on such a machine, in words; empty where it does."""
+    """Return a message if a runtime does not support a machine; otherwise empty."""
     if runtime.runs_on(machine.kind, machine.vendor):
         return ""
     name = runtime.name.partition(":")[0]
@@ -67,10 +67,10 @@ def runs_elsewhere(runtime: Runtime, machine: Machine) -> str:
 
 
 def emulated(machine: Machine, dtypes: Iterable[str]) -> str:
-    """That a machine has no unit for a type that products are in, in words; empty where it has.
+    """Return a message if a machine has no unit for one of the types; otherwise empty.
 
     Args:
-        machine: where it runs.
+        machine: the target machine.
         dtypes: codes of element types, or options that end in one, as ``amp-bf16``.
     """
     codes = dict.fromkeys(dtype.rpartition("-")[2] for dtype in dtypes)
@@ -80,9 +80,9 @@ def emulated(machine: Machine, dtypes: Iterable[str]) -> str:
 
 
 def place(anchors: Sequence[str], op_type: str = "") -> str:
-    """Where equal kernels are in the model: ``layer3.*/conv2``, from the names of their nodes.
+    """Return the common place of equal kernels in the model, ``layer3.*/conv2``, from node names.
 
-    Folders that the next one repeats, and a last part that only says the operator, are left out.
+    Folders that the next one repeats, and a last part that only names the operator, are omitted.
     """
     if not anchors:
         return ""
@@ -93,17 +93,17 @@ def place(anchors: Sequence[str], op_type: str = "") -> str:
         parts = [merged(anchors)]
     if len(parts) > 1 and parts[-1].rstrip("_*0123456789") == op_type:
         parts.pop()
-    kept = [p for p, after in zip(parts, [*parts[1:], ""], strict=True) if not repeats(p, after)]
-    return "/".join(kept)
+    shown = [p for p, after in zip(parts, [*parts[1:], ""], strict=True) if not repeats(p, after)]
+    return "/".join(shown)
 
 
 def repeats(part: str, after: str) -> bool:
-    """Whether a folder is only the beginning of the next, ``layer3`` of ``layer3.0``."""
+    """Return True if a folder is a prefix of the next, ``layer3`` of ``layer3.0``."""
     return after.startswith(f"{part}.")
 
 
 def merged(texts: Sequence[str]) -> str:
-    """What texts have in common, a star for the rest; numbers stay whole."""
+    """Merge texts into a pattern with stars where they differ; numbers stay whole."""
     if len(set(texts)) == 1:
         return texts[0]
     shapes = {_NUMBER.sub("*", t) for t in texts}
@@ -117,13 +117,13 @@ def merged(texts: Sequence[str]) -> str:
 
 
 def shared(texts: Sequence[str]) -> int:
-    """How many characters all texts begin with."""
+    """Return the length of the common prefix of all texts."""
     first, last = min(texts), max(texts)
     return next((i for i, c in enumerate(first) if last[i : i + 1] != c), len(first))
 
 
 def gathered(names: Sequence[str]) -> str:
-    """Node names with their common folder written once: ``/layer1/{conv/Conv, act/Relu}``."""
+    """Join node names with their common folder once: ``/layer1/{conv/Conv, act/Relu}``."""
     if len(names) < 2:
         return "".join(names)
     prefix = names[0][: names[0].rfind("/", 0, shared(names)) + 1]

@@ -1,4 +1,4 @@
-"""The first screen for a notebook: one piece of HTML with its style and charts, and no script."""
+"""Notebook output of the first screen: self-contained HTML with style and charts, no script."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ if TYPE_CHECKING:
 
 TEMPLATE = "notebook.html.j2"
 SPANS = 64
-"""Bars of the chart of memory at most."""
+"""Maximum number of bars in the memory chart."""
 LONGEST_NAME = 200
-"""Characters of a name that are shown."""
+"""Maximum number of characters shown of a name."""
 GRADES = {Grade.HIGH: "good", Grade.MEDIUM: "fair", Grade.LOW: "poor"}
 
 
 @record
 class Part:
-    """A coloured part of a bar.
+    """A colored part of a bar.
 
     Args:
-        words: what it is, with its number.
-        percent: of the bar's length.
+        words: tooltip with its number.
+        percent: length in percent of the bar.
         kind: ``compute``, ``traffic`` or ``waiting``.
     """
 
@@ -50,14 +50,14 @@ class Part:
 
 @record
 class Kind:
-    """Equal kernels.
+    """A row of equal kernels.
 
     Args:
-        words: what they are.
-        place: where in the model.
-        cells: share, number, time of each, floor of each.
-        bar: their share of the time, the largest as long as the column.
-        limit: what limits them.
+        words: title of the kernels.
+        place: place in the model.
+        cells: share, count, time and lower bound of each.
+        bar: bar of the share, the largest as long as the column.
+        limit: limiting ceiling.
     """
 
     words: str
@@ -68,11 +68,11 @@ class Kind:
 
 
 def render(views: Views) -> str:
-    """The screen as HTML that needs nothing else; names from files are escaped."""
+    """Return the screen as self-contained HTML; names from files are escaped."""
     v = views.verdict
     model, machine, *how = (clipped(part) for part in running(views))
-    found = sorted(groups(views.kernels), key=lambda g: (-g.predicted_s, g.first.index))
-    rest = "".join(s.text for line in rest_lines(found[KINDS:], v) for s in line)
+    ordered = sorted(groups(views.kernels), key=lambda g: (-g.predicted_s, g.first.index))
+    rest = "".join(s.text for line in rest_lines(ordered[KINDS:], v) for s in line)
     return template(TEMPLATE).render(
         model=model,
         machine=machine,
@@ -81,7 +81,7 @@ def render(views: Views) -> str:
         grade="" if v.confidence is None else GRADES[v.confidence.grade],
         strip=strip(v),
         limits=[part(one, p) for one, p in zip(v.limits, percents(v.limits), strict=True) if p],
-        kinds=kinds(found[:KINDS], v.time_s),
+        kinds=kinds(ordered[:KINDS], v.time_s),
         rest=rest.replace("(--top all)", "").strip(),
         gain=gain_title(useful(views), v),
         remedies=[(r.name, r.option, *remedy_cells(r, v)) for r in useful(views)],
@@ -92,7 +92,7 @@ def render(views: Views) -> str:
 
 @cache
 def template(name: str) -> Template:
-    """A template of this folder, which escapes every value."""
+    """Load a template of this folder with autoescaping."""
     from jinja2 import Environment, FunctionLoader, StrictUndefined
 
     def load(wanted: str) -> str:
@@ -108,24 +108,24 @@ def template(name: str) -> Template:
 
 
 def clipped(text: str) -> str:
-    """A name as it may be shown."""
+    """Return a printable name of limited length."""
     return printable(text if len(text) <= LONGEST_NAME else f"{text[:LONGEST_NAME]}…")
 
 
 def strip(v: Verdict) -> dict[str, float]:
-    """Floor, ends of the interval and expected time, in percent of the latest end."""
+    """Return lower bound, interval and predicted time in percent of the longest."""
     last_s = max(v.expected.high, v.time_s, v.floor_s)
     times_s = {"floor": v.floor_s, "low": v.expected.low, "mid": v.time_s, "high": v.expected.high}
     return {name: round(100 * ratio(time_s, last_s), 2) for name, time_s in times_s.items()}
 
 
 def part(one: LimitShare, percent: int) -> Part:
-    """A part of the bar of what limits the run."""
+    """Return one part of the bar of limits."""
     return Part(f"{one.title} {percent} %", round(100 * one.share, 2), kind_of(one.key))
 
 
 def kind_of(key: str) -> str:
-    """The colour of a limit: work, traffic, or waiting."""
+    """Return the color class of a limit: compute, traffic or waiting."""
     match LIMITS.get(key):
         case Style.COMPUTE:
             return "compute"
@@ -136,7 +136,7 @@ def kind_of(key: str) -> str:
 
 
 def kinds(shown: Sequence[Group], total_s: float) -> list[Kind]:
-    """The rows of kernels."""
+    """Return the rows of kernels."""
     most = max((g.predicted_share for g in shown), default=0.0)
     rows: list[Kind] = []
     for g in shown:
@@ -153,7 +153,7 @@ def kinds(shown: Sequence[Group], total_s: float) -> list[Kind]:
 
 
 def bars(live_bytes: Sequence[float]) -> list[float]:
-    """Heights of the chart of memory, in percent of the highest."""
+    """Return heights of the memory chart in percent of the highest."""
     values = bucketed(live_bytes, SPANS)
     most = max(values, default=0.0)
     return [round(100 * ratio(value, most), 1) for value in values] if most > 0 else []

@@ -1,4 +1,4 @@
-"""A document for a notebook, in the manner of the first screen: facts, tables, notes, no script."""
+"""Notebook output of documents: facts, tables and notes as HTML without script."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from .units import DASH, Unit, quantity
 
 TEMPLATE = "notebook_document.html.j2"
 ROWS = 24
-"""Rows of a table at most."""
+"""Maximum number of rows of a table."""
 
 
 def render(document: Document) -> str:
-    """The document as HTML that needs nothing else; names from files are escaped."""
+    """Return the document as self-contained HTML; names from files are escaped."""
     parts = [p for s in document.sections for p in s.parts]
     facts = [f for p in parts if isinstance(p, Facts) for f in p.rows]
     tables = [p for p in parts if isinstance(p, Table)]
@@ -29,7 +29,7 @@ def render(document: Document) -> str:
 
 
 def laid_out(table: Table) -> dict[str, object]:
-    """Titles, and cells with whether each is a number."""
+    """Return column heads and cells, each with a flag for numbers."""
     rows = [
         [(shown(cell, c), is_number(cell)) for cell, c in zip(row, table.columns, strict=True)]
         for row in table.rows[:ROWS]
@@ -42,12 +42,12 @@ def laid_out(table: Table) -> dict[str, object]:
 
 
 def is_number(cell: Cell) -> bool:
-    """Whether a cell stands to the right."""
+    """Return True if a cell is aligned to the right."""
     return isinstance(cell, Amount | float | int)
 
 
 def shown(cell: Cell, column: Column) -> str:
-    """A cell as people read it."""
+    """Format a cell as text."""
     match cell:
         case None:
             return DASH

@@ -1,4 +1,4 @@
-"""The parts of a training step: what each takes, and what limits it."""
+"""Phases of a training step: time and limit of each."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 
 @record
 class PhaseShare:
-    """One part of a step.
+    """One phase of a training step.
 
     Args:
         phase: ``forward``, ``loss``, ``recompute``, ``backward`` or ``optimizer``.
-        time_s: of its kernels, what they wait for their launches included.
-        share: of the time of the step.
-        floor_s: of its kernels.
-        kernels: how many there are.
-        limited_by: what most of its time goes to.
+        time_s: time of its kernels, including waits for launches.
+        share: share of the time of the step.
+        floor_s: lower bound of its kernels.
+        kernels: number of kernels.
+        limited_by: limit that takes most of its time.
     """
 
     phase: str
@@ -41,11 +41,11 @@ class PhaseShare:
 
 @record
 class Step:
-    """A training step by its parts.
+    """Phases of a training step.
 
     Args:
-        phases: in their order.
-        saved_bytes: kept of the forward pass for the backward pass, views counted once.
+        phases: phases in order.
+        saved_bytes: activations saved for the backward pass, views counted once.
     """
 
     phases: tuple[PhaseShare, ...]
@@ -53,16 +53,16 @@ class Step:
 
 
 def phase_of(kernel: Kernel) -> Phase:
-    """The part of a step that a kernel belongs to: that of its anchor."""
+    """Return the phase of a kernel: that of its anchor node."""
     return kernel.anchor.loc.phase
 
 
 def step_of(report: Report, table: PredictionTable | None) -> Step | None:
-    """The parts of a step; None of a forward pass.
+    """Return the phases of a training step; None for a forward pass.
 
     Args:
-        report: the analysis.
-        table: its prediction; None for times at measured rates.
+        report: the analyzed run.
+        table: prediction of the run; None for times at measured rates.
     """
     if not report.deployment.train:
         return None
@@ -80,8 +80,8 @@ def step_of(report: Report, table: PredictionTable | None) -> Step | None:
         times.setdefault(phase_of(bound.kernel), []).append(row)
     whole_s = math.fsum(t for rows in times.values() for t, *_ in rows)
     saved = report.analyses.get(Saved(report.deployment.table_name), report.module)
-    found = tuple(_share(p, times[p], whole_s) for p in Phase if p in times)
-    return Step(found, int(evaluate(saved.nbytes, report.env)))
+    phases = tuple(_share(p, times[p], whole_s) for p in Phase if p in times)
+    return Step(phases, int(evaluate(saved.nbytes, report.env)))
 
 
 def _share(phase: Phase, rows: list[tuple[float, float, str, float]], whole_s: float) -> PhaseShare:

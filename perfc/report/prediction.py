@@ -1,4 +1,4 @@
-"""What the run will take: prediction, interval, and who says so."""
+"""Prediction of a run: time, prediction interval and predictors."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ if TYPE_CHECKING:
 
 @record
 class Forecast:
-    """What one kernel will take; all its launches in one run together.
+    """Prediction of one kernel, with all its launches in one run.
 
     Args:
-        share: of the predicted time of all kernels.
-        time_s: predicted, waiting for its launch included; never below the floor.
-        low_s: lower end of the interval that holds nine of ten such kernels.
-        high_s: upper end.
+        share: share of the predicted time of all kernels.
+        time_s: predicted time including the wait for its launch; at least the lower bound.
+        low_s: lower end of the 90 % prediction interval.
+        high_s: upper end of the interval.
         wait_s: part of the time that only waits for the launch.
-        bound: what most of the time goes to: the ceiling that binds, or launches.
-        predictor: fitted on this machine and runtime, learned from kernels of others or from whole
-            steps, or a roofline.
-        class_name: class of kernels whose measurements it rests on.
-        is_extrapolating: whether it is unlike all that was measured.
-        is_measured: whether kernels of the class were measured on this machine, or a near one.
-        energy_j: of the board; None where nobody fitted the power of such a machine.
-        energy_low_j: lower end of its interval.
-        energy_high_j: upper end.
-        power_w: mean power of the board while it runs.
+        bound: limiting ceiling, or launch.
+        predictor: fitted to this machine and runtime, learned on several machines, fitted to whole
+            steps, or the roofline.
+        class_name: class of the measured kernels it is based on.
+        is_extrapolating: True if no measured kernel is similar.
+        is_measured: True if kernels of the class were measured on this or a similar machine.
+        energy_j: energy of the board; None without a fitted power model.
+        energy_low_j: lower end of the energy's interval.
+        energy_high_j: upper end of the energy's interval.
+        power_w: mean power of the board during the kernel.
     """
 
     share: float
@@ -62,13 +62,13 @@ class Forecast:
 
 @record
 class PredictorShare:
-    """One predictor and what it answers for.
+    """One predictor and its share of the kernels.
 
     Args:
-        predictor: its name.
-        kernels: predicted by it.
-        share: of the predicted kernel time.
-        classes: of kernels whose measurements it rests on, the longest first.
+        predictor: name of the predictor.
+        kernels: number of kernels it predicted.
+        share: share of the predicted kernel time.
+        classes: kernel classes it is based on, longest first.
     """
 
     predictor: str
@@ -79,16 +79,16 @@ class PredictorShare:
 
 @record
 class OtherRun:
-    """What a predictor of whole runs says that knows such runs and is not the answer.
+    """Prediction of a whole-run predictor that was not used.
 
     Args:
-        predictor: its name, as ``--predictor`` takes it.
-        time_s: predicted.
+        predictor: name of the predictor, as for ``--predictor``.
+        time_s: predicted time.
         low_s: lower end of its interval.
-        high_s: upper end; None where it states none.
-        words: the runs it learned from.
-        reason: why it is not the answer.
-        outside: why it extrapolates; empty where it does not.
+        high_s: upper end of its interval; None if it has none.
+        words: description of its training runs.
+        reason: why it was not used.
+        outside: why it extrapolates; empty if it does not.
     """
 
     predictor: str
@@ -101,7 +101,7 @@ class OtherRun:
 
     @classmethod
     def of(cls, run: CandidateRun) -> OtherRun:
-        """As a predictor says it."""
+        """Create the view of a candidate run."""
         high_s = None if math.isinf(run.high_s) else run.high_s
         return cls(
             run.predictor, run.time_s, run.low_s, high_s, run.words, run.withheld, run.outside
@@ -109,7 +109,7 @@ class OtherRun:
 
     @property
     def ends(self) -> str:
-        """The range in words."""
+        """Prediction interval as text."""
         if self.high_s is None:
             return f"from {quantity(self.low_s, Unit.SECOND)}"
         return span(self.low_s, self.high_s, Unit.SECOND)
@@ -117,26 +117,26 @@ class OtherRun:
 
 @record
 class Prediction:
-    """The run as it will be.
+    """Prediction of a run.
 
     Args:
-        floor_s: no run is faster.
-        time_s: predicted: kernels, waiting for launches, the host's own nodes.
-        predictor: of whole runs, who says so; "" where the kernels are summed.
-        whole: the same in words, with the runs it learned from.
-        kernels_s: the sum of ``predicted.time_s`` of all kernels.
-        summed_s: the run as its kernels make it, which ``wait_s`` and ``host_s`` are parts of.
-        low_s: lower end of the interval that holds nine of ten such runs.
-        high_s: upper end.
+        floor_s: lower bound of the run.
+        time_s: predicted time: kernels, waits for launches, and nodes on the host.
+        predictor: whole-run predictor; empty if the kernels are summed.
+        whole: description of that predictor and its training runs.
+        kernels_s: sum of ``predicted.time_s`` of all kernels.
+        summed_s: time of the run as the sum of its kernels, including ``wait_s`` and ``host_s``.
+        low_s: lower end of the 90 % prediction interval.
+        high_s: upper end of the interval.
         wait_s: part of the time that waits for launches.
-        host_s: part of the time that nodes take which launch nothing.
-        energy_j: of the board in one run; unknown where nobody fitted the power of such a machine.
-        energy_low_j: lower end of its interval.
-        energy_high_j: upper end.
+        host_s: part of the time in nodes that run on the host.
+        energy_j: energy of the board in one run; unknown without a fitted power model.
+        energy_low_j: lower end of the energy's interval.
+        energy_high_j: upper end of the energy's interval.
         power_w: mean power of the board.
-        predictors: who says so.
-        notes: what to know before trusting them.
-        others: what further predictors of whole runs say.
+        predictors: predictors with their shares.
+        notes: warnings about the prediction.
+        others: predictions of whole-run predictors that were not used.
     """
 
     floor_s: Amount
@@ -159,20 +159,20 @@ class Prediction:
 
 
 def forecast(
-    found: Estimate, energy: Energy | None, total_s: float, bound: KernelBound
+    estimate: Estimate, energy: Energy | None, total_s: float, bound: KernelBound
 ) -> Forecast:
-    """The prediction of one kernel."""
+    """Return the prediction of one kernel."""
     return Forecast(
-        ratio(found.time_s, total_s),
-        found.time_s,
-        found.low_s,
-        found.high_s,
-        found.wait_s,
-        key(held_by(bound, found.time_s, found.wait_s)),
-        found.predictor.value,
-        found.class_name,
-        found.is_extrapolating,
-        found.is_measured,
+        ratio(estimate.time_s, total_s),
+        estimate.time_s,
+        estimate.low_s,
+        estimate.high_s,
+        estimate.wait_s,
+        key(held_by(bound, estimate.time_s, estimate.wait_s)),
+        estimate.predictor.value,
+        estimate.class_name,
+        estimate.is_extrapolating,
+        estimate.is_measured,
         None if energy is None else energy.energy_j,
         None if energy is None else energy.low_j,
         None if energy is None else energy.high_j,
@@ -181,7 +181,7 @@ def forecast(
 
 
 def collect(report: Report) -> Prediction:
-    """The prediction of ``report``."""
+    """Collect the prediction of ``report``."""
     table = report.prediction
     total, energy = table.total, table.energy
 
@@ -210,7 +210,7 @@ def collect(report: Report) -> Prediction:
 
 
 def shares(table: PredictionTable) -> tuple[PredictorShare, ...]:
-    """Who answers for how much, the largest share first."""
+    """Return the share of each predictor, largest first."""
     times: dict[str, dict[str, float]] = {}
     counts: dict[str, int] = {}
     for k in table.kernels:
@@ -219,7 +219,7 @@ def shares(table: PredictionTable) -> tuple[PredictorShare, ...]:
         classes[k.class_name] = classes.get(k.class_name, 0.0) + k.time_s
         counts[name] = counts.get(name, 0) + 1
     whole = sum(sum(c.values()) for c in times.values())
-    found = (
+    answered = (
         PredictorShare(
             name,
             counts[name],
@@ -228,7 +228,7 @@ def shares(table: PredictionTable) -> tuple[PredictorShare, ...]:
         )
         for name, classes in times.items()
     )
-    return tuple(sorted(found, key=lambda p: -p.share))
+    return tuple(sorted(answered, key=lambda p: -p.share))
 
 
 COLUMNS = (
@@ -240,7 +240,7 @@ COLUMNS = (
 
 
 def section(view: Prediction, confidence: Confidence | None) -> Section:
-    """Floor, prediction, interval, how far to trust it; then who says so."""
+    """Return the section of the prediction: time, interval, confidence and predictors."""
     ends = span(view.low_s.value or 0.0, view.high_s.value or 0.0, Unit.SECOND)
     tight = share(ratio(view.floor_s.value or 0, view.time_s.value or 0))
     parts = ["sum of the kernels"] if view.whole else []
@@ -272,6 +272,6 @@ def section(view: Prediction, confidence: Confidence | None) -> Section:
         rows.append(Fact("energy", view.energy_j, words))
     cells = tuple((p.predictor, p.kernels, p.share, ", ".join(p.classes)) for p in view.predictors)
     table = (Table(COLUMNS, cells),) if cells else ()
-    said = "" if confidence is None else confidence.reason
-    notes = tuple(Note(n, is_warning=True) for n in view.notes if not said or said not in n)
+    reason = "" if confidence is None else confidence.reason
+    notes = tuple(Note(n, is_warning=True) for n in view.notes if not reason or reason not in n)
     return Section("prediction", "prediction", (Facts(tuple(rows)), *table, *notes))

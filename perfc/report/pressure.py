@@ -1,4 +1,4 @@
-"""How busy each unit and memory level is, over the run and kernel by kernel."""
+"""Utilization of each unit and memory level, over the run and per kernel."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
 
 @record
 class Pressure:
-    """One ceiling over the whole run.
+    """Utilization of one ceiling over the whole run.
 
     Args:
-        ceiling: unit, memory level, whole waves or launch.
-        title: its name in words.
-        busy_s: time it alone would take at measured rates.
-        share: of the run's time, predicted where there is a prediction.
-        floor_s: time it alone would take at the best rates.
-        bound_kernels: kernels it holds up.
-        bound_s: time of the run that it holds up.
-        bound_share: that as a share.
+        ceiling: unit, memory level, waves or launch.
+        title: title of the ceiling.
+        busy_s: time it would take alone at measured rates.
+        share: ``busy_s`` as a share of the run's time, predicted if there is a prediction.
+        floor_s: time it would take alone at peak rates.
+        bound_kernels: number of kernels it limits.
+        bound_s: time of the run that it limits.
+        bound_share: ``bound_s`` as a share.
     """
 
     ceiling: str
@@ -49,14 +49,14 @@ class Pressure:
 
 @record
 class Repeated:
-    """Equal kernels of a run.
+    """Equal kernels of a run, with their count.
 
     Args:
-        kernel: one of them.
-        count: how many there are.
-        binding: what holds each up.
-        time_s: sustained, launch included.
-        predicted: what each will take; None where no prediction was asked for.
+        kernel: one of the kernels.
+        count: number of kernels.
+        binding: limiting ceiling of each.
+        time_s: sustained time of each, including its launch.
+        predicted: prediction of each; None without predictions.
     """
 
     kernel: KernelBound
@@ -67,7 +67,7 @@ class Repeated:
 
 
 def repeated(report: Report, rows: Sequence[KernelRow]) -> list[Repeated]:
-    """The distinct kernels of ``report``: sums over a run need not visit the others."""
+    """Return the distinct kernels of ``report``, so that sums skip the duplicates."""
     kernels = report.roofline.kernels
     return [
         Repeated(
@@ -82,10 +82,10 @@ def repeated(report: Report, rows: Sequence[KernelRow]) -> list[Repeated]:
 
 
 def collect(report: Report, kernels: Sequence[Repeated], verdict: Verdict) -> tuple[Pressure, ...]:
-    """Every ceiling that takes any time, in the order of the machine."""
+    """Collect every ceiling that takes time, in the order of the machine."""
     total = verdict.time_s
     shares = {one.key: one.share for one in verdict.limits}
-    found: list[Pressure] = []
+    pressures: list[Pressure] = []
     for c in Ceiling:
         bound = [k for k in kernels if k.binding is c]
         busy = math.fsum(k.count * k.kernel.sustained.get(c, 0.0) for k in kernels)
@@ -94,7 +94,7 @@ def collect(report: Report, kernels: Sequence[Repeated], verdict: Verdict) -> tu
         if not busy and not bound:
             continue
         bound_share = shares.get(key(c), 0.0)
-        found.append(
+        pressures.append(
             Pressure(
                 key(c),
                 c.value,
@@ -106,11 +106,11 @@ def collect(report: Report, kernels: Sequence[Repeated], verdict: Verdict) -> tu
                 bound_share,
             )
         )
-    return tuple(found)
+    return tuple(pressures)
 
 
 def section(rows: Sequence[Pressure]) -> Section:
-    """Ceilings with how long each is busy and what it binds."""
+    """Return the section of ceilings with their busy time and limited kernels."""
     columns = (
         Column("ceiling", "limited by"),
         Column("bound_share", "share", Unit.SHARE),
@@ -127,7 +127,7 @@ def section(rows: Sequence[Pressure]) -> Section:
 
 
 def ceilings(rows: Sequence[KernelRow], used: Sequence[Pressure], top: int | None) -> Section:
-    """Share of each kernel's time for which each ceiling is busy."""
+    """Return the section of each ceiling's busy share per kernel."""
     names = [p.ceiling for p in used]
     shown = list(rows) if top is None else [g.first for g in groups(rows)[:top]]
     columns = (
@@ -140,10 +140,10 @@ def ceilings(rows: Sequence[KernelRow], used: Sequence[Pressure], top: int | Non
 
 
 def busy(row: KernelRow, ceiling: str) -> float | None:
-    """Share of a kernel's time for which a ceiling is busy; None where it is not used."""
+    """Return the share of a kernel's time for which a ceiling is busy; None if unused."""
     p = row.predicted
     time_s, wait_s = (row.time_s, row.launch_gap_s) if p is None else (p.time_s, p.wait_s)
     if ceiling == key(Ceiling.LAUNCH):
         return ratio(wait_s, time_s) if wait_s else None
-    found = row.ceilings.get(ceiling)
-    return ratio(found.sustained_s, time_s) if found and found.sustained_s else None
+    used = row.ceilings.get(ceiling)
+    return ratio(used.sustained_s, time_s) if used and used.sustained_s else None

@@ -1,4 +1,4 @@
-"""What optimal checkpointing trades: bytes that are kept against time to compute the rest again."""
+"""Time-memory curve of optimal checkpointing: saved bytes against recomputation time."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ if TYPE_CHECKING:
     from perfc.passes.training.checkpointing import Point
 
 SHOWN = 12
-"""Points of a curve at most, its ends among them."""
+"""Maximum number of points of a curve, including its ends."""
 FORWARD = (Phase.FORWARD, Phase.LOSS)
 
 
 @record
 class CurvePoint:
-    """A point of the time–memory curve of a step.
+    """A point of the time–memory curve of a training step.
 
     Args:
-        kept_bytes: results of blocks that are kept for the backward pass.
-        keep: the same as a share of all of them, as ``--keep`` takes it.
-        again_s: computing the others again, at the device memory's peak bandwidth; null where the
-            target states none.
-        again_bytes: that time in bytes of traffic.
+        kept_bytes: results of blocks that are saved for the backward pass.
+        keep: the same as a share of all results, as for ``--keep``.
+        again_s: recomputation time of the others at peak device bandwidth; null if the target does
+            not declare one.
+        again_bytes: recomputation cost in bytes of traffic.
     """
 
     kept_bytes: int
@@ -41,7 +41,7 @@ class CurvePoint:
 
 
 def curve_of(report: Report) -> tuple[CurvePoint, ...]:
-    """The curve that ``--checkpointing optimal`` searches; nothing of other runs."""
+    """Return the curve that ``--checkpointing optimal`` searches; empty for other runs."""
     recipe = report.deployment.recipe
     if recipe is None or recipe.checkpointing != Policy.OPTIMAL.value:
         return ()
@@ -61,7 +61,7 @@ def curve_of(report: Report) -> tuple[CurvePoint, ...]:
 
 
 def parts(report: Report) -> tuple[list[Node], list[Node], list[Value]]:
-    """Forward and backward nodes of the step that keeps everything, and what it trains."""
+    """Return forward nodes, backward nodes and trained weights without checkpointing."""
     recipe = report.deployment.recipe
     assert recipe is not None
     graph = report.keeping_all().graph
@@ -71,14 +71,14 @@ def parts(report: Report) -> tuple[list[Node], list[Node], list[Value]]:
 
 
 def thinned(curve: Sequence[Point]) -> list[Point]:
-    """At most ``SHOWN`` points, evenly, the ends among them."""
+    """Select at most ``SHOWN`` evenly spaced points, including the ends."""
     if len(curve) <= SHOWN:
         return list(curve)
     return [curve[round(i * (len(curve) - 1) / (SHOWN - 1))] for i in range(SHOWN)]
 
 
 def curve_parts(curve: Sequence[CurvePoint]) -> Iterator[Part]:
-    """The curve in a document."""
+    """Yield the parts of the curve in a document."""
     if not curve:
         return
     first, last = curve[0], curve[-1]
@@ -86,11 +86,11 @@ def curve_parts(curve: Sequence[CurvePoint]) -> Iterator[Part]:
         f"recomputation time, from {quantity(first.kept_bytes, Unit.BYTE)} kept (left)"
         f" to {quantity(last.kept_bytes, Unit.BYTE)} (right)"
     )
-    kept = tuple(f"{quantity(p.kept_bytes, Unit.BYTE)} kept" for p in curve)
+    labels = tuple(f"{quantity(p.kept_bytes, Unit.BYTE)} kept" for p in curve)
     if all(p.again_s is not None for p in curve):
-        yield Bars(tuple(p.again_s or 0.0 for p in curve), Unit.SECOND, caption, kept)
+        yield Bars(tuple(p.again_s or 0.0 for p in curve), Unit.SECOND, caption, labels)
     else:
-        yield Bars(tuple(float(p.again_bytes) for p in curve), Unit.BYTE, caption, kept)
+        yield Bars(tuple(float(p.again_bytes) for p in curve), Unit.BYTE, caption, labels)
     columns = (
         Column("keep", "kept %", Unit.SHARE),
         Column("kept_bytes", "kept"),

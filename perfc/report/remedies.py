@@ -1,4 +1,4 @@
-"""Changes that can be made, and what the run takes with each: analysed, never guessed."""
+"""Possible changes and the analyzed time of the run with each."""
 
 from __future__ import annotations
 
@@ -21,23 +21,26 @@ if TYPE_CHECKING:
     from perfc.deployment import DeploymentKeywords
 
 MOST_KERNELS = 5_000
-"""Of a run that is analysed once more for each change; larger ones would take seconds each."""
+"""Maximum number of kernels of a run that is analyzed again with each change.
+
+Larger runs would take seconds per change.
+"""
 LARGER = 2
-"""Times the batch that is tried."""
+"""Factor of the larger batch that is tried."""
 RECORDED = "launches captured in a CUDA graph"
 
 
 @record
 class Remedy:
-    """A change that can be made, and the run with it.
+    """A possible change and the run with it.
 
     Args:
-        name: the change.
-        option: how it is asked for, as typed; empty where no option does it.
-        time_s: the run's time with it.
-        items: how many times as much one run works through then.
-        saving_s: what it saves of the time of one run's work; negative where it costs time.
-        basis: what the number rests on.
+        name: name of the change.
+        option: command-line option of the change; empty if there is none.
+        time_s: time of the run with the change.
+        items: factor of the items that a run processes with the change.
+        saving_s: time saved for the same work; negative if the change costs time.
+        basis: basis of the number.
     """
 
     name: str
@@ -51,36 +54,38 @@ class Remedy:
 def collect(
     report: Report, total_s: float, recorded_s: Callable[[], float], *, predict: bool
 ) -> tuple[Remedy, ...]:
-    """What each change makes of the run, those that save most first; without those that cost time.
+    """Return changes that save time, largest saving first.
 
     Args:
-        report: the run.
-        total_s: what it takes.
-        recorded_s: what it takes if its launches are recorded; asked where no runtime does that.
-        predict: whether that is predicted; else at measured rates.
+        report: the analyzed run.
+        total_s: time of the run.
+        recorded_s: function for the time with launches captured in a graph, used if no runtime
+            does that.
+        predict: use predicted times; otherwise times at measured rates.
     """
-    found: list[Remedy] = []
+    remedies: list[Remedy] = []
     is_quick = len(report.roofline.kernels) <= MOST_KERNELS
     for name, option, changed, items in what_ifs(report) if is_quick else ():
         time_s = what_if_s(report, changed, predict=predict)
         if time_s is not None:
             saved_s = total_s - time_s / items
-            found.append(Remedy(name, option, time_s, items, saved_s, "analyzed with this change"))
+            basis = "analyzed with this change"
+            remedies.append(Remedy(name, option, time_s, items, saved_s, basis))
     if may_record(report):
         time_s, overhead = recorded_s(), report.machine.launch_overhead_s
         gap_s = overhead.value * GRAPH_GAP if overhead is not None else 0.0
         basis = f"assumed launch gaps of {quantity(gap_s, Unit.SECOND)}"
-        found.append(Remedy(RECORDED, "", time_s, 1, total_s - time_s, basis))
-    useful = (r for r in found if r.saving_s > 0)
+        remedies.append(Remedy(RECORDED, "", time_s, 1, total_s - time_s, basis))
+    useful = (r for r in remedies if r.saving_s > 0)
     return tuple(sorted(useful, key=lambda r: (-r.saving_s, r.name)))
 
 
 def what_ifs(report: Report) -> Iterator[tuple[str, str, DeploymentKeywords, int]]:
-    """The changes worth a look: name, option, what differs, and times the work of a run."""
+    """Yield changes to try: name, option, keywords, and factor of the work of a run."""
     f32 = [k for k in report.roofline.kernels if k.dtype is DType.F32]
     if report.machine.kind != "cpu":
         if f32 and not report.dtype:
-            # a step that keeps its parameters in half of their bits trains few models
+            # training with 16-bit parameters fails for most models
             amp = "amp-f16" if report.machine.emulates("bf16") else "amp-bf16"
             dtype = amp if report.deployment.train else "f16"
             if not report.machine.emulates(dtype.rpartition("-")[2]):
@@ -97,7 +102,7 @@ def what_ifs(report: Report) -> Iterator[tuple[str, str, DeploymentKeywords, int
 
 
 def runtimes(report: Report) -> Iterator[str]:
-    """Other runtimes to try: what compiles the same framework's models, and what fuses most."""
+    """Yield other runtimes to try: CUDA graphs, a compiler, or the vendor's engine."""
     now = report.kernels.runtime
     graph = None if now.launch is Launch.GRAPH else recorded(now)
     if graph is not None:
@@ -105,14 +110,14 @@ def runtimes(report: Report) -> Iterator[str]:
     if now.is_dispatched:
         yield of_steps(Steps.COMPILED).name
     elif now.launch is not Launch.GRAPH:
-        # the compiler of the machine's maker
+        # the inference engine of the machine's vendor
         makers = (table for table in tables() if table.framework is Framework.TENSORRT)
         kind, vendor = report.machine.kind, report.machine.vendor
         yield from (table.name for table in makers if table.runs_on(kind, vendor))
 
 
 def batch_symbol(report: Report) -> str | None:
-    """The symbol that leads the first input; None where a number or a formula does."""
+    """Return the symbol of the first input's leading extent; None if it is not a symbol."""
     first = next(iter(report.source.graph.inputs), None)
     shape = first.type.shape if first is not None and isinstance(first.type, TensorType) else None
     leading = str(shape[0]) if shape else ""
@@ -120,7 +125,7 @@ def batch_symbol(report: Report) -> str | None:
 
 
 def may_record(report: Report) -> bool:
-    """Whether the launches could be recorded, and no runtime with a name does that."""
+    """Return True if launches could be captured in a graph and no named runtime does that."""
     now = report.kernels.runtime
     has_gaps = report.machine.launch_overhead_s is not None and report.machine.kind != "cpu"
     if not has_gaps or now.launch is Launch.GRAPH:
@@ -129,7 +134,7 @@ def may_record(report: Report) -> bool:
 
 
 def what_if_s(report: Report, changed: DeploymentKeywords, *, predict: bool) -> float | None:
-    """The run's time with a change; None where it cannot be made."""
+    """Return the time of the run with a change; None if it cannot be made."""
     try:
         other = report.under(**changed)
         return other.prediction.total.time_s if predict else other.roofline.time_s

@@ -1,6 +1,6 @@
-"""A SARIF 2.1.0 log as GitHub accepts it: a file and a line for every result.
+"""SARIF 2.1.0 logs that GitHub accepts: a file and a line for every result.
 
-Names of files are from the root of the repository, or from a folder that the log names, see
+Paths are relative to the root of the repository, or to a folder named in the log, see
 ``perfc.repository``.
 
 Sources: SARIF 2.1.0, sections 3.4.3, 3.4.4, 3.14.14, 3.27 and 3.28; GitHub, SARIF support for code
@@ -19,17 +19,17 @@ from perfc.version import __version__
 
 Json: TypeAlias = "str | int | float | bool | list[Json] | dict[str, Json] | None"
 BASE = "%SRCROOT%"
-"""The base of relative URIs, by the name that code scanning uses."""
+"""Identifier of the base of relative URIs in code scanning."""
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
 def log(rules: Sequence[Json], results: Iterable[Json], errors: Iterable[str]) -> dict[str, Json]:
-    """The log of one run.
+    """Return the log of one run.
 
     Args:
-        rules: those that results are of.
-        results: in their order.
-        errors: files that could not be analysed, one line each.
+        rules: rules of the results.
+        results: results in order.
+        errors: files that could not be analyzed, one line each.
     """
     driver: dict[str, Json] = {"name": "perfc", "version": __version__, "rules": [*rules]}
     notes: list[Json] = [{"level": "error", "message": {"text": e}} for e in errors]
@@ -44,7 +44,7 @@ def log(rules: Sequence[Json], results: Iterable[Json], errors: Iterable[str]) -
 
 
 def base_location() -> dict[str, Json]:
-    """The base itself: a repository lies elsewhere for every reader, a plain folder is named."""
+    """Return the base: unnamed for a repository, which every reader has elsewhere, else a URI."""
     folder, is_repository = base()
     if is_repository:
         return {"description": {"text": "root of the repository"}}
@@ -52,11 +52,11 @@ def base_location() -> dict[str, Json]:
 
 
 def location(path: str) -> dict[str, Json]:
-    """The first line of a file, named from the current folder: a model has no lines."""
-    found = from_base(path)
+    """Return the location of a file's first line; a model has no lines."""
+    relative = from_base(path)
     artifact: dict[str, Json] = (
-        {"uri": Path(found).as_uri()}
-        if Path(found).is_absolute()
-        else {"uri": quote(found), "uriBaseId": BASE}
+        {"uri": Path(relative).as_uri()}
+        if Path(relative).is_absolute()
+        else {"uri": quote(relative), "uriBaseId": BASE}
     )
     return {"physicalLocation": {"artifactLocation": artifact, "region": {"startLine": 1}}}

@@ -1,4 +1,4 @@
-"""The first screen: the answer, what limits it, where the time goes, what would help."""
+"""The first screen: the prediction, its limits, the longest kernels, and possible changes."""
 
 from __future__ import annotations
 
@@ -28,29 +28,29 @@ from .verdict import Verdict
 from .views import Views
 
 MOST_LINES = 24
-"""Lines of the screen."""
+"""Maximum number of lines of the screen."""
 KINDS = 5
-"""Kinds of kernels shown where nobody asks for more."""
+"""Kinds of kernels shown by default."""
 LEAST_KINDS = 3
-"""Kinds that leave room for changes."""
+"""Minimum number of kinds shown next to possible changes."""
 MARGINS = 5
-"""Lines between sections, heads of tables, and what says where to look next."""
+"""Lines of gaps, table heads and the closing line."""
 WIDEST = 110
-"""The screen is not wider than this, however wide the page."""
+"""Maximum width of the screen."""
 FULL = "\N{FULL BLOCK}"
 UNIT = re.compile(r"(\d) (\S{1,3}\b)")
-"""A number and its unit, which stay on one line."""
+"""Number and unit, which stay on one line."""
 
 GRADES = {Grade.HIGH: Style.GOOD, Grade.MEDIUM: Style.FAIR, Grade.LOW: Style.POOR}
 
 
 def lines(views: Views, width: int, top: int | None = KINDS) -> Iterator[Line]:
-    """The screen, no line longer than ``width``.
+    """Yield the lines of the screen, none longer than ``width``.
 
     Args:
-        views: of one report.
+        views: views of one report.
         width: columns of the page.
-        top: kinds of kernels shown, those that take most first; None for all.
+        top: kinds of kernels shown, longest first; None for all.
     """
     room = max(min(width, WIDEST), 40)
     first = [*titles(views, room), (), *aligned([*facts_of(views.verdict)], room)]
@@ -71,17 +71,17 @@ def lines(views: Views, width: int, top: int | None = KINDS) -> Iterator[Line]:
 
 
 def render(views: Views, width: int, top: int | None = KINDS) -> str:
-    """The screen as plain text."""
+    """Return the screen as plain text."""
     return "".join(f"{plain(line)}\n" for line in lines(views, width, top))
 
 
 def plain(line: Line) -> str:
-    """A line without its styles."""
+    """Return a line without its styles."""
     return "".join(s.text for s in line).rstrip()
 
 
 def verdict_line(verdict: Verdict) -> str:
-    """The answer in one line, for ``--quiet``."""
+    """Return the prediction in one line, for ``--quiet``."""
     v, memory = verdict, verdict.memory
     parts = [f"{time_words(v)} per run"]
     if v.is_predicted:
@@ -100,7 +100,7 @@ def verdict_line(verdict: Verdict) -> str:
 
 
 def summary_lines(views: Views) -> tuple[str, str, str]:
-    """The answer in three lines: what runs where, how long it takes, what it could take."""
+    """Return three lines: model and machine, predicted time, lower bound and memory."""
     v = views.verdict
     model, machine, *parts = (printable(elided(part, WIDEST)) for part in running(views))
     first = f"{'predicted' if v.is_predicted else 'time'} {time_words(v)} per run"
@@ -120,19 +120,19 @@ def summary_lines(views: Views) -> tuple[str, str, str]:
 
 
 def running(views: Views) -> list[str]:
-    """Model, machine, sizes, runtime and precision."""
+    """Return model, machine, sizes, runtime and precision as words."""
     a, v = views.assumptions, views.verdict
     sizes = [f"{s.label} {s.value}" for s in a.symbols if s.origin != "data"]
     shown = [*sizes[:3], f"{len(sizes) - 3} more sizes"] if len(sizes) > 4 else sizes
     types = {k.dtype for k in views.kernels if (k.mac.value or 0) > 0}
-    own = ", ".join(sorted(types)) or "its own types"
+    stored = ", ".join(sorted(types)) or "stored types"
     narrow = "TF32" if a.tf32 is True else f"TF32 {a.tf32}"
-    precision = a.dtype or (f"{own} ({narrow})" if a.tf32 and uses_tf32(views) else own)
+    precision = a.dtype or (f"{stored} ({narrow})" if a.tf32 and uses_tf32(views) else stored)
     return [v.model, v.machine, *shown, v.runtime, precision]
 
 
 def titles(views: Views, width: int) -> Iterator[Line]:
-    """What runs where; as many lines as that takes."""
+    """Yield the title lines: model, machine and setting."""
     model, *parts = running(views)
     line, style = printable(elided(model, width - 4)), Style.TITLE
     for separator, part in zip((" on ", *([" · "] * len(parts))), parts, strict=False):
@@ -146,18 +146,18 @@ def titles(views: Views, width: int) -> Iterator[Line]:
 
 
 def uses_tf32(views: Views) -> bool:
-    """Whether products of f32 are done in TF32."""
+    """Return True if f32 products use TF32."""
     rates = views.assumptions.rates
     return any(r.ceiling == "matrix" and r.dtype == "f32" and ".tf32." in r.key for r in rates)
 
 
 def time_words(verdict: Verdict) -> str:
-    """The time of a run, or of more than is known."""
+    """Return the time of a run as text."""
     return quantity(verdict.time_s, Unit.SECOND)
 
 
 def throughput_words(verdict: Verdict) -> str:
-    """Three digits of what a second gets done."""
+    """Return the throughput with three digits."""
     per_s = verdict.throughput.per_s
     if per_s >= 1e6:
         number = quantity(per_s, Unit.COUNT)
@@ -170,13 +170,13 @@ def throughput_words(verdict: Verdict) -> str:
 
 @record
 class Fact:
-    """One figure of the answer.
+    """One figure of the screen.
 
     Args:
-        label: what it is.
-        number: with its unit, or a grade.
-        words: what is to be said of it.
-        style: of the number.
+        label: label of the figure.
+        number: number with its unit, or a grade.
+        words: explanation.
+        style: style of the number.
     """
 
     label: str
@@ -186,7 +186,7 @@ class Fact:
 
 
 def facts_of(v: Verdict) -> Iterator[Fact]:
-    """Expected, confidence, at best, memory, energy."""
+    """Yield predicted time, confidence, lower bound, memory, phases and energy."""
     if v.is_predicted:
         ends = span(v.expected.low, v.expected.high, Unit.SECOND)
         words = f"{throughput_words(v)}, {INTERVAL} {ends}"
@@ -210,7 +210,7 @@ def facts_of(v: Verdict) -> Iterator[Fact]:
 
 
 def step_words(step: Step) -> tuple[str, str, Style]:
-    """The parts of a training step, the longest first, with what limits each."""
+    """Describe the phases of a training step, longest first, with their limits."""
     longest, *others = sorted(step.phases, key=lambda p: -p.time_s)
     parts = [f"{p.phase} {p.share:.0%}, {p.limited_by}" for p in others if p.share >= 0.005]
     saved = quantity(step.saved_bytes, Unit.BYTE)
@@ -219,7 +219,7 @@ def step_words(step: Step) -> tuple[str, str, Style]:
 
 
 def aligned(facts: Sequence[Fact], width: int) -> Iterator[Line]:
-    """Labels and numbers in columns; words that do not fit go on below themselves."""
+    """Yield labels and numbers in columns, with the words wrapped below themselves."""
     labels = max(columns_of(f.label) for f in facts)
     numbers = max(columns_of(f.number) for f in facts)
     margin = len(INDENT) + labels + numbers + 2 * len(GAP)
@@ -235,7 +235,7 @@ def aligned(facts: Sequence[Fact], width: int) -> Iterator[Line]:
 
 
 def memory_words(v: Verdict) -> tuple[str, str, Style]:
-    """What a run needs of what the machine has."""
+    """Describe the memory of a run against the capacity of the machine."""
     m = v.memory
     more = "≥ " if m.is_bound else ""
     needed = more + quantity(m.total_bytes, Unit.BYTE)
@@ -248,12 +248,12 @@ def memory_words(v: Verdict) -> tuple[str, str, Style]:
     room = quantity(m.capacity_bytes, Unit.BYTE)
     if m.fits:
         return needed, f"of {room}: {parts}", Style.PLAIN
-    held = quantity(m.held_bytes, Unit.BYTE)
-    return needed, f"does not fit in {room} with {held} reserved: {parts}", Style.POOR
+    reserved = quantity(m.held_bytes, Unit.BYTE)
+    return needed, f"does not fit in {room} with {reserved} reserved: {parts}", Style.POOR
 
 
 def limit_lines(limits: Sequence[LimitShare], width: int) -> Iterator[Line]:
-    """What the expected time goes to, the most first: name, whole percent, a bar."""
+    """Yield the limits of the predicted time, largest first: name, percent and bar."""
     label = f"{INDENT}{LIMITED_BY:{len(LOWER_BOUND)}}{GAP}"
     entries = [
         (one, percent, f"{one.title} {percent} %")
@@ -278,17 +278,17 @@ def limit_lines(limits: Sequence[LimitShare], width: int) -> Iterator[Line]:
 
 
 def percents(limits: Sequence[LimitShare]) -> list[int]:
-    """Shares as whole percents that add up to 100: the largest remainders are rounded up."""
+    """Round shares to percents that add up to 100, by largest remainder."""
     exact = [100 * one.share for one in limits]
-    found = [int(x) for x in exact]
-    order = sorted(range(len(exact)), key=lambda i: found[i] - exact[i])
-    for i in order[: round(sum(exact)) - sum(found)]:
-        found[i] += 1
-    return found
+    rounded = [int(x) for x in exact]
+    order = sorted(range(len(exact)), key=lambda i: rounded[i] - exact[i])
+    for i in order[: round(sum(exact)) - sum(rounded)]:
+        rounded[i] += 1
+    return rounded
 
 
 def next_lines(views: Views, width: int) -> Iterator[Line]:
-    """Where to look next: the whole report, the page, and the kernel that takes most."""
+    """Yield the closing line: commands for the full report, the page and the longest kernel."""
     parts = ["--full", "-o report.html", "perfc lint MODEL"]
     kinds = groups(views.kernels)
     if kinds:

@@ -1,4 +1,4 @@
-"""Tables of the first screen: kinds of kernels, and changes with what they gain."""
+"""Tables of the first screen: kinds of kernels, and possible changes with their gains."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from .views import Views
 
 Line = tuple[Span, ...]
 REMEDIES = 3
-"""Changes shown at most."""
+"""Maximum number of changes shown."""
 LEAST_SAVING = 0.01
-"""Changes that save a smaller share are no help."""
+"""Minimum share of the time that a change must save to be shown."""
 LEAST_PLACE = 14
-"""Columns that places in the model need to say anything."""
+"""Minimum width of the places in the model."""
 LIMITED_BY = "limited by"
 LIMITS = {
     "matrix": Style.COMPUTE,
@@ -34,12 +34,12 @@ LIMITS = {
     "l2": Style.TRAFFIC,
     "device": Style.TRAFFIC,
 }
-"""Work is one colour, traffic another; what is left only waits."""
+"""Styles of limits: work, traffic, and waiting for the others."""
 
 
 @record
 class Column:
-    """Cells of one column of the screen, its head first."""
+    """Cells of one column of the screen, starting with its head."""
 
     cells: tuple[str, ...]
     is_right: bool
@@ -47,17 +47,17 @@ class Column:
 
     @property
     def width(self) -> int:
-        """Columns of the page that it takes."""
+        """Width in characters."""
         return max(map(columns_of, self.cells))
 
 
 def kind_lines(kinds: Sequence[Group], width: int, total_s: float) -> Iterator[Line]:
-    """Kinds of kernels: what they are, share, how many, what each takes, and what limits it.
+    """Yield the table of kinds of kernels: name, share, count, time, lower bound and limit.
 
     Args:
-        kinds: equal kernels together.
+        kinds: groups of equal kernels.
         width: columns of the page.
-        total_s: expected time of the run, which the kernels have their shares of.
+        total_s: predicted time of the run.
     """
     each = [
         ratio(g.predicted_share * total_s, len(g.rows)) if g.first.predicted else g.first.time_s
@@ -86,12 +86,12 @@ def kind_lines(kinds: Sequence[Group], width: int, total_s: float) -> Iterator[L
 
 
 def head(row: int) -> Style:
-    """Style of the head, and of what is below it."""
+    """Return the style of a row: faint for the head."""
     return Style.PLAIN if row else Style.FAINT
 
 
 def name_column(kinds: Sequence[Group], room: int) -> Column:
-    """What kernels are called and where they are, as far as there is room."""
+    """Return the column of kernel names and places, fitted to the width."""
     labels = [printable(title_of(g.first)) for g in kinds]
     places = [printable(place_of(g)) for g in kinds]
     longest = max(map(columns_of, labels))
@@ -110,27 +110,27 @@ def name_column(kinds: Sequence[Group], room: int) -> Column:
 
 
 def place_of(group: Group) -> str:
-    """Where equal kernels are in the model."""
+    """Return the place of equal kernels in the model."""
     return place([r.anchor for r in group.rows], operator(group))
 
 
 def cut(label: str, width: int) -> str:
-    """A label without its last operators, where there is no room for them."""
+    """Drop the last operators of a label that does not fit."""
     if columns_of(label) <= width:
         return label
-    kept = label
-    while columns_of(f"{kept} …") > width and " + " in kept:
-        kept = kept.rpartition(" + ")[0]
-    return f"{kept} …" if columns_of(f"{kept} …") <= width else elided(kept, width)
+    short = label
+    while columns_of(f"{short} …") > width and " + " in short:
+        short = short.rpartition(" + ")[0]
+    return f"{short} …" if columns_of(f"{short} …") <= width else elided(short, width)
 
 
 def operator(group: Group) -> str:
-    """The operator that names of nodes often end in: the first word of the kernel's title."""
+    """Return the operator that node names end in: a word of the kernel's title."""
     return next((w for w in group.first.title.split() if f"/{w}" in group.first.anchor), "")
 
 
 def rest_lines(rest: Sequence[Group], verdict: Verdict) -> Iterator[Line]:
-    """How many kinds are left out and what they take, and what is of no kernel."""
+    """Yield the line of omitted kinds and of the host with their shares."""
     parts: list[str] = []
     if rest:
         parts.append(f"{share(sum_of(rest))} in {plural(len(rest), 'more kind')} (--top all)")
@@ -140,18 +140,18 @@ def rest_lines(rest: Sequence[Group], verdict: Verdict) -> Iterator[Line]:
 
 
 def sum_of(kinds: Sequence[Group]) -> float:
-    """Share of the run's time that kinds of kernels take together."""
+    """Return the share of the run's time of kinds of kernels."""
     return sum(g.predicted_share for g in kinds)
 
 
 def useful(views: Views) -> list[Remedy]:
-    """Changes worth making, those that save most first."""
+    """Return the changes worth making, largest saving first."""
     total_s, remedies = views.verdict.time_s, views.bottlenecks.remedies
     return [r for r in remedies if ratio(r.saving_s, total_s) >= LEAST_SAVING][:REMEDIES]
 
 
 def help_lines(useful: Sequence[Remedy], verdict: Verdict, width: int) -> Iterator[Line]:
-    """Changes with the time that was worked out for each; nothing where nothing helps."""
+    """Yield the table of changes with the analyzed time of each; empty without changes."""
     if not useful:
         return
     rows = [remedy_cells(r, verdict) for r in useful]
@@ -171,13 +171,13 @@ def help_lines(useful: Sequence[Remedy], verdict: Verdict, width: int) -> Iterat
 
 
 def gain_title(useful: Sequence[Remedy], verdict: Verdict) -> str:
-    """What the gains of changes are of."""
+    """Return the head of the gains: per item for larger batches, else per run."""
     is_batch = any(r.items > 1 for r in useful)
     return f"per {verdict.throughput.item.value.removesuffix('s') if is_batch else 'run'}"
 
 
 def fitting(remedy: Remedy, width: int) -> str:
-    """A change and its option, or the one that says more where there is no room for both."""
+    """Return the longest form of a change and its option that fits."""
     option = printable(remedy.option)
     forms = (
         f"{remedy.name} ({option or 'assumed gaps'})",
@@ -188,6 +188,6 @@ def fitting(remedy: Remedy, width: int) -> str:
 
 
 def remedy_cells(remedy: Remedy, verdict: Verdict) -> tuple[str, str]:
-    """The run's time with a change, and what each item of the run saves."""
+    """Return the time of the run with a change, and the saving per item."""
     saved = ratio(remedy.saving_s, verdict.time_s)
     return quantity(remedy.time_s, Unit.SECOND), f"-{100 * saved:.0f} %"

@@ -1,4 +1,4 @@
-"""The run in eight numbers."""
+"""Summary: the totals of a run."""
 
 from __future__ import annotations
 
@@ -24,33 +24,33 @@ if TYPE_CHECKING:
 
 @record
 class Summary:
-    """The run as a whole.
+    """Totals of a run.
 
     Args:
-        floor_s: no execution on the target is faster, launches not counted.
+        floor_s: lower bound on the target, without launches.
         sustained_s: kernel time at measured rates.
-        launch_gap_s: what launching adds to it.
-        time_s: both together.
-        launches: kernels started in one run.
+        launch_gap_s: launch overhead that kernels do not hide.
+        time_s: sustained time plus launch gaps.
+        launches: kernels launched in one run.
         flop: floating-point operations of the graph; 1 mac is 2 flop.
-        executed_flop: those that kernels execute; fewer where the runtime folds some away.
+        executed_flop: operations of the kernels; fewer if the runtime folds nodes.
         mac: multiply-accumulates.
-        effective_mac: those a mask leaves in (causal attention); the same as mac without one.
+        effective_mac: multiply-accumulates that no mask removes (causal attention).
         integer: integer and index operations, not in flop.
         read_bytes: compulsory bytes that kernels read.
         write_bytes: compulsory bytes that kernels write.
         device_bytes: bytes charged to device memory in the sustained time.
-        intensity_flop_per_byte: executed flop per compulsory byte; None where not both are known.
-        parameters: logical elements of the parameters that the file holds, each once.
-        tied_parameters: elements of those that kernels read in several layouts, as a head does that
-            shares the table of an embedding.
+        intensity_flop_per_byte: executed flop per compulsory byte; None if one is unknown.
+        parameters: elements of the parameters in the file, each counted once.
+        tied_parameters: elements that kernels read in several layouts, such as a head that shares
+            the table of an embedding.
         tied_copies: elements that the runtime stores again for them.
         running_statistics: elements of means and variances of batch normalizations.
-        quantization_parameters: elements of scales and zero points of quantised tensors.
+        quantization_parameters: elements of scales and zero points of quantized tensors.
         weight_bytes: bytes of the stored tensors that are read.
-        peak_activation_bytes: largest live bytes besides weights.
-        peak_node: the node that runs then.
-        device_capacity_bytes: device memory of the target; None where not stated.
+        peak_activation_bytes: peak of live bytes without weights.
+        peak_node: node that runs at the peak.
+        device_capacity_bytes: device memory of the target; None if not declared.
     """
 
     floor_s: Amount
@@ -79,7 +79,7 @@ class Summary:
 
 
 def collect(report: Report, memory: Memory) -> Summary:
-    """The totals of ``report``."""
+    """Collect the totals of ``report``."""
     env, roof, cost = report.env, report.roofline, report.cost
     is_bound = cost.is_bound
     work = cost.work
@@ -91,8 +91,8 @@ def collect(report: Report, memory: Memory) -> Summary:
     reads = amount(read, env, Unit.BYTE, is_bound=unsized)
     writes = amount(write, env, Unit.BYTE, is_bound=unsized)
     moved = (reads.value or 0) + (writes.value or 0)
-    held = report.parameters
-    tied, copies = held.tied(report.module, report.deployment.table)
+    parameters = report.parameters
+    tied, copies = parameters.tied(report.module, report.deployment.table)
 
     def elements(formula: Dim) -> Amount:
         return amount(formula, env, Unit.COUNT)
@@ -119,11 +119,11 @@ def collect(report: Report, memory: Memory) -> Summary:
         writes,
         Amount(sum(k.device_bytes for k in roof.kernels), Unit.BYTE, None, bounded),
         evaluate(executed, env) / moved if moved and not bounded else None,
-        elements(held.count(Role.PARAMETER)),
+        elements(parameters.count(Role.PARAMETER)),
         elements(tied),
         elements(copies),
-        elements(held.count(Role.STATISTIC)),
-        elements(held.count(Role.QUANTIZATION)),
+        elements(parameters.count(Role.STATISTIC)),
+        elements(parameters.count(Role.QUANTIZATION)),
         amount(report.weight_bytes, env, Unit.BYTE),
         memory.peak_bytes,
         "" if memory.peak_step is None else memory.nodes[memory.peak_step],
@@ -132,7 +132,7 @@ def collect(report: Report, memory: Memory) -> Summary:
 
 
 def section(view: Summary, coverage: Coverage, verdict: Verdict) -> Section:
-    """Value, what it means, and the formula where there is one; shares are of the headline."""
+    """Return the section of totals with explanations and formulas."""
     flop, mac = view.flop, view.mac
     masked = ratio(view.effective_mac.value or 0, mac.value or 0)
     also = f"; {share(masked)} of it unmasked" if 0 < masked < 1 else ""
@@ -174,7 +174,7 @@ def section(view: Summary, coverage: Coverage, verdict: Verdict) -> Section:
 
 
 def besides(view: Summary) -> str:
-    """Bytes of stored tensors, how tied ones are stored, and what is not a parameter."""
+    """Describe stored tensors, tied parameters, and elements that are not parameters."""
     tied = ""
     if view.tied_parameters.value:
         again = "again for each layout" if view.tied_copies.value else "once"
@@ -192,13 +192,13 @@ def besides(view: Summary) -> str:
 
 
 def total(a: Amount, b: Amount) -> Amount:
-    """Two amounts of one unit together."""
+    """Add two amounts of one unit."""
     formula = None if a.formula is None or b.formula is None else a.formula + b.formula
     return Amount((a.value or 0) + (b.value or 0), a.unit, formula, a.is_bound or b.is_bound)
 
 
 def fits(view: Summary) -> str:
-    """Weights and peak against the capacity of the device."""
+    """Describe weights plus peak activations against the capacity of the device."""
     need = (view.weight_bytes.value or 0) + (view.peak_activation_bytes.value or 0)
     if not view.device_capacity_bytes:
         return f"{quantity(need, Unit.BYTE)} with weights"

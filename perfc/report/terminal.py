@@ -1,4 +1,4 @@
-"""The text of a document with colour, through rich; loaded only when a person is looking."""
+"""Colored terminal output through rich, loaded only for terminals."""
 
 from __future__ import annotations
 
@@ -43,23 +43,23 @@ def write(
     """Print a document to a terminal; dumb terminals get plain text.
 
     Args:
-        document: what is shown.
-        stream: the terminal.
-        width: in columns; that of the terminal by default.
-        accents: styles by regular expressions of what is to be seen first.
-        is_forced: whether it gets colour even where it is none.
+        document: document to print.
+        stream: output stream.
+        width: width in columns; that of the terminal by default.
+        accents: styles by regular expressions of text to highlight.
+        is_forced: use color even if the stream is no terminal.
     """
     console = console_of(stream, width, is_forced=is_forced)
     show(lines(document, console.width), console, accents or {})
 
 
 def console_of(stream: TextIO, width: int | None, *, is_forced: bool = False) -> Console:
-    """A terminal that breaks no lines.
+    """Return a rich console that wraps no lines.
 
     Args:
-        stream: where it writes.
-        width: its columns; what rich finds where None.
-        is_forced: whether it gets colour even where it is none.
+        stream: output stream.
+        width: width in columns; detected by rich if None.
+        is_forced: use color even if the stream is no terminal.
     """
     from rich.console import Console
 
@@ -77,7 +77,7 @@ def console_of(stream: TextIO, width: int | None, *, is_forced: bool = False) ->
 def show(
     shown: Iterable[tuple[Span, ...]], console: Console, accents: Mapping[str, str] = NO_ACCENTS
 ) -> None:
-    """Print lines with their colours, and styles by regular expressions of ``accents``."""
+    """Print lines with their colors, and highlight matches of ``accents``."""
     from rich.text import Text
 
     for line in shown:

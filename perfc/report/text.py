@@ -1,4 +1,4 @@
-"""Plain text of a document, laid out for a width; the terminal adds only colour."""
+"""Plain-text layout of documents for a width; terminals add only color."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ INDENT = "  "
 GAP = "  "
 LEVELS = "▁▂▃▄▅▆▇█"
 LEAST_NAME = 10
-"""Characters that a column of names keeps on a narrow page."""
+"""Minimum width of a column of names."""
 WIDEST_TEXT = 100
-"""Sentences are not wider than this, however wide the page."""
+"""Maximum width of sentences."""
 ROOM_FOR_NAMES = 22
-"""Characters of a name for which spare columns make room."""
+"""Width of names for which spare columns are omitted."""
 LONGEST_FORMULA = 60
-"""Longer formulas are left to the data formats."""
+"""Maximum length of printed formulas; data formats have the longer ones."""
 HARD_SPACE = "\N{NO-BREAK SPACE}"
 
 
 class Style(Enum):
-    """What a run of characters is, for renderers with colour."""
+    """Style of text, for renderers with color."""
 
     PLAIN = "plain"
     TITLE = "title"
@@ -60,20 +60,20 @@ class Style(Enum):
 
 @record
 class Span:
-    """Characters of one style."""
+    """Text of one style."""
 
     text: str
     style: Style = Style.PLAIN
 
 
 def render(document: Document, width: int) -> str:
-    """The document as text, at most ``width`` columns wide where words allow."""
+    """Return the document as text, at most ``width`` columns wide unless a word is longer."""
     rendered = ("".join(s.text for s in line).rstrip() for line in lines(document, width))
     return "\n".join(rendered) + "\n"
 
 
 def lines(document: Document, width: int) -> Iterator[tuple[Span, ...]]:
-    """The document line by line."""
+    """Yield the lines of a document."""
     start = Span("perfc: ", Style.FAINT)
     for line in wrapped(printable(document.title), width - len(start.text), ""):
         yield (start, Span(line, Style.TITLE))
@@ -84,14 +84,14 @@ def lines(document: Document, width: int) -> Iterator[tuple[Span, ...]]:
 
 
 def section_lines(section: Section, width: int) -> Iterator[tuple[Span, ...]]:
-    """A heading and what stands beneath it."""
+    """Yield the heading and the parts of a section."""
     yield (Span(printable(section.title), Style.HEADING),)
     for part in section.parts:
         yield from part_lines(part, width)
 
 
 def part_lines(part: Part, width: int) -> Iterator[tuple[Span, ...]]:
-    """One table, note or line of bars."""
+    """Yield the lines of one table, facts, note or bars."""
     match part:
         case Table():
             yield from table_lines(part, width)
@@ -108,7 +108,7 @@ def part_lines(part: Part, width: int) -> Iterator[tuple[Span, ...]]:
 
 
 def wrapped(text: str, width: int, indent: str = INDENT) -> Iterator[str]:
-    """``text`` broken at spaces; lines after the first are indented."""
+    """Wrap text at spaces; lines after the first are indented."""
     line = ""
     for word in (elided(w, max(width, LEAST_NAME)) for w in text.split(" ")):
         if line and columns_of(line) + 1 + columns_of(word) > width:
@@ -120,7 +120,7 @@ def wrapped(text: str, width: int, indent: str = INDENT) -> Iterator[str]:
 
 
 def fact_lines(rows: Sequence[Fact], width: int) -> Iterator[tuple[Span, ...]]:
-    """Label, number, words; words that do not fit go on below themselves."""
+    """Yield labels, numbers and words in columns, with the words wrapped below themselves."""
     labels = max((columns_of(r.label) for r in rows), default=0)
     values = max((columns_of(str(r.value)) for r in rows if r.value), default=0)
     margin = len(INDENT) + labels + len(GAP) + (values + len(GAP) if values else 0)
@@ -137,7 +137,7 @@ def fact_lines(rows: Sequence[Fact], width: int) -> Iterator[tuple[Span, ...]]:
 
 
 def spark(values: Sequence[float], count: int) -> str:
-    """A bar per value, or per group of values where there are many."""
+    """Draw a bar per value, or per bucket of values if there are more than ``count``."""
     heights = bucketed(values, count)
     top = max(heights, default=0.0)
     if top <= 0:
@@ -147,7 +147,7 @@ def spark(values: Sequence[float], count: int) -> str:
 
 
 def table_lines(table: Table, width: int) -> Iterator[tuple[Span, ...]]:
-    """Legend, header and rows."""
+    """Yield legend, header and rows of a table."""
     table, left_out = narrowed(table, width)
     scales = scales_of(table)
     texts = texts_of(table, scales)
@@ -175,7 +175,7 @@ def table_lines(table: Table, width: int) -> Iterator[tuple[Span, ...]]:
 
 
 def texts_of(table: Table, scales: Sequence[Scale]) -> list[list[str]]:
-    """Header and rows as text."""
+    """Return header and rows as text."""
     head = [titled(c, s) for c, s in zip(table.columns, scales, strict=True)]
     rows = [
         [cell_text(cell, scale) for cell, scale in zip(row, scales, strict=True)]
@@ -185,9 +185,9 @@ def texts_of(table: Table, scales: Sequence[Scale]) -> list[list[str]]:
 
 
 def narrowed(table: Table, width: int) -> tuple[Table, list[str]]:
-    """The table without spare columns that take the room of names, and their titles.
+    """Drop spare columns that do not fit, and return their titles.
 
-    Where even that leaves no room, only the first column of names stays.
+    If names still do not fit, only the first column of names remains.
     """
     if not any(c.is_spare for c in table.columns):
         return table, []
@@ -196,24 +196,24 @@ def narrowed(table: Table, width: int) -> tuple[Table, list[str]]:
     for i, c in enumerate(table.columns):
         if c.is_name:
             need[i] = min(need[i], ROOM_FOR_NAMES)
-    kept = list(range(len(need)))
+    shown = list(range(len(need)))
     for i in reversed(range(len(need))):
-        if sum(need[k] + len(GAP) for k in kept) - len(GAP) <= width - len(INDENT):
+        if sum(need[k] + len(GAP) for k in shown) - len(GAP) <= width - len(INDENT):
             break
         column = table.columns[i]
-        if column.is_spare and i in kept:
-            kept = [k for k in kept if k != i and table.columns[k].name != column.pair]
-    names = [k for k in kept if table.columns[k].is_name and not table.columns[k].wraps]
-    rest = sum(need[k] + len(GAP) for k in kept if k not in names)
+        if column.is_spare and i in shown:
+            shown = [k for k in shown if k != i and table.columns[k].name != column.pair]
+    names = [k for k in shown if table.columns[k].is_name and not table.columns[k].wraps]
+    rest = sum(need[k] + len(GAP) for k in shown if k not in names)
     if len(names) > 1 and rest + len(names) * (LEAST_NAME + len(GAP)) > width:
-        kept.remove(names[-1])
-    left_out = [c.title for i, c in enumerate(table.columns) if i not in kept]
-    rows = tuple(tuple(row[i] for i in kept) for row in table.rows)
-    return Table(tuple(table.columns[i] for i in kept), rows), left_out
+        shown.remove(names[-1])
+    left_out = [c.title for i, c in enumerate(table.columns) if i not in shown]
+    rows = tuple(tuple(row[i] for i in shown) for row in table.rows)
+    return Table(tuple(table.columns[i] for i in shown), rows), left_out
 
 
 def shortened(cell: Cell, text: str, width: int) -> str:
-    """The short form of a name that does not fit."""
+    """Return the short form of a name that does not fit."""
     if not isinstance(cell, Name) or columns_of(text) <= width:
         return text
     return elided(printable(cell.short), width, cell.kept)
@@ -222,7 +222,7 @@ def shortened(cell: Cell, text: str, width: int) -> str:
 def row_lines(
     columns: Sequence[Column], row: Sequence[str], widths: Sequence[int]
 ) -> Iterator[list[str]]:
-    """The lines of one row: long names are shortened, long sentences go on below."""
+    """Yield the lines of one row: names are shortened, sentences wrapped."""
     cells = [
         list(wrapped(text, w, "")) if c.wraps else [elided(text, w)]
         for c, text, w in zip(columns, row, widths, strict=True)
@@ -232,14 +232,14 @@ def row_lines(
 
 
 FAR_ABOVE = 30
-"""Times the next largest column at which a column has no say in the scale."""
+"""Factor over the next largest column above which a column does not affect the scale."""
 
 
 def scales_of(table: Table) -> list[Scale]:
-    """One scale for each unit, so that columns of a table compare.
+    """Return one scale per unit, so that the columns of a table compare.
 
-    A column far above all others of its unit, the upper end of wide intervals, does not count: in
-    its unit the others would all read as less than the last digit.
+    A column far above all others of its unit, such as the upper end of wide intervals, does not
+    count: at its scale the others would vanish below the last digit.
     """
     by_unit: dict[Unit, list[float]] = {}
     for i, c in enumerate(table.columns):
@@ -253,7 +253,7 @@ def scales_of(table: Table) -> list[Scale]:
 
 
 def titled(column: Column, scale: Scale) -> str:
-    """A title with the unit of the column's numbers."""
+    """Return the title of a column with its unit."""
     unit = scale.symbol if column.unit is not Unit.SHARE else ""
     if column.unit is Unit.SHARE and "%" not in column.title:
         unit = "%"
@@ -263,7 +263,7 @@ def titled(column: Column, scale: Scale) -> str:
 def legend_lines(
     columns: Sequence[Column], scales: Sequence[Scale], width: int
 ) -> Iterator[tuple[Span, ...]]:
-    """``time µs: what it means``, for columns whose titles do not say it."""
+    """Yield the legend of columns that have one."""
     pairs = zip(columns, scales, strict=True)
     entries = [f"{titled(c, s)}: {c.legend}" for c, s in pairs if c.legend]
     for line in wrapped("; ".join(entries), min(width, WIDEST_TEXT) - len(INDENT), ""):
@@ -272,12 +272,12 @@ def legend_lines(
 
 
 def numbers(table: Table, i: int) -> list[float]:
-    """Plain numbers of a column."""
+    """Return the plain numbers of a column."""
     return [row[i] for row in table.rows if isinstance(row[i], int | float)]  # type: ignore[misc]
 
 
 def is_numeric(table: Table, i: int) -> bool:
-    """Whether a column is aligned to the right."""
+    """Return True if a column is aligned to the right."""
     column = table.columns[i]
     if column.unit is not Unit.NONE:
         return True
@@ -285,7 +285,7 @@ def is_numeric(table: Table, i: int) -> bool:
 
 
 def cell_text(cell: Cell, scale: Scale) -> str:
-    """A cell as text."""
+    """Format a cell as text."""
     match cell:
         case None:
             return DASH
@@ -301,7 +301,7 @@ def cell_text(cell: Cell, scale: Scale) -> str:
 
 
 def fitted(columns: Sequence[Column], texts: Sequence[Sequence[str]], width: int) -> list[int]:
-    """Column widths; columns of names share what the others leave, the shortest served first."""
+    """Return column widths; name columns share the remaining width, shortest first."""
     widths = [max((columns_of(row[i]) for row in texts), default=0) for i in range(len(columns))]
     names = sorted((i for i, c in enumerate(columns) if c.is_name), key=lambda i: widths[i])
     used = sum(w for i, w in enumerate(widths) if not columns[i].is_name)
@@ -314,15 +314,15 @@ def fitted(columns: Sequence[Column], texts: Sequence[Sequence[str]], width: int
 
 
 def padded(text: str, width: int, *, align_right: bool) -> str:
-    """``text`` filled with spaces to ``width``."""
+    """Pad text with spaces to ``width``."""
     space = " " * (width - columns_of(text))
     return space + text if align_right else text + space
 
 
 def elided(text: str, width: int, kept: int | None = None) -> str:
-    """``text`` shortened in the middle; ``kept`` characters stay in front, else two thirds.
+    """Shorten text in the middle; ``kept`` leading characters remain, by default two thirds.
 
-    Of what does not fit the sign of the omission stays, also where there is no room at all.
+    The ellipsis remains at any width.
     """
     if columns_of(text) <= width:
         return text
@@ -337,7 +337,7 @@ def elided(text: str, width: int, kept: int | None = None) -> str:
 
 
 def columns_of(text: str) -> int:
-    """Columns ``text`` takes on a terminal."""
+    """Return the width of text on a terminal."""
     if text.isascii():
         return len(text)
     from unicodedata import combining, east_asian_width
@@ -352,7 +352,7 @@ ASCII = str.maketrans(
 
 
 def encodable(text: str, encoding: str) -> str:
-    """``text`` in characters that ``encoding`` has."""
+    """Replace characters that ``encoding`` lacks."""
     try:
         text.encode(encoding)
     except (UnicodeEncodeError, LookupError):

@@ -1,4 +1,4 @@
-"""The predicted run as a trace: one slice per kernel, live bytes as a counter.
+"""Chrome trace of the predicted run: one slice per kernel, live bytes as a counter.
 
 Format: the JSON array format of Chrome's trace events, which Perfetto and chrome://tracing read.
 Source: Google, "Trace Event Format"; times are in microseconds.
@@ -16,13 +16,13 @@ from .kernels import KernelRow
 from .views import Views, headline
 
 PROCESS, DEVICE, FLOOR = 1, 1, 2
-"""Numbers of the process and of its two tracks."""
+"""Identifiers of the process and its two tracks."""
 
 
 def render(views: Views) -> str:
-    """The text of the trace: kernels back to back in execution order.
+    """Return the trace: kernels back to back in execution order.
 
-    Launches of one kernel in a loop are one slice; nothing runs at the same time as anything else.
+    Launches of one kernel in a loop are one slice; kernels do not overlap.
     """
     tree = {
         "displayTimeUnit": "ns",
@@ -33,7 +33,7 @@ def render(views: Views) -> str:
 
 
 def tracks(views: Views) -> Iterator[dict[str, object]]:
-    """Names of the process and its tracks."""
+    """Yield the names of the process and its tracks."""
     title = printable(headline(views))
     yield {"ph": "M", "pid": PROCESS, "name": "process_name", "args": {"name": title}}
     is_predicted = views.prediction is not None
@@ -47,7 +47,7 @@ def tracks(views: Views) -> Iterator[dict[str, object]]:
 
 
 def slices(views: Views) -> Iterator[dict[str, object]]:
-    """Each kernel, its lower bound from the same start on, and the bytes alive at its start."""
+    """Yield each kernel, its lower bound from the same start, and the live bytes at its start."""
     live = dict(zip(views.memory.nodes, views.memory.live_bytes, strict=True))
     start_us = 0.0
     for row in views.kernels:
@@ -64,8 +64,8 @@ def slices(views: Views) -> Iterator[dict[str, object]]:
 
 
 def facts(row: KernelRow) -> dict[str, object]:
-    """What a slice tells when it is clicked."""
-    found: dict[str, object] = {
+    """Return the arguments of a slice, shown when it is selected."""
+    arguments: dict[str, object] = {
         "kernel": row.index,
         "nodes": [printable(n) for n in row.nodes],
         "bound": row.bound,
@@ -79,6 +79,6 @@ def facts(row: KernelRow) -> dict[str, object]:
         "is_bound": row.is_bound,
     }
     if row.predicted is not None:
-        found |= {"low_s": row.predicted.low_s, "high_s": row.predicted.high_s}
-        found["predictor"] = row.predicted.predictor
-    return {name: plain(value) for name, value in found.items()}
+        arguments |= {"low_s": row.predicted.low_s, "high_s": row.predicted.high_s}
+        arguments["predictor"] = row.predicted.predictor
+    return {name: plain(value) for name, value in arguments.items()}

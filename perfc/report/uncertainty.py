@@ -1,4 +1,4 @@
-"""Measured rates that did not repeat well, and how much of the run they bind."""
+"""Measured rates that were not reproducible, and the share of the run they limit."""
 
 from __future__ import annotations
 
@@ -36,23 +36,23 @@ LEVELS: Mapping[Ceiling, str] = MappingProxyType(
     {Ceiling.L1: "l1", Ceiling.L2: "l2", Ceiling.DEVICE: "device"}
 )
 LEAST_IN_DOUBT = 0.5
-"""Share of the time that rests on rates in doubt, from which on the answer does."""
+"""Share of the time based on doubtful rates above which the prediction is doubtful."""
 LEAST_SHARE = 0.05
-"""Rates that bind less of the run are not worth a sentence."""
+"""Minimum share of the run that a rate must limit to be mentioned."""
 
 
 @record
 class UncertainRate:
-    """A rate that was measured and did not repeat well.
+    """A measured rate that was not reproducible.
 
     Args:
         ceiling: the unit, memory level, or ``launch``.
         key: entry of the target file.
-        median: of the rounds, in the unit the key ends in; times are computed from it.
+        median: median of the rounds, in the unit of the key; times are computed from it.
         worst: slowest round.
         best: fastest round.
-        rounds: how many nothing disturbed; 0 where other programs ran in every one.
-        time_share: share of the run's time that it binds.
+        rounds: undisturbed rounds; 0 if other programs ran in all of them.
+        time_share: share of the run's time that the rate limits.
     """
 
     ceiling: str
@@ -65,7 +65,7 @@ class UncertainRate:
 
 
 def binding_entry(bound: KernelBound, machine: Machine) -> Peak | MemoryLevel | None:
-    """The entry of the target that serves the ceiling a kernel is bound by, None for launches."""
+    """Return the target entry of the ceiling that limits a kernel; None for launches."""
     ceiling = bound.binding
     engine = ENGINES.get(ceiling)
     if engine is None:
@@ -81,7 +81,7 @@ def binding_entry(bound: KernelBound, machine: Machine) -> Peak | MemoryLevel | 
 
 
 def collect(report: Report) -> tuple[UncertainRate, ...]:
-    """Uncertain rates that bind some kernel, the one that binds most time first."""
+    """Collect uncertain rates that limit a kernel, largest share of the time first."""
     roof, machine = report.roofline, report.machine
     time_s: dict[str, float] = {}
     rates: dict[str, tuple[str, Rate]] = {}
@@ -95,11 +95,11 @@ def collect(report: Report) -> tuple[UncertainRate, ...]:
             continue
         rates[rate.key] = bound.binding.value, rate
         time_s[rate.key] = time_s.get(rate.key, 0.0) + spent_s
-    found = (
+    uncertain = (
         _uncertain(ceiling, rate, time_s[key] / roof.time_s if roof.time_s else 0.0)
         for key, (ceiling, rate) in rates.items()
     )
-    return tuple(sorted(found, key=lambda r: -r.time_share))
+    return tuple(sorted(uncertain, key=lambda r: -r.time_share))
 
 
 def _uncertain(ceiling: str, rate: Rate, time_share: float) -> UncertainRate:
@@ -111,9 +111,9 @@ def _uncertain(ceiling: str, rate: Rate, time_share: float) -> UncertainRate:
 
 
 def in_doubt(report: Report, table: PredictionTable) -> str:
-    """The rate in doubt that most of the run rests on, in words; empty where none does.
+    """Describe the doubtful rate that limits most of the run; empty if less than half does.
 
-    Kernels of kinds that were measured on the machine itself do not rest on its stated rates.
+    Kernels of kinds that were measured on the machine do not depend on its declared rates.
     """
     machine, spent_s = report.machine, dict[str, float]()
     for bound, kernel in zip(report.roofline.kernels, table.kernels, strict=True):
@@ -131,7 +131,7 @@ def in_doubt(report: Report, table: PredictionTable) -> str:
 
 
 def note(rates: tuple[UncertainRate, ...]) -> Note | None:
-    """A sentence on the rates that bind a good part of the run, None where all is well."""
+    """Return a warning about uncertain rates that limit a large part of the run, or None."""
     listed = [_words(r) for r in rates if r.time_share >= LEAST_SHARE]
     return Note(f"uncertain rates: {'; '.join(listed)}", is_warning=True) if listed else None
 
@@ -151,7 +151,7 @@ def _words(rate: UncertainRate) -> str:
 
 
 def unit_of(key: str) -> Unit:
-    """What a number of a target file counts, by the end of its name."""
+    """Return the unit of a target file entry from the end of its name."""
     ends = (("bytes_per_s", Unit.BYTE_PER_S), ("flop_per_s", Unit.FLOP_PER_S))
     for end, unit in ends:
         if key.endswith(end):

@@ -1,4 +1,4 @@
-"""Units of quantities and how they are written: rates and counts SI, sizes IEC, three digits."""
+"""Units and number formats: SI for rates and counts, IEC for sizes, three digits."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from perfc.ir.record import record
 
 
 class Unit(Enum):
-    """What a number counts; the value is its suffix in names (``time_s``) and headers."""
+    """Unit of a number; the value is its suffix in names (``time_s``) and headers."""
 
     NONE = ""
     SECOND = "s"
@@ -53,14 +53,14 @@ INTERVAL = "90 % interval"
 
 @record
 class Scale:
-    """One prefix and one precision for a whole column."""
+    """Prefix and precision of a whole column."""
 
     factor: float
     symbol: str
     digits: int
 
     def format(self, value: float) -> str:
-        """The scaled number, never rounded to a zero it is not."""
+        """Format a scaled number; small ones are not rounded to zero."""
         scaled = value * self.factor
         text = f"{scaled:.{self.digits}f}"
         least = 10.0**-self.digits
@@ -68,13 +68,13 @@ class Scale:
 
 
 def digits_of(scaled: float) -> int:
-    """Decimals that show three digits of ``scaled``."""
+    """Return the decimals that show three digits of ``scaled``."""
     size = abs(scaled)
     return 2 if size < 9.995 else 1 if size < 99.95 else 0
 
 
 def prefixed(value: float, unit: Unit) -> tuple[float, str]:
-    """The factor that brings ``value`` between 1 and 1000, and the unit with its prefix."""
+    """Return the factor that scales ``value`` to 1 to 1000, and the prefixed unit."""
     if unit is Unit.BYTE:
         size, step = abs(value), 0
         while size >= 1023.5 and step < len(IEC) - 1:
@@ -94,9 +94,9 @@ def prefixed(value: float, unit: Unit) -> tuple[float, str]:
 
 
 def scale_of(values: Iterable[float], unit: Unit) -> Scale:
-    """The scale of a column: its largest value is brought between 10 and 10,000.
+    """Return the scale of a column, which brings its largest value to 10 to 10,000.
 
-    Times are not scaled below microseconds: no kernel is over in less.
+    Times are not scaled below microseconds, as no kernel is shorter.
     """
     largest = max((abs(v) for v in values if math.isfinite(v)), default=0.0)
     if unit is Unit.SHARE:
@@ -114,7 +114,7 @@ def scale_of(values: Iterable[float], unit: Unit) -> Scale:
 
 
 def quantity(value: float | None, unit: Unit) -> str:
-    """A number by itself with its unit: ``1.31 ms``, ``65.6 Gflop``, ``97.5 MiB``, ``12.3 %``."""
+    """Format a number with its unit: ``1.31 ms``, ``65.6 Gflop``, ``97.5 MiB``, ``12.3 %``."""
     if value is None or not math.isfinite(value):
         return DASH
     match unit:
@@ -133,14 +133,14 @@ def quantity(value: float | None, unit: Unit) -> str:
 
 
 def span(low: float, high: float, unit: Unit) -> str:
-    """Two ends, the unit once where it is the same: ``1.31 to 2.05 ms``."""
+    """Format an interval, with the unit once if it is the same: ``1.31 to 2.05 ms``."""
     first, last = quantity(low, unit), quantity(high, unit)
     number, _, symbol = first.rpartition(" ")
     return f"{number if last.endswith(f' {symbol}') else first} to {last}"
 
 
 def share(value: float) -> str:
-    """A percentage; small ones are not rounded to 0 %, nor almost all of it to 100 %."""
+    """Format a percentage; small ones are not rounded to 0 %, large ones not to 100 %."""
     if not math.isfinite(value):
         return DASH
     percent = value * 100
@@ -159,5 +159,5 @@ def _prefixed_text(value: float, unit: Unit) -> str:
 
 
 def plural(count: int, noun: str, more: str = "") -> str:
-    """``1 node``, ``2 nodes``; ``more`` where an s does not do."""
+    """Format a count with its noun: ``1 node``, ``2 nodes``; ``more`` is an irregular plural."""
     return f"{count} {noun if count == 1 else more or f'{noun}s'}"

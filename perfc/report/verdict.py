@@ -1,4 +1,4 @@
-"""The answer in one value: how long, how sure, what limits it, what it needs."""
+"""Headline of a report: time, confidence, limits, memory and energy."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ if TYPE_CHECKING:
     from perfc.ir.graph import Value
 
 COLOUR_CHANNELS = (1, 3, 4)
-"""Channels of inputs that are images: grey, RGB, RGBA."""
+"""Channels of image inputs: gray, RGB, RGBA."""
 TOKENS = re.compile(r"(^|[._])(input_?ids|tokens?|token_ids|ids)([._]?\d+)?$")
-"""Names of inputs that hold one token an element."""
+"""Names of inputs with one token per element."""
 CACHED = re.compile(r"(^|[._])(past|cache|caches)([._]|$)")
-"""Names of inputs that earlier tokens left, of which some have as many axes as images."""
+"""Names of cache inputs, some of which have as many axes as images."""
 
 
 class Item(Enum):
-    """What a run works through, as throughput counts it."""
+    """Items that throughput counts."""
 
     IMAGE = "images"
     TOKEN = "tokens"
@@ -45,12 +45,12 @@ class Item(Enum):
 
 @record
 class Throughput:
-    """How much gets done in a second.
+    """Throughput of a run.
 
     Args:
-        item: what is counted.
-        per_run: how many one run works through.
-        per_s: how many a second, at the expected time.
+        item: counted item.
+        per_run: items per run.
+        per_s: items per second at the predicted time.
     """
 
     item: Item
@@ -60,17 +60,17 @@ class Throughput:
 
 @record
 class MemoryNeed:
-    """Device memory of one run against what the machine has.
+    """Device memory of one run and the capacity of the machine.
 
     Args:
         weight_bytes: stored tensors.
-        activation_bytes: most that live at once, weights not counted.
-        capacity_bytes: that the driver reports, less what is held back with ``--reserve``; None
-            where the target does not say.
-        is_bound: whether more may be needed, because something is not known.
-        held_bytes: of the capacity, for the context, the workspace of products and the margin.
-        context_bytes: of the driver and the libraries, where they are counted: of a training step,
-            whose activations are those that its allocator holds.
+        activation_bytes: peak of live bytes without weights.
+        capacity_bytes: memory reported by the driver, minus ``--reserve``; None if the target does
+            not declare it.
+        is_bound: True if more may be needed, because something is unknown.
+        held_bytes: capacity reserved for the context, the workspace of products and the margin.
+        context_bytes: memory of the driver and the libraries, counted for a training step, whose
+            activations are what its allocator reserves.
     """
 
     weight_bytes: int
@@ -82,12 +82,12 @@ class MemoryNeed:
 
     @property
     def total_bytes(self) -> int:
-        """All that is counted."""
+        """Weights, activations and context."""
         return self.weight_bytes + self.activation_bytes + self.context_bytes
 
     @property
     def fits(self) -> bool | None:
-        """Whether the machine has that much to give; None where its memory is not known."""
+        """True if the machine has this much memory; None if its memory is unknown."""
         if self.capacity_bytes is None:
             return None
         return self.total_bytes + self.held_bytes <= self.capacity_bytes
@@ -95,25 +95,24 @@ class MemoryNeed:
 
 @record
 class Verdict:
-    """The headline of one report. Times are of one run, in seconds.
+    """Headline of one report. Times are of one run, in seconds.
 
     Args:
-        model: the file's name; the graph's where the model was given in memory.
+        model: file name, or the name of the graph of a model in memory.
         target: name of the machine.
-        machine: its product name.
-        runtime: whose kernels run, in words.
-        expected: the time and the ends that hold nine in ten such runs. Without a prediction all
-            three are the time at measured rates.
-        is_predicted: whether it is a prediction.
-        floor_s: no run on the machine is faster.
-        throughput: at the expected time.
-        memory: against the machine's.
-        energy: joules of the board in one run; None where nobody fitted the power of such a
-            machine.
-        confidence: how far the expected time is to be trusted; None without a prediction.
-        limits: what the expected time goes to, the most first; shares add up to 1. Empty where
+        machine: product name of the machine.
+        runtime: title of the runtime.
+        expected: predicted time with its 90 % prediction interval. Without a prediction all three
+            are the time at measured rates.
+        is_predicted: True if ``expected`` is a prediction.
+        floor_s: lower bound of the time.
+        throughput: throughput at the predicted time.
+        memory: memory of the run and of the machine.
+        energy: energy of the board in one run, in joules; None without a fitted power model.
+        confidence: confidence in the predicted time; None without a prediction.
+        limits: shares of the predicted time by limit, largest first; they add up to 1. Empty if
             nothing takes time.
-        step: the parts of a training step; None of a forward pass.
+        step: phases of a training step; None for a forward pass.
     """
 
     model: str
@@ -132,16 +131,16 @@ class Verdict:
 
     @property
     def time_s(self) -> float:
-        """The expected time."""
+        """Predicted time."""
         return self.expected.mid
 
     @classmethod
     def of(cls, report: Report, *, predict: bool = True) -> Verdict:
-        """The headline of ``report``.
+        """Create the headline of ``report``.
 
         Args:
-            report: what ``perfc.analyze`` returned.
-            predict: the predicted time; else the time at measured rates.
+            report: result of ``perfc.analyze``.
+            predict: use the predicted time; otherwise the time at measured rates.
         """
         table = report.prediction if predict else None
         roof = report.roofline
@@ -165,7 +164,7 @@ class Verdict:
 
 
 def memory_need(report: Report) -> MemoryNeed:
-    """Weights and the peak of activations; of a training step all that its device holds."""
+    """Return weights and peak activations; for a training step its whole footprint."""
     if report.deployment.train:
         return need_of_step(report)
     table, env, capacity = report.liveness, report.env, report.deployment.capacity(report.machine)
@@ -173,25 +172,25 @@ def memory_need(report: Report) -> MemoryNeed:
     if capacity is None:
         return MemoryNeed(*need, None, table.is_bound)
     workspace = workspace_bytes(report, report.kernels.runtime.framework)
-    held = capacity.context_bytes + capacity.margin_bytes + workspace
-    return MemoryNeed(*need, capacity.usable_bytes, table.is_bound, held)
+    reserved = capacity.context_bytes + capacity.margin_bytes + workspace
+    return MemoryNeed(*need, capacity.usable_bytes, table.is_bound, reserved)
 
 
 def need_of_step(report: Report) -> MemoryNeed:
-    """What a training step holds, as `perfc fit` says: its allocator and contexts included."""
-    found = footprint(report)
-    weights = sum(found.parts.get(role, 0) for role in (Role.PARAMETER, Role.STATE))
+    """Return the memory of a training step as in `perfc fit`, with allocator and context."""
+    need = footprint(report)
+    weights = sum(need.parts.get(role, 0) for role in (Role.PARAMETER, Role.STATE))
     return MemoryNeed(
-        weights, found.reserved_bytes - weights, found.capacity_bytes, found.is_bound,
-        found.margin_bytes, found.context_bytes,
+        weights, need.reserved_bytes - weights, need.capacity_bytes, need.is_bound,
+        need.margin_bytes, need.context_bytes,
     )  # fmt: skip
 
 
 def throughput(report: Report, time_s: float) -> Throughput:
-    """What a run works through: images or tokens where the inputs say so, else runs.
+    """Return the throughput in images or tokens if the inputs tell, otherwise in runs.
 
-    An input is images where it has four axes and 1, 3 or 4 channels and caches nothing, tokens
-    where it has one axis or two, integers, and a name such as ``input_ids``.
+    Images are inputs with four axes and 1, 3 or 4 channels that are no caches; tokens are integer
+    inputs with one or two axes and a name such as ``input_ids``.
     """
     item, per_run = Item.RUN, 1
     unset = open_symbols(report)
@@ -205,7 +204,7 @@ def throughput(report: Report, time_s: float) -> Throughput:
 
 
 def items(value: Value, env: Mapping[str, int]) -> tuple[Item, int] | None:
-    """What an input holds and how many; None where neither shape nor name says."""
+    """Return item and count of an input; None if neither shape nor name tells."""
     type_ = value.type
     if not isinstance(type_, TensorType) or type_.shape is None:
         return None

@@ -1,4 +1,4 @@
-"""Every view of a report, collected once; the renderers read nothing else."""
+"""Views of a report, collected once for all renderers."""
 
 from __future__ import annotations
 
@@ -61,25 +61,25 @@ DEFAULT = (
     "memory",
 )
 TOP = 20
-"""Kernels shown where nobody asks for more."""
+"""Kernels shown by default."""
 
 
 @record
 class Views:
-    """What one analysis found, ready to show.
+    """Views of one analysis.
 
     Args:
-        verdict: the answer: time, range, confidence, limits, throughput, memory, energy.
-        assumptions: what the numbers rest on.
-        summary: the run in eight numbers.
-        prediction: what the run will take; None where no prediction was asked for.
-        coverage: how much of the model is known, and how well.
+        verdict: headline: time, interval, confidence, limits, throughput, memory, energy.
+        assumptions: assumptions behind the numbers.
+        summary: totals of the run.
+        prediction: prediction of the run; None without predictions.
+        coverage: share of the model with known cost.
         kernels: one row per kernel, in execution order.
-        pressure: how busy each unit and memory level is.
-        critical: the kernels that carry the time, with reasons.
-        bottlenecks: what would make the run faster.
-        memory: live bytes over the run.
-        counts: operations as another FLOP counter counts them; None without ``--count-as``.
+        pressure: utilization of each unit and memory level.
+        critical: kernels that take most of the time, with reasons.
+        bottlenecks: time saved by lifting each ceiling, and possible changes.
+        memory: live bytes during the run.
+        counts: operations in the convention of another FLOP counter; None without ``--count-as``.
     """
 
     verdict: Verdict
@@ -96,15 +96,15 @@ class Views:
 
 
 def collect(report: Report, *, predict: bool = True, count_as: str = "") -> Views:
-    """Every view of ``report``.
+    """Collect every view of ``report``.
 
     Args:
-        report: an analysis.
-        predict: also what the run will take, not only what it cannot beat.
+        report: the analyzed run.
+        predict: include predictions.
         count_as: name of a convention, see `perfc.passes.conventions`; none by default.
 
     Raises:
-        PassError: no such convention.
+        PassError: if there is no such convention.
     """
     rows = kernels.collect(report, predict=predict)
     distinct = pressure.repeated(report, rows)
@@ -127,14 +127,14 @@ def collect(report: Report, *, predict: bool = True, count_as: str = "") -> View
 
 
 def document(views: Views, shown: Collection[str] = DEFAULT, top: int | None = TOP) -> Document:
-    """The sections ``shown``, in the order of ``NAMES``; kernels limited to the ``top`` slowest."""
+    """Return the sections ``shown`` in the order of ``NAMES``, with the ``top`` slowest kernels."""
     left_out = {n for n in ("prediction", "counts") if getattr(views, n) is None}
     sections = (section(views, n, top) for n in NAMES if n in shown and n not in left_out)
     return Document(headline(views), tuple(sections))
 
 
 def headline(views: Views) -> str:
-    """Model, target and symbols in one line."""
+    """Return model, target and symbols in one line."""
     a = views.assumptions
     symbols = "".join(f", {s.label} = {s.value}" for s in a.symbols if s.origin != "data")
     precision = f", {a.dtype}" if a.dtype else ""
@@ -142,7 +142,7 @@ def headline(views: Views) -> str:
 
 
 def section(views: Views, name: str, top: int | None) -> Section:
-    """One section."""
+    """Return one section by name."""
     match name:
         case "assumptions":
             c = views.coverage
