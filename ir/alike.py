@@ -1,4 +1,4 @@
-"""Numbers for operators and values, equal for equal ones: keys of what passes remember."""
+"""Numbers that identify equal operators and values: keys for the caches of passes."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from .op import Op
 from .types import Type
 
 MISSING = -1
-"""Number of an operand that is left out."""
+"""Number of an omitted operand."""
 
 
 class Alike:
-    """Gives numbers; lives as long as one walk over a module.
+    """Assigns equal numbers to equal operators and values; lives as long as one pass over a module.
 
     Comparing operators field by field, and contents element by element, is what takes time, so
     each object is compared once; operands are then looked up by identity.
@@ -29,32 +29,32 @@ class Alike:
         self.values: dict[Value, int] = {}
 
     def content(self, type_: Type, known: Known | None) -> int:
-        """The number of all values of this type and content."""
+        """Return the number shared by all values with this type and content."""
         return self.number(type_ if known is None else (type_, known))
 
     def number(self, thing: Hashable) -> int:
-        """The number of all things equal to this one."""
-        found = self.numbers.setdefault(thing, self.count + 1)
-        if found > self.count:
-            self.count = found
-        return found
+        """Return the number shared by all things equal to this one."""
+        number = self.numbers.setdefault(thing, self.count + 1)
+        if number > self.count:
+            self.count = number
+        return number
 
     def value(self, v: Value) -> int:
-        """The number of a value's type and content."""
-        found = self.values.get(v)
-        if found is None:
-            found = self.values[v] = self.content(v.type, v.known)
-        return found
+        """Return the number of a value's type and content."""
+        number = self.values.get(v)
+        if number is None:
+            number = self.values[v] = self.content(v.type, v.known)
+        return number
 
     def operator(self, op: Op) -> int:
-        """The number of an operator."""
-        found = self.operators.get(id(op))
-        if found is None:
-            # kept with its operator, whose identity nothing else can take while it lives
-            found = self.operators[id(op)] = self.number((op.__class__, op)), op
-        return found[0]
+        """Return the number of an operator."""
+        entry = self.operators.get(id(op))
+        if entry is None:
+            # the operator is stored too: while it lives, no other object can have its id
+            entry = self.operators[id(op)] = self.number((op.__class__, op)), op
+        return entry[0]
 
     def operands(self, ins: Inputs) -> list[int]:
-        """Numbers of the operands of a node."""
+        """Return the numbers of a node's operands."""
         values, value = self.values, self.value
         return [MISSING if v is None else values[v] if v in values else value(v) for v in ins]

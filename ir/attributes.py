@@ -1,4 +1,4 @@
-"""Builds operators and other records from attributes as text or files give them."""
+"""Construction of operators and other records from the attributes in text or model files."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ class Record(Protocol):
 
 T = TypeVar("T", bound=Record)
 MISFIT = object()
-"""What ``convert`` returns for a value that the annotation does not allow."""
+"""Result of ``convert`` for a value that does not match the annotation."""
 
 
 def build(cls: type[T], given: Mapping[str, object], fail: Callable[[str, str], ParseError]) -> T:
-    """``cls`` with the fields ``given``, each converted to what its annotation says.
+    """Return an instance of ``cls`` with ``given`` fields, each converted to its annotated type.
 
     Args:
         cls: the dataclass to build.
         given: values by field name: numbers, strings, tuples as the text form has them.
-        fail: makes the error of a message and a hint.
+        fail: creates the error from a message and a hint.
 
     Raises:
-        ParseError: what ``fail`` made: no such field, a missing one, a value that does not fit.
+        ParseError: by ``fail``, for an unknown field, a missing field or a value of a wrong type.
     """
     hints = field_types(cls)
     known = {f.name: f for f in fields(cls)}
@@ -66,7 +66,7 @@ def build(cls: type[T], given: Mapping[str, object], fail: Callable[[str, str], 
 
 
 def shown(annotation: object) -> str:
-    """An annotation in the words of the text form."""
+    """Return an annotation in the notation of the text form."""
     text = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "")
     return text.replace("None", "none") or str(annotation)
 
@@ -76,33 +76,33 @@ _ALIASES: dict[str, Any] = {
     "Dim": int | Poly,
     "Type": TensorType | SequenceType | OptionalType | MapType | UnknownType,
 }
-"""Aliases that the IR's files spell as strings."""
+"""Type aliases that modules of the IR spell as strings in annotations."""
 
 
 @lru_cache(maxsize=1024)
 def field_types(cls: type[Record]) -> Mapping[str, Any]:
-    """Field annotations as types; a field whose annotation names what is not imported is absent."""
-    found: dict[str, Any] = {}
+    """Return field annotations as types, without those whose names are not imported."""
+    resolved: dict[str, Any] = {}
     for f in fields(cls):
         owner = next(c for c in cls.__mro__ if f.name in vars(c).get("__annotations__", ()))
         one = types.SimpleNamespace(__annotations__={f.name: f.type})
         try:
-            found |= typing.get_type_hints(one, vars(sys.modules[owner.__module__]), _ALIASES)
+            resolved |= typing.get_type_hints(one, vars(sys.modules[owner.__module__]), _ALIASES)
         except (NameError, TypeError):
             continue
-    return found
+    return resolved
 
 
 def convert(value: object, hint: Any) -> object:
-    """``value`` as the annotation ``hint`` wants it, or MISFIT."""
+    """Return ``value`` converted to the annotation ``hint``, or MISFIT."""
     if hint is Any or hint is object:
         return value
     origin = typing.get_origin(hint)
     if origin is typing.Union or origin is types.UnionType:
         options = typing.get_args(hint)
         exact = [o for o in options if isinstance(o, type) and type(value) is o]
-        found = (convert(value, o) for o in (*exact, *options))
-        return next((v for v in found if v is not MISFIT), MISFIT)
+        converted = (convert(value, o) for o in (*exact, *options))
+        return next((v for v in converted if v is not MISFIT), MISFIT)
     if origin is tuple:
         return _convert_tuple(value, typing.get_args(hint))
     if origin is not None:
@@ -118,7 +118,7 @@ def _convert_plain(value: object, hint: Any) -> object:
     if hint is DType and isinstance(value, str):
         return BY_CODE.get(value, MISFIT)
     if issubclass(hint, Enum) and isinstance(value, str | bool):
-        # a number is no bool
+        # bool is a subclass of int in Python, but not a number in the text form
         typed = ((m, (m.value, type(m.value))) for m in hint)
         named = (m for m, one in typed if one == (value, type(value)) or m.name == value)
         return next(named, MISFIT)

@@ -12,13 +12,13 @@ from .types import Shape
 
 
 def broadcast_extent(a: Dim, b: Dim) -> Dim:
-    """Extent of an axis on which ``a`` meets ``b``.
+    """Return the extent of an axis after broadcasting ``a`` with ``b``.
 
-    A symbol against a number above one must be that number or one, so the number holds. Of two
-    symbols that may differ one is then 1: their maximum, unless one may be 0.
+    If one is a number above 1, a symbol must equal it or be 1, so the number is the result. If two
+    symbols may differ, one of them is 1: the result is their maximum, unless one may be 0.
 
     Raises:
-        ShapeError: both are numbers that do not go together.
+        ShapeError: both are numbers that cannot be broadcast.
     """
     if a == b or b == 1:
         return a
@@ -31,7 +31,7 @@ def broadcast_extent(a: Dim, b: Dim) -> Dim:
     if isinstance(b, int):
         return b
     if dim_max(a, 0) == b or dim_max(b, 0) == a:
-        # both are extents, which are never negative
+        # extents are never negative
         return a if dim_max(a, 0) == b else b
     lo_a, lo_b = interval(a)[0], interval(b)[0]
     if lo_a is not None and lo_a > 1:
@@ -41,7 +41,7 @@ def broadcast_extent(a: Dim, b: Dim) -> Dim:
     if lo_a is not None and lo_b is not None and lo_a >= 1 and lo_b >= 1:
         return dim_max(a, b)
     first, second = sorted((a, b), key=str)
-    # quoted names are written plainly inside, as each quotation would escape those within it
+    # names are printed without quotes here, since quoting would escape the quotes inside them
     name = re.sub(
         r"`[^`]*`", lambda quoted: symbol_name(quoted[0]), f"broadcast({first}, {second})"
     )
@@ -49,10 +49,10 @@ def broadcast_extent(a: Dim, b: Dim) -> Dim:
 
 
 def broadcast(shapes: Sequence[Shape | None]) -> Shape | None:
-    """Shape of an elementwise operation on these; None when a rank is unknown.
+    """Return the shape of an elementwise operation on these shapes; None if a rank is unknown.
 
     Raises:
-        ShapeError: two extents do not go together.
+        ShapeError: two extents cannot be broadcast.
     """
     first = shapes[0]
     if first is not None and all(s == first for s in shapes):
@@ -73,5 +73,5 @@ def broadcast(shapes: Sequence[Shape | None]) -> Shape | None:
 
 
 def is_static(shape: Shape | None) -> bool:
-    """Whether every extent is a number."""
+    """Return True if every extent is a number."""
     return shape is not None and not any(isinstance(d, Poly) for d in shape)

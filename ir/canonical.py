@@ -1,4 +1,4 @@
-"""One text for all modules that differ only in names and in the order of independent nodes."""
+"""Canonical text of modules that differ only in names and in the order of independent nodes."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ from .text import print_module
 
 
 def canonical(module: Module) -> Module:
-    """``module`` with values numbered in the order in which results need them.
+    """Return ``module`` with values numbered in the order in which results need them.
 
     Nodes are sorted by a depth-first walk from the outputs along the operands, which neither names
-    nor the given order decide; nodes that no output needs come last. Names, places in the model
-    file and the file's own particulars are left out.
+    nor the original order affect; nodes that no output needs come last. Names, source locations
+    and metadata of the model file are left out.
     """
     graph = _Namer(_Order(module.graph)).graph(module.graph, "main")
     return Module(graph, module.symbols, ModelOrigin())
 
 
 def digest(module: Module) -> str:
-    """SHA-256 of the canonical text, in hexadecimal."""
+    """Return the SHA-256 of the canonical text, in hexadecimal."""
     return hashlib.sha256(print_module(canonical(module)).encode("utf-8")).hexdigest()
 
 
 class _Order:
-    """The order of nodes in a graph and in its regions that follows from their wiring alone."""
+    """Order of nodes in a graph and its regions, determined by their connections alone."""
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
 
     def nodes(self, graph: Graph) -> tuple[Node, ...]:
-        """Nodes by depth-first walk from the outputs; those that no output needs at the end."""
+        """Return nodes in depth-first order from the outputs, then those that no output needs."""
         producers = graph.producers
         reads = {node: tuple(self.reads(node)) for node in graph.nodes}
         used = {v for values in reads.values() for v in values}
@@ -56,7 +56,7 @@ class _Order:
         return tuple(done)
 
     def reads(self, node: Node) -> Iterable[Value]:
-        """Operands, then what regions use from outside, in the order in which they use it."""
+        """Yield the operands, then outer values that regions use, in order of use."""
         yield from (v for v in node.inputs if v is not None)
         if node.regions:
             yield from self._mentions(node.regions, captured(node))
@@ -70,7 +70,7 @@ class _Order:
 
     @cached_property
     def _signatures(self) -> dict[Node, str]:
-        """A digest of each node and of everything it depends on, names left out."""
+        """Return a digest of each node and of everything it depends on, without names."""
         values: dict[Value | None, str] = {None: "_"}
         nodes: dict[Node, str] = {}
 
@@ -99,7 +99,7 @@ def _hashed(*parts: object) -> str:
 
 
 class _Namer:
-    """Renames along the walk; outer values keep their new names inside regions."""
+    """Renames values along the walk; outer values have the same new names inside regions."""
 
     def __init__(self, order: _Order) -> None:
         self.order = order

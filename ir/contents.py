@@ -1,4 +1,4 @@
-"""Moving known elements: what data-movement operators do to small contents before running."""
+"""Known elements of small tensors through data-movement operators."""
 
 from __future__ import annotations
 
@@ -14,36 +14,36 @@ from .types import DType, TensorType, Type
 
 
 def static_shape(type_: Type) -> tuple[int, ...] | None:
-    """A tensor's shape where every extent is a number."""
+    """Return a tensor's shape if every extent is a number, else None."""
     if not isinstance(type_, TensorType) or type_.shape is None:
         return None
-    found = tuple(d for d in type_.shape if isinstance(d, int))
-    return found if len(found) == len(type_.shape) else None
+    extents = tuple(d for d in type_.shape if isinstance(d, int))
+    return extents if len(extents) == len(type_.shape) else None
 
 
 def small_shape(type_: Type) -> tuple[int, ...] | None:
-    """The static shape of a tensor small enough to track."""
+    """Return the static shape of a tensor that is small enough to track, else None."""
     shape = static_shape(type_)
     return shape if shape is not None and prod(shape) <= MAX_ELEMENTS else None
 
 
 def content(ins: Inputs, index: int) -> Known | None:
-    """Content of an input with unknown elements where nothing is known of a small static tensor."""
-    found = known(ins, index)
-    if found is not None:
-        return found
+    """Return the content of an input; elements of a small static tensor are None where unknown."""
+    contents = known(ins, index)
+    if contents is not None:
+        return contents
     shape = small_shape(tensor(ins, index))
     return None if shape is None else Known(shape, (None,) * prod(shape))
 
 
 def elements(ins: Inputs, index: int) -> tuple[int | Poly | None, ...] | None:
-    """Elements of a vector (or scalar) of extents, None for each that is not known.
+    """Return the elements of a vector (or scalar) of extents, None for each unknown one.
 
-    None when not even their number is known.
+    None if their number is unknown as well.
     """
-    found = known(ins, index)
-    if found is not None:
-        return found.dims
+    contents = known(ins, index)
+    if contents is not None:
+        return contents.dims
     type_ = tensor(ins, index)
     if type_.shape is None or len(type_.shape) > 1:
         return None
@@ -54,7 +54,7 @@ def elements(ins: Inputs, index: int) -> tuple[int | Poly | None, ...] | None:
 def arranged(
     source: Known, shape: Sequence[int], where: Callable[[tuple[int, ...]], Sequence[int]]
 ) -> Known | None:
-    """The tensor of ``shape`` whose element at an index is ``source`` at ``where(index)``."""
+    """Return a tensor of ``shape`` whose element at ``index`` is ``source`` at ``where(index)``."""
     if prod(shape) > MAX_ELEMENTS:
         return None
     strides = strides_of(source.shape)
@@ -67,13 +67,13 @@ def arranged(
 
 
 def picked(source: Known, axis: int, positions: Sequence[int]) -> Known | None:
-    """``source`` at these positions of one axis."""
+    """Return ``source`` at these positions of one axis."""
     shape = (*source.shape[:axis], len(positions), *source.shape[axis + 1 :])
     return arranged(source, shape, lambda i: (*i[:axis], positions[i[axis]], *i[axis + 1 :]))
 
 
 def reshaped(source: Known | None, type_: Type) -> Known | None:
-    """The same elements under another static shape."""
+    """Return the same elements with another static shape."""
     shape = static_shape(type_)
     if source is None or shape is None or prod(shape) != len(source.items):
         return None
@@ -81,14 +81,14 @@ def reshaped(source: Known | None, type_: Type) -> Known | None:
 
 
 def agreed(a: Dim, b: Dim) -> Dim | None:
-    """The one extent that both describe, None when they cannot be equal."""
+    """Return the extent that satisfies both descriptions, None if they cannot be equal."""
     if same(a, b) is False:
         return None
     return b if isinstance(b, int) else a
 
 
 def or_data(extent: Dim | None, hi: Dim | None = None, lo: int = 0) -> Dim:
-    """``extent``, or one that depends on the data where it is not known."""
+    """Return ``extent``, or a data-dependent extent if it is None."""
     return data_extent(hi, lo) if extent is None else extent
 
 
@@ -96,14 +96,14 @@ _NARROW = {DType.F32: "f", DType.F16: "e"}
 
 
 def rounded(value: float, dtype: DType) -> float:
-    """``value`` as the element type holds it."""
+    """Return ``value`` rounded to the element type."""
     code = _NARROW.get(dtype)
     if code is None:
         return value
     import struct
 
     try:
-        found: float = struct.unpack(code, struct.pack(code, value))[0]
+        result: float = struct.unpack(code, struct.pack(code, value))[0]
     except (OverflowError, struct.error):
         return copysign(inf, value)
-    return found
+    return result

@@ -1,4 +1,4 @@
-"""Arithmetic by unit and compulsory traffic: counts with algebra, never rates."""
+"""Operations per hardware unit and compulsory traffic: symbolic counts, never rates."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .types import DType
 
 
 def dim_sum(parts: Iterable[Dim]) -> Dim:
-    """Sum of many extents in one pass; faster than repeated ``+`` on polynomials."""
+    """Return the sum of many extents in one pass; faster than repeated ``+`` on polynomials."""
     total = 0
     terms: dict[Monomial, int] = {}
     for d in parts:
@@ -30,18 +30,18 @@ def dim_sum(parts: Iterable[Dim]) -> Dim:
 
 @record
 class Work:
-    """Operations by unit. One mac is one multiply–accumulate, two flop.
+    """Operations per hardware unit. One MAC is one multiply–accumulate, two FLOP.
 
     Args:
-        mac: multiply–accumulates a matrix unit may do, as a dense kernel executes them.
+        mac: multiply–accumulates that matrix units can execute, as a dense kernel does them.
         alu: additions, multiplications, comparisons … on the vector unit.
         sfu: exp, log, tanh, erf, sqrt, division … on the special-function unit.
-        integer: integer and index arithmetic; not flop.
-        dtype: element type the macs are done in; None where that of the first operand holds.
-        effective_mac: macs that matter to the result when a mask makes some of them idle (causal
-            attention); None where all do.
-        is_bound: whether some of the work follows from what only running tells, so that the truth
-            is larger.
+        integer: integer and index arithmetic; not counted as FLOP.
+        dtype: element type of the MACs; None for that of the first operand.
+        effective_mac: MACs that affect the result if a mask makes some of them redundant (causal
+            attention); None if all do.
+        is_bound: True if some of the work depends on data, so that the true count
+            may be larger.
     """
 
     mac: Dim = 0
@@ -54,16 +54,16 @@ class Work:
 
     @property
     def flop(self) -> Dim:
-        """Floating-point operations: ``2 * mac + alu + sfu``."""
+        """Return floating-point operations: ``2 * mac + alu + sfu``."""
         return self.mac * 2 + self.alu + self.sfu
 
     @property
     def floor_mac(self) -> Dim:
-        """Macs that no kernel can leave out."""
+        """Return the lower bound of MACs: those that affect the result."""
         return self.mac if self.effective_mac is None else self.effective_mac
 
     def times(self, count: Dim) -> Work:
-        """The work of ``count`` repetitions."""
+        """Return the work of ``count`` repetitions."""
         effective = None if self.effective_mac is None else self.effective_mac * count
         return Work(
             self.mac * count,
@@ -76,7 +76,7 @@ class Work:
         )
 
     def at(self, env: dict[str, Dim]) -> Work:
-        """The work with symbols replaced."""
+        """Return the work with symbols replaced."""
         effective = None if self.effective_mac is None else substitute(self.effective_mac, env)
         return Work(
             substitute(self.mac, env),
@@ -91,7 +91,7 @@ class Work:
 
 NO_WORK = Work()
 UNITS = ("mac", "alu", "sfu", "integer")
-"""The counts of ``Work`` that a formula may state."""
+"""Fields of ``Work`` for which operators declare formulas."""
 
 
 @cache
@@ -100,11 +100,11 @@ def _compiled(formula: str) -> CodeType:
 
 
 def formula_value(formula: str, letters: Mapping[str, Dim]) -> Dim:
-    """Returns the value of a formula, text of perfc's own source, never of a model.
+    """Return the value of a formula. Formulas come from perfc's source only, never from a model.
 
     Args:
-        formula: arithmetic of whole numbers.
-        letters: values of its letters.
+        formula: integer arithmetic.
+        letters: values of its variables.
 
     >>> formula_value("m*n", {"m": 2, "n": 3})
     6
@@ -114,12 +114,12 @@ def formula_value(formula: str, letters: Mapping[str, Dim]) -> Dim:
 
 
 def work_of(formulas: Mapping[str, str], letters: Mapping[str, Dim], dtype: DType | None) -> Work:
-    """The work that ``formulas`` state with these numbers for their letters.
+    """Return the work that ``formulas`` give for these values of their variables.
 
     Args:
-        formulas: by unit, arithmetic of whole numbers; what is not in ``UNITS`` is left out.
-        letters: values of the letters.
-        dtype: element type of the macs, kept where macs are counted.
+        formulas: integer arithmetic per unit; keys outside ``UNITS`` are ignored.
+        letters: values of the variables.
+        dtype: element type of the MACs; dropped if the formulas count no MACs.
 
     >>> work_of({"mac": "m*n*k", "alu": "m*n"}, {"m": 2, "n": 3, "k": 4}, None).mac
     24
@@ -131,7 +131,7 @@ def work_of(formulas: Mapping[str, str], letters: Mapping[str, Dim], dtype: DTyp
 
 
 def total_work(parts: Iterable[Work]) -> Work:
-    """Sum by unit; the element type of a sum of several is not defined."""
+    """Return the sum per unit; a sum of different element types has no element type."""
     works = list(parts)
     masked = any(w.effective_mac is not None for w in works)
     return Work(
@@ -148,7 +148,7 @@ def total_work(parts: Iterable[Work]) -> Work:
 class Traffic:
     """Compulsory bytes: what must be read and written even with an infinite cache.
 
-    ``is_bound`` says that some operand's size is not known, so that the truth is larger.
+    ``is_bound`` is True if the size of an operand is unknown, so that the true traffic is larger.
     """
 
     read_bytes: Dim = 0
@@ -157,11 +157,11 @@ class Traffic:
 
     @property
     def nbytes(self) -> Dim:
-        """Read and written together."""
+        """Return bytes read plus bytes written."""
         return self.read_bytes + self.write_bytes
 
     def times(self, count: Dim) -> Traffic:
-        """The traffic of ``count`` repetitions, nothing kept in between."""
+        """Return the traffic of ``count`` repetitions without reuse between them."""
         return Traffic(self.read_bytes * count, self.write_bytes * count, self.is_bound)
 
 
@@ -169,7 +169,7 @@ NO_TRAFFIC = Traffic()
 
 
 def total_traffic(parts: Iterable[Traffic]) -> Traffic:
-    """Sum of reads and writes."""
+    """Return the sum of reads and writes."""
     all_parts = list(parts)
     return Traffic(
         dim_sum(t.read_bytes for t in all_parts),

@@ -1,7 +1,7 @@
-"""What a definition of an operator demands of its applications: operands, results, attributes.
+"""Requirements of an operator definition: operands, results, attributes.
 
-An operator states it where it names its operands and annotates its attributes; every reader asks
-here, before anything is inferred or counted.
+An operator declares them with its operand names and attribute annotations; every reader checks
+them here, before anything is inferred or counted.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from .op import Op
 
 Attributes: TypeAlias = dict[str, object]
-"""Attributes of a node by name, as a model gives them; ``adapt`` of an operator brings those of
-every version to the fields of its class."""
+"""Attributes of a node by name, as in a model file; ``Op.adapt`` converts those of every version
+to the fields of the class.
+"""
 Positive: TypeAlias = int
 """An attribute of at least 1: a group count, a width, a block size."""
 Natural: TypeAlias = int
@@ -28,19 +29,19 @@ Naturals: TypeAlias = tuple[int, ...]
 """A list of numbers of at least 0."""
 
 LEAST = {"Positive": 1, "Positives": 1, "Natural": 0, "Naturals": 0}
-"""By the annotation of the attribute, ``| None`` taken off."""
+"""Minimum value by annotation, without ``| None``."""
 LONGEST_LIST = 1 << 16
-"""Entries of an attribute; lists that say more are reduced before they become attributes."""
+"""Maximum entries of an attribute; longer lists are reduced before they become attributes."""
 
 
 @record
 class Operands:
-    """Names of an operator's inputs, and which of them must be given.
+    """Names of an operator's inputs, and which of them are required.
 
     Args:
-        names: by position.
+        names: names by position.
         required: positions that must be given.
-        repeats: whether the last one stands for any number of inputs.
+        repeats: True if the last name stands for any number of inputs.
     """
 
     names: tuple[str, ...] = ()
@@ -49,7 +50,7 @@ class Operands:
 
     @staticmethod
     def of(marked: Sequence[str]) -> Operands:
-        """From names with marks: ``?`` may be left out, ``*`` any number, ``+`` at least one.
+        """Parse names with marks: ``?`` is optional, ``*`` any number, ``+`` at least one.
 
         >>> Operands.of(("X", "W", "B?")).required
         (0, 1)
@@ -60,7 +61,7 @@ class Operands:
 
 
 def arity_problem(cls: type[Op], inputs: Sequence[object], n_outputs: int) -> str:
-    """What is wrong with the number of operands and results of a node, "" when nothing is."""
+    """Return the error in the number of operands and results of a node, "" if there is none."""
     signature = cls.signature
     given = len(inputs)
     for position in signature.required:
@@ -77,7 +78,7 @@ def arity_problem(cls: type[Op], inputs: Sequence[object], n_outputs: int) -> st
 
 
 def range_problem(op: Op) -> str:
-    """What is wrong with the attributes of an operator, "" when nothing is."""
+    """Return the error in the attributes of an operator, "" if there is none."""
     for f, least in _limited(type(op)):
         value: object = getattr(op, f.name)
         match value:
@@ -98,7 +99,7 @@ _LIMITED: dict[type[Op], tuple[tuple[Field[Any], int | None], ...]] = {}
 
 
 def _limited(cls: type[Op]) -> tuple[tuple[Field[Any], int | None], ...]:
-    """Attributes that have a limit, and what they are at least; computed once."""
+    """Return attributes that have a minimum, with their minimum; computed once."""
     limited = _LIMITED.get(cls)
     if limited is None:
         limited = _LIMITED[cls] = tuple(
@@ -110,5 +111,5 @@ def _limited(cls: type[Op]) -> tuple[tuple[Field[Any], int | None], ...]:
 
 
 def least_of(attribute: Field[Any]) -> int | None:
-    """The least an attribute, or each entry of it, may be; None where it has no limit."""
+    """Return the minimum of an attribute or of each of its entries; None if it has none."""
     return LEAST.get(str(attribute.type).removesuffix(" | None"))

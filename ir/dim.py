@@ -15,7 +15,7 @@ Monomial: TypeAlias = "tuple[Atom, ...]"
 
 
 class AtomKind(Enum):
-    """What a polynomial's variable stands for."""
+    """Meaning of a variable in a polynomial."""
 
     SYMBOL = "symbol"
     FLOOR = "floor"
@@ -49,19 +49,19 @@ _ATOMS: dict[tuple[object, ...], Atom] = {}
 
 def _intern(kind: AtomKind, key: str, args: tuple[Dim, ...], lo: int, hi: Dim | None) -> Atom:
     identity = (kind.value, key, args, lo, hi)
-    found = _ATOMS.get(identity)
-    if found is None:
-        found = object.__new__(Atom)
-        found.kind, found.key, found.args, found.lo, found.hi = kind, key, args, lo, hi
-        _ATOMS[identity] = found
-    return found
+    atom = _ATOMS.get(identity)
+    if atom is None:
+        atom = object.__new__(Atom)
+        atom.kind, atom.key, atom.args, atom.lo, atom.hi = kind, key, args, lo, hi
+        _ATOMS[identity] = atom
+    return atom
 
 
 class Poly:
     """A sum of ``coefficient * monomial`` in canonical order, never a plain integer.
 
-    Arithmetic returns an ``int`` as soon as no symbol is left, so ``type(d) is int`` tells a known
-    extent. Equality is structural.
+    Arithmetic returns an ``int`` as soon as no symbol is left: ``type(d) is int`` means that the
+    extent is known. Equality is structural.
 
     >>> n = symbol("N")
     >>> str((n * 2 + 4) // 2 - 1), (n - n)
@@ -128,13 +128,13 @@ class Poly:
     __repr__ = __str__
 
     def atoms(self) -> Iterator[Atom]:
-        """Every atom of the terms, outermost only."""
+        """Yield every atom of the terms, without those nested inside atoms."""
         for monomial, _ in self.terms:
             yield from monomial
 
 
 def symbol(name: str, lo: int = 1, hi: Dim | None = None) -> Poly:
-    """The symbol ``name`` with values in ``lo..hi``; the same arguments give an equal symbol."""
+    """Return the symbol ``name`` with values in ``lo..hi``; equal arguments give equal symbols."""
     atom = _intern(AtomKind.SYMBOL, symbol_key(name), (), lo, hi)
     return Poly((((atom,), 1),))
 
@@ -147,12 +147,12 @@ def _collect(parts: Iterable[tuple[Monomial, int]]) -> Dim:
     total: dict[Monomial, int] = {}
     for monomial, coefficient in parts:
         total[monomial] = total.get(monomial, 0) + coefficient
-    kept = [(m, c) for m, c in total.items() if c]
-    if not kept:
+    terms = [(m, c) for m, c in total.items() if c]
+    if not terms:
         return 0
-    if len(kept) == 1:
-        return Poly((kept[0],)) if kept[0][0] else kept[0][1]
-    return Poly(tuple(sorted(kept, key=_order)))
+    if len(terms) == 1:
+        return Poly((terms[0],)) if terms[0][0] else terms[0][1]
+    return Poly(tuple(sorted(terms, key=_order)))
 
 
 def _terms(d: Dim) -> tuple[tuple[Monomial, int], ...]:
@@ -174,7 +174,7 @@ def _mul(a: Dim, b: Dim) -> Dim:
 
 
 def _divide_exactly(num: Dim, den: Poly) -> Dim | None:
-    """The polynomial q with ``q * den == num``, by long division on leading terms."""
+    """Return the polynomial q with ``q * den == num``, by long division on leading terms."""
     lead, lead_c = den.terms[0]
     rest, result = num, _collect(())
     for _ in range(64):
@@ -236,22 +236,22 @@ def _reduced_quotient(rest: Poly, den: int) -> Dim:
 
 
 def ceil_div(num: Dim, den: Dim) -> Dim:
-    """``ceil(num / den)`` for a positive ``den``."""
+    """Return ``ceil(num / den)`` for a positive ``den``."""
     return (num + (den - 1)) // den
 
 
 def _extremum(kind: AtomKind, dims: tuple[Dim, ...]) -> Dim:
-    kept: list[Dim] = []
+    arguments: list[Dim] = []
     for d in dims:
         nested = d.terms[0][0][0] if isinstance(d, Poly) and _is_atom(d, kind) else None
         for x in nested.args if nested else (d,):
-            if any(_dominated(kind, x, y) for y in kept):
+            if any(_dominated(kind, x, y) for y in arguments):
                 continue
-            kept = [y for y in kept if not _dominated(kind, y, x)]
-            kept.append(x)
-    if len(kept) == 1:
-        return kept[0]
-    args = tuple(sorted(kept, key=str))
+            arguments = [y for y in arguments if not _dominated(kind, y, x)]
+            arguments.append(x)
+    if len(arguments) == 1:
+        return arguments[0]
+    args = tuple(sorted(arguments, key=str))
     key = f"{kind.value}({', '.join(map(str, args))})"
     return Poly((((_intern(kind, key, args, 0, None),), 1),))
 
@@ -262,19 +262,19 @@ def _is_atom(d: Poly, kind: AtomKind | None = None) -> bool:
 
 
 def _dominated(kind: AtomKind, x: Dim, y: Dim) -> bool:
-    """Whether ``y`` already decides the extremum against ``x``."""
+    """Return True if ``x`` cannot be the extremum because of ``y``."""
     return bool(at_most(y, x)) if kind is AtomKind.MIN else bool(at_most(x, y))
 
 
 @lru_cache(maxsize=1 << 12)
 def dim_min(*dims: Dim) -> Dim:
-    """The smallest of ``dims``, decided by ranges where they decide it."""
+    """Return the minimum of ``dims``, simplified by the ranges of their symbols."""
     return _extremum(AtomKind.MIN, dims)
 
 
 @lru_cache(maxsize=1 << 12)
 def dim_max(*dims: Dim) -> Dim:
-    """The largest of ``dims``, decided by ranges where they decide it."""
+    """Return the maximum of ``dims``, simplified by the ranges of their symbols."""
     return _extremum(AtomKind.MAX, dims)
 
 
@@ -313,7 +313,7 @@ def _atom_interval(atom: Atom) -> Interval:
 
 @lru_cache(maxsize=1 << 14)
 def interval(d: Dim) -> Interval:
-    """Lower and upper limit of ``d`` over the ranges of its symbols; None where unbounded."""
+    """Return lower and upper limits of ``d`` over the ranges of its symbols; None if unbounded."""
     if not isinstance(d, Poly):
         return d, d
     lo: int | None = 0
@@ -329,7 +329,7 @@ def interval(d: Dim) -> Interval:
 
 
 def at_most(a: Dim, b: Dim) -> bool | None:
-    """Whether ``a <= b`` for all, for no (False), or for some values of the symbols (None)."""
+    """Return True if ``a <= b`` for all values of the symbols, False if for none, else None."""
     lo, hi = interval(b - a)
     if lo is not None and lo >= 0:
         return True
@@ -339,7 +339,7 @@ def at_most(a: Dim, b: Dim) -> bool | None:
 
 
 def _structurally_at_most(a: Dim, b: Dim) -> bool:
-    """Whether a minimum has an argument, or a maximum an argument, that decides it."""
+    """Return True if an argument of a minimum or maximum proves ``a <= b``."""
     if isinstance(a, Poly) and _is_atom(a, AtomKind.MIN):
         return any(at_most(x, b) for x in a.terms[0][0][0].args)
     if isinstance(b, Poly) and _is_atom(b, AtomKind.MAX):
@@ -348,7 +348,7 @@ def _structurally_at_most(a: Dim, b: Dim) -> bool:
 
 
 def same(a: Dim, b: Dim) -> bool | None:
-    """Whether ``a == b`` for all, for no, or for some values of the symbols (None)."""
+    """Return True if ``a == b`` for all values of the symbols, False if for none, else None."""
     if a == b or (isinstance(a, int) and isinstance(b, int)):
         return a == b
     lo, hi = interval(a - b)
@@ -379,13 +379,13 @@ def substitute(d: Dim, env: Mapping[str, Dim]) -> Dim:
 
 
 def symbols(d: Dim) -> set[Atom]:
-    """Every symbol ``d`` depends on, those inside quotients and upper limits of ranges included."""
+    """Return every symbol ``d`` depends on, also through quotients and upper limits of ranges."""
     if not isinstance(d, Poly):
         return set()
-    found: set[Atom] = set()
+    result: set[Atom] = set()
     for atom in d.atoms():
         if atom.kind is AtomKind.SYMBOL:
-            found.add(atom)
+            result.add(atom)
         else:
-            found |= {s for a in atom.args for s in symbols(a)}
-    return found
+            result |= {s for a in atom.args for s in symbols(a)}
+    return result

@@ -1,4 +1,4 @@
-"""Numbers from formulas: polynomials at given values of their symbols, one value or many."""
+"""Numeric values of formulas at given values of their symbols, one value or an array."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from .dim import Atom, AtomKind, Dim, Poly
 
 
 def evaluate(d: Dim, env: Mapping[str, Any], *, upper: bool = False) -> Any:
-    """The value of ``d``; ``env`` maps symbols to numbers or to NumPy arrays of numbers.
+    """Return the value of ``d``; ``env`` maps symbols to numbers or to NumPy arrays.
 
-    A symbol that ``env`` does not name is data dependent: its lower limit is taken, or with
-    ``upper`` the upper one, so that a bound stays one.
+    A symbol that is not in ``env`` is data dependent: its lower limit is used, or with
+    ``upper`` the upper limit, so that a bound stays a bound.
     """
     if not isinstance(d, Poly):
         return d
@@ -55,7 +55,7 @@ def _nonzero(den: Any) -> bool:
 
 
 class Numbers:
-    """Formulas at given values of the symbols, each evaluated once; a count is never negative."""
+    """Memoized values of formulas at fixed values of the symbols; a count is never negative."""
 
     __slots__ = ("env", "memo")
 
@@ -64,10 +64,10 @@ class Numbers:
         self.memo: dict[Poly, float] = {}
 
     def __call__(self, d: Dim) -> float:
-        """The value of ``d``."""
+        """Return the value of ``d``."""
         if not isinstance(d, Poly):
             return d
-        found = self.memo.get(d)
-        if found is None:
-            found = self.memo[d] = max(evaluate(d, self.env), 0)
-        return found
+        value = self.memo.get(d)
+        if value is None:
+            value = self.memo[d] = max(evaluate(d, self.env), 0)
+        return value

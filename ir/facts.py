@@ -1,4 +1,4 @@
-"""Where a number comes from; facts are tables outside the graph."""
+"""Origins of numbers; facts are tables outside the graph."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import IntEnum
 
 
 class Origin(IntEnum):
-    """Origin of a number, from strong to weak; what is derived has its weakest input's."""
+    """Origin of a number, from strong to weak; a derived number has the weakest of its inputs."""
 
     COUNTED = 0
     """A closed form on the graph."""
@@ -20,12 +20,12 @@ class Origin(IntEnum):
     PREDICTED = 4
     """A trained model, with a card."""
     ASSUMED = 5
-    """A default that someone must defend."""
+    """A default that a person must justify."""
 
     def __str__(self) -> str:
         return self.name.lower()
 
 
 def weakest(origins: Iterable[Origin]) -> Origin:
-    """The origin of a number derived from these."""
+    """Return the origin of a number derived from numbers of these origins."""
     return max(origins, default=Origin.COUNTED)

@@ -1,4 +1,4 @@
-"""Symbols for extents that only running can tell; numbered per run so that printing repeats."""
+"""Symbols for data-dependent extents; numbered per run so that printed text is reproducible."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _naming = _Naming()
 
 @contextmanager
 def numbering(taken: Container[str] = ()) -> Iterator[None]:
-    """Count fresh symbols from zero inside the block, names in ``taken`` left out."""
+    """Count fresh symbols from zero inside the block, skipping the names in ``taken``."""
     saved = _naming.taken, _naming.count, _naming.issued
     _naming.taken, _naming.count, _naming.issued = taken, 0, 0
     try:
@@ -31,12 +31,12 @@ def numbering(taken: Container[str] = ()) -> Iterator[None]:
 
 
 def issued() -> int:
-    """How many fresh symbols the current numbering has given out."""
+    """Return the number of fresh symbols issued by the current numbering."""
     return _naming.issued
 
 
 def data_extent(hi: Dim | None = None, lo: int = 0) -> Poly:
-    """An extent that depends on the data, between ``lo`` and ``hi``."""
+    """Return an extent that depends on the data, between ``lo`` and ``hi``."""
     _naming.issued += 1
     _naming.count += 1
     while (name := f"u{_naming.count}") in _naming.taken:

@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 
 @record
 class Weight:
-    """What is known of a stored tensor besides its type; never its data.
+    """Properties of a stored tensor besides its type; never its data.
 
     Args:
-        nbytes: bytes the file states or the type implies, None when neither tells.
+        nbytes: bytes by the file or implied by the type, None if neither is known.
         digest: SHA-256 of type and content where the content was small enough to read, else "".
         location: external file the content lies in, "" when inside the model.
         is_parameter: an initializer, as opposed to a constant that an exporter wrote into a node.
-        is_state: what an optimiser keeps from step to step, master weights among it.
-        shares: name of the stored tensor whose memory it shows in another layout, "" for memory of
-            its own.
+        is_state: optimizer state, including master weights.
+        shares: name of the stored tensor that it is a view of, in another layout; "" if it owns its
+            memory.
     """
 
     nbytes: int | None = None
@@ -57,7 +57,7 @@ class Value:
 
     @property
     def is_real(self) -> bool:
-        """Whether this is a tensor of real numbers."""
+        """Return True if this is a tensor of real numbers."""
         return isinstance(self.type, TensorType) and self.type.dtype.is_float
 
 
@@ -65,12 +65,12 @@ Inputs: TypeAlias = "tuple[Value | None, ...]"
 
 
 class Phase(Enum):
-    """The part of a training step that a node belongs to."""
+    """Part of a training step that a node belongs to."""
 
     FORWARD = "forward"
     LOSS = "loss"
     RECOMPUTE = "recompute"
-    """Forward work done again, because its results were not kept."""
+    """Forward work done again because its results were not saved."""
     BACKWARD = "backward"
     OPTIMIZER = "optimizer"
 
@@ -79,10 +79,10 @@ class Phase(Enum):
 
 @record
 class Loc:
-    """Where a node comes from: its name and operator in the model file.
+    """Origin of a node: its name and operator in the model file.
 
-    ``is_expanded`` marks a node that stands in for part of a function body; ``phase`` is the part
-    of a training step, which is the forward pass of all that a model file has.
+    ``is_expanded`` marks a node that was expanded from a function body; ``phase`` is the part
+    of a training step; nodes of a model file are in the forward pass.
     """
 
     name: str = ""
@@ -96,7 +96,7 @@ NOWHERE = Loc()
 
 @entity
 class Node:
-    """One application of an operator; a missing input is None, and so is an output not used.
+    """One application of an operator; an omitted input or an unused output is None.
 
     ``results`` are the outputs that are used by name.
     """
@@ -116,7 +116,7 @@ class Node:
 
     @property
     def name(self) -> str:
-        """Its name in the model file, or else the name of its first output."""
+        """Return the name in the model file, or else the name of the first output."""
         if self.loc.name:
             return self.loc.name
         return self.results[0].name if self.results else ""
@@ -126,7 +126,7 @@ class Node:
 class Graph:
     """Nodes in topological order between inputs and outputs; values of an outer graph may be used.
 
-    ``weights`` are the stored tensors this graph brings.
+    ``weights`` are the stored tensors defined in this graph.
     """
 
     name: str
@@ -140,12 +140,12 @@ class Graph:
 
     @cached_property
     def producers(self) -> dict[Value, Node]:
-        """The node that makes each value; inputs and weights have none."""
+        """Return the node that produces each value; inputs and weights have none."""
         return {v: node for node in self.nodes for v in node.results}
 
     @cached_property
     def users(self) -> dict[Value, tuple[Node, ...]]:
-        """The nodes that read each value, those that read it from inside a region included."""
+        """Return the nodes that read each value, including reads from inside a region."""
         seen: dict[Value, list[Node]] = {}
         for node in self.nodes:
             read = {*node.inputs, *captured(node)} if node.regions else dict.fromkeys(node.inputs)
@@ -160,21 +160,21 @@ class Graph:
 
 
 def captured(node: Node) -> set[Value]:
-    """Values that the regions of ``node`` use and do not define themselves."""
+    """Return the values that the regions of ``node`` use but do not define."""
     free: set[Value] = set()
     for region in node.regions:
-        own: set[Value] = {*region.inputs, *region.weights}
+        defined: set[Value] = {*region.inputs, *region.weights}
         used: set[Value] = set(region.outputs)
         for inner in region.nodes:
             used.update(v for v in inner.inputs if v is not None)
             used |= captured(inner)
-            own.update(inner.results)
-        free |= used - own
+            defined.update(inner.results)
+        free |= used - defined
     return free
 
 
 class Basis(Enum):
-    """What the value that is assumed for a symbol rests on."""
+    """Basis of the value that is assumed for a symbol."""
 
     BATCH = "batch"
     SEQUENCE = "sequence"
@@ -189,7 +189,7 @@ class Basis(Enum):
     __hash__ = object.__hash__
 
     def labelled(self, name: str) -> str:
-        """A symbol's name, behind the axis it stands for where it says it not: ``batch s72``."""
+        """Return a symbol's name with its axis, unless the name contains it: ``batch s72``."""
         is_axis = self in (Basis.BATCH, Basis.SEQUENCE)
         says_so = self.value[:3] in name.lower()
         return f"{self.value} {name}" if is_axis and not says_so else name
@@ -197,17 +197,17 @@ class Basis(Enum):
 
 @record
 class SymbolDecl:
-    """A symbol of the module: its range, and the value assumed where none is given.
+    """A symbol of the module: its range, and the value assumed if none is given.
 
     Args:
-        name: as expressions show it.
-        default: the value.
-        lo: least value.
-        hi: largest value, None where there is none.
-        basis: what the default rests on.
-        tie: the default in other symbols, ``past + seq``; None where it stands for itself.
-        is_bound: whether types have the number in the symbol's place, so that formulas hold there
-            alone.
+        name: its name in expressions.
+        default: the assumed value.
+        lo: minimum value.
+        hi: maximum value, None if unbounded.
+        basis: reason for the default.
+        tie: the default in terms of other symbols, ``past + seq``; None if independent.
+        is_bound: True if types contain the number instead of the symbol, so that formulas hold only
+            for it.
     """
 
     name: str
@@ -220,13 +220,13 @@ class SymbolDecl:
 
     @property
     def label(self) -> str:
-        """The name, with the axis it stands for: ``batch s72``."""
+        """Return the name with the axis it stands for: ``batch s72``."""
         return self.basis.labelled(self.name)
 
 
 @record
 class ModelOrigin:
-    """The file a module came from; ``beside`` are other files that small contents are from."""
+    """The model file of a module; ``beside`` are other files that small contents were read from."""
 
     path: str = ""
     digest: str = ""
@@ -238,7 +238,7 @@ class ModelOrigin:
 
 @cached_entity
 class Module:
-    """A model: one graph, the symbols its types speak of, and where it came from."""
+    """A model: one graph, the symbols of its types, and its origin."""
 
     graph: Graph
     symbols: tuple[SymbolDecl, ...] = ()
@@ -246,21 +246,21 @@ class Module:
 
     @property
     def name(self) -> str:
-        """The graph's name."""
+        """Return the graph's name."""
         return self.graph.name
 
     @property
     def labels(self) -> dict[str, str]:
-        """What symbols are called where people read them: ``{"s72": "batch s72"}``."""
+        """Return the display names of symbols: ``{"s72": "batch s72"}``."""
         return {s.name: s.label for s in self.symbols}
 
     def defaults(self, given: Mapping[str, int] | None = None) -> dict[str, int]:
-        """Symbol to value: those ``given``, else the defaults, which may follow other symbols."""
+        """Return values of symbols: those ``given``, else defaults, which may follow others."""
         return assumed(self.symbols, given or {})
 
 
 def assumed(declared: Iterable[SymbolDecl], given: Mapping[str, int]) -> dict[str, int]:
-    """Symbol to value: those ``given``, else the defaults.
+    """Return values of symbols: those ``given``, else the defaults.
 
     >>> from perfc.ir.dim import symbol
     >>> past = SymbolDecl("past", 128)
@@ -268,25 +268,25 @@ def assumed(declared: Iterable[SymbolDecl], given: Mapping[str, int]) -> dict[st
     >>> assumed((total, past), {"past": 7})
     {'total': 135, 'past': 7}
     """
-    found: dict[str, int] = {}
+    values: dict[str, int] = {}
     waiting: list[SymbolDecl] = []
     for s in declared:
-        found[s.name] = given.get(s.name, s.default)
+        values[s.name] = given.get(s.name, s.default)
         if s.tie is not None and s.name not in given:
             waiting.append(s)
     open_names = {s.name for s in waiting}
     while waiting:
         ready = [s for s in waiting if open_names.isdisjoint(a.key for a in symbols(s.tie or 0))]
         for s in ready:
-            found[s.name] = max(evaluate(s.tie or 0, found), s.lo)
+            values[s.name] = max(evaluate(s.tie or 0, values), s.lo)
         open_names.difference_update(s.name for s in ready)
-        # ties in a circle leave each other at their defaults
+        # symbols tied in a cycle keep their defaults
         waiting = [s for s in waiting if s.name in open_names] if ready else []
-    return found
+    return values
 
 
 def walk(graph: Graph) -> Iterator[Node]:
-    """Every node of ``graph`` and of the regions below it, outermost first."""
+    """Yield every node of ``graph`` and of the regions below it, outermost first."""
     for node in graph.nodes:
         yield node
         for region in node.regions:

@@ -1,4 +1,4 @@
-"""The narrowest type that covers two: branches of If, elements of sequences, loop rounds."""
+"""The narrowest type that covers two types: branches of If, elements of sequences, loop rounds."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from .types import (
 )
 
 UNSETTLED = re.compile(r"\bu\d+\b|_d\d+$")
-"""Fresh symbols, broadcasts of them, and ``x_d0`` that stands for an axis nobody named."""
+"""Fresh symbols, broadcasts of them, and ``x_d0``, which stands for an unnamed axis."""
 
 
 def is_data_dependent(d: Dim) -> bool:
-    """Whether ``d`` may depend on data, as ``u12`` does, or is one the model left unnamed."""
+    """Return True if ``d`` may depend on data, as ``u12``, or if the model did not name it."""
     return any(UNSETTLED.search(s.key) for s in symbols(d))
 
 
 def upper(d: Dim) -> Dim | None:
-    """A limit of ``d`` that holds for every run: symbols of the user stay, others give way."""
+    """Return an upper limit of ``d`` for every run: user symbols stay, others are replaced."""
     if not is_data_dependent(d):
         return d
     if isinstance(d, Poly) and len(d.terms) == 1 and d.terms[0][1] == 1:
@@ -41,7 +41,7 @@ def upper(d: Dim) -> Dim | None:
 
 
 def join_extent(a: Dim, b: Dim) -> Dim:
-    """The common extent, or one that is either: bounded by the larger where both are."""
+    """Return the common extent, or a data-dependent one bounded by the larger of the two."""
     if a == b:
         return a
     hi_a, hi_b = upper(a), upper(b)
@@ -51,10 +51,10 @@ def join_extent(a: Dim, b: Dim) -> Dim:
 
 
 def join(a: Type, b: Type) -> Type:
-    """A type of which both are cases; unknown where there is no useful one.
+    """Return a type that covers both; unknown if there is no useful one.
 
-    Equal extents stay, others become data-dependent; of different ranks only the element type
-    stays; an element type that nobody knows is the other's, for ONNX wants them equal.
+    Equal extents stay, others become data-dependent; for different ranks only the element type
+    stays; an unknown element type becomes that of the other, since ONNX requires equal ones.
     """
     if a == b:
         return a
@@ -62,7 +62,7 @@ def join(a: Type, b: Type) -> Type:
         case TensorType(), TensorType():
             return _join_tensors(a, b)
         case SequenceType(elem, n), SequenceType(other, m):
-            # an empty sequence's elements put no limit on those of the other
+            # elements of an empty sequence do not constrain those of the other
             joined = other if n == 0 else elem if m == 0 else join(elem, other)
             length = None if n is None or m is None else join_extent(n, m)
             shared: list[Type] = []
@@ -80,7 +80,7 @@ def join(a: Type, b: Type) -> Type:
 
 
 def sequence_type(elem: Type, length: Dim | None, items: Sequence[Type] = ()) -> SequenceType:
-    """A sequence that begins with ``items``, kept only where they say more than ``elem``."""
+    """Return a sequence type; ``items`` are dropped if they say no more than ``elem``."""
     first = tuple(items[:MAX_ITEMS])
     if not varies(elem) and all(t == elem for t in first):
         return SequenceType(elem, length)
@@ -88,10 +88,10 @@ def sequence_type(elem: Type, length: Dim | None, items: Sequence[Type] = ()) ->
 
 
 def element_type(type_: Type) -> Type:
-    """``type_``, where a value of it may be put into a sequence.
+    """Return ``type_`` if a value of it may be an element of a sequence.
 
     Raises:
-        ShapeError: it is itself a container; nested ones would double with every node.
+        ShapeError: it is a container; nested containers could double with every node.
     """
     if isinstance(type_, TensorType | UnknownType):
         return type_
@@ -99,7 +99,7 @@ def element_type(type_: Type) -> Type:
 
 
 def sequence_of(types: Sequence[Type]) -> SequenceType:
-    """The sequence of values of these types.
+    """Return the type of a sequence of values of these types.
 
     Raises:
         ShapeError: one of them is itself a container.
@@ -110,23 +110,23 @@ def sequence_of(types: Sequence[Type]) -> SequenceType:
     return sequence_type(elem, len(types), types)
 
 
-def first_items(found: SequenceType) -> tuple[Type, ...]:
-    """Types of the first elements, as many as are known one by one."""
-    if found.items is not None:
-        return found.items
-    if not isinstance(found.length, int) or varies(found.elem):
+def first_items(sequence: SequenceType) -> tuple[Type, ...]:
+    """Return the types of the first elements, as many as are known individually."""
+    if sequence.items is not None:
+        return sequence.items
+    if not isinstance(sequence.length, int) or varies(sequence.elem):
         return ()
-    return (found.elem,) * min(found.length, MAX_ITEMS)
+    return (sequence.elem,) * min(sequence.length, MAX_ITEMS)
 
 
-def all_items(found: SequenceType) -> tuple[Type, ...] | None:
-    """Types of all elements, None where some are not known one by one."""
-    items = first_items(found)
-    return items if found.length == len(items) else None
+def all_items(sequence: SequenceType) -> tuple[Type, ...] | None:
+    """Return the types of all elements, None if some are not known individually."""
+    items = first_items(sequence)
+    return items if sequence.length == len(items) else None
 
 
 def varies(elem: Type) -> bool:
-    """Whether two values of a type may differ in what it leaves to the data."""
+    """Return True if two values of a type may differ in its data-dependent parts."""
     match elem:
         case TensorType(shape=shape):
             return any(is_data_dependent(d) for d in shape or ())

@@ -1,4 +1,4 @@
-"""Contents of small tensors known before running: what value-driven shapes are computed from."""
+"""Contents of small tensors that are known before execution; shapes are computed from them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .record import record
 class Quotient:
     """``num / den`` with a symbolic numerator, ``den`` above one and not dividing it.
 
-    It stands as an element of a float tensor, between an extent's cast and the rounding back;
+    It is an element of a float tensor, between the cast of an extent and rounding back;
     the text form writes it as an unknown element.
     """
 
@@ -26,10 +26,11 @@ class Quotient:
 
 
 Item: TypeAlias = "int | float | bool | str | Poly | Quotient | Known | None"
-"""One element: None where only this element is unknown, the content of a sequence's element."""
+"""One element: None if only this element is unknown, ``Known`` for an element of a sequence."""
 
 MAX_ELEMENTS = 4096
-"""Larger tensors are never tracked: no shape is driven by one, and time stays bounded."""
+"""Maximum elements of a tracked tensor: no shape depends on a larger one, and time stays
+bounded."""
 
 MAX_TERMS = 48
 INT64 = 1 << 63
@@ -51,8 +52,8 @@ def _bounded(item: Item) -> Item:
 class Known:
     """Elements of a tensor in row-major order, with its (static) shape.
 
-    Integers may be polynomials in the symbols; an element that is not known is None. Of a sequence
-    it has the contents of the elements, as a vector.
+    Integers may be polynomials in the symbols; an unknown element is None. For a sequence
+    it holds the contents of the elements, as a vector.
     """
 
     shape: tuple[int, ...]
@@ -60,7 +61,7 @@ class Known:
 
     @staticmethod
     def of(shape: Sequence[int], items: Sequence[Item]) -> Known | None:
-        """The tensor, or None when it is too large to track or nothing in it is known."""
+        """Return the tensor, or None if it is too large to track or has no known element."""
         if len(items) > MAX_ELEMENTS:
             return None
         bounded = tuple(_bounded(i) for i in items)
@@ -70,24 +71,24 @@ class Known:
 
     @staticmethod
     def scalar(item: Item) -> Known:
-        """A tensor of rank 0."""
+        """Return a tensor of rank 0."""
         return Known((), (item,))
 
     @staticmethod
     def vector(items: Sequence[Item]) -> Known:
-        """A tensor of rank 1."""
+        """Return a tensor of rank 1."""
         return Known((len(items),), tuple(items))
 
     @property
     def is_complete(self) -> bool:
-        """Whether every element is known."""
+        """Return True if every element is known."""
         return None not in self.items and all(
             item.is_complete for item in self.items if isinstance(item, Known)
         )
 
     @property
     def dims(self) -> tuple[int | Poly | None, ...]:
-        """Elements as extents; floats and strings read as unknown."""
+        """Return elements as extents; floats and strings count as unknown."""
         return tuple(
             int(i) if isinstance(i, bool) else i if isinstance(i, int | Poly) else None
             for i in self.items
@@ -95,13 +96,13 @@ class Known:
 
     @property
     def ints(self) -> tuple[int, ...] | None:
-        """Elements as plain integers, None if any is not one."""
-        found = tuple(int(i) for i in self.items if isinstance(i, int))
-        return found if len(found) == len(self.items) else None
+        """Return elements as plain integers, None if any is not one."""
+        integers = tuple(int(i) for i in self.items if isinstance(i, int))
+        return integers if len(integers) == len(self.items) else None
 
     @property
     def item(self) -> Item:
-        """The only element of a scalar or one-element tensor, None when there are more."""
+        """Return the only element of a scalar or one-element tensor, None if there are more."""
         return self.items[0] if len(self.items) == 1 else None
 
     def __str__(self) -> str:
@@ -118,7 +119,7 @@ class Known:
 
 
 def literal(item: Item) -> str:
-    """An element as the text form writes it; ``_`` stands for an unknown one."""
+    """Return an element in the text form; ``_`` stands for an unknown one."""
     match item:
         case None | Quotient() | Known():
             return "_"
@@ -135,7 +136,7 @@ def literal(item: Item) -> str:
 
 
 def strides_of(shape: Sequence[int]) -> list[int]:
-    """Row-major strides in elements."""
+    """Return row-major strides in elements."""
     strides = [1] * len(shape)
     for axis in range(len(shape) - 2, -1, -1):
         strides[axis] = strides[axis + 1] * shape[axis + 1]
@@ -143,12 +144,12 @@ def strides_of(shape: Sequence[int]) -> list[int]:
 
 
 def indices(shape: Sequence[int]) -> Iterator[tuple[int, ...]]:
-    """Every index of ``shape`` in row-major order."""
+    """Yield every index of ``shape`` in row-major order."""
     return product(*(range(d) for d in shape))
 
 
 def broadcast_shape(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...] | None:
-    """Static multidirectional broadcast; None when the shapes do not go together."""
+    """Return the static broadcast shape; None if the shapes cannot be broadcast."""
     rank = max((len(s) for s in shapes), default=0)
     out: list[int] = []
     for axis in range(rank):
@@ -160,7 +161,7 @@ def broadcast_shape(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...] | None
 
 
 def broadcast_to(known: Known, shape: tuple[int, ...]) -> tuple[Item, ...]:
-    """Elements of ``known`` repeated to ``shape``, which it must broadcast to."""
+    """Return elements of ``known`` broadcast to ``shape``."""
     if known.shape == shape:
         return known.items
     if len(known.items) == 1:
@@ -170,9 +171,9 @@ def broadcast_to(known: Known, shape: tuple[int, ...]) -> tuple[Item, ...]:
         return known.items * count
     lead = len(shape) - len(known.shape)
     strides = strides_of(known.shape)
-    own = [0 if d == 1 else s for d, s in zip(known.shape, strides, strict=True)]
+    steps = [0 if d == 1 else s for d, s in zip(known.shape, strides, strict=True)]
     return tuple(
-        known.items[sum(i * s for i, s in zip(index[lead:], own, strict=True))]
+        known.items[sum(i * s for i, s in zip(index[lead:], steps, strict=True))]
         for index in indices(shape)
     )
 
@@ -201,7 +202,7 @@ def elementwise(function: Callable[..., Item], *operands: Known) -> Known | None
 
 
 def minimum(a: Item, b: Item) -> Item:
-    """Smaller of two elements, symbolic where it must be."""
+    """Return the smaller of two elements, symbolic if undecided."""
     if isinstance(a, Poly | Quotient) or isinstance(b, Poly | Quotient):
         if isinstance(a, int | Poly) and isinstance(b, int | Poly):
             return dim_min(a, b)
@@ -210,7 +211,7 @@ def minimum(a: Item, b: Item) -> Item:
 
 
 def maximum(a: Item, b: Item) -> Item:
-    """Larger of two elements, symbolic where it must be."""
+    """Return the larger of two elements, symbolic if undecided."""
     if isinstance(a, Poly | Quotient) or isinstance(b, Poly | Quotient):
         if isinstance(a, int | Poly) and isinstance(b, int | Poly):
             return dim_max(a, b)

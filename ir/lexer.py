@@ -1,4 +1,4 @@
-"""Tokens with positions, and symbolic extents read from them."""
+"""Tokens with positions, and symbolic extents parsed from them."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from perfc.errors import ParseError
 from .dim import Dim, Poly, dim_max, dim_min
 
 MAX_DEPTH = 100
-"""Nesting of brackets; what is deeper is refused before Python's stack ends."""
+"""Maximum nesting of brackets, below the recursion limit of Python."""
 
 MAX_TERMS = 4096
 MAX_BITS = 1024
 
 _STRING = r'"(?:[^"\\\n]|\\.)*"'
-# groups are not possessive: Python 3.11.0 to 3.11.4 do not go back where one fails half-way
+# no possessive groups: in Python 3.11.0 to 3.11.4 they backtrack incorrectly
 TOKEN = re.compile(
     r"(?:[ \t\r\n]++|\#[^\n]*+)*(?:"
     r"(?P<number>[0-9]++(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?)"
@@ -48,7 +48,7 @@ class Lexer:
         self.advance()
 
     def advance(self) -> str:
-        """Move on; the token that was current."""
+        """Move to the next token; return the one before."""
         before = self.token
         match = TOKEN.match(self.text, self._end)
         if match is None:
@@ -62,26 +62,26 @@ class Lexer:
         return before
 
     def peek(self) -> str:
-        """The token after the current one, "" where none can be read."""
+        """Return the token after the current one, "" if none can be read."""
         match = TOKEN.match(self.text, self._end)
         return match[match.lastgroup or 0] if match else ""
 
     def error(self, message: str, start: int | None = None, hint: str = "") -> ParseError:
-        """An error that names the position ``start``, by default that of the current token."""
+        """Return an error at position ``start``, by default that of the current token."""
         at = self.start if start is None else start
         return ParseError(message, where=f"{self.path}:{position(self.text, at)}", hint=hint)
 
     def unexpected(self, wanted: str) -> NoReturn:
-        """Refuse the current token."""
-        found = "the end" if self.kind == "end" else repr(self.token)
-        raise self.error(f"expected {wanted}, found {found}")
+        """Raise an error about the current token."""
+        actual = "the end" if self.kind == "end" else repr(self.token)
+        raise self.error(f"expected {wanted}, found {actual}")
 
     def at(self, token: str) -> bool:
-        """Whether the current token is this punctuation or word."""
+        """Return True if the current token is this punctuation or word."""
         return self.token == token and self.kind in ("punct", "name")
 
     def eat(self, token: str) -> bool:
-        """Move past ``token`` if it is the current one."""
+        """Move past ``token`` if it is the current one; return True if it was."""
         if self.at(token):
             self.advance()
             return True
@@ -93,25 +93,25 @@ class Lexer:
             self.unexpected(f"'{token}'")
 
     def take(self, kind: str, wanted: str) -> str:
-        """Move past a token of ``kind``; its text."""
+        """Move past a token of ``kind``; return its text."""
         if self.kind != kind:
             self.unexpected(wanted)
         return self.advance()
 
     def string(self) -> str:
-        """A quoted string, unescaped."""
+        """Read a quoted string; return it unescaped."""
         start = self.start
         return self.unescaped(self.take("string", "a string"), start)
 
     def unescaped(self, quoted: str, start: int) -> str:
-        """The content of a quoted string."""
+        """Return the content of a quoted string."""
         try:
             return str(json.loads(quoted, strict=False))
         except ValueError:
             raise self.error("bad escape in a string", start) from None
 
     def ref(self, sigil: str, wanted: str) -> str:
-        """The name after ``%`` or ``@``."""
+        """Read the name after ``%`` or ``@``."""
         if self.kind != "ref" or self.token[0] != sigil:
             self.unexpected(wanted)
         start = self.start
@@ -119,20 +119,20 @@ class Lexer:
         return self.unescaped(name, start) if name[0] == '"' else name
 
     def integer(self) -> int:
-        """A whole number, possibly negative."""
+        """Read an integer, possibly negative."""
         sign = -1 if self.eat("-") else 1
         if self.kind != "number" or not self.token.isdigit() or len(self.token) > 40:
             self.unexpected("an integer")
         return sign * int(self.advance())
 
     def enter(self) -> None:
-        """One level deeper; pair with ``self.depth -= 1``."""
+        """Enter one level of nesting; pair with ``self.depth -= 1``."""
         self.depth += 1
         if self.depth > MAX_DEPTH:
             raise self.error(f"nested deeper than {MAX_DEPTH}")
 
     def dim(self) -> Dim:
-        """An extent: ``3*N + ((S + 1)//2) - min(N, 4)``."""
+        """Read an extent: ``3*N + ((S + 1)//2) - min(N, 4)``."""
         start = self.start
         total = self._term()
         while self.kind == "punct" and self.token in "+-":
@@ -195,34 +195,34 @@ class Lexer:
 
 
 def position(text: str, offset: int) -> str:
-    """``line:column``, both from 1."""
+    """Return ``line:column``, both from 1."""
     line = text.count("\n", 0, offset) + 1
     return f"{line}:{offset - text.rfind(chr(10), 0, offset)}"
 
 
 def line_starts(text: str) -> list[int]:
-    """Offsets at which lines begin, for many look-ups in one text."""
+    """Return offsets of the beginnings of lines, for many look-ups in one text."""
     return [0, *(m.end() for m in re.finditer("\n", text))]
 
 
 def position_in(starts: list[int], offset: int) -> str:
-    """``line:column`` by the table of ``line_starts``."""
+    """Return ``line:column`` from the table of ``line_starts``."""
     line = bisect_right(starts, offset)
     return f"{line}:{offset - starts[line - 1] + 1}"
 
 
 def parse_dim(text: str, symbols: Mapping[str, Dim], path: str = "extent") -> Dim:
-    """The extent written in ``text`` over ``symbols``, which are by printed name.
+    """Return the extent written in ``text`` over ``symbols``, keyed by printed name.
 
     Raises:
-        ParseError: it is not an extent, or mentions another symbol.
+        ParseError: the text is not an extent, or contains another symbol.
 
     >>> from perfc.ir.dim import symbol
     >>> str(parse_dim("(N + 7)//8 + N", {"N": symbol("N")}))
     '((N + 7)//8) + N'
     """
     lexer = Lexer(text, path, symbols)
-    found = lexer.dim()
+    dim = lexer.dim()
     if lexer.kind != "end":
         lexer.unexpected("an operator")
-    return found
+    return dim

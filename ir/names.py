@@ -1,4 +1,4 @@
-"""How names of values and symbols are written: as they are, or quoted where they are odd."""
+"""Printed names of values and symbols: plain, or quoted if they have unusual characters."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _RESERVED = frozenset(_WORDS.split(" "))
 
 
 def value_key(name: str) -> str:
-    """A value's or graph's name as it stands behind ``%`` or ``@``."""
+    """Return a value's or graph's name as printed after ``%`` or ``@``."""
     if _PLAIN_VALUE.fullmatch(name):
         return name
     import json
@@ -20,21 +20,21 @@ def value_key(name: str) -> str:
 
 
 def symbol_key(name: str) -> str:
-    """A symbol's name as expressions show it."""
+    """Return a symbol's name as printed in expressions."""
     if _PLAIN_SYMBOL.fullmatch(name) and name not in _RESERVED:
         return name
     import json
 
-    # two number signs may begin a command in a pipeline's log
+    # a line with two number signs may be a command in the log of a CI pipeline
     text = re.sub("#(?=#)", r"\\u0023", json.dumps(name)[1:-1].replace("`", "\\u0060"))
     return f"`{text}`"
 
 
 def symbol_name(key: str) -> str:
-    """The name of the symbol that expressions show as ``key``.
+    """Return the name of the symbol that expressions print as ``key``.
 
     Raises:
-        ValueError: an escape in backquotes that JSON does not have.
+        ValueError: the backquoted name contains an escape that JSON does not define.
     """
     if key[0] != "`":
         return key

@@ -1,4 +1,4 @@
-"""The operator contract: a `frozen` class that knows its shapes, its work and its traffic."""
+"""The operator contract: a `frozen` class that defines its shapes, its work and its traffic."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Folded: TypeAlias = "tuple[Known | None, ...]"
 
 
 class Kind(Enum):
-    """What class of kernel an operator is, for fusion and for efficiency."""
+    """Class of kernel of an operator, for fusion and for efficiency."""
 
     MATMUL = "matmul"
     CONV = "conv"
@@ -68,46 +68,47 @@ BY_ONNX: dict[str, type[Op]] = {}
 class Op:
     """An operator with its attributes as fields, named and defaulted as in ONNX.
 
-    A subclass declares what it is called, what it reads, and defines ``infer`` and what else is
-    not the default. Methods are pure: they see types and known contents, never data.
+    A subclass declares its names and operands, and defines ``infer`` and whatever differs from
+    the defaults. Methods are pure: they read types and known contents, never data.
     """
 
     mnemonic: ClassVar[str] = ""
     """Name in the text form, unique."""
     onnx: ClassVar[tuple[str, ...]] = ()
-    """ONNX operators it stands for, with ``domain::`` before those outside the standard domain."""
+    """ONNX operators it represents, with ``domain::`` before those outside the default domain."""
     operands: ClassVar[tuple[str, ...]] = ()
-    """Names of the inputs. An attribute of that name (older opsets) becomes a constant input.
-    In a class body a name that ends in ``?`` may be left out, one in ``*`` stands for any number
-    of inputs, in ``+`` for at least one; the class keeps the names without these marks."""
+    """Names of the inputs. An attribute of the same name (older opsets) becomes a constant input.
+    In a class body a name ending in ``?`` is optional, one in ``*`` stands for any number
+    of inputs, in ``+`` for at least one; the class stores the names without these marks."""
     signature: ClassVar[Operands] = Operands()
-    """The operands with their marks read."""
+    """The operands with their marks parsed."""
     least_results: ClassVar[int] = 1
-    """Outputs that a node must name."""
+    """Minimum number of outputs of a node."""
     is_closed: ClassVar[bool] = True
-    """Whether its domain gives each form a version, so that nothing may be added to this one."""
+    """True if every form has its own version in the domain, so that this class must not be
+    extended."""
     kind: ClassVar[Kind] = Kind.ELEMENTWISE
     formulas: ClassVar[Mapping[str, str]] = {}
     """``mac``, ``alu``, ``sfu``, ``integer``, ``read_bytes``, ``write_bytes`` over ``extents``.
     ``{alu}`` in the docstring stands for ``alu = …``, so that a formula is written only here."""
 
     is_commutative: ClassVar[bool] = False
-    """Whether the order of its operands tells nothing."""
+    """True if the order of operands does not matter."""
     least_regions: ClassVar[int] = 0
-    """Subgraphs that a node must have."""
+    """Minimum number of subgraphs of a node."""
     is_counted: ClassVar[bool] = True
-    """Whether types tell what it computes; else its work is None."""
+    """True if types determine its operations; else its work is None."""
     macs_in: ClassVar[DType | None] = None
-    """Element type of the macs where it is always another than that of the first operand."""
+    """Element type of the MACs if it never follows the first operand."""
     typed_by: ClassVar[tuple[int, ...]] = (0,)
-    """Operands that tell the element type of the result, the best first."""
+    """Operands that determine the element type of the result, in order of preference."""
     result: ClassVar[DType | None] = None
-    """Element type of the result where it is always the same."""
+    """Element type of the result if it is always the same."""
 
     def __init_subclass__(cls) -> None:
         """Read the marks of its operands, complete the docstring and register the class.
 
-        A name twice is an error.
+        A mnemonic registered twice is an error.
         """
         if cls.__doc__ and "{" in cls.__doc__:
             for unit, formula in cls.formulas.items():
@@ -120,47 +121,47 @@ class Op:
             cls.is_closed = in_standard or not cls.onnx
         if "mnemonic" in cls.__dict__:
             known = REGISTRY.setdefault(cls.mnemonic, cls)
-            # `dataclass(slots=True)` and reloads build the class again under the same name
+            # `dataclass(slots=True)` and reloads create the class again with the same name
             if known.__qualname__ != cls.__qualname__ or known.__module__ != cls.__module__:
                 raise TypeError(f"operator {cls.mnemonic!r} is defined twice")
             for name in cls.__dict__.get("onnx", ()):
                 BY_ONNX[name] = cls
 
     def __post_init__(self) -> None:
-        """Refuse attributes outside their range.
+        """Check attributes against their ranges.
 
         Raises:
-            ValueError: naming the attribute.
+            ValueError: an attribute is out of range; the message names it.
         """
         problem = range_problem(self)
         if problem:
             raise ValueError(problem)
 
     def infer(self, ins: Inputs) -> Types:
-        """Types of all outputs the operator can have.
+        """Return types of all outputs the operator can have.
 
         Raises:
-            ShapeError: the operands cannot go together.
+            ShapeError: the operands are incompatible.
         """
         raise NotImplementedError(f"{type(self).__name__}.infer")
 
     def is_exactly(self, *classes: type[Op]) -> bool:
-        """Whether it is of one of these very classes, retyped or not, and of none of theirs."""
+        """Return True if it is one of these classes, retyped or not, but not a subclass of them."""
         return REGISTRY.get(self.mnemonic) in classes
 
     def result_dtype(self, ins: Inputs) -> DType:
-        """Element type of the result, by default as ``result`` and ``typed_by`` say."""
+        """Return the element type of the result, by default from ``result`` and ``typed_by``."""
         return self.result or first_dtype(ins, *self.typed_by)
 
     def fold(self, ins: Inputs, outs: Types) -> Folded:
-        """Contents of the outputs where they follow from known contents or from shapes."""
+        """Return contents of the outputs that follow from known contents or from shapes."""
         return ()
 
     def work(self, ins: Inputs, outs: Types) -> Work | None:
-        """Operations by unit, by default ``formulas`` at ``extents``.
+        """Return operations per unit, by default ``formulas`` evaluated with ``extents``.
 
-        None where nobody knows (never zero for unknown): where it ``is_counted`` in no case, or
-        where there are formulas, but no extents.
+        None if unknown (zero never means unknown): if ``is_counted`` is False, or
+        if there are formulas but no extents.
         """
         if not self.is_counted:
             return None
@@ -170,39 +171,39 @@ class Op:
         return work_of(self.formulas, letters, self.mac_dtype(ins)) if letters else None
 
     def mac_dtype(self, ins: Inputs) -> DType | None:
-        """Element type of the macs where it is not that of the first operand."""
+        """Return the element type of the MACs if it differs from the first operand's, else None."""
         return self.macs_in
 
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
-        """Compulsory bytes; by default each operand and each result once."""
+        """Return compulsory bytes; by default each operand and each result once."""
         if self.kind is Kind.VIEW:
             return NO_TRAFFIC
         return each_once(ins, outs)
 
     def read_parts(self, ins: Inputs) -> Mapping[int, Dim]:
-        """Bytes read of operands by position, where it is not all of each.
+        """Return bytes read of the operands that are read in part, by position.
 
-        Empty where each is read whole, or the first one alone in part.
+        Empty if each is read completely, or if only the first one is read in part.
         """
         return {}
 
     def logical_elements(self, ins: Inputs) -> Mapping[int, Dim]:
-        """Elements of operands by position whose stored elements hold several, or padding."""
+        """Return logical elements, by position, of operands that are stored packed or padded."""
         return {}
 
     def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
-        """The letters of ``formulas`` with this node's numbers; by default ``e``, the elements."""
+        """Return values for the variables of ``formulas``; by default ``e``, the elements."""
         return {"e": count(outs[0])} if self.formulas else {}
 
     def problem(self, ins: Inputs, outs: Types) -> Problem | None:
-        """Extents by name, None where they are not known or it is none of those problems."""
+        """Return named extents, None if unknown or if no kind of problem applies."""
         return None
 
     def gradient(self, at: Adjoint) -> Gradients | None:
-        """Gradients of operands by position, in operators; what is left out has none.
+        """Return gradients of operands by position, as operators; a missing operand has none.
 
-        None where there is no rule. By default the function called as the mnemonic in the file of
-        the family's name in ``ir/gradients``.
+        None if there is no rule. By default the function named as the mnemonic in the module of
+        the same family in ``ir/gradients``.
         """
         from .gradients import rule_of
 
@@ -210,7 +211,7 @@ class Op:
         return None if rule is None else rule(at)
 
     def expand(self, tape: Tape, ins: Inputs, outs: Types) -> tuple[Value | None, ...] | None:
-        """The results in standard operators, of an operator that no ONNX has; else None."""
+        """Return the results in standard operators if ONNX lacks this operator, else None."""
         return None
 
     def __str__(self) -> str:
@@ -223,7 +224,7 @@ class Op:
 
 
 def attribute_text(value: object) -> str:
-    """An attribute as the text form writes it."""
+    """Return an attribute in the text form."""
     match value:
         case bool():
             return "true" if value else "false"
@@ -249,16 +250,16 @@ def attribute_text(value: object) -> str:
 
 UNRANKED = TensorType(DType.UNKNOWN, None)
 ABSENT = TensorType(DType.UNKNOWN, (0,))
-"""Stands for an output that the node does not ask for, where types are listed by position."""
+"""Placeholder for an unused output in lists of types by position."""
 
 
 def has(ins: Inputs, index: int) -> bool:
-    """Whether the optional input ``index`` is given."""
+    """Return True if the optional input ``index`` is given."""
     return index < len(ins) and ins[index] is not None
 
 
 def tensor(ins: Inputs, index: int) -> TensorType:
-    """Type of input ``index``; an unranked tensor where it is missing or not a tensor."""
+    """Return the type of input ``index``; an unranked tensor if it is missing or not a tensor."""
     value = ins[index] if index < len(ins) else None
     if value is not None and isinstance(value.type, TensorType):
         return value.type
@@ -266,32 +267,32 @@ def tensor(ins: Inputs, index: int) -> TensorType:
 
 
 def first_dtype(ins: Inputs, *indices: int) -> DType:
-    """The first element type that is known among these inputs."""
+    """Return the first known element type among these inputs."""
     types = (tensor(ins, i).dtype for i in indices)
     return next((d for d in types if d is not DType.UNKNOWN), DType.UNKNOWN)
 
 
 def known(ins: Inputs, index: int) -> Known | None:
-    """Content of input ``index`` where it is a tensor's and known."""
+    """Return the content of input ``index`` if it is a tensor with known content."""
     value = ins[index] if index < len(ins) else None
     return None if value is None or isinstance(value.type, SequenceType) else value.known
 
 
 def known_ints(ins: Inputs, index: int) -> tuple[int, ...] | None:
-    """Content of input ``index`` as plain integers, None where any is not known or symbolic."""
+    """Return the content of input ``index`` as integers, None if any is unknown or symbolic."""
     content = known(ins, index)
     return None if content is None else content.ints
 
 
 def count(type_: Type) -> Dim:
-    """Elements of a tensor; 0 where the shape is not known (callers mark the result a bound)."""
+    """Return the number of elements of a tensor; 0 if unknown (callers set ``is_bound``)."""
     if isinstance(type_, TensorType) and type_.shape is not None:
         return element_count(type_.shape)
     return 0
 
 
 def each_once(ins: Inputs, outs: Types) -> Traffic:
-    """Every distinct input read once and every output written once."""
+    """Return the traffic of reading every distinct input once and writing every output once."""
     sizes: list[Dim] = []
     is_bound = False
     for value in dict.fromkeys(v for v in ins if v is not None):
@@ -309,7 +310,7 @@ def each_once(ins: Inputs, outs: Types) -> Traffic:
 
 
 def normal_axis(axis: int, rank: int, what: str = "axis") -> int:
-    """``axis`` counted from the front.
+    """Return ``axis`` counted from the front.
 
     Raises:
         ShapeError: it is outside ``-rank..rank-1``.

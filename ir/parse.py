@@ -1,4 +1,4 @@
-"""Reads the text form that :mod:`perfc.ir.text` prints; every error names its position."""
+"""Parser of the text form that :mod:`perfc.ir.text` prints; every error has a position."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from .types import Type
 __all__ = ["Parsed", "parse", "parse_dim", "parse_module", "read"]
 
 MAX_CHARS = 64 << 20
-"""Longer texts are refused: a model of 100,000 nodes takes a third of this."""
+"""Maximum length of a text; a model of 100,000 nodes takes a third of this."""
 
 
 @dataclass(frozen=True, eq=False)
 class Parsed:
-    """A module with the facts that stood in its text and where its nodes stood."""
+    """A module with the facts in its text and the positions of its nodes."""
 
     module: Module
     facts: dict[str, dict[Node, dict[str, object]]]
@@ -41,13 +41,13 @@ class Parsed:
         return line_starts(self.text)
 
     def where(self, node: Node) -> str:
-        """``file:line:column`` of a node, "" for one that was not in the text."""
+        """Return ``file:line:column`` of a node, "" if it was not in the text."""
         offset = self.starts.get(node)
         return "" if offset is None else f"{self.path}:{position_in(self._lines, offset)}"
 
 
 def parse_module(text: str, path: str = "text") -> Module:
-    """The module written in ``text``.
+    """Parse the module in ``text``.
 
     Raises:
         ParseError: with file, line and column.
@@ -56,7 +56,7 @@ def parse_module(text: str, path: str = "text") -> Module:
 
 
 def parse(text: str, path: str = "text") -> Parsed:
-    """The module written in ``text``, its facts, and the positions of its nodes.
+    """Parse the module in ``text``, its facts, and the positions of its nodes.
 
     Raises:
         ParseError: with file, line and column.
@@ -69,7 +69,7 @@ def parse(text: str, path: str = "text") -> Parsed:
 
 
 def read(path: str) -> Parsed:
-    """The module in the file at ``path``; ``-`` is standard input.
+    """Parse the module in the file at ``path``; ``-`` is standard input.
 
     Raises:
         ModelError: the file cannot be read.
@@ -202,7 +202,7 @@ class _Parser:
         raise self.lex.error(f"%{name} is used before it is defined", start)
 
     def _statement(self, nodes: list[Node], weights: list[Value]) -> None:
-        """A weight, a node, or facts about the node before."""
+        """Parse a weight, a node, or facts about the previous node."""
         lex = self.lex
         start = lex.start
         if lex.eat("!"):

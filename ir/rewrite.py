@@ -1,4 +1,4 @@
-"""Makes a graph out of another one, keeping every node that nothing happens to."""
+"""Builder of a changed graph from another one; unaffected nodes are reused."""
 
 from __future__ import annotations
 
@@ -31,37 +31,37 @@ class Rewriter:
         self._dropped: set[Value] = set()
 
     def replace_uses(self, old: Value, new: Value) -> None:
-        """Everything that reads ``old`` reads ``new``; ``old`` stays defined where it is."""
+        """Make every reader of ``old`` read ``new``; ``old`` stays defined."""
         if old is not new:
             self._uses[old] = new
 
     def redefine(self, old: Value, new: Value) -> None:
-        """``new`` is defined where ``old`` was, and read in its place: another type or content."""
+        """Replace the definition and the uses of ``old`` by ``new``, of another type or content."""
         if old is not new:
             self._definitions[old] = new
             self._uses[old] = new
 
     def replace_node(self, node: Node, *others: Node) -> None:
-        """``others`` stand where ``node`` stood. They may read old values and define its results.
+        """Replace ``node`` by ``others``, which may read old values and define its results.
 
-        Their own inputs are mapped as those of any other node.
+        The inputs of ``others`` are mapped like those of any other node.
         """
         self._nodes[node] = others
 
     def erase(self, node: Node) -> None:
-        """Take ``node`` out; nothing may read its results any more."""
+        """Remove ``node``; its results must not be read any more."""
         self._nodes[node] = ()
 
     def add_weight(self, value: Value) -> None:
-        """A further stored tensor of the outermost graph."""
+        """Add a stored tensor to the outermost graph."""
         self._weights.append(value)
 
     def drop_weight(self, value: Value) -> None:
-        """Take a stored tensor out that nothing reads any more."""
+        """Remove a stored tensor that is not read any more."""
         self._dropped.add(value)
 
     def value(self, old: Value) -> Value:
-        """What is read in the place of ``old``."""
+        """Return the value that replaces ``old``."""
         new = self._uses.get(old)
         if new is None:
             return old
@@ -74,7 +74,7 @@ class Rewriter:
         return new
 
     def result(self) -> Graph:
-        """The graph with all changes; the same object where there are none."""
+        """Return the graph with all changes; the same object if there are none."""
         made = self._graph(self.graph)
         if not self._weights:
             return made
@@ -116,15 +116,15 @@ class Rewriter:
 
 
 def with_graph(module: Module, graph: Graph) -> Module:
-    """``module`` around ``graph``; the same object where that is its graph already."""
+    """Return ``module`` with ``graph``; the same object if that is its graph already."""
     return module if graph is module.graph else replace(module, graph=graph)
 
 
 def with_defaults(module: Module, values: Mapping[str, int]) -> Module:
-    """``module`` with other values assumed for its symbols, by name.
+    """Return ``module`` with other default values for its symbols, by name.
 
     Raises:
-        ParseError: no such symbol, or a value outside its range.
+        ParseError: unknown symbol, or a value outside its range.
     """
     declared = {s.name: s for s in module.symbols}
     given = sizes_of({symbol_name(n) if n in declared else n: v for n, v in values.items()})

@@ -1,4 +1,4 @@
-"""Numbers for symbols: what an extent can be, and types and contents with numbers put in."""
+"""Numbers for symbols: valid extents, and types and contents with symbols replaced by numbers."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from .names import symbol_key
 from .types import TensorType, Type, with_tensors
 
 MAX_EXTENT = (1 << 63) - 1
-"""Largest extent, and most elements of a tensor: ONNX and every runtime count in 64 bits."""
+"""Maximum extent and maximum elements of a tensor: ONNX and every runtime count in 64 bits."""
 
 
 def sizes_of(dims: Mapping[str, object], where: str = "--dim") -> dict[str, int]:
-    """Values that a caller gives to symbols, by the symbols' keys.
+    """Return values that a caller gives to symbols, by the symbols' keys.
 
     Args:
         dims: name to value.
-        where: they were given, for the message.
+        where: source of the values, for messages.
 
     Raises:
-        ParseError: a value that is no whole number, is negative, or above ``MAX_EXTENT``.
+        ParseError: a value is not an integer, is negative, or exceeds ``MAX_EXTENT``.
 
     >>> sizes_of({"batch": 8, "past seq": 0})
     {'batch': 8, '`past seq`': 0}
     """
-    found: dict[str, int] = {}
+    values: dict[str, int] = {}
     for name, value in dims.items():
         try:
             number = -1 if isinstance(value, bool) else operator.index(value)  # type: ignore[arg-type]
@@ -40,12 +40,12 @@ def sizes_of(dims: Mapping[str, object], where: str = "--dim") -> dict[str, int]
             shown = f"2^{value.bit_length() - 1}" if is_long else repr(value)[:24]  # type: ignore[attr-defined]
             hint = "a whole number from 0 to 2^63 - 1"
             raise ParseError(f"{name} = {shown} is no extent", where=where, hint=hint)
-        found[symbol_key(name)] = number
-    return found
+        values[symbol_key(name)] = number
+    return values
 
 
 def bound_type(type_: Type, env: Mapping[str, int]) -> Type:
-    """``type_`` with symbols replaced by numbers."""
+    """Return ``type_`` with symbols replaced by numbers."""
 
     def bound(t: TensorType) -> TensorType:
         if t.shape is None or not any(isinstance(d, Poly) for d in t.shape):
@@ -56,14 +56,14 @@ def bound_type(type_: Type, env: Mapping[str, int]) -> Type:
 
 
 def bound_known(known: Known | None, env: Mapping[str, int]) -> Known | None:
-    """A content with symbols replaced by numbers."""
+    """Return a content with symbols replaced by numbers."""
     if known is None or not is_symbolic(known):
         return known
     return Known(known.shape, tuple([bound_item(item, env) for item in known.items]))
 
 
 def bound_item(item: Item, env: Mapping[str, int]) -> Item:
-    """An element of a content with symbols replaced by numbers."""
+    """Return an element of a content with symbols replaced by numbers."""
     match item:
         case Poly():
             return substitute(item, env)
@@ -75,12 +75,12 @@ def bound_item(item: Item, env: Mapping[str, int]) -> Item:
 
 
 def is_symbolic(known: Known | None) -> bool:
-    """Whether symbols occur in a content."""
+    """Return True if a content contains symbols."""
     return known is not None and any(isinstance(i, Poly | Quotient) for i in known.items)
 
 
 def misfit(type_: Type) -> int | None:
-    """An extent that no tensor has, or a number of elements that none has; None where all is well.
+    """Return an impossible extent or number of elements of a type; None if it is valid.
 
     >>> from perfc.ir.types import DType
     >>> misfit(TensorType(DType.F32, (2, -1))), misfit(TensorType(DType.F32, (2, 0)))

@@ -1,4 +1,4 @@
-"""Types, contents and attributes, read from tokens."""
+"""Parser of types, contents and attributes."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ WORDS: dict[str, object] = {
 
 
 class Terms(Lexer):
-    """Reads what stands between the names of the text form."""
+    """Reads types, contents and attributes of the text form."""
 
     __slots__ = ()
 
     def typed(self) -> tuple[Type, Known | None]:
-        """A type, and the content after ``=``."""
+        """Read a type, and the content after ``=``."""
         type_ = self.value_type()
         if not self.eat("="):
             return type_, None
@@ -74,7 +74,7 @@ class Terms(Lexer):
         raise self.error("expected an element", start)
 
     def value_type(self) -> Type:
-        """``f16[N, 3]``, ``seq<…>``, ``opt<…>``, ``map<…>`` or ``?``."""
+        """Read ``f16[N, 3]``, ``seq<…>``, ``opt<…>``, ``map<…>`` or ``?``."""
         self.enter()
         made: Type
         start = self.start
@@ -133,22 +133,22 @@ class Terms(Lexer):
         return TensorType(dtype, tuple(shape))
 
     def braces(self) -> dict[str, object]:
-        """``{name=value, …}``, or nothing where none stand."""
-        found: dict[str, object] = {}
+        """Read ``{name=value, …}``, or nothing if there is none."""
+        fields: dict[str, object] = {}
         if not self.eat("{"):
-            return found
+            return fields
         while not self.eat("}"):
             start, name = self.start, self.take("name", "a field or '}'")
-            if name in found:
+            if name in fields:
                 raise self.error(f"{name} is given twice", start)
             self.expect("=")
-            found[name] = self.value()
+            fields[name] = self.value()
             if not self.at("}"):
                 self.expect(",")
-        return found
+        return fields
 
     def value(self) -> object:
-        """A field of an operator, or a fact."""
+        """Read a field of an operator, or a fact."""
         if self.kind == "string":
             return self.string()
         if self.kind == "number" and not self.token.isdigit():
@@ -162,7 +162,7 @@ class Terms(Lexer):
         return self._number()
 
     def _number(self) -> object:
-        """An extent, or a float behind a sign."""
+        """Read an extent, or a float after a sign."""
         if self.at("-"):
             after = self.peek()
             if after in ("inf", "nan") or (after[:1].isdigit() and not after.isdigit()):

@@ -1,4 +1,4 @@
-"""Prints modules in the text form, which :mod:`perfc.ir.parse` reads back to the same text."""
+"""Printer of modules in the text form, which :mod:`perfc.ir.parse` reads back to the same text."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from .types import DType, MapType, OptionalType, SequenceType, TensorType, Type,
 VERSION = 1
 
 FactTable: TypeAlias = "Mapping[str, Mapping[Node, Mapping[str, object]]]"
-"""Facts by the analysis that found them, then by node, then by name."""
+"""Facts by the analysis that produced them, then by node, then by name."""
 
 
 def print_module(module: Module, *, facts: FactTable | None = None) -> str:
-    """The module as text; ``facts`` are printed as ``!`` lines beneath the nodes they are of.
+    """Return the module as text; ``facts`` are printed as ``!`` lines below their nodes.
 
     >>> from perfc.ir import Graph, Module
     >>> print(print_module(Module(Graph("g", (), ()))), end="")
@@ -48,7 +48,7 @@ def print_module(module: Module, *, facts: FactTable | None = None) -> str:
 
 
 def all_values(graph: Graph) -> Iterator[Value]:
-    """Every value that ``graph`` and its regions define."""
+    """Yield every value that ``graph`` and its regions define."""
     yield from graph.inputs
     yield from graph.weights
     for node in graph.nodes:
@@ -60,8 +60,8 @@ def all_values(graph: Graph) -> Iterator[Value]:
 
 
 def free_symbols(module: Module) -> tuple[Atom, ...]:
-    """Symbols that types, contents and ranges mention; each after those its range mentions."""
-    found: dict[Atom, None] = {}
+    """Return symbols in types, contents and ranges, each after the symbols of its own range."""
+    result: dict[Atom, None] = {}
     seen: set[object] = set()
 
     def visit(d: Dim | None) -> None:
@@ -72,9 +72,9 @@ def free_symbols(module: Module) -> tuple[Atom, ...]:
             if atom.kind is not AtomKind.SYMBOL:
                 for a in atom.args:
                     visit(a)
-            elif atom not in found:
+            elif atom not in result:
                 visit(atom.hi)
-                found[atom] = None
+                result[atom] = None
 
     for s in module.symbols:
         visit(s.hi)
@@ -87,7 +87,7 @@ def free_symbols(module: Module) -> tuple[Atom, ...]:
             for item in value.known.items:
                 if isinstance(item, Poly):
                     visit(item)
-    return tuple(found)
+    return tuple(result)
 
 
 def _dims_of(type_: Type) -> Iterable[Dim | None]:
@@ -124,10 +124,10 @@ def _braces(pairs: Iterable[tuple[str, object]]) -> str:
 
 
 def attribute(value: object) -> str:
-    """A field of an operator, or a fact, as text.
+    """Return a field of an operator, or a fact, as text.
 
     Raises:
-        TypeError: a Python type that the text form does not have.
+        TypeError: the text form does not support this Python type.
     """
     match value:
         case bool():
@@ -170,7 +170,7 @@ def _loc(loc: Loc) -> str:
 
 
 class _Printer:
-    """Collects lines; remembers how names, types and operators print."""
+    """Collects lines; caches printed names, types and operators."""
 
     def __init__(self, facts: FactTable) -> None:
         self.facts = facts
@@ -222,7 +222,7 @@ class _Printer:
         text = self._types.get(value.type)
         if text is None:
             text = self._types[value.type] = str(value.type)
-        # contents of a sequence follow from those of its elements, and are not written
+        # contents of a sequence follow from those of its elements, so they are not printed
         is_shown = value.known is not None and not isinstance(value.type, SequenceType)
         return f"{text} = {value.known}" if is_shown else text
 

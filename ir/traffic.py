@@ -1,4 +1,4 @@
-"""Compulsory bytes of operators that do not touch each operand once."""
+"""Compulsory bytes of operators that do not read or write each tensor exactly once."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from .types import DType, TensorType, Type, element_count, storage_bytes
 
 
 def stored(type_: Type) -> Dim | None:
-    """Bytes of a whole tensor, None when not known; none of an output that is not asked for."""
+    """Return bytes of a whole tensor, None if unknown; 0 for an unused output."""
     if type_ is ABSENT:
         return 0
     return type_.nbytes if isinstance(type_, TensorType) else None
 
 
 def packed(count: Dim | None, dtype: DType) -> Dim | None:
-    """Bytes of ``count`` elements, None when not known."""
+    """Return bytes of ``count`` elements, None if unknown."""
     return None if count is None or dtype.bits == 0 else storage_bytes(count, dtype.bits)
 
 
 def lesser(a: Dim | None, b: Dim | None) -> Dim | None:
-    """The smaller of two amounts, either one alone where the other is not known."""
+    """Return the smaller of two amounts, or the known one if the other is unknown."""
     if a is None or b is None:
         return b if a is None else a
     return dim_min(a, b)
 
 
 def taken(source: Type, result: Type) -> Dim | None:
-    """Bytes of ``source`` that making ``result`` out of its elements has to read."""
+    """Return bytes of ``source`` that must be read to produce ``result`` from its elements."""
     if not isinstance(source, TensorType) or not isinstance(result, TensorType):
         return None
     wanted = None if result.shape is None else element_count(result.shape)
@@ -38,7 +38,7 @@ def taken(source: Type, result: Type) -> Dim | None:
 
 
 def moved(read: Iterable[Dim | None], written: Iterable[Dim | None]) -> Traffic:
-    """These amounts; a bound where any of them is not known."""
+    """Return traffic of these amounts, a bound if any of them is unknown."""
     reads, writes = list(read), list(written)
     return Traffic(
         dim_sum(r for r in reads if r is not None),

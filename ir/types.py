@@ -17,9 +17,9 @@ from .record import record
 class DType(Enum):
     """Element type. ``bits`` is the storage width; ``onnx`` the number in ``TensorProto.DataType``.
 
-    ``is_float`` are real floating-point numbers, 4-bit and 8-bit ones included.
-    ``STR`` elements have no fixed width: 0 bits, and ``nbytes`` of such tensors is not known.
-    ``UNKNOWN`` marks an element type that no rule could establish.
+    ``is_float`` is True for real floating-point numbers, 4-bit and 8-bit ones included.
+    ``STR`` elements have no fixed width: 0 bits, and ``nbytes`` of such tensors is unknown.
+    ``UNKNOWN`` marks an element type that could not be inferred.
     """
 
     F32 = ("f32", 32, 1)
@@ -69,12 +69,12 @@ class DType(Enum):
 
     @property
     def is_integer(self) -> bool:
-        """Whether elements are integers, signed or not; booleans are not."""
+        """Return True if elements are integers, signed or not; booleans are not."""
         return self.code[0] in "iu"
 
     @property
     def is_signed(self) -> bool:
-        """Whether elements can be negative."""
+        """Return True if elements can be negative."""
         return self.is_float or self.code.startswith("i")
 
 
@@ -96,17 +96,17 @@ SPELLINGS: dict[str, str] = {
     "f4e2m1fn": "f4e2m1",
     "e2m1": "f4e2m1",
 }
-"""Names of element types that follow no pattern, underscores and dashes left out."""
+"""Names of element types that follow no pattern, without underscores and dashes."""
 _PREFIXES = {
     "float": "f", "fp": "f", "bfloat": "bf", "bfp": "bf", "uint": "u", "int": "i", "complex": "c",
 }  # fmt: skip
 
 
 def dtype_named(name: str) -> DType:
-    """The element type that perfc, ONNX, NumPy, PyTorch or a command line calls ``name``.
+    """Return the element type that perfc, ONNX, NumPy, PyTorch or a command line calls ``name``.
 
     Raises:
-        ParseError: there is none.
+        ParseError: no element type has this name.
 
     >>> [dtype_named(n).code for n in ("fp16", "half", "torch.float8_e4m3fn", "INT8", "tf32")]
     ['f16', 'f16', 'f8e4m3', 'i8', 'tf32']
@@ -114,20 +114,20 @@ def dtype_named(name: str) -> DType:
     plain = re.sub(r"[_-]", "", name.strip().lower().rpartition(".")[2])
     if plain not in SPELLINGS and (parts := re.fullmatch(r"([a-z]+)(\d\w*)", plain)):
         plain = _PREFIXES.get(parts[1], parts[1]) + parts[2]
-    found = BY_CODE.get(SPELLINGS.get(plain, plain))
-    if found is None or found is DType.UNKNOWN:
+    dtype = BY_CODE.get(SPELLINGS.get(plain, plain))
+    if dtype is None or dtype is DType.UNKNOWN:
         raise ParseError(
             f"no element type {name[:32]!r}", hint="such as f32, f16, bf16, f8e4m3, i8"
         )
-    return found
+    return dtype
 
 
 @cache
 def bits_of(name: str) -> int:
-    """Bits that an element of the type called ``name`` is stored in.
+    """Return the storage bits of an element of the type called ``name``.
 
     Raises:
-        ParseError: no such type.
+        ParseError: no element type has this name.
 
     >>> bits_of("f8e4m3"), bits_of("i4"), bits_of("tf32")
     (8, 4, 32)
@@ -140,7 +140,7 @@ Shape: TypeAlias = "tuple[Dim, ...]"
 
 @lru_cache(maxsize=1 << 12)
 def element_count(shape: Shape) -> Dim:
-    """Product of the extents; 1 for a scalar. Of the shapes seen last it is remembered."""
+    """Return the product of the extents, 1 for a scalar; recent shapes are cached."""
     total: Dim = 1
     for d in shape:
         total = total * d
@@ -148,7 +148,7 @@ def element_count(shape: Shape) -> Dim:
 
 
 def storage_bytes(count: Dim, bits: int) -> Dim:
-    """Bytes that ``count`` elements of ``bits`` width take; sub-byte elements are packed."""
+    """Return bytes of ``count`` elements of ``bits`` each; sub-byte elements are packed."""
     if bits % 8 == 0:
         return count * (bits // 8)
     return (count * bits + 7) // 8
@@ -158,7 +158,7 @@ def storage_bytes(count: Dim, bits: int) -> Dim:
 class TensorType:
     """Element type and shape, ``f16[N, 64, 56, 56]``; ``shape`` None means unknown rank.
 
-    Types are what every pass remembers results by, so that a type keeps its hash.
+    Types are keys of the caches of every pass, so a type caches its hash.
     """
 
     dtype: DType
@@ -176,22 +176,22 @@ class TensorType:
 
     @property
     def rank(self) -> int | None:
-        """Number of axes, None when unknown."""
+        """Return the number of axes, None if unknown."""
         return None if self.shape is None else len(self.shape)
 
     @property
     def numel(self) -> Dim | None:
-        """Number of elements, None when the rank is unknown."""
+        """Return the number of elements, None if the rank is unknown."""
         return None if self.shape is None else element_count(self.shape)
 
     @property
     def nbytes(self) -> Dim | None:
-        """Bytes of the packed elements; None when shape or width of an element is not known."""
+        """Return bytes of the packed elements; None if the shape or element width is unknown."""
         return _nbytes(self)
 
     @property
     def is_static(self) -> bool:
-        """Whether every extent is a number."""
+        """Return True if every extent is a number."""
         return self.shape is not None and not any(isinstance(d, Poly) for d in self.shape)
 
     def __str__(self) -> str:
@@ -202,22 +202,22 @@ class TensorType:
 
 @lru_cache(maxsize=1 << 12)
 def _nbytes(type_: TensorType) -> Dim | None:
-    """Bytes of a tensor; of the types seen last they are remembered."""
+    """Return bytes of a tensor; recent types are cached."""
     if type_.shape is None or type_.dtype.bits == 0:
         return None
     return storage_bytes(element_count(type_.shape), type_.dtype.bits)
 
 
 MAX_ITEMS = 64
-"""Elements of a sequence whose types are told apart; those behind share one."""
+"""Elements of a sequence whose types are tracked individually; later ones share a type."""
 
 
 @record
 class SequenceType:
     """A list of values of one type; ``length`` None when not known.
 
-    ``items`` are the types of the first elements where they say more than ``elem`` does, which
-    covers every element; at most ``MAX_ITEMS``. :func:`perfc.ir.join.sequence_type` makes it.
+    ``items`` are the types of the first elements if they are narrower than ``elem``, which
+    covers every element; at most ``MAX_ITEMS``. Construct with :func:`perfc.ir.join.sequence_type`.
     """
 
     elem: Type
@@ -269,12 +269,12 @@ def with_tensors(
     change: Callable[[TensorType], TensorType],
     length: Callable[[Dim | None], Dim | None] = lambda n: n,
 ) -> Type:
-    """``type_`` with the tensors in it changed, those in sequences and optionals too.
+    """Return ``type_`` with its tensors changed, including those in sequences and optionals.
 
     Args:
         type_: any type.
-        change: of a tensor.
-        length: of a sequence, by its length; as it is by default.
+        change: maps a tensor type to another.
+        length: maps the length of a sequence to another; unchanged by default.
     """
     match type_:
         case TensorType():

@@ -1,4 +1,4 @@
-"""Checks the invariants that every pass may rely on before it runs, and must keep."""
+"""Checks of the invariants that every pass relies on and must preserve."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ from .types import (
 )
 
 MAX_DEPTH = 32
-"""Regions within regions."""
+"""Maximum nesting of regions."""
 
 
 def verify(module: Module, *, where: Callable[[Node], str] | None = None) -> None:
-    """Check ``module``.
+    """Check the invariants of ``module``.
 
-    Each value is defined once, before it is used, under a name of its own; types are well formed;
+    Each value is defined once, before it is used, with a unique name; types are well formed;
     known contents have their type's shape; symbols have one range each; operators accept their
     operands and their results do not contradict the declared types.
 
     Args:
         module: what to check.
-        where: position of a node in a file, for errors; by default its name.
+        where: returns the position of a node in a file, for errors; by default its name.
 
     Raises:
-        VerifyError: naming the node; ``ShapeError`` where an operator refuses its operands.
+        VerifyError: an invariant does not hold; ``ShapeError`` if an operator rejects its operands.
     """
     _symbols(module)
     checker = _Checker(where or (lambda node: ""))
@@ -83,17 +83,17 @@ class _Checker:
         return cls(message, where=f"{where}: {named}" if where else named)
 
     def graph(self, graph: Graph, names: dict[str, Value], visible: set[Value], depth: int) -> None:
-        """Check ``graph`` where ``visible`` values of outer graphs, by ``names``, may be used."""
+        """Check ``graph``, where the outer values ``visible`` may be used, by ``names``."""
         if depth > MAX_DEPTH:
             raise VerifyError(f"regions nested deeper than {MAX_DEPTH}", where=f"@{graph.name}")
-        own: list[Value] = []
+        defined: list[Value] = []
 
         def define(value: Value, what: str) -> None:
             if value in visible or names.get(value.name, value) is not value:
                 raise VerifyError(f"%{value.name} is defined twice", where=what)
             visible.add(value)
             names[value.name] = value
-            own.append(value)
+            defined.append(value)
             problem = type_problem(value.type) or known_problem(value)
             if problem:
                 raise VerifyError(f"%{value.name}: {problem}", where=what)
@@ -112,7 +112,7 @@ class _Checker:
             if value not in visible:
                 raise VerifyError(f"%{value.name} is never defined", where=f"@{graph.name}")
         if depth:
-            for value in own:
+            for value in defined:
                 visible.discard(value)
                 del names[value.name]
 
@@ -133,7 +133,7 @@ class _Checker:
         except ShapeError as error:
             raise self.error(node, error.message, ShapeError) from None
         except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError):
-            # attributes that no definition foresees: nothing is inferred, so nothing differs
+            # operators with undefined attributes: nothing is inferred, so nothing can differ
             return
         if len(node.outputs) > len(inferred):
             message = f"has {len(inferred)} results, {len(node.outputs)} are named"
@@ -145,7 +145,7 @@ class _Checker:
 
 
 def type_problem(type_: Type) -> str:
-    """What is wrong with a type, "" when nothing is."""
+    """Return the error in a type, "" if there is none."""
     match type_:
         case TensorType(dtype=dtype, shape=shape):
             if not isinstance(dtype, DType):
@@ -170,7 +170,7 @@ def type_problem(type_: Type) -> str:
 
 
 def known_problem(value: Value) -> str:
-    """What is wrong with a value's known content, "" when nothing is."""
+    """Return the error in a value's known content, "" if there is none."""
     content, type_ = value.known, value.type
     if content is None:
         return ""
@@ -204,7 +204,7 @@ def _fits(a: tuple[Dim, ...], b: tuple[Dim, ...]) -> bool:
 
 
 def compatible(a: Type, b: Type) -> bool:
-    """Whether some value can have both types."""
+    """Return True if a value can have both types."""
     match a, b:
         case (UnknownType(), _) | (_, UnknownType()):
             return True

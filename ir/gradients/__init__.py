@@ -1,7 +1,7 @@
-"""Gradients of operators in operators: one file a family, called as the family in ``ir/ops``.
+"""Gradients of operators as operators: one file per family, named as the family in ``ir/ops``.
 
-A rule is a function called as the operator's mnemonic. It gets an ``Adjoint`` and gives the
-gradients of the operands by position. An operator may also define ``Op.gradient`` itself.
+A rule is a function with the name of the operator's mnemonic. It takes an ``Adjoint`` and returns
+the gradients of the operands by position. An operator may also define ``Op.gradient`` itself.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def rule_of(cls: type[Op]) -> Rule | None:
-    """The rule of an operator or of the nearest class that it refines, None where there is none."""
+    """Return the rule of an operator or of its nearest base class that has one, else None."""
     for parent in cls.__mro__:
         mnemonic = parent.__dict__.get("mnemonic")
         family = parent.__module__.rpartition(".")[2]
@@ -36,6 +36,6 @@ def rule_of(cls: type[Op]) -> Rule | None:
 
 @cache
 def _rules(family: str) -> ModuleType | None:
-    """The file of a family's rules, None where it has none."""
+    """Return the module of a family's rules, None if there is none."""
     name = f"{__name__}.{family}"
     return import_module(name) if find_spec(name) is not None else None

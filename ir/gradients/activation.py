@@ -1,4 +1,4 @@
-"""Activations whose derivative depends on more than numbers."""
+"""Gradients of activations whose derivative depends on more than numeric attributes."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ BY_TANH = (
 )
 
 QUICK = 1.702
-"""Of QuickGelu, where no attribute says otherwise."""
+"""Default ``alpha`` of QuickGelu."""
 
 
 def gelu(at: Adjoint) -> Gradients | None:
-    """From the operand; a bias was added to it before."""
+    """Differentiate GELU from its operand, to which the bias is added first."""
     op = at.op
     assert isinstance(op, Gelu)
     if isinstance(op, BiasSplitGelu):
@@ -29,15 +29,15 @@ def gelu(at: Adjoint) -> Gradients | None:
     x: Value = at.operand(0)
     if at.has(1):
         x = at.tape.add(x, at.operand(1))
-    found = at.tape.apply(ElementwiseGrad(op.mnemonic, text), at.dy, x)
-    return {i: at.tape.sum_to(found, at.shape(i)) for i in (0, 1) if at.wants(i)}
+    gradient = at.tape.apply(ElementwiseGrad(op.mnemonic, text), at.dy, x)
+    return {i: at.tape.sum_to(gradient, at.shape(i)) for i in (0, 1) if at.wants(i)}
 
 
 def slope(name: str) -> str:
-    """The derivative of an activation by its operand, as text; names as epilogues have them.
+    """Return the derivative of an activation by its operand, as text; epilogues use the same names.
 
     Raises:
-        ValueError: no derivative of such an activation is stated.
+        ValueError: the derivative of this activation is not defined.
     """
     match name.lower().replace("_", ""):
         case "silu" | "swish" | "swiglu":
@@ -61,10 +61,10 @@ def slope(name: str) -> str:
 
 
 def activated(tape: Tape, v: Value, name: str) -> Value:
-    """An activation in standard operators.
+    """Return the result of an activation, written in standard operators.
 
     Raises:
-        ValueError: it is none of those that `slope` knows.
+        ValueError: the activation is not one that `slope` supports.
     """
     match name.lower().replace("_", ""):
         case "silu" | "swish" | "swiglu":

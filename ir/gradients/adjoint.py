@@ -1,4 +1,4 @@
-"""What a rule is asked: one node, the gradients of its results, and which operands want one."""
+"""Input of a gradient rule: a node, gradients of its results, and the operands that need one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..types import Shape
 
 Gradients: TypeAlias = "Mapping[int, Value | None]"
-"""By the position of the operand."""
+"""Gradients by position of the operand."""
 
 
 @mutable
@@ -26,10 +26,10 @@ class Adjoint:
     """One node that is differentiated.
 
     Args:
-        node: it; a rule that needs a result nobody asked for adds it by ``result``.
-        of_results: gradients of its results by position, None where none arrives.
-        wanted: whether each operand wants a gradient.
-        tape: what the gradients are written on.
+        node: the node; a rule that needs an unused result adds it with ``result``.
+        of_results: gradients of its results by position, None for a result without one.
+        wanted: True for each operand that needs a gradient.
+        tape: collects the nodes of the gradients.
     """
 
     node: Node
@@ -39,15 +39,15 @@ class Adjoint:
 
     @property
     def op(self) -> Op:
-        """The operator."""
+        """Return the operator."""
         return self.node.op
 
     @property
     def dy(self) -> Value:
-        """The gradient of the first result.
+        """Return the gradient of the first result.
 
         Raises:
-            PassError: there is none; only others have one.
+            PassError: it has no gradient; only other results have one.
         """
         first = self.of_results[0]
         if first is None:
@@ -55,57 +55,57 @@ class Adjoint:
         return first
 
     def wants(self, index: int) -> bool:
-        """Whether operand ``index`` is given and wants a gradient."""
+        """Return True if operand ``index`` is given and needs a gradient."""
         return index < len(self.wanted) and self.wanted[index]
 
     def has(self, index: int) -> bool:
-        """Whether operand ``index`` is given."""
+        """Return True if operand ``index`` is given."""
         return index < len(self.node.inputs) and self.node.inputs[index] is not None
 
     def operand(self, index: int) -> Value:
-        """Operand ``index``.
+        """Return operand ``index``.
 
         Raises:
             PassError: it is not given.
         """
-        found = self.node.inputs[index] if index < len(self.node.inputs) else None
-        if found is None:
+        operand = self.node.inputs[index] if index < len(self.node.inputs) else None
+        if operand is None:
             raise self.error(f"operand {index} is missing")
-        return found
+        return operand
 
     def shape(self, index: int = 0) -> Shape:
-        """Extents of operand ``index``."""
+        """Return the shape of operand ``index``."""
         return shape_of(self.operand(index))
 
     def result(self, index: int = 0) -> Value:
-        """Result ``index`` of the forward node, which then is computed and kept."""
+        """Return result ``index`` of the forward node; an unused result is added to the node."""
         outputs = list(self.node.outputs)
         outputs += [None] * (index + 1 - len(outputs))
-        found = outputs[index]
-        if found is None:
+        result = outputs[index]
+        if result is None:
             type_ = self.op.infer(self.node.inputs)[index]
             name = self.tape.fresh(f"{self.node.name}.{index}")
-            found = outputs[index] = Value(name, type_)
+            result = outputs[index] = Value(name, type_)
             self.node = replace(self.node, outputs=tuple(outputs))
-        return found
+        return result
 
     def same_shape(self, index: int) -> bool:
-        """Whether operand ``index`` has the extents of the gradient."""
+        """Return True if operand ``index`` has the shape of the gradient."""
         type_ = self.operand(index).type
         return isinstance(type_, TensorType) and type_.shape == shape_of(self.dy)
 
     def in_one_kernel(self, made: Op) -> Gradients:
-        """Gradients of every operand that wants one, from one operator that reads all of them.
+        """Return gradients of every operand that needs one, from one operator that reads all.
 
         Args:
-            made: reads the gradient of the first result, then the operands; gives one of each.
+            made: reads the gradient of the first result, then the operands; returns one each.
         """
         indices = [i for i in range(len(self.node.inputs)) if self.wants(i)]
-        found = self.tape.several(made, (self.dy, *self.node.inputs), max(indices) + 1)
-        return {i: found[i] for i in indices}
+        results = self.tape.several(made, (self.dy, *self.node.inputs), max(indices) + 1)
+        return {i: results[i] for i in indices}
 
     def error(self, why: str) -> PassError:
-        """That this node has no gradient."""
+        """Return the error that this node has no gradient."""
         return PassError(
             f"no gradient of {self.op.mnemonic}: {why}", where=self.node.name, hint="--freeze GLOB"
         )

@@ -1,4 +1,4 @@
-"""Fused attention."""
+"""Gradients of fused attention."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .adjoint import Adjoint, Gradients
 
 
 def attention(at: Adjoint) -> Gradients | None:
-    """From the operands and the result; scores are computed again."""
+    """Differentiate attention from operands and result; scores are recomputed."""
     op = at.op
     if not isinstance(op, Attention):
         return None

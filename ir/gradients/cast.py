@@ -1,4 +1,4 @@
-"""Casts: the gradient is cast back."""
+"""Gradients of casts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .tape import dtype_of
 
 
 def cast(at: Adjoint) -> Gradients:
-    """In the operand's type."""
+    """Cast the gradient to the operand's type."""
     return {0: at.tape.apply(Cast(to=dtype_of(at.operand(0))), at.dy)}
 
 

@@ -1,4 +1,4 @@
-"""Convolutions that look back."""
+"""Gradients of causal convolutions."""
 
 from __future__ import annotations
 
@@ -8,6 +8,6 @@ from .adjoint import Adjoint, Gradients
 
 
 def varlen_causal_conv_with_state(at: Adjoint) -> Gradients:
-    """Of every operand in one kernel; states are computed again."""
+    """Differentiate every operand in one kernel; states are recomputed."""
     assert isinstance(at.op, VarlenCausalConvWithState)
     return at.in_one_kernel(as_gradient(VarlenCausalConvWithStateGrad, at.op))

@@ -1,7 +1,7 @@
-"""Exchanges: what one rank's result is to the ranks whose tensors it came from.
+"""Gradients of collectives: how one rank's result depends on the tensors of all ranks.
 
-Every rank computes the loss of what it holds. Ranks that share products hold the same sum, so that
-its gradient, which all of them have, is that of every part.
+Every rank computes the loss of its own data. Ranks that share matrix products hold the same sum,
+so the gradient of the sum, which all of them have, is the gradient of every part.
 """
 
 from __future__ import annotations
@@ -11,22 +11,22 @@ from .adjoint import Adjoint, Gradients
 
 
 def all_reduce(at: Adjoint) -> Gradients:
-    """The gradient itself, as of the row-parallel layers of arXiv:1909.08053, section 3."""
+    """Return the gradient itself, as for row-parallel layers in arXiv:1909.08053, section 3."""
     return {0: at.dy}
 
 
 def all_gather(at: Adjoint) -> Gradients:
-    """Every rank's gradients of this rank's part, summed."""
+    """Sum every rank's gradients of this rank's part."""
     assert isinstance(at.op, AllGather)
     return {0: at.tape.apply(ReduceScatter(at.op.ranks, at.op.nodes, axis=at.op.axis), at.dy)}
 
 
 def reduce_scatter(at: Adjoint) -> Gradients:
-    """The gradients of all parts, joined."""
+    """Gather the gradients of all parts."""
     assert isinstance(at.op, ReduceScatter)
     return {0: at.tape.apply(AllGather(at.op.ranks, at.op.nodes, axis=at.op.axis), at.dy)}
 
 
 def all_to_all(at: Adjoint) -> Gradients:
-    """Gradients of rows, back where the rows came from."""
+    """Send gradients of rows back to the ranks the rows came from."""
     return {0: at.tape.apply(AllToAll(at.op.ranks, at.op.nodes), at.dy)}  # type: ignore[attr-defined]

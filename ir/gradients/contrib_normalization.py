@@ -1,4 +1,4 @@
-"""Normalisations with a gate."""
+"""Gradients of gated normalizations."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .adjoint import Adjoint, Gradients
 
 
 def gated_rms_norm(at: Adjoint) -> Gradients:
-    """From the operand and the gate; statistics are computed again."""
+    """Differentiate from operand and gate; statistics are recomputed."""
     assert isinstance(at.op, GatedRMSNorm)
     made = GatedRMSNormGrad(epsilon=at.op.epsilon, activation=at.op.activation)
     ins = (at.dy, at.operand(0), at.operand(1), at.operand(2))

@@ -1,4 +1,4 @@
-"""Convolutions."""
+"""Gradients of convolutions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .tape import shape_of
 
 
 def conv(at: Adjoint) -> Gradients:
-    """A transposed convolution for the maps, a correlation for the filters, sums for the bias."""
+    """Return a transposed convolution for maps, a correlation for filters, sums for the bias."""
     op, tape, dy, x = at.op, at.tape, at.dy, at.operand(0)
     if not isinstance(op, Conv) or not op.is_exactly(Conv):
         raise at.error("another convolution than Conv")
@@ -17,14 +17,14 @@ def conv(at: Adjoint) -> Gradients:
         name: getattr(op, name)
         for name in ("auto_pad", "dilations", "group", "kernel_shape", "pads", "strides")
     }
-    found: Gradients = {}
+    gradients: Gradients = {}
     if at.wants(0):
         extents = tape.ints(at.shape(0))
-        found = {0: tape.apply(ConvDataGrad(**settings), dy, at.operand(1), extents, x)}
+        gradients = {0: tape.apply(ConvDataGrad(**settings), dy, at.operand(1), extents, x)}
     if at.wants(1):
         extents = tape.ints(at.shape(1))
-        found = {**found, 1: tape.apply(ConvFilterGrad(**settings), dy, x, extents)}
+        gradients = {**gradients, 1: tape.apply(ConvFilterGrad(**settings), dy, x, extents)}
     if at.wants(2):
         rank = len(shape_of(dy))
-        found = {**found, 2: tape.sum(dy, (0, *range(2, rank)))}
-    return found
+        gradients = {**gradients, 2: tape.sum(dy, (0, *range(2, rank)))}
+    return gradients

@@ -1,4 +1,4 @@
-"""Transposed convolutions: a convolution the other way round."""
+"""Gradients of transposed convolutions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .tape import shape_of
 
 
 def conv_transpose(at: Adjoint) -> Gradients:
-    """A convolution of the gradient for the maps, a correlation with it for the filters."""
+    """Return a convolution of the gradient for maps, a correlation with it for filters."""
     op, tape, dy = at.op, at.tape, at.dy
     if (
         not isinstance(op, ConvTranspose)
@@ -23,12 +23,12 @@ def conv_transpose(at: Adjoint) -> Gradients:
     settings = {
         n: getattr(op, n) for n in ("dilations", "group", "kernel_shape", "pads", "strides")
     }
-    found: dict[int, Value | None] = {}
+    gradients: dict[int, Value | None] = {}
     if at.wants(0):
-        found[0] = tape.apply(Conv(**settings), dy, at.operand(1))
+        gradients[0] = tape.apply(Conv(**settings), dy, at.operand(1))
     if at.wants(1):
         extents = tape.ints(at.shape(1))
-        found[1] = tape.apply(ConvFilterGrad(**settings), at.operand(0), dy, extents)
+        gradients[1] = tape.apply(ConvFilterGrad(**settings), at.operand(0), dy, extents)
     if at.wants(2):
-        found[2] = tape.sum(dy, (0, *range(2, len(shape_of(dy)))))
-    return found
+        gradients[2] = tape.sum(dy, (0, *range(2, len(shape_of(dy)))))
+    return gradients

@@ -1,4 +1,4 @@
-"""Running sums."""
+"""Gradients of cumulative sums."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from .adjoint import Adjoint, Gradients
 
 
 def cumsum(at: Adjoint) -> Gradients | None:
-    """The running sum in the other direction."""
+    """Return the cumulative sum in the other direction."""
     if not isinstance(at.op, CumSum) or not at.op.is_exactly(CumSum):
         return None
     op = CumSum(exclusive=at.op.exclusive, reverse=1 - at.op.reverse)

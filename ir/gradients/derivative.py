@@ -1,7 +1,7 @@
-"""Derivatives of elementwise operators as text: ``1 - y*y``, of operands and of the result.
+"""Derivatives of elementwise operators as text: ``1 - y*y``, in operands and the result.
 
-Letters are ``x`` (or ``a``), ``b`` and ``c`` for the operands in order and ``y`` for the result;
-names of attributes stand for their numbers. Text comes from operators' own source, or is checked
+Variables are ``x`` (or ``a``), ``b`` and ``c`` for the operands in order and ``y`` for the result;
+names of attributes stand for their values. The text comes from an operator's source, or is checked
 against this grammar when a module is read.
 """
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .tape import Tape
 
 LETTERS: Mapping[str, int | None] = {"x": 0, "a": 0, "b": 1, "c": 2, "y": None}
-"""Position of the operand that a letter stands for; None for the result."""
+"""Position of the operand that a variable stands for; None for the result."""
 FUNCTIONS: Mapping[str, tuple[str, int, int]] = {
     "exp": ("exp", 0, 1),
     "log": ("log", 0, 1),
@@ -38,7 +38,7 @@ FUNCTIONS: Mapping[str, tuple[str, int, int]] = {
     "abs": ("abs", 1, 0),
     "where": ("where", 1, 0),
 }
-"""Mnemonic, and operations on the vector and on the special-function unit."""
+"""Mnemonic, and operations on the vector unit and on the special-function unit."""
 BINARY: Mapping[type[ast.operator], tuple[str, int, int]] = {
     ast.Add: ("add", 1, 0),
     ast.Sub: ("sub", 1, 0),
@@ -57,10 +57,10 @@ COMPARED: Mapping[type[ast.cmpop], str] = {
 
 @cache
 def parsed(text: str) -> ast.expr:
-    """The tree of a derivative.
+    """Return the syntax tree of a derivative.
 
     Raises:
-        ValueError: it is none.
+        ValueError: the text is not a derivative.
     """
     try:
         tree = ast.parse(text, mode="eval").body
@@ -72,14 +72,14 @@ def parsed(text: str) -> ast.expr:
 
 @cache
 def letters(text: str) -> frozenset[str]:
-    """The letters that occur, ``a`` as ``x``."""
+    """Return the variables in a derivative, ``a`` as ``x``."""
     names = {n.id for n in ast.walk(parsed(text)) if isinstance(n, ast.Name)}
     return frozenset("x" if n == "a" else n for n in names - FUNCTIONS.keys())
 
 
 @cache
 def operations(text: str) -> tuple[int, int]:
-    """Operations on the vector and on the special-function unit that an element takes."""
+    """Return operations per element on the vector unit and on the special-function unit."""
     return _cost(parsed(text))
 
 
@@ -105,7 +105,7 @@ def _cost(tree: ast.expr) -> tuple[int, int]:
 
 
 def stated(text: str, attributes: Mapping[str, object]) -> str:
-    """The derivative with the numbers of attributes in the place of their names."""
+    """Return the derivative with attribute names replaced by their values."""
     tree = ast.parse(text, mode="eval").body
 
     class Numbers(ast.NodeTransformer):
@@ -118,7 +118,7 @@ def stated(text: str, attributes: Mapping[str, object]) -> str:
 
 
 def written(text: str, tape: Tape, dy: Value, values: Mapping[str, Value]) -> Value:
-    """``dy`` times the derivative, in standard operators."""
+    """Return ``dy`` times the derivative, in standard operators."""
     writer = _Writer(
         tape, {**values, **({"a": values["x"]} if "x" in values else {})}, dtype_of(dy)
     )

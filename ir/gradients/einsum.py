@@ -1,4 +1,4 @@
-"""Sums of products by an index equation."""
+"""Gradients of Einsum."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .tape import shape_of
 
 
 def einsum(at: Adjoint) -> Gradients:
-    """The equation with the operand and the result exchanged."""
+    """Return the equation with operand and result exchanged."""
     assert isinstance(at.op, Einsum)
     ins = [at.operand(i) for i in range(len(at.node.inputs))]
     terms, result = parse(at.op.equation, len(ins))
@@ -23,14 +23,16 @@ def _of(at: Adjoint, ins: list[Value], terms: tuple[str, ...], result: str, inde
     others = [i for i in range(len(ins)) if i != index]
     there = set("".join([result, *(terms[i] for i in others)]))
     plain = term.replace(ELLIPSIS, "...") if ELLIPSIS in result else term.replace(ELLIPSIS, "")
-    kept = "".join(c for c in plain if c == "." or c in there)
-    equation = ",".join([result, *(terms[i] for i in others)]) + "->" + kept
+    summed_to = "".join(c for c in plain if c == "." or c in there)
+    equation = ",".join([result, *(terms[i] for i in others)]) + "->" + summed_to
     operands = (at.dy, *(ins[i] for i in others))
-    found = at.dy if equation == f"{result}->{result}" else tape.apply(Einsum(equation), *operands)
-    if kept != plain:
-        # a letter that only this term has was summed: its gradient is the same along it
-        own = shape_of(ins[index])
-        extents = dict(zip(term, own, strict=True))
-        found = tape.reshape(found, tuple(extents[c] if c in there else 1 for c in term))
-        return tape.expand(found, own)
-    return tape.sum_to(found, shape_of(ins[index]))
+    gradient = (
+        at.dy if equation == f"{result}->{result}" else tape.apply(Einsum(equation), *operands)
+    )
+    if summed_to != plain:
+        # a letter that only this term has was summed: the gradient is constant along it
+        shape = shape_of(ins[index])
+        extents = dict(zip(term, shape, strict=True))
+        gradient = tape.reshape(gradient, tuple(extents[c] if c in there else 1 for c in term))
+        return tape.expand(gradient, shape)
+    return tape.sum_to(gradient, shape_of(ins[index]))

@@ -1,4 +1,4 @@
-"""Elementwise operators whose derivative depends on how many operands there are."""
+"""Gradients of elementwise operators with any number of operands."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from .pointwise import gradient, pointwise
 
 
 def sum(at: Adjoint) -> Gradients:
-    """The gradient itself, of every operand."""
+    """Return the gradient itself for every operand."""
     return pointwise(at, ("1",) * len(at.node.inputs))
 
 
 def mean(at: Adjoint) -> Gradients:
-    """An equal share of every operand."""
+    """Return an equal share of the gradient for every operand."""
     count = len(at.node.inputs)
     share = at.tape.scaled(at.dy, 1 / count)
     return {i: at.tape.sum_to(share, at.shape(i)) for i in range(count) if at.wants(i)}
 
 
 def max(at: Adjoint) -> Gradients:
-    """Where an operand is the result; equal ones get it each."""
+    """Pass the gradient to operands that equal the result; each of equal ones gets all of it."""
     from ..ops.elementwise_grad import ElementwiseGrad
 
     op = ElementwiseGrad(at.op.mnemonic, "where(x == y, 1, 0)")
@@ -36,7 +36,7 @@ min = max
 
 
 def clip(at: Adjoint) -> Gradients:
-    """Between the limits; limits themselves get none."""
+    """Pass the gradient of elements between the limits; the limits get none."""
     inside = {1: "x >= b", 2: "x <= c"}
     given = [text for i, text in inside.items() if at.has(i)]
     match given:

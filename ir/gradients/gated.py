@@ -1,4 +1,4 @@
-"""Activations of one half of a tensor that multiply the other half."""
+"""Gradients of gated activations: one half of a tensor, activated, times the other half."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .adjoint import Adjoint, Gradients
 
 
 def gated_activation(at: Adjoint) -> Gradients:
-    """From the operand; the activation is computed again."""
+    """Differentiate from the operand; the activation is recomputed."""
     assert isinstance(at.op, GatedActivation)
     made = GatedActivationGrad(activation=at.op.activation)
     return {0: at.tape.apply(made, at.dy, at.operand(0))}

@@ -1,4 +1,4 @@
-"""Pools over all positions."""
+"""Gradients of global pools."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .tape import dtype_of
 
 
 def global_average_pool(at: Adjoint) -> Gradients | None:
-    """Divided among the positions."""
+    """Divide the gradient equally among positions."""
     if not isinstance(at.op, GlobalAveragePool) or not at.op.is_exactly(GlobalAveragePool):
         return None
     total = element_count(at.shape()[2:])
@@ -22,7 +22,7 @@ def global_average_pool(at: Adjoint) -> Gradients | None:
 
 
 def global_max_pool(at: Adjoint) -> Gradients | None:
-    """Shared among the largest."""
+    """Divide the gradient equally among the maxima."""
     if not isinstance(at.op, GlobalMaxPool) or not at.op.is_exactly(GlobalMaxPool):
         return None
     dtype = dtype_of(at.dy)

@@ -1,4 +1,4 @@
-"""Attention by a state."""
+"""Gradients of linear attention."""
 
 from __future__ import annotations
 
@@ -8,6 +8,6 @@ from .adjoint import Adjoint, Gradients
 
 
 def gated_delta_net(at: Adjoint) -> Gradients:
-    """Of every operand in one kernel; states are computed again."""
+    """Differentiate every operand in one kernel; states are recomputed."""
     assert isinstance(at.op, GatedDeltaNet)
     return at.in_one_kernel(as_gradient(GatedDeltaNetGrad, at.op))

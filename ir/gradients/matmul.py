@@ -1,4 +1,4 @@
-"""Products of matrices."""
+"""Gradients of matrix products."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .tape import shape_of
 
 
 def matmul(at: Adjoint) -> Gradients:
-    """``dY @ B^T`` and ``A^T @ dY``; a matrix that is shared sums over the batch in the product."""
+    """Return ``dY @ B^T`` and ``A^T @ dY``; for a shared matrix the product sums over the batch."""
     if not at.op.is_exactly(MatMul, FusedMatMul):
         raise at.error("what is fused to the product has no rule")
     tape, a, b = at.tape, at.operand(0), at.operand(1)
@@ -19,26 +19,26 @@ def matmul(at: Adjoint) -> Gradients:
         raise at.error("batches are transposed")
     dy = tape.scaled(at.dy, getattr(at.op, "alpha", 1.0))
     rank_a, rank_b = len(shape_of(a)), len(shape_of(b))
-    # vectors are matrices of one row or one column
+    # treat a vector as a matrix with one row or one column
     a = tape.reshape(a, (1, *shape_of(a))) if rank_a == 1 else a
     b = tape.reshape(b, (*shape_of(b), 1)) if rank_b == 1 else b
     if rank_a == 1 or rank_b == 1:
         inner = shape_of(dy)
         rows: tuple[object, ...] = (1,) if rank_a == 1 else ()
-        kept = inner if rank_b == 1 else inner[:-1]
+        leading = inner if rank_b == 1 else inner[:-1]
         columns = (1,) if rank_b == 1 else inner[-1:]
-        dy = tape.reshape(dy, (*kept, *rows, *columns))  # type: ignore[arg-type]
-    found: dict[int, Value | None] = {}
+        dy = tape.reshape(dy, (*leading, *rows, *columns))  # type: ignore[arg-type]
+    gradients: dict[int, Value | None] = {}
     if at.wants(0):
         made = _left(at, dy, b, transposed_a=left, transposed_b=right)
-        found[0] = tape.reshape(tape.sum_to(made, shape_of(a)), at.shape(0))
+        gradients[0] = tape.reshape(tape.sum_to(made, shape_of(a)), at.shape(0))
     if at.wants(1):
         if len(shape_of(b)) == 2 and len(shape_of(a)) > 2 and not left:
             made = _of_shared(at, a, dy, transposed=right)
         else:
             made = _right(at, a, dy, transposed_a=left, transposed_b=right)
-        found[1] = tape.reshape(tape.sum_to(made, shape_of(b)), at.shape(1))
-    return found
+        gradients[1] = tape.reshape(tape.sum_to(made, shape_of(b)), at.shape(1))
+    return gradients
 
 
 fused_matmul = matmul
@@ -57,7 +57,7 @@ def _right(at: Adjoint, a: Value, dy: Value, *, transposed_a: bool, transposed_b
 
 
 def _of_shared(at: Adjoint, a: Value, dy: Value, *, transposed: bool) -> Value:
-    """The gradient of a matrix that all of a batch is multiplied by: one product of long rows."""
+    """Return the gradient of a matrix shared by the whole batch: one product with long rows."""
     tape, k, n = at.tape, shape_of(a)[-1], shape_of(dy)[-1]
     rows = element_count(shape_of(dy)[:-1])
     flat_a, flat_dy = tape.reshape(a, (rows, k)), tape.reshape(dy, (rows, n))
@@ -66,26 +66,26 @@ def _of_shared(at: Adjoint, a: Value, dy: Value, *, transposed: bool) -> Value:
 
 
 def gemm(at: Adjoint) -> Gradients:
-    """Two products, and sums for what is added."""
+    """Return two products, and sums for the addend."""
     op, tape = at.op, at.tape
     if not isinstance(op, Gemm) or not op.is_exactly(Gemm):
         raise at.error("what is fused to the product has no rule")
     dy, a, b = at.dy, at.operand(0), at.operand(1)
-    found: dict[int, Value | None] = {}
+    gradients: dict[int, Value | None] = {}
     if at.wants(0):
         made = (
             Gemm(op.alpha, transA=op.transB, transB=1)
             if op.transA
             else Gemm(op.alpha, transB=int(not op.transB))
         )
-        found[0] = tape.apply(made, *((b, dy) if op.transA else (dy, b)))
+        gradients[0] = tape.apply(made, *((b, dy) if op.transA else (dy, b)))
     if at.wants(1):
         made = (
             Gemm(op.alpha, transA=1, transB=op.transA)
             if op.transB
             else Gemm(op.alpha, transA=int(not op.transA))
         )
-        found[1] = tape.apply(made, *((dy, a) if op.transB else (a, dy)))
+        gradients[1] = tape.apply(made, *((dy, a) if op.transB else (a, dy)))
     if at.wants(2):
-        found[2] = tape.scaled(tape.sum_to(dy, at.shape(2)), op.beta)
-    return found
+        gradients[2] = tape.scaled(tape.sum_to(dy, at.shape(2)), op.beta)
+    return gradients

@@ -1,4 +1,4 @@
-"""Elements in another order, or repeated."""
+"""Gradients of operators that reorder or repeat elements."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .adjoint import Adjoint, Gradients
 
 
 def transpose(at: Adjoint) -> Gradients:
-    """The inverse order."""
+    """Return the inverse transposition."""
     assert isinstance(at.op, Transpose)
     rank = len(at.shape())
     perm = at.op.perm or tuple(range(rank - 1, -1, -1))
@@ -17,12 +17,12 @@ def transpose(at: Adjoint) -> Gradients:
 
 
 def expand(at: Adjoint) -> Gradients:
-    """Summed over what was repeated."""
+    """Sum over the repeated elements."""
     return {0: at.tape.sum_to(at.dy, at.shape())}
 
 
 def tile(at: Adjoint) -> Gradients:
-    """Summed over the repetitions."""
+    """Sum over the repetitions."""
     repeats = elements(at.node.inputs, 1)
     if repeats is None or None in repeats:
         raise at.error("its repeats are not known")
@@ -32,7 +32,7 @@ def tile(at: Adjoint) -> Gradients:
 
 
 def depth_to_space(at: Adjoint) -> Gradients:
-    """The inverse rearrangement, as a view, a transposition and a view."""
+    """Return the inverse rearrangement: reshape, transpose, reshape."""
     op = at.op
     assert isinstance(op, DepthToSpace)
     n, c, h, w = at.shape()
@@ -44,7 +44,7 @@ def depth_to_space(at: Adjoint) -> Gradients:
 
 
 def space_to_depth(at: Adjoint) -> Gradients:
-    """The inverse rearrangement, as a view, a transposition and a view."""
+    """Return the inverse rearrangement: reshape, transpose, reshape."""
     assert isinstance(at.op, SpaceToDepth)
     n, c, h, w = at.shape()
     b = at.op.blocksize
@@ -53,13 +53,13 @@ def space_to_depth(at: Adjoint) -> Gradients:
 
 
 def trilu(at: Adjoint) -> Gradients:
-    """The same triangle of the gradient."""
+    """Return the same triangle of the gradient."""
     offset = (at.operand(1),) if at.has(1) else ()
     return {0: at.tape.apply(at.op, at.dy, *offset)}
 
 
 def col2im(at: Adjoint) -> Gradients:
-    """The patches of the gradient."""
+    """Return the patches of the gradient."""
     op, block = at.op, elements(at.node.inputs, 2)
     assert isinstance(op, Col2Im)
     sizes = tuple(b for b in block or () if isinstance(b, int))

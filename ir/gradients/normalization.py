@@ -1,4 +1,4 @@
-"""Normalisations."""
+"""Gradients of normalizations."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from .tape import Tape, dtype_of, shape_of
 
 
 def _applied(at: Adjoint, op: Op, ins: tuple[Value, ...], results: int) -> Gradients:
-    """Gradients of operand, scale and offset, as many as are wanted."""
+    """Return as many gradients of operand, scale and offset as are needed."""
     wanted = [i for i in range(results) if at.wants(i)]
     made = at.tape.several(op, ins, max(wanted, default=-1) + 1)
     return {i: at.tape.sum_to(made[i], at.shape(i)) for i in wanted}
 
 
 def layer_norm(at: Adjoint) -> Gradients:
-    """From the operand, the means and the inverse deviations, which are kept."""
+    """Differentiate from the operand and the saved means and inverse deviations."""
     assert isinstance(at.op, LayerNormalization)
     op = LayerNormalizationGrad(axis=at.op.axis)
     ins = (at.dy, at.operand(0), at.operand(1), at.result(1), at.result(2))
@@ -41,7 +41,7 @@ def layer_norm(at: Adjoint) -> Gradients:
 
 
 def rms_norm(at: Adjoint) -> Gradients:
-    """From the operand and the inverse roots of mean squares, which are kept."""
+    """Differentiate from the operand and the saved inverse root mean squares."""
     assert isinstance(at.op, LayerNormalization)
     op = SimplifiedLayerNormalizationGrad(axis=at.op.axis)
     ins = (at.dy, at.operand(0), at.operand(1), at.result(1))
@@ -49,7 +49,7 @@ def rms_norm(at: Adjoint) -> Gradients:
 
 
 def batch_norm(at: Adjoint) -> Gradients:
-    """From the operand and the statistics; running ones where it does not train."""
+    """Differentiate from operand and statistics; running statistics outside training."""
     op = at.op
     assert isinstance(op, BatchNormalization)
     is_fixed = not op.training_mode
@@ -60,25 +60,25 @@ def batch_norm(at: Adjoint) -> Gradients:
 
 
 def instance_norm(at: Adjoint) -> Gradients:
-    """As group normalisation of one channel a group."""
+    """Differentiate as a group normalization with one channel per group."""
     assert isinstance(at.op, InstanceNormalization)
     op = GroupNormalizationGrad(epsilon=at.op.epsilon)
     return _applied(at, op, (at.dy, at.operand(0), at.operand(1)), 3)
 
 
 def group_norm(at: Adjoint) -> Gradients:
-    """From the operand alone; statistics are computed again."""
+    """Differentiate from the operand alone; statistics are recomputed."""
     assert isinstance(at.op, GroupNormalization)
     op = GroupNormalizationGrad(num_groups=at.op.num_groups, epsilon=at.op.epsilon)
     return _applied(at, op, (at.dy, at.operand(0), at.operand(1)), 3)
 
 
 def lrn(at: Adjoint) -> Gradients:
-    """From the operand alone; sums over neighbouring channels are computed again.
+    """Differentiate from the operand alone; sums over neighbouring channels are recomputed.
 
     With ``s = bias + alpha * mean(x**2)`` the gradient is ``dy * s**-beta`` less ``2 * alpha * beta
-    * x`` times the mean of ``dy * x * s**(-beta - 1)`` over the channels that a channel is a
-    neighbour of.
+    * x`` times the mean of ``dy * x * s**(-beta - 1)`` over the channels whose neighbourhood
+    contains the channel.
     """
     op, tape, x = at.op, at.tape, at.operand(0)
     assert isinstance(op, LRN)
@@ -94,7 +94,7 @@ def lrn(at: Adjoint) -> Gradients:
 
 
 def _neighbours(tape: Tape, v: Value, before: int, after: int) -> Value:
-    """Sums over so many channels before and after each, over their number; none beyond the ends."""
+    """Return means over channels ``before`` to ``after`` each one; none beyond the ends."""
     shape = shape_of(v)
     rest = math.prod(shape[2:], start=1)
     pool = AveragePool(

@@ -1,4 +1,4 @@
-"""Margins: the gradient without them."""
+"""Gradients of padding."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .tape import shape_of
 
 
 def pad(at: Adjoint) -> Gradients:
-    """The part that was the operand; a margin that cut is zero."""
+    """Return the part that was the operand; negative padding becomes zeros."""
     assert isinstance(at.op, Pad)
     shape = at.shape()
     axes, pads = at.op._axes(at.node.inputs, len(shape)), elements(at.node.inputs, 1)
@@ -37,9 +37,9 @@ def pad(at: Adjoint) -> Gradients:
 
 
 def _repeated(at: Adjoint, axes: list[int], pads: list[Dim]) -> Value:
-    """Elements that a margin repeats are added up, axis by axis."""
+    """Add up elements that padding repeats, axis by axis."""
     assert isinstance(at.op, Pad)
-    found, shape = at.dy, at.shape()
+    gradient, shape = at.dy, at.shape()
     for i, axis in enumerate(axes):
         begin, end, extent = pads[i], pads[i + len(axes)], shape[axis]
         if (begin, end) == (0, 0):
@@ -48,7 +48,7 @@ def _repeated(at: Adjoint, axes: list[int], pads: list[Dim]) -> Value:
             raise at.error("its extents are not numbers")
         sources = [at.op._source(j - begin, extent) for j in range(begin + extent + end)]
         taken = at.tape.ints([s for s in sources if s is not None])
-        own = shape_of(found)
-        target = at.tape.ints((*own[:axis], extent, *own[axis + 1 :]))
-        found = at.tape.apply(GatherGrad(axis=axis), target, taken, found)
-    return found
+        extents = shape_of(gradient)
+        target = at.tape.ints((*extents[:axis], extent, *extents[axis + 1 :]))
+        gradient = at.tape.apply(GatherGrad(axis=axis), target, taken, gradient)
+    return gradient

@@ -1,4 +1,4 @@
-"""The rule of every elementwise operator that states its derivative as data."""
+"""Gradient rule of every elementwise operator that declares its derivative as text."""
 
 from __future__ import annotations
 
@@ -17,36 +17,36 @@ ORDER = ("x", "b", "c", "y")
 
 
 def pointwise(at: Adjoint, texts: Sequence[str]) -> Gradients:
-    """Gradients by the derivative of each operand; an empty text has none."""
-    found: dict[int, Value | None] = {}
+    """Return gradients from the derivative of each operand; an empty text gives none."""
+    gradients: dict[int, Value | None] = {}
     for index, text in enumerate(texts):
         if text and at.wants(index):
-            found[index] = gradient(at, text, index)
-    return found
+            gradients[index] = gradient(at, text, index)
+    return gradients
 
 
 def gradient(at: Adjoint, text: str, index: int, dy: Value | None = None) -> Value:
-    """The gradient of operand ``index``, summed over what broadcasting repeated."""
+    """Return the gradient of operand ``index``, summed over broadcast axes."""
     tape, dy = at.tape, dy or at.dy
     attributes = {f.name: getattr(at.op, f.name) for f in fields(at.op)}
     shown = derivative.stated(text, attributes)
     match shown:
         case "1":
-            found = dy
+            product = dy
         case "-1":
-            found = tape.neg(dy)
+            product = tape.neg(dy)
         case "a" | "x" | "b" | "c" | "y":
-            found = tape.mul(dy, value_of(at, shown))
+            product = tape.mul(dy, value_of(at, shown))
         case _:
             used = derivative.letters(shown)
             ins = [value_of(at, letter) if letter in used else None for letter in ORDER]
             while ins and ins[-1] is None:
                 ins.pop()
-            found = tape.apply(ElementwiseGrad(at.op.mnemonic, shown), dy, *ins)
-    return tape.sum_to(found, at.shape(index))
+            product = tape.apply(ElementwiseGrad(at.op.mnemonic, shown), dy, *ins)
+    return tape.sum_to(product, at.shape(index))
 
 
 def value_of(at: Adjoint, letter: str) -> Value:
-    """The operand, or the result, that a letter stands for."""
+    """Return the operand or result that a variable stands for."""
     position = derivative.LETTERS[letter]
     return at.result() if position is None else at.operand(position)

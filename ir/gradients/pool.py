@@ -1,4 +1,4 @@
-"""Pools over windows."""
+"""Gradients of pools over windows."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .adjoint import Adjoint, Gradients
 
 
 def max_pool(at: Adjoint) -> Gradients | None:
-    """By the indices, which are kept; so is the operand, for its shape."""
+    """Scatter by the saved indices; the operand is saved for its shape."""
     if not isinstance(at.op, MaxPool) or not at.op.is_exactly(MaxPool):
         return None
     extents = at.tape.ints(at.shape())
@@ -16,7 +16,7 @@ def max_pool(at: Adjoint) -> Gradients | None:
 
 
 def average_pool(at: Adjoint) -> Gradients | None:
-    """By the shape alone, for which the operand is kept."""
+    """Distribute by the shape alone, for which the operand is saved."""
     op = at.op
     if not isinstance(op, AveragePool) or not op.is_exactly(AveragePool):
         return None

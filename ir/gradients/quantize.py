@@ -1,4 +1,4 @@
-"""Rounding to few bits."""
+"""Gradients of quantization."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from .adjoint import Adjoint, Gradients
 
 
 def quantize_linear(at: Adjoint) -> Gradients:
-    """The gradient itself, as of the straight-through estimator (arXiv:1308.3432)."""
+    """Return the gradient itself, the straight-through estimator (arXiv:1308.3432)."""
     return {0: at.dy}
 
 

@@ -1,4 +1,4 @@
-"""Products in few bits."""
+"""Gradients of quantized matrix products."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .tape import dtype_of
 
 
 def gemm_float8(at: Adjoint) -> Gradients:
-    """Both products in the format of the forward one, of a gradient that is rounded to it.
+    """Return both products in the forward format, with the gradient rounded to it.
 
     Source: Transformer Engine, ``_linear_forward`` and its backward pass.
     """
@@ -24,17 +24,17 @@ def gemm_float8(at: Adjoint) -> Gradients:
     problem = op.problem(at.node.inputs, op.infer(at.node.inputs))
     block = problem.scale_block if isinstance(problem, Product) else 0
     scale = at.operand(3) if at.has(3) else None
-    found: dict[int, Value | None] = {}
+    gradients: dict[int, Value | None] = {}
     if at.wants(0) or at.wants(1):
         rounding = QuantizeLinear(output_dtype=dtype_of(x), block_size=block, axis=-1)
         dy = tape.apply(rounding, at.dy, scale or tape.number(1.0))
         half = dtype_of(at.dy)
         if at.wants(0):
             made = GemmFloat8Grad(dtype=half, scale_block=block)
-            found[0] = tape.apply(made, dy, w, None, scale)
+            gradients[0] = tape.apply(made, dy, w, None, scale)
         if at.wants(1):
             made = GemmFloat8Grad(dtype=half, scale_block=block, transA=1)
-            found[1] = tape.apply(made, dy, x, None, scale)
+            gradients[1] = tape.apply(made, dy, x, None, scale)
     if at.wants(2):
-        found[2] = tape.scaled(tape.sum_to(at.dy, at.shape(2)), op.beta or 1.0)
-    return found
+        gradients[2] = tape.scaled(tape.sum_to(at.dy, at.shape(2)), op.beta or 1.0)
+    return gradients

@@ -1,4 +1,4 @@
-"""Attention over packed sequences."""
+"""Gradients of attention over packed sequences."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .adjoint import Adjoint, Gradients
 
 
 def ragged_attention(at: Adjoint) -> Gradients:
-    """From the operands and the result; scores are computed again."""
+    """Differentiate from operands and result; scores are recomputed."""
     assert isinstance(at.op, RaggedAttention)
     if at.has(DECODE_KEY):
         raise at.error("caches of single tokens")
@@ -17,5 +17,5 @@ def ragged_attention(at: Adjoint) -> Gradients:
     ins = (at.dy, at.result(), *at.node.inputs)
     count = 1 + max([n for n, i in enumerate(RESULTS) if at.has(i) and at.wants(i)], default=0)
     made = at.tape.several(RaggedAttentionGrad.of(at.op), ins, count)
-    found = {i: made[n] for n, i in enumerate(RESULTS) if n < count}
-    return {i: v for i, v in found.items() if at.wants(i)}
+    gradients = {i: made[n] for n, i in enumerate(RESULTS) if n < count}
+    return {i: v for i, v in gradients.items() if at.wants(i)}

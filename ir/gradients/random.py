@@ -1,4 +1,4 @@
-"""Elements dropped at random."""
+"""Gradients of dropout."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .adjoint import Adjoint, Gradients
 
 
 def dropout(at: Adjoint) -> Gradients:
-    """Scaled by the mask, which is kept as bytes; the gradient itself where nothing is dropped."""
+    """Scale by the mask, saved as bytes; return the gradient itself if nothing is dropped."""
     op = at.op
     assert isinstance(op, Dropout)
     if not op._trains(at.node.inputs):

@@ -1,4 +1,4 @@
-"""Recurrent cells."""
+"""Gradients of recurrent cells."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .adjoint import Adjoint, Gradients
 
 
 def lstm(at: Adjoint) -> Gradients | None:
-    """From the operands and the result, in one operator for all steps."""
+    """Differentiate from operands and result, in one operator for all steps."""
     op = at.op
     if not isinstance(op, Recurrent) or not op.is_exactly(LSTM, GRU, RNN):
         return None
@@ -18,8 +18,8 @@ def lstm(at: Adjoint) -> Gradients | None:
     wanted = [i for i in range(len(at.node.inputs)) if at.wants(i)]
     made = RecurrentGrad(op.gates, op.layout)
     results = at.tape.several(made, ins, max(wanted) + 1)
-    found: dict[int, Value | None] = {i: results[i] for i in wanted}
-    return found
+    gradients: dict[int, Value | None] = {i: results[i] for i in wanted}
+    return gradients
 
 
 gru = rnn = lstm

@@ -1,4 +1,4 @@
-"""Reductions: the gradient is spread over what was reduced."""
+"""Gradients of reductions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .tape import dtype_of
 
 
 def axes_of(at: Adjoint) -> tuple[int, ...]:
-    """Axes that are reduced."""
+    """Return the reduced axes."""
     assert isinstance(at.op, Reduce)
     axes = at.op.axes(at.node.inputs, len(at.shape()))
     if axes is None:
@@ -23,41 +23,41 @@ def axes_of(at: Adjoint) -> tuple[int, ...]:
     return axes
 
 
-def kept(at: Adjoint, v: Value) -> Value:
-    """A value of the result's shape with the reduced axes of extent 1."""
+def with_reduced_axes(at: Adjoint, v: Value) -> Value:
+    """Return a value of the result's shape with the reduced axes as extents of 1."""
     axes = axes_of(at)
     return at.tape.reshape(v, tuple(1 if i in axes else d for i, d in enumerate(at.shape())))
 
 
 def spread(at: Adjoint) -> Value:
-    """The gradient broadcast to the operand."""
-    return at.tape.expand(kept(at, at.dy), at.shape())
+    """Broadcast the gradient to the operand."""
+    return at.tape.expand(with_reduced_axes(at, at.dy), at.shape())
 
 
 def reduce_sum(at: Adjoint) -> Gradients:
-    """The gradient of every element is that of its sum."""
+    """Broadcast the gradient of the sum to every element."""
     return {0: spread(at)}
 
 
 def reduce_mean(at: Adjoint) -> Gradients:
-    """The same, divided by their number."""
+    """Broadcast the gradient, divided by the number of elements."""
     total: Dim = prod((at.shape()[i] for i in axes_of(at)), start=1)
     if isinstance(total, int):
         scaled = at.tape.scaled(at.dy, 1 / max(total, 1))
     else:
-        # the number is known when it runs
+        # the number of elements is data dependent
         share = at.tape.constant((None,), (), dtype_of(at.dy))
         scaled = at.tape.mul(at.dy, share)
-    return {0: at.tape.expand(kept(at, scaled), at.shape())}
+    return {0: at.tape.expand(with_reduced_axes(at, scaled), at.shape())}
 
 
 def reduce_max(at: Adjoint) -> Gradients:
-    """Shared equally among the elements that are the extremum."""
+    """Divide the gradient equally among the elements that are the extremum."""
     x, dtype = at.operand(0), dtype_of(at.dy)
-    is_taken = at.tape.apply(Equal(), x, kept(at, at.result()))
+    is_taken = at.tape.apply(Equal(), x, with_reduced_axes(at, at.result()))
     one, zero = at.tape.number(1, dtype), at.tape.number(0, dtype)
     hit = at.tape.where(is_taken, one, zero)
-    share = at.tape.div(kept(at, at.dy), at.tape.sum(hit, axes_of(at), keepdims=True))
+    share = at.tape.div(with_reduced_axes(at, at.dy), at.tape.sum(hit, axes_of(at), keepdims=True))
     return {0: at.tape.mul(hit, share)}
 
 
@@ -65,35 +65,35 @@ reduce_min = reduce_max
 
 
 def reduce_prod(at: Adjoint) -> Gradients:
-    """The product divided by each element."""
-    weighted = at.tape.mul(kept(at, at.dy), kept(at, at.result()))
+    """Return the gradient times the product, divided by each element."""
+    weighted = at.tape.mul(with_reduced_axes(at, at.dy), with_reduced_axes(at, at.result()))
     return {0: at.tape.div(weighted, at.operand(0))}
 
 
 def reduce_l1(at: Adjoint) -> Gradients:
-    """The sign of each element."""
-    return {0: at.tape.mul(at.tape.apply(Sign(), at.operand(0)), kept(at, at.dy))}
+    """Return the gradient times the sign of each element."""
+    return {0: at.tape.mul(at.tape.apply(Sign(), at.operand(0)), with_reduced_axes(at, at.dy))}
 
 
 def reduce_l2(at: Adjoint) -> Gradients:
-    """Each element divided by the norm."""
-    share = at.tape.div(kept(at, at.dy), kept(at, at.result()))
+    """Return the gradient times each element, divided by the norm."""
+    share = at.tape.div(with_reduced_axes(at, at.dy), with_reduced_axes(at, at.result()))
     return {0: at.tape.mul(at.operand(0), share)}
 
 
 def reduce_sum_square(at: Adjoint) -> Gradients:
-    """Twice each element."""
-    twice = at.tape.scaled(kept(at, at.dy), 2.0)
+    """Return the gradient times twice each element."""
+    twice = at.tape.scaled(with_reduced_axes(at, at.dy), 2.0)
     return {0: at.tape.mul(at.operand(0), twice)}
 
 
 def reduce_log_sum(at: Adjoint) -> Gradients:
-    """Divided by the sum, the exponential of the result."""
-    total = at.tape.apply(Exp(), kept(at, at.result()))
-    return {0: at.tape.expand(at.tape.div(kept(at, at.dy), total), at.shape())}
+    """Return the gradient divided by the sum, the exponential of the result."""
+    total = at.tape.apply(Exp(), with_reduced_axes(at, at.result()))
+    return {0: at.tape.expand(at.tape.div(with_reduced_axes(at, at.dy), total), at.shape())}
 
 
 def reduce_log_sum_exp(at: Adjoint) -> Gradients:
-    """The softmax of the elements."""
-    moved = at.tape.sub(at.operand(0), kept(at, at.result()))
-    return {0: at.tape.mul(at.tape.apply(Exp(), moved), kept(at, at.dy))}
+    """Return the gradient times the softmax of the elements."""
+    moved = at.tape.sub(at.operand(0), with_reduced_axes(at, at.result()))
+    return {0: at.tape.mul(at.tape.apply(Exp(), moved), with_reduced_axes(at, at.dy))}

@@ -1,4 +1,4 @@
-"""Resampling."""
+"""Gradients of resampling."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .adjoint import Adjoint, Gradients
 
 
 def resize(at: Adjoint) -> Gradients:
-    """By the shape alone."""
+    """Differentiate from the shape alone."""
     op = at.op
     assert isinstance(op, Resize)
     if op.antialias or op.exclude_outside or op.axes is not None:
@@ -24,7 +24,7 @@ def resize(at: Adjoint) -> Gradients:
 
 
 def upsample(at: Adjoint) -> Gradients:
-    """The same of the older operator."""
+    """Differentiate the older operator in the same way."""
     assert isinstance(at.op, Upsample)
     made = ResizeGrad(at.op.mode, "asymmetric", "floor", scales=_scales(at, 1))
     return {0: at.tape.apply(made, at.dy, at.tape.ints(at.shape()))}
@@ -32,6 +32,6 @@ def upsample(at: Adjoint) -> Gradients:
 
 def _scales(at: Adjoint, index: int) -> tuple[float, ...]:
     content = known(at.node.inputs, index)
-    stated = () if content is None else content.items
-    numbers = tuple(float(s) for s in stated if isinstance(s, int | float))
-    return numbers if len(numbers) == len(stated) else ()
+    items = () if content is None else content.items
+    numbers = tuple(float(s) for s in items if isinstance(s, int | float))
+    return numbers if len(numbers) == len(items) else ()

@@ -1,4 +1,4 @@
-"""Rotary position embedding."""
+"""Gradients of rotary position embeddings."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .adjoint import Adjoint, Gradients
 
 
 def rotary_embedding(at: Adjoint) -> Gradients | None:
-    """The gradient rotated back; of the operand nothing is kept, angles are given."""
+    """Rotate the gradient back; only the angles are needed, and they are inputs."""
     op = at.op
     if not isinstance(op, RotaryEmbedding) or not op.is_exactly(RotaryEmbedding):
         return None

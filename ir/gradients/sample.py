@@ -1,4 +1,4 @@
-"""Sampling at computed places."""
+"""Gradients of grid sampling."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .adjoint import Adjoint, Gradients
 
 
 def grid_sample(at: Adjoint) -> Gradients:
-    """From the operand and the grid, both in one operator."""
+    """Differentiate operand and grid in one operator."""
     op = at.op
     assert isinstance(op, GridSample)
     made = GridSampleGrad(op.align_corners, op.mode, op.padding_mode)

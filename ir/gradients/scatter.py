@@ -1,4 +1,4 @@
-"""Updates written by index: the gradient is taken at the same places."""
+"""Gradients of scatters: gathered at the same indices."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from .tape import dtype_of, shape_of
 
 
 def scatter_elements(at: Adjoint) -> Gradients:
-    """Zero where an element was replaced; added ones leave the data's gradient as it is."""
+    """Return zero where an element was replaced; additions leave the data's gradient unchanged."""
     assert isinstance(at.op, ScatterElements)
     axis, reduction = at.op.axis, at.op.reduction
     return _gradients(at, GatherElements(axis=axis), ScatterElements(axis=axis), reduction)
 
 
 def scatter_nd(at: Adjoint) -> Gradients:
-    """The same of slices."""
+    """Differentiate slices in the same way."""
     assert isinstance(at.op, ScatterND)
     return _gradients(at, GatherND(), ScatterND(), at.op.reduction)
 
@@ -30,13 +30,13 @@ def _gradients(
 ) -> Gradients:
     if reduction not in ("none", "add"):
         raise at.error(f"a reduction by {reduction}")
-    found: dict[int, Value | None] = {}
+    gradients: dict[int, Value | None] = {}
     if at.wants(0):
-        found[0] = at.dy
+        gradients[0] = at.dy
         if reduction == "none":
             updates = at.operand(2)
             zeros = at.tape.zeros(shape_of(updates), dtype_of(updates))
-            found[0] = at.tape.apply(put, at.dy, at.operand(1), zeros)
+            gradients[0] = at.tape.apply(put, at.dy, at.operand(1), zeros)
     if at.wants(2):
-        found[2] = at.tape.apply(take, at.dy, at.operand(1))
-    return found
+        gradients[2] = at.tape.apply(take, at.dy, at.operand(1))
+    return gradients

@@ -1,4 +1,4 @@
-"""The largest elements: the gradient goes where they were."""
+"""Gradients of TopK."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .adjoint import Adjoint, Gradients
 
 
 def top_k(at: Adjoint) -> Gradients | None:
-    """Added at the indices, which are kept."""
+    """Scatter by the saved indices."""
     if not isinstance(at.op, TopK) or not at.op.is_exactly(TopK):
         return None
     ins = (at.tape.ints(at.shape()), at.result(1), at.dy)

@@ -1,4 +1,4 @@
-"""Parts of tensors, and tensors from parts."""
+"""Gradients of slices, splits and concatenations."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from .tape import dtype_of, shape_of
 
 
 def padded(at: Adjoint, v: Value, before: list[Dim], after: list[Dim]) -> Value:
-    """Zeros around a value."""
+    """Return a value padded with zeros."""
     if not any(d != 0 for d in (*before, *after)):
         return v
     return at.tape.apply(Pad(), v, at.tape.ints((*before, *after)))
 
 
 def slice(at: Adjoint) -> Gradients:
-    """Zeros around the gradient; between its elements too, where there are steps."""
+    """Pad the gradient with zeros, and between its elements for steps above 1."""
     assert isinstance(at.op, Slice)
     shape = at.shape()
     ranges = at.op._ranges(at.node.inputs, len(shape))
@@ -49,7 +49,7 @@ def slice(at: Adjoint) -> Gradients:
 
 
 def spread(at: Adjoint, v: Value, axis: int, step: int) -> Value:
-    """``step - 1`` zeros behind each element along an axis."""
+    """Insert ``step - 1`` zeros after each element along an axis."""
     shape = shape_of(v)
     column = at.tape.reshape(v, (*shape[: axis + 1], 1, *shape[axis + 1 :]))
     none: list[Dim] = [0] * (len(shape) + 1)
@@ -60,7 +60,7 @@ def spread(at: Adjoint, v: Value, axis: int, step: int) -> Value:
 
 
 def split(at: Adjoint) -> Gradients:
-    """The parts one after the other, zeros for those without a gradient."""
+    """Concatenate the gradients of the parts, zeros for parts without one."""
     assert isinstance(at.op, Split)
     axis = normal_axis(at.op.axis, len(at.shape()))
     parts: list[Value] = []
@@ -74,14 +74,14 @@ def split(at: Adjoint) -> Gradients:
 
 
 def concat(at: Adjoint) -> Gradients:
-    """Each operand's part of the gradient."""
+    """Return each operand's part of the gradient."""
     assert isinstance(at.op, Concat)
     axis = normal_axis(at.op.axis, len(at.shape()))
-    found: dict[int, Value | None] = {}
+    gradients: dict[int, Value | None] = {}
     start: Dim = 0
     for index in range(len(at.node.inputs)):
         end = start + at.shape(index)[axis]
         if at.wants(index):
-            found[index] = at.tape.part(at.dy, {axis: (start, end)})
+            gradients[index] = at.tape.part(at.dy, {axis: (start, end)})
         start = end
-    return found
+    return gradients

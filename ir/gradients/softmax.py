@@ -1,4 +1,4 @@
-"""Softmax, its logarithm, and losses."""
+"""Gradients of softmax, its logarithm, and losses."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .adjoint import Adjoint, Gradients
 
 
 def softmax(at: Adjoint) -> Gradients | None:
-    """From the result, which is kept."""
+    """Differentiate from the saved result."""
     op = at.op
     if not isinstance(op, Softmax) or not op.is_exactly(Softmax, LogSoftmax):
         return None
@@ -25,12 +25,12 @@ log_softmax = softmax
 
 
 def hardmax(at: Adjoint) -> Gradients:
-    """None: it is constant wherever it has a derivative."""
+    """Return no gradient: hardmax is constant wherever it has a derivative."""
     return {}
 
 
 def nll_loss(at: Adjoint) -> Gradients:
-    """One kernel; of the scores only their shape is used."""
+    """Return one kernel; only the shape of the scores is used."""
     reduction, ignored = getattr(at.op, "reduction", "mean"), getattr(at.op, "ignore_index", None)
     op = NegativeLogLikelihoodLossGrad(reduction=reduction, ignore_index=ignored)
     weight = (at.operand(2),) if at.has(2) else ()
@@ -39,7 +39,7 @@ def nll_loss(at: Adjoint) -> Gradients:
 
 
 def softmax_cross_entropy_loss(at: Adjoint) -> Gradients:
-    """From the logarithms of probabilities, which are kept."""
+    """Differentiate from the saved log probabilities."""
     reduction, ignored = getattr(at.op, "reduction", "mean"), getattr(at.op, "ignore_index", None)
     op = SoftmaxCrossEntropyLossGrad(reduction=reduction, ignore_index=ignored)
     weight = (at.operand(2),) if at.has(2) else ()

@@ -1,4 +1,4 @@
-"""State spaces."""
+"""Gradients of state-space models."""
 
 from __future__ import annotations
 
@@ -8,6 +8,6 @@ from .adjoint import Adjoint, Gradients
 
 
 def state_space_scan(at: Adjoint) -> Gradients:
-    """Of every operand in one kernel; states are computed again."""
+    """Differentiate every operand in one kernel; states are recomputed."""
     assert isinstance(at.op, StateSpaceScan)
     return at.in_one_kernel(as_gradient(StateSpaceScanGrad, at.op))

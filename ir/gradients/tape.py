@@ -1,4 +1,4 @@
-"""Writes operators one after the other: what rules of gradients and expansions are made with."""
+"""Builder of operator sequences for gradient rules and expansions."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from ..types import DType, Shape, TensorType
 
 
 def shape_of(v: Value) -> Shape:
-    """Extents of a tensor.
+    """Return the shape of a tensor.
 
     Raises:
-        ValueError: its rank is not known.
+        ValueError: its rank is unknown.
     """
     if not isinstance(v.type, TensorType) or v.type.shape is None:
         raise ValueError(f"the rank of {v.name} is not known")
@@ -29,12 +29,12 @@ def shape_of(v: Value) -> Shape:
 
 
 def dtype_of(v: Value) -> DType:
-    """Element type of a tensor, UNKNOWN of anything else."""
+    """Return the element type of a tensor, UNKNOWN for other values."""
     return v.type.dtype if isinstance(v.type, TensorType) else DType.UNKNOWN
 
 
 def title_of(op: Op) -> str:
-    """What an operator is called in reports: its ONNX name, or that of what it derives."""
+    """Return the name of an operator in reports: its ONNX name, or that of its base class."""
     of = getattr(op, "of", "")
     if of in REGISTRY:
         return f"{title_of(REGISTRY[of]())}Grad"
@@ -42,10 +42,10 @@ def title_of(op: Op) -> str:
 
 
 class Tape:
-    """Nodes in the order they were written, and the constants that they read.
+    """Nodes in the order they were written, and the constants they read.
 
     Args:
-        taken: names that values have already.
+        taken: names already in use.
         phase: the part of a step that nodes are written for.
     """
 
@@ -59,23 +59,23 @@ class Tape:
         self._counts: dict[str, int] = {}
 
     def fresh(self, name: str) -> str:
-        """A name like this one that no value has."""
-        found, count = name, self._counts.get(name, 0)
-        while found in self._taken:
+        """Return an unused name similar to this one."""
+        unused, count = name, self._counts.get(name, 0)
+        while unused in self._taken:
             count += 1
-            found = f"{name}.{count}"
+            unused = f"{name}.{count}"
         self._counts[name] = count
-        self._taken.add(found)
-        return found
+        self._taken.add(unused)
+        return unused
 
     def several(self, op: Op, ins: Inputs, count: int, name: str = "") -> tuple[Value, ...]:
-        """The first ``count`` results of an operator.
+        """Return the first ``count`` results of an operator.
 
         Args:
             op: the operator.
             ins: its operands.
-            count: results that are used.
-            name: of the first result; by default after the node that ``place`` names.
+            count: number of results that are used.
+            name: name of the first result; by default derived from the node that ``place`` names.
         """
         types: Types = op.infer(ins)
         stem = name or f"{self.place.name}{self.suffix}"
@@ -85,7 +85,7 @@ class Tape:
         return tuple(values)
 
     def named(self, op: Op, ins: Inputs, names: Sequence[str], name: str) -> tuple[Value, ...]:
-        """Results under these names, of a node called ``name``."""
+        """Return results with these names, from a node called ``name``."""
         types = op.infer(ins)
         values = tuple(Value(self.fresh(n), t) for n, t in zip(names, types, strict=False))
         loc = Loc(self.fresh(name), name, False, self.phase)
@@ -93,59 +93,59 @@ class Tape:
         return values
 
     def apply(self, op: Op, *ins: Value | None, name: str = "") -> Value:
-        """The result of an operator."""
+        """Return the result of an operator."""
         return self.several(op, ins, 1, name)[0]
 
     def ints(self, items: Sequence[Dim]) -> Value:
-        """A vector of whole numbers, which may have symbols in them."""
+        """Return a vector of integers, which may contain symbols."""
         return self.constant(tuple(items), (len(items),), DType.I64)
 
     def number(self, value: float, dtype: DType = DType.F32) -> Value:
-        """A tensor of rank 0."""
+        """Return a scalar tensor."""
         return self.constant((float(value) if dtype.is_float else value,), (), dtype)
 
     def constant(self, items: tuple[Item, ...], shape: tuple[int, ...], dtype: DType) -> Value:
-        """A stored tensor with these contents; equal ones are one."""
+        """Return a stored tensor with these contents; equal constants are shared."""
         key = (items, tuple(map(type, items)), shape, dtype)
-        found = self.constants.get(key)
-        if found is None:
+        stored = self.constants.get(key)
+        if stored is None:
             type_ = TensorType(dtype, shape)
             nbytes = type_.nbytes if isinstance(type_.nbytes, int) else None
             weight = Weight(nbytes, is_parameter=False)
             name = self.fresh("constant.grad")
-            found = self.constants[key] = Value(name, type_, Known(shape, items), weight)
-        return found
+            stored = self.constants[key] = Value(name, type_, Known(shape, items), weight)
+        return stored
 
     def add(self, a: Value, b: Value) -> Value:
-        """Their sum."""
+        """Return the sum."""
         return self.apply(Add(), a, b)
 
     def sub(self, a: Value, b: Value) -> Value:
-        """Their difference."""
+        """Return the difference."""
         return self.apply(Sub(), a, b)
 
     def mul(self, a: Value, b: Value) -> Value:
-        """Their product."""
+        """Return the product."""
         return self.apply(Mul(), a, b)
 
     def div(self, a: Value, b: Value) -> Value:
-        """Their quotient."""
+        """Return the quotient."""
         return self.apply(Div(), a, b)
 
     def neg(self, a: Value) -> Value:
-        """The negative."""
+        """Return the negative."""
         return self.apply(Neg(), a)
 
     def scaled(self, a: Value, factor: float) -> Value:
-        """A product with a number; the operand where that is 1."""
+        """Return the product with a number; the operand itself if the number is 1."""
         return a if factor == 1.0 else self.mul(a, self.number(factor, dtype_of(a)))
 
     def where(self, condition: Value, a: Value, b: Value) -> Value:
-        """``a`` where the condition holds, ``b`` elsewhere."""
+        """Return ``a`` where the condition holds, ``b`` elsewhere."""
         return self.apply(Where(), condition, a, b)
 
     def reshape(self, v: Value, shape: Shape) -> Value:
-        """The same elements under another shape; the operand where it has that shape."""
+        """Return the same elements with another shape; the operand itself if it has that shape."""
         if shape_of(v) == shape:
             return v
         return self.apply(Reshape(allowzero=0), v, self.ints(shape))
@@ -155,34 +155,34 @@ class Tape:
         return v if shape_of(v) == shape else self.apply(Expand(), v, self.ints(shape))
 
     def transpose(self, v: Value, perm: Sequence[int]) -> Value:
-        """Axes in another order; the operand where they are in this one."""
+        """Permute axes; return the operand itself if the order is unchanged."""
         if list(perm) == list(range(len(perm))):
             return v
         return self.apply(Transpose(perm=tuple(perm)), v)
 
     def swapped(self, v: Value) -> Value:
-        """The last two axes exchanged."""
+        """Exchange the last two axes."""
         rank = len(shape_of(v))
         return self.transpose(v, (*range(rank - 2), rank - 1, rank - 2))
 
     def sum(self, v: Value, axes: Sequence[int], keepdims: bool = False) -> Value:
-        """Summed over axes; the operand where there are none."""
+        """Sum over axes; return the operand itself if there are none."""
         if not axes:
             return v
         return self.apply(ReduceSum(keepdims=int(keepdims)), v, self.ints(tuple(axes)))
 
     def sum_to(self, v: Value, shape: Shape) -> Value:
-        """Summed over what broadcasting to ``v`` repeated, so that it has ``shape``."""
-        own = shape_of(v)
-        if own == shape:
+        """Sum over the axes that broadcasting ``shape`` to ``v`` repeated."""
+        extents = shape_of(v)
+        if extents == shape:
             return v
-        lead = len(own) - len(shape)
-        repeated = [i + lead for i, d in enumerate(shape) if d == 1 and own[i + lead] != 1]
+        lead = len(extents) - len(shape)
+        repeated = [i + lead for i, d in enumerate(shape) if d == 1 and extents[i + lead] != 1]
         summed = self.sum(v, (*range(lead), *repeated))
         return self.reshape(summed, shape)
 
     def part(self, v: Value, ranges: Mapping[int, tuple[Dim, Dim]]) -> Value:
-        """From a start to an end along some axes; the operand where that is all of it."""
+        """Slice from start to end along some axes; return the operand itself if that is all."""
         shape = shape_of(v)
         cut = {a: r for a, r in ranges.items() if r != (0, shape[a])}
         if not cut:
@@ -192,18 +192,18 @@ class Tape:
         return self.apply(Slice(), *ins)
 
     def reversed(self, v: Value, axis: int) -> Value:
-        """From the last to the first element along an axis."""
+        """Reverse the elements along an axis."""
         ends = (self.ints((-1,)), self.ints((-(1 << 31),)), self.ints((axis,)), self.ints((-1,)))
         return self.apply(Slice(), v, *ends)
 
     def zeros(self, shape: Shape, dtype: DType = DType.F32) -> Value:
-        """Zeros of a shape."""
+        """Return zeros of a shape."""
         return self.expand(self.constant((0.0,), (1,) * len(shape), dtype), shape)
 
     def concat(self, parts: Sequence[Value], axis: int) -> Value:
-        """One after the other along an axis; the operand where it is the only one."""
+        """Concatenate along an axis; return the operand itself if it is the only one."""
         return parts[0] if len(parts) == 1 else self.apply(Concat(axis=axis), *parts)
 
     def mean(self, v: Value, axes: Sequence[int]) -> Value:
-        """Mean over axes, which stay with an extent of 1."""
+        """Return the mean over axes, which stay with an extent of 1."""
         return self.apply(ReduceMean(keepdims=1), v, self.ints(tuple(axes)))

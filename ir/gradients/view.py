@@ -1,4 +1,4 @@
-"""Views: the gradient is viewed back."""
+"""Gradients of views."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from .adjoint import Adjoint, Gradients
 
 
 def reshape(at: Adjoint) -> Gradients:
-    """The operand's shape again."""
+    """Reshape to the operand's shape."""
     return {0: at.tape.reshape(at.dy, at.shape())}
 
 
@@ -14,5 +14,5 @@ flatten = squeeze = unsqueeze = reshape
 
 
 def identity(at: Adjoint) -> Gradients:
-    """The gradient itself."""
+    """Return the gradient itself."""
     return {0: at.dy}

@@ -1,6 +1,6 @@
-"""Operators, one file a family; a file is loaded when one of its operators is first looked up.
+"""Operators, one file per family; a file is loaded when one of its operators is first looked up.
 
-There is no list to edit: which file defines an operator is read from the files' own text.
+There is no list to edit: the files are searched for the operators they define.
 """
 
 from __future__ import annotations

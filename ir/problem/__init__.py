@@ -1,11 +1,11 @@
-"""What an operator is to whoever must run it fast: its extents by name, one file a kind.
+"""Problem sizes of operators: named extents that describe the work of a kernel, one file per kind.
 
-An operator states its problem once (`perfc.ir.op.Op.problem`), in formulas of the model's symbols.
-Whoever needs a kernel's numbers reads them here. What a kernel has besides (operations, bytes,
-element types, launches) is the kernel's own: `perfc.passes.fuse.Kernel`. They are named tuples, as
-dataclasses take five times as long to define, which is a hundredth of a whole analysis.
+An operator defines its problem once (`perfc.ir.op.Op.problem`), in formulas of the model's symbols.
+Code that needs the numbers of a kernel reads them here. Everything else about a kernel (operations,
+bytes, element types, launches) is in `perfc.passes.fuse.Kernel`. They are named tuples, since
+dataclasses take five times as long to define, which is 1% of a whole analysis.
 
-*Problem* is the word of libraries that choose kernels: CUTLASS's problem size, MIOpen's
+*Problem* is the term of libraries that choose kernels: CUTLASS's problem size, MIOpen's
 ``ProblemDescription``.
 """
 

@@ -1,4 +1,4 @@
-"""Attention: products with a softmax between."""
+"""Problem size of attention: matrix products with a softmax between them."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ class Attention(NamedTuple):
     """``softmax(Q @ K^T) @ V`` of every head.
 
     Args:
-        batch: sequences.
-        heads: of queries, in each sequence.
-        kv_heads: of keys and values.
-        query_len: queries of a head.
-        kv_len: keys that they meet, those in a cache included.
-        head_dim: extent of a query and a key.
-        value_dim: extent of a value.
-        is_causal: queries see only what is before them.
-        window: latest tokens that a query sees, 0 for all.
-        cache_bits: of an element of a cache of keys, 0 where there is none.
+        batch: number of sequences.
+        heads: query heads per sequence.
+        kv_heads: key/value heads per sequence.
+        query_len: queries per head.
+        kv_len: keys per head, including those in the KV cache.
+        head_dim: size of a query and a key.
+        value_dim: size of a value.
+        is_causal: queries attend only to earlier positions.
+        window: latest tokens that a query attends to, 0 for all.
+        cache_bits: bits of an element of the KV cache, 0 without a cache.
     """
 
     batch: Dim
@@ -37,15 +37,15 @@ class Attention(NamedTuple):
 
     @classmethod
     def of_products(cls, first: Product, second: Product, scores: tuple[Dim, ...]) -> Attention:
-        """Of queries with keys, then of probabilities with values.
+        """Return the problem of two matrix products: queries with keys, probabilities with values.
 
-        A mask that is added is content: all pairs count. Heads that were repeated before the
-        products are heads of keys and values here.
+        An added mask is data: all pairs count. Heads that were repeated before the
+        products count as key/value heads.
 
         Args:
-            first: gives the scores.
-            second: gives the results.
-            scores: extents of the scores; the first of four axes or more is the batch.
+            first: the product of queries and keys.
+            second: the product of probabilities and values.
+            scores: shape of the scores; with four axes or more the first is the batch.
         """
         batch: Dim = scores[0] if len(scores) > 3 else 1
         heads: Dim = 1

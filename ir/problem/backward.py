@@ -1,4 +1,4 @@
-"""The gradient of a fused kernel: the forward kernel's extents, and what it does more."""
+"""Problem size of the gradient of a fused kernel, relative to the forward kernel."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 
 class Backward(NamedTuple):
-    """A kernel that goes back through ``of``, over the same tiles.
+    """The backward kernel of ``of``, over the same tiles.
 
     Args:
         of: the problem of the forward kernel.
-        products: its multiply–accumulates over those of the forward kernel.
-        rate: how fast it does them, over how fast the forward kernel does.
+        products: its multiply–accumulates divided by those of the forward kernel.
+        rate: its rate divided by that of the forward kernel.
     """
 
     of: Attention | MixedAttention | LinearAttention | Experts | Window
@@ -29,10 +29,10 @@ class Backward(NamedTuple):
 
     @property
     def times(self) -> float:
-        """How many times as long as the forward kernel it takes."""
+        """Return its duration divided by that of the forward kernel."""
         return self.products / self.rate
 
 
 def forward_of(problem: Problem | None) -> Problem | None:
-    """The problem itself, or that of the forward kernel which it goes back through."""
+    """Return the problem of the forward kernel, or the problem itself if it is not a gradient."""
     return problem.of if isinstance(problem, Backward) else problem

@@ -1,4 +1,4 @@
-"""Exchanges among machines that run one model together."""
+"""Problem size of collectives among devices that run one model together."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..dim import Dim
 
 
 class Exchange(Enum):
-    """What a collective does, in the words of NCCL."""
+    """Kind of collective, in the terms of NCCL."""
 
     ALL_REDUCE = "all-reduce"
     ALL_GATHER = "all-gather"
@@ -24,11 +24,11 @@ class Collective(NamedTuple):
     """``exchange`` of ``nbytes`` among ``ranks``.
 
     Args:
-        exchange: what is done.
-        nbytes: the whole message of one rank: what an all-reduce sums, what an all-gather ends
-            with, what a reduce-scatter starts from.
-        ranks: machines that take part.
-        nodes: over how many nodes they spread.
+        exchange: kind of collective.
+        nbytes: the whole message of one rank: the input of an all-reduce, the result of an
+            all-gather, the input of a reduce-scatter.
+        ranks: participating devices.
+        nodes: number of nodes they span.
     """
 
     exchange: Exchange

@@ -1,4 +1,4 @@
-"""Experts: products of each token with the weights of the few experts that its router chose."""
+"""Problem size of mixtures of experts: products of tokens with weights of chosen experts."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from ..dim import Dim
 
 
 class Experts(NamedTuple):
-    """Every token through ``chosen`` of ``experts``, of which this machine holds a share.
+    """Every token through ``chosen`` of ``experts``, of which this device holds a share.
 
     Args:
-        tokens: that are routed, on all ranks together.
-        hidden: extent of a token.
-        inner: extent inside an expert, on this machine.
-        chosen: experts of a token.
-        experts: on all ranks together.
-        ranks: machines among which whole experts are divided.
-        matrices: of an expert: 3 with a gate, else 2.
-        weight_bits: of an element of a weight that is widened inside; 0 where none is.
-        scale_block: elements of a weight that share a scale; 0 where it has none.
-        skew: exponent of the power law by which tokens choose experts; 0 where each chooses by
-            itself at even odds; None where tokens are of requests that nobody knows.
+        tokens: routed tokens of all ranks together.
+        hidden: hidden size of a token.
+        inner: intermediate size of an expert, on this device.
+        chosen: experts per token.
+        experts: experts on all ranks together.
+        ranks: devices among which whole experts are divided.
+        matrices: matrices per expert: 3 with a gate, else 2.
+        weight_bits: bits of a weight that the kernel dequantizes; 0 if it does not.
+        scale_block: elements of a weight that share a scale; 0 without scales.
+        skew: exponent of the power law by which tokens choose experts; 0 for independent uniform
+            choices; None if the requests of the tokens are unknown.
     """
 
     tokens: Dim
@@ -38,12 +38,12 @@ class Experts(NamedTuple):
     skew: float | None = None
 
     def touched_over_least(self, at: Callable[[Dim], float]) -> float:
-        """Experts of a rank that its tokens touch in the mean, over those that one token touches.
+        """Return the mean experts that all tokens touch on a rank, over those of a single token.
 
-        Each token is taken to choose by itself at even odds, as steps of decoding are estimated:
-        tokens choose experts / ranks * (1 - (1 - chosen / experts)**tokens) of them in the mean,
-        and what is read is proportional to that, so that no mean time of such steps is below a
-        floor with it. With a skew fewer are touched, of which one token's are left as a floor.
+        Each token is assumed to choose independently and uniformly, as decode steps are estimated:
+        tokens touch experts / ranks * (1 - (1 - chosen / experts)**tokens) of them on average,
+        and the weights read are proportional to that, so it gives a lower bound of the mean time of
+        such steps. With a skew fewer are touched, and the bound is that of a single token.
 
         Args:
             at: value of an extent.

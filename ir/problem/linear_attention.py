@@ -1,4 +1,4 @@
-"""Attention by a recurrent state of each head instead of scores."""
+"""Problem size of attention with a recurrent state per head instead of scores."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ class LinearAttention(NamedTuple):
     """``tokens`` of all ``sequences`` through states of ``key_dim`` by ``value_dim``.
 
     Args:
-        sequences: each with states of its own.
-        tokens: of all of them.
-        heads: states of a sequence.
-        key_heads: of keys, which several states may share.
-        key_dim: extent of a key.
-        value_dim: extent of a value.
-        is_delta: whether a state is corrected by what it holds of a key already.
+        sequences: number of sequences, each with its own states.
+        tokens: tokens of all sequences.
+        heads: states per sequence.
+        key_heads: heads of keys, which several states may share.
+        key_dim: size of a key.
+        value_dim: size of a value.
+        is_delta: True if updates subtract what the state already stores for a key.
     """
 
     sequences: Dim

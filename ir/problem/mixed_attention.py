@@ -1,4 +1,4 @@
-"""Attention of a step that mixes a chunk of a prompt with single tokens of other sequences."""
+"""Problem size of attention in a step that mixes a prefill chunk with decode tokens."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from .attention import Attention
 
 
 class MixedAttention(NamedTuple):
-    """Both in one kernel, over the same heads.
+    """Prefill and decode in one kernel, over the same heads.
 
     Args:
-        prefill: queries of the chunk.
-        decode: one query of each of the other sequences.
+        prefill: attention of the prefill chunk.
+        decode: attention of one query of each decoding sequence.
     """
 
     prefill: Attention

@@ -1,4 +1,4 @@
-"""Matrix products."""
+"""Problem size of matrix products."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from ..dim import Dim
 
 
 class Product(NamedTuple):
-    """``batch`` products ``[m, k] × [k, n]``; of groups, all ``m`` rows are spread over them.
+    """``batch`` products ``[m, k] × [k, n]``; grouped products divide all ``m`` rows among them.
 
     Args:
         batch: product of the leading axes.
         m: rows of one left operand.
         n: columns.
-        k: extent summed over.
-        is_shared: all of the batch meet one right operand, so that they are one tall product.
-        weight_bits: of an element of a right operand that is widened inside; 0 where none is.
-        scale_block: elements of it that share a scale; 0 where it has none.
-        is_grouped: ``m`` are the rows of all products together, evenly spread, as of tokens whose
-            weights differ.
+        k: reduced extent.
+        is_shared: the whole batch has one right operand, so that it is one tall product.
+        weight_bits: bits of a right operand that the kernel dequantizes; 0 if it does not.
+        scale_block: elements of it that share a scale; 0 without scales.
+        is_grouped: ``m`` counts the rows of all products together, evenly spread, as for tokens
+            with different weights.
     """
 
     batch: Dim
@@ -33,12 +33,12 @@ class Product(NamedTuple):
 
     @property
     def products(self) -> Dim:
-        """Products with a right operand of their own."""
+        """Return the number of products with separate right operands."""
         return 1 if self.is_shared else self.batch
 
     @property
     def rows(self) -> Dim:
-        """Rows of each of them; of groups those of the largest."""
+        """Return the rows of each product; for grouped products those of the largest."""
         if self.is_grouped:
             return -(-self.m // self.batch)
         return self.batch * self.m if self.is_shared else self.m

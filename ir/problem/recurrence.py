@@ -1,4 +1,4 @@
-"""Recurrent layers."""
+"""Problem size of recurrent layers."""
 
 from __future__ import annotations
 
@@ -8,6 +8,6 @@ from ..dim import Dim
 
 
 class Recurrence(NamedTuple):
-    """``steps`` that wait for one another."""
+    """``steps`` that depend on one another."""
 
     steps: Dim

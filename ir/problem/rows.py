@@ -1,4 +1,4 @@
-"""Rows that are reduced and written again: softmax and normalisation."""
+"""Problem size of rows that are reduced and written: softmax and normalization."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from ..dim import Dim
 
 
 class Span(Enum):
-    """What of a tensor a row is."""
+    """Part of a tensor that forms a row."""
 
     AXES = "axes"
-    """Some axes, the last ones as a rule."""
+    """Some axes, usually the last ones."""
     GROUP = "group"
     """All positions of a few channels of one instance."""
     CHANNEL = "channel"
-    """A channel of all instances, whose statistics are given when a model is run."""
+    """A channel of all instances; its statistics are inputs at inference."""
 
     __hash__ = object.__hash__
 
 
 class Rows(NamedTuple):
-    """``elements`` of which ``rows`` have statistics of their own."""
+    """``elements`` in ``rows`` with separate statistics."""
 
     rows: Dim
     elements: Dim
