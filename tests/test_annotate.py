@@ -225,7 +225,7 @@ def test_several_kernels_of_one_node_are_summed_and_the_longest_says_what_binds(
         for t, name in ((1.0, "matrix"), (3.0, "device"), (2.0, "launch"))
     ]
     times = [SimpleNamespace(time_s=t, low_s=t / 4, high_s=t * 4) for t in (1.0, 2.0)]
-    numbers = NodeNumbers(led=cast("Any", kernels), foretold=cast("Any", times))
+    numbers = NodeNumbers(anchored=cast("Any", kernels), predictions=cast("Any", times))
     assert numbers.bound == "device"
     assert (numbers.time_s, numbers.floor_s) == (6.0, 3.0)
     assert numbers.predicted == (3.0, 0.75, 12.0)

@@ -45,8 +45,8 @@ def test_kernels_named_after_a_node_err_together_and_the_longest_binds() -> None
         SimpleNamespace(time_s=t, floor_s=f, binding=SimpleNamespace(value=b))
         for t, f, b in ((2.0, 0.5, "matrix"), (3.0, 1.0, "device memory"))
     ]
-    found.led += led
+    found.anchored += led
     foretold: list[Any] = [SimpleNamespace(time_s=t, low_s=t / 2, high_s=2 * t) for t in (2.0, 3.0)]
-    found.foretold += foretold
+    found.predictions += foretold
     assert (found.time_s, found.floor_s, found.bound) == (5.0, 1.5, "device memory")
     assert found.predicted == (5.0, 2.5, 10.0)

@@ -1,4 +1,4 @@
-"""What the analysis found where viewers of the model show it."""
+"""Annotation of ONNX files with analysis results, for model viewers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writes what the analysis found into the model itself, where viewers show it."""
+"""Metadata properties with analysis results, written into an ONNX model."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from perfc.analyzers.estimate.estimate import Estimate
 
 PREFIX = "perfc."
-FOLDED = "folded: known before the model runs"
+FOLDED = "folded: constant before the model runs"
 
 
 @dataclass(slots=True)
 class NodeNumbers:
-    """What is written at one node of the file; a function call sums what it stands for."""
+    """Numbers written at one node of the file; a function call sums those of its body."""
 
     mac: int = 0
     flop: int = 0
@@ -33,11 +33,11 @@ class NodeNumbers:
     write_bytes: int = 0
     coverage: Tier = Tier.EXACT
     kernels: list[int] = field(default_factory=list[int])
-    led: list[KernelBound] = field(default_factory=list[KernelBound])
-    foretold: list[Estimate] = field(default_factory=list["Estimate"])
+    anchored: list[KernelBound] = field(default_factory=list[KernelBound])
+    predictions: list[Estimate] = field(default_factory=list["Estimate"])
 
     def add(self, cost: NodeCost, env: Mapping[str, int]) -> None:
-        """Count one more node of the analysed module."""
+        """Add the cost of one node of the analyzed module."""
         times = int(evaluate(cost.repeat, env))
         self.mac += times * int(evaluate(cost.work.mac, env))
         self.flop += times * int(evaluate(cost.work.flop, env))
@@ -47,30 +47,30 @@ class NodeNumbers:
 
     @property
     def time_s(self) -> float:
-        """Time of the kernels named after this node."""
-        return sum(b.time_s for b in self.led)
+        """Time of the kernels anchored at this node."""
+        return sum(b.time_s for b in self.anchored)
 
     @property
     def floor_s(self) -> float:
-        """Their lower bound."""
-        return sum(b.floor_s for b in self.led)
+        """Lower bound of those kernels."""
+        return sum(b.floor_s for b in self.anchored)
 
     @property
     def predicted(self) -> tuple[float, float, float]:
-        """Their predicted time and the ends of its interval, as if they erred together."""
-        times = [(p.time_s, p.low_s, p.high_s) for p in self.foretold]
+        """Predicted time of those kernels and its interval, with fully correlated errors."""
+        times = [(p.time_s, p.low_s, p.high_s) for p in self.predictions]
         time_s, low_s, high_s = (sum(column) for column in zip(*times, strict=True))
         return time_s, low_s, high_s
 
     @property
     def bound(self) -> str:
-        """What binds the longest of them."""
-        return max(self.led, key=lambda b: b.time_s).binding.value if self.led else ""
+        """Limiting ceiling of the longest of them."""
+        return max(self.anchored, key=lambda b: b.time_s).binding.value if self.anchored else ""
 
 
 @dataclass(frozen=True)
 class Numbers:
-    """Numbers by node of the file, found by output name or by the call they were expanded from."""
+    """Numbers by node of the file, indexed by output name or by expanded call."""
 
     report: Report
     by_output: Mapping[str, Node]
@@ -97,41 +97,41 @@ class Numbers:
         return Numbers(report, by_output, {k: tuple(v) for k, v in by_call.items()}, kernel_of)
 
     def at(self, node: onnx.NodeProto, is_call: bool) -> NodeNumbers | None:
-        """Numbers of one node of the file; None where it does not run."""
-        found = NodeNumbers()
+        """Return the numbers of one node of the file; None if it does not run."""
+        numbers = NodeNumbers()
         nodes = self.nodes(node, is_call)
         for n in nodes:
             cost = self.report.cost.nodes.get(n)
             if cost is not None:
-                found.add(cost, self.report.env)
+                numbers.add(cost, self.report.env)
             index = self.kernel_of.get(n)
             if index is None:
                 continue
-            if index not in found.kernels:
-                found.kernels.append(index)
+            if index not in numbers.kernels:
+                numbers.kernels.append(index)
             bound = self.report.roofline.kernels[index]
             if bound.kernel.anchor is n:
-                found.led.append(bound)
-                found.foretold.append(self.report.prediction.kernels[index])
-        return found if nodes else None
+                numbers.anchored.append(bound)
+                numbers.predictions.append(self.report.prediction.kernels[index])
+        return numbers if nodes else None
 
     def nodes(self, node: onnx.NodeProto, is_call: bool) -> tuple[Node, ...]:
-        """The analysed nodes that a node of the file became."""
+        """Return the analyzed nodes that a node of the file became."""
         label = node.name or next((o for o in node.output if o), node.op_type)
         if is_call and label + "/" in self.by_call:
             return self.by_call[label + "/"]
         if label in self.by_call:
             return self.by_call[label]
-        own = (self.by_output.get(o) for o in node.output if o)
-        return tuple(dict.fromkeys(n for n in own if n is not None))
+        producers = (self.by_output.get(o) for o in node.output if o)
+        return tuple(dict.fromkeys(n for n in producers if n is not None))
 
 
 def annotate(model: onnx.ModelProto, report: Report) -> None:
     """Write the report into ``model``: properties of nodes and of the model, and missing shapes.
 
     Properties of a node: ``perfc.mac``, ``perfc.flop``, ``perfc.read_bytes``,
-    ``perfc.write_bytes``, ``perfc.coverage`` and ``perfc.kernel``. The node that a kernel is named
-    after also has its time at measured rates ``perfc.time_s``, ``perfc.floor_s``, ``perfc.bound``,
+    ``perfc.write_bytes``, ``perfc.coverage`` and ``perfc.kernel``. The anchor node of a kernel also
+    has its time at measured rates ``perfc.time_s``, ``perfc.floor_s``, ``perfc.bound``,
     ``perfc.share``, and the prediction with its interval, ``perfc.predicted_s``,
     ``perfc.predicted_low_s`` and ``perfc.predicted_high_s``, so that sums over nodes are right.
     Earlier ``perfc.`` properties are replaced; nothing else changes.
@@ -140,8 +140,8 @@ def annotate(model: onnx.ModelProto, report: Report) -> None:
     functions = {(f.domain, f.name) for f in model.functions}
     for node in every_node(model.graph):
         is_call = (node.domain, node.op_type) in functions
-        found = None if node.op_type == "Constant" else numbers.at(node, is_call)
-        _set(node, properties(report, found) if found else _absent(node))
+        at_node = None if node.op_type == "Constant" else numbers.at(node, is_call)
+        _set(node, properties(report, at_node) if at_node else _absent(node))
     _set(model, model_properties(report))
     add_value_info(model.graph, report.source.graph)
 
@@ -151,7 +151,7 @@ def _absent(node: onnx.NodeProto) -> dict[str, str]:
 
 
 def every_node(graph: onnx.GraphProto) -> Iterator[onnx.NodeProto]:
-    """Nodes of a graph and of the subgraphs in their attributes."""
+    """Yield the nodes of a graph and of subgraphs in their attributes."""
     for node in graph.node:
         yield node
         for attribute in node.attribute:
@@ -162,8 +162,8 @@ def every_node(graph: onnx.GraphProto) -> Iterator[onnx.NodeProto]:
 
 
 def properties(report: Report, n: NodeNumbers) -> dict[str, str]:
-    """Properties of a node, by name without the prefix."""
-    found = {
+    """Return the properties of a node by name, without the prefix."""
+    values = {
         "mac": str(n.mac),
         "flop": str(n.flop),
         "read_bytes": str(n.read_bytes),
@@ -172,21 +172,21 @@ def properties(report: Report, n: NodeNumbers) -> dict[str, str]:
     }
     if n.kernels:
         table = report.kernels.kernels
-        found["kernel"] = "; ".join(f"{i}: {table[i].label}" for i in n.kernels)
-    if n.led:
+        values["kernel"] = "; ".join(f"{i}: {table[i].label}" for i in n.kernels)
+    if n.anchored:
         total = report.roofline.time_s
-        found |= {
+        values |= {
             "time_s": f"{n.time_s:.6g}",
             "floor_s": f"{n.floor_s:.6g}",
             "bound": n.bound,
             "share": f"{n.time_s / total if total else 0.0:.4f}",
             **predicted(*n.predicted),
         }
-    return found
+    return values
 
 
 def predicted(time_s: float, low_s: float, high_s: float) -> dict[str, str]:
-    """A prediction and its interval as properties."""
+    """Return a prediction and its interval as properties."""
     return {
         "predicted_s": f"{time_s:.6g}",
         "predicted_low_s": f"{low_s:.6g}",
@@ -195,7 +195,7 @@ def predicted(time_s: float, low_s: float, high_s: float) -> dict[str, str]:
 
 
 def model_properties(report: Report) -> dict[str, str]:
-    """Properties of the model: what the numbers hold for, and the totals."""
+    """Return the properties of the model: setting and totals."""
     import perfc
 
     total = report.prediction.total
@@ -213,22 +213,22 @@ def model_properties(report: Report) -> dict[str, str]:
 
 
 def _set(holder: onnx.NodeProto | onnx.ModelProto, values: Mapping[str, str]) -> None:
-    kept = [(p.key, p.value) for p in holder.metadata_props if not p.key.startswith(PREFIX)]
-    if len(kept) < len(holder.metadata_props):
+    others = [(p.key, p.value) for p in holder.metadata_props if not p.key.startswith(PREFIX)]
+    if len(others) < len(holder.metadata_props):
         del holder.metadata_props[:]
-        for key, value in kept:
+        for key, value in others:
             holder.metadata_props.add(key=key, value=value)
     for key, value in values.items():
         holder.metadata_props.add(key=PREFIX + key, value=value)
 
 
 def add_value_info(graph: onnx.GraphProto, source: Graph) -> None:
-    """Fill in the inferred types of the main graph where the file states none, or no shape."""
-    stated = {v.name for v in (*graph.input, *graph.output)}
+    """Add inferred types of the main graph where the file has no type or no shape."""
+    declared = {v.name for v in (*graph.input, *graph.output)}
     infos = {v.name: v for v in graph.value_info}
     for node in source.nodes:
         for v in node.results:
-            if v.name in stated or not isinstance(v.type, TensorType) or v.type.shape is None:
+            if v.name in declared or not isinstance(v.type, TensorType) or v.type.shape is None:
                 continue
             info = infos.get(v.name)
             if v.type.dtype.onnx > 0 and (info is None or not _has_shape(info)):

@@ -1,4 +1,4 @@
-"""Questions on a model, answered from the facts of its report."""
+"""Questions about a model, answered from its report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers: facts that a question asks for, or why the report holds none."""
+"""Answers: the facts that a question asks for, or the reason for a refusal."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from .topics.limits import remedy
 SCHEMA = "perfc-ask/1"
 LIST = "perfc ask MODEL lists what the report has"
 OF_TIME = frozenset({"predicted time", "remedies", "ceilings", "headroom"})
-"""Topics that a change which was analysed answers."""
+"""Topics that an analyzed change can answer."""
 OF_RUN = frozenset({"memory", "weights", "activations", "energy", "power", "flop", "mac", "traffic",
                     "parameters", "intensity", "utilisation"})  # fmt: skip
-"""Topics by which no kernels are ranked."""
+"""Topics that do not rank kernels."""
 TOP_ALL = "perfc analyze MODEL --view kernels --top all"
 MOST_NAMED = 5
 MOST_QUESTION = 1_000
-"""Characters of a question."""
+"""Maximum number of characters of a question."""
 
 
 class Source(Enum):
-    """Who said the words of an answer."""
+    """Source of the words of an answer."""
 
     REPORT = "report"
     ADAPTER = "adapter"
@@ -41,16 +41,16 @@ class Source(Enum):
 
 @record
 class Answer:
-    """What a report says to a question.
+    """Answer of a report to a question.
 
     Args:
-        question: as it was asked; empty where all facts were asked for.
-        is_answered: whether the report holds what was asked.
-        source: whose words they are; numbers are the report's in any case.
-        text: of the answer.
-        facts: that it rests on, with their fields of the report.
+        question: the question; empty if all facts were requested.
+        is_answered: True if the report has the answer.
+        source: source of the words; numbers are always from the report.
+        text: text of the answer.
+        facts: facts of the answer, with their fields in the report.
         reason: why there is no answer.
-        hint: what to do then.
+        hint: what to do without an answer.
     """
 
     question: str
@@ -64,12 +64,12 @@ class Answer:
 
 @record
 class Answers:
-    """What a report says to some questions.
+    """Answers of a report to several questions.
 
     Args:
         model: name of the file.
         target: name of the machine.
-        answers: in the order of the questions.
+        answers: answers in the order of the questions.
     """
 
     model: str
@@ -78,15 +78,15 @@ class Answers:
 
     @property
     def is_answered(self) -> bool:
-        """Whether the report holds all that was asked."""
+        """True if every question is answered."""
         return all(answer.is_answered for answer in self.answers)
 
 
 def answer_of(read: Reading, views: Views, question: str) -> Answer:
-    """The answer of a report to a question that was read.
+    """Answer a parsed question from a report.
 
-    Only what the report holds is answered, each number with the field that it is from. A word that
-    means nothing here, another machine, size or precision than the report's, is a refusal.
+    Each number of an answer cites its field in the report. Unknown words, and machines, sizes or
+    precisions other than those of the report, lead to a refusal.
     """
     why = refusal(read)
     if why is not None:
@@ -98,24 +98,24 @@ def answer_of(read: Reading, views: Views, question: str) -> Answer:
 
 
 def every_fact(views: Views) -> Answer:
-    """All that a report holds and a question may ask for."""
+    """Return all facts that questions can ask for."""
     known = (topic.fact(views) for topic in topics())
     return answered("", tuple(fact for fact in known if fact is not None))
 
 
 def answered(question: str, facts: tuple[Fact, ...]) -> Answer:
-    """An answer from facts."""
+    """Return an answer from facts."""
     words = "; ".join(fact.text for fact in facts)
     return Answer(question, True, Source.REPORT, words, facts, "", "")
 
 
 def refused(question: str, reason: str, hint: str) -> Answer:
-    """What is said where the report does not hold it."""
+    """Return a refusal with its reason and a hint."""
     return Answer(question, False, Source.REPORT, "", (), reason, hint)
 
 
 def refusal(read: Reading) -> tuple[str, str] | None:
-    """Why the words alone cannot be answered, and what to do; None where they can."""
+    """Return reason and hint if the words cannot be answered; otherwise None."""
     elsewhere = [m for m in read.of(Elsewhere) if isinstance(m, Elsewhere)]
     if elsewhere:
         return elsewhere[0].reason, elsewhere[0].hint or LIST
@@ -135,7 +135,7 @@ class _Refusal:
 
 
 def facts_of(read: Reading, views: Views) -> tuple[Fact, ...] | _Refusal:
-    """The facts that are asked for; why there are none."""
+    """Return the requested facts, or the reason for a refusal."""
     for absent in read.of(Absent):
         assert isinstance(absent, Absent)
         kinds = listed(
@@ -146,9 +146,9 @@ def facts_of(read: Reading, views: Views) -> tuple[Fact, ...] | _Refusal:
     changed = [m for m in read.of(Change) if isinstance(m, Change)]
     names = {topic.name for topic in read.topics}
     if read.numbers and not (names == {"slowest kernels"} and len(read.numbers) == 1):
-        stated = ", ".join(f"{s.label} = {s.value}" for s in views.assumptions.symbols)
+        sizes = ", ".join(f"{s.label} = {s.value}" for s in views.assumptions.symbols)
         reason = (
-            f"the report is for {stated or 'fixed sizes'} and does not say what {read.numbers[0]}"
+            f"the report is for {sizes or 'fixed sizes'} and does not say what {read.numbers[0]}"
         )
         return _Refusal(f"{reason} is", "omit the number, or pass it as an option")
     if changed:
@@ -163,11 +163,11 @@ def facts_of(read: Reading, views: Views) -> tuple[Fact, ...] | _Refusal:
     return of_topics(read.topics, read, views)
 
 
-def of_topics(asked: list[Topic], read: Reading, views: Views) -> tuple[Fact, ...] | _Refusal:
-    """A fact for each topic that is asked for."""
-    if not asked:
+def of_topics(requested: list[Topic], read: Reading, views: Views) -> tuple[Fact, ...] | _Refusal:
+    """Return a fact for each requested topic."""
+    if not requested:
         return _Refusal("the question names nothing that the report has", LIST)
-    names = {topic.name for topic in asked}
+    names = {topic.name for topic in requested}
     if "slowest kernels" in names and names & OF_RUN:
         reason = "the report ranks kernels by time"
         return _Refusal(f"{reason}, not by: {listed(sorted(names & OF_RUN))}", TOP_ALL)
@@ -175,7 +175,7 @@ def of_topics(asked: list[Topic], read: Reading, views: Views) -> tuple[Fact, ..
         reason = f"the report has {listed(sorted(names & OF_RUN))} per run, not per item"
         return _Refusal(reason, "ask about the run; throughput has the items per run")
     facts: list[Fact] = []
-    for topic in asked:
+    for topic in requested:
         if topic.name == "slowest kernels" and read.numbers:
             from .topics.kernels import slowest
 
@@ -196,16 +196,16 @@ SUMS = {
     "traffic": ("read_bytes", Unit.BYTE, "{} read"),
     "time at measured rates": ("time_s", Unit.SECOND, "{} at measured rates"),
 }
-"""Topics of single kernels: field that is added up, its unit, the words around it."""
+"""Topics of single kernels: summed field, unit, and format of the text."""
 WHOLE = frozenset({"predicted time", "kernel count", "nodes", "limits", "slowest kernels",
                    "precision", "prediction interval", "critical kernels", *SUMS})  # fmt: skip
-"""Topics that single kernels have facts of."""
+"""Topics with facts about single kernels."""
 
 
 def of_kernels(
     chosen: list[Selection], names: set[str], views: Views
 ) -> tuple[Fact, ...] | _Refusal:
-    """Facts of some of the kernels."""
+    """Return facts about selected kernels."""
     rest = names - WHOLE
     if rest:
         reason = f"the report has no {listed(sorted(rest))} of single kernels"
@@ -232,7 +232,7 @@ def of_kernels(
 
 
 def time_of(kernels: Selection, views: Views) -> Fact:
-    """How many they are, and what of the expected time is theirs."""
+    """Return the count of kernels and their share of the predicted time."""
     count, mid = kernels.count(), cite(views, "verdict.expected.mid", Unit.SECOND)
     is_predicted = all(row.predicted is not None for row in kernels.rows)
     part = kernels.total("predicted.share" if is_predicted else "share", Unit.SHARE)
@@ -244,7 +244,7 @@ def time_of(kernels: Selection, views: Views) -> Fact:
 
 
 def slowest_of(kernels: Selection, views: Views) -> Fact:
-    """The group among them that takes most."""
+    """Return the slowest group of the kernels."""
     first = max(groups(kernels.rows), key=lambda g: (g.predicted_s, -g.first.index))
     return Fact(
         "slowest kernels", f"{kernels.noun}: {words_of(first, views)}", cite_group(first, views)
@@ -252,13 +252,13 @@ def slowest_of(kernels: Selection, views: Views) -> Fact:
 
 
 def limits_of(kernels: Selection) -> Fact:
-    """What most of their time goes to."""
-    held: dict[str, float] = {}
+    """Return the limits of the kernels with their shares."""
+    spent: dict[str, float] = {}
     for row in kernels.rows:
         time_s = row.predicted.time_s if row.predicted else row.time_s
-        held[row.held_by] = held.get(row.held_by, 0.0) + time_s
-    whole = sum(held.values())
-    ordered = sorted(held.items(), key=lambda item: -item[1])
+        spent[row.held_by] = spent.get(row.held_by, 0.0) + time_s
+    whole = sum(spent.values())
+    ordered = sorted(spent.items(), key=lambda item: -item[1])
     field = "predicted.bound" if kernels.rows[0].predicted else "bound"
     cited = [
         Selection("", f"({kernels.where}) && {field}=='{bound}'",
@@ -270,7 +270,7 @@ def limits_of(kernels: Selection) -> Fact:
 
 
 def range_of(kernels: Selection) -> Fact:
-    """The range of the one that runs first."""
+    """Return the prediction interval of the first kernel."""
     row = kernels.rows[0]
     values = [cite_row(row, f"predicted.{name}_s") for name in ("low", "high")]
     cited = tuple(
@@ -284,7 +284,7 @@ def range_of(kernels: Selection) -> Fact:
 
 
 def types_of(kernels: Selection) -> Fact:
-    """Element types of their products."""
+    """Return the element types of the kernels' products."""
     types = sorted({row.dtype for row in kernels.rows})
     first = kernels.rows[0].index
     cited = (Citation(f"kernels[{first}].dtype", kernels.rows[0].dtype, Unit.NONE),)

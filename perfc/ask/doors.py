@@ -22,12 +22,12 @@ def facts_of_door(
 
     Args:
         door: the command.
-        report: of the model.
-        targets: machines that the question names; the usual ones where it names none.
-        prices: that a project states.
+        report: report of the model.
+        targets: machines that the question names; the default ones if it names none.
+        prices: prices declared by the project.
 
     Raises:
-        PerfcError: as the command.
+        PerfcError: if the command would fail.
     """
     match door.door:
         case Door.FIT:

@@ -1,4 +1,4 @@
-"""What no report holds, and which command does."""
+"""Questions that no report can answer, and the commands that can."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from perfc.ir.record import record
 
 
 class Door(Enum):
-    """Command whose function answers what a report alone does not."""
+    """Command whose function answers a question that a report cannot."""
 
     FIT = "perfc fit"
     COMPARE = "perfc compare"
@@ -17,14 +17,14 @@ class Door(Enum):
 
 @record
 class Elsewhere:
-    """Something asked for that reports do not hold.
+    """A subject that reports do not cover.
 
     Args:
-        phrases: that ask for it.
-        reason: why it is not there.
-        hint: what to do; empty where nothing helps.
-        door: the command whose function answers it, given the report; None where none does.
-        is_of_many: whether the usual machines are compared, not the report's alone.
+        phrases: phrases that ask for it.
+        reason: why a report does not have it.
+        hint: what to do; empty if there is nothing.
+        door: command whose function answers it from the report; None if there is none.
+        is_of_many: True if the default machines are compared, not only that of the report.
     """
 
     phrases: tuple[str, ...]

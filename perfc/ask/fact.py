@@ -1,4 +1,4 @@
-"""Facts of a report: what each says, and the fields that its numbers are from.
+"""Facts of a report, with the fields that their numbers are from.
 
 A path is written as JMESPath over the JSON of ``perfc analyze``: ``verdict.expected.mid``,
 ``sum(kernels[?kind=='conv'].predicted.time_s)``.
@@ -23,12 +23,12 @@ _PART = re.compile(r"(\w+)|\[(\d+)\]")
 
 @record
 class Citation:
-    """One number and where the report has it.
+    """A number and its field in the report.
 
     Args:
-        path: of the field, or of what is added up.
-        value: as the report has it.
-        unit: of the value.
+        path: path of the field, or of the summed fields.
+        value: value in the report.
+        unit: unit of the value.
     """
 
     path: str
@@ -37,7 +37,7 @@ class Citation:
 
     @property
     def text(self) -> str:
-        """``verdict.expected.mid = 0.00206456 s``."""
+        """Citation as text: ``verdict.expected.mid = 0.00206456 s``."""
         value = f"{self.value:.6g}" if isinstance(self.value, float) else str(self.value)
         suffix = "" if self.unit in (Unit.NONE, Unit.COUNT, Unit.SHARE) else f" {self.unit.value}"
         return f"{self.path} = {value}{suffix}"
@@ -45,12 +45,12 @@ class Citation:
 
 @record
 class Fact:
-    """Something that a report says.
+    """A fact of a report.
 
     Args:
-        topic: what it is about.
-        text: a sentence with its numbers.
-        citations: where they are from.
+        topic: topic of the fact.
+        text: sentence with its numbers.
+        citations: sources of the numbers.
     """
 
     topic: str
@@ -60,15 +60,15 @@ class Fact:
 
 @record
 class Topic:
-    """What can be asked for.
+    """A topic of questions.
 
     Args:
-        name: in words.
-        phrases: that ask for it; words apart by spaces, alternatives of a word by bars.
-        fact: what a report says of it; None where it says nothing.
-        weak: phrases that ask for it where nothing else is asked for.
-        under: names of more general topics that are not meant where this one is.
-        absent: why a report may say nothing of it.
+        name: name of the topic.
+        phrases: phrases that ask for it; spaces separate words, bars alternatives of a word.
+        fact: function that returns the fact of a report; None if the report has none.
+        weak: phrases that ask for it only if nothing else is requested.
+        under: names of more general topics that this one replaces.
+        absent: why a report may have no such fact.
     """
 
     name: str
@@ -80,7 +80,7 @@ class Topic:
 
 
 def cite(views: Views, path: str, unit: Unit = Unit.NONE) -> Citation:
-    """The field of a path, ``verdict.limits[0].share``; counted numbers with their own unit."""
+    """Return the field at a path, ``verdict.limits[0].share``; amounts bring their own unit."""
     value: object = views
     for name, index in _PART.findall(path):
         value = getattr(value, name) if name else value[int(index)]  # type: ignore[index]
@@ -95,12 +95,12 @@ def cite(views: Views, path: str, unit: Unit = Unit.NONE) -> Citation:
 
 @record
 class Selection:
-    """Some of the kernels.
+    """A selection of kernels.
 
     Args:
-        noun: what they are called, ``Conv kernels``.
-        where: the condition, as JMESPath; empty for all.
-        rows: that meet it.
+        noun: name of the selection, ``Conv kernels``.
+        where: condition as JMESPath; empty for all kernels.
+        rows: kernels that meet the condition.
     """
 
     noun: str
@@ -109,15 +109,15 @@ class Selection:
 
     @property
     def path(self) -> str:
-        """Of the kernels."""
+        """JMESPath of the selected kernels."""
         return f"kernels[?{self.where}]" if self.where else "kernels"
 
     def count(self) -> Citation:
-        """How many there are."""
+        """Return the number of kernels."""
         return Citation(f"length({self.path})", len(self.rows), Unit.COUNT)
 
     def total(self, field: str, unit: Unit) -> Citation:
-        """The sum of a field of them, ``predicted.time_s``, ``flop``; counted as in the report."""
+        """Return the sum of a field, ``predicted.time_s`` or ``flop``, over the kernels."""
         values = [cite_row(row, field) for row in self.rows]
         is_counted = any(isinstance(v, Amount) for v in values)
         numbers = [counted.value if isinstance(counted, Amount) else counted for counted in values]
@@ -127,7 +127,7 @@ class Selection:
 
 
 def cite_row(row: KernelRow, field: str) -> object:
-    """A field of a kernel; None where a part of its path is."""
+    """Return a field of a kernel; None if a part of its path is None."""
     value: object = row
     for name in field.split("."):
         value = None if value is None else getattr(value, name)
@@ -135,7 +135,7 @@ def cite_row(row: KernelRow, field: str) -> object:
 
 
 def shown(citation: Citation) -> str:
-    """A number as sentences have it: ``2.06 ms``."""
+    """Format the number of a citation for a sentence: ``2.06 ms``."""
     value = citation.value
     if isinstance(value, float | int) and not isinstance(value, bool):
         if citation.unit is Unit.COUNT:
@@ -145,12 +145,12 @@ def shown(citation: Citation) -> str:
 
 
 def fact(topic: str, text: str, *citations: Citation) -> Fact | None:
-    """A fact, where its first number is known."""
+    """Return a fact, or None if its first number is unknown."""
     if not citations or citations[0].value is None:
         return None
     return Fact(topic, text, tuple(dict.fromkeys(citations)))
 
 
 def listed(words: Sequence[str]) -> str:
-    """``a, b and c``."""
+    """Join words as a list: ``a, b and c``."""
     return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))

@@ -1,4 +1,4 @@
-"""What the words of a question ask of one report: topics, kernels, changes, and what differs."""
+"""Parsing of questions: topics, kernels, changes, and settings that differ from the report."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ KINDS: dict[str, tuple[str, ...]] = {
     "gather": ("gather", "embedding", "lookup", "look up"),
     "recurrence": ("lstm", "gru", "rnn", "recurrence"),
 }  # fmt: skip
-"""What kinds of kernels are called."""
+"""Phrases for kinds of kernels."""
 LARGER_BATCH = (
     "larger batch", "bigger batch", "increase the batch", "double the batch", "raise the batch",
     "larger batch size", "bigger batch size", "increase the batch size", "double the batch size",
@@ -48,7 +48,7 @@ _NODE = re.compile(r"\S*[/_.]\S*")
 
 
 class Rank(IntEnum):
-    """Who has words that several claim, the first before the others."""
+    """Precedence of claims on the same words, highest first."""
 
     NODE = 0
     REMEDY = 1
@@ -62,14 +62,14 @@ class Rank(IntEnum):
 
 @record
 class Absent:
-    """Kernels that the question speaks of and the report does not have."""
+    """Kernels that the question names and the report does not have."""
 
     name: str
 
 
 @record
 class Change:
-    """A change that was analysed, by its place among the remedies."""
+    """An analyzed change, by its index among the remedies."""
 
     index: int
 
@@ -79,13 +79,13 @@ Meaning: TypeAlias = "Topic | Selection | Absent | Change | Elsewhere | Differen
 
 @record
 class Claim:
-    """Words of a question that mean something.
+    """Words of a question with a meaning.
 
     Args:
-        start: of the first.
-        stop: behind the last.
-        rank: of the claim.
-        meaning: None for words that agree with the report.
+        start: index of the first word.
+        stop: index after the last word.
+        rank: precedence of the claim.
+        meaning: meaning of the words; None if they agree with the report.
     """
 
     start: int
@@ -96,12 +96,12 @@ class Claim:
 
 @record
 class Reading:
-    """What a question asks of a report.
+    """A parsed question.
 
     Args:
-        claims: in the order of their words.
-        unknown: words that mean nothing here, as they stand.
-        numbers: that nothing else has.
+        claims: claims in the order of their words.
+        unknown: words without a meaning.
+        numbers: numbers that no claim uses.
     """
 
     claims: tuple[Claim, ...]
@@ -109,7 +109,7 @@ class Reading:
     numbers: tuple[str, ...]
 
     def of(self, kind: type[Meaning]) -> list[Meaning]:
-        """Meanings of a kind, each once."""
+        """Return the meanings of a type, without duplicates."""
         meanings: list[Meaning] = []
         for claim in self.claims:
             # kernels hold tables, which have no hash
@@ -119,19 +119,19 @@ class Reading:
 
     @property
     def topics(self) -> list[Topic]:
-        """What is asked for: weak phrases only where nothing else is."""
+        """Requested topics; weak phrases count only without others."""
         named = [c for c in self.claims if isinstance(c.meaning, Topic)]
         strong = [c for c in named if c.rank is Rank.TOPIC]
         weak = [c for c in named if c.rank is Rank.WEAK]
         is_other = any(isinstance(c.meaning, Change | Selection) for c in self.claims)
         chosen = strong or weak or ([] if is_other else named)
-        asked = list(dict.fromkeys(c.meaning for c in chosen if isinstance(c.meaning, Topic)))
-        general = {name for topic in asked for name in topic.under}
-        return [topic for topic in asked if topic.name not in general]
+        requested = list(dict.fromkeys(c.meaning for c in chosen if isinstance(c.meaning, Topic)))
+        general = {name for topic in requested for name in topic.under}
+        return [topic for topic in requested if topic.name not in general]
 
 
 def reading(question: str, views: Views) -> Reading:
-    """What a question asks of a report: the longest phrases first, each word once."""
+    """Parse a question: the longest phrases first, each word used once."""
     words = words_of(question)
     taken = [False] * len(words)
     claims: list[Claim] = []
@@ -151,10 +151,10 @@ def reading(question: str, views: Views) -> Reading:
 
 
 def every(question: str, words: tuple[Word, ...], views: Views) -> Iterator[Claim]:
-    """Every claim that anything makes, overlapping."""
+    """Yield every claim on the words, including overlapping ones."""
     yield from of_nodes(question, words, views)
     for start, stop, agreement in differences(words, views):
-        # what agrees is asked for where nothing else is
+        # a setting that agrees with the report is a request only without others
         rank = Rank.AGREED if isinstance(agreement, Topic) else Rank.DIFFERENCE
         yield Claim(start, stop, rank, agreement)
     yield from claims_of(words, NOISE_PHRASES, Rank.WEAK, None)
@@ -172,13 +172,13 @@ def every(question: str, words: tuple[Word, ...], views: Views) -> Iterator[Clai
 def claims_of(
     words: tuple[Word, ...], phrases: Iterable[str], rank: Rank, meaning: Meaning
 ) -> Iterator[Claim]:
-    """Where some phrases stand."""
+    """Yield a claim for each occurrence of some phrases."""
     for start, stop in places(words, phrases):
         yield Claim(start, stop, rank, meaning)
 
 
 def changes(change: Remedy) -> tuple[str, ...]:
-    """What a change that was analysed is called."""
+    """Return the phrases for an analyzed change."""
     _, _, value = change.option.rpartition(" ")
     axis, _, number = value.rpartition("=")
     if axis:
@@ -193,7 +193,7 @@ def changes(change: Remedy) -> tuple[str, ...]:
 
 
 def kernels(views: Views) -> Iterator[tuple[tuple[str, ...], Meaning]]:
-    """What kernels of the report are called: kinds, operators, numbers."""
+    """Yield phrases for kernels of the report by kind, operator and extents."""
     present = {row.kind for row in views.kernels}
     named: set[str] = set()
     for kind, phrases in KINDS.items():
@@ -223,7 +223,7 @@ def kernels(views: Views) -> Iterator[tuple[tuple[str, ...], Meaning]]:
 
 
 def of_nodes(question: str, words: tuple[Word, ...], views: Views) -> Iterator[Claim]:
-    """Kernels that run a node named in the question, and those named by their position."""
+    """Yield claims for kernels named by a node or by their number."""
     chunks = [m[0].strip("?,.;:!\"'()") for m in _NODE.finditer(question)]
     for chunk in dict.fromkeys(filter(None, chunks)):
         rows = tuple(r for r in views.kernels if any(chunk in name for name in r.nodes))

@@ -1,4 +1,4 @@
-"""What a question says of how the model is run: it agrees with the report, or differs from it."""
+"""Settings named in a question, compared with those of the report."""
 
 from __future__ import annotations
 
@@ -29,27 +29,27 @@ PRECISIONS = {
     "i4": ("int4", "i4", "4 bit", "fp4"),
     "f64": ("f64", "fp64", "float64", "double precision"),
 }
-"""What element types are called."""
+"""Phrases for element types."""
 FOREIGN = re.compile(
     r"(rtx|gtx|mi\d|tpu|gaudi|xeon|epyc|ryzen|jetson|orin|radeon|geforce|instinct|inferentia"
     r"|trainium|gh\d|gb\d|[abhlvptk]\d{2,3}[a-z]*$|m[1-5]$|iphone|raspberry)"
 )
-"""Machines by name, those that perfc has no target of included."""
+"""Names of machines, including those without a target."""
 SIZES = ("batch", "image", "sample", "size", "sequence", "seq", "token", "length")
-"""Beside a number of a symbol."""
+"""Words that mark a number as a size."""
 TOKENS = frozenset(("sequence", "seq", "token", "length"))
-"""Those of the sequence."""
+"""Words that mark a number as a sequence length."""
 NEAR = 4
-"""Words before a number that may name it."""
+"""Maximum number of words before a number that may name it."""
 
 
 @record
 class Difference:
-    """A setting that is not the report's.
+    """A setting that differs from the report.
 
     Args:
-        what: ``the report is of NVIDIA A100 SXM4 80 GB, not of h100``.
-        hint: the option that asks for it.
+        what: ``the report is for NVIDIA A100 SXM4 80 GB, not h100``.
+        hint: command-line option for the setting.
     """
 
     what: str
@@ -57,11 +57,11 @@ class Difference:
 
 
 Agreement: TypeAlias = "Difference | Topic | None"
-"""What words on the setting say: what differs, else the topic that they are of, if any."""
+"""A difference, the topic of a setting that agrees, or None."""
 
 
 def differences(words: tuple[Word, ...], views: Views) -> Iterator[tuple[int, int, Agreement]]:
-    """Words on how the model is run: start, end, and what differs; None where they agree."""
+    """Yield settings in the words: start, end, and difference or topic."""
     yield from machines(words, views)
     yield from precisions(words, views)
     yield from runtimes(words, views)
@@ -73,17 +73,17 @@ def differences(words: tuple[Word, ...], views: Views) -> Iterator[tuple[int, in
 
 @cache
 def named_machines() -> tuple[tuple[str, str], ...]:
-    """Machines by every name that they have."""
+    """Return machines by name and alias."""
     return tuple((m.name, name) for m in list_machines() for name in (m.name, *m.aliases))
 
 
 def machines(words: tuple[Word, ...], views: Views) -> Iterator[tuple[int, int, Agreement]]:
-    """Names of machines."""
+    """Yield names of machines."""
     target, title = views.verdict.target, views.verdict.machine
     for machine, name in named_machines():
         for start, stop in places(words, (name.replace("-", " "),)):
-            asked = other(title, name, f"-t {name}")
-            yield start, stop, topic("machine") if machine == target else asked
+            difference = other(title, name, f"-t {name}")
+            yield start, stop, topic("machine") if machine == target else difference
     # the name of a machine is not that of a slice of it
     mine = {stem(t) for t in TOKEN.findall(target.partition("/")[2] or f"{title} {target}")}
     for i, word in enumerate(words):
@@ -97,19 +97,19 @@ def machines(words: tuple[Word, ...], views: Views) -> Iterator[tuple[int, int, 
 
 
 def precisions(words: tuple[Word, ...], views: Views) -> Iterator[tuple[int, int, Agreement]]:
-    """Names of element types."""
+    """Yield names of element types."""
     types = {row.dtype for row in views.kernels if row.mac.value} | {views.assumptions.dtype}
     if views.assumptions.tf32 and "f32" in types:
         types.add("tf32")
     for name, phrases in PRECISIONS.items():
         for start, stop in places(words, phrases):
-            stated = "/".join(sorted(filter(None, types)))
-            asked = other(stated, name, f"--dtype {name}")
-            yield start, stop, topic("precision") if name in types else asked
+            reported = "/".join(sorted(filter(None, types)))
+            difference = other(reported, name, f"--dtype {name}")
+            yield start, stop, topic("precision") if name in types else difference
 
 
 def runtimes(words: tuple[Word, ...], views: Views) -> Iterator[tuple[int, int, Agreement]]:
-    """Names of runtimes and of their products."""
+    """Yield names of runtimes and of their products."""
     runtime = views.assumptions.runtime
     title = views.verdict.runtime
     mine = {stem(t) for t in TOKEN.findall(f"{runtime} {title}")}
@@ -125,12 +125,12 @@ def runtimes(words: tuple[Word, ...], views: Views) -> Iterator[tuple[int, int, 
 
 
 def sizes(words: tuple[Word, ...], views: Views) -> Iterator[tuple[int, int, Agreement]]:
-    """Numbers with the words for sizes beside them, ``batch size of 8``, ``512 tokens``."""
+    """Yield numbers next to words for sizes, ``batch size of 8``, ``512 tokens``."""
     for i, word in enumerate(words):
         if not word.text.isdecimal() or len(word.text) > 9:
             continue
         start = stop = i
-        while start and is_beside(words[start - 1]) and i - start < NEAR:
+        while start and may_name(words[start - 1]) and i - start < NEAR:
             start -= 1
         if i + 1 < len(words) and words[i + 1].stem in SIZES:
             stop = i + 1
@@ -143,12 +143,12 @@ def sizes(words: tuple[Word, ...], views: Views) -> Iterator[tuple[int, int, Agr
         if int(word.text) in known_sizes(stems, views):
             yield start, stop, None
         else:
-            stated = ", ".join(f"{s.label} = {s.value}" for s in views.assumptions.symbols)
-            yield start, stop, other(stated or "fixed sizes", word.text, f"--{axis} {word.text}")
+            reported = ", ".join(f"{s.label} = {s.value}" for s in views.assumptions.symbols)
+            yield start, stop, other(reported or "fixed sizes", word.text, f"--{axis} {word.text}")
 
 
 def known_sizes(stems: AbstractSet[str], views: Views) -> set[int]:
-    """The report's numbers of what is named: of the batch, of the sequence, of a run."""
+    """Return the report's sizes of the batch, the sequence or the run, as named."""
     basis = Basis.SEQUENCE if stems & TOKENS else Basis.BATCH
     sizes = {s.value for s in views.assumptions.symbols if s.basis == basis.value}
     done = views.verdict.throughput
@@ -156,18 +156,18 @@ def known_sizes(stems: AbstractSet[str], views: Views) -> set[int]:
     return sizes | {done.per_run} if is_of_run else sizes
 
 
-def is_beside(word: Word) -> bool:
-    """Whether a word may stand between a number and what it is the size of."""
+def may_name(word: Word) -> bool:
+    """Return True if a word may belong to the name of the following number."""
     return word.stem in SIZES or word.stem in ("of", "is", "a", "an", "at", "to", "were", "be")
 
 
 def is_of_model(word: Word, views: Views) -> bool:
-    """Whether a word is of the model's name: ``resnet`` of ``resnet50.onnx.gz``."""
+    """Return True if a word is part of the model's name, as ``resnet`` of ``resnet50.onnx.gz``."""
     named = [t.lower() for t in TOKEN.findall(f"{views.verdict.model} {views.assumptions.graph}")]
     low = word.text.lower()
     return len(low) > 2 and any(name.startswith(low) for name in named)
 
 
-def other(stated: str, asked: str, hint: str) -> Difference:
-    """The report is of one thing, the question of another."""
-    return Difference(f"the report is for {stated}, not {asked}", hint)
+def other(reported: str, requested: str, hint: str) -> Difference:
+    """Return the difference between a setting of the report and the requested one."""
+    return Difference(f"the report is for {reported}, not {requested}", hint)

@@ -1,4 +1,4 @@
-"""Answers as text, and as JSON of schema ``perfc-ask/1``."""
+"""Text and JSON output of answers, schema ``perfc-ask/1``."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from perfc.report.json_form import enveloped, strict
 from .answer import SCHEMA, Answer, Answers, Source
 
 
-def render_text(said: Answers) -> str:
-    """The answers, each fact with the fields of the report that its numbers are from."""
-    return "".join(f"{line}\n" for line in every_line(said))
+def render_text(answers: Answers) -> str:
+    """Return the answers as text, each fact with the fields of its numbers."""
+    return "".join(f"{line}\n" for line in every_line(answers))
 
 
-def every_line(said: Answers) -> Iterator[str]:
-    """Answers one below the other; several have their questions above."""
-    for i, answer in enumerate(said.answers):
-        if len(said.answers) > 1:
+def every_line(answers: Answers) -> Iterator[str]:
+    """Yield the lines of all answers; with several, questions come first."""
+    for i, answer in enumerate(answers.answers):
+        if len(answers.answers) > 1:
             yield from ([""] if i else [])
             yield f"> {answer.question}"
         yield from lines(answer)
 
 
 def lines(answer: Answer) -> Iterator[str]:
-    """One line for a fact, one indented for a field."""
+    """Yield one line per fact and one indented line per field."""
     if not answer.is_answered:
         yield f"no answer: {answer.reason}"
         if answer.hint:
@@ -38,6 +38,6 @@ def lines(answer: Answer) -> Iterator[str]:
         yield from (f"  {citation.text}" for citation in fact.citations)
 
 
-def render_json(said: Answers) -> str:
-    """The answers as a document."""
-    return strict(enveloped(SCHEMA, said), indent=2) + "\n"
+def render_json(answers: Answers) -> str:
+    """Return the answers as JSON."""
+    return strict(enveloped(SCHEMA, answers), indent=2) + "\n"

@@ -26,17 +26,17 @@ if TYPE_CHECKING:
 
 TARGET = "-t"
 FASTER = frozenset({"remedies", "headroom"})
-"""Topics of a question that compares two settings: is it faster, how much faster."""
+"""Topics of questions that compare two settings: is it faster, how much faster."""
 
 
 def ask(report: Report, views: Views, question: str, prices: Prices) -> Answer:
     """Return the answer to a question, from the report or from one more analysis of its model.
 
     Args:
-        report: of the model.
-        views: of the report, with a prediction.
-        question: of at most 1,000 characters; the rest is not read.
-        prices: that a project states.
+        report: report of the model.
+        views: views of the report, with a prediction.
+        question: question; only the first 1,000 characters are read.
+        prices: prices declared by the project.
     """
     read = reading(question[:MOST_QUESTION], views)
     doors = [m for m in read.of(Elsewhere) if isinstance(m, Elsewhere)]
@@ -136,19 +136,19 @@ def under_options(
     """Return the facts of a report with other options; a refusal where it has none.
 
     Args:
-        views: of the report that times are compared with.
-        others: with the options.
-        question: in English.
-        options: all that the question names.
-        is_compared: whether times of a run in both compare.
+        views: views of the report to compare with.
+        others: views of the report with the options.
+        question: question in English.
+        options: options that the question names.
+        is_compared: True if times of a run in both can be compared.
     """
     read = reading(question[:MOST_QUESTION], others)
     # changes are options by now, and other commands answer for themselves
     dropped = Change | Elsewhere | Difference
     claims = tuple(c for c in read.claims if not isinstance(c.meaning, dropped))
-    # the setting of the report, named beside another, differs from the other's
-    names_own = {m.hint for m in read.of(Difference) if isinstance(m, Difference)}
-    is_both = bool(names_own - {f"{name} {value}" for name, value in options})
+    # the setting of the report, named next to another, differs from the other
+    named_hints = {m.hint for m in read.of(Difference) if isinstance(m, Difference)}
+    is_both = bool(named_hints - {f"{name} {value}" for name, value in options})
     read = replace(read, claims=claims)
     names = {known.name for known in read.topics if subjects(read)}
     is_faster = bool(names) and names <= FASTER

@@ -1,4 +1,4 @@
-"""Questions as words, and words that ask for nothing by themselves."""
+"""Tokenization of questions, and words without a meaning of their own."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from perfc.ir.record import record
 
 TOKEN = re.compile(r"[a-z0-9]+(?:\.[0-9]+)?|[%$€£]|/s\b", re.IGNORECASE)
 MOST_CHARACTERS = 1_000
-"""Of a question that is read."""
+"""Maximum number of characters of a question."""
 NOISE = """
     a an the of in on for to at by with from into onto over under during within between and or
     if so then as per is are am be been being was were will would could can should shall may
@@ -31,10 +31,10 @@ NOISE = """
     function integer pass forward size count reach achieve deliver hit let doing s ll re ve m
     ever assume sit goes slice usage analysed analyzed allowed spent gigabyte megabyte kilobyte
     """
-"""They ask for nothing by themselves. Phrases that hold one are matched before.
+"""Words without a meaning of their own; phrases that contain them are matched first.
 
-Words that turn a question round, *not*, *without*, *least*, *first*, are none of them: a question
-with one is refused unless a phrase has it.
+Words that invert a question, such as *not*, *without*, *least* and *first*, are not among them: a
+question with one is refused unless a phrase contains it.
 """
 NOISE_PHRASES = (
     "how big|large|high|low|small|good|well|bad|heavy|wide|far|deep",
@@ -98,12 +98,12 @@ def words_of(question: str) -> tuple[Word, ...]:
 
 @lru_cache(8_192)
 def ways(phrase: str) -> tuple[tuple[str, ...], ...]:
-    """Every way to write a phrase, as stems."""
+    """Return every spelling of a phrase, as stems."""
     return tuple(spelled(phrase))
 
 
 def spelled(phrase: str) -> Iterator[tuple[str, ...]]:
-    """Every way to write a phrase, as stems: bars part alternatives of a word."""
+    """Yield every spelling of a phrase, as stems; bars separate alternatives of a word."""
     parts = [
         [tuple(map(stem, TOKEN.findall(part))) for part in word.split("|")]
         for word in phrase.split()
@@ -113,7 +113,7 @@ def spelled(phrase: str) -> Iterator[tuple[str, ...]]:
 
 
 def places(words: tuple[Word, ...], phrases: Iterable[str]) -> Iterator[tuple[int, int]]:
-    """Where phrases stand among words: start and end."""
+    """Yield start and end of each occurrence of phrases in words."""
     stems = tuple(w.stem for w in words)
     present = set(stems)
     for wanted in dict.fromkeys(way for phrase in phrases for way in ways(phrase)):

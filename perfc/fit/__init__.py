@@ -1,4 +1,4 @@
-"""Whether a run fits into a device, how large its batch may be, and what would make more room."""
+"""Fit of a run on a device: largest batch, and changes that save memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The largest batch, and what each change would give and cost."""
+"""Search for the largest batch, and the effect of each change."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
 
 @record
 class Choice:
-    """One way with what it gives and costs.
+    """One way to run the model, with memory and time.
 
     Args:
-        title: what it changes; "as given" of the first.
-        largest: batch that the device holds; None where the batch is a number in the model.
-        footprint: at the batch that is asked for.
-        fits: whether the device holds that.
-        time_s: of a run at that batch.
-        items_per_s: at that batch.
-        note: what is left out.
+        title: name of the change; "as given" for the first.
+        largest: largest batch that fits; None if the batch of the model is fixed.
+        footprint: device memory at the requested batch.
+        fits: True if that fits on the device.
+        time_s: time of a run at that batch.
+        items_per_s: throughput at that batch.
+        note: what is not modeled.
     """
 
     title: str
@@ -48,15 +48,15 @@ class Choice:
 
 @record
 class Fit:
-    """A run on a device, and what would make room.
+    """A run on a device, and changes that save memory.
 
     Args:
-        report: of the run as asked.
-        batch: that everything is told of: the one asked for, else the largest that fits; None
-            where the model has none that may change.
-        is_auto: whether the largest was looked for.
-        choices: as asked first.
-        is_predicted: whether times are predictions.
+        report: report of the run as given.
+        batch: batch of all choices: the given one, or the largest that fits; None if the batch of
+            the model is fixed.
+        is_auto: True if the largest batch was searched.
+        choices: ways to run the model, as given first.
+        is_predicted: True if times are predictions.
     """
 
     report: Report
@@ -67,19 +67,19 @@ class Fit:
 
     @property
     def fits(self) -> bool:
-        """Whether the device holds the run as asked."""
+        """True if the run fits as given."""
         return self.choices[0].fits
 
 
 @cache
 def known_changes() -> tuple[ModuleType, ...]:
-    """The files of ``changes``, the gentlest first."""
-    found = (import_module(f"{changes.__name__}.{m.name}") for m in iter_modules(changes.__path__))
-    return tuple(sorted(found, key=lambda m: m.RANK))
+    """Return the modules of ``changes``, least invasive first."""
+    files = (import_module(f"{changes.__name__}.{m.name}") for m in iter_modules(changes.__path__))
+    return tuple(sorted(files, key=lambda m: m.RANK))
 
 
 def ways_of(report: Report, gpus: int) -> Iterator[Way]:
-    """Every way of running the model that would make room."""
+    """Yield every way to run the model with less memory."""
     for change in known_changes():
         try:
             yield from change.ways(report, gpus)
@@ -88,17 +88,17 @@ def ways_of(report: Report, gpus: int) -> Iterator[Way]:
 
 
 def fitted(report: Report, *, is_auto: bool, gpus: int = 8, predict: bool = True) -> Fit:
-    """Whether the device of a report holds its run.
+    """Check whether a run fits on its device, and try changes.
 
     Args:
-        report: of the run.
-        is_auto: whether its batch is to be the largest that fits; a batch that is a number in the
-            model is changed, if the model holds for others.
-        gpus: that ZeRO divides among.
-        predict: whether times are predicted; else they are at measured rates.
+        report: report of the run.
+        is_auto: search the largest batch that fits; a fixed batch is changed if the model allows
+            others.
+        gpus: number of GPUs for ZeRO.
+        predict: predict times; otherwise use measured rates.
 
     Raises:
-        ParseError: the largest batch is asked for of a model that has none or lets none change.
+        ParseError: if the largest batch is requested for a model with a fixed batch.
     """
     report, batch = with_symbol(report, is_required=is_auto)
     first = Way("as given", report)
@@ -110,15 +110,15 @@ def fitted(report: Report, *, is_auto: bool, gpus: int = 8, predict: bool = True
 
 
 def with_symbol(report: Report, *, is_required: bool) -> tuple[Report, int | None]:
-    """The report of a model whose batch is a symbol, and the batch as asked.
+    """Return a report with a symbolic batch, and the given batch.
 
     Args:
-        report: of a model whose batch may be a number.
-        is_required: whether a batch that cannot change is an error; else the report stays, and
-            the batch is None.
+        report: report of a model whose batch may be fixed.
+        is_required: raise an error for a batch that cannot change; otherwise the report is
+            unchanged and the batch is None.
 
     Raises:
-        ParseError: the model holds for one number alone, if ``is_required``.
+        ParseError: if the batch cannot change and ``is_required``.
     """
     size = axis_of(report.source, BATCH).size
     if not size:
@@ -132,7 +132,7 @@ def with_symbol(report: Report, *, is_required: bool) -> tuple[Report, int | Non
 
 
 def chosen(way: Way, batch: int | None, *, predict: bool) -> Choice:
-    """What a way gives and costs at a batch."""
+    """Return memory and time of a way at a batch."""
     report = way.at(batch)
     time_s = way.time_s(report, predict=predict)
     return Choice(

@@ -1,4 +1,4 @@
-"""A fit as a document and as data."""
+"""Documents and JSON output of a fit."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ SCHEMA = "perfc-fit/1"
 
 @record
 class ChoiceView:
-    """One way with what it gives and costs, at the batch asked for; null is what nobody knows.
+    """One way to run the model, with memory and time at the requested batch.
 
     Args:
-        title: what it changes.
-        largest: batch that the device holds; null where the batch is a number in the model.
-        fits: whether the device holds the batch asked for.
-        memory: of that.
-        time_s: of a run.
-        low_s: nine in ten take more than this and less than ``high_s``.
-        high_s: the upper end.
-        items_per_s: images, tokens or runs.
-        note: what is left out.
+        title: name of the change.
+        largest: largest batch that fits; null if the batch of the model is fixed.
+        fits: True if the requested batch fits.
+        memory: device memory at the requested batch.
+        time_s: time of a run.
+        low_s: lower end of the 90 % prediction interval.
+        high_s: upper end of the interval.
+        items_per_s: images, tokens or runs per second.
+        note: what is not modeled.
     """
 
     title: str
@@ -55,7 +55,7 @@ class ChoiceView:
 
     @classmethod
     def of(cls, found: Choice) -> ChoiceView:
-        """What is said of a way."""
+        """Create the view of a choice."""
         return cls(
             found.title, found.largest, found.fits, DeviceMemory.shown(found.footprint),
             found.time_s.mid, found.time_s.low, found.time_s.high, found.items_per_s, found.note,
@@ -64,18 +64,18 @@ class ChoiceView:
 
 @record
 class FitView:
-    """A run on a device, and what would make room.
+    """A run on a device, and changes that save memory.
 
     Args:
-        model: as it was named.
+        model: name of the model.
         target: the machine.
-        runtime: whose kernels run.
-        train: optimiser; "" for a forward pass.
-        batch: that everything is told of; null where the model has none that may change.
-        is_auto: whether the largest was looked for.
-        fits: whether the device holds the run as asked.
-        is_predicted: whether times are predictions.
-        choices: as asked first.
+        runtime: the runtime.
+        train: optimizer; empty for a forward pass.
+        batch: batch of all choices; null if the batch of the model is fixed.
+        is_auto: True if the largest batch was searched.
+        fits: True if the run fits as given.
+        is_predicted: True if times are predictions.
+        choices: ways to run the model, as given first.
     """
 
     model: str
@@ -90,7 +90,7 @@ class FitView:
 
     @classmethod
     def of(cls, found: Fit) -> FitView:
-        """What is said of a fit."""
+        """Create the view of a fit."""
         report = found.report
         return cls(
             report.path or report.source.name, report.machine.name, report.deployment.table_name,
@@ -100,12 +100,12 @@ class FitView:
 
 
 def to_dict(found: Fit) -> dict[str, object]:
-    """The JSON document, schema ``perfc-fit/1``."""
+    """Return the JSON document, schema ``perfc-fit/1``."""
     return enveloped(SCHEMA, FitView.of(found))
 
 
 def document(found: Fit) -> Document:
-    """Whether it fits, what would make room, and where the memory goes."""
+    """Return the document: whether the run fits, changes, and memory by part."""
     report, first = found.report, found.choices[0]
     how = report.deployment
     step = f"a training step with {how.train}" if how.train else "a run"
@@ -118,7 +118,7 @@ def document(found: Fit) -> Document:
 
 
 def facts(found: Fit) -> Iterator[Fact]:
-    """The answer."""
+    """Yield batch, memory and whether the run fits."""
     first = found.choices[0]
     whole = first.footprint.capacity_bytes
     need = quantity(first.footprint.total_bytes, Unit.BYTE)
@@ -136,7 +136,7 @@ def facts(found: Fit) -> Iterator[Fact]:
 
 
 def table(found: Fit) -> Table:
-    """One line a way."""
+    """Return the table of changes, one row each."""
     at = "" if found.batch is None else f" at {found.batch}"
     columns = (
         Column("title", "change"),
@@ -164,7 +164,7 @@ def table(found: Fit) -> Table:
 
 
 def notes(found: Fit) -> Iterator[Note]:
-    """What must be said beside the table."""
+    """Yield the notes below the table."""
     for text in dict.fromkeys(c.note for c in found.choices if c.note):
         titles = ", ".join(c.title for c in found.choices if c.note == text)
         yield Note(f"{titles}: {text}")

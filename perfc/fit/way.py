@@ -1,4 +1,4 @@
-"""One way of running a model, and the batches that a device holds of it."""
+"""One way to run a model, and the batches that fit on a device."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ if TYPE_CHECKING:
 
 BATCH = "batch"
 MOST_BATCH = 1 << 24
-"""No run has more; a model that does not grow with its batch ends here."""
+"""Maximum batch of the search."""
 NEAR = 1.02
-"""Ratio of batches within which the search goes on one by one at most a few times."""
+"""Factor by which the extrapolated batch is exceeded in the search."""
 
 
 @frozen
 class Way:
-    """A report, with what is divided among devices.
+    """One way to run a model: a report, with sharding over devices.
 
     Args:
-        title: what it changes.
-        report: of the run.
-        shards: among how many devices buffers of a role are divided.
-        more_bytes: of workspace that the change needs.
-        more_s: that the change adds to a run whatever its batch.
-        note: what is left out.
+        title: name of the change.
+        report: report of the run.
+        shards: number of devices that share the buffers of each role.
+        more_bytes: additional workspace of the change.
+        more_s: additional time per run, for any batch.
+        note: what is not modeled.
     """
 
     title: str
@@ -47,12 +47,12 @@ class Way:
 
     @cached_property
     def table(self) -> StorageTable:
-        """Its buffers on one device."""
+        """Buffers on one device."""
         return replace(table_of(self.report), shards=dict(self.shards or {}))
 
     @property
     def batch(self) -> int | None:
-        """Of the report; None where the model's inputs have none that may change."""
+        """Batch of the report; None if the batch of the model is fixed."""
         names = self._keys(1)
         return self.report.env[next(iter(names))] if names else None
 
@@ -61,22 +61,22 @@ class Way:
         return {k: n for k, n in keys.items() if k in self.report.env}
 
     def env(self, batch: int | None) -> Mapping[str, int]:
-        """Values of the symbols at a batch."""
+        """Return the values of the symbols at a batch."""
         return {**self.report.env, **({} if batch is None else self._keys(batch))}
 
     def holds(self, batch: int | None) -> bool:
-        """Whether the device holds a run of that batch."""
+        """Return True if a run of that batch fits."""
         return holds(self.report, self.env(batch), table=self.table, more_bytes=self.more_bytes)
 
     def footprint(self, batch: int | None) -> Footprint:
-        """Of a run of that batch."""
+        """Return the footprint of a run of that batch."""
         return footprint(self.report, self.env(batch), table=self.table, more_bytes=self.more_bytes)
 
     def largest(self) -> int:
-        """The largest batch that the device holds; 0 where it holds none.
+        """Return the largest batch that fits; 0 if none does.
 
         Raises:
-            ParseError: the model has no batch that may change.
+            ParseError: if the batch of the model is fixed.
         """
         if self.batch is None:
             hint = "export it with a symbolic first dimension"
@@ -92,7 +92,7 @@ class Way:
         return low
 
     def _further(self, batch: int) -> int:
-        """A batch to try next: where bytes that live, straight on, would fill the device."""
+        """Return the next batch to try, where linearly extrapolated live bytes fill the device."""
         capacity = self.report.deployment.capacity(self.report.machine)
         small, large = (self._live(b) for b in (batch, 2 * batch))
         slope = (large - small) / batch
@@ -105,15 +105,15 @@ class Way:
         return max((sum(r.values()) for r in self.table.live(self.env(batch))), default=0)
 
     def at(self, batch: int | None) -> Report:
-        """The report at a batch."""
+        """Return the report at a batch."""
         return self.report if batch is None else self.report.at({BATCH: batch})
 
     def time_s(self, report: Report, *, predict: bool) -> Interval:
-        """What a run takes, with what the change adds.
+        """Return the time of a run, including the additional time of the change.
 
         Args:
-            report: of `at`.
-            predict: whether the time is predicted; else it is at measured rates.
+            report: result of `at`.
+            predict: predict the time; otherwise use measured rates.
         """
         expected = Verdict.of(report, predict=predict).expected
         return expected + Interval.exactly(self.more_s)

@@ -1,4 +1,4 @@
-"""A model over ranges of its symbols: where what binds it changes, and what fits."""
+"""Sweeps of a model over ranges of its symbols: times, regimes and memory."""
 
 from __future__ import annotations
 

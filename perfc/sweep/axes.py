@@ -1,4 +1,4 @@
-"""Ranges of symbols as the command line writes them."""
+"""Ranges of symbols in the syntax of the command line."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ MAX_POINTS = 4096
 
 @record
 class Axis:
-    """A symbol and the values it takes, ascending."""
+    """A symbol and its values, ascending."""
 
     name: str
     values: tuple[int, ...]
 
 
 def parse_axes(bindings: Iterable[str]) -> tuple[Axis, ...]:
-    """Axes from ``batch=1:256``, ``batch=1:256:8``, ``batch=1:256:*2``, ``seq=128,512,2048``.
+    """Parse axes from ``batch=1:256``, ``batch=1:256:8``, ``batch=1:256:*2``, ``seq=128,512,2048``.
 
     Raises:
-        ParseError: not a range, an empty or repeated one, or more than ``MAX_POINTS`` points.
+        ParseError: for an invalid, empty or repeated range, or more than ``MAX_POINTS`` points.
     """
     texts: dict[str, list[str]] = {}
     name = ""

@@ -1,4 +1,4 @@
-"""A sweep as data: what JSON and CSV say of it."""
+"""JSON and CSV output of sweeps."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ class PointView:
 
     Args:
         target: the machine.
-        dims: the values.
-        time_s: expected; at measured rates where nothing is predicted.
-        low_s: nine in ten runs take more than this; null where nothing is predicted.
-        high_s: and less than this.
-        floor_s: no run is faster.
-        sustained_s: of a run at measured rates, launches included.
+        dims: values of the symbols.
+        time_s: predicted time; time at measured rates without a prediction.
+        low_s: lower end of the 90 % prediction interval; null without a prediction.
+        high_s: upper end of the interval.
+        floor_s: lower bound.
+        sustained_s: time of a run at measured rates, including launches.
         launch_s: part of the sustained time that waits for launches.
         mac: multiply-accumulates.
-        device_bytes: that reach device memory at sustained rates.
-        memory_bytes: the peak of activations with all weights resident.
-        fits: whether that is no more than the machine has.
-        regime: what most of the sustained time goes to.
+        device_bytes: traffic of device memory at sustained rates.
+        memory_bytes: peak activations with all weights resident.
+        fits: True if that fits into the memory of the machine.
+        regime: regime that takes most of the sustained time.
     """
 
     target: str
@@ -50,7 +50,7 @@ class PointView:
 
     @classmethod
     def of(cls, p: Point) -> PointView:
-        """What is said of a point."""
+        """Create the view of a point."""
         low_s, high_s = (
             (None, None) if p.predicted is None else (p.predicted.low_s, p.predicted.high_s)
         )
@@ -65,9 +65,9 @@ class SweepView:
     """A model over ranges of its symbols.
 
     Args:
-        model: as it was named.
+        model: name of the model.
         axes: values of the swept symbols.
-        assumed: sizes of symbols that nobody gave.
+        assumed: default sizes of symbols that were not given.
         points: every combination of values on every target.
         crossovers: regimes along each symbol, of the model and of its longest kernels.
         capacities: the largest values that fit.
@@ -82,14 +82,14 @@ class SweepView:
 
     @classmethod
     def of(cls, s: Sweep) -> SweepView:
-        """What is said of a sweep."""
+        """Create the view of a sweep."""
         axes = {a.name: tuple(a.values) for a in s.axes}
         points = tuple(map(PointView.of, s.points))
         return cls(s.model, axes, dict(s.assumed), points, s.crossovers, s.capacities)
 
 
 def render_csv(s: Sweep) -> str:
-    """One row a point."""
+    """Return the points as CSV, one row each."""
     names = [a.name for a in s.axes]
     columns = [f.name for f in fields(PointView) if f.name not in ("target", "dims")]
     rows = (
@@ -100,10 +100,10 @@ def render_csv(s: Sweep) -> str:
 
 
 def _number(value: comma.Field) -> comma.Field:
-    """A truth as 1 or 0."""
+    """Convert booleans to 1 or 0."""
     return int(value) if isinstance(value, bool) else value
 
 
 def render_json(s: Sweep) -> str:
-    """Everything, the spans of all regimes included."""
+    """Return the sweep as JSON, including the spans of all regimes."""
     return strict(enveloped(SCHEMA, SweepView.of(s)), indent=2) + "\n"

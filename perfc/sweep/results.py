@@ -1,4 +1,4 @@
-"""What a sweep finds: points, regimes along a symbol, and what fits."""
+"""Results of a sweep: points, regimes along a symbol, and capacities."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Regime(Enum):
-    """What most of the time goes to."""
+    """Regime: compute, memory or launch, whichever takes most of the time."""
 
     COMPUTE = "compute"
     MEMORY = "memory"
@@ -32,18 +32,17 @@ class Point:
     """The model at one value of every symbol on one target.
 
     Args:
-        dims: the values.
+        dims: values of the symbols.
         target: the machine.
-        sustained_s: of a run at measured rates, launches included.
-        floor_s: no run is faster.
+        sustained_s: time of a run at measured rates, including launches.
+        floor_s: lower bound.
         launch_s: part of the sustained time that waits for launches.
         mac: multiply-accumulates.
-        device_bytes: that reach device memory at sustained rates.
-        memory_bytes: the peak of activations with all weights resident.
-        fits: whether that is no more than the machine has.
-        regime: what most of the sustained time goes to.
-        report: the analysis there, which predicts when it is asked; None where only rooflines are
-            wanted.
+        device_bytes: traffic of device memory at sustained rates.
+        memory_bytes: peak activations with all weights resident.
+        fits: True if that fits into the memory of the machine.
+        regime: regime that takes most of the sustained time.
+        report: analysis at the point, which predicts on demand; None for rooflines only.
     """
 
     dims: Mapping[str, int]
@@ -60,18 +59,18 @@ class Point:
 
     @cached_property
     def predicted(self) -> RunEstimate | None:
-        """What `perfc analyze` predicts there; None where nobody asks for predictions."""
+        """Prediction of `perfc analyze` at the point; None without predictions."""
         return None if self.report is None else self.report.prediction.total
 
     @property
     def time_s(self) -> float:
-        """The predicted time of a run, else the sustained one."""
+        """Predicted time of a run, or the sustained time without a prediction."""
         return self.sustained_s if self.predicted is None else self.predicted.time_s
 
 
 @record
 class Span:
-    """Values of the swept symbol, both ends included, in which one regime holds."""
+    """Range of the swept symbol, both ends included, with one regime."""
 
     regime: Regime
     first: int
@@ -80,12 +79,12 @@ class Span:
 
 @record
 class Crossover:
-    """Regimes along one symbol, the others fixed.
+    """Regimes along one symbol, with the others fixed.
 
     Args:
-        what: "model", or a kernel's label.
-        node: the kernel's first node, "" for the model.
-        spans: in ascending order.
+        what: ``model``, or the label of a kernel.
+        node: first node of the kernel; empty for the model.
+        spans: ranges in ascending order.
     """
 
     target: str
@@ -98,9 +97,9 @@ class Crossover:
 
 @record
 class Capacity:
-    """The largest value of a symbol whose peak memory fits, None where every value does.
+    """Largest value of a symbol whose peak memory fits; None if every value fits.
 
-    0 means that not even 1 fits. ``capacity_bytes`` is what the driver reports of the device.
+    0 means that not even 1 fits. ``capacity_bytes`` is the device memory reported by the driver.
     """
 
     target: str
@@ -117,11 +116,11 @@ class Sweep:
     Args:
         model: the file.
         axes: swept symbols with their values.
-        assumed: sizes of symbols that nobody gave.
-        points: the model at every combination, on every target.
-        crossovers: where regimes change.
-        capacities: what fits.
-        labels: what people read for the names of symbols.
+        assumed: default sizes of symbols that were not given.
+        points: the model at every combination of values, on every target.
+        crossovers: regimes along each symbol.
+        capacities: largest values that fit.
+        labels: labels of symbols.
     """
 
     model: str
@@ -133,13 +132,13 @@ class Sweep:
     labels: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def __repr__(self) -> str:
-        """The answer in three lines."""
+        """Summary in three lines."""
         from .views import summary_lines
 
         return "\n".join(summary_lines(self))
 
     def _repr_html_(self) -> str:
-        """The points as a table for a notebook."""
+        """Return the points as a table for a notebook."""
         from perfc.report.notebook_document import render
 
         from .views import document
@@ -147,9 +146,9 @@ class Sweep:
         return render(document(self))
 
     def label(self, name: str) -> str:
-        """What people read for the name of a symbol."""
+        """Return the label of a symbol."""
         return self.labels.get(name, name)
 
     def at(self, sizes: Mapping[str, int]) -> str:
-        """Sizes of symbols in words, ``batch s72 4, seq 128``."""
+        """Describe sizes of symbols: ``batch s72 4, seq 128``."""
         return ", ".join(f"{self.label(n)} {v}" for n, v in sizes.items())

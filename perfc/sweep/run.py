@@ -1,4 +1,4 @@
-"""Formulas of one analysis at many values of the symbols: times, memory, where regimes change."""
+"""Evaluation of one analysis at many values of its symbols."""
 
 from __future__ import annotations
 
@@ -43,16 +43,16 @@ _MEMORY = frozenset({Ceiling.L1, Ceiling.L2, Ceiling.DEVICE})
 
 @dataclass(slots=True)
 class Evaluator:
-    """The roofline of one kernel table on one machine, at any values of the symbols.
+    """Evaluator of the roofline of one kernel table on one machine.
 
-    Equal formulas are evaluated once a point, and equal kernels bounded once.
+    Equal formulas are evaluated once per point, and equal kernels are bounded once.
 
     Args:
         report: one analysis.
         machine: the target.
-        sizing: of the report's module, which says what goes together.
-        swept: keys of the symbols whose values change.
-        predicts: whether points can be asked for predictions.
+        sizing: constraints between the sizes of the report's module.
+        swept: keys of the swept symbols.
+        predicts: True if points can predict.
     """
 
     report: Report
@@ -69,17 +69,17 @@ class Evaluator:
         kernels = self.table.kernels
         self.sizes = {v: _nbytes(v) for k in kernels for v in (*k.reads, *k.writes)}
         numbers: dict[object, int] = {}
-        self.groups = [numbers.setdefault(_alike(k), len(numbers)) for k in kernels]
+        self.groups = [numbers.setdefault(_identity(k), len(numbers)) for k in kernels]
 
     @property
     def table(self) -> KernelTable:
-        """The kernels."""
+        """Kernel table of the report."""
         return self.report.kernels
 
     def bounds(self, env: Mapping[str, int]) -> tuple[tuple[KernelBound, ...], float]:
-        """Bounds of every kernel, in order, and the floor that streaming the weights sets.
+        """Return bounds of every kernel in order, and the lower bound of streaming the weights.
 
-        Kernels alike share one result, so ``bound.kernel`` is one of those alike.
+        Equal kernels share one result, so ``bound.kernel`` is one of the equal kernels.
         """
         if self.table.alternatives:
             table = bounds(self.table, self.machine, env, tf32=self.report.tf32)
@@ -93,7 +93,7 @@ class Evaluator:
         counts = [by_group[g] for g in self.groups]
         charged = device_traffic(self.table.kernels, counts, sizes, self.machine)
         memo: dict[tuple[int, float], KernelBound] = {}
-        found: list[KernelBound] = []
+        in_order: list[KernelBound] = []
         gap_s = self.gap_s
         for k, g, c, charge in zip(self.table.kernels, self.groups, counts, charged, strict=True):
             bound = memo.get((g, charge))
@@ -101,64 +101,64 @@ class Evaluator:
                 launches = _at(k.repeat, env, numbers)
                 bound = self.rates(k.kind).bound(k, c, launches, charge, gap_s, env)
                 memo[g, charge] = bound
-            found.append(bound)
-        return tuple(found), weight_floor(self.table, sizes, self.machine, env)
+            in_order.append(bound)
+        return tuple(in_order), weight_floor(self.table, sizes, self.machine, env)
 
     @property
     def is_fixed(self) -> bool:
-        """Whether formulas hold at the report's values of a swept symbol alone."""
+        """True if formulas hold only at the report's values of a swept symbol."""
         return any(s.is_bound and s.name in self.swept for s in self.report.source.symbols)
 
     def at(self, dims: Mapping[str, int]) -> Evaluator:
-        """The evaluator whose formulas hold at ``dims``."""
+        """Return an evaluator whose formulas hold at ``dims``."""
         if not self.is_fixed:
             return self
         return replace(self, report=self.report.at(dims), swept=frozenset())
 
     def env(self, dims: Mapping[str, int]) -> dict[str, int]:
-        """The values of all symbols where some are ``dims``, not checked."""
+        """Return the values of all symbols with ``dims``, unchecked."""
         given = {**self.report.given, **self.sized(dims)}
         return self.report.source.defaults(given)
 
     def checked(self, dims: Mapping[str, int]) -> Mapping[str, int]:
-        """The values of all symbols where some are ``dims``.
+        """Return the values of all symbols with ``dims``, checked.
 
         Raises:
-            ShapeError: these contradict each other or the model.
+            ShapeError: if the sizes contradict each other or the model.
         """
         with located(self.report.model):
             return settled(self.sizing, {**self.report.given, **self.sized(dims)}).env
 
     def sized(self, dims: Mapping[str, int]) -> dict[str, int]:
-        """Sizes by the keys of symbols; ``batch`` and ``seq`` may stand for several."""
+        """Return sizes by symbol key; ``batch`` and ``seq`` may stand for several symbols."""
         return keyed(self.report.source, dims) or {}
 
     @property
     def gap_s(self) -> float:
-        """Seconds from one launch to the next."""
+        """Time between launches in seconds."""
         overhead = self.machine.launch_overhead_s
         gap_s = overhead.value if overhead is not None else 0.0
         return gap_s * GRAPH_GAP if self.table.runtime.launch is Launch.GRAPH else gap_s
 
     def memory_bytes(self, env: Mapping[str, int]) -> int:
-        """Peak bytes of activations with the weights resident."""
+        """Return the peak of activations plus the weights, in bytes."""
         liveness = self.report.liveness
         return liveness.peak(env)[0] + int(evaluate(self.report.weight_bytes, env))
 
     @property
     def capacity(self) -> DeviceCapacity | None:
-        """Device memory that the model may take; None where the target does not say."""
+        """Device memory available to the model; None if the target does not declare it."""
         return self.report.deployment.capacity(self.machine)
 
     def fits(self, memory_bytes: int) -> bool:
-        """Whether tensors of so many bytes fit; anything does where nothing is known."""
+        """Return True if tensors of this size fit, or if the capacity is unknown."""
         return self.capacity is None or memory_bytes <= self.capacity.tensor_bytes
 
     def point(self, dims: Mapping[str, int]) -> tuple[Point, tuple[KernelBound, ...]]:
-        """The model and its kernels at ``dims``.
+        """Evaluate the model and its kernels at ``dims``.
 
         Raises:
-            ShapeError: these contradict each other or the model.
+            ShapeError: if the sizes contradict each other or the model.
         """
         env = self.checked(dims) if self.swept else self.report.env
         bounds, weights_s = self.bounds(env)
@@ -191,13 +191,13 @@ def _nbytes(v: Value) -> Dim:
 def _at(d: Dim, env: Mapping[str, int], memo: dict[Dim, float]) -> float:
     if isinstance(d, int):
         return d
-    found = memo.get(d)
-    if found is None:
-        found = memo[d] = evaluate(d, env)
-    return found
+    value = memo.get(d)
+    if value is None:
+        value = memo[d] = evaluate(d, env)
+    return value
 
 
-def _alike(k: Kernel) -> object:
+def _identity(k: Kernel) -> object:
     anchor = k.anchor
     types = (
         tuple(v and (v.type, v.weight is None) for v in anchor.inputs),
@@ -208,7 +208,7 @@ def _alike(k: Kernel) -> object:
 
 
 def regime_of(bounds: Iterable[KernelBound]) -> Regime:
-    """What most of the time of these kernels goes to."""
+    """Return the regime that takes most of the time of some kernels."""
     spent = dict.fromkeys(Regime, 0.0)
     for b in bounds:
         spent[Regime.LAUNCH] += b.launch_gap_s
@@ -229,11 +229,11 @@ def sweep(
     """Evaluate the report's formulas at every combination of ``axes`` on every machine.
 
     Args:
-        report: one analysis; it is made again only where its formulas do not hold along an axis.
-        axes: symbols and their values; regimes are followed along the first that has several.
+        report: one analysis; it is repeated only if its formulas do not hold along an axis.
+        axes: symbols and their values; regimes are tracked along the first with several values.
         machines: targets.
-        top: kernels whose regimes are followed too, those with the most time first.
-        predict: whether points predict when they are asked, not only bound.
+        top: number of longest kernels whose regimes are tracked too.
+        predict: let points predict on demand; otherwise only the roofline is evaluated.
     """
     points: list[Point] = []
     crossovers: list[Crossover] = []
@@ -265,7 +265,7 @@ def sweep(
 
 @dataclass(slots=True)
 class Line:
-    """Points along one symbol, and what each kernel's time goes to there."""
+    """Points along one symbol, with the regime of each kernel."""
 
     evaluator: Evaluator
     along: Axis
@@ -282,12 +282,12 @@ class Line:
             self.regimes[value] = self.regimes_of(self.last)
 
     def dims(self, value: int) -> dict[str, int]:
-        """All swept symbols."""
+        """Return the values of all swept symbols."""
         return {self.along.name: value, **self.fixed}
 
     @staticmethod
     def regimes_of(bounds: tuple[KernelBound, ...]) -> tuple[Regime, ...]:
-        """The model's regime, then every kernel's."""
+        """Return the regime of the model, then of every kernel."""
         memo: dict[int, Regime] = {}
         for b in bounds:
             if id(b) not in memo:
@@ -295,7 +295,7 @@ class Line:
         return (regime_of(bounds), *(memo[id(b)] for b in bounds))
 
     def crossovers(self, top: int) -> Iterator[Crossover]:
-        """Regimes of the model, then of the kernels that take the most time at the last point."""
+        """Yield regimes of the model, then of the longest kernels at the last point."""
         yield self.crossover(0, "model", "")
         if self.evaluator.is_fixed:
             return
@@ -306,11 +306,11 @@ class Line:
             yield self.crossover(i + 1, kernel.label, kernel.nodes[0].name)
 
     def crossover(self, column: int, what: str, node: str) -> Crossover:
-        """Where the regime in one column of ``regimes`` changes."""
+        """Return the spans of the regime in one column of ``regimes``."""
 
         def at(value: int) -> Regime:
             if value not in self.regimes and self.evaluator.is_fixed:
-                # between points sizes need not go together
+                # sizes between points may be invalid together
                 return self.regimes[max(v for v in self.along.values if v < value)][column]
             if value not in self.regimes:
                 env = self.evaluator.env(self.dims(value))
@@ -322,10 +322,10 @@ class Line:
         return Crossover(name, self.along.name, self.fixed, what, node, spans)
 
     def capacity(self, usable_bytes: int) -> Capacity:
-        """The largest value that fits, searched beyond the swept range.
+        """Return the largest value that fits, searched beyond the swept range.
 
         Args:
-            usable_bytes: of the device.
+            usable_bytes: memory of the device.
         """
         evaluator = self.evaluator
 

@@ -1,4 +1,4 @@
-"""Where something changes along whole numbers: ends of regimes, and of what fits."""
+"""Bisection over integers: ends of regimes, and the largest size that fits."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from itertools import pairwise
 from .results import Regime, Span
 
 LARGEST = 1 << 31
-"""Where the search for the largest extent that fits ends."""
+"""Maximum extent of the search for the largest one that fits."""
 
 
 def merged_spans(values: Sequence[int], at: Callable[[int], Regime]) -> tuple[Span, ...]:
-    """Spans over ``values``, their ends found by bisection where points lie apart."""
+    """Return spans over ``values``, with ends between points located by bisection."""
     spans = [Span(at(values[0]), values[0], values[0])]
     for left, right in pairwise(values):
         for first in changes(left, right, at):
@@ -23,9 +23,9 @@ def merged_spans(values: Sequence[int], at: Callable[[int], Regime]) -> tuple[Sp
 
 
 def changes(left: int, right: int, at: Callable[[int], Regime]) -> Iterator[int]:
-    """Values where the regime becomes another one, between two points that differ.
+    """Yield values at which the regime changes between two points.
 
-    A regime that holds only strictly between points of one and the same is not seen.
+    A regime strictly between two points of equal regime is not detected.
     """
     if at(left) is at(right):
         return
@@ -38,7 +38,7 @@ def changes(left: int, right: int, at: Callable[[int], Regime]) -> Iterator[int]
 
 
 def largest(fits: Callable[[int], bool]) -> int | None:
-    """The end of the values, from 1 up, for which ``fits`` holds; None where there is none."""
+    """Return the largest value from 1 up for which ``fits`` holds; None if unlimited."""
     high = 1
     while fits(high):
         if high >= LARGEST:

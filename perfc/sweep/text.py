@@ -13,11 +13,11 @@ from .results import Capacity, Crossover, Point, Span, Sweep
 MAX_ROWS = 24
 MAX_SPANS = 4
 CHART = 60
-"""Points that a line of the chart has at most."""
+"""Maximum number of points in a line of the chart."""
 
 
 def render_text(s: Sweep) -> str:
-    """Tables of every target, and in words where regimes change and what fits."""
+    """Return the points of every target as a table, with regimes and memory in words."""
     return "\n".join(_lines(s)) + "\n"
 
 
@@ -50,7 +50,7 @@ def _lines(s: Sweep) -> Iterator[str]:
 
 
 def _chart(s: Sweep, by_target: Mapping[str, Sequence[Point]]) -> Iterator[str]:
-    """Times of every target along the points, all in one scale."""
+    """Yield a chart of the times of every target, on one scale."""
     if len(next(iter(by_target.values()))) < 2:
         return
     shortest_s = min(min(p.floor_s, p.time_s) for p in s.points)
@@ -63,14 +63,14 @@ def _chart(s: Sweep, by_target: Mapping[str, Sequence[Point]]) -> Iterator[str]:
     ends = f"{s.label(name)} {first.dims[name]} to {last.dims[name]}"
     yield f"time, {ends}, from {quantity(math.exp(least), Unit.SECOND)} (log scale)"
     for target, points in by_target.items():
-        kept = points[:: max(1, -(-len(points) // CHART))]
-        marks = "".join(_level(p.time_s, least, most) for p in kept)
+        drawn = points[:: max(1, -(-len(points) // CHART))]
+        marks = "".join(_level(p.time_s, least, most) for p in drawn)
         low, high = (quantity(points[i].time_s, Unit.SECOND) for i in (0, -1))
         yield f"  {target:{width}}  {marks}  {low} to {high}"
 
 
 def _level(time_s: float, least: float, most: float) -> str:
-    """A time as one character, by its logarithm between two others."""
+    """Return a time as one character, by its position on a log scale."""
     share = (math.log(max(time_s, 1e-12)) - least) / (most - least) if most > least else 1.0
     return LEVELS[min(int(share * len(LEVELS)), len(LEVELS) - 1)]
 
@@ -83,13 +83,13 @@ def _thinned(points: Sequence[Point], s: Sweep) -> list[Point]:
         v for c in s.crossovers if c.what == "model" for sp in c.spans for v in (sp.first, sp.last)
     }
     several = [a for a in s.axes if a.name != name and len(a.values) > 1]
-    kept = [
+    selected = [
         p
         for p in points
         if p.dims[name] in changes or (not several and p.dims[name] & (p.dims[name] - 1) == 0)
     ]
-    step = -(-len(kept) // MAX_ROWS)
-    return kept[:: max(step, 1)]
+    step = -(-len(selected) // MAX_ROWS)
+    return selected[:: max(step, 1)]
 
 
 def _table(s: Sweep, points: Sequence[Point]) -> Iterator[str]:
@@ -126,7 +126,7 @@ def _table(s: Sweep, points: Sequence[Point]) -> Iterator[str]:
 
 
 def _range(point: Point) -> str:
-    """The interval of a prediction, without its unit where that is the time's."""
+    """Format the prediction interval of a point."""
     if point.predicted is None:
         return "—"
     low, high = (quantity(t, Unit.SECOND) for t in (point.predicted.low_s, point.predicted.high_s))
@@ -138,9 +138,9 @@ def _given(s: Sweep, fixed: Mapping[str, int]) -> str:
 
 
 def _capacity(s: Sweep, c: Crossover) -> Iterator[str]:
-    for found in s.capacities:
-        if found.target == c.target and found.fixed == c.fixed:
-            yield f"memory{_given(s, c.fixed)}: {capacity_in_words(found, s.label(found.symbol))}"
+    for limit in s.capacities:
+        if limit.target == c.target and limit.fixed == c.fixed:
+            yield f"memory{_given(s, c.fixed)}: {capacity_in_words(limit, s.label(limit.symbol))}"
 
 
 def _kernels(s: Sweep, c: Crossover) -> Iterator[str]:
@@ -150,7 +150,7 @@ def _kernels(s: Sweep, c: Crossover) -> Iterator[str]:
 
 
 def in_words(spans: Sequence[Span], symbol: str) -> str:
-    """``launch-bound until batch 4, compute-bound from batch 5``."""
+    """Describe regimes: ``launch-bound until batch 4, compute-bound from batch 5``."""
     first, last = spans[0], spans[-1]
     if first.first == last.last:
         return f"{first.regime.value}-bound at {symbol} {first.first}"
@@ -174,7 +174,7 @@ def in_words(spans: Sequence[Span], symbol: str) -> str:
 
 
 def capacity_in_words(c: Capacity, label: str = "") -> str:
-    """``does not fit from batch 3264 (80.0 GiB)``."""
+    """Describe a capacity: ``does not fit in 79.1 GiB from batch 3264``."""
     size = quantity(c.capacity_bytes, Unit.BYTE)
     if c.largest is None:
         return f"fits in {size} at every {label or c.symbol}"

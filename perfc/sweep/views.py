@@ -1,4 +1,4 @@
-"""What a sweep shows: points, where regimes change, what fits, and the answer in three lines."""
+"""Documents of sweeps: points, regimes, capacities and a summary in three lines."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from .results import Point, Sweep
 from .text import capacity_in_words, in_words
 
 LONGEST = 100
-"""Characters of a name that is shown."""
+"""Maximum number of characters of a name."""
 
 
 def document(found: Sweep) -> Document:
-    """Every point in a table, and in words where regimes change and what fits."""
+    """Return the points as a table, with regimes and memory in words."""
     parts: tuple[Table | Note, ...] = (table(found), *notes(found))
     return Document(title(found), (Section("points", "points", parts),))
 
 
 def title(found: Sweep) -> str:
-    """The model, the machines, and what is swept."""
+    """Return the model, the machines and the swept ranges."""
     targets = list(dict.fromkeys(p.target for p in found.points))
     where = ", ".join(targets) if len(targets) < 4 else plural(len(targets), "machine")
     axes = [printable(f"{found.label(a.name)[:LONGEST]} {span(a.values)}") for a in found.axes]
@@ -32,12 +32,12 @@ def title(found: Sweep) -> str:
 
 
 def span(values: tuple[int, ...]) -> str:
-    """The ends of values that ascend."""
+    """Return the ends of ascending values."""
     return str(values[0]) if len(values) == 1 else f"{values[0]} to {values[-1]}"
 
 
 def summary_lines(found: Sweep) -> tuple[str, str, str]:
-    """What was swept, how the time changes, and what fits."""
+    """Return a summary: ranges, shortest and longest time, lower bound and memory."""
     first, last = (min(found.points, key=_time), max(found.points, key=_time))
     how = "at measured rates" if first.report is None else "predicted"
     ends = (first,) if first is last else (first, last)
@@ -46,18 +46,18 @@ def summary_lines(found: Sweep) -> tuple[str, str, str]:
     fits = "all points fit in memory"
     if beyond:
         fits = f"{len(beyond)} of {len(found.points)} points do not fit in memory"
-    return title(found), f"  {how} {times}", f"  {LOWER_BOUND} {at_best(found)}; {fits}"
+    return title(found), f"  {how} {times}", f"  {LOWER_BOUND} {bounds_of(found)}; {fits}"
 
 
-def at_best(found: Sweep) -> str:
-    """The range of the floors."""
+def bounds_of(found: Sweep) -> str:
+    """Return the range of lower bounds."""
     floors = [p.floor_s for p in found.points]
     ends = dict.fromkeys(quantity(s, Unit.SECOND) for s in (min(floors), max(floors)))
     return " to ".join(ends)
 
 
 def place(found: Sweep, point: Point) -> str:
-    """Where a point stands among the others."""
+    """Describe a point by its sizes and machine."""
     return printable(f"{found.at(point.dims)} on {point.target}")
 
 
@@ -66,7 +66,7 @@ def _time(point: Point) -> float:
 
 
 def table(found: Sweep) -> Table:
-    """Every point."""
+    """Return the table of points."""
     names = [a.name for a in found.axes]
     columns = (
         Column("target", "target"),
@@ -98,13 +98,13 @@ def table(found: Sweep) -> Table:
 
 
 def interval(point: Point) -> tuple[float | None, float | None]:
-    """The ends of nine in ten runs, where there is a prediction."""
+    """Return the ends of the prediction interval; None without a prediction."""
     run = point.predicted
     return (None, None) if run is None else (run.low_s, run.high_s)
 
 
 def notes(found: Sweep) -> Iterator[Note]:
-    """Where regimes change and what fits, in words."""
+    """Yield notes on regimes and memory."""
     for c in found.crossovers:
         if c.what == "model":
             words = in_words(c.spans, found.label(c.symbol))

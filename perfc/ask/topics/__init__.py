@@ -1,4 +1,4 @@
-"""What can be asked of a report: topics in files, found by looking."""
+"""Topics of questions, collected from the files of this folder."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from ..fact import Topic
 
 @cache
 def topics() -> tuple[Topic, ...]:
-    """Those of every file."""
+    """Return the topics of every file."""
     return tuple(topic for module in modules(__name__) for topic in module.TOPICS)
 
 
 def topic(name: str) -> Topic:
-    """The one of that name."""
+    """Return the topic of a name."""
     return next(known for known in topics() if known.name == name)

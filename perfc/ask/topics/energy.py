@@ -11,7 +11,7 @@ UNKNOWN = "no power model is fitted for this machine"
 
 
 def energy(views: Views) -> Fact | None:
-    """Joules of a run."""
+    """Return the energy of a run."""
     joules = views.verdict.energy
     if joules is None:
         return None
@@ -24,7 +24,7 @@ def energy(views: Views) -> Fact | None:
 
 
 def each(views: Views) -> Fact | None:
-    """Joules of one image, token or run."""
+    """Return the energy per image, token or run."""
     joules, done = views.verdict.energy, views.verdict.throughput
     if joules is None or not done.per_run:
         return None
@@ -37,7 +37,7 @@ def each(views: Views) -> Fact | None:
 
 
 def power(views: Views) -> Fact | None:
-    """Mean power of a run."""
+    """Return the mean power of a run."""
     if views.prediction is None:
         return None
     mean = cite(views, "prediction.power_w")

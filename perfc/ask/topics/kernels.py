@@ -12,11 +12,11 @@ from perfc.report.views import Views
 from ..fact import Citation, Fact, Selection, Topic, cite, fact, listed, shown
 
 MOST = 3
-"""Kinds of kernels named where nobody says how many."""
+"""Number of kernel groups named by default."""
 
 
 def slowest(views: Views, most: int = MOST) -> Fact | None:
-    """Equal kernels together, those that take most first."""
+    """Return the slowest groups of equal kernels."""
     ordered = sorted(groups(views.kernels), key=lambda g: (-g.predicted_s, g.first.index))[:most]
     cited = [c for group in ordered for c in cite_group(group, views)]
     words = [words_of(group, views) for group in ordered]
@@ -24,7 +24,7 @@ def slowest(views: Views, most: int = MOST) -> Fact | None:
 
 
 def words_of(group: Group, views: Views) -> str:
-    """``16 Conv 3x3 + Relu (conv1): 27.5 % of the time, 35.9 µs each, limited by matrix units``."""
+    """Describe a group: ``16 Conv 3x3 + Relu (conv1): 27.5 % of the time, 35.9 µs each, …``."""
     row = group.first
     time_s = views.verdict.time_s if row.predicted else views.summary.time_s.value or 0.0
     each = quantity(group.predicted_share * time_s / len(group.rows), Unit.SECOND)
@@ -36,17 +36,17 @@ def words_of(group: Group, views: Views) -> str:
 
 
 def cite_group(group: Group, views: Views) -> tuple[Citation, Citation]:
-    """Their share, and the time that it is of."""
+    """Return the share of a group and the time of the run."""
     row = group.first
-    alike = Selection("", f"alike==`{row.alike}`", group.rows)
+    equal = Selection("", f"alike==`{row.alike}`", group.rows)
     if row.predicted is None:
-        return alike.total("share", Unit.SHARE), cite(views, "summary.time_s")
+        return equal.total("share", Unit.SHARE), cite(views, "summary.time_s")
     mid = cite(views, "verdict.expected.mid", Unit.SECOND)
-    return alike.total("predicted.share", Unit.SHARE), mid
+    return equal.total("predicted.share", Unit.SHARE), mid
 
 
 def critical(views: Views) -> Fact | None:
-    """The kernels that carry most of the time, with reasons."""
+    """Return the kernels that take most of the time, with reasons."""
     steps = views.critical.steps
     whole = cite(views, "critical.share", Unit.SHARE)
     by_time = sorted(range(len(steps)), key=lambda i: -steps[i].time_s)[:MOST]
@@ -65,7 +65,7 @@ def critical(views: Views) -> Fact | None:
 
 
 def count(views: Views) -> Fact | None:
-    """Kernels by kind."""
+    """Return the number of kernels by kind."""
     every = Selection("kernels", "", views.kernels).count()
     kinds = Counter(row.kind for row in views.kernels)
     cited = [of_kind(views, kind).count() for kind, _ in kinds.most_common()]
@@ -75,13 +75,13 @@ def count(views: Views) -> Fact | None:
 
 
 def of_kind(views: Views, kind: str) -> Selection:
-    """The kernels whose heaviest operator is of a kind."""
+    """Return the kernels whose heaviest operator is of a kind."""
     rows = tuple(row for row in views.kernels if row.kind == kind)
     return Selection(f"{kind} kernels", f"kind=='{kind}'", rows)
 
 
-def held(views: Views) -> Fact | None:
-    """How many kernels each ceiling holds up."""
+def limited(views: Views) -> Fact | None:
+    """Return the number of kernels limited by each ceiling."""
     binding = [i for i, ceiling in enumerate(views.pressure) if ceiling.bound_kernels]
     cited = [cite(views, f"pressure[{i}].bound_kernels", Unit.COUNT) for i in binding]
     words = [f"{views.pressure[i].title} {views.pressure[i].bound_kernels}" for i in binding]
@@ -98,7 +98,7 @@ TOPICS = (
             "which kernel wait",
             "memory|compute|bandwidth|launch bound kernel|layer",
         ),
-        held,
+        limited,
         absent="no kernel is launched",
     ),
     Topic(

@@ -1,4 +1,4 @@
-"""What limits a run, and what would help."""
+"""Topics on limits: what limits a run, utilization, and possible changes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MOST_REMEDIES = 4
 
 
 def limits(views: Views) -> Fact | None:
-    """Shares of the time by what holds the run up."""
+    """Return shares of the time by limit."""
     shares = views.verdict.limits
     cited = [
         cite(views, f"verdict.limits[{i}].{name}", unit)
@@ -25,7 +25,7 @@ def limits(views: Views) -> Fact | None:
 
 
 def busy(views: Views) -> Fact | None:
-    """How busy each unit and memory level is."""
+    """Return the utilization of each unit and memory level."""
     ceilings = views.pressure
     cited = [cite(views, f"pressure[{i}].share", Unit.SHARE) for i in range(len(ceilings))]
     words = [f"{ceiling.title} {share(ceiling.share)}" for ceiling in ceilings]
@@ -34,7 +34,7 @@ def busy(views: Views) -> Fact | None:
 
 
 def remedies(views: Views) -> Fact | None:
-    """Changes that were analysed, those that save most first."""
+    """Return the analyzed changes, largest saving first."""
     useful = views.bottlenecks.remedies[:MOST_REMEDIES]
     facts = [remedy(views, i) for i in range(len(useful))]
     cited = [c for f in facts for c in f.citations]
@@ -42,7 +42,7 @@ def remedies(views: Views) -> Fact | None:
 
 
 def remedy(views: Views, index: int) -> Fact:
-    """One change, and the run with it."""
+    """Return one change and the run with it."""
     change = views.bottlenecks.remedies[index]
     path = f"bottlenecks.remedies[{index}]"
     time = cite(views, f"{path}.time_s", Unit.SECOND)
@@ -52,7 +52,7 @@ def remedy(views: Views, index: int) -> Fact:
 
 
 def words(views: Views, change: Remedy) -> str:
-    """``half precision (--dtype f16): 1.43 ms, 31 % less``."""
+    """Describe a change: ``half precision (--dtype f16): 1.43 ms, 31 % less``."""
     how = f" ({change.option})" if change.option else ""
     text = f"{change.name}{how}: {quantity(change.time_s, Unit.SECOND)}"
     less = change.saving_s / views.verdict.time_s if views.verdict.time_s else 0.0
@@ -61,7 +61,7 @@ def words(views: Views, change: Remedy) -> str:
 
 
 def lifted(views: Views) -> Fact | None:
-    """What a machine twice as fast in one respect would save."""
+    """Return the time saved if one ceiling were twice as fast."""
     ceilings = views.bottlenecks.ceilings
     cited = [
         cite(views, f"bottlenecks.ceilings[{i}].saving_doubled_s", Unit.SECOND)

@@ -9,7 +9,7 @@ from ..fact import Fact, Topic, cite, fact, listed, shown
 
 
 def need(views: Views) -> Fact | None:
-    """Weights and activations against the capacity."""
+    """Return weights and activations against the capacity."""
     m = views.verdict.memory
     weights = cite(views, "verdict.memory.weight_bytes", Unit.BYTE)
     activations = cite(views, "verdict.memory.activation_bytes", Unit.BYTE)
@@ -24,7 +24,7 @@ def need(views: Views) -> Fact | None:
 
 
 def room(views: Views) -> Fact | None:
-    """Whether the device holds the run, with what the allocator and the driver take."""
+    """Return whether the run fits on the device, with allocator and driver."""
     device = views.memory.device
     if device is None or device.fits is None:
         return None
@@ -37,7 +37,7 @@ def room(views: Views) -> Fact | None:
 
 
 def footprint(views: Views) -> Fact | None:
-    """What the driver shows of the process."""
+    """Return the device memory of the process and its parts."""
     device = views.memory.device
     if device is None:
         return None
@@ -55,13 +55,13 @@ def footprint(views: Views) -> Fact | None:
 
 
 def weights(views: Views) -> Fact | None:
-    """Bytes of the stored tensors."""
+    """Return the size of the stored tensors."""
     stored = cite(views, "verdict.memory.weight_bytes", Unit.BYTE)
     return fact("weights", f"the weights take {shown(stored)}", stored)
 
 
 def activations(views: Views) -> Fact | None:
-    """The peak of what lives at once."""
+    """Return the peak of live activations."""
     peak = cite(views, "verdict.memory.activation_bytes", Unit.BYTE)
     node = cite(views, "summary.peak_node")
     where = f", while {node.value} runs" if node.value else ""
@@ -70,7 +70,7 @@ def activations(views: Views) -> Fact | None:
 
 
 def largest(views: Views) -> Fact | None:
-    """Tensors alive at the peak."""
+    """Return the largest tensors that are live at the peak."""
     alive = views.memory.at_peak
     if not alive:
         return None
@@ -80,7 +80,7 @@ def largest(views: Views) -> Fact | None:
 
 
 def capacity(views: Views) -> Fact | None:
-    """What the machine has."""
+    """Return the device memory of the machine."""
     has = cite(views, "verdict.memory.capacity_bytes", Unit.BYTE)
     return fact("capacity", f"{views.verdict.machine} has {shown(has)} of device memory", has)
 

@@ -1,4 +1,4 @@
-"""How the model is run, on what, and which file it is."""
+"""Topics on the setting: machine, runtime, precision, sizes and model file."""
 
 from __future__ import annotations
 
@@ -10,31 +10,33 @@ from ..fact import Citation, Fact, Topic, cite, fact, listed
 
 
 def machine(views: Views) -> Fact | None:
-    """The target."""
+    """Return the target."""
     name, title = cite(views, "verdict.target"), cite(views, "verdict.machine")
     return fact("machine", f"the report is for {title.value}, target {name.value}", name, title)
 
 
 def runtime(views: Views) -> Fact | None:
-    """Whose kernels run."""
+    """Return the runtime."""
     name = cite(views, "assumptions.runtime")
     title = cite(views, "assumptions.runtime_title")
     return fact("runtime", f"runtime: {title.value} ({name.value})", name, title)
 
 
 def precision(views: Views) -> Fact | None:
-    """Element types."""
-    asked, tf32 = cite(views, "assumptions.dtype"), cite(views, "assumptions.tf32")
+    """Return the element types of products."""
+    requested, tf32 = cite(views, "assumptions.dtype"), cite(views, "assumptions.tf32")
     types = sorted({row.dtype for row in views.kernels if row.mac.value})
     which = which_products(tf32.value)
     allowed = "may" if tf32.value else "may not"
     text = f"matrix products use {listed(types) or 'no type'}; f32 {which} {allowed} use TF32"
-    stated = f"requested precision: {asked.value}" if asked.value else "the model's own precision"
-    return fact("precision", f"{text}; {stated}", asked, tf32)
+    origin = "the model's own precision"
+    if requested.value:
+        origin = f"requested precision: {requested.value}"
+    return fact("precision", f"{text}; {origin}", requested, tf32)
 
 
 def sizes(views: Views) -> Fact | None:
-    """Values of the symbols, and what a run works through."""
+    """Return the values of the symbols and the items per run."""
     symbols = views.assumptions.symbols
     cited = [
         cite(views, f"assumptions.symbols[{i}].value", Unit.COUNT) for i in range(len(symbols))
@@ -47,7 +49,7 @@ def sizes(views: Views) -> Fact | None:
 
 
 def rates(views: Views) -> Fact | None:
-    """Rates of the machine that times are computed from."""
+    """Return the rates that times are computed from."""
     used = views.assumptions.rates
     cited, words = [], []
     for i, rate in enumerate(used):
@@ -60,7 +62,7 @@ def rates(views: Views) -> Fact | None:
 
 
 def bandwidth(views: Views) -> Fact | None:
-    """The rate of device memory."""
+    """Return the bandwidth of device memory."""
     for i, rate in enumerate(views.assumptions.rates):
         if rate.ceiling == "device":
             names = ("sustained_per_s", "floor_per_s")
@@ -76,7 +78,7 @@ def bandwidth(views: Views) -> Fact | None:
 
 
 def sources(views: Views) -> Fact | None:
-    """Documents behind the target's numbers."""
+    """Return the sources of the target's numbers."""
     documents = views.assumptions.target_sources
     cited = [cite(views, f"assumptions.target_sources[{i}].title") for i in range(len(documents))]
     words = [f"{s.title} ({s.origin}, {s.date})" for s in documents]
@@ -84,7 +86,7 @@ def sources(views: Views) -> Fact | None:
 
 
 def file(views: Views) -> Fact | None:
-    """The file, its producer and versions."""
+    """Return the model file, its producer and versions."""
     a = views.assumptions
     path, producer = cite(views, "assumptions.path"), cite(views, "assumptions.producer")
     opsets = [
@@ -97,7 +99,7 @@ def file(views: Views) -> Fact | None:
 
 
 def left_out(views: Views) -> Fact | None:
-    """What the time model leaves out."""
+    """Return the effects that are not modeled."""
     key = "left out"
     words = views.assumptions.memory_model.get(key)
     cited = Citation(f'assumptions.memory_model."{key}"', words, Unit.NONE)

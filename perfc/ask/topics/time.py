@@ -1,4 +1,4 @@
-"""How long a run takes, how sure that is, and how much gets done."""
+"""Topics on time: prediction, interval, confidence, lower bound and throughput."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..fact import Citation, Fact, Topic, cite, fact, shown
 
 
 def expected(views: Views) -> Fact | None:
-    """The expected time with its range."""
+    """Return the predicted time with its interval."""
     v = views.verdict
     mid, low, high = (cite(views, f"verdict.expected.{n}", Unit.SECOND) for n in MIDDLE_AND_ENDS)
     ends = span(v.expected.low, v.expected.high, Unit.SECOND)
@@ -21,7 +21,7 @@ MIDDLE_AND_ENDS = ("mid", "low", "high")
 
 
 def spread(views: Views) -> Fact | None:
-    """The ends of the range."""
+    """Return the prediction interval."""
     v = views.verdict
     low, high = (cite(views, f"verdict.expected.{n}", Unit.SECOND) for n in ("low", "high"))
     text = f"{INTERVAL} of a run: {span(v.expected.low, v.expected.high, Unit.SECOND)}"
@@ -29,7 +29,7 @@ def spread(views: Views) -> Fact | None:
 
 
 def sure(views: Views) -> Fact | None:
-    """The grade and its reason."""
+    """Return the confidence and its reason."""
     if views.verdict.confidence is None:
         return None
     grade, reason = (cite(views, f"verdict.confidence.{n}") for n in ("grade", "reason"))
@@ -37,7 +37,7 @@ def sure(views: Views) -> Fact | None:
 
 
 def floor(views: Views) -> Fact | None:
-    """What no run beats."""
+    """Return the lower bound of the time."""
     least = cite(views, "verdict.floor_s", Unit.SECOND)
     return fact(
         "lower bound", f"no run on {views.verdict.machine} can be faster than {shown(least)}", least
@@ -45,7 +45,7 @@ def floor(views: Views) -> Fact | None:
 
 
 def headroom(views: Views) -> Fact | None:
-    """The expected time over the floor."""
+    """Return the ratio of predicted time and lower bound."""
     v = views.verdict
     if v.floor_s <= 0:
         return None
@@ -56,7 +56,7 @@ def headroom(views: Views) -> Fact | None:
 
 
 def throughput(views: Views) -> Fact | None:
-    """What gets done in a second."""
+    """Return the throughput."""
     done = views.verdict.throughput
     per_s = cite(views, "verdict.throughput.per_s", Unit.NONE)
     item = cite(views, "verdict.throughput.item")
@@ -66,7 +66,7 @@ def throughput(views: Views) -> Fact | None:
 
 
 def each(views: Views) -> Fact | None:
-    """The expected time of one image, token or run."""
+    """Return the predicted time per image, token or run."""
     done = views.verdict.throughput
     if not done.per_run:
         return None
@@ -79,7 +79,7 @@ def each(views: Views) -> Fact | None:
 
 
 def sustained(views: Views) -> Fact | None:
-    """The time at measured rates."""
+    """Return the time at measured rates."""
     time = cite(views, "summary.time_s")
     kernels = cite(views, "summary.sustained_s")
     gap = cite(views, "summary.launch_gap_s")
@@ -88,7 +88,7 @@ def sustained(views: Views) -> Fact | None:
 
 
 def launching(views: Views) -> Fact | None:
-    """What launches and the host cost."""
+    """Return the overhead of launches and of the host."""
     if views.prediction is None:
         return None
     launches = cite(views, "summary.launches", Unit.COUNT)
@@ -99,15 +99,15 @@ def launching(views: Views) -> Fact | None:
         origin = views.assumptions.launch_origin
         parts[0] += f" of {shown(each_s)} each on the device ({origin})"
     parts.append(f"kernels wait {shown(wait)} for launches, the host adds {shown(host)}")
-    held = [i for i, limit in enumerate(views.verdict.limits) if limit.key in ("launch", "host")]
-    shares = [cite(views, f"verdict.limits[{i}].share", Unit.SHARE) for i in held]
-    for i, part in zip(held, shares, strict=True):
+    limits = [i for i, limit in enumerate(views.verdict.limits) if limit.key in ("launch", "host")]
+    shares = [cite(views, f"verdict.limits[{i}].share", Unit.SHARE) for i in limits]
+    for i, part in zip(limits, shares, strict=True):
         parts.append(f"{views.verdict.limits[i].title}: {shown(part)} of the time")
     return fact("launches", "; ".join(parts), launches, wait, host, each_s, *shares)
 
 
 def basis(views: Views) -> Fact | None:
-    """Who predicts, and from what."""
+    """Return the predictors and their training data."""
     if views.prediction is None:
         return None
     cited: list[Citation] = []
@@ -126,7 +126,7 @@ def basis(views: Views) -> Fact | None:
 
 
 def step(views: Views) -> Fact | None:
-    """The parts of a training step."""
+    """Return the phases of a training step."""
     if views.verdict.step is None:
         return None
     phases = views.verdict.step.phases

@@ -1,4 +1,4 @@
-"""What is computed and moved: operations, bytes, parameters, nodes."""
+"""Topics on work: operations, bytes, parameters and nodes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..fact import Fact, Topic, cite, fact, shown
 
 
 def flop(views: Views) -> Fact | None:
-    """Floating-point operations."""
+    """Return the floating-point operations."""
     total = cite(views, "summary.flop")
     mac = cite(views, "summary.mac")
     text = f"{shown(total)} per run: {shown(mac)}, two flop each, and other operations"
@@ -17,20 +17,20 @@ def flop(views: Views) -> Fact | None:
 
 
 def mac(views: Views) -> Fact | None:
-    """Multiply-accumulates."""
+    """Return the multiply-accumulates."""
     total = cite(views, "summary.mac")
     return fact("mac", f"{shown(total)} per run", total)
 
 
 def parameters(views: Views) -> Fact | None:
-    """Elements of the stored parameters."""
+    """Return the number of parameters."""
     count = cite(views, "summary.parameters")
     stored = cite(views, "summary.weight_bytes")
     return fact("parameters", f"{shown(count)} parameters, {shown(stored)} stored", count, stored)
 
 
 def traffic(views: Views) -> Fact | None:
-    """Compulsory bytes."""
+    """Return the compulsory traffic."""
     read, write = cite(views, "summary.read_bytes"), cite(views, "summary.write_bytes")
     device = cite(views, "summary.device_bytes")
     text = (
@@ -40,13 +40,13 @@ def traffic(views: Views) -> Fact | None:
 
 
 def intensity(views: Views) -> Fact | None:
-    """Operations per byte."""
+    """Return the arithmetic intensity."""
     ratio = cite(views, "summary.intensity_flop_per_byte", Unit.FLOP_PER_BYTE)
     return fact("intensity", f"{shown(ratio)} of compulsory traffic", ratio)
 
 
 def formula(views: Views) -> Fact | None:
-    """The operations over the symbols of the model."""
+    """Return the operations as a formula over the symbols."""
     amount = views.summary.flop
     if amount.formula is None:
         return None
@@ -55,7 +55,7 @@ def formula(views: Views) -> Fact | None:
 
 
 def nodes(views: Views) -> Fact | None:
-    """Nodes of the file, and those left."""
+    """Return the nodes of the file and the executed ones."""
     file = cite(views, "coverage.nodes_in_file", Unit.COUNT)
     run = cite(views, "coverage.nodes_executed", Unit.COUNT)
     kernels = len(views.kernels)
@@ -64,7 +64,7 @@ def nodes(views: Views) -> Fact | None:
 
 
 def coverage(views: Views) -> Fact | None:
-    """Whether the cost of every node is known."""
+    """Return whether every node has a known cost."""
     known = cite(views, "coverage.is_complete")
     opaque = views.coverage.opaque
     text = "every node has a known cost" if known.value else "some nodes have unknown cost"
@@ -74,7 +74,7 @@ def coverage(views: Views) -> Fact | None:
 
 
 def achieved(views: Views) -> Fact | None:
-    """Operations a second at the expected time."""
+    """Return the achieved rate at the predicted time."""
     time_s, total = views.verdict.time_s, views.summary.flop.value
     if not time_s or total is None:
         return None
@@ -84,7 +84,7 @@ def achieved(views: Views) -> Fact | None:
 
 
 def summary(views: Views) -> Fact | None:
-    """Size and work of the model at its batch."""
+    """Return sizes and work of the model."""
     run = cite(views, "coverage.nodes_executed", Unit.COUNT)
     totals = [cite(views, f"summary.{name}") for name in ("flop", "mac", "parameters")]
     symbols = views.assumptions.symbols

@@ -1,1 +1,1 @@
-"""What would make room: one change, one file; each offers ways of running the same model."""
+"""Changes that save memory, one per file; each offers ways to run the same model."""

@@ -1,4 +1,4 @@
-"""Activation checkpointing: part of the forward pass is done again instead of being kept."""
+"""Activation checkpointing: recompute part of the forward pass instead of saving it."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 RANK = 25
 POLICIES = (Policy.SELECTIVE, Policy.BLOCK)
-"""The gentler one first; the optimal one is a search that `perfc analyze` offers."""
+"""Policies, cheapest first; the optimal one is a search that `perfc analyze` offers."""
 
 
 def ways(report: Report, gpus: int) -> Iterator[Way]:
-    """The step with each policy, where none was asked for."""
+    """Yield the step with each policy, unless one is set."""
     how = report.deployment
     if not how.train or how.checkpointing is not Policy.NONE:
         return

@@ -1,4 +1,4 @@
-"""The optimiser as one kernel: no list of temporaries as large as the parameters."""
+"""Fused optimizer update, which needs no temporaries as large as the parameters."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ RANK = 20
 
 
 def ways(report: Report, gpus: int) -> Iterator[Way]:
-    """The step with a fused update, where it is not."""
+    """Yield the step with a fused update, unless it is fused."""
     how = report.deployment
     if how.train and how.update is not Implementation.FUSED:
         yield Way("--update fused", report.under(update=Implementation.FUSED))

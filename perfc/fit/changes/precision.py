@@ -12,7 +12,7 @@ RANK = 10
 
 
 def ways(report: Report, gpus: int) -> Iterator[Way]:
-    """The run in bf16, or in f16 where nothing computes bf16, where nothing else was asked for."""
+    """Yield the run in bf16, or f16 on machines without bf16, unless a precision is set."""
     if report.dtype:
         return
     half = "f16" if report.machine.emulates("bf16") else "bf16"

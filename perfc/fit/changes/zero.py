@@ -1,9 +1,9 @@
-"""ZeRO: states, gradients and parameters divided among the GPUs that share the work.
+"""ZeRO: optimizer state, gradients and parameters sharded over data-parallel GPUs.
 
-Stage 1 divides the optimiser's states, stage 2 gradients too, stage 3 parameters too, of which two
-layers are whole at a time. Stages 1 and 2 exchange what plain data parallelism does, once the
-parameters' gradients; stage 3 gathers the parameters once more, half as much again (Rajbhandari et
-al., 2020, section 7). The time added is that of the exchange, none of it hidden behind kernels.
+Stage 1 shards the optimizer state, stage 2 also gradients, stage 3 also parameters, of which two
+layers are complete at a time. Stages 1 and 2 communicate as much as plain data parallelism, one
+all-reduce of the gradients; stage 3 gathers the parameters once more, half as much again
+(Rajbhandari et al., 2020, section 7). The added time is that of the communication, not overlapped.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ STAGES = (
     (3, (Role.STATE, Role.GRADIENT, Role.PARAMETER)),
 )
 WHOLE_LAYERS = 2
-"""Of stage 3: the one that runs, and the next, which is fetched."""
+"""Complete layers in stage 3: the running one and the next, which is prefetched."""
 
 
 def ways(report: Report, gpus: int) -> Iterator[Way]:
-    """The step on each of some GPUs, by stage."""
+    """Yield the step on several GPUs, by ZeRO stage."""
     if not report.deployment.train or gpus < 2:
         return
     table = table_of(report)
@@ -50,11 +50,11 @@ def ways(report: Report, gpus: int) -> Iterator[Way]:
 
 
 def exchanged_s(report: Report, nbytes: int, gpus: int) -> float:
-    """What summing the gradients among the GPUs takes; 0 where no link of the card is stated."""
+    """Return the time of the gradients' all-reduce; 0 if the target declares no link."""
     from perfc.collective import collective
 
     try:
-        found = collective("all-reduce", max(nbytes, 1), gpus, [report.machine], dtype="f32")
+        result = collective("all-reduce", max(nbytes, 1), gpus, [report.machine], dtype="f32")
     except PerfcError:
         return 0.0
-    return found.rows[0].time_s
+    return result.rows[0].time_s
