@@ -37,7 +37,7 @@ def install_torch(session: nox.Session) -> None:
 @nox.session
 def lint(session: nox.Session) -> None:
     """Style, format, and that each layer imports only those below it."""
-    session.install("-e", ".[test]")
+    session.install("-e", ".[test]", "-e", "./lab")
     session.run("ruff", "check", ".")
     session.run("ruff", "format", "--check", ".")
     session.run("lint-imports")
@@ -46,7 +46,7 @@ def lint(session: nox.Session) -> None:
 @nox.session
 def types(session: nox.Session) -> None:
     """Types of the package and of the examples, strictly."""
-    session.install("-e", ".[test]")
+    session.install("-e", ".[test]", "-e", "./lab")
     session.run("mypy", "-p", "perfc")
     session.run("mypy", "examples")
 
@@ -54,7 +54,7 @@ def types(session: nox.Session) -> None:
 @nox.session(python=PYTHONS)
 def tests(session: nox.Session) -> None:
     """The suite; what follows ``--`` goes to pytest."""
-    session.install("-e", ".[test]")
+    session.install("-e", ".[test]", "-e", "./lab")
     session.run("python", "-m", "pytest", "-q", "-n", "2", *session.posargs)
 
 
@@ -62,7 +62,7 @@ def tests(session: nox.Session) -> None:
 def coverage(session: nox.Session) -> None:
     """The suite with PyTorch installed, so that no test is skipped for it, and what it runs."""
     install_torch(session)
-    session.install("-e", ".[test,gnn,runs]", "pytest-cov>=6")
+    session.install("-e", ".[test,gnn,runs]", "-e", "./lab", "pytest-cov>=6")
     # lines and branches together; what runs on a GPU alone is counted as not covered
     session.run("python", "-m", "pytest", "-q", "--cov", "--cov-report=term:skip-covered",
                 "--cov-report=xml", "--cov-fail-under=85", *session.posargs)  # fmt: skip
@@ -72,14 +72,14 @@ def coverage(session: nox.Session) -> None:
 def long(session: nox.Session) -> None:
     """Tests that take more than ten seconds each."""
     install_torch(session)
-    session.install("-e", ".[test,gnn,runs]")
+    session.install("-e", ".[test,gnn,runs]", "-e", "./lab")
     session.run("python", "-m", "pytest", "-q", "-m", "long", *session.posargs)
 
 
 @nox.session
 def speed(session: nox.Session) -> None:
     """Start-up and analysis against their budgets, and tests that assert a time."""
-    session.install("-e", ".[test]")
+    session.install("-e", ".[test]", "-e", "./lab")
     session.run("python", "-m", "benchmarks.speed.budgets", *session.posargs)
     session.run("python", "-m", "pytest", "-q", "-m", "speed")
 
@@ -107,7 +107,7 @@ def package(session: nox.Session) -> None:
 @nox.session
 def docs(session: nox.Session) -> None:
     """Write the generated pages anew; fails where that changes one."""
-    session.install("-e", ".[test]")
+    session.install("-e", ".[test]", "-e", "./lab")
     session.run("perfc", "ops", "--markdown", "-o", "docs/ops.md")
     session.run("perfc", "rule", "--all", "-o", "docs/rules.md")
     session.run("perfc", "schema", "-o", "docs/report.schema.json")
@@ -128,5 +128,5 @@ def site(session: nox.Session) -> None:
 @nox.session
 def mutants(session: nox.Session) -> None:
     """Share of drawn mutants that tests kill: ``nox -s mutants -- --count 24 --seed 7``."""
-    session.install("-e", ".[test]", "pytest-cov>=6")
+    session.install("-e", ".[test]", "-e", "./lab", "pytest-cov>=6")
     session.run("python", "-m", "tests.mutation", *session.posargs)
