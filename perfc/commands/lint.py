@@ -108,23 +108,18 @@ def command(
         raise click.UsageError("--fix also changes what --new leaves out")
     least = parse_share(min_gain) if min_gain else None
 
-    def work_of(scoped: DeploymentOptions) -> Work:
-        settings = read_settings(scoped.file)
+    def work_of(near: DeploymentOptions) -> Work:
+        settings = read_settings(near.file)
         chosen = selected(settings, names_in(select), names_in(ignore), names_in(extend_select))
         return Work(
             Linter(settings, chosen, least),
-            scoped.deployment(
-                also=deployment_of(settings, scoped), also_at=f"{settings.path}: lint"
-            ),
-            scoped.contents,
+            near.deployment(also=deployment_of(settings, near), also_at=f"{settings.path}: lint"),
+            near.contents,
             (against or "HEAD") if only_new else "",
         )
 
-    names = [slashed(file) for file in files]
-    groups = [
-        (work_of(scoped), paths)
-        for scoped, paths in by_project(options, models_in(names), is_nearest)
-    ]
+    models = models_in([slashed(file) for file in files])
+    groups = [(work_of(near), paths) for near, paths in by_project(options, models, is_nearest)]
     if fix or in_place:
         from perfc.lint.fix import mend
 

@@ -1,1 +1,1 @@
-"""Rules of the linter, one file each: found by looking, documented by their docstrings."""
+"""Lint rules, one file each, discovered by file; their docstrings are the documentation."""

@@ -1,4 +1,4 @@
-"""PF404: conversions in a row."""
+"""PF404: chained type conversions."""
 
 from __future__ import annotations
 
@@ -22,19 +22,18 @@ HOLDS: dict[DType, frozenset[DType]] = {
     DType.I32: frozenset({DType.I64, DType.F64}),
     DType.BOOL: frozenset({DType.U8, DType.I8, DType.I32, DType.I64, DType.F16, DType.F32}),
 }
-"""Types that hold every value of another, so that going through them changes nothing."""
+"""Types that represent every value of another type, so that converting through them is exact."""
 
 
 class CastChain(Rule):
-    """A conversion of a conversion, or one to the type that is there.
+    """A type conversion of another conversion, or one to the same type.
 
     What it does:
-        Finds a Cast to the type of its operand, and a Cast whose operand is itself the result of
-        one.
+        Finds a Cast to the type of its operand, and a Cast whose operand is the result of a Cast.
 
     Why is this bad:
-        Each conversion that is not fused reads and writes the whole tensor. Where the type in
-        between holds every value of the first one, one conversion gives the same bits.
+        Each conversion that is not fused reads and writes the whole tensor. If the intermediate
+        type represents every value of the first one, one conversion gives the same bits.
 
     Example:
         y = Cast(Cast(x_f16, to=FLOAT), to=FLOAT16)
@@ -50,7 +49,7 @@ class CastChain(Rule):
     is_fixable = True
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """Chains among the nodes that execute."""
+        """Yield conversion chains among the executed nodes."""
         for node in subject.graph:
             source, to = operand(node), dtype_of(node.results[0]) if node.results else None
             if source is None or to is None:
@@ -58,7 +57,7 @@ class CastChain(Rule):
             edits: tuple[Edit, ...]
             if dtype_of(source) is to:
                 edits = (ReadInstead(node.results[0], source),)
-                yield self._found(subject, (node,), edits, f"to {to}, which it is already")
+                yield self._finding(subject, (node,), edits, f"to {to}, the type of its operand")
                 continue
             before = subject.graph.producers.get(source)
             first = operand(before) if before is not None else None
@@ -76,9 +75,9 @@ class CastChain(Rule):
             else:
                 edits = ()
             if edits:
-                yield self._found(subject, (node, before), edits, f"{old} → {between} → {to}")
+                yield self._finding(subject, (node, before), edits, f"{old} → {between} → {to}")
 
-    def _found(
+    def _finding(
         self, subject: Subject, nodes: tuple[Node, ...], edits: tuple[Edit, ...], what: str
     ) -> Finding:
         gain = subject.rewriting(edits, (self.code, subject.shape_key(nodes)))
@@ -87,11 +86,11 @@ class CastChain(Rule):
 
 
 def operand(node: Node) -> Value | None:
-    """What a Cast converts; None for any other node."""
+    """Return the operand of a Cast; None for any other node."""
     return node.inputs[0] if isinstance(node.op, Cast) and node.inputs else None
 
 
 def dtype_of(v: Value) -> DType | None:
-    """Element type of a tensor, None where it is not known."""
-    found = v.type.dtype if isinstance(v.type, TensorType) else DType.UNKNOWN
-    return None if found is DType.UNKNOWN else found
+    """Return the element type of a tensor, None if unknown."""
+    dtype = v.type.dtype if isinstance(v.type, TensorType) else DType.UNKNOWN
+    return None if dtype is DType.UNKNOWN else dtype

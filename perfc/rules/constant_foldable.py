@@ -1,4 +1,4 @@
-"""PF104: nodes that compute the same every run."""
+"""PF104: nodes with the same result in every run."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from perfc.passes.canonicalize import NEVER_FOLDED
 from perfc.report.units import plural
 
 MAX_BYTES = 1 << 16
-"""Largest result that a fix stores in the file."""
+"""Maximum size of a result that a fix stores in the file."""
 
 
 class ConstantFoldable(Rule):
-    """A subgraph that reads stored tensors only.
+    """A subgraph that depends on stored tensors only.
 
     What it does:
-        Finds the nodes whose results follow from stored tensors, or from extents that every
-        input has, and groups those that hand their results to each other.
+        Finds nodes whose results depend only on stored tensors or on constant extents, and groups
+        connected ones.
 
     Why is this bad:
-        Runtimes compute such nodes once while loading, so that a run is no faster without them.
-        But each load pays for them, a file has more nodes than the network, and a tool that
-        folds nothing shows work that is none.
+        Runtimes fold such nodes at load time, so removing them does not make a run faster. But
+        every load pays for them, the graph is harder to read, and tools without constant folding
+        count their operations.
 
     Example:
         scale = Sqrt(Constant(64.0))
@@ -39,7 +39,7 @@ class ConstantFoldable(Rule):
         y = Div(x, 8.0)
 
     Source:
-        onnxruntime graph optimisations, constant folding.
+        ONNX Runtime graph optimizations, constant folding.
     """
 
     code = "PF104"
@@ -48,7 +48,7 @@ class ConstantFoldable(Rule):
     is_fixable = True
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """Connected groups of constant nodes of the file's main graph."""
+        """Yield connected groups of constant nodes in the main graph."""
         graph = subject.file
         constant: set[Value] = set()
         order: dict[Node, int] = {}
@@ -72,23 +72,23 @@ class ConstantFoldable(Rule):
             yield self._aliases(subject, aliases)
         for group in groups:
             if not is_alias(group):
-                yield self._found(subject, sorted(group, key=order.__getitem__))
+                yield self._finding(subject, sorted(group, key=order.__getitem__))
 
     def _aliases(self, subject: Subject, nodes: list[Node]) -> Finding:
-        """Stored tensors that are given another name: one finding for all."""
+        """Report all renamed stored tensors in one finding."""
         given_back = set(subject.file.outputs)
         pairs = ((n.results[0], n.inputs[0]) for n in nodes)
         edits = [ReadInstead(v, w) for v, w in pairs if w is not None and v not in given_back]
         count = f"{len(nodes)} Identity node{'s' if len(nodes) > 1 else ''}"
         return self.finding(
-            f"{count} only give stored tensors another name",
+            f"{count} only rename stored tensors",
             "read the stored tensors themselves",
             nodes=nodes,
             gain=subject.nothing(),
             edits=edits,
         )
 
-    def _found(self, subject: Subject, group: list[Node]) -> Finding:
+    def _finding(self, subject: Subject, group: list[Node]) -> Finding:
         members = set(group)
         given_back = set(subject.file.outputs)
         ends = [
@@ -100,7 +100,7 @@ class ConstantFoldable(Rule):
         sizes = [subject.nbytes(v) for v in ends]
         is_small = all(s is not None and s <= MAX_BYTES for s in sizes)
         read = {v.weight for n in group for v in n.inputs if v is not None and v.weight is not None}
-        # weights beside the file are never read, so that nothing can be computed from them
+        # external weights are never read, so nothing can be computed from them
         is_inside = not any(w.location for w in read)
         is_safe = is_small and is_inside and bool(ends) and not any(v in given_back for v in ends)
         names = list(dict.fromkeys(n.loc.op_type or n.op.mnemonic for n in group))
@@ -116,12 +116,12 @@ class ConstantFoldable(Rule):
 
 
 def is_alias(group: list[Node]) -> bool:
-    """Whether a group is one Identity: what it gives is stored already, under another name."""
+    """Return True if a group is one Identity, which only renames a stored tensor."""
     return len(group) == 1 and isinstance(group[0].op, Identity)
 
 
 def is_constant(node: Node, constant: set[Value], has_values: bool) -> bool:
-    """Whether a node's results follow from stored tensors or from extents that are numbers."""
+    """Return True if a node's results depend only on stored tensors or constant extents."""
     if node.op.kind in NEVER_FOLDED or node.regions or not node.results:
         return False
     if not all(isinstance(v.type, TensorType) and v.type.is_static for v in node.results):

@@ -1,4 +1,4 @@
-"""PF105: results that nobody reads."""
+"""PF105: unused results."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from perfc.lint.rule import Rule
 from perfc.lint.subject import Subject
 
 WITH_OPTIONAL = (MaxPool, Dropout, LayerNormalization, BatchNormalization, LSTM, GRU, RNN)
-"""Operators whose outputs behind the least number may be left out."""
+"""Operators with optional outputs."""
 
 
 class DeadOutput(Rule):
-    """A node whose results nobody reads, or an optional output that nobody asks for.
+    """A node with unused results, or an optional output that nothing reads.
 
     What it does:
-        Finds nodes that lead to no output of the graph, and named optional outputs (the indices
-        of a MaxPool, the mask of a Dropout, the statistics of a normalisation) without a reader.
+        Finds nodes that lead to no output of the graph, and named optional outputs (indices of a
+        MaxPool, mask of a Dropout, statistics of a normalization) without a reader.
 
     Why is this bad:
-        A runtime drops dead nodes while loading, but an optional output is computed and written
-        because it is asked for by name, and fused kernels often cannot give it.
+        A runtime removes dead nodes at load time, but it computes and writes a named optional
+        output, and fused kernels often cannot produce it.
 
     Example:
         y, indices = MaxPool(x)        # indices is never read
@@ -44,7 +44,7 @@ class DeadOutput(Rule):
     is_fixable = True
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """Dead nodes of the file, and unread outputs of the nodes that execute."""
+        """Yield dead nodes of the file, and unread outputs of the executed nodes."""
         yield from self._nodes(subject)
         graph = subject.graph
         for node in graph:

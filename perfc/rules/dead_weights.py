@@ -1,4 +1,4 @@
-"""PF303: stored tensors that no node reads."""
+"""PF303: unused stored tensors."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from perfc.lint.subject import Subject
 
 
 class DeadWeights(Rule):
-    """An initializer without a reader.
+    """An initializer that nothing reads.
 
     What it does:
         Finds stored tensors that no node, no subgraph and no output of the graph refers to.
 
     Why is this bad:
-        The file is larger by them, each load reads them, and some runtimes keep them.
+        They make the file larger, every load reads them, and some runtimes keep them in memory.
 
     Example:
-        an initializer "classifier.weight" left behind when the head was cut off
+        an initializer "classifier.weight" that remains after the head was removed
 
     Use instead:
         the model without it
@@ -35,7 +35,7 @@ class DeadWeights(Rule):
     is_fixable = True
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """Unread weights of the file's main graph."""
+        """Yield unread weights of the main graph."""
         graph = subject.file
         read = {v for n in graph for v in n.inputs} | set(graph.outputs)
         for node in graph:

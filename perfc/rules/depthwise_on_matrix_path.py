@@ -1,4 +1,4 @@
-"""PF201: convolutions without sums over channels, which a matrix unit cannot speed up."""
+"""PF201: depthwise convolutions, which matrix units cannot accelerate."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from perfc.passes.ceilings import Ceiling
 
 
 class DepthwiseOnMatrixPath(Rule):
-    """A depthwise convolution that the vector unit binds.
+    """A depthwise convolution that is bound by the vector units.
 
     What it does:
-        Finds convolutions with one filter a channel whose multiply–accumulates take longer on the
-        vector unit than their bytes take to move. The gain is the difference to the next ceiling.
+        Finds convolutions with one filter per channel whose multiply–accumulates on the vector
+        units take longer than their memory traffic. The gain is the distance to the next ceiling.
 
     Why is this bad:
-        A depthwise convolution has no sum over channels, so it is no product of matrices: it runs
-        on the vector unit, at a small part of the rate that its flop are usually compared with.
-        Small filters hide behind memory; large ones do not.
+        A depthwise convolution does not sum over channels, so it is not a matrix product and runs
+        on the vector units, at a small fraction of the matrix units' rate. Small filters are
+        memory-bound anyway; large ones are not.
 
     Example:
         Conv(x, kernel 7x7, group=C)
@@ -38,7 +38,7 @@ class DepthwiseOnMatrixPath(Rule):
     severity = Severity.NOTE
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """Depthwise kernels bound by the vector unit."""
+        """Yield depthwise kernels that are bound by the vector units."""
         for i, bound in enumerate(subject.kernels):
             problem = bound.kernel.problem
             if not isinstance(problem, Window) or not problem.is_depthwise:
@@ -51,7 +51,9 @@ class DepthwiseOnMatrixPath(Rule):
             gain = subject.lightened(i, then, max(lower, default=0.0))
             window = "x".join(map(str, problem.static_extents))
             times = bound.sustained_s / then if then else 0.0
-            message = f"depthwise {window} convolution: vector unit {times:.1f}x its next ceiling"
+            message = (
+                f"depthwise {window} convolution: vector units at {times:.1f}x the next ceiling"
+            )
             yield self.finding(
                 message,
                 "separate the filter, make it smaller, or group eight channels and more",

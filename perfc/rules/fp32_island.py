@@ -1,4 +1,4 @@
-"""PF403: a stretch of f32 between f16 neighbours."""
+"""PF403: f32 operators between 16-bit neighbors."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ MAX_NODES = 64
 
 
 class Fp32Island(Rule):
-    """Operators between a conversion to f32 and one back.
+    """Operators between a conversion to f32 and the conversion back.
 
     What it does:
-        Follows what a Cast from f16 or bf16 to f32 feeds until conversions back. Reports the
-        operators in between where all that enters comes from such casts or is stored, and none
-        of them needs the range or the precision. Sums, normalisations, softmax, exponentials and
-        powers are left alone. The gain is that of the module without the conversions, with the
-        stored f32 tensors that the operators read in 16 bits.
+        Follows the results of a Cast from f16 or bf16 to f32 up to the conversions back. Reports
+        the operators in between if all their inputs come from such casts or are stored, and none
+        of them needs the range or precision of f32. Sums, normalizations, softmax, exponentials
+        and powers are excluded. The gain is that of the module without the conversions and with
+        16-bit stored tensors.
 
     Why is this bad:
-        Twice the bytes, two more kernels, and products at the f32 rate, for operators that give
-        the same quality in 16 bits.
+        Twice the bytes, two more kernels, and matrix products at the f32 rate, for operators that
+        have the same quality in 16 bits.
 
     Example:
         y = Cast(Relu(Cast(x_f16, to=FLOAT)), to=FLOAT16)
@@ -52,7 +52,7 @@ class Fp32Island(Rule):
     code = "PF403"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """Islands among the nodes that execute."""
+        """Yield islands among the executed nodes."""
         for ups, inside, downs in islands(subject, HALF, WIDE):
             if any(_needs_width(n) for n in inside):
                 continue
@@ -60,11 +60,11 @@ class Fp32Island(Rule):
             half = None if first is None else dtype_of(first)
             ends = [n for n in downs if dtype_of(n.results[0]) is half]
             narrow = stored_as(inside, half, WIDE) if half is not None else {}
-            alike = (self.code, subject.shape_key((*ups, *inside)))
+            shape_key = (self.code, subject.shape_key((*ups, *inside)))
             edits = without_casts((*ups, *ends), inside, narrow)
-            gain = subject.rewriting(edits, alike, tuple(narrow.values()))
+            gain = subject.rewriting(edits, shape_key, tuple(narrow.values()))
             yield self.finding(
-                f"{described(inside, 'f32')} between {half} neighbours",
+                f"{described(inside, 'f32')} between {half} neighbors",
                 f"compute in {half}; check the model's quality",
                 nodes=(*inside, *ups, *downs),
                 gain=gain,
@@ -72,20 +72,20 @@ class Fp32Island(Rule):
 
 
 def islands(
-    subject: Subject, others: frozenset[DType], own: frozenset[DType]
+    subject: Subject, others: frozenset[DType], inner: frozenset[DType]
 ) -> Iterator[tuple[list[Node], list[Node], list[Node]]]:
-    """Casts into each island, its nodes, and casts out of it; as `explored` has them.
+    """Yield the casts into each island, its nodes, and the casts out of it, as in `explored`.
 
     Args:
         subject: the module.
-        others: types of its neighbours.
-        own: types that the island computes in.
+        others: types of its neighbors.
+        inner: types that the island computes in.
     """
     seen: set[Node] = set()
     for node in subject.graph:
-        if node in seen or not converts(node, others, own):
+        if node in seen or not converts(node, others, inner):
             continue
-        island = explored(subject, node, own, others)
+        island = explored(subject, node, inner, others)
         if island is None:
             continue
         seen.update(island[0])
@@ -96,7 +96,7 @@ def islands(
 def without_casts(
     casts: Iterable[Node], inside: Iterable[Node], stored: Mapping[Value, Value]
 ) -> list[Edit]:
-    """Casts left out, and the nodes of an island with other stored tensors."""
+    """Return edits that remove the casts and replace the stored tensors of an island."""
     edits: list[Edit] = [
         ReadInstead(n.results[0], v) for n in casts if (v := n.inputs[0]) is not None
     ]
@@ -104,25 +104,25 @@ def without_casts(
 
 
 def described(inside: Sequence[Node], dtype: str) -> str:
-    """How many nodes an island has, and of which operators."""
+    """Describe the number of nodes of an island and their operators."""
     names = ", ".join(dict.fromkeys(n.loc.op_type or n.op.mnemonic for n in inside))
     return f"{len(inside)} {dtype} node{'s' if len(inside) > 1 else ''} ({names})"
 
 
 def stored_as(nodes: list[Node], to: DType, before: frozenset[DType]) -> dict[Value, Value]:
-    """The stored tensors of some types that ``nodes`` read, in another."""
-    found: dict[Value, Value] = {}
+    """Return the stored tensors of some types that ``nodes`` read, converted to another type."""
+    stored_in: dict[Value, Value] = {}
     for v in (v for n in nodes for v in n.inputs if v is not None and v.weight is not None):
         if isinstance(v.type, TensorType) and v.type.dtype in before:
             nbytes = v.weight.nbytes if v.weight is not None else None
             size = nbytes * to.bits // v.type.dtype.bits if nbytes is not None else None
             type_ = TensorType(to, v.type.shape)
-            found[v] = Value(f"{v.name}_{to.code}", type_, v.known, Weight(size))
-    return found
+            stored_in[v] = Value(f"{v.name}_{to.code}", type_, v.known, Weight(size))
+    return stored_in
 
 
 def converts(node: Node, before: frozenset[DType], to: frozenset[DType]) -> bool:
-    """Whether a node converts one of some types to one of others."""
+    """Return True if a node converts one of the types in ``before`` to one in ``to``."""
     source = operand(node)
     return (
         source is not None
@@ -137,15 +137,15 @@ def _needs_width(node: Node) -> bool:
 
 
 def explored(
-    subject: Subject, start: Node, own: frozenset[DType], others: frozenset[DType]
+    subject: Subject, start: Node, inner: frozenset[DType], others: frozenset[DType]
 ) -> tuple[list[Node], list[Node], list[Node]] | None:
-    """Casts into an island, its nodes, and casts out of it; None where its type leaves it.
+    """Return the casts into an island, its nodes and the casts out of it; None if not closed.
 
     Args:
         subject: the module.
-        start: a cast into it.
-        own: types that the island computes in.
-        others: types of its neighbours.
+        start: a cast into the island.
+        inner: types that the island computes in.
+        others: types of its neighbors.
     """
     graph = subject.graph
     ups: dict[Node, None] = {start: None}
@@ -165,14 +165,14 @@ def explored(
             if node.regions or node.op.kind is Kind.CONTROL:
                 return None
             inside[node] = None
-            waiting += [r for r in node.results if dtype_of(r) in own]
+            waiting += [r for r in node.results if dtype_of(r) in inner]
             for w in node.inputs:
                 maker = graph.producers.get(w) if w is not None else None
                 if w is None or w.weight is not None or maker in inside or maker in ups:
                     continue
-                if dtype_of(w) not in own:
+                if dtype_of(w) not in inner:
                     continue
-                if maker is None or not converts(maker, others, own):
+                if maker is None or not converts(maker, others, inner):
                     return None
                 ups[maker] = None
                 waiting += list(maker.results)

@@ -1,4 +1,4 @@
-"""PF409: a stretch of 16 bits between f32 neighbours, too cheap for its conversions."""
+"""PF409: a stretch of 16 bits between f32 neighbors, too cheap for its conversions."""
 
 from __future__ import annotations
 
@@ -14,19 +14,18 @@ from .fp32_island import HALF, WIDE, described, islands, stored_as, without_cast
 
 
 class HalfIsland(Rule):
-    """Few cheap operators between a conversion to 16 bits and one back.
+    """A few cheap operators between a conversion to 16 bits and the conversion back.
 
     What it does:
-        Follows what a Cast from f32 to f16 or bf16 feeds until conversions back. Reports the
-        operators in between where all that enters comes from such casts or is stored. The gain
-        is that of the module without the conversions, with the operators and what they store in
-        f32. It is shown where that is faster, so that products, which 16 bits make faster than
-        their conversions cost, are left alone.
+        Follows the results of a Cast from f32 to f16 or bf16 up to the conversions back. Reports
+        the operators in between if all their inputs come from such casts or are stored. The gain
+        is that of the module without the conversions, with operators and stored tensors in f32.
+        It is reported only if that is faster, which excludes most matrix products.
 
     Why is this bad:
-        Each conversion that is not fused reads the tensor in one type and writes it in the other,
-        in a kernel of its own. An elementwise operator saves less than that in 16 bits, and loses
-        precision.
+        Each conversion that is not fused is a separate kernel that reads the tensor in one type
+        and writes it in the other. An elementwise operator saves less than that in 16 bits, and
+        loses precision.
 
     Example:
         y = Cast(Relu(Cast(x_f32, to=FLOAT16)), to=FLOAT)
@@ -41,18 +40,18 @@ class HalfIsland(Rule):
     code = "PF409"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """Islands among the nodes that execute."""
+        """Yield islands among the executed nodes."""
         for ups, inside, downs in islands(subject, WIDE, HALF):
             wide = stored_as(inside, DType.F32, HALF)
-            alike = (self.code, subject.shape_key((*ups, *inside)))
+            shape_key = (self.code, subject.shape_key((*ups, *inside)))
             edits = without_casts((*ups, *downs), inside, wide)
-            gain = subject.rewriting(edits, alike, tuple(wide.values()))
+            gain = subject.rewriting(edits, shape_key, tuple(wide.values()))
             if gain is None or gain.time_s <= 0:
                 continue
             half = dtype_of(ups[0].results[0])
             yield self.finding(
-                f"{described(inside, str(half))} between f32 neighbours",
-                "compute in f32, or the neighbours in 16 bits too",
+                f"{described(inside, str(half))} between f32 neighbors",
+                "compute in f32, or the neighbors in 16 bits too",
                 nodes=(*inside, *ups, *downs),
                 gain=gain,
             )

@@ -1,4 +1,4 @@
-"""PF108: a run that waits for its launches."""
+"""PF108: a launch-bound run."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from perfc.passes.runtimes import Launch, recorded
 from perfc.report.units import plural, share
 
 LEAST_SHARE = 0.1
-"""Of the run that must wait for launches before it is said."""
+"""Minimum fraction of the run that waits for launches."""
 
 
 class LaunchBound(Rule):
-    """A run that waits for launches rather than for what they launch.
+    """A run that is bound by kernel launches instead of kernels.
 
     What it does:
-        Sums the time that kernels, or a framework's host, wait for launches, where these are not
-        recorded, and reports it above a tenth of the run. The gain is that of a run whose launches
-        are replayed from a recorded graph: analysed under the runtime that does so, or else with
-        the gaps that recorded launches have.
+        Sums the time that kernels, or the framework's host, wait for launches that are not recorded
+        in a graph, and reports it above a tenth of the run. The gain is that of replaying a
+        recorded graph: analyzed under a runtime that does so, or else with the launch gaps of
+        recorded graphs.
 
     Why is this bad:
-        A launch takes microseconds however little it starts. The machine is idle meanwhile.
+        A launch takes microseconds, however small the kernel, and the device is idle meanwhile.
 
     Example:
         session = onnxruntime.InferenceSession(path)           # 150 launches of 5 µs each
@@ -43,7 +43,7 @@ class LaunchBound(Rule):
     code = "PF108"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """The run, where launches hold it up."""
+        """Yield a finding if the run is launch-bound."""
         report = subject.report
         runtime, total = report.kernels.runtime, report.prediction.kernels_total
         waiting = total.wait_s / total.time_s if total.time_s else 0.0
@@ -63,7 +63,7 @@ class LaunchBound(Rule):
 
 
 def replayed(subject: Subject) -> Gain:
-    """The gain where launches leave the gaps that recorded ones do."""
+    """Return the gain with the launch gaps of a recorded graph."""
     table, overhead = subject.report.prediction, subject.report.machine.launch_overhead_s
     gap_s = overhead.value * GRAPH_GAP if overhead is not None else 0.0
     kernels_s = math.fsum(

@@ -1,4 +1,4 @@
-"""PF103: a transposition, work that does not care about the layout, and the way back."""
+"""PF103: elementwise operators between a transposition and its inverse."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MAX_BETWEEN = 16
 
 
 class LayoutRoundTrip(Rule):
-    """A tensor is transposed and back, and what lies between would work in either layout.
+    """A transposition and its inverse around operators that work in either layout.
 
     What it does:
         Finds a Transpose, one or more elementwise operators whose other operands are scalars, and
@@ -42,7 +42,7 @@ class LayoutRoundTrip(Rule):
     is_fixable = True
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """Round trips among the nodes that execute."""
+        """Yield round trips among the executed nodes."""
         for last in subject.graph:
             back = permutation(last)
             if back is None or not last.results:
@@ -56,12 +56,12 @@ class LayoutRoundTrip(Rule):
                 there = permutation(node)
                 if there is not None:
                     if between and _undoes(there, back):
-                        yield self._found(subject, node, between, last)
+                        yield self._finding(subject, node, between, last)
                     break
                 v = moving_operand(node)
                 between.append(node)
 
-    def _found(self, subject: Subject, first: Node, between: list[Node], last: Node) -> Finding:
+    def _finding(self, subject: Subject, first: Node, between: list[Node], last: Node) -> Finding:
         source = first.inputs[0]
         assert source is not None
         start = between[-1]
@@ -83,17 +83,18 @@ def _undoes(there: tuple[int, ...], back: tuple[int, ...]) -> bool:
 
 
 def moving_operand(node: Node) -> Value | None:
-    """The one operand of an elementwise node that is no scalar; None where that is not so."""
+    """Return the only non-scalar operand of an elementwise node, or None."""
     if node.op.kind is not Kind.ELEMENTWISE or node.regions or len(node.results) != 1:
         return None
-    found = [v for v in node.inputs if v is not None and not _is_scalar(v)]
-    if len(found) != 1 or not isinstance(found[0].type, TensorType):
+    operands = [v for v in node.inputs if v is not None and not _is_scalar(v)]
+    if len(operands) != 1 or not isinstance(operands[0].type, TensorType):
         return None
     result = node.results[0].type
-    return found[0] if isinstance(result, TensorType) and _alike(found[0].type, result) else None
+    is_same = isinstance(result, TensorType) and _has_same_shape(operands[0].type, result)
+    return operands[0] if is_same else None
 
 
-def _alike(a: TensorType, b: TensorType) -> bool:
+def _has_same_shape(a: TensorType, b: TensorType) -> bool:
     return a.shape is not None and a.shape == b.shape
 
 

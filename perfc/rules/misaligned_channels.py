@@ -1,4 +1,4 @@
-"""PF402: convolutions whose channels leave part of each matrix instruction empty."""
+"""PF402: convolution channels that are not a multiple of the matrix instruction's."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from perfc.report.units import share
 from .misaligned_extents import GRANULE_ROWS, padding, summed_granule, unpadded
 
 FEW = 4
-"""Input channels for which libraries have kernels of their own."""
+"""Maximum input channels for which libraries have special kernels."""
 
 
 class MisalignedChannels(Rule):
-    """A convolution with channel counts that matrix instructions do not divide.
+    """A convolution whose channels are not a multiple of the matrix instruction size.
 
     What it does:
         Rounds the input channels of a group up to 16 bytes and its output channels up to 8, and
-        compares the products that are executed with those that are asked for. The gain is the
-        matrix unit's time on the padding, as far as it binds. Up to four input channels, as an
-        image has, count as four: libraries have kernels for that. Patches that do not overlap are
-        a product over all their pixels, whose channels need no alignment. Depthwise convolutions
-        do not run on the matrix unit and are left out.
+        compares executed with required multiply–accumulates. The gain is the matrix unit's time
+        on the padding, as far as it binds. Up to four input channels, as in images, count as
+        four: libraries have kernels for that. Non-overlapping patches are a matrix product over
+        all their pixels, so their channels need no alignment. Depthwise convolutions do not run
+        on the matrix unit and are excluded.
 
     Why is this bad:
-        Kernels for the matrix unit read channels last and in whole instructions. A layer of 30
-        channels takes as long as one of 32, and one of 3 as long as one of 4 (tf32) or 8 (f16).
+        Matrix unit kernels read channels-last data in whole instructions. A layer with 30 channels
+        takes as long as one with 32, and one with 3 as long as one with 4 (tf32) or 8 (f16).
 
     Example:
         Conv(x[8, 30, 56, 56], w[30, 30, 3, 3])
@@ -46,24 +46,24 @@ class MisalignedChannels(Rule):
     code = "PF402"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """Convolutions on the matrix unit with padding."""
+        """Yield convolutions on the matrix unit with padding."""
         for i, bound in enumerate(subject.kernels):
             problem = bound.kernel.problem
             granule = summed_granule(bound, subject.report.machine)
             if not isinstance(problem, Window) or not bound.counts.mac or granule is None:
                 continue
-            asked = {"in": subject.extent(problem.depth), "out": subject.extent(problem.filters)}
-            wanted = {"in": wanted_in(problem, asked["in"], granule), "out": GRANULE_ROWS}
-            off = {x: a for x, a in asked.items() if a % wanted[x]}
+            required = {"in": subject.extent(problem.depth), "out": subject.extent(problem.filters)}
+            wanted = {"in": wanted_in(problem, required["in"], granule), "out": GRANULE_ROWS}
+            off = {x: a for x, a in required.items() if a % wanted[x]}
             if problem.is_depthwise or not off:
                 continue
-            padded = padding(asked, wanted)
+            padded = padding(required, wanted)
             gain = subject.lightened(i, unpadded(bound, padded))
             each = " of each group" if problem.groups > 1 else ""
             names = ", ".join(f"{a} {x} (of {wanted[x]})" for x, a in off.items())
             message = f"{bound.dtype} convolution with channels{each} {names}: "
             yield self.finding(
-                f"{message}{share(padded)} of its products are padding",
+                f"{message}{share(padded)} of its MACs are padding",
                 "choose channel counts that are whole multiples",
                 nodes=(bound.kernel.anchor,),
                 gain=gain,
@@ -71,7 +71,7 @@ class MisalignedChannels(Rule):
 
 
 def wanted_in(problem: Window, channels: int, granule: int) -> int:
-    """What the input channels of a group should be a multiple of; 1 where it does not matter."""
+    """Return the required multiple of a group's input channels; 1 if any number works."""
     window = problem.static_extents
     if window and problem.strides == window and channels * math.prod(window) % granule == 0:
         return 1

@@ -1,4 +1,4 @@
-"""PF401: products whose extents leave part of each matrix instruction empty."""
+"""PF401: matrix product extents that are not a multiple of the matrix instruction's."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from perfc.passes.ceilings import Ceiling, KernelBound
 from perfc.report.units import share
 
 GRANULE_BYTES = 16
-"""Summed extent of the smallest matrix instruction, and width of the widest load."""
+"""Bytes of the reduction dimension in the smallest matrix instruction, and of the widest load."""
 GRANULE_ROWS = 8
-"""Rows, and columns, of the smallest matrix instruction."""
+"""Rows and columns of the smallest matrix instruction."""
 
 
 class MisalignedExtents(Rule):
-    """A matrix product with extents that matrix instructions do not divide.
+    """A matrix product whose extents are not a multiple of the matrix instruction size.
 
     What it does:
-        Rounds the extents m and n of a product up to whole instructions of 8, and the summed
-        extent k up to 16 bytes. Where a batch meets one matrix, m is the rows of all items.
-        Compares the products that are executed with those that are asked for. The gain is the
-        matrix unit's time on the padding, as far as it binds.
+        Rounds m and n of a matrix product up to multiples of 8, and the reduction dimension k up
+        to 16 bytes. If a batch is multiplied by one matrix, m counts the rows of all items.
+        Compares executed with required multiply–accumulates. The gain is the matrix unit's time
+        on the padding, as far as it binds.
 
     Why is this bad:
-        The matrix unit multiplies whole fragments, padding included; rows that do not begin at
-        16 bytes cannot be loaded with the widest instruction either. The latter is not part of
-        the gain: published times (DeepBench on V100 and T4, k = 1530 against 1536) show no
-        penalty that could be stated for all shapes.
+        The matrix unit multiplies whole fragments, including padding. Rows that are not aligned
+        to 16 bytes cannot be loaded with the widest instruction either. That is not part of the
+        gain: published times (DeepBench on V100 and T4, k = 1530 against 1536) show no penalty
+        common to all shapes.
 
     Example:
         MatMul([8, 1000], [1000, 30])          # n = 30 takes as long as n = 32
@@ -41,14 +41,14 @@ class MisalignedExtents(Rule):
         MatMul([8, 1000], [1000, 32])
 
     Source:
-        NVIDIA, Matrix multiplication background user's guide, dimension quantisation; PTX ISA,
+        NVIDIA, Matrix multiplication background user's guide, dimension quantization; PTX ISA,
         shapes of mma: m16n8k8 for f16, m16n8k4 for tf32, m8n8k16 for 8-bit integers.
     """
 
     code = "PF401"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """Products on the matrix unit with padding."""
+        """Yield matrix products on the matrix unit with padding."""
         for i, bound in enumerate(subject.kernels):
             problem = bound.kernel.problem
             if not isinstance(problem, Product) or not bound.counts.mac:
@@ -57,25 +57,25 @@ class MisalignedExtents(Rule):
             if granule is None or problem.weight_bits:
                 continue
             extents = {"m": problem.rows, "n": problem.n, "k": problem.k}
-            asked = {name: subject.extent(d) for name, d in extents.items()}
+            required = {name: subject.extent(d) for name, d in extents.items()}
             wanted = {"n": GRANULE_ROWS, "k": granule}
             # few rows are the batch's doing, and skinny products wait for memory anyway
-            if asked["m"] > GRANULE_ROWS:
+            if required["m"] > GRANULE_ROWS:
                 wanted["m"] = GRANULE_ROWS
-            off = {k: a for k, a in asked.items() if k in wanted and a % wanted[k]}
-            if not off or asked["n"] == 1:
+            off = {k: a for k, a in required.items() if k in wanted and a % wanted[k]}
+            if not off or required["n"] == 1:
                 continue
-            padded = padding(asked, wanted)
+            padded = padding(required, wanted)
             gain = subject.lightened(i, unpadded(bound, padded))
             names = ", ".join(f"{k} = {a} (of {wanted[k]})" for k, a in sorted(off.items()))
             part = share(padded)
-            message = f"{bound.dtype} product with {names}: {part} of its products are padding"
+            message = f"{bound.dtype} matrix product with {names}: {part} of its MACs are padding"
             advice = "choose extents that are whole multiples, or pad them once in the weights"
             yield self.finding(message, advice, nodes=(bound.kernel.anchor,), gain=gain)
 
 
 def summed_granule(bound: KernelBound, machine: Machine) -> int | None:
-    """Summed elements of a matrix instruction; None where no matrix unit does this type."""
+    """Return k of a matrix instruction; None if no matrix unit supports the type."""
     if machine.kind != "cuda" or bound.dtype.bits == 0:
         return None
     code = bound.dtype.code
@@ -86,10 +86,10 @@ def summed_granule(bound: KernelBound, machine: Machine) -> int | None:
     return GRANULE_BYTES * 8 // bound.dtype.bits
 
 
-def padding(asked: Mapping[str, int], wanted: Mapping[str, int]) -> float:
-    """Share of the executed products that are padding."""
+def padding(required: Mapping[str, int], wanted: Mapping[str, int]) -> float:
+    """Return the fraction of executed MACs that is padding."""
     executed = needed = 1
-    for name, extent in asked.items():
+    for name, extent in required.items():
         granule = wanted.get(name, 1)
         needed *= max(extent, 1)
         executed *= -(-max(extent, 1) // granule) * granule
@@ -97,9 +97,10 @@ def padding(asked: Mapping[str, int], wanted: Mapping[str, int]) -> float:
 
 
 def unpadded(bound: KernelBound, share: float) -> float:
-    """Time of a kernel whose matrix unit today executes ``share`` of padding besides, without it.
+    """Return the time of a kernel without padding, which is ``share`` of its executed MACs.
 
-    The analysis charges what is asked for; with padding the unit takes ``1 / (1 - share)`` of it.
+    The analysis counts required MACs; with padding the unit takes ``1 / (1 - share)`` times as
+    long.
     """
     rest = max(
         (t for c, t in bound.sustained.items() if c not in (Ceiling.MATRIX, Ceiling.WAVES)),

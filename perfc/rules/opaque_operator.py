@@ -1,4 +1,4 @@
-"""PF901: operators whose cost nobody knows."""
+"""PF901: operators with unknown cost."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from perfc.passes.cost import Tier
 
 
 class OpaqueOperator(Rule):
-    """An operator whose cost is not known.
+    """An operator with unknown cost.
 
     What it does:
-        Finds operators of which only the bytes are known, or not even these: custom domains
-        without a function body, shapes and types that could not be inferred.
+        Finds operators of which at most the bytes are known: custom domains without a function
+        body, and shapes or types that could not be inferred.
 
     Why is this bad:
-        All totals of the model become lower bounds, no fusion reaches across the operator, and
-        a runtime without its kernel does not run the model.
+        All totals of the model become lower bounds, nothing is fused across the operator, and a
+        runtime without a kernel for it cannot run the model.
 
     Example:
         acme::FancyNorm(x)
@@ -36,17 +36,17 @@ class OpaqueOperator(Rule):
     saves = Saves.KNOWLEDGE
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """Operators by name, each with its first node."""
-        found: dict[tuple[str, Tier], list[Node]] = {}
+        """Yield one finding per operator name, at its first node."""
+        groups: dict[tuple[str, Tier], list[Node]] = {}
         for node, cost in subject.report.cost.nodes.items():
             if cost.tier in (Tier.BYTES, Tier.UNKNOWN):
                 name = node.loc.op_type or node.op.mnemonic
-                found.setdefault((name, cost.tier), []).append(node)
-        for (name, tier), nodes in found.items():
+                groups.setdefault((name, cost.tier), []).append(node)
+        for (name, tier), nodes in groups.items():
             known = "only its bytes are known" if tier is Tier.BYTES else "not even its bytes are"
             count = f" x{len(nodes)}" if len(nodes) > 1 else ""
             yield self.finding(
-                f"nobody knows what {name}{count} costs: {known}",
+                f"unknown cost of {name}{count}: {known}",
                 "give it a function body, or write it in standard operators",
                 nodes=nodes,
             )

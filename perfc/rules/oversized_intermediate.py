@@ -1,4 +1,4 @@
-"""PF301: a tensor far larger than everything around it, written only to be read once."""
+"""PF301: a large tensor that is written and read once."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from perfc.passes.residency import capacity
 from perfc.report.units import Unit, quantity
 
 RATIO = 2.0
-"""How many times the bytes around it an intermediate exceeds to be called oversized."""
+"""Minimum ratio of an intermediate to the bytes around it."""
 
 
 class OversizedIntermediate(Rule):
-    """An intermediate beyond the last cache that outweighs all that leads to it and from it.
+    """An intermediate that exceeds the L2 cache and dominates the traffic around it.
 
     What it does:
-        Follows a tensor that one kernel writes and one other reads, through kernels that hand on
-        as many bytes, and compares it with what the first reads and the last writes besides.
-        It is reported where the L2 cache cannot hold it and it is more than twice as large as
-        all of that. The gain is that of one kernel that keeps it on chip; what tiles of a window
-        compute twice at their borders is left out.
+        Follows a tensor that one kernel writes and one other reads, through kernels that pass on
+        as many bytes, and compares it with the other traffic of the first and the last kernel.
+        Reports it if the L2 cache cannot hold it and it is more than twice as large as that
+        traffic. The gain is that of one kernel that keeps it on chip, without recomputation at
+        the borders of tiles.
 
     Why is this bad:
-        It goes out to device memory and back although its parts are used once and in order;
-        computed in tiles it never leaves the chip.
+        It is written to device memory and read back although its parts are used once and in
+        order; computed in tiles it stays on chip.
 
     Example:
         y = MatMul(Softmax(MatMul(q, k)), v)   # scores [batch, heads, n, n]
@@ -43,7 +43,7 @@ class OversizedIntermediate(Rule):
     code = "PF301"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """Chains of kernels around each large tensor."""
+        """Yield the chain of kernels around each large tensor."""
         held = capacity(subject.report.machine, "l2")
         seen: set[Value] = set()
         for i, bound in enumerate(subject.kernels):
@@ -61,7 +61,7 @@ class OversizedIntermediate(Rule):
                 ratio = f"{size / around:.0f}x" if around else "more than"
                 message = (
                     f"{v.type} takes {quantity(size, Unit.BYTE)}, {ratio} what the "
-                    f"{len(chain)} kernels around it read and write besides"
+                    f"{len(chain)} kernels around it read and write otherwise"
                 )
                 is_attention = any(n.op.kind is Kind.SOFTMAX for n in nodes)
                 how = "a fused operator (Attention, opset 23)" if is_attention else ""
@@ -70,7 +70,7 @@ class OversizedIntermediate(Rule):
 
 
 def followed(subject: Subject, start: int, v: Value, size: int) -> tuple[list[int], list[Value]]:
-    """The kernels that make a tensor, hand it on in equal size, and read it last."""
+    """Return the kernels that produce a tensor, pass it on in equal size, and read it last."""
     chain, passed = [start], [v]
     while True:
         readers = subject.readers.get(v, ())
@@ -86,7 +86,7 @@ def followed(subject: Subject, start: int, v: Value, size: int) -> tuple[list[in
 
 
 def surroundings(subject: Subject, chain: list[int], passed: list[Value]) -> int | None:
-    """Bytes that the kernels read and write besides what they hand to each other."""
+    """Return the bytes of the kernels except the tensors passed between them."""
     inside = set(passed)
     around: set[Value] = set()
     for i in chain:

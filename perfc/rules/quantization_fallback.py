@@ -1,4 +1,4 @@
-"""PF405: quantised tensors that are converted back before they are used."""
+"""PF405: quantized tensors that are dequantized before use."""
 
 from __future__ import annotations
 
@@ -16,47 +16,46 @@ from perfc.passes.ceilings import Ceiling, KernelBound
 
 
 class QuantizationFallback(Rule):
-    """A QuantizeLinear or DequantizeLinear that runs as a kernel of its own.
+    """A QuantizeLinear or DequantizeLinear that runs as a separate kernel.
 
     What it does:
-        Finds Q and DQ nodes that the runtime's fusion table leaves alone, so that what lies
-        between them runs in floating point; the gain is the time of these kernels. Finds products
-        and convolutions of a dequantised activation whose other factor is not quantised; the gain
-        is that of the integer rate. Weights alone in a narrow type are meant that way, and so are
-        the first and the last conversion of a model and those around views, where they cancel.
+        Finds Q and DQ nodes that the runtime does not fuse, so that the operators between them run
+        in floating point; the gain is the time of these kernels. Finds matrix products and
+        convolutions of a dequantized activation whose other operand is not quantized; the gain is
+        that of the integer rate. Weight-only quantization is intended and not reported, nor are
+        the first and last conversion of a model and those around views, where they cancel.
 
     Why is this bad:
-        Quantising costs a pass over the tensor, and the operator that was to be faster runs in
-        the wide type as before.
+        Quantization costs a pass over the tensor, and the operator still runs in the wide type.
 
     Example:
-        y = QuantizeLinear(Conv(DequantizeLinear(x_i8), w_f32))    # w is not quantised
+        y = QuantizeLinear(Conv(DequantizeLinear(x_i8), w_f32))    # w is not quantized
 
     Use instead:
         y = QuantizeLinear(Conv(DequantizeLinear(x_i8), DequantizeLinear(w_i8)))
 
     Source:
-        onnxruntime QDQ selectors; TensorRT developer guide, explicit quantisation.
+        onnxruntime QDQ selectors; TensorRT developer guide, explicit quantization.
     """
 
     code = "PF405"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """Kernels that do nothing but convert."""
+        """Yield kernels that only convert."""
         for i, bound in enumerate(subject.kernels):
             yield from self._wide_product(subject, i, bound)
             nodes = bound.kernel.nodes
             converting = [n for n in nodes if isinstance(n.op, QuantizeLinear | DequantizeLinear)]
             others = [n for n in nodes if n not in converting and n.op.kind is not Kind.VIEW]
-            if not converting or others or is_meant(subject, converting):
+            if not converting or others or is_intended(subject, converting):
                 continue
             gain = subject.lightened(i, 0.0, 0.0)
             names = " and ".join(dict.fromkeys(n.loc.op_type or n.op.mnemonic for n in converting))
             partner = _partner(subject, converting[0])
-            what = f"{names} beside {partner}" if partner else names
+            what = f"{names} next to {partner}" if partner else names
             runtime = subject.report.kernels.runtime.name
             yield self.finding(
-                f"{what} runs as a kernel of its own under {runtime}",
+                f"{what} runs as a separate kernel under {runtime}",
                 "quantise every operand and the result of the operator, or none",
                 nodes=converting,
                 gain=gain,
@@ -81,15 +80,15 @@ class QuantizationFallback(Rule):
         time_s = max((t * factor.get(c, 1.0) for c, t in bound.sustained.items()), default=0.0)
         gain = subject.lightened(i, time_s + bound.launch_gap_s, bound.floor_s)
         yield self.finding(
-            f"{kernel.label} reads a dequantised activation and multiplies in {bound.dtype}",
+            f"{kernel.label} reads a dequantized activation and multiplies in {bound.dtype}",
             "quantise the other factor too",
             nodes=(kernel.anchor, *activations),
             gain=gain,
         )
 
 
-def is_meant(subject: Subject, nodes: list[Node]) -> bool:
-    """Whether a conversion is at a border of the model, or around views and cancels there."""
+def is_intended(subject: Subject, nodes: list[Node]) -> bool:
+    """Return True if a conversion is at a border of the model, or cancels around views."""
     inputs, outputs = set(subject.graph.inputs), set(subject.graph.outputs)
     first, last = nodes[0], nodes[-1]
     if isinstance(first.op, QuantizeLinear):
@@ -105,24 +104,24 @@ def is_meant(subject: Subject, nodes: list[Node]) -> bool:
 
 
 def behind_views(subject: Subject, node: Node) -> Node | None:
-    """What makes the operand of a node, at least one view looked through."""
-    found, steps = node, 0
-    while found.inputs and found.inputs[0] is not None:
-        maker = subject.graph.producers.get(found.inputs[0])
+    """Return the producer of a node's operand behind at least one view."""
+    producer, steps = node, 0
+    while producer.inputs and producer.inputs[0] is not None:
+        maker = subject.graph.producers.get(producer.inputs[0])
         if maker is None:
             return None
-        found, steps = maker, steps + 1
-        if found.op.kind is not Kind.VIEW:
-            return found if steps > 1 else None
+        producer, steps = maker, steps + 1
+        if producer.op.kind is not Kind.VIEW:
+            return producer if steps > 1 else None
     return None
 
 
 def _partner(subject: Subject, node: Node) -> str:
-    """The operator that the conversion was meant for."""
+    """Return the operator next to the conversion."""
     if isinstance(node.op, DequantizeLinear):
         users = subject.graph.users.get(node.results[0], ())
-        found = users[0] if users else None
+        neighbor = users[0] if users else None
     else:
         source = node.inputs[0]
-        found = subject.graph.producers.get(source) if source is not None else None
-    return (found.loc.op_type or found.op.mnemonic) if found is not None else ""
+        neighbor = subject.graph.producers.get(source) if source is not None else None
+    return (neighbor.loc.op_type or neighbor.op.mnemonic) if neighbor is not None else ""

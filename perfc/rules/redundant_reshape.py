@@ -1,4 +1,4 @@
-"""PF102: reshapes that undo, repeat or do nothing."""
+"""PF102: redundant reshapes."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ VIEWS = (Reshape, Flatten, Squeeze, Unsqueeze)
 
 
 class RedundantReshape(Rule):
-    """A reshape of a reshape, or one to the shape that is there.
+    """A reshape of a reshape, or one to the same shape.
 
     What it does:
         Finds Reshape, Flatten, Squeeze and Unsqueeze whose result has the shape of their operand,
-        or of the operand of the views before them. Finds a Reshape too whose operand is itself
-        the result of one, where its target shape copies no extent of the operand.
+        or of the operand of the views before them. Also finds a Reshape of a Reshape whose target
+        shape copies no extent of the operand.
 
     Why is this bad:
-        A reshape moves nothing, but a runtime still schedules it, and it stands between
-        operators that a fusion pattern wants next to each other.
+        A reshape moves no data, but runtimes still schedule it, and it prevents fusion patterns
+        from matching adjacent operators.
 
     Example:
         y = Reshape(Unsqueeze(x, [1]), shape_of_x)
@@ -36,23 +36,23 @@ class RedundantReshape(Rule):
         y = x
 
     Source:
-        ONNX Reshape-25; a reshape keeps the elements in row-major order.
+        ONNX Reshape-25; a reshape preserves the row-major order of elements.
     """
 
     code = "PF102"
     is_fixable = True
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """Views among the nodes that execute; of a chain the whole, once."""
+        """Yield redundant views among the executed nodes; one finding per chain."""
         taken: set[Node] = set()
         for node in reversed(subject.graph.nodes):
             if node in taken or not is_view(node):
                 continue
             chain = views_before(subject, node)
-            found = self._undone(subject, chain) or self._repeated(subject, chain)
-            if found is not None:
+            finding = self._undone(subject, chain) or self._repeated(subject, chain)
+            if finding is not None:
                 taken.update(chain)
-                yield found
+                yield finding
 
     def _undone(self, subject: Subject, chain: list[Node]) -> Finding | None:
         last = chain[0].results[0]
@@ -63,7 +63,7 @@ class RedundantReshape(Rule):
             edits = (ReadInstead(last, source),)
             nodes = chain[: i + 1]
             gain = subject.rewriting(edits, (self.code, subject.shape_key(nodes)))
-            what = "leaves the shape as it is" if i == 0 else f"and {i} before it undo each other"
+            what = "does not change the shape" if i == 0 else f"and {i} before it cancel out"
             message = f"{nodes[0].loc.op_type or nodes[0].op.mnemonic} {what}: {source.type}"
             advice = "drop it" if i == 0 else "drop them"
             return self.finding(message, advice, nodes=nodes, gain=gain, edits=edits)
@@ -84,12 +84,12 @@ class RedundantReshape(Rule):
 
 
 def is_view(node: Node) -> bool:
-    """Whether a node only states another shape."""
+    """Return True if a node only changes the shape."""
     return isinstance(node.op, VIEWS) and node.op.kind is Kind.VIEW and bool(node.results)
 
 
 def views_before(subject: Subject, node: Node) -> list[Node]:
-    """The node and the views in a row before it, last first."""
+    """Return the node and the chain of views before it, last first."""
     chain = [node]
     while (source := chain[-1].inputs[0]) is not None:
         maker = subject.graph.producers.get(source)
@@ -100,7 +100,7 @@ def views_before(subject: Subject, node: Node) -> list[Node]:
 
 
 def states_shape(node: Node) -> bool:
-    """Whether a reshape's target is a stored tensor that copies no extent of the operand."""
+    """Return True if a reshape's target is a stored tensor that copies no extent."""
     target = node.inputs[1] if len(node.inputs) > 1 else None
     if target is None or target.weight is None or target.known is None:
         return False
@@ -109,7 +109,7 @@ def states_shape(node: Node) -> bool:
 
 
 def is_same_shape(a: Value, b: Value) -> bool:
-    """Whether two values provably have the same shape, whatever the symbols are."""
+    """Return True if two values have the same shape for all symbol values."""
     left, right = _shape(a), _shape(b)
     if left is None or right is None or len(left) != len(right):
         return False

@@ -1,4 +1,4 @@
-"""PF101: transpositions that undo, repeat or do nothing."""
+"""PF101: redundant transpositions."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from perfc.lint.subject import Subject
 
 
 class RedundantTranspose(Rule):
-    """A transposition of a transposition, or one that moves nothing.
+    """A transposition of a transposition, or the identity.
 
     What it does:
-        Finds a Transpose that keeps the order of the axes, and a Transpose whose operand is itself
-        the result of a Transpose.
+        Finds a Transpose that does not change the order of the axes, and a Transpose whose operand
+        is the result of a Transpose.
 
     Why is this bad:
-        Each transposition that a runtime does not remove reads and writes the whole tensor. Two in
-        a row are at most one.
+        Each transposition that the runtime does not remove reads and writes the whole tensor. Two
+        consecutive ones can be merged into at most one.
 
     Example:
         y = Transpose(Transpose(x, perm=[0, 2, 3, 1]), perm=[0, 3, 1, 2])
@@ -38,7 +38,7 @@ class RedundantTranspose(Rule):
     is_fixable = True
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """Pairs and identities among the nodes that execute."""
+        """Yield pairs and identities among the executed nodes."""
         for node in subject.graph:
             perm = permutation(node)
             source = node.inputs[0] if node.inputs else None
@@ -48,7 +48,9 @@ class RedundantTranspose(Rule):
             first = permutation(before) if before is not None else None
             if perm == tuple(range(len(perm))):
                 edits: tuple[Edit, ...] = (ReadInstead(node.results[0], source),)
-                yield self._found(subject, (node,), edits, "keeps the order of the axes", "drop it")
+                yield self._finding(
+                    subject, (node,), edits, "keeps the order of the axes", "drop it"
+                )
             elif before is not None and first is not None and len(first) == len(perm):
                 yield self._pair(subject, before, node, tuple(first[p] for p in perm))
 
@@ -62,9 +64,9 @@ class RedundantTranspose(Rule):
             edits = (Rewire(second, (source,), {"perm": both}),)
             what, advice = "follows", f"transpose once with perm={list(both)}"
         message = f"{what} the transposition {first.name!r}"
-        return self._found(subject, (second, first), edits, message, advice)
+        return self._finding(subject, (second, first), edits, message, advice)
 
-    def _found(
+    def _finding(
         self,
         subject: Subject,
         nodes: tuple[Node, ...],
@@ -78,7 +80,7 @@ class RedundantTranspose(Rule):
 
 
 def permutation(node: Node) -> tuple[int, ...] | None:
-    """Where the axes of a Transpose's result come from; None for any other node."""
+    """Return the permutation of a Transpose; None for any other node."""
     if not isinstance(node.op, Transpose) or not node.inputs or node.inputs[0] is None:
         return None
     if node.op.perm:

@@ -1,4 +1,4 @@
-"""PF107: a batch that does not fill the machine."""
+"""PF107: a batch too small for the device."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from perfc.report.units import share
 
 TIMES = 8
 LEAST_SHARE = 0.2
-"""Of the time of an item that a larger batch must save; a machine that is full saves little."""
+"""Minimum fraction of the time per item that a larger batch saves."""
 
 
 class SmallBatch(Rule):
-    """A stated batch whose items would be much cheaper in a larger one.
+    """A given batch size that wastes much time per item.
 
     What it does:
-        Finds the symbol that is the first extent of every input that has one, where its value was
-        given. Compares the time of one item with that in a batch eight times as large, and reports
-        it where a fifth is saved at least. A batch that nobody stated is no fault of the model's.
+        Compares the time per item at the given batch size with that at eight times the size, and
+        reports it if at least a fifth is saved. The batch is the symbol that is the first dimension
+        of all inputs. A default batch size is not reported.
 
     Why is this bad:
-        With few items weights are fetched for little use, matrix products have few rows, waves are
-        part full, and launches take longer than what they launch.
+        With few items, weights are read for little work, matrix products have few rows, waves are
+        partially full, and launches take longer than kernels.
 
     Example:
         perfc lint model.onnx --dim batch=1
 
     Use instead:
-        perfc lint model.onnx --dim batch=8    # where requests can be gathered
+        perfc lint model.onnx --dim batch=8    # if requests can be batched
 
     Source:
         Williams et al. 2009, roofline: intensity grows with the reuse of weights.
@@ -44,7 +44,7 @@ class SmallBatch(Rule):
     severity = Severity.NOTE
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """The batch symbol of the module, if it is small."""
+        """Yield a finding if the batch size is too small."""
         report = subject.report
         firsts = {_first(v.type) for v in subject.graph.inputs} - {None}
         if len(firsts) != 1:
@@ -65,7 +65,7 @@ class SmallBatch(Rule):
             return
         part = share(1 - gain.share)
         label = report.source.labels.get(name, name)
-        message = f"{label} = {size}; in a batch of {many_items} an item costs {part} of it"
+        message = f"{label} = {size}; at {many_items} an item takes {part} of the time"
         yield self.finding(
             message, "gather requests into batches", tensor=_holder(subject, name), gain=gain
         )

@@ -1,4 +1,4 @@
-"""PF408: f32 products without TF32 on a machine that has it."""
+"""PF408: f32 matrix products without TF32 on a device that supports it."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from .wide_type import share_in
 
 
 class Tf32Off(Rule):
-    """Products of f32 that may not use TF32.
+    """Float32 matrix products that may not use TF32.
 
     What it does:
-        Where the machine has TF32, and products are computed in f32 without it, compares the run
-        with one that may use it.
+        If the device supports TF32 and matrix products are computed in f32 without it, compares
+        the run with one that may use TF32.
 
     Why is this bad:
-        Matrix units multiply TF32 eight times as fast as vector units multiply f32 (A100), at the
-        same range and sums in f32. PyTorch's default is off for products and on for convolutions.
+        Matrix units multiply TF32 eight times as fast as vector units multiply f32 (A100), with the
+        same range and f32 accumulation. PyTorch enables it for convolutions only by default.
 
     Example:
-        torch.backends.cuda.matmul.allow_tf32 = False    # as it comes; perfc: --no-tf32
+        torch.backends.cuda.matmul.allow_tf32 = False    # the default; perfc: --no-tf32
 
     Use instead:
         torch.set_float32_matmul_precision("high")
@@ -38,7 +38,7 @@ class Tf32Off(Rule):
     code = "PF408"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """The run, where TF32 is off and would serve."""
+        """Yield a finding if TF32 is off and would save time."""
         report = subject.report
         if (Unit.MATRIX, "tf32") not in report.machine.compute:
             return
@@ -55,5 +55,5 @@ class Tf32Off(Rule):
 
 
 def is_product(bound: KernelBound) -> bool:
-    """Whether a kernel multiplies in f32 without TF32."""
+    """Return True if a kernel multiplies in f32 without TF32."""
     return bound.is_wide

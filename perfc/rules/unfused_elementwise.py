@@ -1,4 +1,4 @@
-"""PF106: elementwise operators in a row that run as kernels of their own."""
+"""PF106: consecutive elementwise operators that run as separate kernels."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from perfc.passes.runtimes import Framework, Launch, Steps, tables
 
 
 class UnfusedElementwise(Rule):
-    """Elementwise kernels whose results only the next one reads.
+    """Chains of elementwise kernels that could be one kernel.
 
     What it does:
-        Finds runs of two or more elementwise kernels, as the runtime's fusion table leaves them,
-        each of which writes a tensor that the next kernel alone reads. They are one finding of
-        the model, since no edit of the file mends them. The gain is that of one kernel for each
-        run that reads what the run reads and writes what it writes.
+        Finds chains of two or more elementwise kernels that the runtime does not fuse, in which
+        only the next kernel reads each result. They are one finding per model, since no edit of
+        the file fixes them. The gain is that of one kernel per chain with the same inputs and
+        outputs.
 
     Why is this bad:
-        Every kernel launches, writes its result to memory and has the next one read it back;
+        Every kernel is launched, writes its result to memory, and the next one reads it back;
         fused, the tensor stays in registers.
 
     Example:
@@ -40,7 +40,7 @@ class UnfusedElementwise(Rule):
     code = "PF106"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """All maximal runs among the kernels, as one finding: no edit of the file mends them."""
+        """Yield all maximal chains as one finding: no edit of the file fixes them."""
         taken: set[int] = set()
         runs: list[list[int]] = []
         for start in range(len(subject.kernels)):
@@ -61,7 +61,7 @@ class UnfusedElementwise(Rule):
         count = f"{len(runs)} places, {len(taken)}" if len(runs) > 1 else f"{len(taken)}"
         where = f", the longest at {subject.kernels[longest[0]].kernel.anchor.name}"
         yield self.finding(
-            f"{count} elementwise kernels in a row under {runtime}{where}: {labels}{more}",
+            f"{count} consecutive elementwise kernels under {runtime}{where}: {labels}{more}",
             f"use a fused operator, or a runtime that fuses them ({', '.join(fusing())})",
             nodes=[n for run in runs for i in run for n in subject.kernels[i].kernel.nodes],
             gain=subject.fusing(runs, self.code),
@@ -70,7 +70,7 @@ class UnfusedElementwise(Rule):
 
 
 def fusing() -> Iterator[str]:
-    """Runtimes that make one kernel of such a chain."""
+    """Yield the runtimes that fuse such chains."""
     chain = Kind.ELEMENTWISE
     known = (t for t in tables() if t.framework is not Framework.OTHER and not t.is_recorded)
     compiling = (t for t in known if t.launch is Launch.GRAPH or t.steps is Steps.COMPILED)
@@ -78,7 +78,7 @@ def fusing() -> Iterator[str]:
 
 
 def following(subject: Subject, index: int) -> int | None:
-    """The elementwise kernel that alone reads what the elementwise kernel ``index`` writes."""
+    """Return the elementwise kernel that is the only reader of kernel ``index``, or None."""
     kernel = subject.kernels[index].kernel
     if not is_elementwise(kernel) or len(kernel.writes) != 1:
         return None
@@ -93,7 +93,7 @@ def following(subject: Subject, index: int) -> int | None:
 
 
 def is_elementwise(kernel: Kernel) -> bool:
-    """Whether a kernel computes each element of its result from the same one of its operands."""
+    """Return True if each result element depends only on the same element of the operands."""
     kinds = (n.op.kind for n in kernel.nodes)
     return all(k in (Kind.ELEMENTWISE, Kind.VIEW) for k in kinds) and not kernel.traffic.is_bound
 

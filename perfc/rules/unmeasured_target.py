@@ -1,4 +1,4 @@
-"""PF902: the target has rates that nobody measured."""
+"""PF902: a target with unmeasured rates."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from perfc.report.uncertainty import ENGINES, binding_entry
 from perfc.report.units import share
 
 LEAST_SHARE = 0.05
-"""Kernels that a ceiling binds for less of the run are not worth a measurement."""
+"""Minimum fraction of the run that an unmeasured ceiling binds."""
 
 
 class UnmeasuredTarget(Rule):
-    """A ceiling that binds a good part of the run has a rated number only.
+    """A ceiling that binds much of the run and was not measured.
 
     What it does:
-        Sums the time that each unit and memory level binds, and reports those above a twentieth
-        of the run whose rate in the target file is a vendor's or an assumption.
+        Sums the time that each unit and memory level binds, and reports those above 5 % of the
+        run whose rate in the target file is from the vendor or assumed.
 
     Why is this bad:
-        Rated numbers are reached by no kernel. Times, and the gains of all other findings, are
-        too small by what the hardware falls short.
+        No kernel reaches rated numbers. Sustained times, and the gains of all other findings, are
+        too small by that difference.
 
     Example:
         perfc lint model.onnx --target l4
@@ -42,7 +42,7 @@ class UnmeasuredTarget(Rule):
     severity = Severity.NOTE
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """Ceilings of this run without a measurement."""
+        """Yield a finding for the unmeasured ceilings of this run."""
         report = subject.report
         table = report.prediction
         total = table.kernels_total.time_s
@@ -56,13 +56,13 @@ class UnmeasuredTarget(Rule):
             ordered = sorted(shares.items(), key=lambda item: -item[1])
             names = ", ".join(f"{n} ({share(s)} of the time)" for n, s in ordered)
             yield self.finding(
-                f"{report.machine.name} states rated figures only for {names}",
+                f"{report.machine.name} has no measured rates for {names}",
                 "measure it: `perfc calibrate` on such a machine",
             )
 
 
 def unmeasured(bound: KernelBound, machine: Machine) -> str:
-    """The ceiling that binds a kernel, where nobody measured it; "" where somebody did."""
+    """Return the ceiling that binds a kernel if it was not measured, else ""."""
     entry = binding_entry(bound, machine)
     if entry is None or entry.sustained is not None:
         return ""

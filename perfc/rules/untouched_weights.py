@@ -1,4 +1,4 @@
-"""PF302: weights that lie in device memory and that a run hardly reads."""
+"""PF302: weights in device memory that a run hardly reads."""
 
 from __future__ import annotations
 
@@ -11,30 +11,30 @@ from perfc.lint.subject import Subject
 from perfc.report.units import Unit, quantity, share
 
 LEAST_SHARE = 0.1
-"""Untouched bytes of one tensor below this share of all weights are not reported."""
+"""Minimum unread bytes of one tensor as a fraction of all weights."""
 LEAST_BYTES = 1 << 20
-"""Nor are fewer than these."""
+"""Minimum unread bytes of one tensor."""
 
 
 class UntouchedWeights(Rule):
-    """A stored tensor of which one run reads a part.
+    """A stored tensor of which a run reads only a part.
 
     What it does:
-        Compares the bytes of each weight with the most that any of its readers can read in a
-        run: rows that a Gather looks up, experts that a router chooses. Reported where what
-        stays untouched is at least a tenth of all weights.
+        Compares the bytes of each weight with the maximum that any of its readers can read in a
+        run: rows that a Gather looks up, experts that a router chooses. Reports it if the unread
+        part is at least a tenth of all weights.
 
     Why is this bad:
-        The rest takes device memory that a larger batch or a longer context could use.
+        The unread part occupies device memory that a larger batch or a longer context could use.
 
     Example:
         Gather(embedding[250002, 768], ids[1, 128])    # 128 rows of 250,002
 
     Use instead:
-        keep the table in host memory, in a narrower type, or cut to the vocabulary in use
+        store the table in host memory, in a narrower type, or reduced to the vocabulary in use
 
     Source:
-        Shazeer et al. 2017, arXiv:1701.06538: parameters held against parameters used.
+        Shazeer et al. 2017, arXiv:1701.06538: total and active parameters.
     """
 
     code = "PF302"
@@ -42,7 +42,7 @@ class UntouchedWeights(Rule):
     severity = Severity.NOTE
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """Weights with a partial reader and no other."""
+        """Yield weights that are only read partially."""
         total = subject.extent(subject.report.weight_bytes)
         most: dict[Value, int] = {}
         first: dict[Value, int] = {}
@@ -61,7 +61,7 @@ class UntouchedWeights(Rule):
             read, whole = quantity(touched, Unit.BYTE), quantity(size, Unit.BYTE)
             message = (
                 f"a run reads at most {read} of the {whole} of {v.type} "
-                f"({share((size - touched) / total)} of all weights untouched)"
+                f"({share((size - touched) / total)} of all weights unread)"
             )
             yield self.finding(
                 message,

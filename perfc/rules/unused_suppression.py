@@ -1,4 +1,4 @@
-"""PF990: a suppression that suppresses nothing."""
+"""PF990: an unused suppression."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from perfc.lint.subject import Subject
 
 
 class UnusedSuppression(Rule):
-    """A per-file ignore without a finding to ignore.
+    """A per-file ignore that matches no finding.
 
     What it does:
-        Finds entries of `per-file-ignores` whose pattern matched a file that was linted and
-        whose code would have found nothing there. Patterns that matched no file are left alone:
-        perhaps only some files were linted.
+        Finds entries of `per-file-ignores` whose pattern matches a linted file and whose code has
+        no finding there. Patterns that match no linted file are not reported: only some files
+        may have been linted.
 
     Why is this bad:
-        It will hide the next finding, which nobody has looked at yet.
+        It would hide the next finding, which nobody has reviewed.
 
     Example:
         per-file-ignores = { "models/detector.onnx" = ["PF402"] }    # since fixed
@@ -35,5 +35,5 @@ class UnusedSuppression(Rule):
     severity = Severity.WARNING
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """Nothing of one model: the linter itself knows when all files are done."""
+        """Yield nothing for one model: the linter reports these after all files."""
         return iter(())

@@ -1,4 +1,4 @@
-"""PF407: f32 where 16 bits serve."""
+"""PF407: f32 instead of 16 bits."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from perfc.report.units import share
 
 HALF = "f16"
 LEAST_SHARE = 0.5
-"""Of the run in f32 before it is said of the model."""
+"""Minimum fraction of the run in f32."""
 
 
 class WideType(Rule):
     """A model in f32 that would be faster in 16 bits.
 
     What it does:
-        Sums the time of kernels that compute in f32, where no precision was asked for, and reports
+        Sums the time of kernels that compute in f32, unless a precision is requested, and reports
         it above half of the run. The gain is that of the same model with every floating-point
-        tensor in f16, as `perfc analyze --dtype f16` says.
+        tensor in f16, as with `perfc analyze --dtype f16`.
 
     Why is this bad:
-        Half the bytes, and matrix units that are twice to sixteen times as fast in 16 bits. Most
-        trained networks lose no quality.
+        16-bit types need half the bytes, and matrix units are 2 to 16 times as fast. Most trained
+        networks lose no quality.
 
     Example:
         model.to(torch.float32)
@@ -41,7 +41,7 @@ class WideType(Rule):
     code = "PF407"
 
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """The model, where most of its time is f32."""
+        """Yield a finding if most of the time is f32."""
         report = subject.report
         if report.dtype or report.machine.kind == "cpu":
             return
@@ -59,12 +59,12 @@ class WideType(Rule):
 
 
 def is_wide(bound: KernelBound) -> bool:
-    """Whether a kernel computes in f32."""
+    """Return True if a kernel computes in f32."""
     return bound.dtype is DType.F32
 
 
 def share_in(subject: Subject, chosen: Callable[[KernelBound], bool]) -> float:
-    """Share of the kernels' time that some of them take."""
+    """Return the fraction of the kernels' time that the selected ones take."""
     table = subject.report.prediction
     whole = sum(k.time_s for k in table.kernels)
     times = zip(table.kernels, subject.kernels, strict=True)

@@ -259,12 +259,12 @@ def test_a_depthwise_window_is_told_with_its_next_ceiling() -> None:
     )  # fmt: skip
     run: Any = SimpleNamespace(kernels=[one], lightened=lightened)
     (finding,) = DepthwiseOnMatrixPath().check(run)
-    assert finding.message == "depthwise 31x31 convolution: vector unit 3.0x its next ceiling"
+    assert finding.message == "depthwise 31x31 convolution: vector units at 3.0x the next ceiling"
     assert asked == [(2.0, 0.5)]
     one.sustained = {Ceiling.VECTOR: 6.0}
     one.floor = {}
     (finding,) = DepthwiseOnMatrixPath().check(run)
-    assert finding.message.endswith("vector unit 0.0x its next ceiling")
+    assert finding.message.endswith("vector units at 0.0x the next ceiling")
     assert asked[-1] == (0.0, 0.0)
     one.binding = Ceiling.DEVICE
     assert list(DepthwiseOnMatrixPath().check(run)) == []
@@ -287,4 +287,4 @@ def test_a_conversion_at_the_door_of_a_model_is_meant() -> None:
     assert [f.nodes for f in found(quantised(is_first=True), "PF405")] == [("d",)]
     (first, second) = found(quantised(is_first=False), "PF405")
     assert (first.nodes, second.nodes) == (("q",), ("d",))
-    assert first.message == "QuantizeLinear beside Softmax runs as a kernel of its own under ort"
+    assert first.message == "QuantizeLinear next to Softmax runs as a separate kernel under ort"

@@ -169,7 +169,7 @@ def test_chains_of_a_model_are_one_finding_with_the_gain_of_all() -> None:
         {"w": rows(1024, 1024)},
     )
     (finding,) = found(m, "PF106", predictor="kernels")
-    assert "2 places, 4 elementwise kernels" in finding.message
+    assert "2 places, 4 consecutive elementwise kernels" in finding.message
     assert len(finding.nodes) == len(names)
     assert (finding.place, finding.is_whole) == ("", True)
     alone = found(
@@ -267,7 +267,7 @@ def test_a_small_batch_is_noted_and_one_that_fills_the_machine_is_not() -> None:
     assert finding.gain is not None
     assert 0 < finding.gain.share < 1
     (finding,) = found(m, "PF107", dims={"n": 8})
-    assert "n = 8; in a batch of 64" in finding.message
+    assert "n = 8; at 64 an item takes" in finding.message
     assert found(m, "PF107", dims={"n": 1 << 16}) == []
     assert found(m, "PF107") == [], "an extent that nobody stated is nobody's mistake"
 
@@ -534,7 +534,7 @@ def test_operators_without_a_definition_have_an_unknown_gain() -> None:
 
 def test_rated_figures_are_noted_where_they_bind() -> None:
     (finding,) = found(product(4096), "PF902", target="l4")
-    assert "rated figures only" in finding.message
+    assert "no measured rates" in finding.message
     assert found(product(4096), "PF902", target="a100") == []
 
 
