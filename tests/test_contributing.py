@@ -135,6 +135,19 @@ def test_two_files_suffice_beside_tests(page: str) -> None:
     assert 1 <= len(added) <= 2, added
 
 
+@pytest.mark.parametrize("page", FOLLOWED)
+def test_the_code_of_a_page_has_the_style_of_the_project(page: str) -> None:
+    for name, content in files(page).items():
+        if not name.endswith(".py"):
+            continue
+        for words in (["check", "-q"], ["format", "-q", "--check"]):
+            done = subprocess.run(
+                [sys.executable, "-m", "ruff", *words, "--stdin-filename", name, "-"],
+                cwd=ROOT, input=content, capture_output=True, text=True, check=False,
+            )  # fmt: skip
+            assert done.returncode == 0, (name, done.stdout)
+
+
 def test_every_page_is_followed_or_says_how_many_files_it_takes() -> None:
     assert PAGES.keys() == {*FOLLOWED, *BEYOND_TWO}
     for page, count in BEYOND_TWO.items():
