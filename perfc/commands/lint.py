@@ -121,11 +121,11 @@ def command(
     models = models_in([slashed(file) for file in files])
     groups = [(work_of(near), paths) for near, paths in by_project(options, models, is_nearest)]
     if fix or in_place:
-        from perfc.lint.fix import mend
+        from perfc.lint.fix import fix_files
 
         if not fix:
             raise click.UsageError("--in-place needs --fix")
-        return max(mend(work, paths, output, in_place=in_place) for work, paths in groups)
+        return max(fix_files(work, paths, output, in_place=in_place) for work, paths in groups)
     outcome = joined(work.lint_all(paths) for work, paths in groups)
     text = counted(outcome) if statistics else rendered(outcome, Format(form))
     emit(text, output, has_commands=form == "github")

@@ -255,7 +255,7 @@ class Lowering:
                 raise ModelError(
                     f"attributes of {source.op_type} do not fit it: {error}",
                     where=f"node {label(source)!r}",
-                    hint="re-export the model, or mend the attribute",
+                    hint="re-export the model, or fix the attribute",
                 ) from error
             self.cache[identity] = built
         if scope.arguments is None:

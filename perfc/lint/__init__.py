@@ -1,1 +1,1 @@
-"""Linting: rules look at an analysed model; findings carry what mending them would gain."""
+"""Linter: rules check an analyzed model; findings carry the gain of their fix."""

@@ -1,4 +1,4 @@
-"""Finds the rules: the class of each file of ``perfc/rules``; documentation is read as text."""
+"""Discovery of rules: the class of each rule file; documentation is read without importing."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ _HEADING = re.compile(rf"^({'|'.join(SECTIONS)}):\n", re.MULTILINE)
 
 @record
 class RuleInfo:
-    """What a rule's file says of it, read without importing it.
+    """Documentation of a rule, read without importing it.
 
     Args:
         code: ``PF101``.
         name: ``redundant-transpose``.
         summary: first line of the docstring.
         sections: text by heading.
-        saves: what mending improves, ``time``.
-        is_fixable: whether ``--fix`` can mend some findings.
+        saves: what a fix improves, such as ``time``.
+        is_fixable: True if ``--fix`` can fix some findings.
         path: file that defines it.
     """
 
@@ -44,13 +44,13 @@ class RuleInfo:
 
 @cache
 def infos() -> tuple[RuleInfo, ...]:
-    """Every rule by code."""
-    found = [describe(p) for p in sorted(FOLDER.glob("*.py")) if not p.name.startswith("_")]
-    return tuple(sorted((i for i in found if i is not None), key=lambda i: i.code))
+    """Return every rule, sorted by code."""
+    rules = [describe(p) for p in sorted(FOLDER.glob("*.py")) if not p.name.startswith("_")]
+    return tuple(sorted((i for i in rules if i is not None), key=lambda i: i.code))
 
 
 def describe(path: Path) -> RuleInfo | None:
-    """What the file at ``path`` says of its rule; None where it defines none."""
+    """Read the documentation of the rule at ``path``; None if it defines none."""
     for node in ast.parse(path.read_text(encoding="utf-8")).body:
         if not isinstance(node, ast.ClassDef) or node.name != _class_name(path.stem):
             continue
@@ -85,7 +85,7 @@ def _class_name(stem: str) -> str:
 
 
 def load(info: RuleInfo) -> Rule:
-    """An instance of a rule."""
+    """Instantiate a rule."""
     stem = info.path.stem
     cls = getattr(import_module(f"perfc.rules.{stem}"), _class_name(stem))
     made = cls()
@@ -94,10 +94,10 @@ def load(info: RuleInfo) -> Rule:
 
 
 def find(name: str) -> RuleInfo:
-    """The rule of that code or name.
+    """Return the rule with this code or name.
 
     Raises:
-        ParseError: there is none.
+        ParseError: an unknown rule.
     """
     wanted = name.strip()
     for info in infos():

@@ -1,4 +1,4 @@
-"""Contents of values that follow from stored tensors, computed once by onnxruntime."""
+"""Contents of values that depend on stored tensors only, computed by ONNX Runtime."""
 
 from __future__ import annotations
 
@@ -13,35 +13,35 @@ if TYPE_CHECKING:
 
 
 def computed(model: onnx.ModelProto, values: Sequence[Value]) -> dict[str, Any]:
-    """Arrays by name; shapes that are known are not computed.
+    """Compute arrays by name; known shapes are not computed.
 
     Raises:
-        FixError: onnxruntime cannot compute them, or a weight they read lies outside the file.
-        ModelError: what lies between takes more memory than there is.
+        FixError: ONNX Runtime cannot compute them, or they read an external weight.
+        ModelError: out of memory.
     """
     import numpy as np
 
-    found: dict[str, Any] = {}
+    arrays: dict[str, Any] = {}
     rest: list[Value] = []
     for v in values:
         ints = v.known.ints if v.known is not None else None
         is_extent = isinstance(v.type, TensorType) and v.type.dtype is DType.I64
         if ints is not None and is_extent and v.known is not None:
-            found[v.name] = np.array(ints, np.int64).reshape(v.known.shape)
+            arrays[v.name] = np.array(ints, np.int64).reshape(v.known.shape)
         else:
             rest.append(v)
     if rest:
         names = [v.name for v in rest]
-        found.update(zip(names, _run(_ancestors(model, names)), strict=True))
-    return found
+        arrays.update(zip(names, _run(_ancestors(model, names)), strict=True))
+    return arrays
 
 
 def _run(model: onnx.ModelProto) -> list[Any]:
-    """What a model without inputs gives.
+    """Return the outputs of a model without inputs.
 
     Raises:
-        FixError: onnxruntime cannot run it.
-        ModelError: memory does not suffice.
+        FixError: ONNX Runtime cannot run it.
+        ModelError: out of memory.
     """
     from perfc.api import typed
     from perfc.measure.memory import Allocator, check_room, need_of
@@ -59,7 +59,7 @@ def _run(model: onnx.ModelProto) -> list[Any]:
 
 
 def _ancestors(model: onnx.ModelProto, names: Sequence[str]) -> onnx.ModelProto:
-    """A model of the nodes that lead to some values, without inputs."""
+    """Return a model of the ancestors of some values, without inputs."""
     import onnx
 
     from .onnx_edit import FixError

@@ -1,4 +1,4 @@
-"""Findings as data: what JSON says of them."""
+"""JSON form of findings."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ SCHEMA = "perfc-lint/1"
 
 @record
 class GainView:
-    """What mending a finding saves of one run.
+    """Time saved by fixing a finding, per run.
 
     Args:
-        time_s: expected time of the run now minus that then.
-        share: of the run's expected time.
-        floor_s: the part of it that the lower bounds confirm.
-        basis: how it was computed.
+        time_s: predicted time before minus after.
+        share: fraction of the run's predicted time.
+        floor_s: part confirmed by the lower bounds.
+        basis: how the gain was computed.
     """
 
     time_s: float
@@ -28,27 +28,27 @@ class GainView:
 
     @classmethod
     def of(cls, gain: Gain) -> GainView:
-        """What is said of a gain."""
+        """Build the view of a gain."""
         return cls(gain.time_s, gain.share, gain.floor_s, gain.basis.value)
 
 
 @record
 class FindingView:
-    """One place of a model where a rule applies.
+    """A place in a model where a rule applies.
 
     Args:
-        code: of the rule.
-        rule: its name.
+        code: code of the rule.
+        rule: name of the rule.
         severity: how it is shown.
-        saves: what mending improves.
-        message: what is there, in one line.
+        saves: what a fix improves.
+        message: what was found, in one line.
         advice: what to do about it.
-        nodes: names of the ONNX nodes, the one it is shown at first.
-        tensor: name of the value or weight it is about; "" where it is about nodes.
-        gain: by the analysis; null where nobody can tell.
-        saved_bytes: resident memory it saves; null where that is not the point.
-        fixable: whether ``--fix`` can mend it.
-        fingerprint: stays the same while rule and place do.
+        nodes: names of the ONNX nodes, beginning with the one it is shown at.
+        tensor: name of the value or weight; "" for a finding about nodes.
+        gain: predicted gain; null if unknown.
+        saved_bytes: resident memory saved; null if not applicable.
+        fixable: True if ``--fix`` can fix it.
+        fingerprint: stable identifier of rule and place.
     """
 
     code: str
@@ -66,7 +66,7 @@ class FindingView:
 
     @classmethod
     def of(cls, f: Finding) -> FindingView:
-        """What is said of a finding."""
+        """Build the view of a finding."""
         return cls(
             f.code, f.rule, f.severity.value, f.saves.value, f.message, f.advice, tuple(f.nodes),
             f.tensor, None if f.gain is None else GainView.of(f.gain), f.saved_bytes,
@@ -76,16 +76,16 @@ class FindingView:
 
 @record
 class FileView:
-    """What was found in one file.
+    """Findings of one file.
 
     Args:
-        path: as the user named it.
-        target: name of the machine.
-        time_s: expected time of one run, of which gains are shares.
-        findings: those shown, largest gain first.
-        below_min_gain: findings that gain less than asked for, or whose gain nobody can tell.
-        suppressed: findings that per-file ignores hide.
-        known_before: findings that the model had before, where only new ones are asked for.
+        path: path as given by the user.
+        target: name of the target.
+        time_s: predicted time of one run, to which gains relate.
+        findings: reported findings, largest gain first.
+        below_min_gain: number of findings below the minimum gain or with unknown gain.
+        suppressed: number of findings hidden by per-file ignores.
+        known_before: number of earlier findings, if only new ones are requested.
     """
 
     path: str
@@ -98,19 +98,19 @@ class FileView:
 
     @classmethod
     def of(cls, x: Linted) -> FileView:
-        """What is said of a file."""
+        """Build the view of a file."""
         findings = tuple(map(FindingView.of, x.findings))
         return cls(x.path, x.target, x.time_s, findings, x.small, x.suppressed, x.known)
 
 
 @record
 class LintView:
-    """All files, and findings about the configuration itself.
+    """All files, and findings about the configuration.
 
     Args:
-        files: in the order they were given.
+        files: files in the given order.
         configuration: unused suppressions.
-        errors: files that could not be analysed, one line each.
+        errors: files that could not be analyzed, one line each.
     """
 
     files: tuple[FileView, ...]
@@ -119,7 +119,7 @@ class LintView:
 
     @classmethod
     def of(cls, outcome: Outcome) -> LintView:
-        """What is said of an outcome."""
+        """Build the view of an outcome."""
         files = tuple(map(FileView.of, outcome.files))
         configuration = tuple(FindingView.of(f) for _, f in outcome.configuration)
         return cls(files, configuration, tuple(outcome.errors))

@@ -1,7 +1,6 @@
-"""Rewrites as a few elementary edits, carried out on the IR here and on ONNX by ``onnx_edit``.
+"""Rewrites as elementary edits, applied to the IR here and to ONNX by ``onnx_edit``.
 
-One description and two readers: the gain of a rewrite is that of the very rewrite that ``--fix``
-writes.
+Both read the same description, so the reported gain is that of the rewrite that ``--fix`` writes.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ NO_ATTRIBUTES: Mapping[str, tuple[int, ...]] = MappingProxyType({})
 
 @record
 class ReadInstead:
-    """Whoever reads ``old`` reads ``new``, which has the same elements in the same order."""
+    """Replace ``old`` by ``new``, which has the same elements in the same order."""
 
     old: Value
     new: Value
@@ -28,7 +27,7 @@ class ReadInstead:
 
 @record
 class Rewire:
-    """The node reads other inputs, and has other values for some attributes."""
+    """Change the inputs and some attributes of a node."""
 
     node: Node
     inputs: tuple[Value | None, ...]
@@ -37,14 +36,14 @@ class Rewire:
 
 @record
 class Remove:
-    """A node whose results nobody reads."""
+    """Remove a node with unused results."""
 
     node: Node
 
 
 @record
 class Unname:
-    """An optional output that nobody reads is not asked for."""
+    """Remove an unused optional output."""
 
     node: Node
     index: int
@@ -52,14 +51,14 @@ class Unname:
 
 @record
 class Unstore:
-    """A stored tensor that nobody reads."""
+    """Remove an unused stored tensor."""
 
     value: Value
 
 
 @record
 class Store:
-    """Results that follow from stored tensors alone become stored tensors."""
+    """Replace results that depend only on stored tensors by stored tensors."""
 
     values: tuple[Value, ...]
 
@@ -68,7 +67,7 @@ Edit: TypeAlias = "ReadInstead | Rewire | Remove | Unname | Unstore | Store"
 
 
 def touched(edit: Edit) -> set[str]:
-    """Names of the values whose maker or reader an edit changes."""
+    """Return the names of values whose producer or reader an edit changes."""
     match edit:
         case ReadInstead(old, new):
             return {old.name, new.name}
@@ -83,7 +82,7 @@ def touched(edit: Edit) -> set[str]:
 
 
 def rewritten(module: Module, edits: Iterable[Edit], stored: Iterable[Value] = ()) -> Module:
-    """``module`` with the edits applied; types of what follows are not inferred anew.
+    """Apply the edits to ``module`` without inferring types again.
 
     ``stored`` are further stored tensors, which rewired nodes read.
     """

@@ -1,4 +1,4 @@
-"""Lints models: rules that are selected, suppressions, and what is too small to show."""
+"""Linting of models: selected rules, suppressions, and the minimum gain."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ ORDER = {s: i for i, s in enumerate(Saves)}
 
 @record
 class Linted:
-    """What was found in one file.
+    """Findings of one file.
 
     Args:
-        path: as the user named it.
-        target: name of the machine.
-        time_s: predicted time of one run, of which gains are shares.
-        sustained_s: the same at measured rates.
-        findings: those shown, largest gain first.
-        small: findings that gain less than asked for, or that nobody can tell the gain of.
-        suppressed: findings that per-file ignores hide.
-        known: findings that the model had before, where only new ones are asked for.
+        path: path as given by the user.
+        target: name of the target.
+        time_s: predicted time of one run, to which gains relate.
+        sustained_s: sustained time of one run.
+        findings: reported findings, largest gain first.
+        small: number of findings below the minimum gain or with unknown gain.
+        suppressed: number of findings hidden by per-file ignores.
+        known: number of earlier findings, if only new ones are requested.
     """
 
     path: str
@@ -49,9 +49,9 @@ class Linted:
     known: int = 0
 
     def beyond(self, old: Linted, least: float) -> Linted:
-        """Only what ``old`` does not have, or what gains more than there by ``least`` of the run.
+        """Return findings that ``old`` lacks, or whose gain grew by ``least`` of the run.
 
-        Findings are the same where rule and place are, or rule and words: names may change.
+        Findings match by rule and place, or by rule and message, as names may change.
         """
         before: dict[object, list[Finding]] = {}
         for f in old.findings:
@@ -65,12 +65,12 @@ class Linted:
 
 
 def _words(finding: Finding) -> tuple[str, str]:
-    """What a finding says, without the names it says it of."""
+    """Return the rule and message of a finding without names."""
     return finding.code, re.sub(r"'[^']*'", "''", finding.message)
 
 
 def _is_in(before: dict[object, list[Finding]], key: object, f: Finding, least: float) -> bool:
-    """Whether a finding was there before; takes it out."""
+    """Return True if a finding existed before, and remove it from ``before``."""
     same = before.get(key)
     if not same:
         return False
@@ -83,12 +83,12 @@ def _is_in(before: dict[object, list[Finding]], key: object, f: Finding, least: 
 
 @record
 class Outcome:
-    """All files, and findings about the configuration itself.
+    """All files, and findings about the configuration.
 
     Args:
-        files: in the order they were given.
-        configuration: unused suppressions, with the file that each is written in.
-        errors: files that could not be analysed, one line each.
+        files: files in the given order.
+        configuration: unused suppressions, each with its configuration file.
+        errors: files that could not be analyzed, one line each.
     """
 
     files: tuple[Linted, ...]
@@ -97,19 +97,18 @@ class Outcome:
 
     @property
     def count(self) -> int:
-        """Findings shown."""
+        """Number of reported findings."""
         return len(self.configuration) + sum(len(f.findings) for f in self.files)
 
 
 @dataclass(slots=True)
 class Linter:
-    """Rules and settings, and which suppressions were of use.
+    """Rules and settings, which also tracks used suppressions.
 
     Args:
-        settings: of the project.
-        codes: rules that run.
-        least: share of the run below which findings about time are not shown; None for that of
-            the settings.
+        settings: settings of the project.
+        codes: codes of the rules to run.
+        least: minimum gain as a fraction of the run; None for that of the settings.
     """
 
     settings: Settings
@@ -124,25 +123,25 @@ class Linter:
         self.rules = tuple(catalogue.load(i) for i in chosen)
 
     def check(self, report: Report, path: str, *, has_values: bool = False) -> Linted:
-        """Everything the rules find in an analysed model."""
+        """Return all findings in an analyzed model."""
         subject = Subject(report, has_values)
-        found = [f for rule in self.rules for f in rule.check(subject)]
+        findings = [f for rule in self.rules for f in rule.check(subject)]
         # a rewrite that would cost time is none
-        found = [f for f in found if f.gain is None or f.gain.time_s >= 0]
-        kept, suppressed = self._unsuppressed(found, Path(path))
-        shown = [f for f in kept if not self._is_small(f, report)]
+        findings = [f for f in findings if f.gain is None or f.gain.time_s >= 0]
+        reported, suppressed = self._unsuppressed(findings, Path(path))
+        shown = [f for f in reported if not self._is_small(f, report)]
         total, sustained_s = report.prediction.total.time_s, report.roofline.time_s
-        small = len(kept) - len(shown)
+        small = len(reported) - len(shown)
         name, ordered = report.machine.name, tuple(sorted(shown, key=_order))
         return Linted(path, name, total, sustained_s, ordered, small, suppressed)
 
     @property
     def least_share(self) -> float:
-        """Share of the run, or of its memory, below which findings are not shown."""
+        """Minimum gain as a fraction of the run or its memory."""
         return self.settings.min_gain if self.least is None else self.least
 
     def _is_small(self, finding: Finding, report: Report) -> bool:
-        """Whether a finding gains too little, or nobody can say what and no edit is at hand."""
+        """Return True if a gain is below the minimum, or unknown without a fix."""
         least = self.least_share
         match finding.saves:
             case Saves.TIME if finding.gain is not None:
@@ -153,12 +152,12 @@ class Linter:
                 return False
         return least > 0 and not finding.is_fixable
 
-    def _unsuppressed(self, found: list[Finding], path: Path) -> tuple[list[Finding], int]:
+    def _unsuppressed(self, findings: list[Finding], path: Path) -> tuple[list[Finding], int]:
         root = self.settings.root
         ignores = [i for i in self.settings.file_ignores if i.matches_file(path, root)]
         self.matched.update(ignores)
-        kept: list[Finding] = []
-        for finding in found:
+        reported: list[Finding] = []
+        for finding in findings:
             hidden = False
             for ignore in ignores:
                 for code in ignore.codes:
@@ -166,42 +165,42 @@ class Linter:
                         self.used.add((ignore, code))
                         hidden = True
             if not hidden:
-                kept.append(finding)
-        return kept, len(found) - len(kept)
+                reported.append(finding)
+        return reported, len(findings) - len(reported)
 
     def unused(self) -> tuple[Finding, ...]:
-        """Suppressions that matched a file and hid nothing; call it when all files are done."""
+        """Return suppressions that matched a file but hid nothing; call after all files."""
         if UNUSED not in self.codes:
             return ()
-        found: list[Finding] = []
+        findings: list[Finding] = []
         for ignore in self.settings.file_ignores:
             for code in ignore.codes:
                 runs = codes_of([code], "") & self.codes
                 if ignore not in self.matched or (ignore, code) in self.used or not runs:
                     continue
                 line = f" (line {ignore.line})" if ignore.line else ""
-                found.append(
+                findings.append(
                     Finding(
                         UNUSED,
                         "unused-suppression",
                         Saves.CONFIGURATION,
                         Severity.WARNING,
-                        f"{code} is ignored for {ignore.pattern!r}{line} and found nothing there",
+                        f"{code} is ignored for {ignore.pattern!r}{line} but has no findings there",
                         "remove it",
                         tensor=ignore.pattern,
                     )
                 )
-        return tuple(found)
+        return tuple(findings)
 
     def outcome(self, files: Iterable[Linted], errors: Iterable[str] = ()) -> Outcome:
-        """The files with what is to be said of the configuration."""
+        """Build the outcome from the files, with findings about the configuration."""
         done = tuple(files)
         where = near(self.settings.path) if self.settings.path else ""
         return Outcome(done, tuple((where, f) for f in self.unused()), tuple(errors))
 
 
 def joined(outcomes: Iterable[Outcome]) -> Outcome:
-    """The outcomes of several projects as one."""
+    """Merge the outcomes of several projects."""
     every = tuple(outcomes)
     return Outcome(
         tuple(x for o in every for x in o.files),
@@ -211,15 +210,15 @@ def joined(outcomes: Iterable[Outcome]) -> Outcome:
 
 
 def _memory_bytes(report: Report) -> float:
-    """Weights, and activations at their peak."""
+    """Return the bytes of weights and peak activations."""
     from perfc.report import memory, summary
 
-    found = summary.collect(report, memory.collect(report))
-    return (found.weight_bytes.value or 0.0) + (found.peak_activation_bytes.value or 0.0)
+    view = summary.collect(report, memory.collect(report))
+    return (view.weight_bytes.value or 0.0) + (view.peak_activation_bytes.value or 0.0)
 
 
 def near(path: Path) -> str:
-    """A path from the current folder where it is inside: annotations need it that way."""
+    """Make a path relative to the current folder if inside, as annotations require."""
     here = Path.cwd()
     return path.relative_to(here).as_posix() if path.is_relative_to(here) else str(path)
 
@@ -230,24 +229,24 @@ def selected(
     ignore: Sequence[str] = (),
     extend: Sequence[str] = (),
 ) -> frozenset[str]:
-    """Codes of the rules that run: the command line before the file, ignoring after selecting.
+    """Return the codes of the rules to run; the command line overrides the file.
 
-    As in ruff, the longer of two prefixes that disagree wins, and ignoring wins a draw.
+    As in ruff, the longer of two conflicting prefixes wins, and ignoring wins ties.
 
     Raises:
-        SettingsError: a code that is none.
+        SettingsError: an unknown code.
     """
     chosen = [*(select or settings.select), *settings.extend_select, *extend]
     left_out = [*settings.ignore, *ignore]
     codes_of(chosen, "--select")
     codes_of(left_out, "--ignore")
-    found: set[str] = set()
+    codes: set[str] = set()
     for info in catalogue.infos():
         here = max((_weight(p, info.code, info.name) for p in chosen), default=0)
         away = max((_weight(p, info.code, info.name) for p in left_out), default=0)
         if here > away:
-            found.add(info.code)
-    return frozenset(found)
+            codes.add(info.code)
+    return frozenset(codes)
 
 
 def _weight(pattern: str, code: str, name: str) -> int:
@@ -269,5 +268,5 @@ def _order(finding: Finding) -> tuple[object, ...]:
 
 
 def fixable(findings: Collection[Finding]) -> tuple[Finding, ...]:
-    """Those with a provably safe rewrite."""
+    """Return the findings with a safe fix."""
     return tuple(f for f in findings if f.is_fixable)

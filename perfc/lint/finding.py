@@ -1,4 +1,4 @@
-"""What a rule found: where, why, what mending it would gain, and how that can be done safely."""
+"""Findings: place, message, gain and safe fix."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ if TYPE_CHECKING:
 
 
 class Saves(Enum):
-    """What mending a finding improves."""
+    """Benefit of fixing a finding."""
 
     TIME = "time"
     MEMORY = "memory"
     LOADING = "loading"
     KNOWLEDGE = "knowledge"
-    """Nothing runs faster; the analysis knows more."""
+    """A more complete analysis, without a faster run."""
     CONFIGURATION = "configuration"
-    """It is not about a model."""
+    """A cleaner configuration; not about a model."""
 
 
 class Severity(Enum):
-    """How a finding is shown; none of them changes the exit code."""
+    """Severity of a finding; it does not change the exit code."""
 
     WARNING = "warning"
     NOTE = "note"
 
 
 class Basis(Enum):
-    """Where a gain comes from."""
+    """Method by which a gain was computed."""
 
     REANALYSIS = "re-analysis of the rewritten module"
     DEPLOYMENT = "analysis of the same model run otherwise"
@@ -43,15 +43,15 @@ class Basis(Enum):
 
 @record
 class Gain:
-    """What mending a finding saves of one run.
+    """Time saved by fixing a finding, per run.
 
     Args:
-        time_s: predicted time of the run now minus that then, as `perfc analyze` prints both.
-        share: of the run's predicted time.
-        floor_s: the part of it that the lower bounds confirm, ``min(time_s, floor now - floor
-            then)``, never below 0.
-        basis: how it was computed.
-        base_s: the run's predicted time now, of which ``share`` is.
+        time_s: predicted time before minus after, both as `perfc analyze` prints them.
+        share: fraction of the run's predicted time.
+        floor_s: part confirmed by the lower bounds, ``min(time_s, floor before - floor after)``,
+            never below 0.
+        basis: how the gain was computed.
+        base_s: predicted time of the run before the fix.
     """
 
     time_s: float
@@ -62,7 +62,7 @@ class Gain:
 
     @staticmethod
     def of(now: tuple[float, float], then: tuple[float, float], basis: Basis) -> Gain:
-        """The gain between two pairs of predicted time and floor; negative where it is a loss."""
+        """Return the gain between two pairs of predicted time and lower bound; may be negative."""
         time_s = now[0] - then[0]
         if abs(time_s) < 1e-9 * now[0]:
             time_s = 0.0
@@ -72,21 +72,21 @@ class Gain:
 
 @record
 class Finding:
-    """One place of a model where a rule applies.
+    """A place in a model where a rule applies.
 
     Args:
-        code: of the rule.
-        rule: its name.
-        saves: what mending improves.
+        code: code of the rule.
+        rule: name of the rule.
+        saves: what a fix improves.
         severity: how it is shown.
-        message: what is there, in one line.
+        message: what was found, in one line.
         advice: what to do about it.
-        nodes: names of the ONNX nodes, the one it is shown at first.
-        tensor: name of the value or weight it is about; "" where it is about nodes.
-        gain: by the analysis; None where nobody can tell.
-        saved_bytes: resident memory it saves; None where that is not the point.
-        edits: a provably safe rewrite; empty where there is none.
-        is_whole: whether it is about the model as a whole, which has one such finding at most.
+        nodes: names of the ONNX nodes, beginning with the one it is shown at.
+        tensor: name of the value or weight; "" for a finding about nodes.
+        gain: predicted gain; None if unknown.
+        saved_bytes: resident memory saved; None if not applicable.
+        edits: safe rewrite; empty if there is none.
+        is_whole: True for a finding about the whole model, which has at most one per rule.
     """
 
     code: str
@@ -104,19 +104,19 @@ class Finding:
 
     @property
     def place(self) -> str:
-        """The node, else the tensor it is about; "" for the whole model."""
+        """Name of the node or tensor; "" for the whole model."""
         if self.is_whole:
             return ""
         return self.nodes[0] if self.nodes else self.tensor
 
     @property
     def is_fixable(self) -> bool:
-        """Whether ``--fix`` can mend it."""
+        """True if ``--fix`` can fix it."""
         return bool(self.edits)
 
     @property
     def fingerprint(self) -> str:
-        """Stays the same while rule and place do, whatever the numbers."""
+        """Stable identifier of rule and place, independent of numbers."""
         places = () if self.is_whole else self.nodes
         parts = "\0".join((self.code, *places, self.tensor))
         return hashlib.sha256(parts.encode("utf-8", "replace")).hexdigest()[:32]

@@ -1,4 +1,4 @@
-"""``--fix``: safe rewrites until none is left, proved equal, then written in one step."""
+"""``--fix``: apply all safe rewrites, verify equal results, write the model atomically."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ MAX_ROUNDS = 32
 
 
 @record
-class Mended:
-    """A rewritten model, not yet written.
+class FixedModel:
+    """A fixed model that is not yet written.
 
     Args:
-        model: the rewritten one.
-        fixed: findings that are gone.
-        before: what was found at first.
-        after: what is left.
-        runs: random inputs on which both models gave the same.
+        model: the fixed model.
+        fixed: fixed findings.
+        before: findings before.
+        after: remaining findings.
+        runs: number of random inputs with equal results.
     """
 
     model: onnx.ModelProto
@@ -48,16 +48,16 @@ class Mended:
 
     @property
     def gain_s(self) -> float:
-        """What a re-analysis of the rewritten model says is saved."""
+        """Time saved according to the analysis of the fixed model."""
         now, then = self.before.time_s, self.after.time_s
         return 0.0 if abs(now - then) <= 1e-9 * now else now - then
 
 
-def mended(work: Work, path: str) -> Mended | None:
-    """The model at ``path`` with its fixable findings mended; None where there are none.
+def fixed_model(work: Work, path: str) -> FixedModel | None:
+    """Fix the model at ``path``; None if it has no fixable findings.
 
     Raises:
-        FixError: the result could not be proved equal, or would be slower.
+        FixError: the results differ or could not be verified, or the fixed model is slower.
         PerfcError: the model cannot be read.
     """
     original = read_model(path)
@@ -77,7 +77,7 @@ def mended(work: Work, path: str) -> Mended | None:
     if not fixed:
         return None
     if latest.sustained_s > first.sustained_s * (1 + 1e-9):
-        raise FixError("the mended model would be slower at measured rates", where=path)
+        raise FixError("the fixed model would be slower at measured rates", where=path)
     from perfc.api import typed
 
     from .proof import prove
@@ -89,14 +89,14 @@ def mended(work: Work, path: str) -> Mended | None:
     except PerfcError as error:
         error.where = path if not error.where else f"{path}: {error.where}"
         raise
-    return Mended(model, tuple(fixed), first, latest, runs)
+    return FixedModel(model, tuple(fixed), first, latest, runs)
 
 
-def mend(work: Work, paths: Sequence[str], output: Path | None, *, in_place: bool) -> int:
-    """Mend files, say what was done, and list what is left; the exit code.
+def fix_files(work: Work, paths: Sequence[str], output: Path | None, *, in_place: bool) -> int:
+    """Fix files, print what was done and what remains, and return the exit code.
 
-    A file that cannot be read or proved stays as it is, is said on standard error, and stops no
-    other.
+    A file that cannot be read or verified is left unchanged and reported on standard error;
+    the others continue.
     """
     if output is not None and (len(paths) > 1 or in_place):
         raise click.UsageError("-o names one file: give one model, and no --in-place")
@@ -104,48 +104,48 @@ def mend(work: Work, paths: Sequence[str], output: Path | None, *, in_place: boo
     errors: list[str] = []
     for path in paths:
         try:
-            found = mended(work, path)
-            if found is None:
+            fixed = fixed_model(work, path)
+            if fixed is None:
                 say(f"{path}: nothing to fix")
                 left.append(work.lint(path))
                 continue
-            target = Path(path) if in_place else output or beside(path)
-            check_target(found.model, Path(path), target, in_place=in_place)
-            write_model(found.model, target)
+            target = Path(path) if in_place else output or fixed_name(path)
+            check_target(fixed.model, Path(path), target, in_place=in_place)
+            write_model(fixed.model, target)
         except PerfcError as error:
             errors.append(named(error, path))
             say(f"error: {errors[-1]}", is_error=True)
             continue
-        say(summary(found, path, target))
-        left.append(found.after)
+        say(summary(fixed, path, target))
+        left.append(fixed.after)
     outcome: Outcome = work.linter.outcome(left, errors)
     for line in text(outcome).splitlines():
         say(line)
     return 2 if errors else 1 if outcome.count else 0
 
 
-def summary(found: Mended, path: str, target: Path) -> str:
-    """What was mended, gained and proved, in one line."""
-    codes = Counter(f.code for f in found.fixed)
+def summary(fixed: FixedModel, path: str, target: Path) -> str:
+    """Summarize fixes, gain and verification in one line."""
+    codes = Counter(f.code for f in fixed.fixed)
     listed = ", ".join(f"{c} x{n}" if n > 1 else c for c, n in sorted(codes.items()))
-    part = share(found.gain_s / found.before.time_s) if found.before.time_s else "0 %"
-    gain = f"{quantity(found.gain_s, Unit.SECOND)} ({part})" if found.gain_s > 0 else "no time"
-    nodes = f"{plural(len(found.model.graph.node), 'node')} left"
+    part = share(fixed.gain_s / fixed.before.time_s) if fixed.before.time_s else "0 %"
+    gain = f"{quantity(fixed.gain_s, Unit.SECOND)} ({part})" if fixed.gain_s > 0 else "no time"
+    nodes = f"{plural(len(fixed.model.graph.node), 'node')} left"
     return (
-        f"{path}: fixed {plural(len(found.fixed), 'finding')} ({listed}), gains {gain}, {nodes}, "
-        f"equal on {found.runs} random inputs; wrote {target}"
+        f"{path}: fixed {plural(len(fixed.fixed), 'finding')} ({listed}), gains {gain}, {nodes}, "
+        f"equal on {fixed.runs} random inputs; wrote {target}"
     )
 
 
-def beside(path: str) -> Path:
-    """``model.fixed.onnx`` for ``model.onnx``."""
+def fixed_name(path: str) -> Path:
+    """Return ``model.fixed.onnx`` for ``model.onnx``."""
     name = Path(path).name
     stem, dot, ending = name.partition(".onnx")
     return Path(path).with_name(f"{stem}.fixed{dot}{ending}" if dot else f"{name}.fixed.onnx")
 
 
 def check_target(model: onnx.ModelProto, path: Path, target: Path, *, in_place: bool) -> None:
-    """Refuse what would harm: writing over the input unasked, leaving external data behind.
+    """Reject overwriting the input without --in-place, and separating it from external data.
 
     Raises:
         FixError: either.
@@ -154,10 +154,12 @@ def check_target(model: onnx.ModelProto, path: Path, target: Path, *, in_place: 
 
     if not in_place and target.resolve() == path.resolve():
         raise FixError("that is the input", where=str(target), hint="--in-place writes over it")
-    apart = target.resolve().parent != path.resolve().parent
-    if apart and next(external(model.graph), None) is not None:
+    is_elsewhere = target.resolve().parent != path.resolve().parent
+    if is_elsewhere and next(external(model.graph), None) is not None:
         hint = "write the result to the same folder"
-        raise FixError(f"weights of {path.name} lie beside it", where=str(target), hint=hint)
+        raise FixError(
+            f"weights of {path.name} are external files next to it", where=str(target), hint=hint
+        )
     if in_place and not path.name.endswith((".onnx", ".onnx.gz")):
         raise FixError("only .onnx and .onnx.gz are written", where=str(path))
     if not in_place and path.name.endswith(".gz") and not target.name.endswith((".gz", ".onnx")):

@@ -10,7 +10,7 @@ from .output import sentence
 
 
 def junit_xml(outcome: Outcome) -> str:
-    """Every file, and the configuration where something is wrong with it."""
+    """Format every file, and the configuration if it has findings."""
     cases = [junit.Case(x.path, x.target, tuple(map(line, x.findings))) for x in outcome.files]
     for path in dict.fromkeys(path for path, _ in outcome.configuration):
         wrong = tuple(line(f) for at, f in outcome.configuration if at == path)
@@ -20,5 +20,5 @@ def junit_xml(outcome: Outcome) -> str:
 
 
 def line(finding: Finding) -> str:
-    """A finding in one line."""
+    """Format a finding in one line."""
     return f"{finding.code} {sentence(finding)}"

@@ -1,4 +1,4 @@
-"""Edits carried out on an ONNX model with onnx-graphsurgeon; what it drops is put back."""
+"""Edits of an ONNX model with onnx-graphsurgeon; what it drops is restored."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
 
 
 class FixError(PerfcError):
-    """A rewrite that cannot be made, or not be proved; nothing is written."""
+    """A fix that cannot be applied or verified; nothing is written."""
 
 
 class RefusedError(Exception):
-    """This place of the file is not what the edit was made for; the finding stays."""
+    """The place in the file does not match the edit; the finding remains."""
 
 
 @dataclass(slots=True)
 class OnnxEditor:
-    """One model being rewritten.
+    """Editor of one model.
 
-    Names of values in the main graph are those of the file, so an edit finds its place by them.
+    Value names in the main graph are those of the file, so edits locate values by name.
     """
 
     model: onnx.ModelProto
@@ -55,7 +55,7 @@ class OnnxEditor:
         self.makers = {t.name: n for n in self.graph.nodes for t in n.outputs if t.name}
 
     def apply(self, findings: Iterable[Finding]) -> list[Finding]:
-        """Carry out what does not touch what another did; the findings that are mended."""
+        """Apply findings whose edits do not overlap, and return the fixed ones."""
         done: list[Finding] = []
         busy: set[str] = set()
         for finding in findings:
@@ -76,7 +76,7 @@ class OnnxEditor:
         return done
 
     def exported(self) -> onnx.ModelProto:
-        """The rewritten model.
+        """Export the edited model.
 
         Raises:
             FixError: onnx-graphsurgeon cannot write it.
@@ -93,7 +93,7 @@ class OnnxEditor:
         return model
 
     def _beside(self, finding: Finding) -> set[str]:
-        """Everything that the finding's nodes read and make, which its edits rely on."""
+        """Return the values that the finding's nodes read and write."""
         wanted = set(finding.nodes)
         nodes = (n for n in self.graph.nodes if _label(n) in wanted)
         return {t.name for n in nodes for t in (*n.inputs, *n.outputs) if t.name}
@@ -110,7 +110,7 @@ class OnnxEditor:
         return maker
 
     def _check(self, edit: Edit) -> None:
-        """Refuse what the file does not allow, before anything is changed."""
+        """Reject an edit that the file does not allow, before changing anything."""
         match edit:
             case ReadInstead(old, new):
                 old_tensor, new_tensor = self._tensor(old), self._tensor(new)
@@ -142,7 +142,7 @@ class OnnxEditor:
                 self._compute(values)
 
     def _can_take_over(self, tensor: Any) -> bool:
-        """Whether an output's name can go to this tensor: a node makes it, nobody else names it."""
+        """Return True if a graph output can be renamed to this tensor."""
         return tensor.name in self.makers and not any(t is tensor for t in self.graph.outputs)
 
     def _leaves_subgraph(self, tensor: Any) -> bool:
@@ -217,7 +217,7 @@ class OnnxEditor:
                 self._sweep([maker])
 
     def _sweep(self, candidates: Iterable[Any]) -> None:
-        """Remove nodes that nobody reads any more, and what only they read."""
+        """Remove nodes that became unused, and their inputs that became unused."""
         given_back = {id(t) for t in self.graph.outputs}
         waiting = list(candidates)
         present = {id(n) for n in self.graph.nodes}
@@ -235,13 +235,13 @@ class OnnxEditor:
             self.graph.nodes.remove(node)
 
     def _forget_shapes(self, finding: Finding) -> None:
-        """Shapes stated between rewired nodes may no longer hold; readers infer them."""
+        """Remove declared shapes between rewired nodes, which may be wrong now."""
         wanted = set(finding.nodes)
-        kept = {id(t) for t in (*self.graph.outputs, *self.graph.inputs)}
+        declared = {id(t) for t in (*self.graph.outputs, *self.graph.inputs)}
         for node in self.graph.nodes:
             if _label(node) in wanted:
                 for t in node.outputs:
-                    if id(t) not in kept:
+                    if id(t) not in declared:
                         t.shape = None
 
 
@@ -261,7 +261,7 @@ def _index(tensors: Any, wanted: Any) -> int:
 
 
 def restore(source: onnx.ModelProto, exported: onnx.ModelProto, dropped: set[str]) -> None:
-    """Put back what onnx-graphsurgeon does not carry: properties, documentation, unread weights."""
+    """Restore what onnx-graphsurgeon drops: properties, documentation, unread weights."""
     exported.ir_version = source.ir_version
     exported.producer_name, exported.producer_version = (
         source.producer_name,

@@ -1,4 +1,4 @@
-"""Findings for people, as JSON and as annotations; SARIF is ``sarif``."""
+"""Findings as text, JSON and annotations; SARIF is in ``sarif``."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Format(Enum):
 
 
 def rendered(outcome: Outcome, form: Format) -> str:
-    """The outcome in a format."""
+    """Format the outcome."""
     match form:
         case Format.TEXT:
             return text(outcome)
@@ -62,25 +62,25 @@ def rendered(outcome: Outcome, form: Format) -> str:
 
 @record
 class Group:
-    """Findings of one file that say the same of equal places."""
+    """Findings of one file with the same message at several places."""
 
     first: Finding
     places: tuple[str, ...]
 
 
 def groups(linted: Linted) -> list[Group]:
-    """Equal findings together, in the order of the first."""
-    found: dict[tuple[object, ...], list[Finding]] = {}
+    """Group equal findings, in the order of the first."""
+    by_message: dict[tuple[object, ...], list[Finding]] = {}
     for f in linted.findings:
         # equal layers differ in what the cache holds before them, by a little
         gain = None if f.gain is None else f"{f.gain.time_s:.2e}"
         key = (f.code, f.message, f.advice, gain, f.is_fixable)
-        found.setdefault(key, []).append(f)
-    return [Group(fs[0], tuple(f.place for f in fs)) for fs in found.values()]
+        by_message.setdefault(key, []).append(f)
+    return [Group(fs[0], tuple(f.place for f in fs)) for fs in by_message.values()]
 
 
 def text(outcome: Outcome) -> str:
-    """Findings as lines: where, code, what, then what it gains and what to do."""
+    """Format findings as lines: place, code, message, gain, advice."""
     lines: list[str] = []
     for linted in outcome.files:
         for group in groups(linted):
@@ -98,20 +98,20 @@ def text(outcome: Outcome) -> str:
 
 
 def printable(line: str) -> str:
-    """One line, whatever names the model uses: what does not print is escaped."""
+    """Escape non-printing characters of a line."""
     if line.isprintable():
         return line
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in line)
 
 
 def others(places: tuple[str, ...]) -> str:
-    """The first places and how many more there are."""
+    """Format the first places and the number of others."""
     more = f" and {len(places) - 3} more" if len(places) > 3 else ""
     return ", ".join(places[:3]) + more
 
 
 def worth(finding: Finding) -> str:
-    """What mending saves, in words."""
+    """Describe the benefit of a fix."""
     gain, parts = finding.gain, list[str]()
     if finding.saved_bytes is not None:
         parts.append(f"saves {quantity(finding.saved_bytes, Unit.BYTE)} of memory")
@@ -127,7 +127,7 @@ def worth(finding: Finding) -> str:
 
 
 def gain_text(gain: Gain) -> str:
-    """A gain with its floor."""
+    """Format a gain with its lower bound."""
     if not gain.time_s:
         return "gains no time here"
     floor = quantity(gain.floor_s, Unit.SECOND) if gain.floor_s else "0"
@@ -136,7 +136,7 @@ def gain_text(gain: Gain) -> str:
 
 
 def closing(outcome: Outcome) -> Iterator[str]:
-    """The last lines: how much was found, fixable, hidden."""
+    """Yield the last lines: numbers of findings, fixable and hidden ones."""
     total = outcome.count
     files = plural(len(outcome.files), "file")
     if outcome.errors:
@@ -162,7 +162,7 @@ def closing(outcome: Outcome) -> Iterator[str]:
 
 
 def statistics(outcome: Outcome) -> str:
-    """Findings by code, most first."""
+    """Count findings by code, most frequent first."""
     names = {f.code: f.rule for x in outcome.files for f in x.findings}
     names.update((f.code, f.rule) for _, f in outcome.configuration)
     counts = Counter(f.code for x in outcome.files for f in x.findings)
@@ -173,7 +173,7 @@ def statistics(outcome: Outcome) -> str:
 
 
 def located(outcome: Outcome) -> Iterator[tuple[str, Finding]]:
-    """Every finding with the file it is shown at, from the current folder where it is inside."""
+    """Yield every finding with its file, relative to the current folder if inside."""
     for x in outcome.files:
         for f in x.findings:
             yield near(Path(x.path)), f
@@ -181,14 +181,14 @@ def located(outcome: Outcome) -> Iterator[tuple[str, Finding]]:
 
 
 def sentence(finding: Finding) -> str:
-    """A finding in one line that names its place."""
+    """Format a finding in one line with its place."""
     place = f"{finding.place}: " if finding.place else ""
     parts = (finding.message, worth(finding), finding.advice)
     return printable(place + "; ".join(p for p in parts if p))
 
 
 def annotated(outcome: Outcome) -> Iterator[Annotation]:
-    """Every finding beside its file, and files that could not be analysed."""
+    """Yield annotations for every finding, and for files that could not be analyzed."""
     for path, f in located(outcome):
         level = Level.WARNING if f.severity is Severity.WARNING else Level.NOTE
         yield Annotation(level, path, f.rule, f"perfc {f.code}", f.code, sentence(f), f.fingerprint)

@@ -1,4 +1,4 @@
-"""Two models give the same on random inputs, bit by bit, under onnxruntime."""
+"""Verification that two models give bitwise equal results on random inputs in ONNX Runtime."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 RUNS = 5
 VARIED = 2
-"""Of the runs, how many have other extents than assumed, where the model allows it."""
+"""Number of runs with other extents than assumed, if the model supports it."""
 _FOLDER = "session.model_external_initializers_file_folder_path"
 
 
 def session(model: bytes, folder: Path | None = None) -> Any:
-    """A session on one thread that runs node by node: no optimisation, so results are exact.
+    """Create a single-threaded session without optimizations, so that results are exact.
 
     Raises:
         MissingExtraError: onnxruntime is not installed.
@@ -54,26 +54,26 @@ def prove(
     folder: Path,
     values: Mapping[str, object] | None = None,
 ) -> int:
-    """How many random inputs both models gave equal results on: ``RUNS``.
+    """Verify equal results, and return the number of random inputs: ``RUNS``.
 
-    Element by element, NaN equal to NaN. The last runs have other extents, where the original
-    accepts them and they fit into memory.
+    Compares element by element, with NaN equal to NaN. The last runs have other extents, if the
+    original accepts them and they fit in memory.
 
     Args:
-        before: the original.
-        after: the rewritten model.
-        module: the original as analysed; tells types, vocabularies and extents.
-        folder: where external data lies.
-        values: contents that some inputs must have.
+        before: the original model.
+        after: the fixed model.
+        module: the analyzed original, with types, vocabularies and extents.
+        folder: folder of external data.
+        values: required contents of some inputs.
 
     Raises:
-        FixError: a model does not run, or they differ.
-        ModelError: memory does not suffice.
+        FixError: a model does not run, or results differ.
+        ModelError: out of memory.
     """
     env = module.defaults()
     if warning := check_room(need_of(module, env, Allocator.RETURNED, sessions=2)):
         say(f"warning: {warning}", is_error=True)
-    sessions = [_opened(m, folder, what) for m, what in ((before, "original"), (after, "mended"))]
+    sessions = [_opened(m, folder, what) for m, what in ((before, "original"), (after, "fixed"))]
     plain = inputs_of(module, env)
     larger = {k: n + 1 for k, n in env.items()}
     has_room = fits(need_of(module, larger, Allocator.RETURNED, sessions=2))
@@ -89,10 +89,10 @@ def prove(
                 raise FixError(f"the original does not run: {_reason(error)}") from None
             expected = _outputs(sessions[0], inputs := plain, seed, values)
         try:
-            found = _outputs(sessions[1], inputs, seed, values)
+            actual = _outputs(sessions[1], inputs, seed, values)
         except Exception as error:  # as above
-            raise FixError(f"the mended model does not run: {_reason(error)}") from None
-        _compare(expected, found, sessions[0], seed)
+            raise FixError(f"the fixed model does not run: {_reason(error)}") from None
+        _compare(expected, actual, sessions[0], seed)
     return RUNS
 
 
@@ -128,13 +128,13 @@ def _outputs(
     return list(run.run_with_ort_values(None, feeds))
 
 
-def _compare(expected: Sequence[Any], found: Sequence[Any], run: Any, seed: int) -> None:
-    for info, a, b in zip(run.get_outputs(), expected, found, strict=True):
+def _compare(expected: Sequence[Any], actual: Sequence[Any], run: Any, seed: int) -> None:
+    for info, a, b in zip(run.get_outputs(), expected, actual, strict=True):
         if not a.is_tensor() or not b.is_tensor() or a.data_type() != b.data_type():
             raise FixError(f"output {info.name!r} is not a tensor of one type in both models")
         if not _is_equal(a.numpy(), b.numpy()):
             raise FixError(
-                f"the mended model differs in output {info.name!r} on random input {seed}",
+                f"the fixed model differs in output {info.name!r} on random input {seed}",
                 hint="nothing was written; please report it",
             )
 

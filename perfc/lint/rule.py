@@ -1,4 +1,4 @@
-"""The contract of a rule; a rule is the file of its name in ``perfc/rules``."""
+"""Base class of rules; each rule is the file of its name in ``perfc/rules``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Rule(ABC):
-    """Looks at one analysed model.
+    """Checks one analyzed model.
 
     The docstring of a subclass is its documentation, under the headings of ruff's rules:
     ``What it does``, ``Why is this bad``, ``Example``, ``Use instead`` and ``Source``.
@@ -26,15 +26,15 @@ class Rule(ABC):
     saves: ClassVar[Saves] = Saves.TIME
     severity: ClassVar[Severity] = Severity.WARNING
     is_fixable: ClassVar[bool] = False
-    """Whether some of its findings have a provably safe rewrite."""
+    """True if some findings have a safe fix."""
 
     @abstractmethod
     def check(self, subject: Subject) -> Iterator[Finding]:
-        """Everything the rule finds in ``subject``."""
+        """Yield all findings in ``subject``."""
 
     @classmethod
     def name(cls) -> str:
-        """That of the defining file, in kebab case."""
+        """Name of the defining file, in kebab case."""
         return cls.__module__.rpartition(".")[2].replace("_", "-")
 
     def finding(
@@ -50,7 +50,7 @@ class Rule(ABC):
         saves: Saves | None = None,
         is_whole: bool = False,
     ) -> Finding:
-        """A finding of this rule."""
+        """Create a finding of this rule."""
         return Finding(
             self.code,
             self.name(),

@@ -1,4 +1,4 @@
-"""Rules as pages: one rule, the list, and ``docs/rules.md``."""
+"""Documentation of rules: one rule, the list, and ``docs/rules.md``."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ described in [lint.md](lint.md). Rules marked * have findings with a provably sa
 
 
 def marks(info: RuleInfo) -> str:
-    """What mending improves, and whether it can be done by ``--fix``."""
-    fix = "some findings can be mended by --fix" if info.is_fixable else "no fix"
+    """Describe the benefit of a fix, and if ``--fix`` supports it."""
+    fix = "some findings can be fixed by --fix" if info.is_fixable else "no fix"
     return f"Saves {info.saves}; {fix}."
 
 
 def described(info: RuleInfo) -> str:
-    """One rule as Markdown."""
+    """Format one rule as Markdown."""
     lines = [f"# {info.name} ({info.code})", "", info.summary, "", marks(info)]
     lines += _sections(info, "##")
     return "\n".join(lines) + "\n"
@@ -51,7 +51,7 @@ def _sections(info: RuleInfo, level: str) -> list[str]:
 
 
 def listing() -> str:
-    """Every rule in a line."""
+    """Format every rule in one line."""
     width = max(len(i.name) for i in infos())
     return "".join(
         f"{i.code} {'*' if i.is_fixable else ' '} {i.name:{width}}  {i.summary}\n" for i in infos()
@@ -59,7 +59,7 @@ def listing() -> str:
 
 
 def page() -> str:
-    """The page ``docs/rules.md``."""
+    """Return the page ``docs/rules.md``."""
     lines = [INTRODUCTION]
     lines += ["| code | rule | what it finds | saves |", "| --- | --- | --- | --- |"]
     for i in infos():
@@ -78,14 +78,14 @@ def page() -> str:
 
 @record
 class RuleView:
-    """What a rule is about.
+    """Documentation of a rule.
 
     Args:
         code: ``PF101``.
         name: ``redundant-transpose``.
-        summary: in a sentence.
-        saves: what mending improves.
-        fixable: whether ``--fix`` can mend some findings.
+        summary: one sentence.
+        saves: what a fix improves.
+        fixable: True if ``--fix`` can fix some findings.
         sections: text by heading.
     """
 
@@ -99,16 +99,16 @@ class RuleView:
 
 @record
 class RulesView:
-    """The rules asked for.
+    """Requested rules.
 
     Args:
-        rules: by code.
+        rules: rules sorted by code.
     """
 
     rules: tuple[RuleView, ...]
 
 
 def as_json(rules: Iterable[RuleInfo]) -> str:
-    """Rules as JSON."""
+    """Format rules as JSON."""
     rows = (RuleView(i.code, i.name, i.summary, i.saves, i.is_fixable, i.sections) for i in rules)
     return strict(enveloped(SCHEMA, RulesView(tuple(rows))), indent=2) + "\n"

@@ -17,12 +17,12 @@ LEVELS = {Severity.WARNING: "warning", Severity.NOTE: "note"}
 
 
 def sarif(outcome: Outcome) -> dict[str, Json]:
-    """The log of one run."""
-    found = list(located(outcome))
-    used = {f.code for _, f in found}
+    """Return the SARIF log of one run."""
+    findings = list(located(outcome))
+    used = {f.code for _, f in findings}
     rules = [i for i in infos() if i.code in used]
     index = {i.code: n for n, i in enumerate(rules)}
-    results = [_result(path, f, index[f.code]) for path, f in found]
+    results = [_result(path, f, index[f.code]) for path, f in findings]
     return log([_rule(i) for i in rules], results, outcome.errors)
 
 

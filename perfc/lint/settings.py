@@ -1,4 +1,4 @@
-"""What is linted and how: ``[lint]`` of ``perfc.toml``, or ``[tool.perfc.lint]``."""
+"""Linter settings: ``[lint]`` of ``perfc.toml``, or ``[tool.perfc.lint]``."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from .catalogue import infos
 
 MAX_BYTES = 1 << 20
 MAX_LINE_BYTES = 4_000
-"""A dotted key takes tomllib quadratic time in its parts."""
+"""Maximum length of a line; tomllib needs quadratic time in the parts of a dotted key."""
 LEAST_GAIN = 0.01
-"""Share of the run's time below which findings about time are not shown by default."""
+"""Default minimum gain as a fraction of the run's time."""
 KEYS = ("select", "ignore", "extend-select", "per-file-ignores", "target", "runtime", "min-gain")
 
 
 class SettingsError(PerfcError):
-    """A configuration file or an option that does not say what it should."""
+    """An invalid configuration file or option."""
 
 
 @record
 class FileIgnore:
-    """Codes that are not reported for files, or for nodes of files, of a pattern.
+    """Codes that are ignored for files, or nodes of files, that match a pattern.
 
     Args:
         pattern: as written, ``models/*.onnx`` or ``models/*.onnx::/layer1/*``.
         codes: codes or prefixes.
-        line: of the configuration file, 0 where it is not known.
+        line: line in the configuration file, 0 if unknown.
     """
 
     pattern: str
@@ -39,7 +39,7 @@ class FileIgnore:
     line: int = 0
 
     def matches_file(self, path: Path, root: Path) -> bool:
-        """Whether it speaks of the file at ``path``; relative patterns start at ``root``."""
+        """Return True if the pattern matches the file; relative patterns start at ``root``."""
         glob = self.pattern.partition("::")[0]
         resolved = path.resolve()
         names = [resolved.as_posix(), resolved.name]
@@ -48,19 +48,19 @@ class FileIgnore:
         return any(fnmatchcase(name, glob) for name in names)
 
     def matches_place(self, place: str) -> bool:
-        """Whether it speaks of a node or tensor."""
+        """Return True if the pattern matches a node or tensor."""
         _, colons, glob = self.pattern.partition("::")
         return not colons or fnmatchcase(place, glob)
 
 
 @record
 class Settings:
-    """Configuration of the linter, defaults where nothing is written.
+    """Configuration of the linter.
 
     Args:
-        path: the file it is from; None where there is none.
+        path: configuration file, if any.
         select: codes or prefixes; ``ALL`` for every rule.
-        min_gain: share of the run's time below which findings about time are not shown.
+        min_gain: minimum gain as a fraction of the run's time.
     """
 
     path: Path | None = None
@@ -74,17 +74,17 @@ class Settings:
 
     @property
     def root(self) -> Path:
-        """The folder that relative patterns start at."""
+        """Folder where relative patterns start."""
         return (self.path.parent if self.path else Path()).resolve()
 
 
 def codes_of(patterns: Sequence[str], where: str) -> frozenset[str]:
-    """The rules that codes, prefixes, names or ``ALL`` stand for.
+    """Resolve codes, prefixes, names or ``ALL`` to rule codes.
 
     Raises:
-        SettingsError: one that stands for none.
+        SettingsError: a pattern without a rule.
     """
-    found: set[str] = set()
+    codes: set[str] = set()
     for pattern in patterns:
         wanted = pattern.strip()
         upper = wanted.upper()
@@ -96,15 +96,15 @@ def codes_of(patterns: Sequence[str], where: str) -> frozenset[str]:
         if not matched or not wanted:
             hint = "`perfc rule` lists codes; prefixes such as PF1 work"
             raise SettingsError(f"no rule {pattern!r}", where=where, hint=hint)
-        found |= matched
-    return frozenset(found)
+        codes |= matched
+    return frozenset(codes)
 
 
 def read_settings(path: Path | None) -> Settings:
-    """The settings in ``path``, or the defaults.
+    """Read the settings in ``path``, or return the defaults.
 
     Raises:
-        SettingsError: not TOML, a key that is none, a value of another kind.
+        SettingsError: not TOML, an unknown key, or an invalid value.
     """
     if path is None:
         return Settings()
@@ -133,10 +133,10 @@ def read_settings(path: Path | None) -> Settings:
 
 
 def parsed(path: Path) -> dict[str, object]:
-    """The TOML in ``path``.
+    """Parse the TOML file ``path``.
 
     Raises:
-        SettingsError: it cannot be read, is too large, or is not TOML.
+        SettingsError: the file cannot be read, is too large, or is not TOML.
     """
     try:
         content = path.read_bytes()
@@ -207,7 +207,7 @@ class _Reader:
 
 
 def parse_share(text: str) -> float:
-    """``0.1%`` or ``0.001`` as a share.
+    """Parse ``0.1%`` or ``0.001`` as a fraction.
 
     Raises:
         SettingsError: neither, or outside 0 to 1.

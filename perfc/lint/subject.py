@@ -1,4 +1,4 @@
-"""One analysed model as rules see it, and what a change of it would gain."""
+"""Analyzed model as seen by rules, and the gain of changes to it."""
 
 from __future__ import annotations
 
@@ -23,29 +23,29 @@ from .edit import Edit, rewritten
 from .finding import Basis, Gain
 
 MAX_ANALYSES = 400
-"""Distinct changes of one model that are analysed; the gain of any further one is not known."""
+"""Maximum distinct changes to analyze per model; the gain of others is unknown."""
 
 
 @dataclass(slots=True)
 class Memory:
-    """Gains by what they depend on: layers repeat, so equal places are analysed once."""
+    """Cache of gains by their inputs: layers repeat, so equal places are analyzed once."""
 
     gains: dict[Hashable, Gain | None] = field(default_factory=dict[Hashable, "Gain | None"])
 
     @property
     def is_full(self) -> bool:
-        """Whether no further change is analysed, so that time stays bounded."""
+        """Return True if the maximum number of changes is reached."""
         return len(self.gains) >= MAX_ANALYSES
 
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """A report with the look-ups that rules share.
+    """A report with lookups shared by rules.
 
     Args:
         report: the analysis.
-        has_values: whether the caller gave contents of inputs, so that what is known before
-            running need not be constant.
+        has_values: True if contents of inputs were given, so that known values need not be
+            constants.
     """
 
     report: Report
@@ -54,12 +54,12 @@ class Subject:
 
     @property
     def graph(self) -> Graph:
-        """What executes."""
+        """Executed graph."""
         return self.report.module.graph
 
     @property
     def file(self) -> Graph:
-        """What the file has."""
+        """Graph of the file."""
         return self.report.source.graph
 
     @cached_property
@@ -69,25 +69,25 @@ class Subject:
 
     @cached_property
     def now(self) -> tuple[float, float]:
-        """Predicted time of a run, as `perfc analyze` prints it, and its floor."""
+        """Predicted time of a run, as in `perfc analyze`, and its lower bound."""
         return self.report.prediction.total.time_s, self.report.roofline.floor_s
 
     @cached_property
     def outputs(self) -> frozenset[Value]:
-        """What the graph gives back, views looked through."""
+        """Outputs of the graph, resolved through views."""
         return frozenset(self.root(v) for v in self.graph.outputs)
 
     @cached_property
     def readers(self) -> Mapping[Value, tuple[int, ...]]:
         """Positions of the kernels that read a value from memory."""
-        found: dict[Value, list[int]] = {}
+        positions: dict[Value, list[int]] = {}
         for i, k in enumerate(self.kernels):
             for v in k.kernel.reads:
-                found.setdefault(v, []).append(i)
-        return {v: tuple(at) for v, at in found.items()}
+                positions.setdefault(v, []).append(i)
+        return {v: tuple(at) for v, at in positions.items()}
 
     def root(self, v: Value) -> Value:
-        """The value whose bytes ``v`` shows."""
+        """Return the value that owns the bytes of ``v``."""
         is_view = self.report.kernels.runtime.is_view
         seen = 0
         while (maker := self.graph.producers.get(v)) is not None and is_view(maker):
@@ -98,36 +98,36 @@ class Subject:
         return v
 
     def extent(self, d: Dim) -> int:
-        """An extent at the symbols' values."""
+        """Evaluate an extent at the symbol values."""
         return d if isinstance(d, int) else int(evaluate(d, self.report.env))
 
     def nbytes(self, v: Value) -> int | None:
-        """Bytes of a value; None where nobody knows."""
+        """Return the bytes of a value; None if unknown."""
         size = v.type.nbytes if isinstance(v.type, TensorType) else None
         if size is None and v.weight is not None:
             size = v.weight.nbytes
         return None if size is None else self.extent(size)
 
     def lone_reader(self, v: Value) -> Node | None:
-        """The only node that reads ``v``; None where there are others or it is given back."""
+        """Return the only reader of ``v``; None if there are several or it is an output."""
         users = self.graph.users.get(v, ())
         return users[0] if len(users) == 1 and v not in self.graph.outputs else None
 
     def nothing(self, basis: Basis = Basis.COUNTED) -> Gain:
-        """The gain of what changes no run; by itself, of what every runtime does while loading."""
+        """Return a gain of zero, by default for what every runtime does at load time."""
         return Gain(0.0, 0.0, 0.0, basis, self.now[0])
 
     def rewriting(
-        self, edits: Sequence[Edit], alike: Hashable, stored: Sequence[Value] = ()
+        self, edits: Sequence[Edit], place_key: Hashable, stored: Sequence[Value] = ()
     ) -> Gain | None:
-        """What the executed module gains from ``edits``, by analysing the rewritten module.
+        """Return the gain of ``edits`` by analyzing the rewritten module.
 
         Args:
-            edits: on values and nodes of the executed module.
-            alike: equal for places where the same is gained.
-            stored: further stored tensors that the edits speak of.
+            edits: edits of values and nodes of the executed module.
+            place_key: equal for places with the same gain.
+            stored: further stored tensors that the edits refer to.
         """
-        key = ("rewriting", alike)
+        key = ("rewriting", place_key)
         if key not in self.memory.gains and not self.memory.is_full:
             self.memory.gains[key] = self._reanalysed(edits, stored)
         return self.memory.gains.get(key)
@@ -144,10 +144,10 @@ class Subject:
         return self.gain_of(roof, am.get(Fuse(runtime), module), module, Basis.REANALYSIS)
 
     def deployed(self, **changes: object) -> Gain | None:
-        """What running the same model otherwise gains, by analysing it so.
+        """Return the gain of another deployment by analyzing it.
 
         Args:
-            changes: fields of the deployment.
+            changes: changed fields of the deployment.
         """
         key = ("deployed", tuple(sorted(changes.items())))
         if key not in self.memory.gains and not self.memory.is_full:
@@ -164,24 +164,24 @@ class Subject:
                 self.memory.gains[key] = None
         return self.memory.gains.get(key)
 
-    def fusing(self, groups: Sequence[Sequence[int]], alike: Hashable) -> Gain | None:
-        """What running each group of kernels as one gains: launches, and bytes that stay inside.
+    def fusing(self, groups: Sequence[Sequence[int]], place_key: Hashable) -> Gain | None:
+        """Return the gain of fusing each group of kernels: fewer launches and less traffic.
 
-        None where kernels of undecided branches make positions ambiguous.
+        None if kernels of undecided branches make positions ambiguous.
 
         Args:
             groups: positions of kernels.
-            alike: equal for groups that gain the same.
+            place_key: equal for groups with the same gain.
         """
         if self.report.kernels.alternatives:
             return None
-        key = ("fusing", alike)
+        key = ("fusing", place_key)
         if key not in self.memory.gains and not self.memory.is_full:
             self.memory.gains[key] = self._fused(self.with_merged(groups))
         return self.memory.gains.get(key)
 
     def with_merged(self, groups: Sequence[Sequence[int]]) -> list[Kernel]:
-        """The kernels of the run with each group as one."""
+        """Return the kernels of the run with each group fused."""
         chosen = {i for group in groups for i in group}
         ends = {max(group): group for group in groups}
         table: list[Kernel] = []
@@ -193,7 +193,7 @@ class Subject:
         return table
 
     def merged(self, parts: Sequence[Kernel], indices: Iterable[int]) -> Kernel:
-        """One kernel that does what ``parts`` do; what only they read stays inside."""
+        """Fuse ``parts`` into one kernel; values that only they read stay on chip."""
         chosen = set(indices)
         made = {v for k in parts for v in k.writes}
         inside = {
@@ -205,8 +205,8 @@ class Subject:
                 if v not in made:
                     reads.setdefault(v, part)
         writes = tuple(v for k in parts for v in k.writes if v not in inside)
-        kept = dim_sum(_size(v) for v in inside)
-        written = dim_sum((*(k.traffic.write_bytes for k in parts), kept * -1))
+        hidden = dim_sum(_size(v) for v in inside)
+        written = dim_sum((*(k.traffic.write_bytes for k in parts), hidden * -1))
         traffic = Traffic(dim_sum(reads.values()), written, any(k.traffic.is_bound for k in parts))
         heaviest = max(parts, key=lambda k: self.report.kernels.runtime.rank(k.anchor))
         work = total_work([k.work for k in parts])
@@ -221,14 +221,14 @@ class Subject:
         )
 
     def lightened(self, index: int, time_s: float, floor_s: float | None = None) -> Gain:
-        """The gain where the kernel ``index`` would take ``time_s`` at sustained rates.
+        """Return the gain if kernel ``index`` had the sustained time ``time_s``.
 
-        Its predicted time is taken to change by the same factor.
+        Its predicted time is scaled by the same factor.
 
         Args:
-            index: of the kernel.
-            time_s: sustained, its launch included.
-            floor_s: lower bound then; that of now where None.
+            index: index of the kernel.
+            time_s: sustained time including the launch.
+            floor_s: new lower bound; None for the current one.
         """
         kernel, table = self.kernels[index], self.report.prediction
         factor = time_s / kernel.time_s if kernel.time_s else 1.0
@@ -239,7 +239,7 @@ class Subject:
     def gain_of(
         self, roof: RooflineTable, kernels: KernelTable, module: Module, basis: Basis
     ) -> Gain:
-        """The gain where the run would be that of other kernels, as predicted for these."""
+        """Return the gain of running other kernels, from their predictions."""
         from perfc.analyzers.runs.prediction import predicted
 
         then = predicted(
@@ -255,7 +255,7 @@ class Subject:
         return self.gain_of(roof, table, report.module, Basis.BOUNDS)
 
     def shape_key(self, nodes: Iterable[Node]) -> Hashable:
-        """What equal places have in common: operators and the types of what they read and make."""
+        """Return a key of equal places: operators and the types of their inputs and results."""
         return tuple(_signature(n) for n in nodes)
 
 
@@ -265,5 +265,5 @@ def _signature(node: Node) -> tuple[object, ...]:
 
 
 def _size(v: Value) -> Dim:
-    found = v.type.nbytes if isinstance(v.type, TensorType) else None
-    return 0 if found is None else found
+    nbytes = v.type.nbytes if isinstance(v.type, TensorType) else None
+    return 0 if nbytes is None else nbytes

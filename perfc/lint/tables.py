@@ -1,4 +1,4 @@
-"""Findings as a table in Markdown, and as comma-separated values."""
+"""Findings as Markdown tables and CSV."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ COLUMNS = (
 
 
 def csv_form(outcome: Outcome) -> str:
-    """Every finding, one line each; files that could not be analysed have one of their own."""
+    """Format findings as CSV, with a line for each file that could not be analyzed."""
     return comma.records(HEADER, csv_rows(outcome))
 
 
 def csv_rows(outcome: Outcome) -> Iterator[tuple[comma.Field, ...]]:
-    """The lines of ``csv_form``."""
+    """Yield the rows of ``csv_form``."""
     about = {x.path: (x.target, x.time_s) for x in outcome.files}
     for path, f in located(outcome):
         g = f.gain
@@ -77,11 +77,13 @@ def csv_rows(outcome: Outcome) -> Iterator[tuple[comma.Field, ...]]:
 
 
 def markdown_form(outcome: Outcome) -> str:
-    """A table for each file with findings, equal ones in one row."""
+    """Format one table per file with findings, with equal findings in one row."""
     sections = [
-        Section("findings", x.path, (Table(COLUMNS, tuple(row(g.first, g.places) for g in found)),))
+        Section(
+            "findings", x.path, (Table(COLUMNS, tuple(row(g.first, g.places) for g in grouped)),)
+        )
         for x in outcome.files
-        if (found := groups(x))
+        if (grouped := groups(x))
     ]
     for path in dict.fromkeys(path for path, _ in outcome.configuration):
         rows = tuple(row(f, (f.place,)) for at, f in outcome.configuration if at == path)
@@ -92,7 +94,7 @@ def markdown_form(outcome: Outcome) -> str:
 
 
 def row(f: Finding, places: tuple[str, ...]) -> tuple[Cell, ...]:
-    """One row, of a finding and those equal to it."""
+    """Return the row of a finding and its equals."""
     mark = " [*]" if f.is_fixable else ""
     at = places[0] if len(places) == 1 else f"{others(places)} ({len(places)} places)"
     gain = f.gain

@@ -1,4 +1,4 @@
-"""Files to lint and the analysis that each of them gets."""
+"""Files to lint and their analyses."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ SUFFIXES = (".onnx", ".onnx.gz")
 
 @record
 class Work:
-    """A linter and how models are run.
+    """A linter with a deployment.
 
     Args:
-        linter: with the rules that run.
+        linter: linter with the selected rules.
         deployment: how models are run.
         values: contents of inputs.
-        revision: of git; what models had there is not shown. "" shows everything.
+        revision: git revision whose findings are not reported; "" reports everything.
     """
 
     linter: Linter
@@ -38,7 +38,7 @@ class Work:
     revision: str = ""
 
     def lint(self, path: str, model: Model | None = None) -> Linted:
-        """What is found in the model at ``path``, or in ``model`` in its place.
+        """Lint the model at ``path``, or ``model`` in its place.
 
         Raises:
             PerfcError: as ``perfc.analyze``.
@@ -53,7 +53,7 @@ class Work:
         return self.linter.check(report, path, has_values=bool(self.values))
 
     def lint_all(self, paths: Iterable[str]) -> Outcome:
-        """Every file; what cannot be analysed is an error of the outcome and stops no other."""
+        """Lint every file; files that cannot be analyzed become errors of the outcome."""
         done: list[Linted] = []
         errors: list[str] = []
         for path in paths:
@@ -66,10 +66,10 @@ class Work:
         return self.linter.outcome(done, errors)
 
     def before(self, path: str) -> Linted | None:
-        """What was found in the model at the revision; None where git does not have it there.
+        """Lint the model at the revision; None if git does not have it there.
 
         Raises:
-            PerfcError: git has no such revision.
+            PerfcError: an unknown revision.
         """
         from perfc.diff.revision import is_revision, opened
 
@@ -80,31 +80,31 @@ class Work:
                 return None
             raise ModelError(f"git knows no revision {self.revision!r} here", where=path)
         # suppressions in use now are those of the model as it is
-        apart = replace(self, linter=Linter(self.linter.settings, self.linter.codes, 0.0))
+        unfiltered = replace(self, linter=Linter(self.linter.settings, self.linter.codes, 0.0))
         try:
             with opened(f"{self.revision}:{place}") as old:
-                return replace(apart.lint(path, Path(old).read_bytes()), path=path)
+                return replace(unfiltered.lint(path, Path(old).read_bytes()), path=path)
         except PerfcError:
             return None
 
 
 def named(error: PerfcError, path: str) -> str:
-    """An error as one line that names the file."""
+    """Format an error in one line with the file."""
     text = " ".join(str(error).split())
     return text if path in text else f"{path}: {text}"
 
 
 def models_in(files: Iterable[str]) -> list[str]:
-    """Files as they are, folders as the models in them.
+    """Expand folders to the models in them.
 
     Raises:
         ModelError: a folder without models.
     """
-    found: list[str] = []
+    models: list[str] = []
     for name in files:
         path = Path(name)
         if not path.is_dir():
-            found.append(name)
+            models.append(name)
             continue
         inside = sorted(
             os.path.join(folder, f)
@@ -114,5 +114,5 @@ def models_in(files: Iterable[str]) -> list[str]:
         )
         if not inside:
             raise ModelError("no .onnx files in this folder", where=name)
-        found += inside
-    return list(dict.fromkeys(found))
+        models += inside
+    return list(dict.fromkeys(models))

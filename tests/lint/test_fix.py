@@ -11,7 +11,7 @@ from onnx import numpy_helper
 
 from perfc.api import typed
 from perfc.cli import run
-from perfc.lint.fix import mended
+from perfc.lint.fix import fixed_model
 from perfc.lint.onnx_edit import FixError
 from perfc.lint.proof import RUNS, prove
 from tests.lint.models import F32, blemished, model, node
@@ -39,7 +39,7 @@ def work(select: tuple[str, ...] = ()) -> object:
 
 
 def test_everything_fixable_is_mended_proved_and_gains(file: Path) -> None:
-    found = mended(work(), str(file))  # type: ignore[arg-type]
+    found = fixed_model(work(), str(file))  # type: ignore[arg-type]
     assert found is not None
     assert {f.code for f in found.fixed} == FIXED
     assert found.runs == RUNS == 5
@@ -51,7 +51,7 @@ def test_everything_fixable_is_mended_proved_and_gains(file: Path) -> None:
 
 
 def test_what_is_not_mended_stays_as_it_was(file: Path) -> None:
-    found = mended(work(("PF101",)), str(file))  # type: ignore[arg-type]
+    found = fixed_model(work(("PF101",)), str(file))  # type: ignore[arg-type]
     assert found is not None
     assert [p.value for p in found.model.metadata_props] == ["somebody"]
     conv = next(n for n in found.model.graph.node if n.op_type == "Conv")
@@ -90,7 +90,7 @@ def test_an_output_that_a_transposition_gave_keeps_its_name(tmp_path: Path) -> N
     )
     path = tmp_path / "m.onnx"
     onnx.save(m, path)
-    found = mended(work(), str(path))  # type: ignore[arg-type]
+    found = fixed_model(work(), str(path))  # type: ignore[arg-type]
     assert found is not None
     (only,) = found.model.graph.node
     assert (only.op_type, list(only.output)) == ("Relu", ["y"])
@@ -107,7 +107,7 @@ def test_an_input_that_is_given_back_is_not_renamed(tmp_path: Path) -> None:
     )
     path = tmp_path / "m.onnx"
     onnx.save(m, path)
-    assert mended(work(), str(path)) is None  # type: ignore[arg-type]
+    assert fixed_model(work(), str(path)) is None  # type: ignore[arg-type]
 
 
 def test_what_a_subgraph_reads_is_rewired_there_too(tmp_path: Path) -> None:
@@ -127,7 +127,7 @@ def test_what_a_subgraph_reads_is_rewired_there_too(tmp_path: Path) -> None:
     )
     path = tmp_path / "m.onnx"
     onnx.save(m, path)
-    found = mended(work(("PF101",)), str(path))  # type: ignore[arg-type]
+    found = fixed_model(work(("PF101",)), str(path))  # type: ignore[arg-type]
     assert found is not None
     assert [n.op_type for n in found.model.graph.node] == ["ReduceMax", "Cast", "If"]
 

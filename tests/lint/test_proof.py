@@ -46,7 +46,7 @@ def test_equal_models_are_equal_on_every_input(tmp_path: Path) -> None:
         (helper.make_node("Abs", ["x"], ["y"]), "differs in output 'y' on random input 0"),
         (helper.make_node("Add", ["x", "one"], ["y"]), "differs in output 'y'"),
         (helper.make_node("Transpose", ["x"], ["y"]), "differs in output 'y'"),
-        (helper.make_node("Reshape", ["x", "one"], ["y"]), "cannot load the mended"),
+        (helper.make_node("Reshape", ["x", "one"], ["y"]), "cannot load the fixed"),
     ],
 )
 def test_other_models_are_refused(node: onnx.NodeProto, message: str, tmp_path: Path) -> None:
@@ -66,7 +66,7 @@ def test_a_fix_that_holds_at_one_size_alone_is_refused(tmp_path: Path) -> None:
     )
     fixed = model(shape, helper.make_node("Relu", ["x"], ["r"]),
                   helper.make_node("Reshape", ["r", "s"], ["y"]))  # fmt: skip
-    with pytest.raises(FixError, match="the mended model does not run"):
+    with pytest.raises(FixError, match="the fixed model does not run"):
         proven(RELU, fixed, tmp_path)
 
 
