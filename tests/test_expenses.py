@@ -248,7 +248,7 @@ def test_grams_end_at_a_hundred_kilograms() -> None:
     assert region_named("100000").carbon_g_per_kwh == 1e5
     assert region_named("0").name == "0 g/kWh"
     assert (region_named("12.5").source, region_named("12.5").date) == ("given", "now")
-    with pytest.raises(ParseError, match=r"--region: 100001 g a kWh \(0 to 100000\)"):
+    with pytest.raises(ParseError, match=r"--region: 100001 g per kWh \(0 to 100000\)"):
         region_named("100001")
 
 

@@ -103,7 +103,7 @@ def test_an_error_that_no_beginning_shows_is_not_about_nodes() -> None:
         if len(asked) == 1:
             raise ModelError("once")
 
-    with pytest.raises(ModelError, match="every beginning of the graph is sound by itself: once"):
+    with pytest.raises(ModelError, match="every prefix of the graph is valid by itself: once"):
         reduce_error(model_of(relus("x", "y", 3), "y", []), probe)
     assert asked == [3, 3]
 

@@ -113,7 +113,7 @@ def test_a_calibrated_target_shows_how_far_its_rounds_spread(tmp_path: Path) -> 
     machine = load_machine(path)
     lines = run("show", str(path)).output.splitlines()
     assert re.split(r"\s{2,}", lines[2]) == [
-        *("rate", "peak", "vendor", "measured", "measured/peak", "capacity"),
+        *("rate", "peak", "vendor", "measured", "measured/vendor", "capacity"),
         *("worst to best round", "rounds", "source"),
     ]
     rate = machine.entry(Unit.VECTOR, "f32").sustained

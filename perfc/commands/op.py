@@ -149,7 +149,7 @@ def show(kernels: Kernels, comparison: Comparison, form: str, output: Path | Non
 
     match form:
         case "json":
-            view = KernelView.beside(comparison, kernels)
+            view = KernelView.with_work(comparison, kernels)
             emit(strict(enveloped(SCHEMA, view), indent=2) + "\n", output)
         case "csv":
             emit(to_csv(comparison), output)

@@ -1,4 +1,4 @@
-"""Machines, runtimes and precisions side by side, for the same models."""
+"""Comparison of machines, runtimes and precisions for the same models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Amounts as people plan with them: money, masses and long times."""
+"""Number formats for money, masses and long times."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ YEAR_S, DAY_S, HOUR_S, MINUTE_S = 31_557_600.0, 86_400.0, 3600.0, 60.0
 
 
 def figure(value: float) -> str:
-    """A number of three figures, with thousands parted.
+    """Format a number with three digits and thousands separators.
 
     >>> figure(1234.5), figure(0.012345), figure(12.345), figure(0.0)
     ('1,234', '0.0123', '12.3', '0')
@@ -15,7 +15,7 @@ def figure(value: float) -> str:
 
 
 def mass(grams: float) -> str:
-    """A mass in the unit that suits it.
+    """Format a mass with a suitable unit.
 
     >>> mass(0.5), mass(1500.0), mass(2.5e6)
     ('500 mg', '1.5 kg', '2.5 t')
@@ -27,7 +27,7 @@ def mass(grams: float) -> str:
 
 
 def span(seconds: float) -> str:
-    """A time as people plan with it.
+    """Format a duration with a suitable unit.
 
     >>> span(30.0), span(5400.0), span(2 * 86400.0), span(4e7)
     ('30 s', '1.5 h', '2 days', '1.27 years')

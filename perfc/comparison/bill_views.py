@@ -1,4 +1,4 @@
-"""Bills as a document: what all runs come to on each machine, and what each offer asks."""
+"""Documents of costs: bills of all runs on each machine, and offers."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from .bills import Costs, Priced
 from .views import way
 
 MOST_OFFERS = 6
-"""Offers shown of one machine; the JSON has all."""
+"""Maximum number of offers shown per machine; the JSON has all."""
 
 
 def document(found: Costs) -> Document:
-    """The bills, the offers, and what is to be said of both."""
+    """Return the document of bills, offers and notes."""
     first = found.rows[0]
     models = dict.fromkeys(r.row.verdict.model for r in found.rows)
     title = f"{', '.join(models)} · {amount(found)} · {way(first.row)} · {first.bill.region.name}"
@@ -30,7 +30,7 @@ def document(found: Costs) -> Document:
 
 
 def amount(found: Costs) -> str:
-    """How much is run: ``450,000 steps``, ``1,000 runs`` or ``8,000,000 images``."""
+    """Describe the amount of runs: ``450,000 steps``, ``1,000 runs`` or ``8,000,000 images``."""
     first = found.rows[0]
     each, runs = first.row.verdict.throughput, first.bill.runs
     if found.amounts.runs is None and each.item is not Item.RUN:
@@ -40,7 +40,7 @@ def amount(found: Costs) -> str:
 
 
 def bills_table(found: Costs) -> Table:
-    """One line a machine."""
+    """Return the table of bills, one row per machine."""
     several = len({r.row.verdict.model for r in found.rows}) > 1
     columns = (
         *((Column("model", "model", is_name=True),) if several else ()),
@@ -73,7 +73,7 @@ def _cells(one: Priced) -> tuple[Cell, ...]:
 
 
 def _offer(offer: Offer) -> str:
-    """Provider, terms, and the kind of seller where the price is not a list price."""
+    """Describe an offer: provider, terms, and kind of seller if it is no list price."""
     if not offer.cloud:
         return "given price"
     is_list = offer.market is Market.LIST
@@ -81,7 +81,7 @@ def _offer(offer: Offer) -> str:
 
 
 def offers_table(found: Costs) -> Table:
-    """What the tables say of each machine, the cheapest first."""
+    """Return the table of offers for each machine, cheapest first."""
     columns = (
         Column("target", "target"),
         Column("cloud", "cloud"),
@@ -109,7 +109,7 @@ def offers_table(found: Costs) -> Table:
 
 
 def notes(found: Costs) -> Iterator[Note]:
-    """Where the numbers are from, and what they leave out."""
+    """Yield notes on sources and on what is not included."""
     first = found.rows[0].bill
     region = first.region
     yield Note(

@@ -1,4 +1,4 @@
-"""What many runs cost on each machine: time, energy, carbon and money, with every known offer."""
+"""Costs of many runs on each machine: time, energy, carbon and money, with all known offers."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ SCHEMA = "perfc-cost/1"
 
 @record
 class Amounts:
-    """How much is run; one of both, else a million items.
+    """Amount of runs, given as runs or items; a million items by default.
 
     Args:
-        runs: steps of a training, or runs of a model.
-        items: images, tokens or runs that they work through.
+        runs: training steps, or runs of a model.
+        items: images, tokens or runs that they process.
     """
 
     runs: float | None = None
     items: float | None = None
 
     def of(self, row: Row) -> float:
-        """Runs of a row, whose batch says how many items one works through."""
+        """Return the number of runs of a row, by the items per run."""
         if self.runs is not None:
             return self.runs
         return (MILLION if self.items is None else self.items) / row.verdict.throughput.per_run
@@ -41,9 +41,9 @@ class Priced:
     """A row of a comparison with its bill.
 
     Args:
-        row: one model, run in one way on one machine.
-        bill: of all runs, at the price that is taken.
-        offers: all that tables say of the machine, with what the runs cost on each.
+        row: one model on one machine.
+        bill: bill of all runs at the selected price.
+        offers: bills at every known offer for the machine.
     """
 
     row: Row
@@ -53,7 +53,7 @@ class Priced:
 
 @record
 class Costs:
-    """Bills of some rows, the cheapest first, what has no price last."""
+    """Bills of several rows, cheapest first, rows without a price last."""
 
     rows: tuple[Priced, ...]
     amounts: Amounts
@@ -62,7 +62,7 @@ class Costs:
 
     @property
     def document(self) -> str:
-        """Name of the JSON that holds it."""
+        """Schema of the JSON document."""
         return SCHEMA
 
 
@@ -76,19 +76,19 @@ def costs(
     pue: float | None = None,
     power_limit_w: float = math.inf,
 ) -> Costs:
-    """The bills of the rows of a comparison.
+    """Compute the bills of the rows of a comparison.
 
     Args:
-        found: rows in any order.
-        machines: that they are of.
-        amounts: how much is run.
-        prices: that a project states, and the cloud that others are of.
-        host: around each board.
-        pue: of the centre, where the tables' is not meant.
-        power_limit_w: of every board, below its own.
+        found: comparison, in any order.
+        machines: machines of its rows.
+        amounts: amount of runs.
+        prices: prices of the project, and the cloud of other offers.
+        host: host of each board.
+        pue: power usage effectiveness of the data center; that of the tables by default.
+        power_limit_w: power limit of every board, below its own.
 
     Raises:
-        ParseError: a table of prices that is none, or no such cloud.
+        ParseError: for an invalid price table, or an unknown cloud.
     """
     by_name = {m.name: m for m in machines}
     rows: list[Priced] = []
@@ -101,14 +101,14 @@ def costs(
 
 
 def _distinct(offers: Sequence[Offer]) -> Sequence[Offer]:
-    """The cheapest first, those of one price, cloud and terms once."""
+    """Return offers without duplicates, cheapest first."""
     each = {(o.cloud, o.terms, o.date, round(o.per_hour, 4)): o for o in reversed(offers)}
     return sorted(each.values(), key=lambda o: o.per_hour)
 
 
 @record
 class Ranged:
-    """An amount and the ends that hold nine in ten."""
+    """An amount with its 90 % prediction interval."""
 
     low: float
     mid: float
@@ -116,24 +116,24 @@ class Ranged:
 
 
 def ranged(interval: Interval | None) -> Ranged | None:
-    """An interval as data; None stays None."""
+    """Convert an interval to data; None stays None."""
     return None if interval is None else Ranged(interval.low, interval.mid, interval.high)
 
 
 @record
 class OfferView:
-    """An offer, and what the runs cost there.
+    """An offer and the price of the runs.
 
     Args:
-        cloud: that makes it.
-        instance: its name; "" where the table names none.
-        gpus: of the instance.
-        terms: on which it is rented.
-        per_hour: of one GPU.
-        price: of all runs.
-        currency: of both.
-        source: who says so.
-        date: of that.
+        cloud: cloud provider.
+        instance: name of the instance; empty if the table has none.
+        gpus: GPUs of the instance.
+        terms: rental terms.
+        per_hour: price of one GPU per hour.
+        price: price of all runs.
+        currency: currency of both prices.
+        source: source of the price.
+        date: date of the source.
     """
 
     cloud: str
@@ -148,7 +148,7 @@ class OfferView:
 
     @classmethod
     def of(cls, bill: Bill) -> OfferView:
-        """What is said of an offer."""
+        """Create the view of an offer."""
         offer, price = bill.offer, bill.price
         assert offer is not None
         assert price is not None
@@ -160,29 +160,29 @@ class OfferView:
 
 @record
 class CostView:
-    """One row: what all runs come to; null is what nobody knows.
+    """Costs of all runs on one machine; null if unknown.
 
     Args:
-        model: as it was named.
+        model: name of the model.
         target: name of the machine.
-        runtime: whose kernels run.
+        runtime: the runtime.
         dtype: what-if precision.
-        runs: how many.
-        items: that they work through.
-        item: what those are.
-        time_s: of all.
+        runs: number of runs.
+        items: items that they process.
+        item: kind of the items.
+        time_s: total time.
         board_j: energy of the boards.
         host_j: energy of the hosts.
-        energy_j: of the whole centre.
-        carbon_g: CO2 equivalent of that.
-        price: at the offer taken.
-        offer: that is taken.
-        offers: all that tables make.
-        region: whose electricity it is.
-        carbon_g_per_kwh: of that.
-        region_source: who says so.
-        region_date: of that.
-        pue: energy of the centre over that of its computers.
+        energy_j: energy of the data center.
+        carbon_g: CO2 equivalent of that energy.
+        price: price at the selected offer.
+        offer: selected offer.
+        offers: all known offers.
+        region: region of the electricity.
+        carbon_g_per_kwh: carbon intensity of the region.
+        region_source: source of the carbon intensity.
+        region_date: date of the source.
+        pue: energy of the data center over that of its computers.
     """
 
     model: str
@@ -208,7 +208,7 @@ class CostView:
 
     @classmethod
     def of(cls, one: Priced) -> CostView:
-        """What is said of a row."""
+        """Create the view of a row."""
         row, bill = one.row, one.bill
         time, per_run = bill.time_s, row.verdict.throughput
         offers = tuple(map(OfferView.of, one.offers))
@@ -225,13 +225,13 @@ class CostView:
 
 @record
 class CostsView:
-    """Bills of some rows.
+    """Costs of several rows.
 
     Args:
-        host_w: power of the host of one board.
-        host_source: who measured it.
-        is_predicted: whether times are predictions; else they are at measured rates.
-        rows: the cheapest first.
+        host_w: host power per board.
+        host_source: source of the host power.
+        is_predicted: True if times are predictions; otherwise they are at measured rates.
+        rows: rows, cheapest first.
     """
 
     host_w: float
@@ -241,11 +241,11 @@ class CostsView:
 
     @classmethod
     def of(cls, found: Costs) -> CostsView:
-        """What is said of some bills."""
+        """Create the view of costs."""
         rows = tuple(map(CostView.of, found.rows))
         return cls(found.host.power_w, found.host.source, found.is_predicted, rows)
 
 
 def to_dict(found: Costs) -> dict[str, object]:
-    """The JSON document, schema ``perfc-cost/1``."""
+    """Return the JSON document, schema ``perfc-cost/1``."""
     return enveloped(SCHEMA, CostsView.of(found))

@@ -1,4 +1,4 @@
-"""A comparison as data: what JSON and CSV say of it."""
+"""JSON and CSV output of comparisons."""
 
 from __future__ import annotations
 
@@ -14,50 +14,50 @@ from .rows import Comparison, Row
 
 SCHEMA = "perfc-compare/1"
 NESTED = ("sizes", "assumed", "limits")
-"""Fields of a row that have no place in a table."""
+"""Nested fields of a row, which tables omit."""
 
 
 @record
 class RowView:
-    """One model run in one way on one machine; null is what nobody knows.
+    """One model on one machine; null if unknown.
 
     Args:
-        model: as it was named.
+        model: name of the model.
         target: name of the machine.
-        machine: its description.
-        runtime: whose kernels run, with its streams.
-        dtype: what-if precision; "" for the model's own.
-        time_s: expected time of a run.
-        low_s: nine in ten runs take more than this and less than ``high_s``.
-        high_s: the upper end.
-        floor_s: no run is faster.
-        items: what throughput counts.
-        items_per_run: of them in a run.
-        items_per_s: at the expected time.
-        energy_j: of a run.
-        energy_low_j: lower end of its range.
-        energy_high_j: upper end.
-        memory_bytes: that a run needs.
-        capacity_bytes: that the machine has.
-        fits: whether that is enough.
-        price_per_hour: of the machine.
-        price_per_million: of a million items, the machine never idle.
-        price_low_per_million: lower end of its range, which is that of the time.
-        price_high_per_million: upper end.
-        currency: of both prices.
-        price_source: who states the price.
-        price_date: of the statement.
-        carbon_g_per_million: CO2 equivalent of a million items: of board, host and centre.
-        carbon_low_g_per_million: lower end of its range.
-        carbon_high_g_per_million: upper end.
-        region: whose electricity it is.
-        confidence: grade of the expected time.
-        confidence_reason: why it is no other.
-        limited_by: what takes most of the time.
-        sizes: of symbols, by their keys.
-        assumed: symbols whose size nobody gave.
-        in_time: how the row stands to the time that a run may take.
-        limits: shares of the expected time by what limits it.
+        machine: product name of the machine.
+        runtime: runtime, with its streams.
+        dtype: what-if precision; empty for the model's own.
+        time_s: predicted time of a run.
+        low_s: lower end of the 90 % prediction interval.
+        high_s: upper end of the interval.
+        floor_s: lower bound.
+        items: items that throughput counts.
+        items_per_run: items per run.
+        items_per_s: items per second at the predicted time.
+        energy_j: energy of a run.
+        energy_low_j: lower end of the energy's interval.
+        energy_high_j: upper end of the energy's interval.
+        memory_bytes: memory of a run.
+        capacity_bytes: memory of the machine.
+        fits: True if the run fits.
+        price_per_hour: price of the machine per hour.
+        price_per_million: price of a million items on a fully used machine.
+        price_low_per_million: lower end of the price's interval, which is that of the time.
+        price_high_per_million: upper end of the price's interval.
+        currency: currency of the prices.
+        price_source: source of the price.
+        price_date: date of the source.
+        carbon_g_per_million: CO2 equivalent of a million items: board, host and data center.
+        carbon_low_g_per_million: lower end of the interval.
+        carbon_high_g_per_million: upper end of the interval.
+        region: region of the electricity.
+        confidence: grade of confidence in the predicted time.
+        confidence_reason: main reason of the grade.
+        limited_by: limit that takes most of the time.
+        sizes: sizes of symbols by key.
+        assumed: symbols with default sizes.
+        in_time: whether the run meets ``slo_s``: yes, likely or no.
+        limits: shares of the predicted time by limit.
     """
 
     model: str
@@ -99,7 +99,7 @@ class RowView:
 
     @classmethod
     def of(cls, row: Row, slo_s: float | None) -> RowView:
-        """What is said of a row, beside the time that a run may take."""
+        """Create the view of a row, with its status for ``slo_s``."""
         verdict, price = row.verdict, row.price
         energy, sure, memory = verdict.energy, verdict.confidence, verdict.memory
         million = row.bill_per_million
@@ -127,14 +127,14 @@ class RowView:
 
 @record
 class ComparisonView:
-    """Rows in the order asked for.
+    """Rows of a comparison in the requested order.
 
     Args:
-        order: what they are sorted by.
-        slo_s: time that a run may take; null where nobody said one.
-        holds: whether some row is expected to keep it.
-        is_predicted: whether times are predictions; else they are at measured rates.
-        rows: one for each model, way of running and machine.
+        order: sort order.
+        slo_s: maximum time of a run; null without one.
+        holds: True if a row is predicted to meet it.
+        is_predicted: True if times are predictions; otherwise they are at measured rates.
+        rows: one row per model, setting and machine.
     """
 
     order: str
@@ -145,24 +145,24 @@ class ComparisonView:
 
     @classmethod
     def of(cls, found: Comparison) -> ComparisonView:
-        """What is said of a comparison."""
+        """Create the view of a comparison."""
         holds = found.holds if found.slo_s is not None else None
         rows = tuple(RowView.of(r, found.slo_s) for r in found.rows)
         return cls(found.order.value, found.slo_s, holds, found.is_predicted, rows)
 
 
 def cells(found: Comparison) -> tuple[list[str], list[list[Any]]]:
-    """Names of columns, and one line a row."""
+    """Return the names of columns, and one list per row."""
     header = [f.name for f in fields(RowView) if f.name not in NESTED]
     rows = (RowView.of(r, found.slo_s) for r in found.rows)
     return header, [[getattr(r, name) for name in header] for r in rows]
 
 
 def to_csv(found: Comparison) -> str:
-    """One line a row."""
+    """Return the rows as CSV."""
     return comma.records(*cells(found))
 
 
 def to_json(found: Comparison) -> str:
-    """Everything, sizes of symbols included."""
+    """Return the comparison as JSON, including sizes of symbols."""
     return strict(enveloped(SCHEMA, ComparisonView.of(found)), indent=2) + "\n"

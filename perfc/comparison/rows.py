@@ -1,4 +1,4 @@
-"""One row a model, way of running and machine: the headlines of their reports."""
+"""Rows of a comparison: the headline of each model, setting and machine."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 
 MILLION = 1e6
 USUAL = ("a100", "h100", "l4", "t4")
-"""Targets where nobody names any."""
+"""Default targets."""
 
 
 class Order(Enum):
-    """What rows are sorted by; the best comes first, what is not known last."""
+    """Sort order of rows; best first, unknown last."""
 
     GIVEN = "given"
-    """As models, runtimes, precisions and targets were named."""
+    """Order of the given models, runtimes, precisions and targets."""
     TIME = "time"
     FLOOR = "floor"
     THROUGHPUT = "throughput"
@@ -49,25 +49,25 @@ class Order(Enum):
 
 
 class Standing(Enum):
-    """How a run stands to the time that it may take."""
+    """Status of a run against its maximum time."""
 
     HOLDS = "yes"
-    """Even the slowest of nine in ten runs is in time."""
+    """The whole prediction interval meets it."""
     LIKELY = "likely"
-    """The expected time is; the end of the interval is not."""
+    """The predicted time meets it, the end of the interval does not."""
     MISSES = "no"
-    """The expected time is longer, or the memory does not hold the run."""
+    """The predicted time is longer, or the run does not fit in memory."""
 
 
 @record
 class Setting:
-    """A model, and how it is run on some machine.
+    """A model and its deployment on any machine.
 
     Args:
-        model: what ``perfc.analyze`` takes.
-        deployment: how it is run; its target is not looked at.
-        values: contents of inputs that drive shapes.
-        predictor: of the whole run, as ``perfc.analyze`` takes it.
+        model: model, as for ``perfc.analyze``.
+        deployment: deployment; its target is ignored.
+        values: contents of inputs that determine shapes.
+        predictor: whole-run predictor, as for ``perfc.analyze``.
     """
 
     model: Any
@@ -78,18 +78,18 @@ class Setting:
 
 @record
 class Row:
-    """One model run in one way on one machine.
+    """One model on one machine.
 
     Args:
-        verdict: the headline of its report.
-        runtime: whose kernels run, with its streams.
-        dtype: what-if precision; "" for the model's own.
-        sizes: of symbols, by their keys.
-        labels: what people read for those keys.
-        given: those that nobody had to assume.
-        price: of the machine; None where nobody states one.
-        region: whose electricity it is; None for the world's.
-        host_share: of a host that the machine has; a slice has its card's share.
+        verdict: headline of its report.
+        runtime: runtime, with its streams.
+        dtype: what-if precision; empty for the model's own.
+        sizes: sizes of symbols by key.
+        labels: labels of symbols by key.
+        given: keys of the symbols with given sizes.
+        price: price of the machine; None if unknown.
+        region: region of the electricity; None for the world average.
+        host_share: share of a host; a slice has the share of its card.
     """
 
     verdict: Verdict
@@ -104,12 +104,12 @@ class Row:
 
     @property
     def time_s(self) -> float:
-        """Expected time of a run."""
+        """Predicted time of a run."""
         return self.verdict.time_s
 
     @property
     def fits(self) -> bool:
-        """Whether the machine has the memory, as far as anybody knows."""
+        """True unless the run is known not to fit."""
         return self.verdict.memory.fits is not False
 
     @property
@@ -119,7 +119,7 @@ class Row:
 
     @property
     def price_per_million(self) -> float | None:
-        """What a million images, tokens or runs cost, the machine never idle."""
+        """Price of a million images, tokens or runs on a fully used machine."""
         if self.price is None:
             return None
         return self.price.of(self.time_s) / self.verdict.throughput.per_run * MILLION
@@ -132,13 +132,13 @@ class Row:
         pue: float | None = None,
         power_limit_w: float = math.inf,
     ) -> Bill:
-        """What so many runs come to: time, energy, carbon and money.
+        """Compute the bill of several runs: time, energy, carbon and money.
 
         Args:
-            runs: how many.
-            host: around each board; a slice has its share.
-            pue: of the centre, where the tables' is not meant.
-            power_limit_w: of the board, below its own.
+            runs: number of runs.
+            host: host of each board; a slice has its share.
+            pue: power usage effectiveness of the data center; that of the tables by default.
+            power_limit_w: power limit of the board, below its own.
         """
         time_s, board_j = self.verdict.expected, self.verdict.energy
         if board_j is not None and time_s.mid > 0 and power_limit_w < math.inf:
@@ -151,11 +151,11 @@ class Row:
 
     @property
     def bill_per_million(self) -> Bill:
-        """What a million images, tokens or runs come to."""
+        """Bill of a million images, tokens or runs."""
         return self.bill(MILLION / self.verdict.throughput.per_run)
 
     def standing(self, slo_s: float) -> Standing:
-        """How the row stands to a time that a run may take."""
+        """Return the status of the row against a maximum time."""
         if not self.fits or self.time_s > slo_s:
             return Standing.MISSES
         return Standing.HOLDS if self.verdict.expected.high <= slo_s else Standing.LIKELY
@@ -178,14 +178,14 @@ _KEYS: Mapping[Order, Callable[[Row], Any]] = {
 
 @record
 class Comparison:
-    """Rows in the order asked for.
+    """Rows of a comparison in the requested order.
 
     Args:
-        rows: one for each setting and machine.
-        order: of the rows; what does not fit into memory comes behind what does.
-        slo_s: time that a run may take; None where nobody said one.
-        is_predicted: whether times are predictions; else they are those at measured rates.
-        region: whose electricity was asked for; None where nobody said.
+        rows: one row per setting and machine.
+        order: sort order; rows that do not fit in memory come last.
+        slo_s: maximum time of a run; None without one.
+        is_predicted: True if times are predictions; otherwise they are at measured rates.
+        region: requested region of the electricity; None without one.
     """
 
     rows: tuple[Row, ...]
@@ -195,7 +195,7 @@ class Comparison:
     region: Region | None = None
 
     def __repr__(self) -> str:
-        """The table that ``perfc compare`` prints."""
+        """Table that ``perfc compare`` prints."""
         from perfc.report import text
 
         from .views import document
@@ -203,7 +203,7 @@ class Comparison:
         return text.render(document(self), WIDTH).rstrip()
 
     def _repr_html_(self) -> str:
-        """The table for a notebook."""
+        """Return the table for a notebook."""
         from perfc.report.notebook_document import render
 
         from .views import document
@@ -211,7 +211,7 @@ class Comparison:
         return render(document(self))
 
     def to_dict(self) -> dict[str, object]:
-        """The JSON document, schema ``perfc-compare/1``."""
+        """Return the JSON document, schema ``perfc-compare/1``."""
         from perfc.report.json_form import enveloped
 
         from .data_form import SCHEMA, ComparisonView
@@ -219,10 +219,10 @@ class Comparison:
         return enveloped(SCHEMA, ComparisonView.of(self))
 
     def to_pandas(self) -> pandas.DataFrame:
-        """A row each in the order asked for; columns as ``-o machines.csv`` names them.
+        """Return the rows in order, with the columns of ``-o machines.csv``.
 
         Raises:
-            MissingExtraError: pandas is not installed.
+            MissingExtraError: if pandas is not installed.
         """
         from .data_form import cells
 
@@ -231,16 +231,16 @@ class Comparison:
 
     @property
     def holds(self) -> bool:
-        """Whether some row is expected to be in time; true where no time was said."""
+        """True if a row is predicted to meet ``slo_s``, or without one."""
         if self.slo_s is None:
             return True
         return any(r.standing(self.slo_s) is not Standing.MISSES for r in self.rows)
 
     @property
     def currency(self) -> str:
-        """Of all prices; "" where there are none, or of several currencies."""
-        found = {r.price.currency for r in self.rows if r.price is not None}
-        return found.pop() if len(found) == 1 else ""
+        """Currency of all prices; empty without prices or with several currencies."""
+        currencies = {r.price.currency for r in self.rows if r.price is not None}
+        return currencies.pop() if len(currencies) == 1 else ""
 
 
 def compare(
@@ -254,20 +254,20 @@ def compare(
     predict: bool = True,
     on_row: Callable[[Row], None] | None = None,
 ) -> Comparison:
-    """Analyse every setting on every machine; a model is read once for each setting.
+    """Analyze every setting on every machine; a model is read once per setting.
 
     Args:
-        settings: models and how they are run.
+        settings: models with their deployments.
         machines: targets.
-        order: of the rows.
-        slo_s: time that a run may take.
-        prices: stated by a project.
-        region: whose electricity it is; the world's where it is None.
-        predict: whether times are predicted.
-        on_row: called with each row that is done.
+        order: sort order of the rows.
+        slo_s: maximum time of a run.
+        prices: prices of the project.
+        region: region of the electricity; the world average if None.
+        predict: predict times; otherwise use measured rates.
+        on_row: function called with each finished row.
 
     Raises:
-        PerfcError: as ``perfc.analyze``; prices of several currencies to sort by.
+        PerfcError: as for ``perfc.analyze``, or to sort by prices of several currencies.
     """
     known = prices or Prices()
     rows: list[Row] = []
@@ -285,14 +285,14 @@ def compare(
             rows.append(row)
             if on_row is not None:
                 on_row(row)
-    found = Comparison(tuple(rows), order, slo_s, predict, region)
-    if order is Order.PRICE and not found.currency:
+    result = Comparison(tuple(rows), order, slo_s, predict, region)
+    if order is Order.PRICE and not result.currency:
         some = any(r.price is not None for r in rows)
         what = "prices are in several currencies" if some else "no known price"
         hint = "set them in [prices] of perfc.toml or [price] of a target file"
         raise ParseError(what, where="--sort", hint=hint)
     if order is Order.GIVEN:
-        return found
+        return result
     ordered = sorted(rows, key=lambda r: (not r.fits, _KEYS[order](r)))
     return Comparison(tuple(ordered), order, slo_s, predict, region)
 
@@ -314,21 +314,21 @@ def compare_models(
     """Compare machines; this is ``perfc.compare``.
 
     Args:
-        models: what ``perfc.analyze`` takes, or a list of such.
+        models: model as for ``perfc.analyze``, or a list of models.
         targets: names or files of the machines.
         input: extents of one example of a PyTorch module.
-        inputs: of a PyTorch module with several; see ``perfc.analyze``.
-        order: of the rows: ``time``, ``floor``, ``throughput``, ``energy``, ``memory``, ``price``,
-            ``target`` or ``given``.
-        slo_s: time that a run may take, in seconds.
-        prices: by target; else those of target files count, else those of dated tables.
-        region: whose electricity it is, by name or as grams of CO2 a kWh.
-        values: contents of inputs that drive shapes.
-        deployment: how the models are run, as one value.
-        keywords: as of ``perfc.analyze``.
+        inputs: inputs of a PyTorch module with several; see ``perfc.analyze``.
+        order: sort order of the rows: ``time``, ``floor``, ``throughput``, ``energy``, ``memory``,
+            ``price``, ``target`` or ``given``.
+        slo_s: maximum time of a run, in seconds.
+        prices: prices by target; otherwise those of target files, then of dated tables, apply.
+        region: region of the electricity, by name or as grams of CO2 per kWh.
+        values: contents of inputs that determine shapes.
+        deployment: deployment of the models, as one value.
+        keywords: keywords as for ``perfc.analyze``.
 
     Raises:
-        PerfcError: as ``perfc.analyze``; no target.
+        PerfcError: as for ``perfc.analyze``, or without a target.
     """
     if not targets or isinstance(targets, str):
         raise ParseError("targets are a list of names", hint='["a100", "h100"]')

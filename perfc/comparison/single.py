@@ -1,4 +1,4 @@
-"""One kernel side by side on several machines, as data."""
+"""Data of one kernel on several machines."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ SCHEMA = "perfc-op/1"
 
 @record
 class Kernels:
-    """What the kernels of one run do, in the precision it is run in.
+    """Work of the kernels of one run, in its precision.
 
     Args:
         flop: operations.
         mac: multiply-accumulates.
-        read_bytes: compulsory.
-        write_bytes: compulsory.
-        count: of kernels; more than one where the runtime has no single one for it.
+        read_bytes: compulsory bytes read.
+        write_bytes: compulsory bytes written.
+        count: number of kernels; several if the runtime has no single kernel for it.
     """
 
     flop: int
@@ -39,7 +39,7 @@ class Kernels:
 
     @classmethod
     def of(cls, module: Module, how: Deployment) -> Kernels:
-        """Counted in the model of one node, which no target changes."""
+        """Count the work in the model of one node, independent of the target."""
         from perfc.api import analyze
         from perfc.ir.evaluate import evaluate
 
@@ -57,27 +57,27 @@ class Kernels:
 
     @property
     def bytes(self) -> int:
-        """Read and written."""
+        """Bytes read and written."""
         return self.read_bytes + self.write_bytes
 
 
 @record
 class KernelView(ComparisonView):
-    """A kernel, with a row for every machine and way of running.
+    """A kernel, with one row per setting and machine.
 
     Args:
-        order: what rows are sorted by.
+        order: sort order of the rows.
         slo_s: null.
         holds: null.
-        is_predicted: whether times are predictions; else they are at measured rates.
-        rows: one for each way of running and machine.
-        work: what the kernels of one run do.
+        is_predicted: True if times are predictions; otherwise they are at measured rates.
+        rows: one row per setting and machine.
+        work: work of the kernels of one run.
     """
 
     work: Kernels
 
     @classmethod
-    def beside(cls, found: Comparison, work: Kernels) -> KernelView:
-        """What is said of a kernel and its rows."""
+    def with_work(cls, found: Comparison, work: Kernels) -> KernelView:
+        """Create the view of a kernel from its rows and its work."""
         rows = ComparisonView.of(found)
         return cls(rows.order, rows.slo_s, rows.holds, rows.is_predicted, rows.rows, work)

@@ -1,4 +1,4 @@
-"""A card and its slices as a document."""
+"""Documents of a card and its MIG slices."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .views import interval, price, way
 
 
 def document(found: Slicing) -> Document:
-    """Which slice to take, every slice, and what two published rules would take."""
+    """Return the document: recommended slice, slices by two published rules, and all slices."""
     card = found.card
     sizes = "".join(f", {card.labels.get(n, n)} = {size}" for n, size in card.sizes.items())
     title = f"{card.verdict.model} on slices of {card.verdict.machine}{sizes}, {way(card)}"
@@ -33,7 +33,7 @@ def document(found: Slicing) -> Document:
 
 
 def advice(found: Slicing) -> Facts:
-    """The slice to take, and those of the rules."""
+    """Return the recommended slice and those of the published rules."""
     smallest, need = found.smallest, found.need_bytes
     rows = [Fact("take", None, _taken(smallest, found))]
     words = f"{found.by_memory or 'none'}: the smallest larger than {quantity(need, Unit.BYTE)}"
@@ -56,7 +56,7 @@ def _taken(smallest: Slice | None, found: Slicing) -> str:
 
 
 def table(found: Slicing) -> Table:
-    """One line a slice, the whole card last."""
+    """Return the table of slices, the whole card last."""
     item = found.card.verdict.throughput.item.value
     has_price = any(r.price is not None for r in found.comparison.rows)
     currency = found.comparison.currency or "price"
@@ -98,7 +98,7 @@ def _row(found: Slicing, row: Row, cut: Slice | None, *, has_price: bool) -> tup
 
 
 def notes(found: Slicing) -> Iterator[Note]:
-    """What must be said beside the table."""
+    """Yield the notes below the table."""
     if found.slo_s is not None:
         limit = quantity(found.slo_s, Unit.SECOND)
         if found.smallest is None:

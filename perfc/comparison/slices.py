@@ -1,4 +1,4 @@
-"""A model on every slice of a card: the smallest that holds its memory and its time."""
+"""A model on every MIG slice of a card: the smallest slice that is large and fast enough."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from .rows import Comparison, Order, Row, Setting, Standing, compare
 SCHEMA = "perfc-mig/1"
 QUARTERS = 4
 WAITING = ("launch", HOST)
-"""Keys of what a run's time goes to while no kernel runs."""
+"""Keys of limits during which no kernel runs."""
 
 
 class Holding(Enum):
-    """Whether a slice is enough."""
+    """Status of a slice for a run."""
 
     HOLDS = "yes"
-    """Memory, and nine in ten runs are in time."""
+    """It fits in memory, and the whole prediction interval meets the maximum time."""
     LIKELY = "likely"
-    """Memory, and the expected time."""
+    """It fits in memory, and the predicted time meets the maximum time."""
     SLOW = "too slow"
-    """Memory alone."""
+    """It fits in memory, but the predicted time is too long."""
     SMALL = "too small"
-    """The run does not fit into its memory."""
+    """It does not fit in memory."""
 
 
 @record
@@ -43,9 +43,9 @@ class Slice:
     """One slice of the card.
 
     Args:
-        row: of the model on it.
-        profile: how it is cut.
-        fits: whether its memory holds a run under the runtime's allocator, context included.
+        row: row of the model on the slice.
+        profile: profile of the slice.
+        fits: True if a run fits, with the allocator of the runtime and the context.
     """
 
     row: Row
@@ -54,11 +54,11 @@ class Slice:
 
     @property
     def card_per_s(self) -> float:
-        """Images, tokens or runs a second of a card full of such slices."""
+        """Items per second of a card full of such slices."""
         return self.profile.instances * self.row.verdict.throughput.per_s
 
     def holding(self, slo_s: float | None) -> Holding:
-        """Whether it is enough for a run that may take so long."""
+        """Return the status of the slice for a maximum time."""
         if not self.fits:
             return Holding.SMALL
         if slo_s is None:
@@ -77,16 +77,16 @@ class Slicing:
     """A model on a card and on all of its slices.
 
     Args:
-        card: the row of the whole card.
-        slices: the smallest first, those of the rules below among them.
-        slo_s: time that a run may take; None where nobody said one.
-        source: who says how the card is cut.
-        by_memory: profile by DIPPM's rule, of the memory alone; "" where none holds it.
-        by_use: profile by the rule of the dissertation, section 3.4.4, of how much of the time the
-            card works; "" where it has no four such profiles.
-        used: that share of the time.
-        need_bytes: memory of a run on the whole card, context included.
-        is_predicted: whether times are predictions.
+        card: row of the whole card.
+        slices: slices, smallest first.
+        slo_s: maximum time of a run; None without one.
+        source: source of the slice profiles.
+        by_memory: profile by DIPPM's rule, by memory only; empty if none is large enough.
+        by_use: profile by the rule of the dissertation, section 3.4.4, by utilization of the card;
+            empty if the card does not have four such profiles.
+        used: utilization of the card.
+        need_bytes: memory of a run on the whole card, including the context.
+        is_predicted: True if times are predictions.
     """
 
     card: Row
@@ -101,13 +101,13 @@ class Slicing:
 
     @property
     def smallest(self) -> Slice | None:
-        """The one to take: the smallest share of the card that is enough."""
+        """Recommended slice: the smallest that is large and fast enough."""
         enough = (Holding.HOLDS, Holding.LIKELY)
         return next((s for s in self.slices if s.holding(self.slo_s) in enough), None)
 
     @property
     def comparison(self) -> Comparison:
-        """The same rows as a comparison of machines."""
+        """Rows as a comparison of machines."""
         rows = (*(s.row for s in self.slices), self.card)
         return Comparison(rows, Order.GIVEN, self.slo_s, self.is_predicted)
 
@@ -120,11 +120,11 @@ def slicing(
     prices: Prices | None = None,
     predict: bool = True,
 ) -> Slicing:
-    """Analyse a model on a card and on all of its slices.
+    """Analyze a model on a card and on all of its slices.
 
     Raises:
-        TargetError: no slices of the card are known.
-        PerfcError: as ``perfc.analyze``.
+        TargetError: if the card has no known slices.
+        PerfcError: as for ``perfc.analyze``.
     """
     card = load_machine(target)
     partition = partition_of(card)
@@ -153,16 +153,16 @@ def slicing(
 
 
 def working(row: Row) -> float:
-    """Share of a run's time in which a kernel runs, as profilers count the use of a GPU."""
+    """Return the share of a run's time in which a kernel runs, as profilers define utilization."""
     waiting = sum(limit.share for limit in row.verdict.limits if limit.key in WAITING)
     return max(1.0 - waiting, 0.0)
 
 
 def by_use(used: float, names: Sequence[str]) -> str:
-    """The profile that section 3.4.4 of the dissertation chooses by the use of the whole card.
+    """Return the profile by utilization of the whole card, section 3.4.4 of the dissertation.
 
-    Below a quarter the smallest of four, below a half the next, and so on; "" for other numbers of
-    profiles, of which it says nothing.
+    Below a quarter it is the smallest of four, below a half the next, and so on; empty for other
+    numbers of profiles, which the dissertation does not cover.
 
     >>> by_use(0.011, ["1g.5gb", "2g.10gb", "3g.20gb", "7g.40gb"])
     '1g.5gb'
@@ -174,18 +174,18 @@ def by_use(used: float, names: Sequence[str]) -> str:
 
 @record
 class SliceView:
-    """One slice; null is what nobody knows.
+    """One slice; null if unknown.
 
     Args:
-        profile: its name.
+        profile: name of the profile.
         sm_count: multiprocessors.
-        compute_share: of the card's.
-        memory_share: of the card's memory, L2 and bandwidth.
-        instances: that fit on one card.
-        card_items_per_s: of a card full of them.
-        holding: whether it is enough.
-        note: what of the profile is not the maker's word.
-        row: of the model on it.
+        compute_share: share of the card's multiprocessors.
+        memory_share: share of the card's memory, L2 and bandwidth.
+        instances: number that fit on one card.
+        card_items_per_s: throughput of a card full of them.
+        holding: status of the slice.
+        note: parts of the profile that are not from the vendor.
+        row: row of the model on the slice.
     """
 
     profile: str
@@ -204,15 +204,15 @@ class SlicingView:
     """A model on a card and on all of its slices.
 
     Args:
-        card: the row of the whole card.
-        slo_s: time that a run may take; null where nobody said one.
-        smallest: profile to take; null where none is enough.
-        by_memory: profile by DIPPM's rule; null where none holds the memory.
-        by_use: profile by the dissertation's rule; null where it says nothing.
-        used: share of a run's time in which the whole card works.
-        need_bytes: memory of a run on the whole card, context included.
-        source: who says how the card is cut.
-        slices: the smallest first.
+        card: row of the whole card.
+        slo_s: maximum time of a run; null without one.
+        smallest: recommended profile; null if none is large and fast enough.
+        by_memory: profile by DIPPM's rule; null if none is large enough.
+        by_use: profile by the rule of the dissertation; null if it does not apply.
+        used: utilization of the whole card.
+        need_bytes: memory of a run on the whole card, including the context.
+        source: source of the slice profiles.
+        slices: slices, smallest first.
     """
 
     card: RowView
@@ -227,7 +227,7 @@ class SlicingView:
 
     @classmethod
     def of(cls, found: Slicing) -> SlicingView:
-        """What is said of a card and its slices."""
+        """Create the view of a card and its slices."""
         smallest = found.smallest
         views = tuple(
             SliceView(
@@ -245,5 +245,5 @@ class SlicingView:
 
 
 def to_dict(found: Slicing) -> dict[str, object]:
-    """The JSON document, schema ``perfc-mig/1``."""
+    """Return the JSON document, schema ``perfc-mig/1``."""
     return enveloped(SCHEMA, SlicingView.of(found))

@@ -1,4 +1,4 @@
-"""A comparison as a document; as data it is in ``data_form``."""
+"""Documents of comparisons."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .amounts import mass
 from .rows import Comparison, Order, Row, Standing
 
 BAR = 16
-"""Characters of the longest bar."""
+"""Length of the longest bar in characters."""
 EIGHTHS = "▏▎▍▌▋▊▉█"
 
 
@@ -28,11 +28,11 @@ def _limit(row: Row) -> str:
 
 
 def document(comparison: Comparison, *, has_bars: bool = False) -> Document:
-    """The rows as a table, and what is to be said of them.
+    """Return the document: recommendations, table and notes.
 
     Args:
         comparison: the comparison.
-        has_bars: whether times are drawn as bars too, for text.
+        has_bars: also draw times as bars, for text.
     """
     parts: list[Part] = [Note(text) for text in recommendations(comparison)]
     parts += [table(comparison, has_bars=has_bars)]
@@ -41,7 +41,7 @@ def document(comparison: Comparison, *, has_bars: bool = False) -> Document:
 
 
 def title(comparison: Comparison) -> str:
-    """What is compared, in one line."""
+    """Return the title: models, machines, sizes and setting."""
     first = comparison.rows[0]
     models = list(dict.fromkeys(r.verdict.model for r in comparison.rows))
     targets = len({r.verdict.target for r in comparison.rows})
@@ -57,14 +57,14 @@ def title(comparison: Comparison) -> str:
 
 
 def way(row: Row) -> str:
-    """Runtime and precision."""
+    """Return runtime and precision of a row."""
     return f"{row.runtime}, {row.dtype}" if row.dtype else row.runtime
 
 
 def recommendations(comparison: Comparison) -> Iterator[str]:
-    """The best row by time, price and energy, and how many rows are not distinguishable from it.
+    """Yield the best rows by time, price and energy, and the number of ties.
 
-    Only rows that fit into memory and are expected within ``slo_s`` are considered.
+    Only rows that fit in memory and are predicted to meet ``slo_s`` are considered.
     """
     limit_s = math.inf if comparison.slo_s is None else comparison.slo_s
     rows = [r for r in comparison.rows if r.standing(limit_s) is not Standing.MISSES]
@@ -98,12 +98,12 @@ def _named(row: Row, comparison: Comparison) -> str:
 
 
 def energy(row: Row) -> str:
-    """Energy of a run."""
+    """Format the energy of a run."""
     return quantity(row.energy_j or 0.0, Unit.JOULE)
 
 
 def table(comparison: Comparison, *, has_bars: bool = False) -> Table:
-    """One line a row; what is the same in all of them, or known of none, is left out."""
+    """Return the table; columns that are equal in all rows or unknown are omitted."""
     shown = list(columns(comparison, has_bars=has_bars))
     return Table(
         tuple(c for c, _ in shown),
@@ -114,7 +114,7 @@ def table(comparison: Comparison, *, has_bars: bool = False) -> Table:
 def columns(
     comparison: Comparison, *, has_bars: bool
 ) -> Iterator[tuple[Column, Callable[[Row], Cell]]]:
-    """Each column with the cell of a row."""
+    """Yield each column with the function for its cells."""
     rows = comparison.rows
     longest_s = max((r.time_s for r in rows), default=0.0)
     if _differ(rows, lambda r: r.verdict.model):
@@ -158,7 +158,7 @@ def _differ(rows: Sequence[Row], of: Callable[[Row], object]) -> bool:
 
 
 def interval(row: Row) -> str:
-    """The ends of nine in ten runs."""
+    """Format the prediction interval."""
     time = row.verdict.expected
     low, high = quantity(time.low, Unit.SECOND), quantity(time.high, Unit.SECOND)
     number, _, unit = low.partition(" ")
@@ -166,14 +166,14 @@ def interval(row: Row) -> str:
 
 
 def memory(row: Row) -> str:
-    """What a run needs; what does not fit is marked."""
+    """Format the memory of a run; runs that do not fit are marked."""
     need = row.verdict.memory
     text = ("≥ " if need.is_bound else "") + quantity(need.total_bytes, Unit.BYTE)
     return text if row.fits else f"{text}, does not fit"
 
 
 def price(row: Row) -> str:
-    """Price of a million items; what is no provider's list price is marked."""
+    """Format the price of a million items; other than list prices are marked."""
     amount, offer = row.price_per_million, row.price
     if amount is None or offer is None:
         return "—"
@@ -182,20 +182,20 @@ def price(row: Row) -> str:
 
 
 def carbon(row: Row) -> str:
-    """CO2 of a million items."""
+    """Format the CO2 of a million items."""
     grams = row.bill_per_million.carbon_g
     return "—" if grams is None else mass(grams.mid)
 
 
 def bar(value: float, longest: float) -> str:
-    """A number as a bar of characters."""
+    """Draw a number as a bar of characters."""
     eighths = round(8 * BAR * value / longest) if longest else 0
     whole, part = divmod(max(eighths, 1), 8)
     return "█" * whole + (EIGHTHS[part - 1] if part else "")
 
 
 def notes(comparison: Comparison) -> Iterator[tuple[str, bool]]:
-    """What must be said beside the table, and whether it must not be missed."""
+    """Yield the notes below the table, each with a flag for warnings."""
     assumed = {
         r.labels.get(name, name): size
         for r in comparison.rows

@@ -1,4 +1,4 @@
-"""Two models compared by structure: what changed, what it costs, and which edits explain it."""
+"""Structural comparison of two models: changes, their costs, and the edits that explain them."""
 
 from __future__ import annotations
 

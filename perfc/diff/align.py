@@ -1,6 +1,6 @@
-"""Aligns two graphs by structure: equal surroundings first, then neighbours, then order.
+"""Alignment of two graphs by structure: equal surroundings, then neighbors, then order.
 
-Names decide only between pairings that structure cannot tell apart.
+Names only decide between pairings that are structurally equivalent.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from .wiring import OUTSIDE, Wiring, skeleton, wiring
 
 @dataclass(frozen=True)
 class Alignment:
-    """Which nodes of two graphs are the same.
+    """Matched nodes of two graphs.
 
     Args:
-        pairs: old node and new node, in the new order; nodes of regions included.
-        removed: nodes that only the old graph has.
-        added: nodes that only the new graph has.
+        pairs: old and new node, in the new order, including nodes of regions.
+        removed: nodes only in the old graph.
+        added: nodes only in the new graph.
     """
 
     pairs: tuple[tuple[Node, Node], ...]
@@ -32,13 +32,13 @@ class Alignment:
 
 
 def align(old: Graph, new: Graph, old_side: Side, new_side: Side) -> Alignment:
-    """The alignment of two graphs, typed and folded.
+    """Align two graphs, typed and folded.
 
-    Stages, from certain to likely: (1) nodes whose whole past and future are equal, then whose
-    past or future is (Weisfeiler-Lehman colours along the edges, exact, not hashed), with types
-    and then without; (2) the same on the graph of products alone, which exporters agree on;
-    (3) neighbours of pairs that read or are read in the same place; (4) in the gaps between
-    pairs, the ordered pairing with the best score.
+    Stages, from certain to likely: (1) nodes with equal ancestors and descendants, then with equal
+    ancestors or descendants (exact Weisfeiler-Lehman colors along the edges, not hashed), with
+    types and then without; (2) the same on the graph of products only, on which exporters agree;
+    (3) neighbors of pairs at the same operand; (4) in the gaps between pairs, the ordered pairing
+    with the best score.
     """
     matching = Matching(wiring(old), wiring(new), Labels(old_side), Labels(new_side))
     matching.run()
@@ -55,7 +55,7 @@ def align(old: Graph, new: Graph, old_side: Side, new_side: Side) -> Alignment:
 
 
 class Matching:
-    """Pairs found so far between two wirings."""
+    """Pairs of nodes between two wirings, extended by each stage."""
 
     def __init__(self, old: Wiring, new: Wiring, left: Labels, right: Labels) -> None:
         self.old, self.new = old, new
@@ -68,18 +68,18 @@ class Matching:
         )
 
     def by_new(self) -> list[tuple[int, int]]:
-        """Pairs in the new order."""
+        """Return the pairs in the new order."""
         return [(self.of_new[j], j) for j in sorted(self.of_new)]
 
     def pair(self, i: int, j: int) -> bool:
-        """Match two nodes; False where one of them has a partner already."""
+        """Match two nodes; return False if one of them is already matched."""
         if i in self.of_old or j in self.of_new:
             return False
         self.of_old[i], self.of_new[j] = j, i
         return True
 
     def run(self) -> None:
-        """Every stage."""
+        """Run every stage."""
         rough = (
             [self.left.shapeless(n) for n in self.old.nodes],
             [self.right.shapeless(n) for n in self.new.nodes],
@@ -98,16 +98,16 @@ class Matching:
 
     @property
     def is_done(self) -> bool:
-        """Whether one side is used up."""
+        """True if all nodes of one side are matched."""
         return len(self.of_old) == min(len(self.old.nodes), len(self.new.nodes))
 
     def products(self) -> None:
-        """Align the products among themselves, then take their pairs over."""
-        left, kept_old = skeleton(self.old, lambda n: self.left.mac(n) > 0)
-        right, kept_new = skeleton(self.new, lambda n: self.right.mac(n) > 0)
+        """Align the products on their own, then adopt their pairs."""
+        left, full_old = skeleton(self.old, lambda n: self.left.mac(n) > 0)
+        right, full_new = skeleton(self.new, lambda n: self.right.mac(n) > 0)
         inner = Matching(left, right, self.left, self.right)
-        place_old = {i: k for k, i in enumerate(kept_old)}
-        place_new = {j: k for k, j in enumerate(kept_new)}
+        place_old = {i: k for k, i in enumerate(full_old)}
+        place_new = {j: k for k, j in enumerate(full_new)}
         for i, j in self.of_old.items():
             if i in place_old and j in place_new:
                 inner.pair(place_old[i], place_new[j])
@@ -126,15 +126,14 @@ class Matching:
             inner.spread(*tags)
             inner.fill(partial(inner.product_score, tags=tags))
         for i, j in inner.of_old.items():
-            self.pair(kept_old[i], kept_new[j])
+            self.pair(full_old[i], full_new[j])
 
     def colours(
         self, old: Sequence[Hashable], new: Sequence[Hashable], *, is_sure: bool = False
     ) -> None:
-        """Pair nodes with the same past and future, then the same past, then the same future.
+        """Pair nodes with equal ancestors and descendants, then only ancestors, then descendants.
 
-        The last two are left out where only the first is sure enough: without extents much is
-        alike.
+        With ``is_sure`` the last two are skipped: without extents too many nodes look equal.
         """
         memo: dict[Hashable, int] = {}
         past = colour(self.old, old, memo, back=False), colour(self.new, new, memo, back=False)
@@ -146,7 +145,7 @@ class Matching:
             self.buckets(*future)
 
     def buckets(self, old: Sequence[Hashable], new: Sequence[Hashable]) -> None:
-        """Pair nodes of one colour, in order, where both sides have equally many."""
+        """Pair nodes of one color in order if both sides have equally many."""
         left = grouped((c, i) for i, c in enumerate(old) if i not in self.of_old)
         right = grouped((c, j) for j, c in enumerate(new) if j not in self.of_new)
         for c, ours in left.items():
@@ -156,7 +155,7 @@ class Matching:
                     self.pair(i, j)
 
     def named(self, ours: list[int], theirs: list[int]) -> Iterable[tuple[int, int]]:
-        """Pairs in order, or by name where all names agree."""
+        """Return pairs by name if all names agree, otherwise in order."""
         if len(ours) > 1:
             by_name = {self.new.nodes[j].name: j for j in theirs}
             names = [self.old.nodes[i].name for i in ours]
@@ -165,7 +164,7 @@ class Matching:
         return zip(ours, theirs, strict=True)
 
     def spread(self, old: Sequence[Hashable], new: Sequence[Hashable]) -> None:
-        """Pair neighbours of pairs that are alike and stand in the same place."""
+        """Pair neighbors of pairs with equal labels at the same operand."""
         waiting = list(self.of_old.items())
         while waiting:
             i, j = waiting.pop()
@@ -180,7 +179,7 @@ class Matching:
             waiting += [pair for pair in pairs if self.pair(*pair)]
 
     def fill(self, score: Callable[[int, int], float]) -> None:
-        """Pair what is left between pairs that keep their order."""
+        """Pair remaining nodes in the gaps between pairs of increasing order."""
         old = [i for i in range(len(self.old.nodes)) if i not in self.of_old]
         new = [j for j in range(len(self.new.nodes)) if j not in self.of_new]
         frame = increasing(self.of_old.items())
@@ -189,26 +188,26 @@ class Matching:
                 self.pair(i, j)
 
     def score(self, i: int, j: int) -> float:
-        """How alike two nodes are; 0 where they cannot be the same."""
+        """Return the similarity of two nodes; 0 if they cannot match."""
         a, b = self.old.nodes[i], self.new.nodes[j]
         if a.op.mnemonic != b.op.mnemonic:
             return 0.0
-        likeness = 6.0 if self.strict[0][i] == self.strict[1][j] else 3.0
-        return likeness + self.shared(i, j) + (0.5 if a.name == b.name else 0.0)
+        similarity = 6.0 if self.strict[0][i] == self.strict[1][j] else 3.0
+        return similarity + self.shared(i, j) + (0.5 if a.name == b.name else 0.0)
 
     def product_score(
         self, i: int, j: int, tags: tuple[Sequence[Hashable], Sequence[Hashable]]
     ) -> float:
-        """How alike two products are; 0 where they are of different classes."""
+        """Return the similarity of two products; 0 for different classes."""
         a, b = self.old.nodes[i], self.new.nodes[j]
         if tags[0][i] != tags[1][j] and a.op.kind is not b.op.kind:
             return 0.0
-        likeness = 6.0 if self.strict[0][i] == self.strict[1][j] else 2.0
-        likeness += 2.0 if tags[0][i] == tags[1][j] else 0.0
-        return likeness + self.shared(i, j) + (0.5 if a.name == b.name else 0.0)
+        similarity = 6.0 if self.strict[0][i] == self.strict[1][j] else 2.0
+        similarity += 2.0 if tags[0][i] == tags[1][j] else 0.0
+        return similarity + self.shared(i, j) + (0.5 if a.name == b.name else 0.0)
 
     def shared(self, i: int, j: int) -> float:
-        """Neighbours of the one that are paired with neighbours of the other, two each way."""
+        """Return the number of matched neighbors of two nodes, at most two each way."""
         fed = sum(self.of_old.get(p, -2) in self.new.before[j] for p in self.old.before[i])
         readers = {u for u, _ in self.new.after[j]}
         read = sum(self.of_old.get(u, -2) in readers for u, _ in self.old.after[i])
@@ -218,9 +217,9 @@ class Matching:
 def colour(
     graph: Wiring, labels: Sequence[Hashable], memo: dict[Hashable, int], *, back: bool
 ) -> list[int]:
-    """A number for each node that is equal where the label and everything before it is.
+    """Color nodes so that equal colors mean equal labels and ancestors.
 
-    With ``back`` everything behind it. Numbers of one ``memo`` compare between graphs.
+    With ``back``, descendants instead. Colors of one ``memo`` are comparable between graphs.
     """
     count = len(graph.nodes)
     colours = [OUTSIDE] * count
@@ -237,18 +236,18 @@ def colour(
 
 
 def is_commutative(graph: Wiring, k: int) -> bool:
-    """Whether the order of the operands of a node tells nothing."""
+    """Return True if the order of the operands of a node does not matter."""
     return graph.nodes[k].op.is_commutative
 
 
 def fed_by(
     graph: Wiring, k: int, labels: Sequence[Hashable], taken: Mapping[int, int]
 ) -> list[tuple[Hashable, int]]:
-    """Makers of the operands of a node that have no partner, with the operand they are."""
-    told = not is_commutative(graph, k)
+    """Return unmatched producers of the operands of a node, with label and operand index."""
+    is_ordered = not is_commutative(graph, k)
     makers = enumerate(graph.before[k])
     return [
-        ((labels[p], slot if told else 0), p)
+        ((labels[p], slot if is_ordered else 0), p)
         for slot, p in makers
         if p != OUTSIDE and p not in taken
     ]
@@ -257,7 +256,7 @@ def fed_by(
 def only(
     old: Iterable[tuple[Hashable, int]], new: Iterable[tuple[Hashable, int]]
 ) -> list[tuple[int, int]]:
-    """Pairs of equal keys that either side has once."""
+    """Return pairs of equal keys that are unique on both sides."""
     left, right = grouped(old), grouped(new)
     return [
         (ours[0], right[key][0])
@@ -267,7 +266,7 @@ def only(
 
 
 def grouped(items: Iterable[tuple[Hashable, int]]) -> dict[Hashable, list[int]]:
-    """Numbers by key, each once and in order."""
+    """Group numbers by key, without duplicates and in order."""
     groups: dict[Hashable, list[int]] = {}
     for key, number in items:
         numbers = groups.setdefault(key, [])

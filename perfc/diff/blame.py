@@ -1,4 +1,4 @@
-"""Which changes explain most of a difference."""
+"""Attribution of a difference to the changes that explain most of it."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from .figures import Metric
 from .kernels import NOTHING, KernelPair, Load
 
 EXPLAINED = 0.9
-"""Share of the change that the ones named account for."""
+"""Share of the change that the named changes account for."""
 WORTH_BLAMING = 1e-3
-"""Part of the total that a metric must change by to be what the blame is about."""
+"""Minimum relative change of a metric to be the blamed metric."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Culprit:
-    """One thing that changed the totals.
+    """One cause of changed totals.
 
     Args:
-        name: of the node.
-        op_type: its operator.
-        what: what happened to it, in words.
-        delta: what it and all that follows from it add, as the printed totals have it.
-        change: the same in the proportions of one run, which ``share`` is of.
-        parameters: elements of weights it adds.
-        count: how many alike there are.
-        share: part of the change of the blamed metric, signs disregarded.
+        name: name of the node.
+        op_type: operator of the node.
+        what: description of the change.
+        delta: contribution of the change and its consequences to the printed totals.
+        change: the same in the proportions of one run, the basis of ``share``.
+        parameters: added elements of weights.
+        count: number of equal causes.
+        share: share of the change of the blamed metric, by absolute value.
     """
 
     name: str
@@ -45,12 +45,12 @@ class Culprit:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Blame:
-    """Culprits by their part in the change of one metric, largest first.
+    """Causes by their share in the change of one metric, largest first.
 
     Args:
-        metric: the first of time, traffic, work, parameters in which any part changed.
-        culprits: all of them.
-        named: how many of them make up ``EXPLAINED`` of the change.
+        metric: first of time, traffic, work and parameters that changed.
+        culprits: all causes.
+        named: number of causes that make up ``EXPLAINED`` of the change.
     """
 
     metric: Metric
@@ -64,10 +64,10 @@ def by_edit(
     parameters: Mapping[Node, float],
     order: Mapping[Node, int],
 ) -> Blame:
-    """Edits as culprits: each kernel counts to the edit that one of its nodes belongs to.
+    """Attribute each changed kernel to the edit of one of its nodes.
 
-    A kernel whose numbers changed though none of its nodes did (another operand is in cache now)
-    counts to the last edit before it.
+    A kernel whose numbers changed but whose nodes did not (another operand is now in cache) counts
+    to the last edit before it.
     """
     owner = {
         n: k
@@ -82,13 +82,13 @@ def by_edit(
     for pair in pairs:
         if pair.is_same:
             continue
-        found = next((owner[n] for n in pair.nodes if n in owner), None)
-        if found is None and edits:
+        edit = next((owner[n] for n in pair.nodes if n in owner), None)
+        if edit is None and edits:
             place = min((order.get(n, 0) for n in pair.nodes), default=0)
-            found = max((k for k, s in enumerate(starts) if s <= place), default=0)
-        if found is not None:
-            totals[found] += pair.delta
-            changes[found] += pair.change
+            edit = max((k for k, s in enumerate(starts) if s <= place), default=0)
+        if edit is not None:
+            totals[edit] += pair.delta
+            changes[edit] += pair.change
     culprits = [
         Culprit(
             e.head.node.name,
@@ -105,17 +105,17 @@ def by_edit(
         )
         for k, e in enumerate(edits)
     ]
-    return ranked(alike(culprits), whole_of(pairs))
+    return ranked(merged(culprits), whole_of(pairs))
 
 
 def by_kernel(pairs: Sequence[KernelPair]) -> Blame:
-    """Kernels as culprits, equal ones together: nothing in the graph was edited."""
+    """Attribute changes to kernels, with equal ones merged, if no node was edited."""
     culprits = [Culprit(p.name, p.label, "", p.delta, p.change) for p in pairs if not p.is_same]
-    return ranked(alike(culprits), whole_of(pairs))
+    return ranked(merged(culprits), whole_of(pairs))
 
 
-def alike(culprits: Sequence[Culprit]) -> list[Culprit]:
-    """Culprits with equal ones put together: layers of a network repeat a few."""
+def merged(culprits: Sequence[Culprit]) -> list[Culprit]:
+    """Merge equal causes, as layers of a network repeat."""
     groups: dict[tuple[object, ...], list[Culprit]] = {}
     for c in culprits:
         d = c.change
@@ -134,14 +134,14 @@ def alike(culprits: Sequence[Culprit]) -> list[Culprit]:
 
 
 def whole_of(pairs: Sequence[KernelPair]) -> Load:
-    """The larger side's total."""
+    """Return the total of the side with the larger time."""
     before = sum((p.before for p in pairs), NOTHING)
     after = sum((p.after for p in pairs), NOTHING)
     return max(before, after, key=lambda load: load.time_s)
 
 
 def ranked(culprits: Sequence[Culprit], whole: Load) -> Blame:
-    """Culprits by size of their part in the first metric that they changed noticeably."""
+    """Rank causes by their share in the first metric that changed noticeably."""
     parts: dict[Metric, tuple[list[float], float]] = {
         Metric.TIME: ([abs(c.change.time_s) for c in culprits], whole.time_s),
         Metric.TRAFFIC: ([abs(c.change.nbytes) for c in culprits], whole.nbytes),
@@ -159,16 +159,16 @@ def ranked(culprits: Sequence[Culprit], whole: Load) -> Blame:
         range(len(culprits)),
         key=lambda k: (-sizes[k], -abs(culprits[k].change.nbytes), -abs(culprits[k].change.flop)),
     )
-    found = [replace(culprits[k], share=sizes[k] / total if total else 0.0) for k in order]
+    largest = [replace(culprits[k], share=sizes[k] / total if total else 0.0) for k in order]
     named, explained = 0, 0.0
-    while named < len(found) and explained < EXPLAINED - 1e-9:
-        explained += found[named].share
+    while named < len(largest) and explained < EXPLAINED - 1e-9:
+        explained += largest[named].share
         named += 1
-    return Blame(metric, tuple(found), named)
+    return Blame(metric, tuple(largest), named)
 
 
 def in_words(edit: Edit) -> str:
-    """What happened to the head of an edit, and how much follows from it."""
+    """Describe the change of an edit's head, and the number of its consequences."""
     head: Change = edit.head
     match head.status:
         case Status.CHANGED:
@@ -178,8 +178,8 @@ def in_words(edit: Edit) -> str:
     others = [c for c in edit.changes if c is not head and not c.is_carried]
     if len(others) > MANY:
         counts = [f"{sum(c.status is s for c in others)} {s.value}" for s in Status]
-        beside = [c for c in counts if not c.startswith("0 ")]
-        return f"{text}, with {', '.join(beside)} more nodes"
+        nonzero = [c for c in counts if not c.startswith("0 ")]
+        return f"{text}, with {', '.join(nonzero)} more nodes"
     added = sorted({c.op_type for c in others if c.status is Status.ADDED})
     if added and head.status is Status.CHANGED:
         text += f", with {', '.join(added[:2])} added"

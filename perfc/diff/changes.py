@@ -1,4 +1,4 @@
-"""What is different between two aligned nodes, and where the difference starts."""
+"""Differences between aligned nodes, and the edits that cause them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .labels import Labels
 
 
 class Status(Enum):
-    """What became of a node."""
+    """Status of a node in the comparison."""
 
     ADDED = "added"
     REMOVED = "removed"
@@ -29,14 +29,14 @@ class Status(Enum):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Change:
-    """A node that is not as it was.
+    """A changed, added or removed node.
 
     Args:
         status: added, removed or changed.
-        old: the node before; None where it was added.
-        new: the node after; None where it was removed.
-        details: what is different, ``pads [0, 0] -> [1, 1]``.
-        is_carried: whether all of it follows from other types of what the node reads.
+        old: old node; None if added.
+        new: new node; None if removed.
+        details: differences, ``pads [0, 0] -> [1, 1]``.
+        is_carried: True if it only follows from changed operand types.
     """
 
     status: Status
@@ -47,27 +47,27 @@ class Change:
 
     @property
     def node(self) -> Node:
-        """The node after, or before where there is none after."""
+        """New node, or the old one if it was removed."""
         node = self.new or self.old
         assert node is not None
         return node
 
     @property
     def op_type(self) -> str:
-        """Its operator, both where it is another one."""
+        """Operator, or both operators if it changed."""
         names = [n.loc.op_type or n.op.mnemonic for n in (self.old, self.new) if n is not None]
         return " -> ".join(dict.fromkeys(names))
 
 
 PRODUCTS = frozenset({Kind.CONV, Kind.MATMUL, Kind.ATTENTION})
 MANY = 8
-"""Changes of their own that make a block of nodes rather than one edit."""
+"""Number of changes above which an edit counts as a block of nodes."""
 CONVERSIONS = (Cast, QuantizeLinear, DequantizeLinear)
-"""Operators that are there for what reads them."""
+"""Operators that belong to their readers."""
 
 
 def changes(alignment: Alignment, left: Labels, right: Labels) -> list[Change]:
-    """Every node that is not as it was: pairs in the new order, then removed ones, then added."""
+    """Return changed pairs in the new order, then removed nodes, then added ones."""
     all_changes: list[Change] = []
     differ = {b: (a, left, right) for a, b in alignment.pairs if left.strict(a) != right.strict(b)}
     made_new = {v for b in differ for v in b.results} | {
@@ -92,11 +92,11 @@ def is_carried(
     made_new: set[Value],
     gone: set[Value],
 ) -> bool:
-    """Whether the node only follows what is fed to it.
+    """Return True if a node changed only because of its operands.
 
-    It does where an operand made by a changed, added or removed node, or an input of the model,
-    has another type, and the node's own particulars are as they were. A depthwise convolution's
-    groups follow its channels. Weights follow, unless extents changed that no operand has.
+    This holds if an operand from a changed, added or removed node, or an input of the model, has
+    another type, and the node itself is unchanged. Groups of a depthwise convolution follow its
+    channels. Weights follow, unless extents changed that no operand has.
     """
     fed = [
         (a, b)
@@ -117,7 +117,7 @@ def is_carried(
 
 
 def _wider(old: Node, new: Node, left: Labels, right: Labels) -> bool:
-    """Whether a product's own extents changed: those of its weight that no operand has."""
+    """Return True if the output extent of a product's weight changed."""
     if new.op.kind not in (Kind.CONV, Kind.MATMUL) or not old.results or not new.results:
         return False
     a, b = old.results[0].type, new.results[0].type
@@ -158,7 +158,7 @@ def _attributes(old: Node, new: Node) -> Iterator[tuple[str, object, object]]:
 
 
 def _details(old: Node, new: Node, left: Labels, right: Labels) -> Iterator[str]:
-    """What a reader wants to know of a changed node, most telling first."""
+    """Yield the differences of a changed node, most important first."""
     if old.op.mnemonic != new.op.mnemonic:
         yield f"{old.loc.op_type or old.op.mnemonic} -> {new.loc.op_type or new.op.mnemonic}"
     for name, x, y in _attributes(old, new):
@@ -182,7 +182,7 @@ def _made(node: Node, labels: Labels) -> tuple[str, ...]:
 
 
 def shown(labels: Labels, type_: Type) -> str:
-    """A type with numbers for symbols."""
+    """Format a type with numbers for symbols."""
     match labels.type(type_):
         case (dtype, tuple(extents)):
             return f"{dtype}[{', '.join(map(str, extents))}]"
@@ -195,8 +195,8 @@ class Edit:
     """Changes with one cause.
 
     Args:
-        head: the change a reader would call the edit.
-        changes: all of it, ``head`` included.
+        head: change that represents the edit.
+        changes: all changes of the edit, including ``head``.
     """
 
     head: Change
@@ -206,17 +206,17 @@ class Edit:
 def edits(
     changed: Sequence[Change], alignment: Alignment, order: Mapping[Node, int]
 ) -> tuple[Edit, ...]:
-    """Changes grouped by cause: what follows from another change is part of it.
+    """Group changes by cause.
 
-    A node that only follows its operands belongs to the change that made them. Nodes added or
-    removed side by side, or one in place of the other, are one edit. Casts and quantisations are
-    there for what reads them, so that is the edit's head.
+    A node that only follows its operands belongs to the change that produced them. Adjacent added
+    or removed nodes, or one in place of another, are one edit. Casts and quantizations belong to
+    their readers, so a reader is the head of the edit.
     """
     return Causes(changed, alignment, order).edits()
 
 
 class Causes:
-    """Unites changes with their causes."""
+    """Union of changes with their causes."""
 
     def __init__(
         self, changed: Sequence[Change], alignment: Alignment, order: Mapping[Node, int]
@@ -234,18 +234,18 @@ class Causes:
             self.made.update((v, n) for v in n.results)
 
     def root(self, k: int) -> int:
-        """The change that stands for all united with ``k``."""
+        """Return the representative of the group of ``k``."""
         while self.parent[k] != k:
             self.parent[k] = self.parent[self.parent[k]]
             k = self.parent[k]
         return k
 
     def unite(self, cause: int, k: int) -> None:
-        """Count ``k`` to its cause."""
+        """Add ``k`` to the group of its cause."""
         self.parent[self.root(k)] = self.root(cause)
 
     def makers(self, node: Node) -> Iterator[int]:
-        """Changes of the nodes that make the operands of ``node``."""
+        """Yield the changes of the producers of a node's operands."""
         for v in node.inputs:
             maker = self.made.get(v) if v is not None else None
             if maker is not None:
@@ -254,7 +254,7 @@ class Causes:
                     yield k
 
     def edits(self) -> tuple[Edit, ...]:
-        """The groups, in execution order of their heads."""
+        """Return the edits, in execution order of their heads."""
         for k, c in enumerate(self.changed):
             for maker in self.makers(c.node):
                 other = self.changed[maker]
@@ -274,7 +274,7 @@ class Causes:
         return tuple(sorted(edits, key=lambda e: self.order.get(e.head.node, 0)))
 
     def replacements(self) -> None:
-        """Unite what was removed with what was added between the same neighbours."""
+        """Unite removed and added nodes between the same neighbors."""
         removed: dict[Node, int] = {}
         for k, c in enumerate(self.changed):
             if c.status is Status.REMOVED and c.old is not None:
@@ -290,9 +290,9 @@ class Causes:
                         self.unite(removed[maker], k)
 
     def head(self, group: Sequence[Change]) -> Change:
-        """The first change that is not carried; of conversions, what reads them.
+        """Return the first change that is not carried, preferring readers of conversions.
 
-        Of a whole block added or removed it is the first product.
+        In a whole added or removed block it is the first product.
         """
         ordered = sorted(group, key=lambda c: self.order.get(c.node, 0))
         caused = [c for c in ordered if not c.is_carried]

@@ -1,4 +1,4 @@
-"""Two analyses compared: totals, nodes, kernels, and what explains the difference."""
+"""Comparison of two analyses: totals, nodes, kernels and blame."""
 
 from __future__ import annotations
 
@@ -23,28 +23,28 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Difference:
-    """What became of a model.
+    """Difference of two models.
 
     Args:
-        old_label: the old model as the user named it.
-        new_label: the new one.
-        settings: what else differs between the analyses: target, runtime, extents, opset.
-        totals: old and new figure of every metric that either has; None where nobody knows it.
-        aligned: pairs of nodes.
-        aligned_products: pairs of nodes that both have multiply-accumulates, and how many nodes
-            either side has of them at most.
-        equal_products: those of these pairs that do the same work on both sides.
-        changes: nodes that are not as they were.
+        old_label: name of the old model.
+        new_label: name of the new model.
+        settings: other differences of the analyses: target, runtime, extents, opset.
+        totals: old and new figure of every metric; None if unknown.
+        aligned: number of matched nodes.
+        aligned_products: number of matched nodes with multiply-accumulates, and the maximum over
+            both sides.
+        equal_products: number of those pairs with equal work.
+        changes: changed, added and removed nodes.
         edits: changes grouped by cause.
-        kernels: kernels of both, side by side.
-        blame: what explains the difference.
-        is_complete: whether every total of both is a count and no lower bound.
-        intervals: 90 % intervals of the differences of estimates, of those that differ. Each
-            holds the difference of the totals.
-        kernel_changes: differences of estimates that the changed kernels alone make, in the
-            proportions of the old run.
-        surely: what nine in ten such changes are above. A gate needs one side only, so this lies
-            above the lower end of the interval, which leaves one in twenty on either.
+        kernels: kernels of both sides, matched.
+        blame: causes of the difference.
+        is_complete: True if no total of either side is a lower bound.
+        intervals: 90 % prediction intervals of differences of estimates. Each contains the
+            difference of the totals.
+        kernel_changes: differences of estimates due to changed kernels only, in the proportions of
+            the old run.
+        surely: one-sided 90 % lower limit of the changes. A gate needs one side only, so it lies
+            above the lower end of the interval, which leaves 5 % on either side.
     """
 
     old: Report
@@ -69,7 +69,7 @@ class Difference:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing differs that costs anything."""
+        """True if no node changed and all totals are equal."""
         return not self.changes and all(
             old is not None and new is not None and old.value == new.value
             for old, new in self.totals.values()
@@ -87,9 +87,9 @@ def compare(old: Report, new: Report, labels: tuple[str, str] = ("", "")) -> Dif
     left, right = Side(old.env, old.cost.nodes), Side(new.env, new.cost.nodes)
     alignment = align(old.module.graph, new.module.graph, left, right)
     ours, theirs = Labels(left), Labels(right)
-    found = changes(alignment, ours, theirs)
+    changed = changes(alignment, ours, theirs)
     order = execution_order(old.module, new.module, alignment)
-    groups = edits(found, alignment, order)
+    groups = edits(changed, alignment, order)
     pairs = kernel_pairs(
         old,
         new,
@@ -97,8 +97,8 @@ def compare(old: Report, new: Report, labels: tuple[str, str] = ("", "")) -> Dif
         (old.prediction.as_printed(1.0), new.prediction.as_printed(1.0)),
         is_one_run=all(name == "opset" for name, _, _ in settings(old, new)),
     )
-    own = any(not c.is_carried for c in found)
-    blame = by_edit(groups, pairs, parameters(old, new), order) if own else by_kernel(pairs)
+    is_edited = any(not c.is_carried for c in changed)
+    blame = by_edit(groups, pairs, parameters(old, new), order) if is_edited else by_kernel(pairs)
     products = sum(ours.mac(a) > 0 and theirs.mac(b) > 0 for a, b in alignment.pairs)
     every = max(
         sum(side.mac(n) > 0 for n in report.cost.nodes)
@@ -117,7 +117,7 @@ def compare(old: Report, new: Report, labels: tuple[str, str] = ("", "")) -> Dif
         len(alignment.pairs),
         (products, every),
         sum(ours.mac(a) == theirs.mac(b) > 0 for a, b in alignment.pairs),
-        tuple(found),
+        tuple(changed),
         groups,
         pairs,
         blame,
@@ -137,11 +137,11 @@ def compare(old: Report, new: Report, labels: tuple[str, str] = ("", "")) -> Dif
 def kernel_changes(
     old: Report, new: Report, before: Mapping[Metric, Figure], after: Mapping[Metric, Figure]
 ) -> dict[Metric, float]:
-    """Differences of the estimates that changed kernels make in the proportions of the old run.
+    """Return differences of estimates due to changed kernels, in proportions of the old run.
 
-    The error of a predictor of whole runs on two nearly equal runs may be larger than an edit.
-    Where the model alone differs, the new run is therefore taken to be as far from the sum of its
-    kernels as the old one; everywhere else these are the differences of the totals.
+    The error of a whole-run predictor on two nearly equal runs may exceed an edit. If only the
+    model differs, the new run is therefore assumed to have the same ratio to the sum of its kernels
+    as the old one; otherwise these are the differences of the totals.
     """
     ours, theirs = old.prediction, new.prediction
     predictor = ours.total.predictor
@@ -159,9 +159,9 @@ def intervals(
     reports: tuple[Report, Report],
     deviations: float = NINE_IN_TEN,
 ) -> Iterator[tuple[Metric, tuple[float, float]]]:
-    """Intervals around the changes of estimates, so many standard deviations to either side.
+    """Yield intervals around changes of estimates, several standard deviations to either side.
 
-    These need not be the sums of the kernels' differences: runs overlap launches.
+    The changes may differ from the sums over kernels, as runs overlap launches.
     """
     moved = [p for p in pairs if not p.is_same]
     old, new = [t for p in moved for t in p.old], [t for p in moved for t in p.new]
@@ -173,7 +173,7 @@ def intervals(
 
 
 def execution_order(old: Module, new: Module, alignment: Alignment) -> dict[Node, int]:
-    """A place for every node of both graphs: the new order, removed nodes after their makers."""
+    """Return a position for every node of both graphs: the new order, removed nodes in between."""
     place: dict[Node, int] = {n: 2 * i for i, n in enumerate(new.graph.nodes)}
     partner = dict(alignment.pairs)
     last = -1
@@ -185,20 +185,20 @@ def execution_order(old: Module, new: Module, alignment: Alignment) -> dict[Node
 
 
 def parameters(old: Report, new: Report) -> dict[Node, float]:
-    """Elements of the parameters that each node reads; shared ones count to the first reader."""
-    found: dict[Node, float] = {}
+    """Return parameter elements read by each node; shared ones count for the first reader."""
+    elements: dict[Node, float] = {}
     for report in (old, new):
         at = Numbers(report.env)
         seen: set[Value] = set()
         for node in report.module.graph.nodes:
             read = report.parameters.behind(node.inputs)
-            found[node] = sum(at(count) for v, count in read.items() if v not in seen)
+            elements[node] = sum(at(count) for v, count in read.items() if v not in seen)
             seen.update(read)
-    return found
+    return elements
 
 
 def settings(old: Report, new: Report) -> list[tuple[str, str, str]]:
-    """What else than the model differs between two analyses: name, old, new."""
+    """Return settings that differ between two analyses: name, old, new."""
     rows = [
         ("target", old.machine.name, new.machine.name),
         ("runtime", old.kernels.runtime.name, new.kernels.runtime.name),
@@ -214,5 +214,5 @@ def settings(old: Report, new: Report) -> list[tuple[str, str, str]]:
 
 
 def opset(module: Module) -> str:
-    """The version of the standard operators."""
+    """Return the version of the standard operators."""
     return str(dict(module.origin.opsets).get("", "none"))

@@ -1,4 +1,4 @@
-"""What a model amounts to on a target: counts, bounds and estimates, each with its origin."""
+"""Figures of a model on a target: counts, bounds and estimates, each with its origin."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from perfc.ir.record import record
 from perfc.report import memory, summary
 from perfc.report.document import Amount
 from perfc.report.summary import total as both_ways
-from perfc.report.units import Unit
+from perfc.report.units import LOWER_BOUND, Unit
 
 if TYPE_CHECKING:
     from perfc.api import Report
 
 
 class Metric(Enum):
-    """A number that a model has on a target: its name, its unit, its title."""
+    """A metric of a model on a target: key, unit and title."""
 
     TIME = ("time", Unit.SECOND, "time")
-    FLOOR = ("floor", Unit.SECOND, "floor")
+    FLOOR = ("floor", Unit.SECOND, LOWER_BOUND)
     ENERGY = ("energy", Unit.JOULE, "energy")
     FLOP = ("flop", Unit.FLOP, "work")
     MAC = ("mac", Unit.MAC, "matrix work")
@@ -46,7 +46,7 @@ BY_KEY: Mapping[str, Metric] = {m.key: m for m in Metric}
 
 
 ESTIMATES = (Metric.TIME, Metric.ENERGY)
-"""What predictors say, and what their intervals of a difference are of."""
+"""Predicted metrics, whose differences have prediction intervals."""
 
 
 @record
@@ -54,11 +54,11 @@ class Figure:
     """One number of a model.
 
     Args:
-        value: in the metric's SI unit.
-        origin: how it was come by.
-        is_bound: the truth may be larger, because something is not known.
-        low: lower end of the 90 % interval of an estimate, None where there is none.
-        high: upper end.
+        value: value in the SI unit of the metric.
+        origin: origin of the value.
+        is_bound: True for a lower bound, because something is unknown.
+        low: lower end of the 90 % prediction interval; None without one.
+        high: upper end of the interval.
     """
 
     value: float
@@ -69,7 +69,7 @@ class Figure:
 
 
 def figures(report: Report) -> dict[Metric, Figure]:
-    """Every metric of an analysis that is known."""
+    """Return every known metric of an analysis."""
     s = summary.collect(report, memory.collect(report))
     nodes = report.cost.nodes
     opaque = sum(c.tier.value in ("bytes only", "unknown") for c in nodes.values())
@@ -90,18 +90,18 @@ def figures(report: Report) -> dict[Metric, Figure]:
 
 
 def counted(amount: Amount) -> Figure:
-    """A count, or the least it can be."""
+    """Return the figure of a count or its lower bound."""
     return Figure(amount.value or 0, Origin.COUNTED, amount.is_bound)
 
 
 def estimated(report: Report) -> Figure:
-    """The time that is predicted for one run, with its 90 % interval."""
+    """Return the predicted time of one run with its interval."""
     total = report.prediction.total
     return Figure(total.time_s, Origin.PREDICTED, report.cost.is_bound, total.low_s, total.high_s)
 
 
 def energy_of(report: Report) -> Figure | None:
-    """The energy of the board in one run; None for targets whose power nobody fitted."""
+    """Return the predicted energy of the board in one run; None without a fitted power model."""
     e = report.prediction.energy
     if e is None:
         return None

@@ -1,4 +1,4 @@
-"""Alignment of two short sequences of nodes: the pairing with the highest sum of scores."""
+"""Alignment of two sequences of nodes by the highest sum of scores."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 LARGEST_GAP = 250_000
-"""Cells of the table; larger gaps are first cut at labels that occur once on either side."""
+"""Maximum cells of the table; larger gaps are halved first."""
 
 
 def increasing(pairs: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The longest chain of pairs that grows on both sides (patience sorting)."""
+    """Return the longest chain of pairs that increases on both sides (patience sorting)."""
     ordered = sorted(pairs)
     tails: list[int] = []
     ends: list[int] = []
@@ -34,7 +34,7 @@ def increasing(pairs: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
 def gaps(
     old: Sequence[int], new: Sequence[int], frame: Sequence[tuple[int, int]]
 ) -> Iterator[tuple[list[int], list[int]]]:
-    """What lies unmatched between two neighbouring pairs of the frame."""
+    """Yield the unmatched numbers between adjacent pairs of the frame."""
     a = b = 0
     for i, j in (*frame, (1 << 62, 1 << 62)):
         left: list[int] = []
@@ -52,7 +52,7 @@ def gaps(
 def aligned(
     old: Sequence[int], new: Sequence[int], score: Callable[[int, int], float]
 ) -> list[tuple[int, int]]:
-    """Pairs in order on both sides, with the largest sum of scores; 0 or less never pairs.
+    """Return the ordered pairing with the largest sum of scores; scores of 0 or less never pair.
 
     Source: Needleman & Wunsch 1970, gaps free.
     """

@@ -1,4 +1,4 @@
-"""Kernels of two analyses side by side: those that execute the same nodes make one row."""
+"""Matching of kernels of two analyses that execute the same nodes."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ if TYPE_CHECKING:
 
 @record
 class Load:
-    """What kernels amount to together.
+    """Total cost of several kernels.
 
     Args:
-        time_s: predicted, all launches together, as its share of the run.
-        floor_s: lower bound of it.
-        flop: of the graph's nodes.
-        mac: of them on the matrix unit, or in loops of products.
+        time_s: predicted time of all launches, as its share of the run.
+        floor_s: lower bound of the time.
+        flop: operations of the nodes.
+        mac: multiply-accumulates.
         nbytes: compulsory traffic.
-        energy_j: predicted; None where nobody knows it of all kernels.
-        parameters: elements of the weights that each of the kernels reads.
-        live_bytes: most activation bytes alive while one of them runs.
+        energy_j: predicted energy; None if unknown for a kernel.
+        parameters: elements of the weights that the kernels read.
+        live_bytes: peak of live activations while one of them runs.
     """
 
     time_s: float = 0.0
@@ -51,7 +51,7 @@ class Load:
     flop: float = 0.0
     mac: float = 0.0
     nbytes: float = 0.0
-    # of these a kernel may have others though nobody touched it
+    # these may change for a kernel that was not edited
     energy_j: float | None = field(default=0.0, compare=False)
     parameters: float = field(default=0.0, compare=False)
     live_bytes: float = field(default=0.0, compare=False)
@@ -82,18 +82,18 @@ class Load:
 
 
 def known(a: float | None, b: float | None, sign: int = 1) -> float | None:
-    """Sum of two numbers, None where either is not known."""
+    """Return the sum of two numbers; None if either is unknown."""
     return None if a is None or b is None else a + sign * b
 
 
 NOTHING = Load()
 SMALLEST = 1e-12
-"""Sums of floating-point numbers in another order differ by less than this part of themselves."""
+"""Relative difference up to which reordered floating-point sums count as equal."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Timed:
-    """A kernel of one side with what is predicted for it."""
+    """A kernel of one side with its prediction."""
 
     bound: KernelBound
     prediction: Estimate
@@ -101,23 +101,23 @@ class Timed:
 
     @property
     def kernel(self) -> Kernel:
-        """The nodes it executes, and their counts."""
+        """Kernel with its nodes and counts."""
         return self.bound.kernel
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class KernelPair:
-    """Kernels that execute the same nodes before and after; either side may be empty.
+    """Old and new kernels that execute the same nodes; either side may be empty.
 
-    Several on one side are one kernel on the other, or share nodes across both.
+    Several kernels on one side are one kernel on the other, or share nodes.
 
     Args:
-        old: kernels before.
-        new: kernels after.
-        before: the old kernels, with their shares of the old run's printed time.
-        after: the new kernels, with their shares of the new run's printed time.
-        rescaled: the new kernels in the proportions of the old run, where a predictor of whole
-            runs answers for each side and so moves every kernel; None where `after` is that.
+        old: old kernels.
+        new: new kernels.
+        before: cost of the old kernels, with their shares of the old run's printed time.
+        after: cost of the new kernels, with their shares of the new run's printed time.
+        rescaled: cost of the new kernels in the proportions of the old run, if a whole-run
+            predictor scales every kernel of each side; None if equal to `after`.
     """
 
     old: tuple[Timed, ...]
@@ -128,31 +128,31 @@ class KernelPair:
 
     @property
     def delta(self) -> Load:
-        """After less before, as the printed totals have them."""
+        """New minus old cost, as in the printed totals."""
         return self.less_before(self.after)
 
     @property
     def change(self) -> Load:
-        """After less before in one run's proportions: nothing where no kernel changed."""
+        """New minus old cost in the proportions of one run: zero if no kernel changed."""
         return self.less_before(self.rescaled or self.after)
 
     def less_before(self, after: Load) -> Load:
-        """``after`` less before; times that differ by rounding only are equal."""
-        found = after - self.before
+        """Return ``after`` minus the old cost; times that differ by rounding only are equal."""
+        delta = after - self.before
         return replace(
-            found,
-            time_s=found.time_s if abs(found.time_s) > SMALLEST * self.before.time_s else 0.0,
-            floor_s=found.floor_s if abs(found.floor_s) > SMALLEST * self.before.floor_s else 0.0,
+            delta,
+            time_s=delta.time_s if abs(delta.time_s) > SMALLEST * self.before.time_s else 0.0,
+            floor_s=delta.floor_s if abs(delta.floor_s) > SMALLEST * self.before.floor_s else 0.0,
         )
 
     @property
     def is_same(self) -> bool:
-        """Whether it amounts to the same."""
+        """True if both sides have equal cost."""
         return bool(self.old and self.new) and self.change == NOTHING
 
     @property
     def label(self) -> str:
-        """Operators of its kernels, both where they differ."""
+        """Operators of the kernels, of both sides if they differ."""
         sides = [" | ".join(t.kernel.label for t in side) for side in (self.old, self.new) if side]
         return " -> ".join(dict.fromkeys(sides))
 
@@ -164,7 +164,7 @@ class KernelPair:
 
     @property
     def name(self) -> str:
-        """The node the kernel is named after."""
+        """Name of the kernel's anchor node."""
         return (*self.new, *self.old)[0].kernel.anchor.name
 
 
@@ -176,14 +176,14 @@ def kernel_pairs(
     *,
     is_one_run: bool = False,
 ) -> tuple[KernelPair, ...]:
-    """Every kernel of both analyses, in the new order; removed ones at the end.
+    """Match the kernels of both analyses, in the new order; removed ones last.
 
     Args:
-        old: before.
-        new: after.
-        alignment: of their nodes.
-        in_run: of each side, the run's time over the sum of its kernels, which share it.
-        is_one_run: whether the model alone differs, so that equal kernels take equal times.
+        old: old analysis.
+        new: new analysis.
+        alignment: alignment of their nodes.
+        in_run: for each side, the time of the run over the sum of its kernels.
+        is_one_run: True if only the model differs, so that equal kernels take equal times.
     """
     left, right = timed(old), timed(new)
     parent = list(range(len(left) + len(right)))
@@ -217,15 +217,15 @@ def kernel_pairs(
 
 
 def timed(report: Report) -> list[Timed]:
-    """The kernels of an analysis with their predictions."""
+    """Return the kernels of an analysis with their predictions."""
     kernels = report.prediction.kernels
     energies = report.prediction.energies or (None,) * len(kernels)
-    found = zip(report.roofline.kernels, kernels, energies, strict=True)
-    return [Timed(*of_one) for of_one in found]
+    columns = zip(report.roofline.kernels, kernels, energies, strict=True)
+    return [Timed(*of_one) for of_one in columns]
 
 
 class Loads:
-    """What kernels of one analysis amount to, ``in_run`` times what they take alone."""
+    """Sums over kernels of one analysis, with times scaled by ``in_run``."""
 
     def __init__(self, report: Report, in_run: float) -> None:
         self.in_run = in_run
@@ -235,7 +235,7 @@ class Loads:
         self.live = dict(zip(report.liveness.steps, line, strict=True))
 
     def __call__(self, side: Sequence[Timed]) -> Load:
-        """Sum over kernels, all launches together."""
+        """Return the total cost of kernels, with all launches."""
         at, total = self.at, NOTHING
         for t in side:
             kernel, repeat = t.kernel, at(t.kernel.repeat)
@@ -252,16 +252,16 @@ class Loads:
         return total
 
     def parameters(self, nodes: Iterable[Node]) -> float:
-        """Elements of the distinct parameters that ``nodes`` read."""
+        """Return the elements of the distinct parameters that ``nodes`` read."""
         read = self.stored.behind(v for n in nodes for v in n.inputs)
         return sum(map(self.at, read.values()))
 
 
 def uncertain(t: Timed, metric: Metric, env: Mapping[str, int]) -> Uncertain | None:
-    """An estimate of a kernel as a difference has it; None where nobody knows it.
+    """Return the estimate of a kernel for a difference; None if unknown.
 
-    Its place is by the extents that the operator predictor reads, those left out that follow from
-    the others; else by what is counted.
+    Its coordinates are the extents that the operator predictor reads, without derived ones;
+    otherwise its counts.
     """
     k, counts = t.prediction, t.bound.counts
     amount = k.summed
@@ -285,23 +285,22 @@ def spread(
     metric: Metric,
     deviations: float = NINE_IN_TEN,
 ) -> tuple[float, float] | None:
-    """How far a difference in time or energy may lie below and above, None where nothing differs.
+    """Return how far a difference may lie below and above its value; None if nothing differs.
 
-    What kernels are wrong by alike before and after cancels, as
-    `perfc.analyzers.intervals.difference` says. Energy is power times time: what of its error is
-    shared is taken to be as of time.
+    Errors that old and new kernels share cancel, see `perfc.analyzers.intervals.difference`. The
+    shared part of the error of energy is assumed to be that of time.
 
     Args:
-        old: the old analysis, and those of its kernels that count.
-        new: the same of the new one.
+        old: old analysis, and the kernels that count.
+        new: new analysis, and the kernels that count.
         metric: time or energy.
         deviations: standard deviations on either side.
     """
     sides: list[list[Uncertain]] = []
     for report, kernels in (old, new):
-        found = [uncertain(t, metric, report.env) for t in kernels]
-        if any(k is None for k in found):
+        estimates = [uncertain(t, metric, report.env) for t in kernels]
+        if any(k is None for k in estimates):
             return None
-        sides.append([k for k in found if k is not None])
+        sides.append([k for k in estimates if k is not None])
     change = difference(sides[0], sides[1], deviations)
     return None if change is None else (change.mid - change.low, change.high - change.mid)

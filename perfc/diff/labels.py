@@ -1,4 +1,4 @@
-"""What a node is, at several strictnesses: equal labels may be the same node of two graphs."""
+"""Labels of nodes at several levels of strictness; nodes with equal labels may match."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ Label: TypeAlias = "Callable[[Node], Hashable]"
 
 @dataclass(frozen=True)
 class Side:
-    """One of the two models: its symbols' values and its nodes' costs."""
+    """One of the two models: values of symbols and costs of nodes."""
 
     env: Mapping[str, int]
     costs: Mapping[Node, NodeCost]
 
 
 class Labels:
-    """Labels of the nodes of one side, remembered.
+    """Cached labels of the nodes of one side.
 
     ``strict``: operator, attributes, types of operands and results, contents that drive shapes.
-    ``shapeless``: operator, attributes that are no extents, ranks. ``mnemonic``: the operator.
+    ``shapeless``: operator, attributes other than extents, ranks. ``mnemonic``: the operator.
     ``product``: class of product, multiply-accumulates, weights; ``size`` without the work.
     """
 
@@ -39,7 +39,7 @@ class Labels:
         self._ops: dict[Op, tuple[Hashable, Hashable]] = {}
 
     def strict(self, node: Node) -> Hashable:
-        """All that decides what a node costs; no names, no contents of weights."""
+        """Return everything that determines the cost of a node, without names and weight values."""
         exact, _ = self._op(node.op)
         ins = [self._operand(v) for v in node.inputs]
         if node.op.is_commutative:
@@ -48,43 +48,43 @@ class Labels:
         return exact, tuple(ins), outs, len(node.regions)
 
     def shapeless(self, node: Node) -> Hashable:
-        """What stays when extents or element types of the whole model change."""
+        """Return what is invariant to extents and element types of the model."""
         _, rough = self._op(node.op)
         ins = tuple([v and (rank(v.type), v.weight is not None) for v in node.inputs])
         return rough, ins, tuple([v and rank(v.type) for v in node.outputs])
 
     def mnemonic(self, node: Node) -> Hashable:
-        """The operator alone."""
+        """Return the operator."""
         return node.op.mnemonic
 
     def mac(self, node: Node) -> float:
-        """Multiply-accumulates in one run."""
+        """Return the multiply-accumulates in one run."""
         cost = self.side.costs.get(node)
         return self._at(cost.work.mac * cost.repeat) if cost is not None else 0.0
 
     def product(self, node: Node) -> Hashable:
-        """Products of any spelling are alike where they do the same work with as many weights."""
+        """Return class, work and weight elements, equal for equivalent products."""
         return node.op.kind, self.mac(node), self.weights(node)
 
     def size(self, node: Node) -> Hashable:
-        """The class of kernel and how many weights it has, whatever the extents of the rest."""
+        """Return class and weight elements, independent of other extents."""
         return node.op.kind, self.weights(node)
 
     def kind(self, node: Node) -> Hashable:
-        """The class of kernel."""
+        """Return the class of kernel."""
         return node.op.kind
 
     def weights(self, node: Node) -> float:
-        """Elements of the largest stored tensor that the node reads."""
+        """Return the elements of the largest stored tensor that the node reads."""
         stored = (v.type for v in node.inputs if v is not None and v.weight is not None)
         return max((self._at(t.numel or 0) for t in stored if isinstance(t, TensorType)), default=0)
 
     def type(self, type_: Type) -> Hashable:
-        """A type with numbers for symbols, since two files name them differently."""
-        found = self._types.get(type_)
-        if found is None:
-            found = self._types[type_] = self._type(type_)
-        return found
+        """Return a type with numbers for symbols, which two files may name differently."""
+        label = self._types.get(type_)
+        if label is None:
+            label = self._types[type_] = self._type(type_)
+        return label
 
     def _type(self, type_: Type) -> Hashable:
         if isinstance(type_, TensorType) and type_.shape is not None:
@@ -98,17 +98,17 @@ class Labels:
         return self.type(v.type), v.weight is not None
 
     def _op(self, op: Op) -> tuple[Hashable, Hashable]:
-        found = self._ops.get(op)
-        if found is None:
+        labels = self._ops.get(op)
+        if labels is None:
             values = [(f.name, getattr(op, f.name)) for f in fields(op)]
             rough = [(n, v) for n, v in values if not isinstance(v, int) or isinstance(v, bool)]
-            found = self._ops[op] = (
+            labels = self._ops[op] = (
                 (op.mnemonic, tuple([(n, str(v)) for n, v in values])),
                 (op.mnemonic, tuple([(n, str(v)) for n, v in rough])),
             )
-        return found
+        return labels
 
 
 def rank(type_: Type) -> Hashable:
-    """Number of axes of a tensor, the class of anything else."""
+    """Return the number of axes of a tensor, or the class of another type."""
     return type_.rank if isinstance(type_, TensorType) else type(type_).__name__

@@ -1,4 +1,4 @@
-"""Models as a user names them: a file, or a file at a revision of git (``HEAD~1:model.onnx``)."""
+"""Model files, optionally at a git revision (``HEAD~1:model.onnx``)."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _OID = re.compile(rb"^oid sha256:([0-9a-f]{64})$", re.MULTILINE)
 
 @contextmanager
 def opened(spec: str) -> Iterator[str]:
-    """A path that holds what ``spec`` names, as long as the context lasts.
+    """Open ``spec`` as a path that is valid within the context.
 
-    A file of that name comes first. Files that git keeps with LFS are read from its local store.
+    An existing file takes precedence. Git LFS files are read from the local store.
 
     Raises:
-        ModelError: no such revision or file, or there is no git.
+        ModelError: if the revision, the file or git does not exist.
     """
     revision, colon, path = spec.partition(":")
     if os.path.exists(spec) or not colon or not revision or len(revision) == 1 < len(path):
@@ -40,38 +40,38 @@ def opened(spec: str) -> Iterator[str]:
 
 
 def is_revision(name: str, folder: str | None = None) -> bool:
-    """Whether git knows a commit of that name in the repository around ``folder``."""
-    asked = ["rev-parse", "--quiet", "--verify", f"{name}^{{commit}}"]
-    return not name.startswith("-") and git(asked, folder=folder).returncode == 0
+    """Return True if a commit of that name exists in the repository of ``folder``."""
+    arguments = ["rev-parse", "--quiet", "--verify", f"{name}^{{commit}}"]
+    return not name.startswith("-") and git(arguments, folder=folder).returncode == 0
 
 
 def last_commit(path: Path) -> str:
-    """The last commit that changed a file; "" where git knows none, or there is no git."""
-    asked = ["log", "-1", "--format=%H", "--", path.name]
+    """Return the last commit that changed a file; empty without one or without git."""
+    arguments = ["log", "-1", "--format=%H", "--", path.name]
     try:
-        done = git(asked, folder=str(path.parent))
+        done = git(arguments, folder=str(path.parent))
     except ModelError:
         return ""
     return done.stdout.decode("ascii", "replace").strip() if done.returncode == 0 else ""
 
 
 def blob(spec: str, target: Path) -> None:
-    """Write what git has under ``REVISION:PATH`` to a file.
+    """Write the content of ``REVISION:PATH`` to a file.
 
     Raises:
-        ModelError: it has nothing there.
+        ModelError: if it does not exist.
     """
     revision, _, path = spec.partition(":")
-    asked, folder = placed(spec)
+    name, folder = placed(spec)
     if revision.startswith("-") or "\0" in spec or "\n" in spec:
         raise ModelError("not a revision of git", where=spec)
     with target.open("wb") as stream:
-        done = git(["cat-file", "blob", asked], folder=folder, stdout=stream.fileno())
+        done = git(["cat-file", "blob", name], folder=folder, stdout=stream.fileno())
     if done.returncode == 0:
         return
     if not is_revision(revision, folder):
         hint = "no such file either" if "/" in spec or "." in spec else "give a file"
-        raise ModelError(f"git knows no revision {revision!r} here", hint=hint, where=spec)
+        raise ModelError(f"git has no revision {revision!r} here", hint=hint, where=spec)
     raise ModelError(
         f"no file {path!r} in {revision}",
         hint="paths are from the top of the repository; ./ begins at this folder",
@@ -80,7 +80,7 @@ def blob(spec: str, target: Path) -> None:
 
 
 def placed(spec: str) -> tuple[str, str | None]:
-    """What to ask git for, and in which folder: it has no absolute paths."""
+    """Return the git object name and the folder to run in, as git has no absolute paths."""
     revision, _, path = spec.partition(":")
     if not os.path.isabs(path):
         return spec, None
@@ -89,28 +89,28 @@ def placed(spec: str) -> tuple[str, str | None]:
 
 
 def content(spec: str) -> str | None:
-    """Text of a small file at a revision; None where the revision does not have it.
+    """Return the text of a small file at a revision; None if it does not exist there.
 
     Raises:
-        ModelError: there is no such revision, or no git.
+        ModelError: if the revision or git does not exist.
     """
     revision = spec.partition(":")[0]
-    asked, folder = placed(spec)
+    name, folder = placed(spec)
     if not is_revision(revision, folder):
-        raise ModelError(f"git knows no revision {revision!r} here", where=spec)
-    done = git(["cat-file", "blob", asked], folder=folder)
+        raise ModelError(f"git has no revision {revision!r} here", where=spec)
+    done = git(["cat-file", "blob", name], folder=folder)
     return done.stdout.decode("utf-8", "replace") if done.returncode == 0 else None
 
 
 def stored(pointer: Path) -> Path | None:
-    """The file that an LFS pointer stands for, where git has fetched it; else None."""
+    """Return the file of an LFS pointer; None if git has not fetched it."""
     if pointer.stat().st_size > LARGEST_POINTER_BYTES:
         return None
     text = pointer.read_bytes()
-    found = _OID.search(text)
-    if not text.startswith(LFS_POINTER) or found is None:
+    match = _OID.search(text)
+    if not text.startswith(LFS_POINTER) or match is None:
         return None
-    oid = found[1].decode()
+    oid = match[1].decode()
     done = git(["rev-parse", "--git-common-dir"])
     path = Path(done.stdout.decode().strip()) / "lfs" / "objects" / oid[:2] / oid[2:4] / oid
     return path if path.is_file() else None
@@ -119,10 +119,10 @@ def stored(pointer: Path) -> Path | None:
 def git(
     arguments: Sequence[str], *, folder: str | None = None, stdout: int = subprocess.PIPE
 ) -> subprocess.CompletedProcess[bytes]:
-    """Run git, which asks nobody anything.
+    """Run git non-interactively.
 
     Raises:
-        ModelError: there is no git.
+        ModelError: if git cannot be run.
     """
     environment = os.environ | {"GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0"}
     try:

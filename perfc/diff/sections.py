@@ -1,4 +1,4 @@
-"""A comparison as a document of the report, as JSON, and as comma-separated values."""
+"""Documents, JSON and CSV output of a diff."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from .views import SCHEMA, ChangeRow, DiffViews, KernelRow, TotalRow, in_words, 
 
 NAMES = ("totals", "blame", "kernels", "changes")
 NOTICEABLE = 1e-3
-"""Part of all changes of time below which a kernel with equal counts is not shown."""
+"""Minimum share of all time changes for a kernel with equal counts to be shown."""
 
 
 def document(views: DiffViews, top: int | None = 20) -> Document:
-    """Totals, what explains them, kernels and nodes that changed; lists cut at ``top`` rows."""
+    """Return totals, blame, changed kernels and changed nodes, each limited to ``top`` rows."""
     title = f"{views.old} -> {views.new} on {views.target}"
     return Document(
         title, (totals(views), blame(views, top), kernels(views, top), nodes(views, top))
@@ -28,18 +28,18 @@ def document(views: DiffViews, top: int | None = 20) -> Document:
 
 
 def to_json(views: DiffViews) -> str:
-    """Everything, keys sorted."""
+    """Return the diff as JSON with sorted keys."""
     return json.dumps(enveloped(SCHEMA, views), indent=2, sort_keys=True, allow_nan=False) + "\n"
 
 
 def to_csv(views: DiffViews) -> str:
-    """Every pair of kernels, one line each, in execution order."""
+    """Return the kernel pairs as CSV, in execution order."""
     names = [f.name for f in fields(KernelRow)]
     return comma.records(names, ((getattr(r, n) for n in names) for r in views.kernels))
 
 
 def totals(views: DiffViews) -> Section:
-    """Old, new and difference of every metric."""
+    """Return the section of totals: old, new and difference of every metric."""
     columns = (
         Column("metric", "metric"),
         Column("old", "old"),
@@ -61,7 +61,7 @@ def totals(views: DiffViews) -> Section:
 
 
 def total_cells(r: TotalRow) -> tuple[str, ...]:
-    """One metric as text."""
+    """Return the cells of one metric."""
     metric = BY_KEY[r.metric]
     at_least = "≥ " if r.is_bound and metric is not Metric.FLOOR else ""
     change = signed(r.delta, metric.unit)
@@ -79,7 +79,7 @@ def total_cells(r: TotalRow) -> tuple[str, ...]:
 
 
 def blame(views: DiffViews, top: int | None) -> Section:
-    """The line that names what explains nine tenths, and a table."""
+    """Return the section of causes: those of 90 % of the change in a line, and a table."""
     metric = BY_KEY[views.blame_metric]
     if not views.blame:
         return Section("blame", "blame", (Note(unchanged(views)),))
@@ -122,32 +122,32 @@ def blame(views: DiffViews, top: int | None) -> Section:
         moved_s = sum(r.time_s_new - r.time_s_old for r in shifted)
         text = f"unchanged kernels: {signed(moved_s, Unit.SECOND)}, by their shares of the totals"
         notes.append(Note(f"{text} in a whole-run prediction"))
-    return Section("blame", "blame", (*notes, told(columns, rows)))
+    return Section("blame", "blame", (*notes, nonempty(columns, rows)))
 
 
-def told(columns: tuple[Column, ...], rows: tuple[tuple[Cell, ...], ...]) -> Table:
-    """A table without the columns in which nothing differs."""
+def nonempty(columns: tuple[Column, ...], rows: tuple[tuple[Cell, ...], ...]) -> Table:
+    """Return a table without columns that have no difference."""
     empty = ("", "0", DASH)
-    kept = [i for i in range(len(columns)) if any(row[i] not in empty for row in rows)]
+    shown = [i for i in range(len(columns)) if any(row[i] not in empty for row in rows)]
     return Table(
-        tuple(columns[i] for i in kept), tuple(tuple(row[i] for i in kept) for row in rows)
+        tuple(columns[i] for i in shown), tuple(tuple(row[i] for i in shown) for row in rows)
     )
 
 
 def operators(label: str) -> Name:
-    """The operators of a kernel, with less of them where there is little room."""
+    """Return the operators of a kernel, abbreviated on narrow pages."""
     return Name(label, label.replace("Normalization", "Norm"), kept=9)
 
 
 def unchanged(views: DiffViews) -> str:
-    """What to say where nothing costs more or less."""
+    """Return the note for a diff without changed costs."""
     if not views.changes:
         return "no difference: the same nodes with the same costs"
     return f"{plural(len(views.changes), 'node')} changed, without a change in cost"
 
 
 def kernels(views: DiffViews, top: int | None) -> Section:
-    """Kernels whose numbers changed, the largest change of time first."""
+    """Return the section of changed kernels, largest change of time first."""
     moved = [r for r in views.kernels if r.status != "same"]
     moved.sort(key=lambda r: (-abs(r.time_s_new - r.time_s_old), -abs(r.flop_new - r.flop_old)))
     columns = (
@@ -171,12 +171,12 @@ def kernels(views: DiffViews, top: int | None) -> Section:
     if len(shown) < len(moved):
         title += f" ({len(shown)} shown; --top all)"
     rows = tuple(kernel_cells(r) for r in shown)
-    parts = (told(columns, rows),) if rows else (Note("no kernel changed in cost"),)
+    parts = (nonempty(columns, rows),) if rows else (Note("no kernel changed in cost"),)
     return Section("kernels", title, parts)
 
 
 def is_noticeable(r: KernelRow, least_s: float) -> bool:
-    """Whether more than its floor, or more of its time than rounding hides, is another."""
+    """Return True if counts changed, or time by more than ``least_s``."""
     counts_old = (r.flop_old, r.traffic_bytes_old, r.parameters_old)
     counts_new = (r.flop_new, r.traffic_bytes_new, r.parameters_new)
     is_gone = r.status in ("added", "removed")
@@ -184,7 +184,7 @@ def is_noticeable(r: KernelRow, least_s: float) -> bool:
 
 
 def kernel_cells(r: KernelRow) -> tuple[Cell, ...]:
-    """One pair of kernels."""
+    """Return the cells of one pair of kernels."""
     return (
         r.status,
         None if r.status == "added" else r.time_s_old,
@@ -209,10 +209,10 @@ def nodes(views: DiffViews, top: int | None) -> Section:
         Column("details", "what", is_name=True),
     )
     ordered = sorted(views.changes, key=lambda r: r.is_carried)
-    own = [r for r in ordered if not r.is_carried]
+    edited = [r for r in ordered if not r.is_carried]
     shown = ordered[:top]
     counts = [f"{sum(r.status == s for r in ordered)} {s}" for s in ("added", "removed", "changed")]
-    title = f"nodes: {', '.join(counts)}, {len(ordered) - len(own)} of them as a consequence"
+    title = f"nodes: {', '.join(counts)}, {len(ordered) - len(edited)} of them as a consequence"
     note = Note(
         f"{plural(views.aligned_nodes, 'node')} aligned by structure, "
         f"{views.aligned_products} of {views.products} with multiply-accumulates"
@@ -222,6 +222,6 @@ def nodes(views: DiffViews, top: int | None) -> Section:
 
 
 def change_cells(r: ChangeRow) -> tuple[str | Name, ...]:
-    """One node."""
+    """Return the cells of one node."""
     follows = f"due to {r.cause}: " if r.is_carried and r.cause != r.node else ""
     return (r.status, r.op_type, Name(r.node, r.node), follows + "; ".join(r.details))

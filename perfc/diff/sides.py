@@ -1,4 +1,4 @@
-"""Analyses of both sides of a comparison, with the same sizes where files name them differently."""
+"""Analyses of both sides of a diff, with equal sizes for symbols of different names."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Setting:
-    """How one side is analysed.
+    """Setting of one side.
 
     Args:
         model: a file, or a file at a revision.
-        deployment: how it is run; in its extents names of the other side's model will do.
-        values: contents of inputs that drive shapes.
+        deployment: deployment; its extents may use symbol names of the other model.
+        values: contents of inputs that determine shapes.
     """
 
     model: str
@@ -42,19 +42,19 @@ class Setting:
         return self.deployment.dims
 
     def read(self, path: str) -> Module:
-        """The module of the file at ``path``, as it is read.
+        """Read the module of the file at ``path``.
 
         Raises:
-            PerfcError: it cannot be read.
+            PerfcError: if it cannot be read.
         """
         with self.named(path):
             return read(path)[0]
 
     def report(self, path: str, dims: Mapping[str, int]) -> Report:
-        """The analysis of the file at ``path``.
+        """Analyze the file at ``path``.
 
         Raises:
-            PerfcError: as ``perfc.analyze``, with the model as the user named it.
+            PerfcError: as for ``perfc.analyze``, with the model as the user named it.
         """
         with self.named(path):
             by_name = {symbol_name(key): size for key, size in dims.items()}
@@ -63,7 +63,7 @@ class Setting:
 
     @contextmanager
     def named(self, path: str) -> Iterator[None]:
-        """Errors name the model as the user did, where ``path`` is a copy of it."""
+        """Let errors name the model as the user did, even if ``path`` is a copy of it."""
         try:
             yield
         except PerfcError as error:
@@ -76,17 +76,17 @@ class Setting:
 
 
 def both(old: Setting, new: Setting) -> tuple[Report, Report]:
-    """Analyses of the two sides.
+    """Analyze both sides.
 
-    A symbol that the other side's model has at the same place of an input is the same extent
-    under another name: it gets the same value.
+    Symbols at the same position of an input are the same extent under different names and get the
+    same value.
 
     Raises:
-        ParseError: neither model has a symbol that was given.
-        PerfcError: as ``perfc.analyze``.
+        ParseError: if neither model has a given symbol.
+        PerfcError: as for ``perfc.analyze``.
     """
     with opened(old.model) as first, opened(new.model) as second:
-        # sizes given by the other file's names are sorted out once both symbols are known
+        # sizes given by names of the other file are resolved once the symbols of both are known
         modules = old.read(first), new.read(second)
         twins = same_symbols(*modules)
         back = {b: a for a, b in twins.items()}
@@ -98,12 +98,12 @@ def both(old: Setting, new: Setting) -> tuple[Report, Report]:
         for name in sorted({*old.dims, *new.dims}):
             if symbol_key(name) not in declared:
                 names = ", ".join(sorted(declared))
-                hint = f"their symbols: {names}" if names else "they have none"
+                hint = f"their symbols: {names}" if names else "they have no symbols"
                 raise ParseError(f"no symbol {name!r} in either model", where="--dim", hint=hint)
         left = old.report(first, for_old)
         right = new.report(second, for_new)
         assumed = {a: b for a, b in twins.items() if a not in for_old and b not in for_new}
-        # the larger of two sizes that nobody gave leaves no extent empty on either side
+        # the larger of two default sizes leaves no extent empty on either side
         raised_old = {a: right.env[b] for a, b in assumed.items() if left.env[a] < right.env[b]}
         raised_new = {b: left.env[a] for a, b in assumed.items() if left.env[a] > right.env[b]}
         if raised_old:
@@ -114,22 +114,22 @@ def both(old: Setting, new: Setting) -> tuple[Report, Report]:
 
 
 def wanted(dims: Mapping[str, int], module: Module, names: Mapping[str, str]) -> dict[str, int]:
-    """``dims`` under the names that ``module`` has for them."""
-    own = {s.name for s in module.symbols}
+    """Return ``dims`` under the symbol names of ``module``."""
+    symbols = {s.name for s in module.symbols}
     given = {symbol_key(name): value for name, value in dims.items()}
-    found = {name: value for name, value in given.items() if name in own}
+    sizes = {name: value for name, value in given.items() if name in symbols}
     for name, keys in stood_for(module, dims).items():
-        found |= {key: given.pop(name) for key in keys[:1] or (name,)}
-        found |= dict.fromkeys(keys[1:], dims[name])
+        sizes |= {key: given.pop(name) for key in keys[:1] or (name,)}
+        sizes |= dict.fromkeys(keys[1:], dims[name])
     for name, value in given.items():
         twin = names.get(name)
-        if name not in own and twin in own and twin not in found:
-            found[twin] = value
-    return found
+        if name not in symbols and twin in symbols and twin not in sizes:
+            sizes[twin] = value
+    return sizes
 
 
 def same_symbols(old: Module, new: Module) -> dict[str, str]:
-    """Symbols at the same place of inputs of the same name, or of the same number."""
+    """Return symbols at the same position of inputs with equal name or index."""
     ours, theirs = old.graph.inputs, new.graph.inputs
     by_name = {v.name: v for v in theirs}
     if all(v.name in by_name for v in ours):
@@ -138,18 +138,18 @@ def same_symbols(old: Module, new: Module) -> dict[str, str]:
         pairs = list(zip(ours, theirs, strict=True))
     else:
         pairs = [(v, by_name[v.name]) for v in ours if v.name in by_name]
-    found: dict[str, str] = {}
+    twins: dict[str, str] = {}
     for a, b in pairs:
         if not isinstance(a.type, TensorType) or not isinstance(b.type, TensorType):
             continue
         if a.type.rank == b.type.rank:
             for x, y in zip(a.type.shape or (), b.type.shape or (), strict=True):
                 one, two = name_of(x), name_of(y)
-                if one and two and two not in found.values():
-                    found.setdefault(one, two)
-    return found
+                if one and two and two not in twins.values():
+                    twins.setdefault(one, two)
+    return twins
 
 
 def name_of(extent: object) -> str:
-    """The symbol that an extent is, "" where it is something else."""
+    """Return the name of an extent that is a plain symbol; otherwise empty."""
     return str(extent) if isinstance(extent, Poly) and str(extent).isidentifier() else ""

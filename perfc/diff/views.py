@@ -1,4 +1,4 @@
-"""What a comparison shows: plain rows that every format is written from."""
+"""Rows of a diff, from which every format is written."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ SCHEMA = "perfc-diff/1"
 
 @record
 class TotalRow:
-    """One metric of both models; None where nobody knows it.
+    """One metric of both models; None if unknown.
 
     Args:
-        metric: its name.
+        metric: key of the metric.
         unit: SI unit of the numbers.
-        old: before.
-        new: after.
-        delta: new less old.
-        relative: delta as a part of old; None where old is 0.
-        origin: the weaker of the two numbers' origins.
-        is_bound: whether either is only a lower bound.
-        delta_low: lower end of the interval of the difference; None where nobody knows.
-        delta_high: upper end.
+        old: old value.
+        new: new value.
+        delta: new minus old.
+        relative: delta over old; None if old is 0.
+        origin: weaker of the two origins.
+        is_bound: True if either is a lower bound.
+        delta_low: lower end of the 90 % interval of the difference; None if unknown.
+        delta_high: upper end of the interval.
     """
 
     metric: str
@@ -46,15 +46,15 @@ class TotalRow:
 
 @record
 class CulpritRow:
-    """A cause of the difference, with all that follows from it; deltas are new less old.
+    """A cause of the difference with its consequences; deltas are new minus old.
 
     Args:
         node: name of the node.
-        op_type: its operator.
-        what: what happened to it.
-        count: how many alike there are; deltas are of all of them.
-        share: part of the change of the blamed metric, signs disregarded.
-        is_named: whether it is needed to explain nine tenths.
+        op_type: operator of the node.
+        what: description of the change.
+        count: number of equal causes; deltas are totals.
+        share: share of the change of the blamed metric, by absolute value.
+        is_named: True if it is among the causes of 90 % of the change.
     """
 
     node: str
@@ -77,12 +77,12 @@ class KernelRow:
     Args:
         status: added, removed, changed or same.
         label: operators.
-        node: name of the node it is named after.
+        node: name of the anchor node.
         launches_old: kernels on the old side.
         launches_new: kernels on the new side.
-        parameters_old: elements of the weights they read.
-        live_bytes_old: most activation bytes alive while one of them runs.
-        energy_j_old: predicted; None where nobody knows.
+        parameters_old: elements of the weights that they read.
+        live_bytes_old: peak of live activations while one of them runs.
+        energy_j_old: predicted energy; None if unknown.
     """
 
     status: str
@@ -107,21 +107,21 @@ class KernelRow:
 
     @property
     def energy_j_delta(self) -> float | None:
-        """What the change adds; None where nobody knows."""
+        """New minus old energy; None if unknown."""
         return known(self.energy_j_new, self.energy_j_old, -1)
 
 
 @record
 class ChangeRow:
-    """A node that is not as it was.
+    """A changed, added or removed node.
 
     Args:
         status: added, removed or changed.
         op_type: operator.
-        node: its name, in the new model where it has one there.
-        details: what is different.
-        is_carried: whether all of it follows from a change before it.
-        cause: name of the node whose change this belongs to.
+        node: name, preferably in the new model.
+        details: differences.
+        is_carried: True if it only follows from an earlier change.
+        cause: name of the node that caused the change.
     """
 
     status: str
@@ -134,22 +134,22 @@ class ChangeRow:
 
 @record
 class DiffViews:
-    """Everything a comparison shows.
+    """Views of a diff.
 
     Args:
-        old: the old model as the user named it.
-        new: the new one.
-        target: what both were analysed on; "old -> new" where they differ.
-        settings: what differs besides the model.
-        totals: by metric.
-        blame_metric: what the blame explains.
+        old: name of the old model.
+        new: name of the new model.
+        target: target of the analyses; "old -> new" if they differ.
+        settings: settings that differ.
+        totals: totals by metric.
+        blame_metric: metric that the causes explain.
         blame: causes, largest first.
-        kernels: all, in execution order.
-        changes: all nodes that are not as they were.
-        aligned_nodes: pairs of nodes.
-        aligned_products: pairs of nodes with multiply-accumulates.
-        products: nodes with multiply-accumulates, of the side that has more.
-        is_complete: whether every total is a count and not a lower bound.
+        kernels: all kernels, in execution order.
+        changes: all changed, added and removed nodes.
+        aligned_nodes: number of matched nodes.
+        aligned_products: number of matched nodes with multiply-accumulates.
+        products: nodes with multiply-accumulates on the side with more.
+        is_complete: True if no total is a lower bound.
     """
 
     old: str
@@ -168,7 +168,7 @@ class DiffViews:
 
 
 def collect(d: Difference) -> DiffViews:
-    """The rows of a comparison."""
+    """Collect the views of a diff."""
     cause = {c: e.head.node.name for e in d.edits for c in e.changes}
     target = " -> ".join(dict.fromkeys((d.old.machine.name, d.new.machine.name)))
     return DiffViews(
@@ -194,7 +194,7 @@ def collect(d: Difference) -> DiffViews:
 
 
 def total_row(metric: Metric, old: Figure | None, new: Figure | None, d: Difference) -> TotalRow:
-    """One metric side by side."""
+    """Return the row of one metric."""
     figures = [f for f in (old, new) if f is not None]
     before = None if old is None else old.value
     after = None if new is None else new.value
@@ -215,7 +215,7 @@ def total_row(metric: Metric, old: Figure | None, new: Figure | None, d: Differe
 
 
 def culprit_row(c: Culprit, is_named: bool) -> CulpritRow:
-    """One cause."""
+    """Return the row of one cause."""
     return CulpritRow(
         c.name,
         c.op_type,
@@ -232,7 +232,7 @@ def culprit_row(c: Culprit, is_named: bool) -> CulpritRow:
 
 
 def kernel_row(pair: KernelPair) -> KernelRow:
-    """Kernels side by side."""
+    """Return the row of one pair of kernels."""
     a, b = pair.before, pair.after
     if not pair.old:
         status = "added"
@@ -264,7 +264,7 @@ def kernel_row(pair: KernelPair) -> KernelRow:
 
 
 def signed(value: float | None, unit: Unit) -> str:
-    """A difference with its sign: ``+1.31 ms``, ``0`` where there is none, a dash where unknown."""
+    """Format a difference with its sign: ``+1.31 ms``, ``0``, or a dash if unknown."""
     if value is None:
         return DASH
     if not value:
@@ -276,12 +276,12 @@ def signed(value: float | None, unit: Unit) -> str:
 
 
 def percent(relative: float | None) -> str:
-    """A relative difference with its sign; a dash where there is nothing to compare with."""
+    """Format a relative difference with its sign; a dash if unknown."""
     return DASH if relative is None else signed(relative, Unit.SHARE)
 
 
 def in_words(rows: Sequence[CulpritRow], limit: int = 6) -> str:
-    """The culprits named, as one line."""
+    """Describe the named causes in one line."""
     named = [r for r in rows if r.is_named]
     parts = [
         f"{r.node} ({r.op_type}{f', {r.what}' if r.what else ''})"

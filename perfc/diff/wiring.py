@@ -1,4 +1,4 @@
-"""A graph as numbered nodes with the numbers of those before and behind them."""
+"""Graphs as numbered nodes with their producers and readers."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from functools import cached_property
 from perfc.ir.graph import Graph, Node, captured
 
 OUTSIDE = -1
-"""Stands for a graph input, a stored tensor, or a value of the graph around."""
+"""Number for a graph input, a stored tensor, or a value of the enclosing graph."""
 
 
 @dataclass(frozen=True)
 class Wiring:
-    """Nodes in execution order and which of them feed which.
+    """Nodes in execution order with their edges.
 
     Args:
-        nodes: in topological order.
-        before: for each node the makers of its operands, by operand; ``OUTSIDE`` for other values.
-        is_ordered: whether the position of an operand tells something.
+        nodes: nodes in topological order.
+        before: producers of the operands of each node; ``OUTSIDE`` for other values.
+        is_ordered: True if the position of an operand matters.
     """
 
     nodes: Sequence[Node]
@@ -28,23 +28,23 @@ class Wiring:
 
     @cached_property
     def after(self) -> list[list[tuple[int, int]]]:
-        """For each node its readers, each with the operand it is read as."""
-        found: list[list[tuple[int, int]]] = [[] for _ in self.nodes]
+        """Readers of each node, with the operand index."""
+        readers: list[list[tuple[int, int]]] = [[] for _ in self.nodes]
         for i, makers in enumerate(self.before):
             for slot, p in enumerate(makers):
                 if p != OUTSIDE:
-                    told = self.is_ordered and not self.nodes[i].op.is_commutative
-                    found[p].append((i, slot if told else 0))
-        return found
+                    is_ordered = self.is_ordered and not self.nodes[i].op.is_commutative
+                    readers[p].append((i, slot if is_ordered else 0))
+        return readers
 
     @cached_property
     def index(self) -> Mapping[Node, int]:
-        """The number of each node."""
+        """Number of each node."""
         return {node: i for i, node in enumerate(self.nodes)}
 
 
 def wiring(graph: Graph) -> Wiring:
-    """The nodes of ``graph``; what a region captures counts as operands of the node around it."""
+    """Return the wiring of ``graph``; captures of a region count as operands of its node."""
     maker: dict[object, int] = {}
     before: list[tuple[int, ...]] = []
     for i, node in enumerate(graph.nodes):
@@ -57,24 +57,24 @@ def wiring(graph: Graph) -> Wiring:
     return Wiring(graph.nodes, before)
 
 
-def skeleton(full: Wiring, is_kept: Callable[[Node], bool]) -> tuple[Wiring, list[int]]:
-    """The nodes to keep, joined where a path leads through others; and their numbers in ``full``.
+def skeleton(full: Wiring, is_selected: Callable[[Node], bool]) -> tuple[Wiring, list[int]]:
+    """Return the wiring of selected nodes, joined along paths, and their numbers in ``full``.
 
-    Different exporters write the same network with the same products and convolutions, and with
-    different nodes between them.
+    Exporters write the same network with equal products and convolutions, and with different nodes
+    in between.
     """
-    kept = [i for i, node in enumerate(full.nodes) if is_kept(node)]
-    place = {i: k for k, i in enumerate(kept)}
-    reach: list[Collection[int]] = []
+    selected = [i for i, node in enumerate(full.nodes) if is_selected(node)]
+    place = {i: k for k, i in enumerate(selected)}
+    nearest: list[Collection[int]] = []
     before: list[tuple[int, ...]] = []
     for i, makers in enumerate(full.before):
-        found: set[int] = set()
+        producers: set[int] = set()
         for p in makers:
             if p != OUTSIDE:
-                found.update(reach[p])
+                producers.update(nearest[p])
         if i in place:
-            before.append(tuple(sorted(found)))
-            reach.append((place[i],))
+            before.append(tuple(sorted(producers)))
+            nearest.append((place[i],))
         else:
-            reach.append(frozenset(found))
-    return Wiring([full.nodes[i] for i in kept], before, is_ordered=False), kept
+            nearest.append(frozenset(producers))
+    return Wiring([full.nodes[i] for i in selected], before, is_ordered=False), selected

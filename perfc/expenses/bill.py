@@ -1,7 +1,8 @@
-"""What a run, or many, come to: time, energy, carbon and money, each with its range.
+"""Bills of runs: time, energy, carbon and money, each with its interval.
 
-The energy of the centre is that of boards and hosts times PUE, carbon that times grams a kWh, money
-hours times their price. Many runs are wrong alike, so that a range grows as their number.
+The energy of the data center is that of boards and hosts times PUE. Carbon is energy times grams
+per kWh, money is hours times price. Errors of equal runs are fully correlated, so that the interval
+grows with their number.
 """
 
 from __future__ import annotations
@@ -15,13 +16,13 @@ from .regions import Region
 
 @record
 class Host:
-    """Power of the computer around a board, while the board works.
+    """Power of the host of a board, while the board works.
 
     Args:
-        power_w: of one board's share of it.
-        low_w: nine in ten hosts draw more.
-        high_w: nine in ten draw less.
-        source: who measured it.
+        power_w: host power per board.
+        low_w: 10th percentile over hosts.
+        high_w: 90th percentile over hosts.
+        source: source of the measurement.
     """
 
     power_w: float
@@ -31,11 +32,11 @@ class Host:
 
     @property
     def interval(self) -> Interval:
-        """The power with its range."""
+        """Power with its interval."""
         return Interval(self.low_w, self.power_w, self.high_w)
 
     def part(self, share: float) -> Host:
-        """The host's share that a slice of the board has."""
+        """Return the share of the host for a slice of the board."""
         return Host(self.power_w * share, self.low_w * share, self.high_w * share, self.source)
 
 
@@ -48,16 +49,16 @@ HOST = Host(
 
 @record
 class Bill:
-    """What runs come to.
+    """Bill of several runs.
 
     Args:
-        runs: how many.
-        time_s: of all, one after the other.
-        board_j: energy of the boards; None where nobody fitted the power of such a machine.
-        host_j: energy of the hosts, at their power; None where the boards' is not known.
-        pue: energy of the centre over that of its computers.
-        region: whose electricity it is.
-        offer: the price; None where nobody states one.
+        runs: number of runs.
+        time_s: total time, one run after the other.
+        board_j: energy of the boards; None without a fitted power model.
+        host_j: energy of the hosts; None if that of the boards is unknown.
+        pue: energy of the data center over that of its computers.
+        region: region of the electricity.
+        offer: offer with the price; None if unknown.
     """
 
     runs: float
@@ -80,16 +81,16 @@ class Bill:
         host: Host = HOST,
         pue: float | None = None,
     ) -> Bill:
-        """The bill of ``runs`` runs.
+        """Create the bill of ``runs`` runs.
 
         Args:
-            time_s: of one.
-            board_j: energy of the board in one; None where it is not known.
-            region: whose electricity it is.
-            offer: the price.
-            runs: how many.
-            host: around each board.
-            pue: of the centre; else what the offer's cloud or the region's table says, else 1.
+            time_s: time of one run.
+            board_j: energy of the board in one run; None if unknown.
+            region: region of the electricity.
+            offer: offer with the price.
+            runs: number of runs.
+            host: host of each board.
+            pue: PUE of the data center; that of the offer's cloud or the region by default, else 1.
         """
         whole = (pue, None if offer is None else offer.pue, region.pue, 1.0)
         whole_s = time_s * runs
@@ -104,7 +105,7 @@ class Bill:
 
     @property
     def energy_j(self) -> Interval | None:
-        """Of the whole centre: boards, hosts, and what cools and feeds them."""
+        """Energy of the data center: boards, hosts, cooling and power supply."""
         if self.board_j is None or self.host_j is None:
             return None
         return (self.board_j + self.host_j) * self.pue
@@ -117,5 +118,5 @@ class Bill:
 
     @property
     def price(self) -> Interval | None:
-        """In the currency of the offer; the machine is never idle."""
+        """Price in the currency of the offer, on a fully used machine."""
         return None if self.offer is None else self.time_s * self.offer.of(1.0)

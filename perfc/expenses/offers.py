@@ -1,4 +1,4 @@
-"""What clouds ask for a GPU an hour: dated tables in ``prices``, one file a statement."""
+"""GPU prices of clouds per hour: dated tables in ``prices``, one file per source."""
 
 from __future__ import annotations
 
@@ -18,52 +18,52 @@ from .tables import amount_in, places, tables_in, text_in
 
 HOUR_S = 3600.0
 LARGEST = 1e6
-"""An hour of no machine costs more, in any currency that is meant."""
+"""Maximum valid price per hour, in any currency."""
 
 
 class Terms(Enum):
-    """On what terms a machine is rented."""
+    """Rental terms of a machine."""
 
     ON_DEMAND = "on-demand"
-    """As long as one likes, never taken away."""
+    """Rented for any time and never interrupted."""
     SPOT = "spot"
-    """Cheaper, and may be taken away at any time: work since the last checkpoint is lost."""
+    """Cheaper, but may be interrupted at any time, which loses work since the last checkpoint."""
     RESERVED = "reserved"
-    """Bound for the time that the table says."""
+    """Reserved for the time given in the table."""
 
     __hash__ = object.__hash__
 
 
 class Market(Enum):
-    """Who sells: prices of different kinds of sellers are not comparable."""
+    """Kind of seller; prices from different kinds are not comparable."""
 
     LIST = "list price"
     """The published price of one provider."""
     MARKETPLACE = "marketplace"
     """Machines of third parties, priced by each of them."""
     SURVEY = "survey"
-    """The middle of the prices of several providers."""
+    """Middle of the prices of several providers."""
     OWN = "given"
-    """A price that a project or a target file gives."""
+    """Price from a project or a target file."""
 
     __hash__ = object.__hash__
 
 
 @record
 class Offer:
-    """What one GPU costs an hour.
+    """Price of one GPU per hour.
 
     Args:
-        per_hour: amount, of one GPU of the instance.
+        per_hour: price of one GPU of the instance.
         currency: three letters, as ``USD``.
-        source: who says so.
-        date: of that.
-        terms: on which it is rented.
-        cloud: that offers it; "" where a project or a target's file states the price.
-        instance: its name there.
-        gpus: of the instance, which cannot be rented one by one.
-        pue: of the cloud's centres; None where the table says none.
-        market: the kind of seller.
+        source: source of the price.
+        date: date of the source.
+        terms: rental terms.
+        cloud: cloud provider; empty for a price from a project or a target file.
+        instance: name of the instance.
+        gpus: GPUs of the instance, which are rented together.
+        pue: PUE of the cloud's data centers; None if the table has none.
+        market: kind of seller.
     """
 
     per_hour: float
@@ -78,24 +78,24 @@ class Offer:
     market: Market = Market.OWN
 
     def of(self, time_s: float) -> float:
-        """What so many seconds cost."""
+        """Return the price of a time in seconds."""
         return self.per_hour * time_s / HOUR_S
 
     def part(self, share: float) -> Offer:
-        """The price of a slice, which keeps others from using that share of the card."""
+        """Return the offer for a slice of the card, at its share of the price."""
         return self if share == 1 else replace(self, per_hour=self.per_hour * share)
 
 
 def offers_of(machine: Machine, terms: Terms | None = None, cloud: str = "") -> tuple[Offer, ...]:
-    """What the tables say a machine costs, the newest first, of a day the cheapest.
+    """Return the offers for a machine in the tables, newest first, then cheapest.
 
     Args:
-        machine: a card, or a slice, which costs its share of the card.
-        terms: asked for; None for all.
-        cloud: asked for; "" for all.
+        machine: a card, or a slice at its share of the price.
+        terms: requested terms; None for all.
+        cloud: requested cloud; empty for all.
 
     Raises:
-        ParseError: a table that is none, or no table of that cloud.
+        ParseError: for an invalid table, or an unknown cloud.
     """
     every = all_offers()
     if cloud and cloud not in {o.cloud for o in every.get("", ())}:
@@ -103,32 +103,32 @@ def offers_of(machine: Machine, terms: Terms | None = None, cloud: str = "") -> 
         raise ParseError(f"no prices of {cloud[:32]!r}", where="--cloud", hint=hint)
     name = split(machine.name)[0]
     share = machine.slice.card_share if machine.slice is not None else 1.0
-    found = [
+    matching = [
         o.part(share)
         for o in every.get(name, ())
         if terms in (None, o.terms) and (not cloud or o.cloud == cloud)
     ]
-    found.sort(key=lambda o: o.per_hour)
-    return tuple(sorted(found, key=lambda o: o.date, reverse=True))
+    matching.sort(key=lambda o: o.per_hour)
+    return tuple(sorted(matching, key=lambda o: o.date, reverse=True))
 
 
 def all_offers() -> Mapping[str, tuple[Offer, ...]]:
-    """Every offer by the name of the target; under "" all of them.
+    """Return offers by target; the empty name has all of them.
 
     Raises:
-        ParseError: a table that is none.
+        ParseError: for an invalid table.
     """
     return _in(places("prices"))
 
 
 @cache
 def _in(folders: tuple[Path, ...]) -> Mapping[str, tuple[Offer, ...]]:
-    found: dict[str, list[Offer]] = {"": []}
+    by_target: dict[str, list[Offer]] = {"": []}
     for path, tree in tables_in(folders):
         for target, offer in _offers(path, tree):
-            found.setdefault(target, []).append(offer)
-            found[""].append(offer)
-    return {name: tuple(offers) for name, offers in found.items()}
+            by_target.setdefault(target, []).append(offer)
+            by_target[""].append(offer)
+    return {name: tuple(offers) for name, offers in by_target.items()}
 
 
 def _offers(path: Path, tree: Mapping[str, object]) -> Iterator[tuple[str, Offer]]:
@@ -138,7 +138,7 @@ def _offers(path: Path, tree: Mapping[str, object]) -> Iterator[tuple[str, Offer
         raise ParseError("needs tables [[offer]]", where=where)
     usual = {key: text_in(tree, key, path) for key in ("cloud", "currency", "source", "date")}
     if not (len(usual["currency"]) == 3 and usual["currency"].isalpha()):
-        raise ParseError(f"{usual['currency']!r} is no currency", where=where)
+        raise ParseError(f"{usual['currency']!r} is not a currency", where=where)
     pue = amount_in(tree, "pue", path, 1, 5)
     for table in tables:
         market = member(Market, str({**tree, **table}.get("market", Market.LIST.value)), where)

@@ -1,4 +1,4 @@
-"""What a machine costs an hour: what a project says, else a target's file, else a dated table."""
+"""Price of a machine per hour: from the project, the target file, or a dated table."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _ABOUT = ("currency", "source", "date")
 
 @record
 class Prices:
-    """Prices that a project states, which win over those of target files and of tables.
+    """Prices of a project, which take precedence over target files and tables.
 
     Args:
-        by_target: name of a target to its price.
-        terms: of the offers that are taken from tables.
-        cloud: that makes them; "" for any.
+        by_target: price by name of a target.
+        terms: terms of offers from tables.
+        cloud: cloud of offers from tables; empty for any.
     """
 
     by_target: Mapping[str, Offer] = field(default_factory=dict[str, Offer])
@@ -35,33 +35,33 @@ class Prices:
     cloud: str = ""
 
     def of(self, machine: Machine) -> Offer | None:
-        """The price of a machine; None where nobody states one.
+        """Return the price of a machine; None if unknown.
 
-        A slice without a price of its own costs its share of the card.
+        A slice without its own price costs its share of the card.
 
         Raises:
-            ParseError: a table that is none, or no table of such a cloud.
+            ParseError: for an invalid table, or an unknown cloud.
         """
-        own = self.by_target.get(machine.name)
-        if own is None and machine.slice is not None:
+        price = self.by_target.get(machine.name)
+        if price is None and machine.slice is not None:
             card = self.by_target.get(machine.name.rpartition("/")[0])
-            own = None if card is None else card.part(machine.slice.card_share)
-        return own or stated_by(machine) or next(iter(self.offers(machine)), None)
+            price = None if card is None else card.part(machine.slice.card_share)
+        return price or price_of_target(machine) or next(iter(self.offers(machine)), None)
 
     def offers(self, machine: Machine) -> tuple[Offer, ...]:
-        """What the tables offer on these terms, the newest first, of a day the cheapest.
+        """Return the offers of tables on these terms, newest first, then cheapest.
 
         Raises:
-            ParseError: as `of`.
+            ParseError: as for `of`.
         """
         return offers_of(machine, self.terms, self.cloud)
 
     @classmethod
     def read(cls, path: Path | None) -> Prices:
-        """The table ``[prices]`` of a project's file; none where there is no file or table.
+        """Read the table ``[prices]`` of a project file; empty without a file or table.
 
         Raises:
-            ParseError: a key or value that is none; names its line.
+            ParseError: for an invalid key or value, with its line.
         """
         if path is None:
             return cls()
@@ -77,20 +77,20 @@ class Prices:
 
 
 def _read(table: object, place: object) -> dict[str, Offer]:
-    """The prices of a table.
+    """Return the prices of a table.
 
     Args:
-        table: as it was parsed.
-        place: of a key, for messages.
+        table: parsed table.
+        place: function that returns the location of a key, for messages.
 
     Raises:
-        ParseError: as `Prices.read`.
+        ParseError: as for `Prices.read`.
     """
     assert callable(place)
     if not isinstance(table, dict):
         raise ParseError("prices is not a table", where=place(""), hint="write [prices]")
     about = {key: _about(table.get(key), key, place(key)) for key in _ABOUT}
-    found: dict[str, Offer] = {}
+    prices: dict[str, Offer] = {}
     for name, value in table.items():
         if name in _ABOUT:
             continue
@@ -103,15 +103,17 @@ def _read(table: object, place: object) -> dict[str, Offer]:
         if not is_number or not math.isfinite(value) or not 0 < value <= LARGEST:
             hint = f"an amount of {about['currency']} per hour, as in {name} = 1.5"
             raise ParseError(f"{name} = {value!r} is not a price", where=place(name), hint=hint)
-        found[machine.name] = Offer(float(value), about["currency"], about["source"], about["date"])
-    return found
+        prices[machine.name] = Offer(
+            float(value), about["currency"], about["source"], about["date"]
+        )
+    return prices
 
 
 def _about(value: object, key: str, where: str) -> str:
-    """One of ``currency``, ``source`` and ``date``: a price without them says nothing."""
+    """Return one of ``currency``, ``source`` and ``date``, which every price needs."""
     text = value.isoformat() if isinstance(value, datetime.date) else value
     if not isinstance(text, str) or not text.strip() or len(text) > 200 or not text.isprintable():
-        hint = 'prices say currency = "USD", source = "…" and date = 2026-01-31'
+        hint = 'prices need currency = "USD", source = "…" and date = 2026-01-31'
         raise ParseError(
             f"prices.{key} is missing, or not a one-line string", where=where, hint=hint
         )
@@ -120,8 +122,8 @@ def _about(value: object, key: str, where: str) -> str:
     return text.upper() if key == "currency" else text
 
 
-def stated_by(machine: Machine) -> Offer | None:
-    """The price in a target's own file; None where it states none."""
+def price_of_target(machine: Machine) -> Offer | None:
+    """Return the price in a target file; None if it has none."""
     for key, rate in machine.facts.items():
         if key.startswith("price.") and key.endswith(_SUFFIX):
             currency = key.removeprefix("price.").removesuffix(_SUFFIX).upper()

@@ -1,4 +1,4 @@
-"""Where electricity is from: carbon of grids, dated, in ``regions``; and how much centres add."""
+"""Carbon intensity of electricity grids and PUE of data centers, dated, in ``regions``."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ DIRTIEST_G = 1e5
 
 @record
 class Region:
-    """Electricity of a place.
+    """Electricity of a region.
 
     Args:
-        name: of a country, or of a cloud's region.
-        carbon_g_per_kwh: grams of CO2 equivalent.
-        source: who says so.
-        date: of that.
-        pue: energy of a centre over that of its computers; None where the table says none.
+        name: name of a country, or of a cloud region.
+        carbon_g_per_kwh: grams of CO2 equivalent per kWh.
+        source: source of the number.
+        date: date of the source.
+        pue: energy of a data center over that of its computers; None if the table has none.
     """
 
     name: str
@@ -36,26 +36,26 @@ class Region:
     pue: float | None = None
 
     def carbon_g(self, energy_j: float) -> float:
-        """Grams of CO2 equivalent of so much energy."""
+        """Return the CO2 equivalent of an energy, in grams."""
         return energy_j / J_PER_KWH * self.carbon_g_per_kwh
 
 
 def regions() -> Mapping[str, Region]:
-    """All by name.
+    """Return all regions by name.
 
     Raises:
-        ParseError: a table that is none.
+        ParseError: for an invalid table.
     """
     return _in(places("regions"))
 
 
 @cache
 def _in(folders: tuple[Path, ...]) -> Mapping[str, Region]:
-    found: dict[str, Region] = {}
+    by_name: dict[str, Region] = {}
     for path, tree in tables_in(folders):
         for name, region in _regions(path, tree).items():
-            found.setdefault(name, region)
-    return found
+            by_name.setdefault(name, region)
+    return by_name
 
 
 def _regions(path: Path, tree: Mapping[str, object]) -> dict[str, Region]:
@@ -69,10 +69,10 @@ def _regions(path: Path, tree: Mapping[str, object]) -> dict[str, Region]:
 
 
 def region_named(text: str, where: str = "--region") -> Region:
-    """A region of the tables by its name, or one of so many grams of CO2 a kWh.
+    """Return a region by name, or by its grams of CO2 per kWh.
 
     Raises:
-        ParseError: neither.
+        ParseError: if the text is neither.
     """
     try:
         grams = float(text)
@@ -86,5 +86,5 @@ def region_named(text: str, where: str = "--region") -> Region:
         hint = f"as {', '.join(near)}; or a number of grams per kWh"
         raise ParseError(f"no region {text[:32]!r}", where=where, hint=hint) from None
     if not 0 <= grams <= DIRTIEST_G:
-        raise ParseError(f"{text[:32]} g a kWh", where=where, hint=f"0 to {DIRTIEST_G:.0f}")
+        raise ParseError(f"{text[:32]} g per kWh", where=where, hint=f"0 to {DIRTIEST_G:.0f}")
     return Region(f"{grams:g} g/kWh", grams, "given", "now")

@@ -1,6 +1,6 @@
-"""Dated tables of prices and grids: TOML files found by their folder, the user's own first.
+"""Dated tables of prices and grids: TOML files, those of the user first.
 
-Files are untrusted: their size is bounded, texts are of one line, numbers finite.
+Files are untrusted: their size is limited, texts have one line, numbers are finite.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ LARGEST_BYTES = 131_072
 
 
 def places(folder: str) -> tuple[Path, Path]:
-    """Where the tables of a kind lie: the user's own, and those of this package."""
+    """Return the folders of a kind of table: those of the user and of this package."""
     return user_folder().parent / folder, HERE / folder
 
 
 def tables_in(folders: Iterable[Path]) -> Iterator[tuple[Path, Mapping[str, object]]]:
-    """The tables of some folders.
+    """Yield the tables of several folders.
 
     Raises:
-        ParseError: a file that is no table; names it.
+        ParseError: for an invalid file, with its path.
     """
     for place in folders:
         for path in files_in(place):
@@ -39,10 +39,10 @@ def tables_in(folders: Iterable[Path]) -> Iterator[tuple[Path, Mapping[str, obje
 
 
 def text_in(table: Mapping[str, object], key: str, path: Path) -> str:
-    """A text of one line, or a date.
+    """Return a one-line string, or a date as text.
 
     Raises:
-        ParseError: there is none.
+        ParseError: if it is missing or invalid.
     """
     value = table.get(key)
     text = value.isoformat() if isinstance(value, datetime.date) else value
@@ -54,10 +54,10 @@ def text_in(table: Mapping[str, object], key: str, path: Path) -> str:
 def amount_in(
     table: Mapping[str, object], key: str, path: Path, least: float, most: float
 ) -> float | None:
-    """A number between two others; None where the table has none.
+    """Return a number within limits; None if the table has none.
 
     Raises:
-        ParseError: something else.
+        ParseError: if it is invalid.
     """
     value = table.get(key)
     if value is None:

@@ -78,7 +78,7 @@ class Work:
             if self.revision == HEAD:
                 # nothing is committed yet, or this is no repository: everything is new
                 return None
-            raise ModelError(f"git knows no revision {self.revision!r} here", where=path)
+            raise ModelError(f"git has no revision {self.revision!r} here", where=path)
         # suppressions in use now are those of the model as it is
         unfiltered = replace(self, linter=Linter(self.linter.settings, self.linter.codes, 0.0))
         try:

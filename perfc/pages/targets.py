@@ -136,7 +136,7 @@ def _listed(t: Listed) -> tuple[str, ...]:
     return t.listing.name, memory, bandwidth, *rates, f"{about}{own}"
 
 
-HEAD = ("rate", "peak", "vendor", "measured", "measured/peak", "capacity", "source")
+HEAD = ("rate", "peak", "vendor", "measured", "measured/vendor", "capacity", "source")
 ROUNDS = ("worst to best round", "rounds", "")
 """Columns of a target that states how far its measurements spread, before the last one."""
 

@@ -1,4 +1,4 @@
-"""The smallest sub-model that shows something."""
+"""Reduction of a model to the smallest sub-model with a node or an error."""
 
 from __future__ import annotations
 

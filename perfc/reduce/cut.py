@@ -1,4 +1,4 @@
-"""Cuts sub-models out of a model with onnx-graphsurgeon; types come from the analysis."""
+"""Extraction of sub-models with onnx-graphsurgeon; types come from the analysis."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ SMALL_BYTES = 4096
 
 @dataclass(slots=True)
 class Cutter:
-    """One model and what is known of its values.
+    """Extractor of sub-models from one model.
 
     Args:
-        model: the whole; external data need not be there.
-        values: inferred types and contents, by name.
+        model: the whole model; external data may be missing.
+        values: inferred types and contents by name.
     """
 
     model: onnx.ModelProto
@@ -50,10 +50,10 @@ class Cutter:
         self.makers = {t.name: n for n in self.nodes for t in n.outputs if t.name}
 
     def owner(self, node: Node) -> Any:
-        """The node of the main graph that became ``node``, or holds or calls it.
+        """Return the node of the main graph that became, contains or calls ``node``.
 
         Raises:
-            ModelError: none did.
+            ModelError: if there is none.
         """
         for v in node.results:
             if v.name in self.makers:
@@ -70,19 +70,19 @@ class Cutter:
         )
 
     def closed(self, chosen: Iterable[Any]) -> list[Any]:
-        """``chosen`` with the makers of what cannot be an input, in topological order.
+        """Add producers of values that cannot be inputs, in topological order.
 
-        Those are sequences and optionals, and contents that drive shapes and hold symbols.
+        Those are sequences and optionals, and symbolic contents that determine shapes.
         """
-        kept = {id(n) for n in chosen}
+        included = {id(n) for n in chosen}
         pending = list(chosen)
         while pending:
             for name in _reads(pending.pop()):
                 maker = self.makers.get(name)
-                if maker is not None and id(maker) not in kept and self._needs_maker(name):
-                    kept.add(id(maker))
+                if maker is not None and id(maker) not in included and self._needs_maker(name):
+                    included.add(id(maker))
                     pending.append(maker)
-        return [n for n in self.nodes if id(n) in kept]
+        return [n for n in self.nodes if id(n) in included]
 
     def _needs_maker(self, name: str) -> bool:
         value = self.values.get(name)
@@ -93,23 +93,23 @@ class Cutter:
         return value.known is not None and not is_numeric(value.known)
 
     def ancestors(self, node: Any, depth: int) -> list[Any]:
-        """``node`` and what it reads, directly or over at most ``depth`` others."""
-        kept = {id(node): node}
+        """Return ``node`` and its producers up to ``depth`` levels."""
+        included = {id(node): node}
         level = [node]
         for _ in range(depth):
             level = [
                 maker
                 for n in level
                 for name in _reads(n)
-                if (maker := self.makers.get(name)) is not None and id(maker) not in kept
+                if (maker := self.makers.get(name)) is not None and id(maker) not in included
             ]
-            kept.update((id(n), n) for n in level)
+            included.update((id(n), n) for n in level)
             if not level:
                 break
-        return list(kept.values())
+        return list(included.values())
 
     def submodel(self, chosen: Sequence[Any]) -> onnx.ModelProto:
-        """A model of ``chosen`` alone, which are in topological order."""
+        """Return a model of ``chosen`` only, which are in topological order."""
         import onnx_graphsurgeon as gs
 
         results = {t.name for n in chosen for t in n.outputs if t.name}
@@ -135,9 +135,9 @@ class Cutter:
             )
             for n in chosen
         ]
-        given_back = {t.name for t in self.graph.outputs}
+        model_outputs = {t.name for t in self.graph.outputs}
         ends = [fresh[t.name] for n in chosen for t in n.outputs if t.name]
-        outputs = [t for t in ends if t.name not in read or t.name in given_back]
+        outputs = [t for t in ends if t.name not in read or t.name in model_outputs]
         graph = gs.Graph(
             nodes,
             inputs,
@@ -155,7 +155,7 @@ class Cutter:
 
         try:
             model: onnx.ModelProto = gs.export_onnx(graph, do_type_check=False)
-            # what only subgraphs read, the exporter does not see
+            # the exporter misses constants that only subgraphs read
             stored = {t.name for t in model.graph.initializer}
             for constant in constants:
                 if constant.name not in stored:
@@ -169,7 +169,7 @@ class Cutter:
         return model
 
     def _outer(self, name: str) -> Any:
-        """An input of the sub-model, or a constant where it is small or its content is known."""
+        """Return an input of the sub-model, or a constant if it is small or has known content."""
         import onnx_graphsurgeon as gs
 
         tensor = self.graph.tensors().get(name)
@@ -191,15 +191,15 @@ class Cutter:
 
         variable = gs.Variable(name)
         value = self.values.get(name)
-        stated = self.graph.tensors().get(name)
+        declared = self.graph.tensors().get(name)
         match value.type if value is not None else None:
             case TensorType(dtype, shape) if dtype.onnx > 0:
                 _declare(variable, dtype, shape, "tensor_type")
             case SequenceType(TensorType(dtype, shape)) if dtype.onnx > 0:
                 _declare(variable, dtype, shape, "sequence_type")
-            case _ if stated is not None:
-                variable.dtype, variable.shape = stated.dtype, stated.shape
-                variable.type = getattr(stated, "type", "tensor_type")
+            case _ if declared is not None:
+                variable.dtype, variable.shape = declared.dtype, declared.shape
+                variable.type = getattr(declared, "type", "tensor_type")
         return variable
 
 
@@ -230,7 +230,7 @@ def _gs_dtype(onnx_dtype: int) -> Any:
 
 
 def is_numeric(known: Known) -> bool:
-    """Whether every element is a number: nothing unknown, no symbol, no text."""
+    """Return True if every element is a number: no unknown, symbol or text."""
     return all(isinstance(i, int | float) for i in known.items)
 
 
@@ -246,7 +246,7 @@ def _array(value: Value) -> Any:
 
 
 def values_by_name(graph: Graph) -> dict[str, Value]:
-    """Every value of a graph and of its regions."""
+    """Return every value of a graph and its regions by name."""
     every = [*graph.inputs, *graph.weights]
     for node in walk(graph):
         every += node.results

@@ -1,4 +1,4 @@
-"""The smallest sub-model that shows something: one node, or an error."""
+"""Search for the smallest sub-model with one node, or with an error."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MAX_TRIES = 64
 
 @record
 class Reduced:
-    """A sub-model, how many nodes of how many it has, and the error it shows, if any."""
+    """A sub-model, its node count out of the total, and the error it raises, if any."""
 
     model: onnx.ModelProto
     kept: int
@@ -30,13 +30,13 @@ class Reduced:
 
 
 def reduce_to_node(model: onnx.ModelProto, wanted: str) -> Reduced:
-    """The node ``wanted`` by itself, its inputs typed with what was inferred.
+    """Reduce a model to the node ``wanted``, with inferred types for its inputs.
 
-    What it reads becomes an input. Small constants stay, contents that drive shapes become
-    constants, and where they hold symbols the nodes that compute them are kept.
+    Operands become inputs. Small constants stay, contents that determine shapes become constants,
+    and if they are symbolic, the nodes that compute them stay too.
 
     Raises:
-        PerfcError: the model cannot be analysed, or has no such node.
+        PerfcError: if the model cannot be analyzed or has no such node.
     """
     module = typed(model)
     cutter = Cutter(model, values_by_name(module.graph))
@@ -48,17 +48,17 @@ def reduce_to_node(model: onnx.ModelProto, wanted: str) -> Reduced:
 def reduce_error(
     model: onnx.ModelProto, probe: Callable[[onnx.ModelProto], None] | None = None
 ) -> Reduced:
-    """The smallest sub-model found that raises the error that ``model`` does.
+    """Reduce a model to the smallest sub-model that raises the same error.
 
-    The shortest beginning that fails is found by bisection; of it the last node and as few of its
-    ancestors as needed are kept.
+    Bisection locates the shortest prefix that fails; its last node and as few ancestors as needed
+    remain.
 
     Args:
-        model: one whose analysis fails.
-        probe: raises the error; analysis with all defaults where not given.
+        model: model whose analysis fails.
+        probe: function that raises the error; analysis with defaults if not given.
 
     Raises:
-        ModelError: the analysis raises nothing, or the error is not about nodes.
+        ModelError: if the analysis does not fail, or the error is not in a node.
     """
     search = Search(probe or _analyse)
     error = search.error_of(model)
@@ -73,11 +73,11 @@ def reduce_error(
             f"every prefix of the graph is valid by itself: {error.message}",
             hint="the error is not in a node",
         )
-    beginning = cutter.nodes[:length]
-    cutter.values = search.values(cutter, beginning[:-1])
-    chosen = search.fewest(cutter, beginning)
-    found = cutter.submodel(chosen)
-    return Reduced(found, len(chosen), total, search.error_of(found))
+    prefix = cutter.nodes[:length]
+    cutter.values = search.values(cutter, prefix[:-1])
+    chosen = search.fewest(cutter, prefix)
+    smallest = cutter.submodel(chosen)
+    return Reduced(smallest, len(chosen), total, search.error_of(smallest))
 
 
 def _analyse(model: onnx.ModelProto) -> None:
@@ -90,14 +90,14 @@ def _key(error: PerfcError) -> tuple[type, str]:
 
 @dataclass(slots=True)
 class Search:
-    """Tries sub-models against the error that is looked for."""
+    """Search over sub-models for the ones that raise an error."""
 
     probe: Callable[[onnx.ModelProto], None]
     wanted: tuple[type, str] | None = None
     tries: int = 0
 
     def error_of(self, model: onnx.ModelProto) -> PerfcError | None:
-        """What analysing ``model`` raises."""
+        """Return the error that analyzing ``model`` raises; None without one."""
         try:
             self.probe(model)
         except PerfcError as error:
@@ -105,7 +105,7 @@ class Search:
         return None
 
     def shows(self, cutter: Cutter, chosen: Sequence[Any]) -> bool:
-        """Whether these nodes by themselves raise the error."""
+        """Return True if these nodes alone raise the error."""
         self.tries += 1
         try:
             error = self.error_of(cutter.submodel(chosen))
@@ -114,7 +114,7 @@ class Search:
         return error is not None and _key(error) == self.wanted
 
     def shortest(self, cutter: Cutter) -> int | None:
-        """Length of the shortest beginning that fails, None where not even the whole does."""
+        """Return the length of the shortest failing prefix; None if the whole does not fail."""
         low, high = 0, len(cutter.nodes)
         if not self.shows(cutter, cutter.nodes):
             return None
@@ -127,7 +127,7 @@ class Search:
 
     @staticmethod
     def values(cutter: Cutter, sound: Sequence[Any]) -> dict[str, Any]:
-        """Inferred types of what comes before the failing node."""
+        """Return inferred values of the nodes before the failing one."""
         if not sound:
             return {}
         try:
@@ -136,7 +136,7 @@ class Search:
             return {}
 
     def fewest(self, cutter: Cutter, beginning: Sequence[Any]) -> list[Any]:
-        """The last of these nodes with as few of its ancestors as still fail."""
+        """Return the last of these nodes with as few ancestors as still fail."""
         order = {id(n): i for i, n in enumerate(cutter.nodes)}
         depth = 0
         chosen = list(beginning)

@@ -9,7 +9,7 @@ import pytest
 
 from perfc.diff.blame import (
     Culprit,
-    alike,
+    merged,
     by_edit,
     by_kernel,
     in_words,
@@ -98,11 +98,11 @@ def test_as_many_are_named_as_explain_nine_tenths() -> None:
 
 def test_culprits_alike_are_put_together() -> None:
     three = [culprit("a", time_s=1.0), culprit("b", time_s=1.001), culprit("c", time_s=2.0)]
-    first, second = alike(three)
+    first, second = merged(three)
     assert (first.name, first.count, first.delta.time_s) == ("a", 2, 2.001)
     assert (second.name, second.count) == ("c", 1)
-    assert len(alike([culprit(op="Conv"), culprit(op="Gemm")])) == 2
-    assert len(alike([culprit(flop=1.0), culprit(flop=1.1)])) == 2
+    assert len(merged([culprit(op="Conv"), culprit(op="Gemm")])) == 2
+    assert len(merged([culprit(flop=1.0), culprit(flop=1.1)])) == 2
 
 
 def test_the_larger_side_is_the_whole() -> None:
