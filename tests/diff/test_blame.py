@@ -9,10 +9,10 @@ import pytest
 
 from perfc.diff.blame import (
     Culprit,
-    merged,
     by_edit,
     by_kernel,
     in_words,
+    merged,
     ranked,
     whole_of,
 )
