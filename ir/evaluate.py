@@ -11,7 +11,7 @@ from .dim import Atom, AtomKind, Dim, Poly
 def evaluate(d: Dim, env: Mapping[str, Any], *, upper: bool = False) -> Any:
     """Return the value of ``d``; ``env`` maps symbols to numbers or to NumPy arrays.
 
-    A symbol that is not in ``env`` is data dependent: its lower limit is used, or with
+    A symbol that is not in ``env`` is data dependent: its lower bound is used, or with
     ``upper`` the upper limit, so that a bound stays a bound.
     """
     if not isinstance(d, Poly):

@@ -14,7 +14,7 @@ from typing import Any
 BLOCKS = 24
 """Residual blocks of the network."""
 OPERATORS = 4
-"""Launches of a block: convolution, normalisation, activation, addition."""
+"""Launches of a block: convolution, normalization, activation, addition."""
 CHANNELS, EXTENT = 8, 8
 
 
@@ -49,11 +49,11 @@ class FrameworkRun:
             def __init__(self) -> None:
                 super().__init__()
                 self.convolution = nn.Conv2d(CHANNELS, CHANNELS, 1, bias=False)
-                self.normalisation = nn.BatchNorm2d(CHANNELS)
+                self.normalization = nn.BatchNorm2d(CHANNELS)
                 self.activation = nn.ReLU()
 
             def forward(self, x: Any) -> Any:
-                return x + self.activation(self.normalisation(self.convolution(x)))
+                return x + self.activation(self.normalization(self.convolution(x)))
 
         network = nn.Sequential(*(Block() for _ in range(BLOCKS))).eval().to(self.device)
         return network, torch.zeros(1, CHANNELS, EXTENT, EXTENT, device=self.device)

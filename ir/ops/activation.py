@@ -36,7 +36,7 @@ class PRelu(Elementwise):
     """``x if x >= 0 else slope * x``: a comparison and a product.
 
     Shapes:  X -> same shape; slope broadcasts to it.
-    Work:    two operations an element.
+    Work:    two operations per element.
     Traffic: X, slope and the result once.
     Source:  ONNX PRelu-16.
     """
@@ -165,7 +165,7 @@ QuickGelu = pointwise(
 
 @frozen
 class SwiGLU(Elementwise):
-    """``swish(A) * B``; A and B have one shape. Source: ONNX SwiGLU-28; arXiv:2002.05202."""
+    """``swish(A) * B`` for A and B of one shape. Source: ONNX SwiGLU-28; arXiv:2002.05202."""
 
     mnemonic = "swiglu"
     onnx = ("SwiGLU",)
@@ -187,7 +187,7 @@ class Shrink(Elementwise):
     """``x - bias`` above ``lambd``, ``x + bias`` below its negative, else 0.
 
     Shapes:  input -> same shape.
-    Work:    two comparisons and an addition an element.
+    Work:    two comparisons and an addition per element.
     Traffic: input and result once.
     Source:  ONNX Shrink-9.
     """

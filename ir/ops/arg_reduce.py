@@ -20,7 +20,7 @@ from .reduce import grouped, reduced_axes, reduced_shape
 class ArgMax(Op):
     """Index of the largest element along ``axis``.
 
-    Shapes:  data -> the axis has extent 1, or is left out without ``keepdims``; 64-bit integers.
+    Shapes:  data -> the axis has extent 1, or is removed without ``keepdims``; 64-bit integers.
     Work:    one comparison for each of the elements read (``f`` floats, ``i`` integers).
     Traffic: data and result once.
     Source:  ONNX ArgMax-13.

@@ -1,4 +1,4 @@
-"""Scaled dot-product attention: the standard operator and what all its relatives share."""
+"""Scaled dot-product attention: the standard operator and the base of its variants."""
 
 from __future__ import annotations
 
@@ -19,18 +19,19 @@ from ..types import DType, Shape, TensorType, element_count, storage_bytes
 from .score_pairs import unmasked_pairs
 
 SOFTMAX_ALU = 4
-"""Scale, running maximum, subtraction and sum of each score; the exponential is its own."""
+"""Scale, running maximum, subtraction and sum of each score; the exponential is counted
+separately."""
 
 
 @record
 class Scores:
-    """The letters of an attention.
+    """Variables of the formulas of attention.
 
     b sequences, h query heads, s queries, t keys, head sizes d of queries and keys and v of
-    values, u pairs a head that the mask leaves. ``x`` and ``y`` are vector and special operations
-    a pair, ``z`` vector operations a token outside the scores; ``i`` by ``j`` is the projection
-    to queries, keys and values, if included. ``is_bound`` says that t and u are lower limits,
-    because only running tells how many keys there are.
+    values, u unmasked pairs per head. ``x`` and ``y`` are vector and special operations
+    per pair, ``z`` vector operations per token outside the scores; ``i`` by ``j`` is the projection
+    to queries, keys and values, if included. ``is_bound`` marks t and u as lower bounds,
+    because the number of keys depends on data.
     """
 
     b: Dim
@@ -49,11 +50,11 @@ class Scores:
 
     @property
     def idle_mac(self) -> Dim:
-        """Macs of the pairs that the mask leaves out."""
+        """Return the MACs of masked pairs."""
         return self.b * self.h * (self.s * self.t - self.u) * (self.d + self.v)
 
     def letters(self) -> dict[str, Dim]:
-        """By name."""
+        """Return the variables by name."""
         return {f.name: getattr(self, f.name) for f in fields(self) if len(f.name) == 1}
 
 
@@ -65,20 +66,20 @@ SCORES = {
 PROJECTED_SCORES = {**SCORES, "mac": "b*h*s*t*(d + v) + b*s*i*j"}
 
 
-def work_of_scores(formulas: Mapping[str, str], found: Scores, dtype: DType | None) -> Work:
-    """Operations of an attention with these letters, those that its mask leaves apart."""
-    dense = work_of(formulas, found.letters(), dtype)
-    kept = dense.mac - found.idle_mac
-    effective = None if kept == dense.mac else kept
-    return replace(dense, effective_mac=effective, is_bound=found.is_bound)
+def work_of_scores(formulas: Mapping[str, str], scores: Scores, dtype: DType | None) -> Work:
+    """Return the operations of attention; MACs of masked pairs are not in ``effective_mac``."""
+    dense = work_of(formulas, scores.letters(), dtype)
+    effective_mac = dense.mac - scores.idle_mac
+    effective = None if effective_mac == dense.mac else effective_mac
+    return replace(dense, effective_mac=effective, is_bound=scores.is_bound)
 
 
 @frozen
 class AttentionLike(Op):
     """An attention: ``softmax(Q @ K^T * scale + mask) @ V`` for each head.
 
-    Work:    {mac}, and b*s*i*j where the operator projects its input to queries,
-             keys and values; ``effective_mac`` counts the u pairs that a causal mask or a window
+    Work:    {mac}, and b*s*i*j if the operator projects its input to queries,
+             keys and values; ``effective_mac`` counts the u pairs that a causal mask or window
              leaves; {alu} with x = 4 for softmax, 1 for a mask or bias,
              2 for a soft cap; {sfu} with y = 1 for the exponential, 1 for tanh of
              the cap.
@@ -88,53 +89,55 @@ class AttentionLike(Op):
     kind = Kind.ATTENTION
     formulas: ClassVar[Mapping[str, str]] = SCORES
     cache_at: ClassVar[int | None] = None
-    """Position of the past keys; None where fused kernels compute it only in part, as those that
-    project their input, or where content tells which pairs count, as of sparse and paged ones."""
+    """Position of the past keys; None if fused kernels do not compute all of it, as for operators
+    that project their input, or if data decide which pairs count (sparse and paged attention)."""
 
     def scores(self, ins: Inputs) -> Scores | None:
-        """The letters, None where operands do not tell them."""
+        """Return the variables, None if the operands do not determine them."""
         raise NotImplementedError(f"{type(self).__name__}.scores")
 
     def work(self, ins: Inputs, outs: Types) -> Work | None:
-        found = self.scores(ins)
-        return None if found is None else work_of_scores(self.formulas, found, self.mac_dtype(ins))
+        scores = self.scores(ins)
+        return (
+            None if scores is None else work_of_scores(self.formulas, scores, self.mac_dtype(ins))
+        )
 
     def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
-        found = self.scores(ins)
-        return {} if found is None else found.letters()
+        scores = self.scores(ins)
+        return {} if scores is None else scores.letters()
 
     def key_heads(self, ins: Inputs) -> Dim | None:
-        """Heads of keys and values where they are not those of queries."""
+        """Return heads of keys and values if they differ from those of queries, else None."""
         return None
 
     def visible(self) -> tuple[bool, int]:
-        """Whether queries see only what is before them, and how much of it; 0 for all."""
+        """Return whether queries attend only to earlier positions, and the window; 0 for all."""
         return False, 0
 
     def problem(self, ins: Inputs, outs: Types) -> Problem | None:
-        if self.cache_at is None or (found := self.scores(ins)) is None:
+        if self.cache_at is None or (n := self.scores(ins)) is None:
             return None
         cache = tensor(ins, self.cache_at)
         return Problem(
-            found.b, found.h, self.key_heads(ins) or found.h, found.s, found.t, found.d, found.v,
+            n.b, n.h, self.key_heads(ins) or n.h, n.s, n.t, n.d, n.v,
             *self.visible(), cache.dtype.bits,
         )  # fmt: skip
 
 
 def axis(shape: Shape | None, index: int) -> Dim | None:
-    """Extent ``index`` of a shape that may not be known."""
+    """Return extent ``index`` of a shape that may be unknown."""
     return shape[index] if shape is not None and -len(shape) <= index < len(shape) else None
 
 
-def either(*found: Dim | None) -> Dim:
-    """The first number among these, else the first that is known, else a new symbol."""
-    present = [d for d in found if d is not None]
+def either(*candidates: Dim | None) -> Dim:
+    """Return the first number among these extents, else the first known one, else a new symbol."""
+    present = [d for d in candidates if d is not None]
     numbers = [d for d in present if isinstance(d, int)]
     return numbers[0] if numbers else present[0] if present else data_extent()
 
 
 def ranked(ins: Inputs, index: int, *ranks: int) -> Shape | None:
-    """Shape of an operand that must have one of these ranks; None where it is not known.
+    """Return the shape of an operand that must have one of these ranks; None if unknown.
 
     Raises:
         ShapeError: it has another rank.
@@ -147,7 +150,7 @@ def ranked(ins: Inputs, index: int, *ranks: int) -> Shape | None:
 
 
 def rows_of(cache: TensorType, rows: Dim) -> Dim:
-    """Bytes of so many rows of a cache [..., length, size]; 0 where its shape is not known."""
+    """Return bytes of ``rows`` rows of a cache [..., length, size]; 0 if its shape is unknown."""
     if cache.shape is None or len(cache.shape) < 3:
         return 0
     *outer, _, size = cache.shape
@@ -161,14 +164,14 @@ def cached_traffic(
     presents: tuple[int, ...],
     old_and_new: tuple[Dim | None, Dim],
 ) -> Traffic:
-    """Traffic of an operator that appends to caches [..., length, size] in place.
+    """Return the traffic of an operator that appends to caches [..., length, size] in place.
 
     Args:
         ins: its operands.
         outs: its results.
         caches: positions of the caches among the operands.
         presents: positions of the same buffers among the results.
-        old_and_new: rows that are read, None where only running tells, and rows that are written.
+        old_and_new: rows that are read, None if data dependent, and rows that are written.
     """
     old, new = old_and_new
     others = tuple(None if i in caches else v for i, v in enumerate(ins))
@@ -206,10 +209,10 @@ class Attention(AttentionLike):
     Shapes:  Q[b, h, s, d], K[b, g, l, d], V[b, g, l, v] -> Y[b, h, s, v], or with heads in the
              last axis Q[b, s, h*d] …; past_key[b, g, p, d] makes t = p + l keys;
              present_key[b, g, t, d], present_value[b, g, t, v], qk_matmul_output[b, h, s, t].
-    Work:    as AttentionLike. With nonpad_kv_seqlen t is the number of valid keys; where that is
-             not known or sequences differ it is a lower limit: the fewest that is known, else 1.
-    Traffic: each operand once, but of K and V only the valid keys; each result once; the present
-             state is written as a whole.
+    Work:    as AttentionLike. With nonpad_kv_seqlen t is the number of valid keys; if that is
+             unknown or sequences differ, t is a lower bound: the smallest known number, else 1.
+    Traffic: each operand once, but only the valid keys of K and V; each result once; the present
+             state is written completely.
     Source:  ONNX Attention-25; arXiv:1706.03762, arXiv:2305.13245.
     """
 
@@ -229,7 +232,7 @@ class Attention(AttentionLike):
     softmax_precision: int | DType | None = None
 
     def _extents(self, ins: Inputs) -> tuple[int | None, _Extents]:
-        """Rank of Q and the extents; new symbols for those that nothing tells."""
+        """Return the rank of Q and the extents; new symbols for unknown ones."""
         q, k, v = (ranked(ins, i, 3, 4) for i in range(3))
         pk, pv = ranked(ins, 4, 4), ranked(ins, 5, 4)
         rank = next((len(x) for x in (q, k, v) if x is not None), None)
@@ -301,7 +304,7 @@ class Attention(AttentionLike):
         return Traffic(dim_sum(read), whole.write_bytes, whole.is_bound or found.is_bound)
 
     def _padded(self, ins: Inputs, full: Scores) -> Scores:
-        """With as many keys as are valid: of all sequences alike, or the fewest, as a bound."""
+        """Return the variables with only the valid keys, the fewest of any sequence as a bound."""
         content = known(ins, 6)
         valid = () if content is None else tuple(d for d in content.dims if d is not None)
         if not valid or content is None or not content.is_complete:
@@ -317,10 +320,10 @@ class Attention(AttentionLike):
 
 @frozen
 class FlexAttention(AttentionLike):
-    """Attention whose scores and probabilities pass through given sub-graphs.
+    """Attention whose scores and probabilities are transformed by given subgraphs.
 
     Shapes:  Q[b, h, s, d], K[b, g, t, d], V[b, g, t, v] -> Y[b, h, s, v].
-    Work:    as AttentionLike; what the sub-graphs do is left out.
+    Work:    as AttentionLike; operations of the subgraphs are not counted.
     Traffic: each operand once, Y once.
     Source:  ONNX ai.onnx.preview FlexAttention-1.
     """

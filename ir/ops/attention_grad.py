@@ -1,4 +1,4 @@
-"""The gradient of fused attention: scores are computed again."""
+"""Gradients of fused attention, which recomputes the scores."""
 
 from __future__ import annotations
 
@@ -30,22 +30,23 @@ BACKWARD_SCORES: Mapping[str, str] = {
     "sfu": "b*h*(u*y + s)",
 }
 EQUAL = 2.5
-"""Products of the backward pass over those of the forward pass, where d is v."""
+"""Products of the backward pass divided by those of the forward pass, for equal d and v."""
 RATE = 0.87
-"""Of the backward pass over that of the forward pass, in operations a second: T. Dao,
-"FlashAttention-2" (arXiv:2307.08691), figures 4 and 5."""
+"""Operations per second of the backward pass divided by those of the forward pass: T. Dao,
+"FlashAttention-2" (arXiv:2307.08691), figures 4 and 5.
+"""
 
 
-def backward_work(found: Scores, dtype: DType | None) -> Work:
-    """Operations of the backward pass of an attention with these letters."""
-    dense = work_of_scores(BACKWARD_SCORES, found, dtype)
-    idle = found.b * found.h * (found.s * found.t - found.u) * (found.d * 3 + found.v * 2)
-    kept = dense.mac - idle
-    return replace(dense, effective_mac=None if kept == dense.mac else kept)
+def backward_work(scores: Scores, dtype: DType | None) -> Work:
+    """Return the operations of the backward pass of attention with these variables."""
+    dense = work_of_scores(BACKWARD_SCORES, scores, dtype)
+    idle = scores.b * scores.h * (scores.s * scores.t - scores.u) * (scores.d * 3 + scores.v * 2)
+    effective_mac = dense.mac - idle
+    return replace(dense, effective_mac=None if effective_mac == dense.mac else effective_mac)
 
 
 def backward_of(problem: Problem | None) -> Backward | None:
-    """An attention as its backward pass goes through it: three products of d and two of v."""
+    """Return the backward problem of attention: three products with d and two with v."""
     if not isinstance(problem, ForwardProblem):
         return None
     d, v = problem.head_dim, problem.value_dim
@@ -56,10 +57,10 @@ def backward_of(problem: Problem | None) -> Backward | None:
 
 @frozen
 class AttentionGrad(Op):
-    """Gradients of queries, keys and values of an attention whose scores were not kept.
+    """Gradients of queries, keys and values of an attention whose scores were not saved.
 
     Shapes:  dY and Y like the result, Q, K, V, attn_mask as Attention -> dQ, dK, dV.
-    Work:    {mac}: scores again, and the gradients of V, of the probabilities, of Q and of K;
+    Work:    {mac}: scores again, then gradients of V, the probabilities, Q and K;
              {alu} with the softmax and its gradient, {sfu}.
     Traffic: each operand once, each result once.
     Source:  PyTorch, _scaled_dot_product_flash_attention_backward; arXiv:2205.14135, algorithm 4.
@@ -75,7 +76,7 @@ class AttentionGrad(Op):
     scale: float | None = None
 
     def forward(self) -> Attention:
-        """The attention."""
+        """Return the forward operator."""
         return Attention(
             is_causal=self.is_causal, kv_num_heads=self.kv_num_heads,
             q_num_heads=self.q_num_heads, scale=self.scale,
@@ -85,19 +86,19 @@ class AttentionGrad(Op):
         return tensor(ins, 2), tensor(ins, 3), tensor(ins, 4)
 
     def scores(self, ins: Inputs) -> Scores | None:
-        """The letters of the forward pass."""
+        """Return the variables of the forward pass."""
         return self.forward().scores(ins[2:])
 
     def work(self, ins: Inputs, outs: Types) -> Work | None:
-        found = self.scores(ins)
-        return None if found is None else backward_work(found, self.mac_dtype(ins))
+        scores = self.scores(ins)
+        return None if scores is None else backward_work(scores, self.mac_dtype(ins))
 
     def problem(self, ins: Inputs, outs: Types) -> Backward | None:
         return backward_of(self.forward().problem(ins[2:], outs))
 
     def extents(self, ins: Inputs, outs: Types) -> Mapping[str, object]:  # type: ignore[override]
-        found = self.scores(ins)
-        return {} if found is None else found.letters()
+        scores = self.scores(ins)
+        return {} if scores is None else scores.letters()
 
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
         return each_once(ins, outs)
@@ -131,18 +132,18 @@ class AttentionGrad(Op):
 
 
 class Heads:
-    """Heads as an axis of their own, and back."""
+    """Conversions between heads as a separate axis and heads merged into the last axis."""
 
     def __init__(self, tape: Tape, queries: int | None, keys: int | None) -> None:
         self.tape, self.queries, self.keys = tape, queries, keys
 
     def shape(self, v: Value) -> Shape:
-        """Extents."""
+        """Return the shape."""
         assert isinstance(v.type, TensorType)
         return v.type.shape or ()
 
     def split(self, v: Value, heads: int | None = None) -> Value:
-        """[b, h, s, d] of [b, s, h*d]."""
+        """Reshape [b, s, h*d] to [b, h, s, d]."""
         shape, h = self.shape(v), heads or self.queries
         if len(shape) == 4 or h is None:
             return v
@@ -151,7 +152,7 @@ class Heads:
         )
 
     def repeat(self, v: Value, q: Value) -> Value:
-        """Keys or values with as many heads as queries."""
+        """Repeat keys or values to as many heads as queries."""
         wide = self.split(v, self.keys)
         b, g, t, d = self.shape(wide)
         h = self.queries or self.shape(q)[1]
@@ -161,13 +162,13 @@ class Heads:
         return self.tape.reshape(self.tape.expand(column, (b, g, h // g, t, d)), (b, h, t, d))
 
     def merge(self, v: Value, like: Value) -> Value:
-        """The shape that it had before."""
+        """Reshape to the original shape."""
         if len(self.shape(like)) == 3:
             v = self.tape.transpose(v, (0, 2, 1, 3))
         return self.tape.reshape(v, self.shape(like))
 
     def reduce(self, v: Value, like: Value) -> Value:
-        """Summed over the queries' heads that share one."""
+        """Sum over the query heads that share a key/value head."""
         b, h, t, d = self.shape(v)
         g = self.keys or self.shape(like)[1]
         if h != g:
@@ -176,7 +177,7 @@ class Heads:
 
 
 def masked(tape: Tape, scores: Value, mask: Value | None) -> Value:
-    """Scores with a mask added, or left out where a boolean one says no."""
+    """Apply a mask to scores: add it, or exclude positions where a boolean mask is False."""
     assert mask is not None
     if isinstance(mask.type, TensorType) and mask.type.dtype is DType.BOOL:
         return tape.where(mask, scores, tape.number(float("-inf")))
@@ -184,7 +185,7 @@ def masked(tape: Tape, scores: Value, mask: Value | None) -> Value:
 
 
 def causal(tape: Tape, rows: object, columns: object) -> Value:
-    """Minus infinity above the diagonal."""
+    """Return a mask with minus infinity above the diagonal."""
     assert isinstance(rows, int)
     assert isinstance(columns, int)
     items = tuple(0.0 if j <= i else float("-inf") for i in range(rows) for j in range(columns))

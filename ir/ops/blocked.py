@@ -1,4 +1,4 @@
-"""Operators of ONNX Runtime's CPU on channels in blocks, the layout its sessions write by default.
+"""ONNX Runtime CPU operators on channels in blocks, the default layout of its optimized models.
 
 A tensor in that layout has the shape [n, c, spatial] with c filled up to whole blocks.
 Convolutions and pools on it are those of ``conv``, ``pool`` and ``global_pool``.
@@ -22,22 +22,22 @@ from .conv import FusedConv, channels_first, in_layout
 from .resize import Resampling
 
 BLOCKS = (8, 16)
-"""Channels in a block: a vector of f32, as wide as the processor has it."""
+"""Channels in a block: a vector of f32, as wide as the processor supports."""
 
 
 def in_blocks(channels: Dim) -> Dim:
-    """``channels`` filled up to whole blocks, bounded where the two block sizes differ."""
+    """Return ``channels`` rounded up to whole blocks, bounded where the two block sizes differ."""
     least, most = (ceil_div(channels, block) * block for block in BLOCKS)
     return least if least == most else data_extent(most, interval(least)[0] or 0)
 
 
 @frozen
 class ReorderInput(Op):
-    """Channels brought into blocks; the last block is filled up with zeros.
+    """Conversion of channels to blocks; the last block is padded with zeros.
 
     Shapes:  X[n, c, spatial], or with ``channels_last`` X[n, spatial, c] -> Y[n, k, spatial], k the
              next multiple of the block. A block has 8 or 16 channels, which the model does not
-             say; k is bounded by both where they differ.
+             specify; k is bounded by both where they differ.
     Work:    none.
     Traffic: X once, Y once.
     Source:  onnxruntime nchwc_ops.cc, ReorderInput; MlasNchwcGetBlockSize.
@@ -60,7 +60,7 @@ class ReorderInput(Op):
 
 @frozen
 class ReorderOutput(Op):
-    """Channels brought out of blocks; what filled up the last block is dropped.
+    """Conversion of channels from blocks; padding of the last block is dropped.
 
     Shapes:  X[n, k, spatial] -> Y[n, c, spatial], or with ``channels_last`` Y[n, spatial, c], with
              c given by ``channels``.
@@ -94,7 +94,7 @@ class BlockedConv(FusedConv):
     """FusedConv on channels in blocks; Sum is added before the activation.
 
     Shapes:  as Conv, with the filters of whole blocks; of few channels X is not in blocks.
-    Work:    as FusedConv, the channels that fill up blocks included: they are multiplied.
+    Work:    as FusedConv, including padded channels: they are multiplied.
     Source:  onnxruntime nchwc_ops.cc, NchwcConv.
     """
 
@@ -105,7 +105,7 @@ class BlockedConv(FusedConv):
 
 @frozen
 class BlockedUpsample(Resampling):
-    """Resampling of channels in blocks by whole numbers.
+    """Resampling of channels in blocks by integer factors.
 
     Shapes:  extent * scale.
     Source:  onnxruntime nchwc_ops.cc, NchwcUpsample.

@@ -19,7 +19,7 @@ from .elementwise import is_integral
 
 
 def dtype_of(number: object) -> DType:
-    """The element type with this number in ``TensorProto.DataType``."""
+    """Return the element type with this number in ``TensorProto.DataType``."""
     if isinstance(number, DType):
         return number
     return BY_ONNX.get(number, DType.UNKNOWN) if isinstance(number, int) else DType.UNKNOWN
@@ -30,7 +30,7 @@ class Cast(Op):
     """Conversion of every element to another type.
 
     Shapes:  input -> same shape.
-    Work:    one operation an element; an integer one (``i``) where neither type is a float.
+    Work:    one operation per element; an integer one (``i``) where neither type is a float.
     Traffic: input and result once.
     Source:  ONNX Cast-25.
     """
@@ -45,7 +45,7 @@ class Cast(Op):
 
     @classmethod
     def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
-        """The number of the target type becomes the type."""
+        """Convert the number of the target type to the type."""
         return {**attrs, "to": dtype_of(attrs.get("to"))}
 
     def _target(self, ins: Inputs) -> DType:
@@ -75,7 +75,7 @@ class CastLike(Cast):
     """Conversion to the element type of another tensor, whose elements are not read.
 
     Shapes:  input, target_type -> shape of input.
-    Work:    one operation an element.
+    Work:    one operation per element.
     Traffic: input and result once.
     Source:  ONNX CastLike-25.
     """
@@ -93,7 +93,7 @@ class CastLike(Cast):
 
 @frozen
 class BitCast(Op):
-    """The same bits read as another type of the same width: nothing moves.
+    """Reinterpretation of bits as another type of the same width: nothing moves.
 
     Shapes:  input -> same shape.
     Work:    none.

@@ -1,4 +1,4 @@
-"""Depthwise convolutions that look back only and carry their last inputs to the next call."""
+"""Depthwise causal convolutions that carry their last inputs to the next call."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class CausalConvWithState(Op):
         return {"e": product(y), "k": product(w[2:]), "x": alu + biased, "y": sfu}
 
     def maps(self, ins: Inputs) -> Shape | None:
-        """Shape of the input as batch, channels, sequence."""
+        """Return the shape of the input as batch, channels, sequence."""
         return channels_first(tensor(ins, 0).shape, self.channels_last)
 
     def problem(self, ins: Inputs, outs: Types) -> Window | None:
@@ -81,7 +81,7 @@ class CausalConvWithState(Op):
         )  # fmt: skip
 
     def sequences(self, ins: Inputs) -> Dim:
-        """How many states are carried."""
+        """Return the number of carried states."""
         x = tensor(ins, 0).shape
         return x[0] if x else 0
 

@@ -1,4 +1,4 @@
-"""Operators on feature maps as ONNX Runtime runs them where channels are the last axis."""
+"""ONNX Runtime operators on feature maps whose channels are the last axis."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def _reordered(type_: Type) -> Type:
 
 
 class ChannelsLast(Op):
-    """An operator whose feature maps have their channels last, computed as with channels second.
+    """An operator on feature maps with channels last, computed as with channels second.
 
     Source:  ONNX Runtime, com.ms.internal.nhwc.
     """
 
     maps: ClassVar[tuple[int, ...]] = (0,)
-    """Operands that are feature maps; of the results the first is one."""
+    """Operands that are feature maps; the first result is one as well."""
 
     def _operands(self, ins: Inputs) -> Inputs:
         return tuple(

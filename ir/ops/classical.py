@@ -1,4 +1,4 @@
-"""Preprocessing of classical machine learning: encoders, scalers, vectorisers."""
+"""Preprocessing of classical machine learning: encoders, scalers, vectorizers."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from .exact import checked
 
 
 def in_rows(shape: Shape | None) -> tuple[Dim, Dim] | None:
-    """Rows and features; a vector is one row. None where the rank is not known."""
+    """Return rows and features; a vector is one row. None if the rank is unknown."""
     if shape is None or not shape:
         return None if shape is None else (1, 1)
     return (1, shape[0]) if len(shape) == 1 else (shape[0], element_count(shape[1:]))
 
 
 def row_count(shape: Shape | None) -> Dim:
-    """Rows, a data-dependent extent where nobody knows."""
+    """Return the number of rows, a data-dependent extent if unknown."""
     rows = in_rows(shape)
     return data_extent() if rows is None else rows[0]
 
@@ -37,7 +37,7 @@ class PerFeature(Op):
 
     Shapes:  X -> same shape.
     Work:    {alu}.
-    Traffic: X and result once; the tables, which are attributes, are left out.
+    Traffic: X and result once; the tables, which are attributes, are not counted.
     """
 
     kind = Kind.CLASSICAL
@@ -55,7 +55,7 @@ class PerFeature(Op):
 
 @frozen
 class Binarizer(PerFeature):
-    """Whether an element is above a threshold, as 0 or 1. Source: ai.onnx.ml Binarizer-1."""
+    """1 if an element exceeds a threshold, else 0. Source: ai.onnx.ml Binarizer-1."""
 
     mnemonic = "binarizer"
     onnx = ("ai.onnx.ml::Binarizer",)
@@ -97,11 +97,11 @@ class Normalizer(PerFeature):
 
 @frozen
 class Encoder(Op):
-    """Look-up of every element in a table.
+    """Lookup of every element in a table.
 
     Shapes:  X -> same shape.
-    Work:    {integer}: at least one comparison an element.
-    Traffic: X and result once; the tables, which are attributes, are left out.
+    Work:    {integer}: at least one comparison per element.
+    Traffic: X and result once; the tables, which are attributes, are not counted.
     """
 
     kind = Kind.CLASSICAL
@@ -140,7 +140,7 @@ class LabelEncoder(Encoder):
 
     @classmethod
     def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
-        """Of the tables only the type of the values is kept."""
+        """Store only the type of the tables' values."""
         given = [dtype for name, dtype in VALUES.items() if attrs.get(name)]
         return {**attrs, "values": given[0]} if given else attrs
 
@@ -156,7 +156,7 @@ class OneHotEncoder(Op):
     """Every element as a row with a one at its category.
 
     Shapes:  X[s...] -> f32[s..., categories].
-    Work:    {integer}: one comparison an element of the result.
+    Work:    {integer}: one comparison per element of the result.
     Traffic: X and result once.
     Source:  ai.onnx.ml OneHotEncoder-1.
     """
@@ -171,7 +171,7 @@ class OneHotEncoder(Op):
 
     @classmethod
     def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
-        """Of the categories only their number is kept."""
+        """Store only the number of categories."""
         given = attrs.get("cats_int64s") or attrs.get("cats_strings") or ()
         return {**attrs, "categories": length(given)}
 
@@ -186,7 +186,7 @@ class OneHotEncoder(Op):
 
 
 def length(attribute: object) -> int:
-    """How many values a list attribute has."""
+    """Return the number of values in a list attribute."""
     return len(attribute) if isinstance(attribute, tuple | list) else 0
 
 
@@ -221,7 +221,7 @@ class ArrayFeatureExtractor(Op):
 
 @frozen
 class FeatureVectorizer(Op):
-    """Tables joined side by side in 32-bit floats.
+    """Tables concatenated by columns in 32-bit floats.
 
     Shapes:  X[n, c_i]... -> f32[n, sum of inputdimensions].
     Work:    none.
@@ -247,7 +247,7 @@ class DictVectorizer(Op):
     """The values of a map in the order of a vocabulary.
 
     Shapes:  map -> [1, vocabulary].
-    Work:    {integer}: a look-up a word.
+    Work:    {integer}: a look-up per word.
     Traffic: the result; the map's size is not known.
     Source:  ai.onnx.ml DictVectorizer-1.
     """
@@ -261,7 +261,7 @@ class DictVectorizer(Op):
 
     @classmethod
     def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
-        """Of the vocabulary only its size is kept."""
+        """Store only the size of the vocabulary."""
         given = attrs.get("string_vocabulary") or attrs.get("int64_vocabulary") or ()
         return {**attrs, "vocabulary": length(given)}
 
@@ -273,7 +273,7 @@ class DictVectorizer(Op):
 
 
 def map_value(ins: Inputs) -> DType:
-    """Element type of the values of a map."""
+    """Return the element type of the values of a map."""
     type_ = ins[0].type if ins and ins[0] is not None else None
     if isinstance(type_, MapType) and isinstance(type_.value, TensorType):
         return type_.value.dtype
@@ -288,7 +288,7 @@ class CastMap(Op):
     """The values of a map as a row, converted.
 
     Shapes:  map -> [1, entries]; sparse maps give [1, max_map].
-    Work:    {alu}: a conversion an element.
+    Work:    {alu}: a conversion per element.
     Traffic: the result; the map's size is not known.
     Source:  ai.onnx.ml CastMap-1.
     """
@@ -313,7 +313,7 @@ class ZipMap(Op):
 
     Shapes:  X[n, c] -> a sequence of n maps.
     Work:    none.
-    Traffic: the scores read and written once; the labels, which are attributes, left out.
+    Traffic: the scores read and written once; the labels, which are attributes, are not counted.
     Source:  ai.onnx.ml ZipMap-1.
     """
 
@@ -325,7 +325,7 @@ class ZipMap(Op):
 
     @classmethod
     def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
-        """Of the labels only their type is kept."""
+        """Store only the type of the labels."""
         return {**attrs, "key": DType.STR if attrs.get("classlabels_strings") else DType.I64}
 
     def infer(self, ins: Inputs) -> Types:

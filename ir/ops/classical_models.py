@@ -17,7 +17,7 @@ from .exact import checked
 
 
 def _labels(attrs: Mapping[str, object]) -> Attributes:
-    """Number and type of the class labels."""
+    """Return the number and type of the class labels."""
     strings = attrs.get("classlabels_strings")
     ints = attrs.get("classlabels_ints") or attrs.get("classlabels_int64s")
     return {
@@ -28,9 +28,9 @@ def _labels(attrs: Mapping[str, object]) -> Attributes:
 
 @frozen
 class Model(Op):
-    """A model of rows of features, its parameters in attributes.
+    """A model over rows of features, with its parameters as attributes.
 
-    Work:    n rows, each as much.
+    Work:    proportional to the number of rows n.
     Traffic: each operand and each result once; the parameters, which are attributes, left out.
     """
 
@@ -39,17 +39,17 @@ class Model(Op):
     macs_in = DType.F32
 
     def rows(self, ins: Inputs) -> Dim:
-        """Rows of the input; 0 where the rank is not known."""
-        found = in_rows(tensor(ins, 0).shape)
-        return 0 if found is None else found[0]
+        """Return the rows of the input; 0 if the rank is unknown."""
+        shape = in_rows(tensor(ins, 0).shape)
+        return 0 if shape is None else shape[0]
 
     def scored(self, ins: Inputs, columns: int) -> TensorType:
-        """Type of the scores: a row of ``columns`` for each row of the input."""
+        """Return the type of the scores: ``columns`` for each row of the input."""
         width = checked(columns, "number of scores")
         return TensorType(DType.F32, (row_count(tensor(ins, 0).shape), width))
 
     def labelled(self, scores: TensorType, label: DType) -> TensorType:
-        """Type of the labels that belong to these scores."""
+        """Return the type of the labels for these scores."""
         return TensorType(label, None if scores.shape is None else scores.shape[:1])
 
 
@@ -72,7 +72,7 @@ class LinearRegressor(Model):
 
     @classmethod
     def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
-        """Of the coefficients only their number is kept."""
+        """Store only the number of coefficients."""
         return {**attrs, "coefficients": length(attrs.get("coefficients"))}
 
     def infer(self, ins: Inputs) -> Types:
@@ -88,7 +88,7 @@ class LinearClassifier(Model):
 
     Shapes:  X[n, c] -> labels[n], f32[n, classes]; a binary model with one row of coefficients
              has two classes.
-    Work:    {mac} with w coefficients; the transform of the scores is left out.
+    Work:    {mac} with w coefficients; the transform of the scores is not counted.
     Traffic: X and results once; the parameters, which are attributes, left out.
     Source:  ai.onnx.ml LinearClassifier-1.
     """
@@ -103,11 +103,11 @@ class LinearClassifier(Model):
 
     @classmethod
     def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
-        """Of labels and coefficients only type and numbers are kept."""
-        found = _labels(attrs)
-        if not found["classes"]:
-            found["classes"] = length(attrs.get("intercepts"))
-        return {**attrs, **found, "coefficients": length(attrs.get("coefficients"))}
+        """Store only the type of labels and the numbers of labels and coefficients."""
+        labels = _labels(attrs)
+        if not labels["classes"]:
+            labels["classes"] = length(attrs.get("intercepts"))
+        return {**attrs, **labels, "coefficients": length(attrs.get("coefficients"))}
 
     def infer(self, ins: Inputs) -> Types:
         scores = self.scored(ins, self.classes)
@@ -123,7 +123,7 @@ class SVMRegressor(Model):
 
     Shapes:  X[n, c] -> f32[n, 1].
     Work:    {mac}: s elements of support vectors, k coefficients; {sfu}: a kernel
-             function of each of v support vectors where the kernel is not linear.
+             function for each of v support vectors if the kernel is not linear.
     Traffic: X and result once; the parameters, which are attributes, left out.
     Source:  ai.onnx.ml SVMRegressor-1.
     """
@@ -139,7 +139,7 @@ class SVMRegressor(Model):
 
     @classmethod
     def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
-        """Of the vectors only their number is kept."""
+        """Store only the number of support vectors."""
         per_class = attrs.get("vectors_per_class")
         vectors = sum(per_class) if isinstance(per_class, tuple) else attrs.get("n_supports", 0)
         return {
@@ -167,7 +167,7 @@ class SVMClassifier(SVMRegressor):
 
     Shapes:  X[n, c] -> labels[n], f32[n, k]: k classes with probabilities or without support
              vectors, else the pairs of classes, two for a single pair.
-    Work:    as SVMRegressor; votes and probabilities are left out.
+    Work:    as SVMRegressor; votes and probabilities are not counted.
     Traffic: X and results once; the parameters, which are attributes, left out.
     Source:  ai.onnx.ml SVMClassifier-1; column count of ONNX Runtime svmclassifier.cc.
     """
@@ -180,9 +180,9 @@ class SVMClassifier(SVMRegressor):
 
     @classmethod
     def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
-        """Of labels and vectors only type and numbers are kept."""
-        kept = super().adapt(attrs, version, n_inputs, n_outputs)
-        return {**kept, **_labels(attrs), "has_probabilities": bool(attrs.get("prob_a"))}
+        """Store only the type of labels and the numbers of labels and support vectors."""
+        attributes = super().adapt(attrs, version, n_inputs, n_outputs)
+        return {**attributes, **_labels(attrs), "has_probabilities": bool(attrs.get("prob_a"))}
 
     def infer(self, ins: Inputs) -> Types:
         columns = self.classes
@@ -199,10 +199,10 @@ def _ints(attrs: Mapping[str, object], name: str) -> tuple[int, ...]:
 
 
 def fewest_comparisons(children: Sequence[tuple[int, ...]]) -> int:
-    """Comparisons on the shortest way from each root to a leaf, summed over all trees.
+    """Return the comparisons on the shortest path from each root to a leaf, summed over trees.
 
     Args:
-        children: for each node the nodes below it, none for a leaf.
+        children: for each node its child nodes, none for a leaf.
     """
     roots = set(range(len(children))) - {c for below in children for c in below}
     depth = dict.fromkeys(roots, 0)
@@ -229,8 +229,8 @@ class TreeEnsemble(Model):
     """Values of the leaves that each row reaches, aggregated over trees.
 
     Shapes:  X[n, c] -> [n, n_targets], of the type of X.
-    Work:    {alu}: for each row the comparisons on the shortest way down every tree; deeper
-             ways, which depend on the data, and the aggregation are left out: a lower limit.
+    Work:    {alu}: for each row the comparisons on the shortest path of every tree; deeper
+             paths, which depend on data, and the aggregation are not counted: a lower bound.
     Traffic: X and result once; the trees, which are attributes, left out.
     Source:  ai.onnx.ml TreeEnsemble-5.
     """
@@ -243,7 +243,7 @@ class TreeEnsemble(Model):
 
     @classmethod
     def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
-        """Of the trees only the least number of comparisons is kept."""
+        """Store only the minimum number of comparisons."""
         roots = len(set(_ints(attrs, "tree_roots")))
         return {**attrs, "comparisons": roots}
 
@@ -256,7 +256,7 @@ class TreeEnsemble(Model):
 
 
 def _least(attrs: Mapping[str, object]) -> int:
-    """Least comparisons of trees written as lists of nodes by tree and number."""
+    """Return the minimum comparisons of trees written as lists of nodes by tree and number."""
     trees, nodes = _ints(attrs, "nodes_treeids"), _ints(attrs, "nodes_nodeids")
     yes, no = _ints(attrs, "nodes_truenodeids"), _ints(attrs, "nodes_falsenodeids")
     modes = attrs.get("nodes_modes")
@@ -302,7 +302,7 @@ class TreeEnsembleClassifier(TreeEnsemble):
 
     @classmethod
     def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
-        """Of labels and trees only type and numbers are kept."""
+        """Store only the type and number of labels and the minimum number of comparisons."""
         return {**attrs, **_labels(attrs), "comparisons": _least(attrs)}
 
     def infer(self, ins: Inputs) -> Types:

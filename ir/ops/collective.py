@@ -1,4 +1,4 @@
-"""Exchanges among machines that run one model together: tensors that several hold in part."""
+"""Collectives among devices that run one model together."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from ..record import frozen
 from ..types import TensorType
 
 PARTS = 1000
-"""Of a message, in whole numbers of which a share of it is counted."""
+"""Denominator of the exchanged share of a message, which is counted in integers."""
 
 
 @frozen
 class CollectiveOp(Op):
-    """A tensor exchanged among ``ranks`` machines, of which this module is one's share.
+    """Base of collectives among ``ranks`` devices; this module is one rank's part of the model.
 
-    Shapes:  as each exchange says.
-    Work:    none that is counted: additions on the way are far below the traffic of links.
-    Traffic: the operand read once and the result written once in the memory of one machine.
+    Shapes:  as in each collective.
+    Work:    not counted: additions take far less time than the traffic of links.
+    Traffic: the operand read once and the result written once in the memory of one device.
     Source:  NCCL user guide, 'Collective Operations'.
     """
 
@@ -44,20 +44,20 @@ class CollectiveOp(Op):
         return Collective(self.exchange, self.sent_bytes(whole), self.ranks, self.nodes)
 
     def sent_bytes(self, whole: Dim) -> Dim:
-        """What of a message is exchanged."""
+        """Return the exchanged bytes of a message of ``whole`` bytes."""
         return whole
 
 
 @frozen
 class RowsOfExperts(CollectiveOp):
-    """An exchange of rows whose experts lie on several ranks.
+    """Exchange of rows whose experts are on several ranks.
 
-    With ``chosen``, rows go only to ranks that have experts they chose, as DeepEP sends them: of
-    ``ranks`` the share 1 - (1 - 1/ranks)^chosen, where each choice is of any rank alike.
+    With ``chosen``, rows go only to ranks that hold a chosen expert, as in DeepEP: to
+    1 - (1 - 1/ranks)^chosen of the ``ranks``, if every rank is equally likely.
     """
 
     chosen: Natural = 0
-    """Experts of a row; 0 where every rank has every row."""
+    """Experts per row; 0 if every rank has every row."""
 
     def sent_bytes(self, whole: Dim) -> Dim:
         """What of a message is exchanged."""
@@ -69,7 +69,7 @@ class RowsOfExperts(CollectiveOp):
 
 @frozen
 class AllReduce(CollectiveOp):
-    """The sum of every rank's tensor, at every rank.
+    """The sum of every rank's tensor, on every rank.
 
     Shapes:  X -> same shape.
     """
@@ -81,7 +81,7 @@ class AllReduce(CollectiveOp):
 
 @frozen
 class AllGather(RowsOfExperts):
-    """The tensors of all ranks, joined along ``axis``.
+    """The tensors of all ranks, concatenated along ``axis``.
 
     Shapes:  X[..., d, ...] -> Y[..., ranks*d, ...].
     """
@@ -98,7 +98,7 @@ class AllGather(RowsOfExperts):
 
 @frozen
 class ReduceScatter(RowsOfExperts):
-    """The sum of every rank's tensor, of which each rank gets its part along ``axis``.
+    """The sum of every rank's tensor; each rank gets its part along ``axis``.
 
     Shapes:  X[..., ranks*d, ...] -> Y[..., d, ...].
     """
@@ -115,9 +115,9 @@ class ReduceScatter(RowsOfExperts):
 
 @frozen
 class AllToAll(CollectiveOp):
-    """Rows sent to the ranks whose experts they chose, or back from there.
+    """Rows sent to the ranks of their chosen experts, or back.
 
-    Shapes:  X -> same shape: with rows that spread evenly each rank ends with as many.
+    Shapes:  X -> same shape: with evenly distributed rows each rank receives as many.
     """
 
     mnemonic = "all_to_all"
@@ -127,7 +127,7 @@ class AllToAll(CollectiveOp):
 
 @frozen
 class SendReceive(CollectiveOp):
-    """A tensor that comes from the rank before, as between stages of a pipeline.
+    """A tensor received from the previous rank, as between pipeline stages.
 
     Shapes:  X -> same shape.
     """
@@ -138,7 +138,7 @@ class SendReceive(CollectiveOp):
 
 
 def along(x: TensorType, axis: int, change: Callable[[Dim], Dim]) -> TensorType:
-    """A tensor with another extent along an axis; as it is where its rank is not known, or 0."""
+    """Return ``x`` with another extent along an axis; unchanged if its rank is unknown or 0."""
     if not x.shape:
         return x
     shape = list(x.shape)

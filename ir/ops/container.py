@@ -1,4 +1,4 @@
-"""Sequences and optionals: handing values on, moving them only where they are put together."""
+"""Sequences and optionals: values are passed by reference, and moved only when concatenated."""
 
 from __future__ import annotations
 
@@ -33,24 +33,24 @@ from ..types import (
 
 
 def type_of(ins: Inputs, index: int) -> Type:
-    """Type of an operand, unknown where it is missing."""
+    """Return the type of an operand, unknown if it is missing."""
     value = ins[index] if index < len(ins) else None
     return UNKNOWN if value is None else value.type
 
 
 def sequence(ins: Inputs, index: int = 0) -> SequenceType:
-    """Type of a sequence operand; of unknown elements where it is not known to be one."""
+    """Return the type of a sequence operand; elements are unknown if it is not known to be one."""
     match type_of(ins, index):
-        case SequenceType() as found:
-            return found
-        case OptionalType(SequenceType() as found):
-            return found
+        case SequenceType() as type_:
+            return type_
+        case OptionalType(SequenceType() as type_):
+            return type_
         case _:
             return SequenceType(UNKNOWN, None)
 
 
 def place(ins: Inputs, index: int, length: Dim | None) -> int | None:
-    """The position that an operand names, counted from the front; None where it is not known."""
+    """Return the position given by an operand, counted from the front; None if unknown."""
     content = known(ins, index)
     at = None if content is None else content.item
     if not isinstance(at, int) or isinstance(at, bool):
@@ -61,7 +61,7 @@ def place(ins: Inputs, index: int, length: Dim | None) -> int | None:
 
 
 def contents_of(ins: Inputs, index: int) -> tuple[Known | None, ...] | None:
-    """Contents of the elements of a sequence operand, None where none of them is known."""
+    """Return contents of the elements of a sequence operand, None if none is known."""
     value = ins[index] if index < len(ins) else None
     if value is None or value.known is None or not isinstance(value.type, SequenceType):
         return None
@@ -69,18 +69,18 @@ def contents_of(ins: Inputs, index: int) -> tuple[Known | None, ...] | None:
 
 
 def sequence_contents(held: Sequence[Known | None]) -> Known | None:
-    """What is known of a sequence whose elements have these contents, None where it is nothing."""
+    """Return the content of a sequence with these elements, None if none is known."""
     if len(held) > MAX_ITEMS or sum(len(k.items) for k in held if k) > MAX_ELEMENTS:
         return None
     return Known.of((len(held),), held) if held else None
 
 
 class Container(Op):
-    """Values put into a sequence or optional, or taken out of one.
+    """Operators that build or read a sequence or an optional.
 
     Shapes:  a sequence's element type covers all its elements.
     Work:    none.
-    Traffic: none; values are handed on by reference.
+    Traffic: none; values are passed by reference.
     Source:  ONNX.
     """
 
@@ -114,8 +114,8 @@ class SequenceEmpty(Container):
     dtype: int = 1
 
     def infer(self, ins: Inputs) -> Types:
-        found = next((d for d in DType if d.onnx == self.dtype), DType.UNKNOWN)
-        return (SequenceType(TensorType(found, None), 0),)
+        dtype = next((d for d in DType if d.onnx == self.dtype), DType.UNKNOWN)
+        return (SequenceType(TensorType(dtype, None), 0),)
 
 
 class SequenceInsert(Container):
@@ -135,7 +135,7 @@ class SequenceInsert(Container):
             if at <= len(items):
                 items = (*items[:at], new, *items[at:])
         elif has(ins, 2) and any(t != new for t in items):
-            # somewhere among elements of which it is not one more of the same
+            # the new element is at an unknown position, and its type differs from the others
             items = ()
         return (sequence_type(elem, length, items),)
 
@@ -189,14 +189,14 @@ class SequenceAt(Container):
     operands = ("input_sequence", "position")
 
     def infer(self, ins: Inputs) -> Types:
-        found = sequence(ins)
-        items, at = first_items(found), place(ins, 1, found.length)
+        held = sequence(ins)
+        items, at = first_items(held), place(ins, 1, held.length)
         if at is not None and at < len(items):
             return (items[at],)
-        elem = found.elem
+        elem = held.elem
         if not isinstance(elem, TensorType) or elem.shape is None:
             return (elem,)
-        # an extent that varies over the sequence is another number for each element taken
+        # an extent that varies over the sequence may differ for each element read
         dims = tuple(
             data_extent(upper(d), max(interval(d)[0] or 0, 0)) if is_data_dependent(d) else d
             for d in elem.shape

@@ -1,4 +1,4 @@
-"""Work of products of several operands that are contracted two at a time."""
+"""Work of products of several operands that are contracted in pairs."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from .window import product
 Letters = frozenset[str]
 NONE: Letters = frozenset()
 MOST = 6
-"""Operands whose every order is compared; there are 945 orders of six."""
+"""Maximum operands for which all orders are compared; six operands have 945 orders."""
 
 
 def remaining(a: Letters, b: Letters, later: Letters) -> Letters:
-    """Letters of the product of two operands; those that nothing reads later are summed."""
+    """Return the letters of the product of two operands; those not read later are summed."""
     return (a | b) & later
 
 
 def pair(a: Letters, b: Letters, later: Letters, extents: Mapping[str, Dim]) -> Work:
-    """Work of one product of two operands.
+    """Return the work of one product of two operands.
 
-    A letter that only one operand has and nothing reads later is summed before the product.
+    A letter in only one operand that is not read later is summed before the product.
     """
     lonely_a, lonely_b = a - b - later, b - a - later
     sums = [_size(x, extents) for x, lonely in ((a, lonely_a), (b, lonely_b)) if lonely]
@@ -32,10 +32,10 @@ def pair(a: Letters, b: Letters, later: Letters, extents: Mapping[str, Dim]) -> 
 
 
 def left_to_right(operands: Sequence[Letters], result: Letters) -> list[tuple[Letters, Letters]]:
-    """Letters of the first operand of each product, and of what is read after it.
+    """Return for each product the letters of its first operand, and the letters read later.
 
-    The first operand is the product so far. ONNX Runtime (einsum_typed_compute_processor.cc) and
-    torch.einsum without opt_einsum contract in this order.
+    The first operand is the product of all operands before. ONNX Runtime
+    (einsum_typed_compute_processor.cc) and torch.einsum without opt_einsum contract in this order.
     """
     steps, first = [], operands[0]
     for i, second in enumerate(operands[1:], 1):
@@ -46,9 +46,9 @@ def left_to_right(operands: Sequence[Letters], result: Letters) -> list[tuple[Le
 
 
 def least_mac(operands: Sequence[Letters], result: Letters, extents: Mapping[str, Dim]) -> Dim:
-    """Multiply-accumulates of the best order of products of two operands.
+    """Return the multiply-accumulates of the best order of pairwise products.
 
-    Of more than ``MOST`` operands it is a bound: each element of the result takes one.
+    For more than ``MOST`` operands it is a lower bound: one per element of the result.
     """
     if len(operands) > MOST:
         return _size(result, extents)

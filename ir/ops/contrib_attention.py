@@ -1,4 +1,4 @@
-"""Attentions of ONNX Runtime that BERT- and GPT-like exports contain."""
+"""ONNX Runtime attention operators in exports of BERT- and GPT-like models."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ from .score_pairs import unmasked_pairs
 
 
 def known_extent(ins: Inputs, index: int) -> Dim | None:
-    """Content of a one-element operand as an extent."""
+    """Return the content of a one-element operand as an extent."""
     content = known(ins, index)
     return content.dims[0] if content is not None and len(content.dims) == 1 else None
 
 
 @record
 class Past:
-    """Keys of earlier calls.
+    """Keys in the cache from earlier calls.
 
-    ``used`` says how many there are, None where only running tells; ``held`` is the extent of the
-    buffer they lie in.
+    ``used`` is their number, None if data dependent; ``held`` is the extent of the
+    buffer.
     """
 
     used: Dim | None
@@ -46,7 +46,7 @@ class Past:
 
     @property
     def least(self) -> Dim:
-        """As many keys as there are at least."""
+        """Return the minimum number of past keys."""
         return 0 if self.used is None else self.used
 
 
@@ -55,13 +55,13 @@ NO_PAST = Past(0, 0)
 
 @frozen
 class ProjectedAttention(AttentionLike):
-    """Projects its input to queries, keys and values, then attends.
+    """Attention with the projection of its input to queries, keys and values.
 
     Shapes:  input[b, s, i], weights[i, j] with j the widths of Q, K and V together, bias[j],
              past[2, b, h, p, v] -> output[b, s, h*v], present[2, b, h, p + s, v]; a shared
              buffer keeps its own extent. Heads of keys are as wide as those of values there.
     Work:    as AttentionLike with the projection; z = j for its bias. In a shared buffer whose
-             past_sequence_length is not known t is the s new keys, a lower limit.
+             past_sequence_length is unknown, t is the s new keys, a lower bound.
     Traffic: each operand once, each result once; of a shared buffer only the keys and values that
              are read and those that are new.
     Source:  ONNX Runtime ContribOperators, Attention.
@@ -76,7 +76,7 @@ class ProjectedAttention(AttentionLike):
     formulas: ClassVar[Mapping[str, str]] = PROJECTED_SCORES
     typed_by: ClassVar[tuple[int, ...]] = (0, 1)
     weights_at: ClassVar[tuple[int, ...]] = (1,)
-    """Positions of the weights that project, among the operands."""
+    """Positions of the projection weights among the operands."""
 
     num_heads: Positive = 1
     do_rotary: int = 0
@@ -88,21 +88,21 @@ class ProjectedAttention(AttentionLike):
     unidirectional: int = 0
 
     def given(self, ins: Inputs, name: str) -> int | None:
-        """Position of an optional operand of this variant, None where it is not given."""
+        """Return the position of an optional operand of this variant, None if it is not given."""
         index = self.operands.index(name) if name in self.operands else None
         return index if index is not None and has(ins, index) else None
 
     def has_bias(self, ins: Inputs) -> bool:
-        """Whether something is added to queries, keys and values."""
+        """Return True if queries, keys and values have a bias."""
         return self.given(ins, "bias") is not None
 
     def per_score(self, ins: Inputs) -> int:
-        """Vector operations a score: softmax, mask and bias."""
+        """Return vector operations per score: softmax, mask and bias."""
         added = [self.given(ins, name) for name in ("mask_index", "attention_bias")]
         return SOFTMAX_ALU + sum(index is not None for index in added)
 
     def widths(self, ins: Inputs) -> tuple[Dim, Dim, Dim | None]:
-        """Widths of queries and of values, all heads together, and of Q, K and V together."""
+        """Return widths of queries and of values over all heads, and of Q, K and V together."""
         together = axis(ranked(ins, 1, 2), 1)
         bias = self.given(ins, "bias")
         if together is None and bias is not None:
@@ -114,7 +114,7 @@ class ProjectedAttention(AttentionLike):
         return third, third, together
 
     def _past(self, ins: Inputs) -> Past:
-        """Keys before this call, and the buffer that holds them."""
+        """Return the keys before this call, and the buffer that holds them."""
         past, length = self.given(ins, "past"), self.given(ins, "past_sequence_length")
         if past is None:
             return NO_PAST
@@ -158,7 +158,7 @@ class ProjectedAttention(AttentionLike):
 
 @frozen
 class DecoderMaskedSelfAttention(ProjectedAttention):
-    """Attention for one new token on a cache that must be given.
+    """Attention of one new token with a required cache.
 
     Shapes:  as com.microsoft Attention with s = 1.
     Source:  ONNX Runtime ContribOperators, DecoderMaskedSelfAttention.
@@ -178,7 +178,7 @@ class QAttention(ProjectedAttention):
 
     Shapes:  as com.microsoft Attention.
     Work:    as com.microsoft Attention; macs count as int8 although scores are in floating
-             point: the faster of the two, so that a floor stays one.
+             point: the faster of the two, so that a lower bound stays one.
     Source:  ONNX Runtime ContribOperators, QAttention.
     """
 
@@ -198,7 +198,7 @@ class QOrderedAttention(ProjectedAttention):
 
     Shapes:  input[b, s, i], Q_weight[i, h*d], K_weight[i, h*d], V_weight[i, h*v] ->
              output[b, s, h*v].
-    Work:    as com.microsoft Attention, in int8; requantising between steps is left out.
+    Work:    as com.microsoft Attention, in int8; requantizing between steps is left out.
     Traffic: each operand once, the result once.
     Source:  ONNX Runtime ContribOperators, QOrderedAttention.
     """
@@ -238,7 +238,7 @@ class MultiHeadAttention(AttentionLike):
              qk[b, h, s, t] with t = p + l. Or query[b, s, h, 3, d] with all three; or
              key[b, l, h, 2, d] with both; or key[b, h, l, d] and value alike, computed before.
     Work:    as AttentionLike; adding the bias of the projections is left out. In a shared buffer
-             whose past_sequence_length is not known t is the l new keys, a lower limit.
+             whose past_sequence_length is not known t is the l new keys, a lower bound.
     Traffic: each operand once, each result once; of a shared buffer only the keys and values that
              are read and those that are new.
     Source:  ONNX Runtime ContribOperators, MultiHeadAttention.
@@ -264,11 +264,11 @@ class MultiHeadAttention(AttentionLike):
         return self.unidirectional == 1, 0
 
     def shares_buffer(self, ins: Inputs) -> bool:
-        """Whether past and present are one buffer, of the extent of the past."""
+        """Return True if past and present are one buffer, with the extent of the past."""
         return has(ins, self.length_at)
 
     def _sizes(self, ins: Inputs) -> tuple[Dim, Dim, Dim, Dim, Dim]:
-        """b, s, keys of this call, d, v."""
+        """Return b, s, keys of this call, d, v."""
         h = self.num_heads
         q, k, v = ranked(ins, 0, 3, 5), ranked(ins, 1, 3, 4, 5), ranked(ins, 2, 3, 4)
         if q is not None and len(q) == 5:
@@ -331,7 +331,7 @@ class MultiHeadAttention(AttentionLike):
 
 @frozen
 class DecoderMaskedMultiHeadAttention(MultiHeadAttention):
-    """MultiHeadAttention for one new token.
+    """MultiHeadAttention of one new token.
 
     Shapes:  as MultiHeadAttention with s = 1.
     Source:  ONNX Runtime ContribOperators, DecoderMaskedMultiHeadAttention.

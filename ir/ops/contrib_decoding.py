@@ -1,4 +1,4 @@
-"""Operators of ONNX Runtime that generate tokens: searches, states, choices of what is attended."""
+"""ONNX Runtime operators of token generation: search, states, selection of attended tokens."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arithmetic of ONNX Runtime that the standard domain has no operator for."""
+"""ONNX Runtime arithmetic without an operator in the default domain."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class ComplexMul(Op):
     """Products of complex numbers stored as pairs along the last axis.
 
     Shapes:  A[s..., 2], B broadcast -> C.
-    Work:    {alu} for e elements: four products, a difference and an addition a pair.
+    Work:    {alu} for e elements: four products, a difference and an addition per pair.
     Traffic: A, B and C once.
     Source:  ONNX Runtime contrib ComplexMul-1.
     """
@@ -133,7 +133,7 @@ class Rfft(Op):
         return (TensorType(x.dtype, shape),)
 
     def signal(self, ins: Inputs, outs: Types) -> Shape | None:
-        """Shape of the real signal."""
+        """Return the shape of the real signal."""
         return tensor(ins, 0).shape
 
     def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
@@ -173,7 +173,7 @@ class ReduceSumInteger(Op):
     """Sum of 8-bit integers in 32 bits.
 
     Shapes:  data -> the axes have extent 1, or are left out without ``keepdims``.
-    Work:    {integer}: an addition an element.
+    Work:    {integer}: an addition per element.
     Traffic: data and result once.
     Source:  ONNX Runtime contrib ReduceSumInteger-1.
     """
@@ -199,7 +199,7 @@ class ReduceSumInteger(Op):
 
 
 class MulInteger(Op):
-    """Products of quantised operands without their zero points, in 32 bits.
+    """Products of quantized operands without their zero points, in 32 bits.
 
     Shapes:  A, B broadcast -> i32.
     Work:    {integer}: a product, and a difference for each zero point.
@@ -235,7 +235,7 @@ class ScaledSiLU(Elementwise):
     """``z * sigmoid(z)`` of ``z = scale * x``.
 
     Shapes:  X -> same shape; scale is a scalar.
-    Work:    products and the sigmoid: 4 operations and 2 special functions an element.
+    Work:    products and the sigmoid: 4 operations and 2 special functions per element.
     Traffic: each operand once, the result once.
     Source:  ONNX Runtime contrib ScaledSiLU-1.
     """
@@ -252,7 +252,7 @@ class ScaledSiLU(Elementwise):
 
 @frozen
 class MurmurHash3(Op):
-    """A hash of 32 bits of every element.
+    """A 32-bit hash of every element.
 
     Shapes:  X -> u32, or i32 if not ``positive``, of the same shape.
     Work:    {integer}: two factors, two rotations, and three operations that mix for
@@ -281,7 +281,7 @@ class MurmurHash3(Op):
 
 @frozen
 class HyperConnectionPreMix(Op):
-    """Streams weighted by gates and summed.
+    """Weighted sum of streams, with a gate for each.
 
     Shapes:  streams[r..., c, h], or flat [r..., c*h] with ``num_branches`` -> [r..., h].
     Work:    {alu}: a product and an addition for each element of the streams.

@@ -1,4 +1,4 @@
-"""Normalisations fused by ONNX Runtime with what comes before them."""
+"""ONNX Runtime normalizations fused with preceding operators."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .normalization import STATISTICS_ALU, Normalization, rows_before
 
 RMS_ALU = 4
 LAYER_NORM_ALU = STATISTICS_ALU + 2
-"""Without the addition of beta."""
+"""Operations per element without the addition of beta."""
 
 
 @frozen
@@ -69,10 +69,10 @@ class SkipSimplifiedLayerNormalization(SkipLayerNormalization):
 
 @frozen
 class GroupNorm(Normalization):
-    """Group normalisation, channels last unless told, with an optional swish.
+    """Group normalization, channels last by default, with an optional swish.
 
     Shapes:  X[n, d..., c], gamma, beta[c] -> same shape; r = n*groups.
-    Work:    a = 7; with ``activation`` 10 and two special functions an element: {sfu}.
+    Work:    a = 7; with ``activation`` 10 and two special functions per element: {sfu}.
     Traffic: each operand and the result once.
     Source:  ONNX Runtime contrib GroupNorm-1.
     """
@@ -102,7 +102,7 @@ class SkipGroupNorm(GroupNorm):
     """GroupNorm of ``X + skip + bias``, and that sum.
 
     Shapes:  X[n, d..., c], gamma, beta[c], skip like X or [n, c], bias[c] -> Y, S like X.
-    Work:    as GroupNorm, and an addition an element for skip and for bias.
+    Work:    as GroupNorm, and an addition per element for skip and for bias.
     Traffic: each operand and each result once.
     Source:  ONNX Runtime contrib SkipGroupNorm-1.
     """
@@ -168,7 +168,7 @@ class EmbedLayerNormalization(Op):
         return {**others, **{i: part or 0 for i, part in rows.items()}} if rows else {}
 
     def _rows(self, ins: Inputs) -> dict[int, Dim | None]:
-        """Bytes of the rows taken of each table, None where nobody knows; empty without a shape."""
+        """Return bytes of the rows read of each table, None if unknown; empty without a shape."""
         ids = tensor(ins, 0).shape
         if ids is None:
             return {}
@@ -187,7 +187,7 @@ class EmbedLayerNormalization(Op):
 
 
 def _row_bytes(table: TensorType, taken: Dim) -> Dim | None:
-    """Bytes of the rows taken of a table, None where its shape is not known."""
+    """Return bytes of the rows read of a table, None if its shape is unknown."""
     if table.shape is None or not table.shape or table.dtype.bits == 0:
         return None
     row = element_count(table.shape[1:])

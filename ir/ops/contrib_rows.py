@@ -1,4 +1,4 @@
-"""Operators of ONNX Runtime that are only data: products, normalisations, packed weights."""
+"""ONNX Runtime operators defined only by data: products, normalizations, packed weights."""
 
 from __future__ import annotations
 
@@ -51,13 +51,13 @@ RMSNormRotary = described(
     "rms_norm_rotary", "com.microsoft::RMSNormRotary",
     "X[b,s,n,d] scale[p] position_ids cosine sine prefill_numerics?",
     "16-6*output_fp16[1 if flatten_batch else b,b*s if flatten_batch else s,n*p] F32[b,s,n,p]",
-    "Normalised and rotated heads", kind=Kind.NORMALIZATION, parts={0: "0", 3: "0", 4: "0"},
+    "Normalized and rotated heads", kind=Kind.NORMALIZATION, parts={0: "0", 3: "0", 4: "0"},
     formulas={"alu": "4*e + 3*b*s*n*rotary_embedding_dim", "sfu": "b*s*n"},
     rotary_embedding_dim=0, output_fp16=0, flatten_batch=0,
 )  # fmt: skip
 BranchwiseRMSNorm = described(
     "branchwise_rms_norm", "com.microsoft::BranchwiseRMSNorm", "X[...] scale?", "0[...]",
-    "RMS normalisation of each branch", kind=Kind.NORMALIZATION,
+    "RMS normalization of each branch", kind=Kind.NORMALIZATION,
     formulas={"alu": "(3 + has_scale)*e"},
 )  # fmt: skip
 EngramGate = described(
@@ -77,12 +77,12 @@ QOrderedGelu = described(
 )  # fmt: skip
 QOrderedLayerNormalization = described(
     "qordered_layer_norm", "com.microsoft::QOrderedLayerNormalization",
-    "X[...] scale_X scale B? scale_Y", "0[...]", "Layer normalisation of 8-bit integers",
+    "X[...] scale_X scale B? scale_Y", "0[...]", "Layer normalization of 8-bit integers",
     kind=Kind.NORMALIZATION, formulas={"alu": "12*e"},
 )  # fmt: skip
 QuantizeWithOrder = described(
     "quantize_with_order", "com.microsoft::QuantizeWithOrder", "input[...] scale_input", "I8[...]",
-    "Quantisation in an order of elements", kind=Kind.QUANTIZE, formulas={"alu": "3*e"},
+    "Quantization in an order of elements", kind=Kind.QUANTIZE, formulas={"alu": "3*e"},
 )  # fmt: skip
 IsAllFinite = described(
     "is_all_finite", "com.microsoft::IsAllFinite", "input+", "BOOL[]",
@@ -112,7 +112,7 @@ QEmbedLayerNormalization = described(
     " position_embedding_scale segment_embedding_scale? gamma_scale beta_scale"
     " word_embedding_zero_point position_embedding_zero_point segment_embedding_zero_point?"
     " gamma_zero_point beta_zero_point", "8[b,s,h] 0[b]",
-    "Normalised sums of 8-bit embeddings", kind=Kind.NORMALIZATION,
+    "Normalized sums of 8-bit embeddings", kind=Kind.NORMALIZATION,
     parts={2: "w//v", 3: "0", 4: "0"},
     formulas={"alu": "(12 + 3*has_segment_embedding)*e", "sfu": "b*s"},
 )  # fmt: skip
@@ -138,14 +138,14 @@ DequantizeBFP = described(
 )  # fmt: skip
 DequantizeWithOrder = described(
     "dequantize_with_order", "com.microsoft::DequantizeWithOrder", "input[...] scale_input",
-    "to[...]", "Dequantisation from an order of elements", kind=Kind.QUANTIZE,
+    "to[...]", "Dequantization from an order of elements", kind=Kind.QUANTIZE,
     formulas={"alu": "e"}, to=1,
 )  # fmt: skip
 HyperConnectionLowRankMix = described(
     "hyper_connection_low_rank_mix", "com.microsoft::HyperConnectionLowRankMix",
     "streams[...,f] norm_scale down_weight[f,r] up_weight inject_weight prev_block_output?"
     " prev_post_gate?", "0[...,f//num_branches] 0[...,num_branches] 0[...,f]",
-    "Streams normalised, gated by a network of low rank and summed", kind=Kind.MATMUL,
+    "Streams normalized, gated by a network of low rank and summed", kind=Kind.MATMUL,
     formulas={
         "mac": "rows*f*(2*r + num_branches)",
         "alu": "rows*(f*(8 + 2*has_prev_block_output) + 4*r + 4*num_branches)",

@@ -11,9 +11,9 @@ from ..record import frozen
 class Control(Op):
     """An operator whose work, traffic and types are those of its regions.
 
-    Shapes:  what the regions return, joined over branches and iterations.
+    Shapes:  results of the regions, joined over branches and iterations.
     Work:    that of the regions times the number of iterations; counted by the pass.
-    Traffic: that of the regions; handing operands in and results out moves nothing.
+    Traffic: that of the regions; passing operands in and results out moves nothing.
     Source:  ONNX If-25, Loop-25, Scan-25, SequenceMap-17.
     """
 
@@ -26,7 +26,7 @@ class Control(Op):
 class If(Control):
     """One of two regions: ``then_branch``, ``else_branch``. Source: ONNX If-25.
 
-    Shapes:  the join of what the two branches return; those of one where the condition is known.
+    Shapes:  the join of the two branches' results; those of one branch if the condition is known.
     """
 
     mnemonic = "if"
@@ -76,7 +76,7 @@ class Scan(Control):
 class SequenceMap(Control):
     """A region applied to each element of sequences. Source: ONNX SequenceMap-17.
 
-    Shapes:  sequences of what the region returns, as long as the first.
+    Shapes:  sequences of the region's results, as long as the first operand.
     """
 
     mnemonic = "sequence_map"

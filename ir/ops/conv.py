@@ -31,14 +31,14 @@ from .window import (
 
 
 def channels_first(shape: Shape | None, channels_last: int) -> Shape | None:
-    """A shape in N, C, spatial order; None where the rank is not known or below 2."""
+    """Return a shape in N, C, spatial order; None if the rank is unknown or below 2."""
     if shape is None or len(shape) < 2:
         return None
     return (shape[0], shape[-1], *shape[1:-1]) if channels_last else shape
 
 
 def in_layout(shape: Shape, channels_last: int) -> Shape:
-    """A shape in N, C, spatial order, put in the order of the operator."""
+    """Return a shape in N, C, spatial order in the order of the operator."""
     return (shape[0], *shape[2:], shape[1]) if channels_last else shape
 
 
@@ -47,20 +47,20 @@ class InLayout(Op):
     """An operator on feature maps whose channels are the second or the last axis."""
 
     is_nhwc: ClassVar[bool] = False
-    """Whether channels are always the last axis."""
+    """True if channels are always the last axis."""
 
     def layout(self) -> int:
-        """Whether channels are the last axis of the feature maps."""
+        """Return 1 if channels are the last axis of the feature maps, else 0."""
         return self.is_nhwc
 
 
 def same_extents(a: Shape, b: Shape) -> bool:
-    """Whether two shapes may be equal."""
+    """Return True if two shapes may be equal."""
     return len(a) == len(b) and all(same(x, y) is not False for x, y in zip(a, b, strict=True))
 
 
 def folded(extents: Shape) -> tuple[Dim, Dim]:
-    """Extents as two: the last one, and the product of those before it."""
+    """Return extents as two: the product of all but the last, and the last one."""
     return product(extents[:-1]), product(extents[-1:])
 
 
@@ -70,10 +70,10 @@ class Conv(Epilogue, InLayout):
 
     Shapes:  X[n, c, h, w], W[k, c//g, r, s], B[k] -> Y[n, k, p, q] with
              p = (h + pads - dilation*(r - 1) - 1)//stride + 1, or ceil(h/stride) where
-             ``auto_pad`` is SAME; one axis or three alike. In the formulas q and s are the last
-             axis, p and r the product of those before it.
+             ``auto_pad`` is SAME; likewise with one or three axes. In the formulas q and s are the
+             last axis, p and r the product of those before it.
     Work:    {mac}, padded taps included; {alu} and {sfu}
-             from the bias and what is fused.
+             from the bias and fused operations.
     Traffic: the positions of X that some filter tap reads, the other operands once, Y once.
     Source:  ONNX Conv-22; arXiv:1603.07285 for the extents.
     """
@@ -100,16 +100,16 @@ class Conv(Epilogue, InLayout):
     strides: Positives = ()
 
     def maps(self, ins: Inputs) -> Shape | None:
-        """Shape of the feature maps as N, C, spatial."""
+        """Return the shape of the feature maps as N, C, spatial."""
         return channels_first(tensor(ins, self.at[0]).shape, self.layout())
 
     def filters(self, ins: Inputs) -> Shape | None:
-        """Shape of the filters, None where the rank is not known."""
+        """Return the shape of the filters, None if the rank is unknown."""
         shape = tensor(ins, self.at[1]).shape
         return None if shape is None or len(shape) < 2 else shape
 
     def kernel(self, ins: Inputs) -> Shape | None:
-        """Extents of the filters along the spatial axes."""
+        """Return the extents of the filters along the spatial axes."""
         return kernel_extents(self.kernel_shape, self.filters(ins), 2)
 
     def _spatial(self, x: Shape, kernel: Shape) -> Shape:
@@ -128,7 +128,7 @@ class Conv(Epilogue, InLayout):
         )
 
     def _check_window(self, extent: Dim, span: Dim, pad: tuple[int, int]) -> None:
-        """Refuse a window larger than what it moves over; a pool may give nothing there."""
+        """Check that the window fits its input; a pool may have an empty result."""
         if isinstance(extent, Poly) or isinstance(span, Poly) or extent == 0:
             return
         room = extent if self.auto_pad == "VALID" else extent + sum(pad)

@@ -1,4 +1,4 @@
-"""Gradients of convolutions: of the feature maps and of the filters, a kernel each."""
+"""Gradients of convolutions, one kernel for feature maps and one for filters."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
     from ..gradients.tape import Tape
 
 
-def stated_shape(ins: Inputs, index: int) -> Shape | None:
-    """The shape that operand ``index`` holds, None where it is not known."""
-    found = elements(ins, index)
-    known = tuple(d for d in found or () if d is not None)
-    return known if found is not None and len(known) == len(found) else None
+def declared_shape(ins: Inputs, index: int) -> Shape | None:
+    """Return the shape in the content of operand ``index``, None if unknown."""
+    extents = elements(ins, index)
+    known = tuple(d for d in extents or () if d is not None)
+    return known if extents is not None and len(known) == len(extents) else None
 
 
 @frozen
 class ConvGrad(Conv):
-    """What the two gradients of a convolution share.
+    """Base of the two gradients of a convolution.
 
     Shapes:  dY[n, k, p, q] of the convolution's result; letters as Conv.
     Work:    {mac}: each product of the forward pass once more.
@@ -44,10 +44,10 @@ class ConvGrad(Conv):
     added_at: ClassVar[tuple[int, ...]] = ()
 
     def infer(self, ins: Inputs) -> Types:
-        return (TensorType(self.result_dtype(ins), stated_shape(ins, 2)),)
+        return (TensorType(self.result_dtype(ins), declared_shape(ins, 2)),)
 
     def sides(self, ins: Inputs, outs: Types) -> tuple[Shape | None, Shape | None]:
-        """Shapes of the feature maps and of the filters."""
+        """Return the shapes of the feature maps and of the filters."""
         raise NotImplementedError(f"{type(self).__name__}.sides")
 
     def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
@@ -60,7 +60,7 @@ class ConvGrad(Conv):
         return {**letters, "g": self.group}
 
     def window(self, ins: Inputs, outs: Types) -> Window | None:
-        """The window of the forward convolution."""
+        """Return the window of the forward convolution."""
         e, (x, w), y = self.extents(ins, outs), self.sides(ins, outs), tensor(ins, 0).shape
         if not e or x is None or w is None or y is None:
             return None
@@ -85,9 +85,9 @@ class ConvDataGrad(ConvGrad):
 
     Shapes:  dY[n, k, p, q], W[k, c//g, r, s], shape[4], X -> dX of ``shape``, [n, c, h, w].
     Work:    {mac}, taps on padding included.
-    Traffic: dY and W once, dX once. X is handed over, so that it is kept, and not read.
+    Traffic: dY and W once, dX once. X is an operand, so it is saved, but it is not read.
     Source:  ONNX Runtime training, the first result of ConvGrad; arXiv:1603.07285 section 4;
-             PyTorch, convolution_backward, which takes the operand whatever it computes.
+             PyTorch, convolution_backward, which takes the operand for every gradient.
     """
 
     mnemonic = "conv_data_grad"
@@ -116,7 +116,7 @@ class ConvDataGrad(ConvGrad):
             short = window.in_extents[axis] + pads[axis] + pads[axis + rank] - least
             assert isinstance(short, int)
             extra.append(short)
-        # what lies behind the last window is added as padding of the result
+        # elements after the last window are added as padding of the result
         op = ConvTranspose(
             group=self.group, dilations=window.dilations, strides=window.strides,
             pads=pads, output_padding=tuple(extra),
@@ -162,7 +162,7 @@ class ConvFilterGrad(ConvGrad):
 
 
 def explicit_pads(window: Window) -> tuple[int, ...]:
-    """Pads before and after each axis, those of ``auto_pad`` worked out; extents are numbers."""
+    """Return pads before and after each axis, computed for ``auto_pad``; extents are numbers."""
     extents = [d for d in window.in_extents if isinstance(d, int)]
     before = window.pads_before(extents)
     after: list[int] = []

@@ -33,7 +33,7 @@ class ConvTranspose(Epilogue, InLayout):
 
     Shapes:  X[n, c, h, w], W[c, k//g, r, s], B[k] -> Y[n, k, p, q] with
              p = stride*(h - 1) + output_padding + dilation*(r - 1) + 1 - pads, or
-             ``output_shape``, or stride*h where ``auto_pad`` is SAME; one axis or three alike.
+             ``output_shape``, or stride*h where ``auto_pad`` is SAME; also for one or three axes.
              In the formulas w, q and s are the last axis, h, p and r the product of those before.
     Work:    {mac}, each input element times each tap, those cut off by padding
              included; {alu} for the bias.
@@ -61,7 +61,7 @@ class ConvTranspose(Epilogue, InLayout):
     strides: Positives = ()
 
     def pad_totals(self, ins: Inputs, rank: int) -> tuple[Dim, ...] | None:
-        """Pads of both sides together, None where they are not known."""
+        """Return pads of both sides together, None if unknown."""
         return tuple(a + b for a, b in pad_pairs(self.pads, rank))
 
     def _operands(self, ins: Inputs) -> tuple[Shape | None, Shape | None, Shape | None]:
@@ -77,7 +77,7 @@ class ConvTranspose(Epilogue, InLayout):
         if self.output_shape:
             if len(self.output_shape) < rank:
                 raise ShapeError(f"output_shape has {len(self.output_shape)} of {rank} extents")
-            return self._stated(rank)
+            return self._declared_extents(rank)
         strides = per_axis(self.strides, rank, 1, "strides")
         dilations = per_axis(self.dilations, rank, 1, "dilations")
         extra = per_axis(self.output_padding, rank, 0, "output_padding")
@@ -86,7 +86,7 @@ class ConvTranspose(Epilogue, InLayout):
         for i in range(rank):
             span = span_of(kernel[i], dilations[i]) + extra[i]
             if self.auto_pad in ("SAME_UPPER", "SAME_LOWER"):
-                # a kernel shorter than its stride leaves nothing to cut off
+                # a kernel shorter than its stride leaves nothing to crop
                 short = span - strides[i]
                 out.append(x[i + 2] * strides[i] + (0 if short == 0 else -dim_max(-short, 0)))
             elif pads is None:
@@ -98,12 +98,12 @@ class ConvTranspose(Epilogue, InLayout):
             raise ShapeError(f"pads leave extents {out}")
         return tuple(out)
 
-    def _stated(self, rank: int) -> Shape:
-        """The spatial extents of ``output_shape``, which may begin with batch and channels."""
-        stated = self.output_shape[-rank:] if rank else ()
-        if any(d < 0 for d in stated):
-            raise ShapeError(f"output_shape states extents {list(stated)}")
-        return stated
+    def _declared_extents(self, rank: int) -> Shape:
+        """Return the spatial part of ``output_shape``, which may include batch and channels."""
+        extents = self.output_shape[-rank:] if rank else ()
+        if any(d < 0 for d in extents):
+            raise ShapeError(f"output_shape states extents {list(extents)}")
+        return extents
 
     def infer(self, ins: Inputs) -> Types:
         dtype = self.result_dtype(ins)
@@ -174,7 +174,7 @@ class ConvTransposeWithDynamicPads(ConvTranspose):
         if not has(ins, 2):
             return (0,) * rank
         content = known(ins, 2)
-        found = () if content is None else tuple(d for d in content.dims if d is not None)
-        if len(found) != 2 * rank:
+        pads = () if content is None else tuple(d for d in content.dims if d is not None)
+        if len(pads) != 2 * rank:
             return None
-        return tuple(found[i] + found[i + rank] for i in range(rank))
+        return tuple(pads[i] + pads[i + rank] for i in range(rank))

@@ -1,4 +1,4 @@
-"""Running sums and products along an axis."""
+"""Cumulative sums and products along an axis."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from .elementwise import is_integral
 
 @frozen
 class CumSum(Op):
-    """Running sum along an axis.
+    """Cumulative sum along an axis.
 
     Shapes:  x -> same shape.
-    Work:    one operation an element (``f`` floats, ``i`` integers).
+    Work:    one operation per element (``f`` floats, ``i`` integers).
     Traffic: operands and result once.
     Source:  ONNX CumSum-14.
     """
@@ -72,7 +72,7 @@ class CumSum(Op):
 
 
 class CumProd(CumSum):
-    """Running product along an axis. Source: ONNX CumProd-26."""
+    """Cumulative product along an axis. Source: ONNX CumProd-26."""
 
     mnemonic = "cumprod"
     onnx: ClassVar[tuple[str, ...]] = ("CumProd",)

@@ -1,4 +1,4 @@
-"""Operators that are only data: a row each, with shapes as their documents have them."""
+"""Operators defined only by data: a table row each, with shapes as documented."""
 
 from __future__ import annotations
 
@@ -25,31 +25,32 @@ _RESULT = re.compile(r"([^\s\[?]+)(\??)(?:\[([^\]]*)\])?")
 class Described(Op):
     """An operator whose shapes and work are written as text over letters.
 
-    Shapes:  as the row says. ``...`` stands for leading axes, ``=t`` for content that is an extent,
+    Shapes:  as in the row. ``...`` stands for leading axes, ``=t`` for content that is an extent,
              ``=`` for the shape of the operand, ``*`` for any; a letter that no operand binds is
-             an extent that the data give.
+             a data-dependent extent.
     Work:    formulas of the row over those letters, the attributes, e elements of the first
              result, ``rows`` and ``rank`` behind ``...`` and ``has_name`` of operands; unknown
-             without any.
-    Traffic: each operand and result once, or the ``parts`` of operands that the row gives; of a
-             result that is updated in place nothing, as a bound.
+             without formulas.
+    Traffic: each operand and result once, or the ``parts`` of operands in the row; nothing for a
+             result that is updated in place, as a lower bound.
     Source:  onnxruntime contrib_defs.cc and its siblings, version 1.32.
     """
 
     patterns: ClassVar[tuple[str, ...]] = ()
-    """Axes of each operand, "" where the row says nothing."""
+    """Axes of each operand, "" if the row does not give them."""
     made: ClassVar[tuple[tuple[str, str, str], ...]] = ()
-    """Of each result what gives its element type (an operand, a type, or the number of one over
-    the attributes), ``?`` where it is updated in place, and its axes."""
+    """Per result: the source of its element type (an operand, a type, or the number of an operand
+    after the attributes), ``?`` if it is updated in place, and its axes.
+    """
     numbers: ClassVar[tuple[str, ...]] = ()
     """Names of the attributes."""
     parts: ClassVar[Mapping[int, str]] = {}
-    """Bytes that are read at least of operands, over letters and w, the bytes of all of it."""
+    """Minimum bytes read of operands, over variables and w, the bytes of the whole operand."""
     logical: ClassVar[Mapping[int, str]] = {}
-    """Elements of operands whose stored elements are packed, over letters."""
+    """Elements of operands whose storage is packed, over variables."""
 
     def bound(self, ins: Inputs) -> tuple[dict[str, Dim], Shape | None]:
-        """Letters with their extents, and the axes of ``...``."""
+        """Return variables with their extents, and the axes of ``...``."""
         letters: dict[str, Dim] = {
             f"has_{n}": int(has(ins, i)) for i, n in enumerate(self.operands)
         }
@@ -154,18 +155,18 @@ def described(
     formulas: Mapping[str, str] | None = None,
     **attributes: float,
 ) -> type[Op]:
-    """An operator of ONNX Runtime as a row of data.
+    """Return an ONNX Runtime operator defined by one row of data.
 
     Args:
         mnemonic: name in the text form.
-        source: the ONNX operator, its domain in front.
-        operands: names parted by blanks, with the mark and axes: ``X[...,k] bias?[n]``.
-        results: of each the operand or element type, with axes: ``0[...,n] I32[b]``.
-        does: what it computes.
-        kind: of kernel.
-        parts: of operands, bytes that are read at least.
-        logical: of packed operands, the elements.
-        formulas: work by unit; none where it is unknown, or where nothing but data moves.
+        source: the ONNX operator, with its domain.
+        operands: names separated by blanks, with mark and axes: ``X[...,k] bias?[n]``.
+        results: operand or element type of each, with axes: ``0[...,n] I32[b]``.
+        does: first line of the docstring.
+        kind: kind of kernel.
+        parts: minimum bytes read of operands.
+        logical: elements of packed operands.
+        formulas: work by unit; none if it is unknown, or if data only move.
         attributes: defaults of the attributes.
     """
     terms = _OPERAND.findall(operands)

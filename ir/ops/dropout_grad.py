@@ -21,7 +21,7 @@ class DropoutGrad(Op):
     """``dY * mask / (1 - ratio)``.
 
     Shapes:  dY, mask -> same shape; ratio is a scalar, 0.5 where it is not given.
-    Work:    a product and a selection an element: {alu}.
+    Work:    a product and a selection per element: {alu}.
     Traffic: dY and mask once, the result once.
     Source:  ONNX Runtime training, com.microsoft DropoutGrad; PyTorch, native_dropout_backward.
     """

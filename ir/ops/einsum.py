@@ -20,10 +20,10 @@ ELLIPSIS = "..."
 
 
 def parse(equation: str, operands: int) -> tuple[tuple[str, ...], str]:
-    """Terms of the operands and of the result; an absent result is derived as ONNX says.
+    """Return terms of the operands and of the result; a missing result is derived as in ONNX.
 
     Raises:
-        ShapeError: the equation has another number of terms, or a result letter no term has.
+        ShapeError: the number of terms differs, or a letter of the result is in no term.
     """
     text = equation.replace(" ", "")
     left, arrow, right = text.partition("->")
@@ -41,10 +41,10 @@ def parse(equation: str, operands: int) -> tuple[tuple[str, ...], str]:
 
 
 def _axes(term: str, rank: int) -> list[str]:
-    """A name for each axis: the letter, or ``.i`` for the i-th axis of the ellipsis from the end.
+    """Return a name for each axis: the letter, or ``.i`` for the i-th ellipsis axis from the end.
 
     Raises:
-        ShapeError: the term has another rank than the operand.
+        ShapeError: the ranks of the term and of the operand differ.
     """
     before, dots, after = term.partition(ELLIPSIS)
     hidden = rank - len(before) - len(after)
@@ -54,10 +54,10 @@ def _axes(term: str, rank: int) -> list[str]:
 
 
 def letter_extents(terms: Sequence[str], shapes: Sequence[Shape]) -> dict[str, Dim]:
-    """Extent of every letter and of every axis under an ellipsis, which broadcast.
+    """Return the extent of every letter and of every axis under an ellipsis, which broadcast.
 
     Raises:
-        ShapeError: operands disagree about a letter.
+        ShapeError: extents of a letter differ between operands.
     """
     extents: dict[str, Dim] = {}
     for term, shape in zip(terms, shapes, strict=True):
@@ -67,32 +67,32 @@ def letter_extents(terms: Sequence[str], shapes: Sequence[Shape]) -> dict[str, D
 
 
 def in_pairs(equation: str, operands: int) -> tuple[str, ...]:
-    """Equations of the products of two operands that one of several is computed by, from the left.
+    """Return the equations of the pairwise products that compute the whole, from the left.
 
-    None of an equation with an ellipsis or with a letter twice in a term.
+    Empty for an equation with an ellipsis or with a letter twice in a term.
     """
     terms, result = parse(equation, operands)
     if any(ELLIPSIS in t or len(set(t)) < len(t) for t in (*terms, result)):
         return ()
-    first, found = terms[0], []
+    first, pairs = terms[0], []
     for i, second in enumerate(terms[1:], 1):
         later = {*result, *"".join(terms[i + 1 :])}
         is_last = i == operands - 1
         joined = "".join(dict.fromkeys(first + second))
         product_of = result if is_last else "".join(c for c in joined if c in later)
-        found.append(f"{first},{second}->{product_of}")
+        pairs.append(f"{first},{second}->{product_of}")
         first = product_of
-    return tuple(found)
+    return tuple(pairs)
 
 
 @frozen
 class Einsum(Op):
-    """Sum of products over the letters that the result does not have.
+    """Sum of products over the letters that are not in the result.
 
-    Shapes:  one extent a letter; letters of the result in its order; axes under an ellipsis
+    Shapes:  one extent per letter; letters of the result in its order; axes under an ellipsis
              broadcast.
     Work:    operands are multiplied two at a time, from the left, as ONNX Runtime and torch.einsum
-             do: of each product the extents of its letters, after sums over letters that nothing
+             do: for each product the extents of its letters, after sums over letters that nothing
              else reads. ``effective_mac`` is that of the best order. One operand: an addition
              each where letters are summed, else a copy.
     Traffic: each operand once, the result once.
@@ -141,7 +141,7 @@ class Einsum(Op):
         return replace(done, effective_mac=None if least == done.mac else least)
 
     def _letters(self, ins: Inputs, index: int) -> frozenset[str]:
-        """Letters of an operand, those left out along which it is broadcast."""
+        """Return letters of an operand, without those along which it is broadcast."""
         term = parse(self.equation, len(ins))[0][index]
         shape = tensor(ins, index).shape or ()
         return frozenset(x for x, d in zip(_axes(term, len(shape)), shape, strict=True) if d != 1)

@@ -1,4 +1,4 @@
-"""Operators on corresponding elements: what they share, and arithmetic."""
+"""Base of elementwise operators, and arithmetic."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def is_integral(dtype: DType) -> bool:
-    """Whether arithmetic on ``dtype`` is done by integer units; unknown types count as floats."""
+    """Return True if integer units compute in ``dtype``; unknown types count as floats."""
     return dtype.is_integer or dtype is DType.BOOL or dtype is DType.STR
 
 
@@ -54,9 +54,9 @@ class Elementwise(Op):
     sfu_per_element: ClassVar[int] = 0
     variadic: ClassVar[bool] = False
     function: ClassVar[Callable[..., Item] | None] = None
-    """Evaluates known elements, symbolic ones included."""
+    """Function of known elements, including symbolic ones."""
     derivative: ClassVar[tuple[str, ...]] = ()
-    """With respect to each operand, of x (or a), b, c and the result y; an empty one is zero."""
+    """Derivatives by each operand, in x (or a), b, c and the result y; "" for zero."""
 
     def __init_subclass__(cls) -> None:
         """Derive the formulas from the counts per element, and register."""
@@ -78,7 +78,7 @@ class Elementwise(Op):
         return rule(at, self.derivative)
 
     def evaluator(self, dtype: DType) -> Callable[..., Item] | None:
-        """The function of known elements of operands of ``dtype``, None where there is none."""
+        """Return the function for known elements of type ``dtype``, None if there is none."""
         return type(self).function
 
     def fold(self, ins: Inputs, outs: Types) -> Folded:
@@ -89,7 +89,7 @@ class Elementwise(Op):
         return self.fold_elements(ins, outs, present)
 
     def fold_elements(self, ins: Inputs, outs: Types, contents: list[Known]) -> Folded:
-        """Content of the result from the contents of the operands."""
+        """Return the content of the result from the contents of the operands."""
         source, target = first_dtype(ins, *range(len(ins))), outs[0]
         function = self.evaluator(source)
         if function is None or not isinstance(target, TensorType):
@@ -112,7 +112,7 @@ class Elementwise(Op):
 
 
 SOURCES = {"": "ONNX", "com.microsoft": "ONNX Runtime contrib"}
-"""What documents the operators of a domain; that of others is called as the domain."""
+"""Documentation of the operators of a domain; other domains have their own name."""
 
 
 def pointwise(
@@ -130,24 +130,24 @@ def pointwise(
     derivative: tuple[str, ...] | str = (),
     **attributes: float,
 ) -> type[Elementwise]:
-    """An elementwise operator that is only data: one row of the tables in these files.
+    """Return an elementwise operator defined by one row of data.
 
-    A row starts a line and is assigned to the name of its class, since a look-up finds the file
-    by that text: ``Exp = pointwise("exp", "Exp-13", …``.
+    A row starts a line and is assigned to the name of its class, since lookups search files
+    for this text: ``Exp = pointwise("exp", "Exp-13", …``.
 
     Args:
         mnemonic: name in the text form.
-        source: the ONNX operator with its version, the domain in front and what else documents it
-            behind: ``com.microsoft::QuickGelu-1``, ``Mish-22; arXiv:1908.08681``.
-        operands: their names, parted by blanks, marked as in ``Op.operands``.
-        does: what it computes; first line of the docstring.
-        function: evaluates known elements, symbolic ones included.
-        alu: operations an element on the vector unit.
-        sfu: operations an element on the special-function unit.
+        source: the ONNX operator with domain and version, and further sources
+            after it: ``com.microsoft::QuickGelu-1``, ``Mish-22; arXiv:1908.08681``.
+        operands: their names, separated by blanks, marked as in ``Op.operands``.
+        does: first line of the docstring.
+        function: evaluates known elements, including symbolic ones.
+        alu: operations per element on the vector unit.
+        sfu: operations per element on the special-function unit.
         result: element type of the result; None takes that of the operands.
-        variadic: whether the last operand stands for any number of them.
-        commutative: whether the order of the operands tells nothing.
-        derivative: with respect to each operand, of x (or a), b, c, the result y and attributes.
+        variadic: True if the last operand stands for any number of operands.
+        commutative: True if the order of the operands does not matter.
+        derivative: derivative by each operand, in x (or a), b, c, the result y and attributes.
         attributes: defaults of the attributes, all of them numbers.
     """
     onnx = re.split(r"[^\w.:]", source)[0]
@@ -269,7 +269,7 @@ def _total(*items: Item) -> Item:
 
 
 variadic = partial(pointwise, variadic=True, commutative=True)
-"""A row that takes one or more operands, in any order."""
+"""Define a row of an operator with one or more operands, in any order."""
 
 Max = variadic("max", "Max-13", "data_0+", "Largest of one or more operands", _largest)
 Min = variadic("min", "Min-13", "data_0+", "Smallest of one or more operands", _smallest)
@@ -294,10 +294,10 @@ BiasAdd = pointwise(
 
 @frozen
 class Clip(Elementwise):
-    """Limits from below and above: one comparison a limit given.
+    """Limits from below and above: one comparison for each limit.
 
     Shapes:  input -> same shape; limits are scalars.
-    Work:    one operation an element and limit ``t``.
+    Work:    one operation per element and limit ``t``.
     Traffic: each operand once, the result once.
     Source:  ONNX Clip-13.
     """

@@ -23,7 +23,7 @@ class ElementwiseGrad(Op):
 
     Shapes:  dY, and the operands x, b, c and the result y that the derivative reads, broadcast to
              it -> the shape of dY.
-    Work:    the operations of the derivative and a product an element: {alu}, {sfu}.
+    Work:    the operations of the derivative and a product per element: {alu}, {sfu}.
     Traffic: each operand once, the result once.
     Source:  derivatives of the definitions; PyTorch derivatives.yaml, one kernel each.
     """
@@ -36,7 +36,7 @@ class ElementwiseGrad(Op):
     derivative: str = "1"
 
     def __post_init__(self) -> None:
-        """Refuse a derivative that is none."""
+        """Check that the derivatives are valid."""
         from ..gradients.derivative import parsed
 
         parsed(self.derivative)

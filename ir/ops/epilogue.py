@@ -1,4 +1,4 @@
-"""Operations a fused activation adds to each element of a product or convolution."""
+"""Operations that a fused activation adds per element of a product or convolution."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..op import Op, has
 from ..record import frozen
 
 PerElement = tuple[int, int]
-"""Operations an element on the vector and on the special-function unit."""
+"""Operations per element on the vector unit and on the special-function unit."""
 
 ACTIVATIONS: dict[str, PerElement] = {
     "none": (0, 0),
@@ -34,24 +34,25 @@ ACTIVATIONS: dict[str, PerElement] = {
     "quickgelu": (4, 2),
     "swiglu": (4, 2),
 }
-"""Counted from the definitions in ONNX RNN-22, HardSwish-22, Gelu-20 and ONNX Runtime's contrib
-operators; an exponential, tanh, erf, logarithm or quotient is one special function."""
+"""Operations counted from the definitions in ONNX RNN-22, HardSwish-22, Gelu-20 and ONNX Runtime's
+contrib operators; an exponential, tanh, erf, logarithm or quotient is one special function.
+"""
 
 
 @frozen
 class Epilogue(Op):
-    """An operator that may do more with each element of its result, as it writes it."""
+    """An operator with additional operations on each element of its result before it is written."""
 
     fused_alu: ClassVar[int] = 0
-    """Operations on each element, whichever operands are given."""
+    """Operations per element, for any operands."""
     added_at: ClassVar[tuple[int, ...]] = ()
-    """Positions of operands that each cost an operation an element where they are given."""
+    """Positions of optional operands that add an operation per element."""
 
     def epilogue(self, ins: Inputs) -> tuple[int, int]:
-        """Operations on each element of the result, on the vector and special unit."""
+        """Return operations per element of the result, on the vector and special-function units."""
         return self.fused_alu + sum(has(ins, i) for i in self.added_at), 0
 
 
 def activation_cost(name: str) -> PerElement:
-    """Operations of the activation ``name``; one that is not listed counts as a comparison."""
+    """Return the operations of the activation ``name``; an unlisted one counts as a comparison."""
     return ACTIVATIONS.get(name.lower().replace("_", ""), (1, 0)) if name else (0, 0)

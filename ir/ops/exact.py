@@ -1,6 +1,6 @@
 """Exact arithmetic on known elements: wrapping integers, rounded floats, symbolic extents.
 
-Functions raise ArithmeticError, TypeError or ValueError where nobody can know the result;
+Functions raise ArithmeticError, TypeError or ValueError if the result is undetermined;
 ``known.elementwise`` turns that into an unknown element.
 """
 
@@ -30,7 +30,7 @@ EXACT_FLOAT_INTEGERS: Final = {DType.F16: 1 << 11, DType.BF16: 1 << 8, DType.F32
 
 
 def checked(extent: Dim, what: str) -> Dim:
-    """``extent`` if it can be one.
+    """Return ``extent`` if it is a valid extent.
 
     Raises:
         ShapeError: it is negative.
@@ -42,14 +42,14 @@ def checked(extent: Dim, what: str) -> Dim:
 
 
 def wrap(value: int, dtype: DType) -> int:
-    """``value`` modulo two to the width of ``dtype``, in its range."""
+    """Return ``value`` wrapped to the range of ``dtype``."""
     span = 1 << dtype.bits
     value %= span
     return value - span if dtype.is_signed and value >= span >> 1 else value
 
 
 def round_to(value: float, dtype: DType) -> float | None:
-    """The nearest number of ``dtype``, ties to even; None for formats below 16 bits."""
+    """Return the nearest number of ``dtype``, ties to even; None for formats below 16 bits."""
     match dtype:
         case DType.F64:
             return value
@@ -77,7 +77,7 @@ def _fit_extent(value: Poly, dtype: DType) -> Item:
         if limit is None:
             return value if dtype is DType.F64 else None
         if dtype is DType.F32:
-            # What has no limit is taken to be below 2**24, as the model's own arithmetic does.
+            # an unbounded extent is assumed to be below 2**24, as the model's arithmetic assumes
             lo, hi = lo or 0, hi or 0
         safe = hi is not None and hi <= limit and lo is not None and lo >= -limit
         return value if safe else None
@@ -91,7 +91,7 @@ def _fit_extent(value: Poly, dtype: DType) -> Item:
 
 
 def fit(item: Item, dtype: DType) -> Item:
-    """``item`` as an element of ``dtype``: integers wrap, floats round, None where unknowable."""
+    """Return ``item`` as ``dtype``: integers wrap, floats round; None if undetermined."""
     match item:
         case None | str():
             return item
@@ -109,7 +109,7 @@ def fit(item: Item, dtype: DType) -> Item:
 
 
 def convert(item: Item, source: DType, target: DType) -> Item:
-    """``item`` cast as ONNX Cast does; None where the standard leaves the result open."""
+    """Return ``item`` cast as by ONNX Cast; None if the standard does not define the result."""
     match item:
         case None:
             return None
@@ -140,10 +140,10 @@ def _parse(text: str, target: DType) -> Item:
 
 
 def _pair(a: Item, b: Item) -> tuple[Dim, Dim, int] | None:
-    """Numerators over one denominator where either is symbolic, None where plain arithmetic does.
+    """Return numerators over a common denominator if either is symbolic, None if both are numbers.
 
     Raises:
-        TypeError: a denominator is no power of two, so that the result would be rounded twice.
+        TypeError: a denominator is not a power of two, so that the result would be rounded twice.
     """
     if not (is_symbolic(a) or is_symbolic(b)):
         return None
@@ -157,10 +157,10 @@ def _pair(a: Item, b: Item) -> tuple[Dim, Dim, int] | None:
 
 
 def _whole(item: Item) -> Dim:
-    """``item`` as an integer or polynomial.
+    """Return ``item`` as an integer or polynomial.
 
     Raises:
-        TypeError: it is not whole.
+        TypeError: it is not an integer.
     """
     num, den = fraction(item)
     if den != 1:
@@ -169,38 +169,38 @@ def _whole(item: Item) -> Dim:
 
 
 def _plain(item: Item) -> float:
-    """``item`` as a number of Python, kept an integer where it is one."""
+    """Return ``item`` as a Python number, an integer if it is one."""
     if isinstance(item, int | float):
         return item
     raise TypeError("not a number")
 
 
 def add(a: Item, b: Item) -> Item:
-    """Sum."""
+    """Return the sum."""
     pair = _pair(a, b)
     return quotient(pair[0] + pair[1], pair[2]) if pair else _plain(a) + _plain(b)
 
 
 def subtract(a: Item, b: Item) -> Item:
-    """Difference."""
+    """Return the difference."""
     pair = _pair(a, b)
     return quotient(pair[0] - pair[1], pair[2]) if pair else _plain(a) - _plain(b)
 
 
 def multiply(a: Item, b: Item) -> Item:
-    """Product."""
+    """Return the product."""
     pair = _pair(a, b)
     return quotient(pair[0] * pair[1], pair[2] * pair[2]) if pair else _plain(a) * _plain(b)
 
 
 def divide(a: Item, b: Item) -> Item:
-    """Quotient of floats."""
+    """Return the quotient of floats."""
     pair = _pair(a, b)
     return quotient(pair[0], pair[1]) if pair else _plain(a) / _plain(b)
 
 
 def divide_truncated(a: Item, b: Item) -> Item:
-    """Quotient of integers, toward zero."""
+    """Return the quotient of integers, rounded toward zero."""
     pair = _pair(a, b)
     if pair is None:
         x, y = _plain(a), _plain(b)
@@ -222,21 +222,21 @@ def divide_truncated(a: Item, b: Item) -> Item:
 
 
 def modulo(a: Item, b: Item) -> Item:
-    """Remainder with the sign of the divisor."""
+    """Return the remainder with the sign of the divisor."""
     if is_symbolic(a) or is_symbolic(b):
         return _whole(a) % _whole(b)
     return _plain(a) % _plain(b)
 
 
 def modulo_truncated(a: Item, b: Item) -> Item:
-    """Remainder with the sign of the dividend, C's ``fmod``."""
+    """Return the remainder with the sign of the dividend, as C's ``fmod``."""
     if isinstance(a, float) and isinstance(b, float):
         return math.fmod(a, b)
     return subtract(a, multiply(divide_truncated(a, b), b))
 
 
 def power(a: Item, b: Item) -> Item:
-    """``a ** b`` for exponents small enough to finish."""
+    """Return ``a ** b`` for exponents small enough to finish."""
     if is_symbolic(a) or is_symbolic(b):
         exponent = _whole(b)
         if not isinstance(exponent, int) or not 0 <= exponent <= 4:
@@ -247,10 +247,10 @@ def power(a: Item, b: Item) -> Item:
         return result
     if isinstance(a, int) and isinstance(b, int) and (b < 0 or (b > MAX_POWER and abs(a) > 1)):
         raise ValueError("integer power out of range")
-    found: Item | complex = _plain(a) ** _plain(b)
-    if isinstance(found, complex):
+    result: Item | complex = _plain(a) ** _plain(b)
+    if isinstance(result, complex):
         raise ValueError("root of a negative number")
-    return found
+    return result
 
 
 def _nan(a: Item, b: Item) -> bool:
@@ -258,7 +258,7 @@ def _nan(a: Item, b: Item) -> bool:
 
 
 def minimum(a: Item, b: Item) -> Item:
-    """Smaller element; NaN where either is."""
+    """Return the smaller element; NaN if either is NaN."""
     pair = _pair(a, b)
     if pair:
         return quotient(dim_min(*pair[:2]), pair[2])
@@ -266,7 +266,7 @@ def minimum(a: Item, b: Item) -> Item:
 
 
 def maximum(a: Item, b: Item) -> Item:
-    """Larger element; NaN where either is."""
+    """Return the larger element; NaN if either is NaN."""
     pair = _pair(a, b)
     if pair:
         return quotient(dim_max(*pair[:2]), pair[2])
@@ -274,7 +274,7 @@ def maximum(a: Item, b: Item) -> Item:
 
 
 def less_or_equal(a: Item, b: Item) -> Item:
-    """``a <= b``, None where it depends on the symbols."""
+    """Return ``a <= b``, None if it depends on the symbols."""
     if is_symbolic(a) and isinstance(b, float):
         return b > 0 if math.isinf(b) else _at_most(a, b, math.floor(b))
     if isinstance(a, float) and is_symbolic(b):
@@ -284,7 +284,7 @@ def less_or_equal(a: Item, b: Item) -> Item:
 
 
 def _at_most(a: Item, b: Item, limit: int) -> Item:
-    """``a <= b`` where one is a float, which for a whole other side may be rounded to ``limit``."""
+    """Return ``a <= b`` for one float and one integer, which may be rounded to ``limit``."""
     if isinstance(a, Poly):
         return at_most(a, limit)
     if isinstance(b, Poly):
@@ -294,7 +294,7 @@ def _at_most(a: Item, b: Item, limit: int) -> Item:
 
 
 def less(a: Item, b: Item) -> Item:
-    """``a < b``, None where it depends on the symbols."""
+    """Return ``a < b``, None if it depends on the symbols."""
     if _nan(a, b):
         return False
     reverse = less_or_equal(b, a)
@@ -302,17 +302,17 @@ def less(a: Item, b: Item) -> Item:
 
 
 def greater(a: Item, b: Item) -> Item:
-    """``a > b``, None where it depends on the symbols."""
+    """Return ``a > b``, None if it depends on the symbols."""
     return less(b, a)
 
 
 def greater_or_equal(a: Item, b: Item) -> Item:
-    """``a >= b``, None where it depends on the symbols."""
+    """Return ``a >= b``, None if it depends on the symbols."""
     return less_or_equal(b, a)
 
 
 def equal(a: Item, b: Item) -> Item:
-    """``a == b``, None where it depends on the symbols."""
+    """Return ``a == b``, None if it depends on the symbols."""
     fractional = any(isinstance(x, float) and not x.is_integer() for x in (a, b))
     if fractional and (isinstance(a, Poly) or isinstance(b, Poly)):
         return False
@@ -321,17 +321,17 @@ def equal(a: Item, b: Item) -> Item:
 
 
 def negate(a: Item) -> Item:
-    """Negative."""
+    """Return the negative."""
     return subtract(0, a) if is_symbolic(a) else -_plain(a)
 
 
 def absolute(a: Item) -> Item:
-    """Magnitude."""
+    """Return the absolute value."""
     return maximum(a, negate(a)) if is_symbolic(a) else abs(_plain(a))
 
 
 def sign(a: Item) -> Item:
-    """-1, 0 or 1."""
+    """Return -1, 0 or 1."""
     if isinstance(a, Poly):
         lo, hi = interval(a)
         if lo is not None and lo > 0:
@@ -344,19 +344,19 @@ def sign(a: Item) -> Item:
 
 
 def floor(a: Item) -> Item:
-    """Largest whole number not above."""
+    """Return the largest integer that is not greater."""
     if isinstance(a, Quotient):
         return rounded_down(a)
     return a if isinstance(a, Poly) else float(math.floor(_plain(a)))
 
 
 def ceil(a: Item) -> Item:
-    """Smallest whole number not below."""
+    """Return the smallest integer that is not less."""
     if isinstance(a, Quotient):
         return rounded_up(a)
     return a if isinstance(a, Poly) else float(math.ceil(_plain(a)))
 
 
 def round_half_even(a: Item) -> Item:
-    """Nearest whole number, ties to even."""
+    """Return the nearest integer, ties to even."""
     return a if isinstance(a, Poly) else float(round(_plain(a)))

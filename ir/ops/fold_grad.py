@@ -1,4 +1,4 @@
-"""The gradient of patches that were added back into an image: the patches of its gradient."""
+"""Gradient of Col2Im: the patches of the gradient of the image."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Col2ImGrad(Movement):
         return (TensorType(tensor(ins, 0).dtype, stated_shape(ins, 1)),)
 
     def expand(self, tape: Tape, ins: Inputs, outs: Types) -> tuple[Value | None, ...]:
-        """A filter for each place of a patch, of every channel alone."""
+        """Return a convolution with a filter per position of a patch, for each channel alone."""
         dy, (out, *_) = ins[0], outs
         assert dy is not None
         assert isinstance(out, TensorType)

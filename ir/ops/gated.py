@@ -1,4 +1,4 @@
-"""Activations of one half of a product's result that multiply the other half."""
+"""Activations of one half of a product's result, times the other half."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .epilogue import activation_cost
 
 @frozen
 class GatedActivation(Op):
-    """``activation(gate) * up`` where both lie side by side, as of one merged product.
+    """``activation(gate) * up`` of two halves of one tensor, as from a merged product.
 
     Shapes:  X[..., 2*h] -> Y[..., h].
     Work:    {alu}, {sfu}: the activation and a product for each of e elements of the result.

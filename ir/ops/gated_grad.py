@@ -1,4 +1,4 @@
-"""Gradients of what multiplies a tensor by an activation of another: gates."""
+"""Gradients of gates: an activation of one tensor times another tensor."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @frozen
 class GatedActivationGrad(Op):
-    """Gradients of ``activation(gate) * up``, side by side as the operand is.
+    """Gradients of ``activation(gate) * up``, in halves like the operand.
 
     Shapes:  dY[..., h], X[..., 2*h] -> dX like X.
     Work:    {alu}, {sfu}: the activation again, its derivative, and three products for each of e
@@ -61,10 +61,10 @@ class GatedActivationGrad(Op):
 
 @frozen
 class GatedRMSNormGrad(NormalizationGrad):
-    """Gradients of RMSNormalization times an activation of a gate; statistics are computed again.
+    """Gradients of RMSNormalization times an activation of a gate; statistics are recomputed.
 
     Shapes:  dY, X[r..., h], scale[h], gate like X -> dX like X, dScale, dGate like X.
-    Work:    {alu} with a = 20: the roots 2, the normalised element 2, its gradient 7, the gate's
+    Work:    {alu} with a = 20: the roots 2, the normalized element 2, its gradient 7, the gate's
              swish 3 and its derivative 6; {sfu}.
     Traffic: each operand and each result once.
     Source:  mamba_ssm/ops/triton/layernorm_gated.py, ``_layer_norm_bwd_kernel``.
@@ -96,7 +96,7 @@ class GatedRMSNormGrad(NormalizationGrad):
         inverse = inverse_root(tape, squares, self.epsilon, tensor(ins, 1).dtype)
         x_hat = tape.mul(x, inverse)
         of_norm = tape.mul(dy, activated(tape, gate, self.activation))
-        dx = combined(tape, tape.mul(of_norm, scale), x_hat, inverse, axes, centred=False)
+        dx = combined(tape, tape.mul(of_norm, scale), x_hat, inverse, axes, centered=False)
         of_scale = tape.sum_to(tape.mul(of_norm, x_hat), tensor(ins, 2).shape or ())
         normed = tape.mul(dy, tape.mul(x_hat, scale))
         return (dx, of_scale, written(slope(self.activation), tape, normed, {"x": gate}))

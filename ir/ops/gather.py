@@ -1,4 +1,4 @@
-"""Operators that read chosen elements: only these move, not the tables they come from."""
+"""Operators that read selected elements: only these are moved, not whole tables."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from ..types import TensorType
 
 
 def position(index: Item, extent: int) -> int | None:
-    """``index`` counted from the front, None where it is not known or outside."""
+    """Return ``index`` counted from the front, None if it is unknown or out of range."""
     if not isinstance(index, int) or not -extent <= index < extent:
         return None
     return index + extent if index < 0 else index
 
 
 class Taking(Op):
-    """Elements of a table chosen by indices.
+    """Base of operators that select elements of a table by indices.
 
-    Shapes:  as each operator says.
+    Shapes:  as in each operator.
     Work:    none; index arithmetic is not counted.
-    Traffic: the elements taken are read, at most the table once however often they are taken; the
+    Traffic: the selected elements are read, at most the whole table once; the
              indices are read, the result is written.
     Source:  ONNX.
     """
@@ -188,7 +188,7 @@ class GatherND(Taking):
 class OneHot(Op):
     """A new axis that is ``values[1]`` at the index and ``values[0]`` elsewhere.
 
-    Shapes:  indices[q...] -> output with an axis of extent ``depth`` put in at ``axis``.
+    Shapes:  indices[q...] -> output with an axis of extent ``depth`` inserted at ``axis``.
     Work:    none.
     Traffic: indices read once, the result written once.
     Source:  ONNX OneHot-28.
@@ -204,8 +204,8 @@ class OneHot(Op):
         index, values = tensor(ins, 0), tensor(ins, 2)
         if index.shape is None:
             return (TensorType(values.dtype, None),)
-        stated = known(ins, 1)
-        depth = None if stated is None else stated.item
+        depth_known = known(ins, 1)
+        depth = None if depth_known is None else depth_known.item
         extent = int(depth) if isinstance(depth, float) else depth
         new = extent if isinstance(extent, int | Poly) else None
         axis = normal_axis(self.axis, len(index.shape) + 1)

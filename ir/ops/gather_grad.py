@@ -1,4 +1,4 @@
-"""Gradients of what takes elements by index: additions into zeros."""
+"""Gradients of gathers: additions into zeros."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @frozen
 class GatherGrad(Op):
-    """Gradient of a table: rows of dY added where indices say, zero elsewhere.
+    """Gradient of a table: rows of dY added at the indices, zero elsewhere.
 
     Shapes:  shape, indices[q...], dY[a..., q..., b...] -> a tensor of ``shape`` [a..., d, b...].
     Work:    an addition for each element of dY: {alu}.
@@ -69,11 +69,11 @@ class GatherGrad(Op):
 
 @frozen
 class GatherElementsGrad(GatherGrad):
-    """Gradient of single elements taken along an axis.
+    """Gradient of single elements read along an axis.
 
     Shapes:  shape, indices and dY of one shape, X -> a tensor of ``shape``.
     Work:    an addition for each element of dY: {alu}.
-    Traffic: indices and dY once, the result once. X is handed over, so that it is kept, and not
+    Traffic: indices and dY once, the result once. X is an operand, so it is saved, but not
              read.
     Source:  ONNX Runtime training, com.microsoft GatherElementsGrad; PyTorch, gather_backward,
              which takes the operand for its shape.
@@ -92,7 +92,7 @@ class GatherElementsGrad(GatherGrad):
 
 @frozen
 class GatherNDGrad(GatherGrad):
-    """Gradient of slices taken by index vectors, ``batch_dims`` leading axes apart.
+    """Gradient of slices read by index vectors, with ``batch_dims`` leading batch axes.
 
     Shapes:  shape, indices[b..., q..., i], dY -> a tensor of ``shape``.
     Work:    an addition for each element of dY: {alu}.
@@ -115,7 +115,7 @@ class GatherNDGrad(GatherGrad):
 def one_hot(
     tape: Tape, labels: Value, shape: Shape, axis: int, ignored: int | None, dtype: DType
 ) -> Value:
-    """One at the label along ``axis`` of ``shape``, zero elsewhere and where labels are ignored."""
+    """Return 1 at the label along ``axis`` of ``shape``, 0 elsewhere and for ignored labels."""
     depth = tape.constant((shape[axis],), (1,), DType.I64)
     values = tape.constant((0.0, 1.0), (2,), dtype)
     if ignored is None:
@@ -124,8 +124,8 @@ def one_hot(
 
     label_type = labels.type.dtype if isinstance(labels.type, TensorType) else DType.I64
     gone = tape.apply(Equal(), labels, tape.number(ignored, label_type))
-    kept = tape.where(gone, tape.number(0, label_type), labels)
-    hot = tape.apply(OneHot(axis=axis), kept, depth, values)
+    indices = tape.where(gone, tape.number(0, label_type), labels)
+    hot = tape.apply(OneHot(axis=axis), indices, depth, values)
     mask = tape.apply(Cast(to=dtype), gone)
     spread = tape.reshape(mask, (*shape[:axis], 1, *shape[axis + 1 :]))
     return tape.mul(hot, tape.sub(tape.number(1, dtype), spread))

@@ -105,7 +105,7 @@ class NhwcGlobalMaxPool(GlobalMaxPool):
 class GlobalLpPool(GlobalPool):
     """``p``-norm of each channel.
 
-    Work:    alu = n*c*2*t (a power and an addition a position), sfu = n*c for the root; ``p`` 1
+    Work:    alu = n*c*2*t (a power and an addition per position), sfu = n*c for the root; ``p`` 1
              needs no root; with ``p`` above 2 powers are special functions too.
     Source:  ONNX GlobalLpPool-22.
     """
@@ -121,7 +121,7 @@ class GlobalLpPool(GlobalPool):
 
 @frozen
 class QLinearGlobalAveragePool(GlobalPool):
-    """Mean of each channel of 8-bit integers, requantised.
+    """Mean of each channel of 8-bit integers, requantized.
 
     Work:    alu = n*c*(t + 4): the mean, then scale, round, add the zero point, clamp.
     Source:  ONNX Runtime ContribOperators, QLinearGlobalAveragePool.

@@ -38,8 +38,8 @@ class GroupQueryAttention(AttentionLike):
              present[b, g, l, d], output_qk[b, h, s, t], with t = total_sequence_length keys and
              l the larger of p and t. Or query[b, s, (h + 2*g)*d] with all three.
     Work:    as AttentionLike; z = 3*(h + g)*d where it rotates, 4*(h + g)*d more where it
-             normalises queries and keys. Sequences shorter than the longest count at full
-             length; where the total is not known, t is the s new keys, a lower limit.
+             normalizes queries and keys. Sequences shorter than the longest count at full
+             length; where the total is not known, t is the s new keys, a lower bound.
     Traffic: operands once, but of the cache the t - s old keys and values that are read, and the
              s new ones that are written, in place.
     Source:  ONNX Runtime ContribOperators, GroupQueryAttention; arXiv:2305.13245.
@@ -138,8 +138,8 @@ class GroupQueryAttention(AttentionLike):
         u = unmasked_pairs(s, t, t - s, *self._window())
         capped = int(bool(self.softcap))
         x = SOFTMAX_ALU + int(has(ins, 10)) + 2 * capped
-        normalised = (self.num_heads + self.kv_num_heads) * d if has(ins, 14) else 0
-        z, y, is_bound = self.rotation(d) + QK_NORM_ALU * normalised, 1 + capped, total is None
+        normalized = (self.num_heads + self.kv_num_heads) * d if has(ins, 14) else 0
+        z, y, is_bound = self.rotation(d) + QK_NORM_ALU * normalized, 1 + capped, total is None
         return Scores(b, self.num_heads, s, t, d, d, u, x, y, z, is_bound=is_bound)
 
     def rotation(self, d: Dim) -> Dim:
@@ -184,7 +184,7 @@ class SparseAttention(SelectedKeys):
     """Causal grouped attention that visits only the blocks a mask names.
 
     Shapes:  as GroupQueryAttention; the present state keeps the extent of the cache.
-    Work:    as AttentionLike with t = 1, a lower limit of one key a query: which blocks are
+    Work:    as AttentionLike with t = 1, a lower bound of one key per query: which blocks are
              visited is content of an operand.
     Traffic: as GroupQueryAttention, without old keys and values: how many are read is not known.
     Source:  ONNX Runtime ContribOperators, SparseAttention; arXiv:2404.14219.
@@ -238,7 +238,7 @@ class PagedAttention(AttentionLike):
 
     Shapes:  query[n, h*d], or [n, (h + 2*g)*d] with keys and values, key_cache[pages, page, g, d]
              -> output[n, h*v], key_cache and value_cache as they were.
-    Work:    as AttentionLike with b = 1, s = n and t = 1, a lower limit of one key a query: the
+    Work:    as AttentionLike with b = 1, s = n and t = 1, a lower bound of one key per query: the
              lengths of cached sequences are content of an operand.
     Traffic: queries, keys, values and output once, the new rows of the cache written; old rows
              are not counted, their number is not known.

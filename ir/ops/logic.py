@@ -96,10 +96,10 @@ class BitShift(Elementwise):
 
 
 class Where(Elementwise):
-    """``X`` where the condition holds, ``Y`` elsewhere: one selection an element.
+    """``X`` where the condition holds, ``Y`` elsewhere: one selection per element.
 
     Shapes:  condition, X and Y broadcast.
-    Work:    one operation an element.
+    Work:    one operation per element.
     Traffic: each operand once, the result once.
     Source:  ONNX Where-16.
     """

@@ -17,7 +17,7 @@ from .epilogue import activation_cost
 from .window import product
 
 NARROW = "wfp4afp8"
-"""Type of quantisation of 4-bit floats whose activations are 8-bit ones."""
+"""Type of quantization of 4-bit floats whose activations are 8-bit ones."""
 ROUTING_ALU = 4
 """Comparison for the choice, maximum, subtraction and sum of the softmax over experts."""
 
@@ -33,7 +33,7 @@ class MoE(Op):
              {sfu}. Biases are left out. The router's own product is not included.
              Where experts are divided among r ``ranks``, the tensors hold one rank's and n tokens
              are those of all ranks: the mean rank's work, which the busiest has at least. Macs
-             are in the type of fc1 where that is narrower, as tokens are then quantised too.
+             are in the type of fc1 where that is narrower, as tokens are then quantized too.
              ``skew`` is that of `perfc.ir.problem.Experts` and changes no count. ``keeps_rows``
              gives a second result for the backward pass, without traffic: what experts that are
              run operator by operator keep inside.

@@ -288,7 +288,7 @@ class Col2Im(Movement):
     """Columns of image patches added back into an image.
 
     Shapes:  input[n, c * prod(block_shape), l] -> output[n, c, *image_shape].
-    Work:    {alu}, one addition an input element.
+    Work:    {alu}, one addition per input element.
     Traffic: input once, output once.
     Source:  ONNX Col2Im-18.
     """

@@ -1,4 +1,4 @@
-"""Kernels over whole lists of tensors, as optimisers launch them."""
+"""Kernels over whole lists of tensors, as optimizers launch them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class MultiTensor(Op):
              ``written``, which overwrites that list, and ``fresh`` new lists like the first one.
     Work:    {alu}, {sfu} over the e elements of the first list.
     Traffic: each operand once, each result once.
-    Source:  PyTorch, torch._foreach_* and fused optimisers (multi_tensor_apply).
+    Source:  PyTorch, torch._foreach_* and fused optimizers (multi_tensor_apply).
     """
 
     mnemonic = "multi_tensor"

@@ -1,4 +1,4 @@
-"""Normalisations of the standard domain."""
+"""Normalizations of the standard domain."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def shape_of(type_: object) -> Shape | None:
 
 
 def rows_before(shape: Shape | None, axis: int) -> Dim:
-    """Product of the extents before ``axis``: rows that are normalised apart."""
+    """Product of the extents before ``axis``: rows that are normalized apart."""
     if not shape:
         return 0 if shape is None else 1
     return element_count(shape[: normal_axis(axis, len(shape))])
@@ -41,10 +41,10 @@ def rows_without(shape: Shape | None, axes: Sequence[int]) -> Dim:
 
 @frozen
 class Normalization(Op):
-    """Elements centred and scaled by statistics of their row.
+    """Elements centered and scaled by statistics of their row.
 
     Shapes:  X -> same shape; r rows have statistics of their own.
-    Work:    {alu} with a operations an element, {sfu}: one reciprocal root a row. The
+    Work:    {alu} with a operations per element, {sfu}: one reciprocal root per row. The
              divisions by the row's length and the additions of epsilon are left out.
     Traffic: each operand and each result once.
     """
@@ -66,7 +66,7 @@ class Normalization(Op):
         return Rows(e["r"], e["e"], self.span)
 
     def alu(self, ins: Inputs) -> int:
-        """Vector operations an element."""
+        """Vector operations per element."""
         raise NotImplementedError(f"{type(self).__name__}.alu")
 
     def rows(self, shape: Shape | None) -> Dim:
@@ -142,7 +142,7 @@ class BatchNormalization(Normalization):
 
     Shapes:  X[n, c, d...], scale, B, input_mean, input_var[c] -> Y like X; running_mean,
              running_var[c] (before version 14: mean, var, saved_mean, saved_var).
-    Work:    inference: a = 2, a product and an addition with factors computed once a channel;
+    Work:    inference: a = 2, a product and an addition with factors computed once per channel;
              training: 4 more for the statistics. {sfu} with r channels. The factors' own
              arithmetic, but the root, is left out.
     Traffic: each operand and each result once.
@@ -176,7 +176,7 @@ class BatchNormalization(Normalization):
 
 @frozen
 class InstanceNormalization(Normalization):
-    """Normalisation of each channel of each instance.
+    """Normalization of each channel of each instance.
 
     Shapes:  input[n, c, d...], scale, B[c] -> same shape; r = n*c.
     Work:    a = 7: statistics 4, product with the root, product with scale, addition of B.
@@ -199,7 +199,7 @@ class InstanceNormalization(Normalization):
 
 @frozen
 class GroupNormalization(Normalization):
-    """Normalisation of each group of channels of each instance.
+    """Normalization of each group of channels of each instance.
 
     Shapes:  X[n, c, d...], scale, bias[c] ([num_groups] in version 18) -> same shape; r = n*g.
     Work:    a = 7: statistics 4, product with the root, product with scale, addition of bias.
@@ -273,7 +273,7 @@ class LRN(Normalization):
 
     Shapes:  X[n, c, d...] -> same shape.
     Work:    a = 6: square, addition to and subtraction from the sliding sum, product, addition,
-             product with the power; {sfu} = e: one power an element.
+             product with the power; {sfu} = e: one power per element.
     Traffic: X and result once.
     Source:  ONNX LRN-13; Krizhevsky et al., NeurIPS 2012, section 3.3.
     """

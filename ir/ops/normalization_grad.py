@@ -1,4 +1,4 @@
-"""Gradients of normalisations: of the operand, of the scale and of the offset, in one kernel."""
+"""Gradients of normalizations: of the operand, of the scale and of the offset, in one kernel."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 @frozen
 class NormalizationGrad(Normalization):
-    """What gradients of normalisations share.
+    """What gradients of normalizations share.
 
     Shapes:  dY, X, scale, and what was saved -> dX like X, dScale and dB like scale.
-    Work:    a = 9 operations an element: the centred and scaled element 2, its products and both
+    Work:    a = 9 operations per element: the centered and scaled element 2, its products and both
              sums 5, and the combination of a row 2; r rows: {alu}.
     Traffic: each operand and each result once.
     """
@@ -48,20 +48,20 @@ class NormalizationGrad(Normalization):
 
 
 def combined(
-    tape: Tape, dx_hat: Value, x_hat: Value, inverse: Value, axes: Sequence[int], centred: bool
+    tape: Tape, dx_hat: Value, x_hat: Value, inverse: Value, axes: Sequence[int], centered: bool
 ) -> Value:
     """The gradient through the statistics of rows over ``axes``.
 
-    ``inverse * (d - mean(d) - x_hat * mean(d * x_hat))``, the first mean where rows are centred.
+    ``inverse * (d - mean(d) - x_hat * mean(d * x_hat))``, the first mean where rows are centered.
     """
     along = tape.mul(x_hat, tape.mean(tape.mul(dx_hat, x_hat), axes))
-    left = tape.sub(dx_hat, tape.mean(dx_hat, axes)) if centred else dx_hat
+    left = tape.sub(dx_hat, tape.mean(dx_hat, axes)) if centered else dx_hat
     return tape.mul(tape.sub(left, along), inverse)
 
 
 @frozen
 class LayerNormalizationGrad(NormalizationGrad):
-    """Gradients of layer normalisation.
+    """Gradients of layer normalization.
 
     Shapes:  dY, X[r..., n...], scale[n...], mean, inv_std_dev[r..., 1...] -> dX, dScale, dB.
     Work:    {alu} with a = 9.
@@ -73,7 +73,7 @@ class LayerNormalizationGrad(NormalizationGrad):
     onnx: ClassVar[tuple[str, ...]] = ("com.microsoft::LayerNormalizationGrad",)
     operands: ClassVar[tuple[str, ...]] = ("dY", "X", "scale", "mean", "inv_std_dev")
     axis: int = -1
-    centred: ClassVar[bool] = True
+    centered: ClassVar[bool] = True
 
     def rows(self, shape: Shape | None) -> Dim:
         return rows_before(shape, self.axis)
@@ -83,19 +83,19 @@ class LayerNormalizationGrad(NormalizationGrad):
         shape = tensor(ins, 1).shape or ()
         at = normal_axis(self.axis, len(shape))
         axes = range(at, len(shape))
-        moved = tape.sub(x, statistics[0]) if self.centred else x
+        moved = tape.sub(x, statistics[0]) if self.centered else x
         x_hat = tape.mul(moved, statistics[-1])
-        dx = combined(tape, tape.mul(dy, scale), x_hat, statistics[-1], axes, self.centred)
+        dx = combined(tape, tape.mul(dy, scale), x_hat, statistics[-1], axes, self.centered)
         own = tensor(ins, 2).shape or ()
         return (dx, tape.sum_to(tape.mul(dy, x_hat), own), tape.sum_to(dy, own))
 
 
 @frozen
 class SimplifiedLayerNormalizationGrad(LayerNormalizationGrad):
-    """Gradients of normalisation by the root of the mean square.
+    """Gradients of normalization by the root of the mean square.
 
     Shapes:  dY, X[r..., n...], scale[n...], inv_std_var[r..., 1...] -> dX, dScale.
-    Work:    {alu} with a = 7: rows are not centred.
+    Work:    {alu} with a = 7: rows are not centered.
     Traffic: each operand and each result once.
     Source:  ONNX Runtime training, com.microsoft SimplifiedLayerNormalizationGrad.
     """
@@ -103,7 +103,7 @@ class SimplifiedLayerNormalizationGrad(LayerNormalizationGrad):
     mnemonic = "rms_norm_grad"
     onnx: ClassVar[tuple[str, ...]] = ("com.microsoft::SimplifiedLayerNormalizationGrad",)
     operands: ClassVar[tuple[str, ...]] = ("dY", "X", "scale", "inv_std_var")
-    centred = False
+    centered = False
 
     def alu(self, ins: Inputs) -> int:
         return 7
@@ -114,7 +114,7 @@ class SimplifiedLayerNormalizationGrad(LayerNormalizationGrad):
 
 @frozen
 class BatchNormalizationGrad(NormalizationGrad):
-    """Gradients of batch normalisation by the statistics of the batch.
+    """Gradients of batch normalization by the statistics of the batch.
 
     Shapes:  dY, X[n, c, d...], scale, saved_mean, saved_inv_std[c] -> dX, dScale, dB.
     Work:    {alu} with a = 9; 3 where statistics are fixed, through which nothing flows.
@@ -151,13 +151,13 @@ class BatchNormalizationGrad(NormalizationGrad):
         if self.is_fixed:
             dx = tape.mul(scaled, inverse)
         else:
-            dx = combined(tape, scaled, x_hat, inverse, axes, centred=True)
+            dx = combined(tape, scaled, x_hat, inverse, axes, centered=True)
         return (dx, tape.sum(tape.mul(dy, x_hat), axes), tape.sum(dy, axes))
 
 
 @frozen
 class GroupNormalizationGrad(NormalizationGrad):
-    """Gradients of group and instance normalisation; statistics are computed again.
+    """Gradients of group and instance normalization; statistics are computed again.
 
     Shapes:  dY, X[n, c, d...], scale[c] -> dX, dScale, dB.
     Work:    {alu} with a = 13: 4 for the statistics.
@@ -201,7 +201,7 @@ class GroupNormalizationGrad(NormalizationGrad):
             scaled = tape.reshape(tape.mul(dy, spread), rows)
         else:
             scaled = tape.mul(tape.reshape(dy, rows), spread)
-        dx = tape.reshape(combined(tape, scaled, x_hat, inverse, (2,), centred=True), shape)
+        dx = tape.reshape(combined(tape, scaled, x_hat, inverse, (2,), centered=True), shape)
         if of_channels:
             axes = (0, *range(2, len(shape)))
             product = tape.mul(dy, tape.reshape(x_hat, shape))

@@ -1,4 +1,4 @@
-"""Training: optimiser steps and gradients."""
+"""Training: optimizer steps and gradients."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..record import frozen
 
 @frozen
 class Optimizer(Op):
-    """A step of an optimiser on several tensors.
+    """A step of an optimizer on several tensors.
 
     Shapes:  R, T, then tensors X, gradients G and each state, group by group -> the new X, and
              each new state.
@@ -31,7 +31,7 @@ class Optimizer(Op):
     sfu: ClassVar[int] = 2
 
     def _group(self, ins: Inputs) -> int:
-        """Tensors that are optimised."""
+        """Tensors that are optimized."""
         return max(len(ins) - 2, 0) // (2 + self.states)
 
     def infer(self, ins: Inputs) -> Types:
@@ -46,7 +46,7 @@ class Optimizer(Op):
 
 @frozen
 class Adagrad(Optimizer):
-    """``h += g**2; x -= r * g / (sqrt(h) + epsilon)`` with a regularised gradient.
+    """``h += g**2; x -= r * g / (sqrt(h) + epsilon)`` with a regularized gradient.
 
     Shapes:  R, T, X..., G..., H... -> X..., H...
     Work:    alu = 7*e: gradient 2, state 2, step 3; sfu = 2*e: root and division.

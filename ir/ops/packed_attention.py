@@ -25,7 +25,7 @@ from .score_pairs import unmasked_pairs
 
 
 def fewest_keys(n: Dim, b: Dim) -> Dim:
-    """Fewest keys a token, where ``n`` tokens are in ``b`` sequences: all of one length."""
+    """Fewest keys per token, where ``n`` tokens are in ``b`` sequences: all of one length."""
     return n // b
 
 
@@ -119,7 +119,7 @@ class LongformerAttention(AttentionLike):
     """Attention to a window on both sides of each token, and to a few global tokens.
 
     Shapes:  input[b, s, i], weight[i, 3*i] -> output[b, s, i].
-    Work:    as AttentionLike with the projection and t = 2*window + 1 keys a query, fewer at
+    Work:    as AttentionLike with the projection and t = 2*window + 1 keys per query, fewer at
              both ends (u, ``effective_mac``). Global tokens, their projection and their scores
              are left out, so that counts are a bound: how many there are is content of an operand.
     Traffic: each operand once, the result once.

@@ -226,7 +226,7 @@ class NhwcAveragePool(AveragePool):
 
 @frozen
 class QLinearAveragePool(AveragePool):
-    """Mean of each window of 8-bit integers, requantised.
+    """Mean of each window of 8-bit integers, requantized.
 
     Shapes:  as Pool.
     Work:    alu = e*(t + 4): the mean, then scale, round, add the zero point, clamp.
@@ -252,7 +252,7 @@ class LpPool(Pool):
     """``p``-norm of each window.
 
     Shapes:  as Pool.
-    Work:    alu = e*2*t (a power and an addition a tap), sfu = e for the root; with ``p`` 1 the
+    Work:    alu = e*2*t (a power and an addition per tap), sfu = e for the root; with ``p`` 1 the
              power is an absolute value and there is no root; with ``p`` above 2 a power and the
              root are special functions: alu = e*2*t, sfu = e*(t + 1).
     Traffic: as Pool.

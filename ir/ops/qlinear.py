@@ -23,10 +23,10 @@ DEQUANTIZE_ALU = 2
 
 @frozen
 class QLinearElementwise(Op):
-    """An elementwise operator between dequantisation and quantisation.
+    """An elementwise operator between dequantization and quantization.
 
     Shapes:  the data operands broadcast to e elements.
-    Work:    {alu} with a = 2 for each data operand, the operation, 4 for quantisation.
+    Work:    {alu} with a = 2 for each data operand, the operation, 4 for quantization.
     Traffic: each operand once, the result once.
     Source:  ONNX Runtime ContribOperators.
     """
@@ -55,7 +55,7 @@ BINARY = (
 
 
 class QLinearAdd(QLinearElementwise):
-    """Sum of quantised operands. Source: ONNX Runtime contrib QLinearAdd-1."""
+    """Sum of quantized operands. Source: ONNX Runtime contrib QLinearAdd-1."""
 
     mnemonic = "qlinear_add"
     onnx = ("com.microsoft::QLinearAdd",)
@@ -63,7 +63,7 @@ class QLinearAdd(QLinearElementwise):
 
 
 class QLinearMul(QLinearElementwise):
-    """Product of quantised operands. Source: ONNX Runtime contrib QLinearMul-1."""
+    """Product of quantized operands. Source: ONNX Runtime contrib QLinearMul-1."""
 
     mnemonic = "qlinear_mul"
     onnx = ("com.microsoft::QLinearMul",)
@@ -71,7 +71,7 @@ class QLinearMul(QLinearElementwise):
 
 
 class QLinearWhere(QLinearElementwise):
-    """Selection between quantised operands. Source: ONNX Runtime contrib QLinearWhere-1."""
+    """Selection between quantized operands. Source: ONNX Runtime contrib QLinearWhere-1."""
 
     mnemonic = "qlinear_where"
     onnx = ("com.microsoft::QLinearWhere",)
@@ -88,7 +88,7 @@ class QLinearLookup(Op):
     """A function of one 8-bit operand, done by a table of its 256 results.
 
     Shapes:  X -> same shape.
-    Work:    {integer}: one look-up an element; making the table is left out.
+    Work:    {integer}: one look-up per element; making the table is left out.
     Traffic: each operand once, the result once.
     Source:  ONNX Runtime ContribOperators; qlinear_lookup_table.cc.
     """
@@ -102,7 +102,7 @@ class QLinearLookup(Op):
 
 
 class QLinearSigmoid(QLinearLookup):
-    """Sigmoid of a quantised operand. Source: ONNX Runtime contrib QLinearSigmoid-1."""
+    """Sigmoid of a quantized operand. Source: ONNX Runtime contrib QLinearSigmoid-1."""
 
     mnemonic = "qlinear_sigmoid"
     onnx = ("com.microsoft::QLinearSigmoid",)
@@ -110,7 +110,7 @@ class QLinearSigmoid(QLinearLookup):
 
 @frozen
 class QLinearLeakyRelu(QLinearLookup):
-    """LeakyRelu of a quantised operand. Source: ONNX Runtime contrib QLinearLeakyRelu-1."""
+    """LeakyRelu of a quantized operand. Source: ONNX Runtime contrib QLinearLeakyRelu-1."""
 
     mnemonic = "qlinear_leaky_relu"
     onnx = ("com.microsoft::QLinearLeakyRelu",)
@@ -119,11 +119,11 @@ class QLinearLeakyRelu(QLinearLookup):
 
 @frozen
 class QLinearSoftmax(Op):
-    """Softmax of a quantised operand, its exponentials from a table.
+    """Softmax of a quantized operand, its exponentials from a table.
 
     Shapes:  X -> same shape; r rows of ``axis`` (from it on for ``opset`` below 13).
-    Work:    comparison and addition, and 4 for quantisation an element: {alu}; a look-up an
-             element: {integer}; a reciprocal a row: {sfu}.
+    Work:    comparison and addition, and 4 for quantization per element: {alu}; a look-up per
+             element: {integer}; a reciprocal per row: {sfu}.
     Traffic: each operand once, the result once.
     Source:  ONNX Runtime contrib QLinearSoftmax-1.
     """
@@ -154,10 +154,10 @@ class QLinearSoftmax(Op):
 
 @frozen
 class QLinearReduceMean(Op):
-    """Mean of quantised elements over ``axes``.
+    """Mean of quantized elements over ``axes``.
 
     Shapes:  data -> the axes have extent 1, or are left out without ``keepdims``.
-    Work:    dequantisation and addition for each of e elements, division and quantisation for
+    Work:    dequantization and addition for each of e elements, division and quantization for
              each of r results: {alu}, {sfu}.
     Traffic: each operand once, the result once.
     Source:  ONNX Runtime contrib QLinearReduceMean-1.
@@ -189,10 +189,10 @@ class QLinearReduceMean(Op):
 
 @frozen
 class QLinearConcat(Op):
-    """Quantised tensors joined along ``axis`` and brought to one scale.
+    """Quantized tensors joined along ``axis`` and brought to one scale.
 
     Shapes:  (X, scale, zero point)... -> the extents along ``axis`` add up.
-    Work:    {integer}: one look-up an element.
+    Work:    {integer}: one look-up per element.
     Traffic: each operand once, the result once.
     Source:  ONNX Runtime contrib QLinearConcat-1.
     """

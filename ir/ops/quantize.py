@@ -1,4 +1,4 @@
-"""Quantisation and its reverse."""
+"""Quantization and its reverse."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ class DequantizeLinear(Op):
 
 
 class DynamicQuantizeLinear(Op):
-    """Quantisation to u8 with scale and zero point from the smallest and largest element.
+    """Quantization to u8 with scale and zero point from the smallest and largest element.
 
     Shapes:  x -> y like x in u8, y_scale f32[], y_zero_point u8[].
     Work:    {alu}: two comparisons for the range, 4 of QuantizeLinear.

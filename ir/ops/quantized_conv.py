@@ -33,7 +33,7 @@ class ConvInteger(Conv):
 
 @frozen
 class QLinearConv(Conv):
-    """Convolution of 8-bit integers, requantised to 8 bits.
+    """Convolution of 8-bit integers, requantized to 8 bits.
 
     Shapes:  as Conv; with ``channels_last`` (ONNX Runtime) X and Y are N, spatial, C.
     Work:    {mac} in int8; x = 4 (scale, round, add the zero point, clamp)
@@ -57,10 +57,10 @@ class QLinearConv(Conv):
 
 
 class QLinearConvTranspose(ConvTranspose):
-    """Transposed convolution of 8-bit integers, requantised to 8 bits; channels are last.
+    """Transposed convolution of 8-bit integers, requantized to 8 bits; channels are last.
 
     Shapes:  as ConvTranspose, with X and Y as N, spatial, C.
-    Work:    as ConvTranspose in int8; x = 4 for requantising and 1 for the bias.
+    Work:    as ConvTranspose in int8; x = 4 for requantizing and 1 for the bias.
     Traffic: each operand once, Y once.
     Source:  ONNX Runtime, com.ms.internal.nhwc QLinearConvTranspose.
     """

@@ -1,4 +1,4 @@
-"""Look-ups in block-quantised tables."""
+"""Look-ups in block-quantized tables."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..types import DType, TensorType, element_count, storage_bytes
 
 @frozen
 class GatherBlockQuantized(Op):
-    """Rows of a table that is quantised in blocks, dequantised.
+    """Rows of a table that is quantized in blocks, dequantized.
 
     Shapes:  data[..., v, ...], indices[i...] -> [..., i..., ...], of the type of scales; in 8-bit
              data several elements of ``bits`` may be packed along the last axis.

@@ -1,4 +1,4 @@
-"""Matrix products on 8-bit integers and 8-bit floats, and their requantisation."""
+"""Matrix products on 8-bit integers and 8-bit floats, and their requantization."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class MatMulInteger16(MatMul):
 
 
 class QLinearMatMul(MatMul):
-    """Product of 8-bit matrices, requantised to 8 bits.
+    """Product of 8-bit matrices, requantized to 8 bits.
 
     Shapes:  as MatMul.
     Work:    {mac} in int8; x = 4 (scale, round, add the zero point, clamp); correcting
@@ -94,11 +94,11 @@ class MatMulIntegerToFloat(MatMul):
 
 
 class DynamicQuantizeMatMul(MatMul):
-    """Quantises A as it comes, multiplies by an 8-bit matrix, scales to floating point.
+    """Quantizes A as it comes, multiplies by an 8-bit matrix, scales to floating point.
 
     Shapes:  as MatMul; b_scale scalar or [n], bias[n].
-    Work:    {mac} in int8; x = 1 for the scale and 1 for the bias. Quantising A (its
-             range, then 4 operations an element) is left out: b*m*k against b*m*n*k.
+    Work:    {mac} in int8; x = 1 for the scale and 1 for the bias. Quantizing A (its
+             range, then 4 operations per element) is left out: b*m*k against b*m*n*k.
     Traffic: each operand once, Y once.
     Source:  ONNX Runtime ContribOperators, DynamicQuantizeMatMul.
     """
@@ -113,10 +113,10 @@ class DynamicQuantizeMatMul(MatMul):
 
 @frozen
 class QOrderedMatMul(MatMul):
-    """Product of int8 matrices in cuBLASLt layouts: ``A @ B + bias + C``, requantised.
+    """Product of int8 matrices in cuBLASLt layouts: ``A @ B + bias + C``, requantized.
 
     Shapes:  A[b, m, k], B[k, n] -> Y[b, m, n]; layouts change the order of elements only.
-    Work:    {mac} in int8; x = 4 for requantising, 1 for the bias, 2 for C.
+    Work:    {mac} in int8; x = 4 for requantizing, 1 for the bias, 2 for C.
     Traffic: each operand once, Y once.
     Source:  ONNX Runtime ContribOperators, QOrderedMatMul.
     """
@@ -134,10 +134,10 @@ class QOrderedMatMul(MatMul):
 
 @frozen
 class QGemm(Gemm):
-    """Product of 8-bit matrices plus a 32-bit C, in floating point or requantised.
+    """Product of 8-bit matrices plus a 32-bit C, in floating point or requantized.
 
     Shapes:  as Gemm.
-    Work:    {mac} in int8; x = 1 for C, 1 for the scale, or 4 where Y is requantised.
+    Work:    {mac} in int8; x = 1 for C, 1 for the scale, or 4 where Y is requantized.
     Traffic: each operand once, Y once.
     Source:  ONNX Runtime ContribOperators, QGemm.
     """

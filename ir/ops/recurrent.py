@@ -27,7 +27,7 @@ class Recurrent(Op):
     Work:    {mac}; {alu} and {sfu}: sums of the products,
              biases, clipping, gating and activations of all directions together. With
              sequence_lens ``effective_mac`` counts the given steps; where their content is not
-             known t is 1, a lower limit.
+             known t is 1, a lower bound.
     Traffic: each operand once, each result once; weights stay on chip between steps.
     Source:  ONNX LSTM-22, GRU-22, RNN-22.
     """
@@ -191,10 +191,10 @@ class LSTM(Recurrent):
 
 
 class DynamicQuantizeLSTM(LSTM):
-    """LSTM whose products are of 8-bit integers, quantised step by step.
+    """LSTM whose products are of 8-bit integers, quantized step by step.
 
     Shapes:  as LSTM with W[r, i, 4*h] and R[r, h, 4*h].
-    Work:    as LSTM in int8; quantising inputs and states is left out.
+    Work:    as LSTM in int8; quantizing inputs and states is left out.
     Source:  ONNX Runtime ContribOperators, DynamicQuantizeLSTM.
     """
 

@@ -56,7 +56,7 @@ class Reduce(Op):
              ``alu_per_result`` and ``sfu_per_result`` for each of the ``r`` results; integer
              operations (``i`` elements, ``j`` results) where data are integers.
     Traffic: data and result once.
-    Source:  ONNX ReduceSum-13, Reduce*-18; accumulation counts one operation an element.
+    Source:  ONNX ReduceSum-13, Reduce*-18; accumulation counts one operation per element.
     """
 
     operands: ClassVar[tuple[str, ...]] = ("data", "axes?")
@@ -179,7 +179,7 @@ def _squares(items: list[Item]) -> list[Item]:
 
 
 class ReduceSum(Reduce):
-    """Sum: an addition an element. Source: ONNX ReduceSum-13."""
+    """Sum: an addition per element. Source: ONNX ReduceSum-13."""
 
     mnemonic = "reduce_sum"
     onnx = ("ReduceSum",)
@@ -189,7 +189,7 @@ class ReduceSum(Reduce):
 
 
 class ReduceMean(Reduce):
-    """Mean: an addition an element, a division a result. Source: ONNX ReduceMean-18."""
+    """Mean: an addition per element, a division per result. Source: ONNX ReduceMean-18."""
 
     mnemonic = "reduce_mean"
     onnx = ("ReduceMean",)
@@ -202,7 +202,7 @@ class ReduceMean(Reduce):
 
 
 class ReduceMax(Reduce):
-    """Largest: a comparison an element. Source: ONNX ReduceMax-20."""
+    """Largest: a comparison per element. Source: ONNX ReduceMax-20."""
 
     mnemonic = "reduce_max"
     onnx = ("ReduceMax",)
@@ -214,7 +214,7 @@ class ReduceMax(Reduce):
 
 
 class ReduceMin(Reduce):
-    """Smallest: a comparison an element. Source: ONNX ReduceMin-20."""
+    """Smallest: a comparison per element. Source: ONNX ReduceMin-20."""
 
     mnemonic = "reduce_min"
     onnx = ("ReduceMin",)
@@ -226,7 +226,7 @@ class ReduceMin(Reduce):
 
 
 class ReduceProd(Reduce):
-    """Product: a multiplication an element. Source: ONNX ReduceProd-18."""
+    """Product: a multiplication per element. Source: ONNX ReduceProd-18."""
 
     mnemonic = "reduce_prod"
     onnx = ("ReduceProd",)
@@ -236,7 +236,7 @@ class ReduceProd(Reduce):
 
 
 class ReduceL1(Reduce):
-    """Sum of magnitudes: magnitude and addition an element. Source: ONNX ReduceL1-18."""
+    """Sum of magnitudes: magnitude and addition per element. Source: ONNX ReduceL1-18."""
 
     mnemonic = "reduce_l1"
     onnx = ("ReduceL1",)
@@ -262,7 +262,7 @@ class ReduceL2(Reduce):
 
 
 class ReduceSumSquare(Reduce):
-    """Sum of squares: product and addition an element. Source: ONNX ReduceSumSquare-18."""
+    """Sum of squares: product and addition per element. Source: ONNX ReduceSumSquare-18."""
 
     mnemonic = "reduce_sum_square"
     onnx = ("ReduceSumSquare",)
@@ -284,7 +284,7 @@ class ReduceLogSumExp(Reduce):
     """Logarithm of the sum of exponentials, stable: the maximum is taken out first.
 
     Shapes:  data -> the axes have extent 1, or are left out without ``keepdims``.
-    Work:    comparison, difference, exponential and addition an element; logarithm and addition
+    Work:    comparison, difference, exponential and addition per element; logarithm and addition
              a result.
     Traffic: data and result once.
     Source:  ONNX ReduceLogSumExp-18.

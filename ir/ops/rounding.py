@@ -1,4 +1,4 @@
-"""Rounding, exponentials and trigonometry: mostly one special function an element."""
+"""Rounding, exponentials and trigonometry: mostly one special function per element."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Round = pointwise(
 )
 
 special = partial(pointwise, alu=0, sfu=1)
-"""A row that is one special function an element."""
+"""A row that is one special function per element."""
 
 Exp = special("exp", "Exp-13", "input", "Exponential", math.exp, derivative="y")
 Log = special("log", "Log-13", "input", "Natural logarithm", math.log, derivative="1/x")

@@ -82,7 +82,7 @@ class AffineGrid(Op):
     """A grid of sampling points from affine matrices.
 
     Shapes:  theta[n, k, k + 1], size[n, c, d...] -> grid[n, d..., k], k spatial axes.
-    Work:    mac = p * k * (k + 1), p points: a matrix–vector product a point.
+    Work:    mac = p * k * (k + 1), p points: a matrix–vector product per point.
     Traffic: theta read once, the grid written once.
     Source:  ONNX AffineGrid-20.
     """
@@ -197,7 +197,7 @@ class RoiAlign(RegionPooling):
 class MaxRoiPool(RegionPooling):
     """The largest element of each bin of regions of interest.
 
-    Work:    alu = e, one comparison an element of Y; a lower bound, for the bins' size depends on
+    Work:    alu = e, one comparison per element of Y; a lower bound, for the bins' size depends on
              the data.
     Source:  ONNX MaxRoiPool-22; Girshick 2015, Fast R-CNN.
     """

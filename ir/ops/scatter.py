@@ -58,7 +58,7 @@ class Scattering(Op):
     """Updates written into a copy of ``data`` where indices say.
 
     Shapes:  the result has the type of ``data``.
-    Work:    with a reduction one operation an update, else none.
+    Work:    with a reduction one operation per update, else none.
     Traffic: data read and written once (the copy), indices and updates read once. Whether the copy
              can be saved by working in place is for the liveness analysis to say.
     Source:  ONNX.

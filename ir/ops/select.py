@@ -105,7 +105,7 @@ class NonZero(Op):
 
     Shapes:  X of rank r -> Y[r, u], u data-dependent, at most the elements of X. For a scalar ONNX
              says r = 0 and onnxruntime 1.
-    Work:    {integer}, one comparison an element of X.
+    Work:    {integer}, one comparison per element of X.
     Traffic: X read once, Y written once.
     Source:  ONNX NonZero-13.
     """
@@ -143,7 +143,7 @@ class Unique(Op):
 
     Shapes:  u of them, data-dependent, between 1 and as many as there are (0 of none);
              indices[u], inverse_indices[d], counts[u].
-    Work:    alu = e (integer on integers), one comparison an element; a lower bound, for sorting
+    Work:    alu = e (integer on integers), one comparison per element; a lower bound, for sorting
              takes about e * log2(e).
     Traffic: X read once, results written once.
     Source:  ONNX Unique-28.
@@ -241,7 +241,7 @@ class TopK(Op):
     """The k largest or smallest elements along an axis, and their indices.
 
     Shapes:  X[a..., d, b...] -> Values, Indices[a..., k, b...].
-    Work:    alu = e (integer on integers), one comparison an element of X; a lower bound, for a
+    Work:    alu = e (integer on integers), one comparison per element of X; a lower bound, for a
              heap takes about log2(k) and a sort log2(d) of them.
     Traffic: X read once, both results written once.
     Source:  ONNX TopK-24.
@@ -335,7 +335,7 @@ class NonMaxSuppression(Op):
 
     Shapes:  boxes[b, n, 4], scores[b, c, n] -> selected_indices[u, 3], u at most
              b * c * min(n, max_output_boxes_per_class).
-    Work:    {alu}, one comparison a score; a lower bound, for how many overlaps are computed
+    Work:    {alu}, one comparison per score; a lower bound, for how many overlaps are computed
              depends on the data.
     Traffic: boxes and scores read once, the result written once.
     Source:  ONNX NonMaxSuppression-11.

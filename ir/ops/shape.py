@@ -194,7 +194,7 @@ class Range(Op):
 
     Shapes:  max(0, ceil((limit - start) / delta)) elements; floats are subtracted in their own
              width, as runtimes do.
-    Work:    alu = e on floats, integer = e otherwise: one addition an element.
+    Work:    alu = e on floats, integer = e otherwise: one addition per element.
     Traffic: the result written once.
     Source:  ONNX Range-27.
     """

@@ -47,7 +47,7 @@ class DFT(Op):
              one-sided inverse is real: [..., n, ..., 1].
     Work:    {alu}: b transforms of length n by radix 2, with l the floor of
              log2 of n (of its smallest value where n is symbolic), halved (``d`` = 2) for
-             one-sided ones. A lower limit where n is no power of two.
+             one-sided ones. A lower bound where n is no power of two.
     Traffic: each operand once, the result once.
     Source:  ONNX DFT-20; Cooley and Tukey 1965: n/2*log2(n) butterflies of 10 operations.
     """

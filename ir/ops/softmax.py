@@ -14,14 +14,14 @@ from ..record import frozen
 from ..types import TensorType, element_count
 
 ADAPTED_FROM = 13
-"""Since this opset version the axis alone is normalised; before, all axes from it on."""
+"""Since this opset version the axis alone is normalized; before, all axes from it on."""
 
 
 @frozen
 class Softmax(Op):
     """Exponentials along ``axis`` divided by their sum.
 
-    Shapes:  input -> same shape; r rows of the axis are normalised apart.
+    Shapes:  input -> same shape; r rows of the axis are normalized apart.
     Work:    for each of the e elements: comparison (maximum), difference, exponential, addition
              (sum), product; for each row one reciprocal: {alu}, {sfu}.
     Traffic: input and result once.
@@ -38,7 +38,7 @@ class Softmax(Op):
 
     @classmethod
     def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
-        """Before version 13 the default axis is 1, and all axes from it on are normalised."""
+        """Before version 13 the default axis is 1, and all axes from it on are normalized."""
         return {"axis": 1, **attrs, "flatten": True} if version < ADAPTED_FROM else attrs
 
     def infer(self, ins: Inputs) -> Types:
@@ -54,7 +54,7 @@ class Softmax(Op):
         return Rows(self.rows(outs), count(outs[0]))
 
     def rows(self, outs: Types) -> Dim:
-        """Rows that are normalised apart."""
+        """Rows that are normalized apart."""
         shape = outs[0].shape if isinstance(outs[0], TensorType) else None
         if not shape:
             return 1 if shape == () else 0
@@ -65,8 +65,8 @@ class Softmax(Op):
 class LogSoftmax(Softmax):
     """Logarithm of softmax: the logarithm of each row's sum is subtracted.
 
-    Shapes:  input -> same shape; r rows of the axis are normalised apart.
-    Work:    comparison, difference, exponential, addition and difference an element, a logarithm
+    Shapes:  input -> same shape; r rows of the axis are normalized apart.
+    Work:    comparison, difference, exponential, addition and difference per element, a logarithm
              a row: {alu}, {sfu}.
     Traffic: input and result once.
     Source:  ONNX LogSoftmax-13.
@@ -77,7 +77,7 @@ class LogSoftmax(Softmax):
 
 
 class Hardmax(Softmax):
-    """One at the largest element of each row, zero elsewhere: two comparisons an element.
+    """One at the largest element of each row, zero elsewhere: two comparisons per element.
 
     Shapes:  input -> same shape.
     Work:    {alu}.
@@ -95,7 +95,7 @@ class BiasSoftmax(Softmax):
     """Softmax of ``data + bias``.
 
     Shapes:  data, bias (broadcast to it) -> shape of data.
-    Work:    as Softmax, and an addition an element: {alu}, {sfu}.
+    Work:    as Softmax, and an addition per element: {alu}, {sfu}.
     Traffic: data, bias and result once.
     Source:  ONNX Runtime contrib BiasSoftmax-1.
     """

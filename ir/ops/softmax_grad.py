@@ -24,7 +24,7 @@ class SoftmaxGrad(Softmax):
     """``Y * (dY - sum(dY * Y))`` along ``axis``.
 
     Shapes:  dY, Y -> same shape; r rows of the axis.
-    Work:    product, addition, difference and product an element: {alu}.
+    Work:    product, addition, difference and product per element: {alu}.
     Traffic: both operands once, the result once.
     Source:  ONNX Runtime training, com.microsoft SoftmaxGrad_13.
     """
@@ -35,7 +35,7 @@ class SoftmaxGrad(Softmax):
     formulas: ClassVar[Mapping[str, str]] = {"alu": "4*e"}
 
     def axes(self, rank: int) -> tuple[int, ...]:
-        """Axes that are normalised together."""
+        """Axes that are normalized together."""
         axis = normal_axis(self.axis, rank + self.flatten)
         return tuple(range(axis, rank)) if self.flatten else (axis,)
 
@@ -53,7 +53,7 @@ class LogSoftmaxGrad(SoftmaxGrad):
     """``dY - exp(Y) * sum(dY)`` along ``axis``.
 
     Shapes:  dY, Y -> same shape.
-    Work:    addition, product and difference an element: {alu}; an exponential: {sfu}.
+    Work:    addition, product and difference per element: {alu}; an exponential: {sfu}.
     Traffic: both operands once, the result once.
     Source:  ONNX Runtime training, com.microsoft LogSoftmaxGrad_13.
     """
@@ -124,7 +124,7 @@ class SoftmaxCrossEntropyLossGrad(NegativeLogLikelihoodLossGrad):
     """``softmax - one_hot`` of the scores, scaled.
 
     Shapes:  dY of the loss, log_prob[n, c, d...], labels[n, d...], weights[c] -> like log_prob.
-    Work:    an exponential, a difference and a product an element: {alu}, {sfu}.
+    Work:    an exponential, a difference and a product per element: {alu}, {sfu}.
     Traffic: each operand once, the result once.
     Source:  ONNX Runtime training, com.microsoft SoftmaxCrossEntropyLossGrad.
     """

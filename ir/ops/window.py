@@ -100,7 +100,7 @@ def touched(
 ) -> Dim:
     """How many of ``extent`` positions at least one window reads.
 
-    Exact for numbers; for symbols a lower limit, exact where windows overlap and padding ends
+    Exact for numbers; for symbols a lower bound, exact where windows overlap and padding ends
     the row or where they leave gaps and there is no padding.
     """
     before, after = pad
