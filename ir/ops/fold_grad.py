@@ -11,7 +11,7 @@ from ..op import Types, tensor
 from ..record import frozen
 from ..types import TensorType
 from .conv import Conv
-from .conv_grad import stated_shape
+from .conv_grad import declared_shape
 from .movement import Movement
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class Col2ImGrad(Movement):
     strides: Positives | None = None
 
     def infer(self, ins: Inputs) -> Types:
-        return (TensorType(tensor(ins, 0).dtype, stated_shape(ins, 1)),)
+        return (TensorType(tensor(ins, 0).dtype, declared_shape(ins, 1)),)
 
     def expand(self, tape: Tape, ins: Inputs, outs: Types) -> tuple[Value | None, ...]:
         """Return a convolution with a filter per position of a patch, for each channel alone."""

@@ -14,7 +14,7 @@ from ..record import frozen
 from ..traffic import moved, stored
 from ..types import DType, Shape, TensorType
 from .cast import Cast
-from .conv_grad import stated_shape
+from .conv_grad import declared_shape
 from .gather import OneHot
 from .scatter import ScatterElements, ScatterND
 
@@ -40,7 +40,7 @@ class GatherGrad(Op):
     axis: int = 0
 
     def infer(self, ins: Inputs) -> Types:
-        return (TensorType(tensor(ins, 2).dtype, stated_shape(ins, 0)),)
+        return (TensorType(tensor(ins, 2).dtype, declared_shape(ins, 0)),)
 
     def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
         return {"e": count(tensor(ins, 2))}

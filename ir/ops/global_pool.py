@@ -30,7 +30,7 @@ class GlobalPool(InLayout):
     formulas: ClassVar[Mapping[str, str]] = {"alu": "n*c*(t*x + y)", "sfu": "n*c*(t*z + v)"}
 
     def per_channel(self) -> tuple[int, int, int, int]:
-        """Letters x, y, z, v of the formulas."""
+        """Return the variables x, y, z, v of the formulas."""
         return 1, 0, 0, 0
 
     def infer(self, ins: Inputs) -> Types:
@@ -77,7 +77,7 @@ class NhwcGlobalAveragePool(GlobalAveragePool):
 
 
 class GlobalMaxPool(GlobalPool):
-    """Largest element of each channel.
+    """Maximum of each channel.
 
     Work:    alu = n*c*(t - 1) comparisons.
     Source:  ONNX GlobalMaxPool-22.
@@ -91,7 +91,7 @@ class GlobalMaxPool(GlobalPool):
 
 
 class NhwcGlobalMaxPool(GlobalMaxPool):
-    """Largest element of each channel; channels are the last axis.
+    """Maximum of each channel; channels are the last axis.
 
     Source:  ONNX Runtime, com.ms.internal.nhwc GlobalMaxPool.
     """

@@ -1,4 +1,4 @@
-"""Attentions of ONNX Runtime that decoders use: grouped heads, rotation, long-lived caches."""
+"""ONNX Runtime attention operators of decoders: grouped heads, rotary embedding, KV caches."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from .score_pairs import unmasked_pairs
 ROTARY_ALU = 3
 """Two products and a sum for each rotated element (arXiv:2104.09864 equation 34)."""
 QK_NORM_ALU = 4
-"""As an RMS norm: square and addition, product with the root, product with the scale."""
+"""Operations of an RMS norm: square and addition, product with the root, product with the scale."""
 
 
 @frozen
@@ -72,7 +72,7 @@ class GroupQueryAttention(AttentionLike):
     v_quant_type: str = "NONE"
 
     def head_size(self, ins: Inputs) -> Dim:
-        """d, from the width of the query or from the cache."""
+        """Return d, from the width of the query or from the cache."""
         width = axis(ranked(ins, 0, 3), 2)
         heads = self.num_heads if has(ins, 1) else self.num_heads + 2 * self.kv_num_heads
         if width is not None:
@@ -81,19 +81,19 @@ class GroupQueryAttention(AttentionLike):
         return either(None if of_key is None else of_key // self.kv_num_heads)
 
     def past(self, ins: Inputs) -> Dim:
-        """Extent of the buffer of past keys; 0 without one."""
+        """Return the extent of the buffer of past keys; 0 without one."""
         if not has(ins, 3):
             return 0
         return either(axis(ranked(ins, 3, 4), 2), axis(ranked(ins, 4, 4), 2))
 
     def total(self, ins: Inputs) -> Dim | None:
-        """Keys of the longest sequence, None where only running tells."""
-        found = known_extent(ins, self.total_at)
-        # without a cache there are the new keys and no others
-        return axis(ranked(ins, 0, 3), 1) if found is None and not has(ins, 3) else found
+        """Return the keys of the longest sequence, None if data dependent."""
+        known = known_extent(ins, self.total_at)
+        # without a cache the new keys are the only ones
+        return axis(ranked(ins, 0, 3), 1) if known is None and not has(ins, 3) else known
 
     def present(self, ins: Inputs, s: Dim) -> Dim:
-        """Extent of the present state."""
+        """Return the extent of the present state."""
         past, total = self.past(ins), self.total(ins)
         if self.sliding_window_cache and has(ins, 3):
             return past
@@ -107,15 +107,15 @@ class GroupQueryAttention(AttentionLike):
         dtype, total = first_dtype(ins, 0, 1), self.present(ins, s)
         width = axis(ranked(ins, 3, 4), 3) if has(ins, 3) else None
         state = (b, self.kv_num_heads, total, d if width is None else width)
-        kept = first_dtype(ins, 3, 4) if has(ins, 3) else dtype
+        cache_dtype = first_dtype(ins, 3, 4) if has(ins, 3) else dtype
         keys = self.total(ins)
         if keys is None:
             keys = data_extent(self.past(ins) + s, max(interval(s)[0] or 0, 0))
         scores = (b, self.num_heads, s, keys)
         return (
             TensorType(dtype, (b, s, self.num_heads * d)),
-            TensorType(kept, state),
-            TensorType(kept, state),
+            TensorType(cache_dtype, state),
+            TensorType(cache_dtype, state),
             TensorType(dtype, scores),
         )
 
@@ -143,11 +143,11 @@ class GroupQueryAttention(AttentionLike):
         return Scores(b, self.num_heads, s, t, d, d, u, x, y, z, is_bound=is_bound)
 
     def rotation(self, d: Dim) -> Dim:
-        """Vector operations that rotate the queries and keys of a token."""
+        """Return the vector operations that rotate the queries and keys of a token."""
         return ROTARY_ALU * bool(self.do_rotary) * (self.num_heads + self.kv_num_heads) * d
 
     def one_key(self, q: Shape, d: Dim) -> Scores:
-        """Attention of each query to itself, the least there is."""
+        """Return the attention of each query to itself, the minimum."""
         heads, z = self.num_heads, self.rotation(d)
         return Scores(q[0], heads, q[1], 1, d, d, q[1], SOFTMAX_ALU, 1, z, is_bound=True)
 
@@ -155,7 +155,7 @@ class GroupQueryAttention(AttentionLike):
         return cached_traffic(ins, outs, (3, 4), (1, 2), self._old_and_new(ins))
 
     def _old_and_new(self, ins: Inputs) -> tuple[Dim | None, Dim]:
-        """Rows of the cache that are read, None where only running tells, and that are written."""
+        """Return the rows of the cache that are read, None if data dependent, and those written."""
         s, total = axis(tensor(ins, 0).shape, 1), self.total(ins)
         if s is None:
             return None, 0
@@ -164,7 +164,7 @@ class GroupQueryAttention(AttentionLike):
 
 @frozen
 class SelectedKeys(GroupQueryAttention):
-    """Grouped attention that visits only some keys; which ones is content of an operand."""
+    """Grouped attention that reads only some keys, which an operand selects."""
 
     cache_at = None
 
@@ -181,7 +181,7 @@ class SelectedKeys(GroupQueryAttention):
 
 @frozen
 class SparseAttention(SelectedKeys):
-    """Causal grouped attention that visits only the blocks a mask names.
+    """Causal grouped attention that reads only the blocks in a mask.
 
     Shapes:  as GroupQueryAttention; the present state keeps the extent of the cache.
     Work:    as AttentionLike with t = 1, a lower bound of one key per query: which blocks are
@@ -207,7 +207,7 @@ class SparseAttention(SelectedKeys):
 
 @frozen
 class DynamicSparseAttention(SelectedKeys):
-    """Causal grouped attention that visits the keys another operator selected.
+    """Causal grouped attention that reads the keys selected by another operator.
 
     Shapes:  as GroupQueryAttention; selected_indices[b*s, m].
     Work:    as SparseAttention: how many of the m keys count is content of an operand.
@@ -234,7 +234,7 @@ class DynamicSparseAttention(SelectedKeys):
 
 @frozen
 class PagedAttention(AttentionLike):
-    """Causal grouped attention of packed sequences on a cache kept in pages.
+    """Causal grouped attention of packed sequences with a paged cache.
 
     Shapes:  query[n, h*d], or [n, (h + 2*g)*d] with keys and values, key_cache[pages, page, g, d]
              -> output[n, h*v], key_cache and value_cache as they were.
@@ -271,7 +271,7 @@ class PagedAttention(AttentionLike):
     v_quant_type: str = "NONE"
 
     def _sizes(self, ins: Inputs) -> tuple[Dim, Dim, Dim]:
-        """Tokens and head sizes of queries and values."""
+        """Return tokens and head sizes of queries and values."""
         q = ranked(ins, 0, 2)
         packed = not has(ins, 1)
         heads = self.num_heads + (2 * self.kv_num_heads if packed else 0)
@@ -292,8 +292,8 @@ class PagedAttention(AttentionLike):
         return Scores(1, self.num_heads, n, 1, d, v, n, SOFTMAX_ALU, 1, z, is_bound=True)
 
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
-        kept = tuple(None if i in (3, 4) else v for i, v in enumerate(ins))
-        whole = each_once(kept, outs[:1])
+        without_caches = tuple(None if i in (3, 4) else v for i, v in enumerate(ins))
+        whole = each_once(without_caches, outs[:1])
         written: list[Dim] = [whole.write_bytes]
         n = axis(tensor(ins, 0).shape, 0)
         for cache in (tensor(ins, 3), tensor(ins, 4)):

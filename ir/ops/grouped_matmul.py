@@ -1,4 +1,4 @@
-"""Products of rows with the matrix of the group that each row is of."""
+"""Products of rows with the matrix of each row's group."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ..types import TensorType
 
 @frozen
 class GroupedGemm(Op):
-    """Each row of A times the matrix of B that ``group`` names, and C added.
+    """Each row of A times the matrix of B that ``group`` selects, plus C.
 
     Shapes:  A[m, s*k], B[g, n, k], group[m], C[m, n] -> Y[m, n]. With ``slices`` s, columns of Y
              lie in s parts, and each part reads its own k columns of A.

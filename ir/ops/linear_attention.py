@@ -1,4 +1,4 @@
-"""Attention by a recurrent state instead of scores: linear, gated and delta rules."""
+"""Attention with a recurrent state instead of scores: linear, gated and delta rules."""
 
 from __future__ import annotations
 
@@ -65,9 +65,9 @@ class LinearAttention(Op):
         state: tuple[Dim, ...] = (b, self.kv_num_heads, d, width)
         if self.state_window:
             state = (self.state_window, *state)
-        kept = tensor(ins, 3).dtype if has(ins, 3) else dtype
+        state_dtype = tensor(ins, 3).dtype if has(ins, 3) else dtype
         heads = max(self.q_num_heads, self.kv_num_heads)
-        return TensorType(dtype, (b, t, heads * width)), TensorType(kept, state)
+        return TensorType(dtype, (b, t, heads * width)), TensorType(state_dtype, state)
 
     def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
         q, v, k = (tensor(ins, i).shape for i in (0, 2, 1))
@@ -94,7 +94,7 @@ class LinearAttention(Op):
 
 @frozen
 class GatedDeltaNet(Op):
-    """LinearAttention over packed tokens with heads in an axis of their own.
+    """LinearAttention over packed tokens with heads as a separate axis.
 
     Shapes:  query[n, q, d], key[n, k, d], value[n, g, v], initial_state[b, g, v, d] ->
              output[n, h, v] with h the larger of q and g, final_state like initial_state,
@@ -123,17 +123,17 @@ class GatedDeltaNet(Op):
 
     def infer(self, ins: Inputs) -> Types:
         q, k, v, state = (tensor(ins, i).shape for i in (0, 1, 2, 6))
-        dtype, kept = first_dtype(ins, 0, 1), first_dtype(ins, 6, 4, 5)
+        dtype, state_dtype = first_dtype(ins, 0, 1), first_dtype(ins, 6, 4, 5)
         if q is None or k is None or v is None or len(q) < 3:
-            # packed queries: how heads divide the width is not told here
-            return TensorType(dtype, None), tensor(ins, 6), TensorType(kept, None)
+            # packed queries: the division of the width into heads is unknown here
+            return TensorType(dtype, None), tensor(ins, 6), TensorType(state_dtype, None)
         heads = dim_max(q[-2], v[-2])
         batch = either(axis(state, 0), q[0] if len(q) == 4 else None)
         update = (batch, self.state_update_capacity * (v[-2] + k[-2] * k[-1] + v[-2] * v[-1]))
         return (
             TensorType(dtype, (*q[:-2], heads, v[-1])),
-            TensorType(kept, (batch, v[-2], v[-1], q[-1])),
-            TensorType(kept, update),
+            TensorType(state_dtype, (batch, v[-2], v[-1], q[-1])),
+            TensorType(state_dtype, update),
         )
 
     def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:

@@ -17,9 +17,9 @@ from . import exact
 from .elementwise import Elementwise, pointwise
 
 predicate = partial(pointwise, result=DType.BOOL)
-"""A row whose result is true or false."""
+"""Define a row of an operator with a boolean result."""
 symmetric = partial(pointwise, commutative=True)
-"""A row whose operands may stand in either order."""
+"""Define a row of an operator whose operands commute."""
 
 Equal = predicate(
     "equal", "Equal-19", "A B", "Whether operands are equal", exact.equal, commutative=True
@@ -47,7 +47,7 @@ IsNaN = predicate(
 
 @frozen
 class IsInf(Elementwise):
-    """Whether an element is infinite. Source: ONNX IsInf-20."""
+    """True for infinite elements. Source: ONNX IsInf-20."""
 
     mnemonic = "is_inf"
     onnx = ("IsInf",)

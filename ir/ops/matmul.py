@@ -1,4 +1,4 @@
-"""Matrix products: multiply–accumulates a matrix unit can do."""
+"""Matrix products: multiply–accumulates that matrix units can execute."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .window import product
 
 
 def contract(a: Dim, b: Dim) -> Dim:
-    """The extent summed over, known from either side.
+    """Return the contracted extent, known from either side.
 
     Raises:
         ShapeError: the sides differ.
@@ -30,10 +30,10 @@ def contract(a: Dim, b: Dim) -> Dim:
 
 
 def matmul_shape(a: Shape, b: Shape) -> tuple[Shape, Dim]:
-    """Shape of ``a @ b`` as NumPy defines it, and the contracted extent.
+    """Return the shape of ``a @ b`` as in NumPy, and the contracted extent.
 
     Raises:
-        ShapeError: a scalar operand, or extents that do not go together.
+        ShapeError: a scalar operand, or extents that do not match.
     """
     if not a or not b:
         raise ShapeError("a matrix product needs operands of rank 1 or more")
@@ -45,7 +45,7 @@ def matmul_shape(a: Shape, b: Shape) -> tuple[Shape, Dim]:
 
 
 def transposed(shape: Shape | None, swap_last: int, rotate_batch: int = 0) -> Shape | None:
-    """``shape`` with its first axis moved before the last, then the last two exchanged."""
+    """Return ``shape`` with its first axis moved before the last, then the last two exchanged."""
     if shape is None:
         return None
     if rotate_batch and len(shape) > 2:
@@ -76,7 +76,7 @@ class MatMul(Epilogue):
     typed_by: ClassVar[tuple[int, ...]] = (0, 1)
 
     def factors(self, ins: Inputs) -> tuple[Shape | None, Shape | None]:
-        """Shapes of the factors as they are multiplied."""
+        """Return the shapes of the factors as they are multiplied."""
         left, right = self.at
         return tensor(ins, left).shape, tensor(ins, right).shape
 
@@ -204,12 +204,12 @@ class Gemm(Op):
     transB: int = 0  # noqa: N815
 
     def epilogue(self, ins: Inputs) -> tuple[int, int]:
-        """Operations on each element of the product, on the vector and special unit."""
+        """Return operations per element of the product, on the vector and special units."""
         added = int(has(ins, 2)) * (1 + int(self.beta != 1.0)) if self.beta else 0
         return added + int(self.alpha != 1.0), 0
 
     def mnk(self, ins: Inputs) -> tuple[Dim | None, Dim | None, Dim | None]:
-        """Rows, columns and the contracted extent; None where no operand tells.
+        """Return rows, columns and the contracted extent; None for those that are unknown.
 
         Raises:
             ShapeError: an operand is not a matrix, or the contracted extents differ.

@@ -1,4 +1,4 @@
-"""Mixtures of experts: all weights are resident, only those of the chosen experts are touched."""
+"""Mixtures of experts: all weights are resident, but only those of chosen experts are read."""
 
 from __future__ import annotations
 
@@ -17,23 +17,24 @@ from .epilogue import activation_cost
 from .window import product
 
 NARROW = "wfp4afp8"
-"""Type of quantization of 4-bit floats whose activations are 8-bit ones."""
+"""Quantization type with 4-bit float weights and 8-bit activations."""
 ROUTING_ALU = 4
-"""Comparison for the choice, maximum, subtraction and sum of the softmax over experts."""
+"""Operations of routing: comparison, and maximum, subtraction and sum of the softmax over
+experts."""
 
 
 @frozen
 class MoE(Op):
-    """Each token goes through the ``k`` experts its router prefers; results are weighted sums.
+    """Mixture of experts: weighted sums of each token's results from its ``k`` chosen experts.
 
     Shapes:  input[n, i] or [b, s, i], router_probs[n, e], fc1[e, f, i], fc2[e, i, m],
              fc3[e, m, i] -> output like input; f = 2*m where a SwiGLU is fused, else m.
     Work:    {mac} with o = m where fc3 is given; alu = 4*n*e for routing,
              n*k*m*x for the activation and its gate, 2*n*k*i for weighting;
              {sfu}. Biases are left out. The router's own product is not included.
-             Where experts are divided among r ``ranks``, the tensors hold one rank's and n tokens
-             are those of all ranks: the mean rank's work, which the busiest has at least. Macs
-             are in the type of fc1 where that is narrower, as tokens are then quantized too.
+             If experts are divided among r ``ranks``, the tensors hold one rank's experts and n
+             tokens are those of all ranks: the mean work per rank, a lower bound of the busiest.
+             MACs are in the type of fc1 where that is narrower, as tokens are then quantized too.
              ``skew`` is that of `perfc.ir.problem.Experts` and changes no count. ``keeps_rows``
              gives a second result for the backward pass, without traffic: what experts that are
              run operator by operator keep inside.
@@ -76,20 +77,20 @@ class MoE(Op):
 
     def mac_dtype(self, ins: Inputs) -> DType | None:
         held = tensor(ins, self.fc_at[0]).dtype
-        # ONNX has packed weights, which are widened, in bytes without a sign
+        # ONNX stores packed weights, which are dequantized, as unsigned bytes
         return held if 0 < held.bits <= 8 and held.is_signed else None
 
     def infer(self, ins: Inputs) -> Types:
-        found = self.extents(ins, ()) if self.keeps_rows else {}
-        if not found:
+        sizes = self.extents(ins, ()) if self.keeps_rows else {}
+        if not sizes:
             return (tensor(ins, 0),)
-        # rows by expert and their results, both inner layers, what is activated and gated
-        n, k, i, f, m = (found[letter] for letter in "nkifm")
+        # rows by expert and their results, both inner layers, activated and gated values
+        n, k, i, f, m = (sizes[letter] for letter in "nkifm")
         width = 2 * i + f + (2 if same(f, m) is False else 1) * m
         return tensor(ins, 0), TensorType(tensor(ins, 0).dtype, (n * k // self.ranks, width))
 
     def widths(self, ins: Inputs) -> tuple[Dim, Dim, Dim] | None:
-        """Experts, f and m; None where fc1 is not known."""
+        """Return experts, f and m; None if fc1 is unknown."""
         fc1, fc2 = (tensor(ins, index).shape for index in self.fc_at[:2])
         if fc1 is None or len(fc1) != 3:
             return None
@@ -97,10 +98,10 @@ class MoE(Op):
         return fc1[0], fc1[1], inner
 
     def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
-        x, found = tensor(ins, 0).shape, self.widths(ins)
-        if not x or found is None:
+        x, widths = tensor(ins, 0).shape, self.widths(ins)
+        if not x or widths is None:
             return {}
-        e, f, m = found
+        e, f, m = widths
         name = "silu" if self.activation_type == "swiglu" else self.activation_type
         alu, sfu = activation_cost(name)
         gated = int(has(ins, self.fc_at[2]) or same(f, m) is False)
@@ -111,7 +112,7 @@ class MoE(Op):
         }
 
     def packing(self) -> tuple[int, int]:
-        """Bits of a weight that is widened, 0 where none is, and how many share a scale."""
+        """Return bits of a dequantized weight, 0 if none is, and the weights that share a scale."""
         return 0, self.scale_block
 
     def problem(self, ins: Inputs, outs: Types) -> Experts | None:
@@ -183,12 +184,12 @@ class QMoE(MoE):
         return self.expert_weight_bits, self.block_size
 
     def logical_elements(self, ins: Inputs) -> Mapping[int, Dim]:
-        found: dict[int, Dim] = {}
+        elements: dict[int, Dim] = {}
         for layer, i in enumerate(self.fc_at, 1):
             bits, stored = getattr(self, f"fc{layer}_expert_weight_bits"), tensor(ins, i)
             if has(ins, i) and stored.numel is not None and stored.dtype.is_integer:
-                found[i] = stored.numel * stored.dtype.bits // (bits or self.expert_weight_bits)
-        return found
+                elements[i] = stored.numel * stored.dtype.bits // (bits or self.expert_weight_bits)
+        return elements
 
     def widths(self, ins: Inputs) -> tuple[Dim, Dim, Dim] | None:
         fc1 = tensor(ins, self.fc_at[0]).shape

@@ -1,4 +1,4 @@
-"""Gradients of mixtures of experts: of tokens and routers, and of the experts' weights."""
+"""Gradients of mixtures of experts: for tokens and routers, and for the experts' weights."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from ..gradients.tape import Tape
 
 FORWARD = 1
-"""Operands before those of the forward pass."""
+"""Number of operands before those of the forward pass."""
 
 
 @frozen
 class MoEGrad(MoE):
-    """What the two gradients of a mixture of experts share.
+    """Base of the two gradients of a mixture of experts.
 
     Shapes:  dY like the result, then the operands of MoE; letters as MoE.
     Work:    {mac}: each product of the forward pass once more; {alu}, {sfu} as MoE, with
@@ -46,11 +46,11 @@ class MoEGrad(MoE):
 
     @classmethod
     def of(cls, op: MoE) -> MoEGrad:
-        """The gradient of a mixture."""
+        """Return the gradient operator of a mixture."""
         return cls(**{f.name: getattr(op, f.name) for f in fields(MoE) if hasattr(op, f.name)})
 
     def forward(self) -> MoE:
-        """The mixture."""
+        """Return the forward operator."""
         return MoE(**{f.name: getattr(self, f.name) for f in fields(MoE)})
 
     def mac_dtype(self, ins: Inputs) -> DType | None:
@@ -60,8 +60,8 @@ class MoEGrad(MoE):
         return self.forward().extents(ins[FORWARD:], outs)
 
     def problem(self, ins: Inputs, outs: Types) -> Backward | None:  # type: ignore[override]
-        found = self.forward().problem(ins[FORWARD:], outs)
-        return None if found is None else Backward(found, 1.0)
+        forward = self.forward().problem(ins[FORWARD:], outs)
+        return None if forward is None else Backward(forward, 1.0)
 
     def read_parts(self, ins: Inputs) -> Mapping[int, Dim]:
         parts = self.forward().read_parts(ins[FORWARD:])
@@ -120,7 +120,7 @@ class MoEWeightGrad(MoEGrad):
         )
 
     def read_parts(self, ins: Inputs) -> Mapping[int, Dim]:
-        # of the experts only gradients are touched
+        # only the gradients of experts are read and written
         return {i: tensor(ins, i).nbytes or 0 if i < 3 else 0 for i in range(len(ins))}
 
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
@@ -140,11 +140,11 @@ class MoEWeightGrad(MoEGrad):
 
 
 class Dense:
-    """Every token through every expert in standard operators: what gradients are read off.
+    """Every token through every expert in standard operators, from which gradients are derived.
 
     Args:
-        tape: takes the nodes.
-        op: the gradient.
+        tape: collects the nodes.
+        op: the gradient operator.
         ins: its operands.
     """
 
@@ -163,9 +163,9 @@ class Dense:
         best, _ = tape.several(TopK(), (self.probabilities, tape.ints((op.k,))), 2)
         least = tape.part(best, {1: (op.k - 1, op.k)})
         self.is_chosen = tape.apply(GreaterOrEqual(), self.probabilities, least)
-        kept = tape.where(self.is_chosen, self.probabilities, tape.number(0.0))
-        self.whole = tape.sum(kept, (1,), keepdims=True)
-        self.share = tape.div(kept, self.whole) if op.normalize_routing_weights else kept
+        chosen = tape.where(self.is_chosen, self.probabilities, tape.number(0.0))
+        self.whole = tape.sum(chosen, (1,), keepdims=True)
+        self.share = tape.div(chosen, self.whole) if op.normalize_routing_weights else chosen
         first = self.biased(tape.apply(FusedMatMul(transB=1), self.tokens, self.given(3)), 4)
         gated = op.activation_type == "swiglu"
         gate, up = self.halves(first) if gated else (first, None)
@@ -181,24 +181,24 @@ class Dense:
         self.of_first = of_gate if up is None else self.joined(of_gate, tape.mul(inner, active))
 
     def given(self, index: int) -> Value:
-        """An operand."""
-        found = self.ins[index]
-        assert found is not None
-        return found
+        """Return an operand."""
+        operand = self.ins[index]
+        assert operand is not None
+        return operand
 
     def biased(self, v: Value, at: int) -> Value:
-        """A product with the bias of each expert, where there is one."""
+        """Return a product plus the bias of each expert, if there is one."""
         if not has(self.ins, at):
             return v
         experts, columns = tensor(self.ins, at).shape or ()
         return self.tape.add(v, self.tape.reshape(self.given(at), (experts, 1, columns)))
 
     def turned(self, v: Value) -> Value:
-        """A matrix with its axes exchanged."""
+        """Exchange the last two axes of a matrix."""
         return self.tape.transpose(v, (1, 0))
 
     def halves(self, v: Value) -> tuple[Value, Value]:
-        """Gate and the rest, which take turns where one product gives both."""
+        """Return gate and up projection, which alternate if one product computes both."""
         e, n, both = v.type.shape  # type: ignore[union-attr, misc]
         if self.op.swiglu_fusion == 1:
             pairs = self.tape.reshape(v, (e, n, both // 2, 2))
@@ -208,7 +208,7 @@ class Dense:
         return self.tape.part(v, {2: (0, both // 2)}), self.tape.part(v, {2: (both // 2, both)})
 
     def joined(self, gate: Value, up: Value) -> Value:
-        """Gate and the rest as one tensor, the reverse of `halves`."""
+        """Return gate and up projection as one tensor, the reverse of `halves`."""
         e, n, half = gate.type.shape  # type: ignore[union-attr, misc]
         if self.op.swiglu_fusion != 1:
             return self.tape.concat((gate, up), 2)
@@ -217,5 +217,5 @@ class Dense:
 
 
 def _rows(shape: tuple[Dim, ...]) -> tuple[Dim, Dim]:
-    """Tokens and their width."""
+    """Return the number of tokens and their width."""
     return element_count(shape[:-1]), shape[-1]

@@ -1,4 +1,4 @@
-"""Operators that put the same elements in another order, or repeat them."""
+"""Operators that reorder or repeat elements."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ..types import Shape, TensorType, element_count
 
 
 class Movement(Op):
-    """Elements copied to other places.
+    """Base of operators that copy elements to other positions.
 
     Shapes:  as each operator says.
     Work:    none.
@@ -36,13 +36,13 @@ class Movement(Op):
 
 
 def unknown_extents(rank: int) -> Shape:
-    """Extents of which only their number is known."""
+    """Return extents of which only the number is known."""
     return tuple(data_extent() for _ in range(rank))
 
 
 @frozen
 class Transpose(Movement):
-    """Axes in another order.
+    """Permutation of axes.
 
     Shapes:  result axis i is axis ``perm[i]``; by default the order is reversed.
     Source:  ONNX Transpose-25.
@@ -79,7 +79,7 @@ class Transpose(Movement):
 
 
 def expanded_extent(extent: Dim, wanted: int | Poly | None) -> Dim:
-    """Extent of an axis broadcast to ``wanted``, of which None is not known.
+    """Return the extent of an axis broadcast to ``wanted``, where None is unknown.
 
     Raises:
         ShapeError: they do not broadcast, or ``wanted`` is negative.
@@ -125,7 +125,7 @@ class Expand(Movement):
 
 
 class Tile(Movement):
-    """The operand repeated along each axis.
+    """Repetition of the operand along each axis.
 
     Shapes:  extent i times ``repeats[i]``.
     Traffic: the operand read once, the result written.
@@ -156,8 +156,8 @@ class Tile(Movement):
         data, shape = known(ins, 0), small_shape(outs[0])
         if data is None or shape is None:
             return ()
-        own = data.shape
-        return (arranged(data, shape, lambda i: [k % d for k, d in zip(i, own, strict=True)]),)
+        extents = data.shape
+        return (arranged(data, shape, lambda i: [k % d for k, d in zip(i, extents, strict=True)]),)
 
 
 def _four(op: Op, shape: Shape) -> tuple[Dim, Dim, Dim, Dim]:
@@ -175,7 +175,7 @@ def _exactly(total: Dim, by: int, what: str) -> Dim:
 
 @frozen
 class _Blocks(Movement):
-    """Channels and blocks of pixels in each other's place."""
+    """Exchange of channels and blocks of pixels."""
 
     operands = ("input",)
     blocksize: Positive = 1
@@ -188,7 +188,7 @@ class _Blocks(Movement):
         return (TensorType(data.dtype, self.moved(*_four(self, data.shape))),)
 
     def moved(self, n: Dim, c: Dim, h: Dim, w: Dim) -> tuple[Dim, ...]:
-        """Extents of the result."""
+        """Return the extents of the result."""
         raise NotImplementedError(f"{type(self).__name__}.moved")
 
 
@@ -225,7 +225,7 @@ class SpaceToDepth(_Blocks):
 
 
 class _Rearranged(Movement):
-    """A result of the operand's type."""
+    """A result with the operand's type."""
 
     def infer(self, ins: Inputs) -> Types:
         return (tensor(ins, 0),)
@@ -275,11 +275,11 @@ class Trilu(_Rearranged):
         rows, columns = data.shape[-2:]
         zero = False if any(isinstance(i, bool) for i in data.items) else 0
 
-        def kept(flat: int) -> bool:
+        def inside(flat: int) -> bool:
             diagonal = flat % columns - flat // columns % rows
             return diagonal >= k if self.upper else diagonal <= k
 
-        items = [item if kept(flat) else zero for flat, item in enumerate(data.items)]
+        items = [item if inside(flat) else zero for flat, item in enumerate(data.items)]
         return (Known.of(data.shape, items),)
 
 
@@ -321,7 +321,7 @@ class Col2Im(Movement):
 
 @frozen
 class UnfoldTensor(Movement):
-    """Windows of ``size`` along an axis, ``step`` apart, each a slice along a new last axis.
+    """Windows of ``size`` along an axis, every ``step`` elements, as slices along a new last axis.
 
     Shapes:  input[a..., d, b...] -> output[a..., (d - size)//step + 1, b..., size].
     Work:    none.

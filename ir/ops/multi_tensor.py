@@ -1,4 +1,4 @@
-"""Kernels over whole lists of tensors, as optimizers launch them."""
+"""Kernels over lists of tensors, as optimizers launch them."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ class MultiTensor(Op):
     sfu: Natural = 0
 
     def members(self, ins: Inputs) -> int:
-        """Tensors of a list."""
+        """Return the number of tensors per list."""
         return len(ins) // self.lists
 
     def overwritten(self, ins: Inputs) -> tuple[Value | None, ...]:
-        """The operand that each result is written over, None for new ones."""
+        """Return the operand that each result overwrites, None for new tensors."""
         n = self.members(ins)
         over = [ins[at * n + i] for at in self.written for i in range(n)]
         return (*over, *((None,) * (self.fresh * n)))

@@ -1,4 +1,4 @@
-"""Normalizations of the standard domain."""
+"""Normalizations of the default domain."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from ..types import Shape, TensorType, element_count
 from .cast import dtype_of
 
 STATISTICS_ALU = 4
-"""An element's part in mean and variance: addition; difference, product, addition."""
+"""Operations per element for mean and variance: addition; difference, product, addition."""
 
 
 def shape_of(type_: object) -> Shape | None:
-    """Shape of a tensor type, None of anything else."""
+    """Return the shape of a tensor type, None for other types."""
     return type_.shape if isinstance(type_, TensorType) else None
 
 
 def rows_before(shape: Shape | None, axis: int) -> Dim:
-    """Product of the extents before ``axis``: rows that are normalized apart."""
+    """Return the product of the extents before ``axis``: separately normalized rows."""
     if not shape:
         return 0 if shape is None else 1
     return element_count(shape[: normal_axis(axis, len(shape))])
 
 
 def rows_without(shape: Shape | None, axes: Sequence[int]) -> Dim:
-    """Product of the extents that are not in ``axes``."""
+    """Return the product of the extents that are not in ``axes``."""
     if shape is None:
         return 0
     inside = {a + len(shape) if a < 0 else a for a in axes}
@@ -52,7 +52,7 @@ class Normalization(Op):
     kind = Kind.NORMALIZATION
     formulas: ClassVar[Mapping[str, str]] = {"alu": "a*e", "sfu": "r"}
     span: ClassVar[Span] = Span.AXES
-    """What a row is."""
+    """Part of the tensor that forms a row."""
 
     def infer(self, ins: Inputs) -> Types:
         return (TensorType(first_dtype(ins, 0), tensor(ins, 0).shape),)
@@ -66,11 +66,11 @@ class Normalization(Op):
         return Rows(e["r"], e["e"], self.span)
 
     def alu(self, ins: Inputs) -> int:
-        """Vector operations per element."""
+        """Return vector operations per element."""
         raise NotImplementedError(f"{type(self).__name__}.alu")
 
     def rows(self, shape: Shape | None) -> Dim:
-        """Rows with statistics of their own."""
+        """Return the number of rows with separate statistics."""
         raise NotImplementedError(f"{type(self).__name__}.rows")
 
 
@@ -293,7 +293,7 @@ class LRN(Normalization):
         return 0 if shape is None else element_count(shape)
 
     def problem(self, ins: Inputs, outs: Types) -> Rows:
-        # its root is of each element, and its sums slide: kernels go over rows of the last axis
+        # its root is per element, and its sums slide: kernels go over rows of the last axis
         return Rows(rows_before(tensor(ins, 0).shape, -1), count(tensor(ins, 0)))
 
 

@@ -1,4 +1,4 @@
-"""Gradients of normalizations: of the operand, of the scale and of the offset, in one kernel."""
+"""Gradients of normalizations: operand, scale and offset in one kernel."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @frozen
 class NormalizationGrad(Normalization):
-    """What gradients of normalizations share.
+    """Base of gradients of normalizations.
 
     Shapes:  dY, X, scale, and what was saved -> dX like X, dScale and dB like scale.
     Work:    a = 9 operations per element: the centered and scaled element 2, its products and both
@@ -50,7 +50,7 @@ class NormalizationGrad(Normalization):
 def combined(
     tape: Tape, dx_hat: Value, x_hat: Value, inverse: Value, axes: Sequence[int], centered: bool
 ) -> Value:
-    """The gradient through the statistics of rows over ``axes``.
+    """Return the gradient through the statistics of rows over ``axes``.
 
     ``inverse * (d - mean(d) - x_hat * mean(d * x_hat))``, the first mean where rows are centered.
     """
@@ -86,8 +86,8 @@ class LayerNormalizationGrad(NormalizationGrad):
         moved = tape.sub(x, statistics[0]) if self.centered else x
         x_hat = tape.mul(moved, statistics[-1])
         dx = combined(tape, tape.mul(dy, scale), x_hat, statistics[-1], axes, self.centered)
-        own = tensor(ins, 2).shape or ()
-        return (dx, tape.sum_to(tape.mul(dy, x_hat), own), tape.sum_to(dy, own))
+        extents = tensor(ins, 2).shape or ()
+        return (dx, tape.sum_to(tape.mul(dy, x_hat), extents), tape.sum_to(dy, extents))
 
 
 @frozen
@@ -128,7 +128,7 @@ class BatchNormalizationGrad(NormalizationGrad):
     span = Span.CHANNEL
     epsilon: float = 1e-5
     is_fixed: bool = False
-    """Whether the statistics are the running ones; then the last operand is a variance."""
+    """True for running statistics; then the last operand is a variance."""
 
     def alu(self, ins: Inputs) -> int:
         return 5 if self.is_fixed else 9
@@ -157,7 +157,7 @@ class BatchNormalizationGrad(NormalizationGrad):
 
 @frozen
 class GroupNormalizationGrad(NormalizationGrad):
-    """Gradients of group and instance normalization; statistics are computed again.
+    """Gradients of group and instance normalization; statistics are recomputed.
 
     Shapes:  dY, X[n, c, d...], scale[c] -> dX, dScale, dB.
     Work:    {alu} with a = 13: 4 for the statistics.
@@ -169,7 +169,7 @@ class GroupNormalizationGrad(NormalizationGrad):
     operands: ClassVar[tuple[str, ...]] = ("dY", "X", "scale")
     span = Span.GROUP
     num_groups: Positive | None = None
-    """Groups of channels; None for one group a channel."""
+    """Number of groups; None for one group per channel."""
     epsilon: float = 1e-5
 
     def alu(self, ins: Inputs) -> int:
@@ -211,8 +211,8 @@ class GroupNormalizationGrad(NormalizationGrad):
 
 
 def inverse_root(tape: Tape, variance: Value, epsilon: float, dtype: DType) -> Value:
-    """``1 / sqrt(variance + epsilon)``."""
+    """Return ``1 / sqrt(variance + epsilon)``."""
     wide = variance.type.dtype if isinstance(variance.type, TensorType) else dtype
     root = tape.apply(Sqrt(), tape.add(variance, tape.number(epsilon, wide)))
-    found = tape.apply(Reciprocal(), root)
-    return found if wide is dtype else tape.apply(Cast(to=dtype), found)
+    inverse = tape.apply(Reciprocal(), root)
+    return inverse if wide is dtype else tape.apply(Cast(to=dtype), inverse)

@@ -1,4 +1,4 @@
-"""The operator nobody knows."""
+"""The operator without a definition."""
 
 from __future__ import annotations
 
@@ -32,5 +32,5 @@ class Opaque(Op):
         return (UNKNOWN,) * self.num_outputs
 
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
-        found = each_once(ins, outs)
-        return Traffic(found.read_bytes, found.write_bytes, is_bound=True)
+        whole = each_once(ins, outs)
+        return Traffic(whole.read_bytes, whole.write_bytes, is_bound=True)

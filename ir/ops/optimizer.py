@@ -14,7 +14,7 @@ from ..record import frozen
 
 @frozen
 class Optimizer(Op):
-    """A step of an optimizer on several tensors.
+    """An optimizer step on several tensors.
 
     Shapes:  R, T, then tensors X, gradients G and each state, group by group -> the new X, and
              each new state.
@@ -31,13 +31,13 @@ class Optimizer(Op):
     sfu: ClassVar[int] = 2
 
     def _group(self, ins: Inputs) -> int:
-        """Tensors that are optimized."""
+        """Return the number of optimized tensors."""
         return max(len(ins) - 2, 0) // (2 + self.states)
 
     def infer(self, ins: Inputs) -> Types:
         n = self._group(ins)
-        kept = [0, *range(2, 2 + self.states)]
-        return tuple(tensor(ins, 2 + group * n + i) for group in kept for i in range(n))
+        updated = [0, *range(2, 2 + self.states)]
+        return tuple(tensor(ins, 2 + group * n + i) for group in updated for i in range(n))
 
     def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
         sizes = [count(tensor(ins, 2 + i)) for i in range(self._group(ins))]
@@ -63,7 +63,7 @@ class Adagrad(Optimizer):
 
 @frozen
 class Adam(Optimizer):
-    """Step by running means of gradient and squared gradient.
+    """Step by moving averages of gradient and squared gradient.
 
     Shapes:  R, T, X..., G..., V..., H... -> X..., V..., H...
     Work:    alu = 13*e: gradient 2, V 3, H 4, step 4; sfu = 2*e: root and division.
@@ -84,7 +84,7 @@ class Adam(Optimizer):
 
 @frozen
 class Momentum(Optimizer):
-    """Step by a running mean of the gradient.
+    """Step by a moving average of the gradient.
 
     Shapes:  R, T, X..., G..., V... -> X..., V...
     Work:    alu = 7*e: gradient 2, V 3, step 2; Nesterov's variant adds 2, left out.

@@ -1,4 +1,4 @@
-"""Optionals: a value that may be absent, put in, taken out, and asked for."""
+"""Optionals: construction, reading, and the test of presence."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Optional(Container):
 
 
 class OptionalGetElement(Container):
-    """What an optional holds; of another value, the value itself.
+    """Value in an optional; for other types, the value itself.
 
     Source: ONNX OptionalGetElement-28.
     """
@@ -54,7 +54,7 @@ class OptionalGetElement(Container):
 
 
 class OptionalHasElement(Container):
-    """Whether an optional holds something; other values do, none does not.
+    """True if an optional has a value, or for a value of another type; False without operand.
 
     Source: ONNX OptionalHasElement-28.
     """

@@ -1,4 +1,4 @@
-"""Attentions over sequences packed without padding, and over windows of long sequences."""
+"""Attention over sequences packed without padding, and over windows of long sequences."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .score_pairs import unmasked_pairs
 
 
 def fewest_keys(n: Dim, b: Dim) -> Dim:
-    """Fewest keys per token, where ``n`` tokens are in ``b`` sequences: all of one length."""
+    """Return the minimum keys per token if ``n`` tokens are in ``b`` sequences: equal lengths."""
     return n // b
 
 

@@ -1,4 +1,4 @@
-"""Operators that add or cut a margin."""
+"""Operators that add or crop a margin."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Margins = list[tuple["int | None", "int | None"]]
 
 @frozen
 class Pad(Op):
-    """A margin around the operand; a negative one cuts.
+    """Padding of the operand; negative padding crops.
 
     Shapes:  extent + begin + end of each axis in ``axes`` (default all).
     Work:    none.
@@ -101,7 +101,7 @@ class Pad(Op):
         return False if dtype is DType.BOOL else 0.0 if dtype.is_float else 0
 
     def _source(self, position: int, extent: int) -> int | None:
-        """Where a position of the result lies in the operand, None in a constant margin."""
+        """Return the operand's position for a position of the result, None in constant padding."""
         if 0 <= position < extent:
             return position
         match self.mode:

@@ -35,7 +35,7 @@ from .window import (
 def _either_extent(
     d: Dim, defined: Dim, kernel: int, stride: int, dilation: int, *, ceil: bool
 ) -> Dim:
-    """Extent under ``auto_pad`` SAME with a dilation, bounded where implementations differ.
+    """Return the extent for ``auto_pad`` SAME with dilation, bounded where implementations differ.
 
     ONNX and its reference say ceil(d/stride); ONNX Runtime pads for the kernel without its
     dilation and yields less.
@@ -72,11 +72,11 @@ class Pool(InLayout):
     strides: Positives = ()
 
     def per_window(self, ins: Inputs) -> tuple[int, int, int, int]:
-        """Letters x, y, z, v of the formulas."""
+        """Return the variables x, y, z, v of the formulas."""
         raise NotImplementedError(f"{type(self).__name__}.per_window")
 
     def _axes(self, rank: int) -> list[tuple[int, int, int, tuple[int, int]]]:
-        """Kernel, stride, dilation and pads of each spatial axis."""
+        """Return kernel, stride, dilation and pads of each spatial axis."""
         if len(self.kernel_shape) != rank:
             raise ShapeError(f"kernel_shape {list(self.kernel_shape)} on {rank} spatial axes")
         strides = per_axis(self.strides, rank, 1, "strides")
@@ -144,7 +144,7 @@ class Pool(InLayout):
 
 @frozen
 class MaxPool(Pool):
-    """Largest element of each window, and where it was.
+    """Maximum of each window, and its index.
 
     Shapes:  as Pool; Indices like Y.
     Work:    alu = e*(t - 1) comparisons.
@@ -166,7 +166,7 @@ class MaxPool(Pool):
 
 
 class NhwcMaxPool(MaxPool):
-    """Largest element of each window; channels are the last axis.
+    """Maximum of each window; channels are the last axis.
 
     Source:  ONNX Runtime ContribOperators, NhwcMaxPool.
     """
@@ -178,7 +178,7 @@ class NhwcMaxPool(MaxPool):
 
 
 class MaxpoolWithMask(MaxPool):
-    """Largest element of each window among those a mask leaves.
+    """Maximum of each window among unmasked elements.
 
     Shapes:  as Pool; M like X.
     Work:    alu = e*(2*t - 1): one comparison for the maximum, one for the mask.
@@ -270,7 +270,7 @@ class LpPool(Pool):
 
 @frozen
 class MaxUnpool(Op):
-    """Puts elements back where MaxPool found them; zero elsewhere.
+    """Elements at their original positions before MaxPool; zero elsewhere.
 
     Shapes:  X[n, c, h, w], I like X -> Y[n, c, p, q] with p = (h - 1)*stride - pads + r, or
              output_shape where it is given.
@@ -294,8 +294,8 @@ class MaxUnpool(Op):
         rank = len(self.kernel_shape)
         if has(ins, 2):
             content = known(ins, 2)
-            found = (None,) * (rank + 2) if content is None else content.dims
-            dims = tuple(data_extent() if d is None else d for d in found)
+            known_extents = (None,) * (rank + 2) if content is None else content.dims
+            dims = tuple(data_extent() if d is None else d for d in known_extents)
             return (TensorType(dtype, dims),)
         if x is None:
             return (TensorType(dtype, unknown_extents(rank + 2)),)

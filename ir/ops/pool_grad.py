@@ -1,4 +1,4 @@
-"""Gradients of pools: what windows took is added back."""
+"""Gradients of pools: additions to the elements of each window."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..op import Kind, Op, Types, count, tensor
 from ..record import frozen
 from ..traffic import moved, stored
 from ..types import TensorType, element_count
-from .conv_grad import explicit_pads, stated_shape
+from .conv_grad import declared_shape, explicit_pads
 from .conv_transpose import ConvTranspose
 from .pool import AveragePool
 from .scatter import ScatterElements
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @frozen
 class PoolGrad(Op):
-    """The gradient of a pool, added into zeros.
+    """Gradient of a pool, added into zeros.
 
     Shapes:  dY of the pool's result, and the shape of its operand -> dX of that shape.
     Work:    {alu}: an addition for each of t taps of the e elements of dY.
@@ -42,7 +42,7 @@ class PoolGrad(Op):
 
 @frozen
 class MaxPoolGrad(PoolGrad):
-    """Gradient of maximum pooling: dY at the positions that were largest.
+    """Gradient of maximum pooling: dY at the positions of the maxima.
 
     Shapes:  dY[n, c, p, q], Indices like dY, shape, X -> dX of ``shape``.
     Work:    {alu} with t = 1.
@@ -56,7 +56,7 @@ class MaxPoolGrad(PoolGrad):
     operands = ("dY", "Indices", "shape", "X")
 
     def infer(self, ins: Inputs) -> Types:
-        return (TensorType(tensor(ins, 0).dtype, stated_shape(ins, 2)),)
+        return (TensorType(tensor(ins, 0).dtype, declared_shape(ins, 2)),)
 
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
         return moved([stored(tensor(ins, 0)), stored(tensor(ins, 1))], [stored(outs[0])])
@@ -96,7 +96,7 @@ class AveragePoolGrad(PoolGrad):
     strides: Positives = ()
 
     def infer(self, ins: Inputs) -> Types:
-        return (TensorType(tensor(ins, 0).dtype, stated_shape(ins, 1)),)
+        return (TensorType(tensor(ins, 0).dtype, declared_shape(ins, 1)),)
 
     def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
         return {"e": count(tensor(ins, 0)), "t": prod(self.kernel_shape)}
@@ -105,7 +105,7 @@ class AveragePoolGrad(PoolGrad):
         return moved([stored(tensor(ins, 0))], [stored(outs[0])])
 
     def forward(self) -> AveragePool:
-        """The pool."""
+        """Return the forward operator."""
         return AveragePool(
             auto_pad=self.auto_pad, ceil_mode=self.ceil_mode, dilations=self.dilations,
             kernel_shape=self.kernel_shape, pads=self.pads, strides=self.strides,

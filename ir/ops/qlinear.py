@@ -1,4 +1,4 @@
-"""Elementwise operators, reductions and concatenation of ONNX Runtime on 8-bit integers."""
+"""ONNX Runtime elementwise operators, reductions and concatenation on 8-bit integers."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class QLinearElementwise(Op):
     data: ClassVar[tuple[int, ...]] = (0, 3)
     """Operands that are broadcast."""
     quantized: ClassVar[tuple[int, ...]] = (7, 0, 3)
-    """Operands that tell the element type of the result, the best first."""
+    """Operands that determine the element type of the result, in order of preference."""
     alu: ClassVar[int] = 1
 
     def infer(self, ins: Inputs) -> Types:
@@ -85,7 +85,7 @@ class QLinearWhere(QLinearElementwise):
 
 @frozen
 class QLinearLookup(Op):
-    """A function of one 8-bit operand, done by a table of its 256 results.
+    """A function of one 8-bit operand, computed by a table of its 256 results.
 
     Shapes:  X -> same shape.
     Work:    {integer}: one look-up per element; making the table is left out.
@@ -144,8 +144,8 @@ class QLinearSoftmax(Op):
         if not shape:
             return {"e": count(outs[0]), "r": 0 if shape is None else 1}
         at = normal_axis(self.axis, len(shape))
-        kept = shape[:at] if self.opset < 13 else shape[:at] + shape[at + 1 :]
-        return {"e": count(outs[0]), "r": element_count(kept)}
+        rows = shape[:at] if self.opset < 13 else shape[:at] + shape[at + 1 :]
+        return {"e": count(outs[0]), "r": element_count(rows)}
 
     def problem(self, ins: Inputs, outs: Types) -> Rows:
         e, r = self.extents(ins, outs).values()
@@ -189,7 +189,7 @@ class QLinearReduceMean(Op):
 
 @frozen
 class QLinearConcat(Op):
-    """Quantized tensors joined along ``axis`` and brought to one scale.
+    """Quantized tensors concatenated along ``axis`` and requantized to one scale.
 
     Shapes:  (X, scale, zero point)... -> the extents along ``axis`` add up.
     Work:    {integer}: one look-up per element.
@@ -210,7 +210,7 @@ class QLinearConcat(Op):
 
 
 def joined(shapes: Sequence[Shape | None], axis: int) -> Shape | None:
-    """Shape of a concatenation along ``axis``, None where a rank is unknown.
+    """Return the shape of a concatenation along ``axis``, None if a rank is unknown.
 
     Raises:
         ShapeError: the ranks differ.

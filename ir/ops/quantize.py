@@ -20,7 +20,7 @@ QUANTIZE_ALU = 4
 
 
 def _by_tensor(ins: Inputs) -> tuple[Known, Known, Known] | None:
-    """x, scale and zero point where the contents are known, in f32 and of one scale; else None."""
+    """Return x, scale and zero point if contents are known, in f32 with one scale; else None."""
     x, scale = known(ins, 0), known(ins, 1)
     zero_point = known(ins, 2) if has(ins, 2) else Known((), (0,))
     if x is None or scale is None or zero_point is None:
@@ -32,10 +32,10 @@ def _by_tensor(ins: Inputs) -> tuple[Known, Known, Known] | None:
 
 
 def _number(item: Item) -> float:
-    """``item`` as a plain number.
+    """Return ``item`` as a number.
 
     Raises:
-        TypeError: it is symbolic or not known.
+        TypeError: it is symbolic or unknown.
     """
     if isinstance(item, int | float):
         return item
@@ -66,7 +66,7 @@ class QuantizeLinear(Op):
 
     @classmethod
     def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
-        """The number of the result's type becomes the type; 0 means that it is not given."""
+        """Convert the number of the result's type to the type; 0 means not given."""
         return {**attrs, "output_dtype": dtype_of(attrs.get("output_dtype", 0))}
 
     def infer(self, ins: Inputs) -> Types:
@@ -76,7 +76,7 @@ class QuantizeLinear(Op):
         return (TensorType(dtype, tensor(ins, 0).shape),)
 
     def fold(self, ins: Inputs, outs: Types) -> Folded:
-        """Shapes that a model computes in floats are quantized with the rest of it."""
+        """Quantize known contents: shapes that a model computes in floats are quantized too."""
         contents, target = _by_tensor(ins), outs[0]
         if contents is None or not isinstance(target, TensorType) or not target.dtype.is_integer:
             return ()

@@ -1,4 +1,4 @@
-"""Look-ups in block-quantized tables."""
+"""Lookups in block-quantized tables."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class GatherBlockQuantized(Op):
         return (TensorType(dtype, (*data.shape[:at], *indices, *rest)),)
 
     def _packed(self, data: TensorType) -> int:
-        """Logical elements in a stored one."""
+        """Return the logical elements per stored element."""
         return 8 // self.bits if data.dtype is DType.U8 and 0 < self.bits < 8 else 1
 
     def logical_elements(self, ins: Inputs) -> Mapping[int, Dim]:
@@ -67,7 +67,7 @@ class GatherBlockQuantized(Op):
         return Traffic(read, rest.write_bytes, rest.is_bound or None in tables)
 
     def _rows(self, ins: Inputs, index: int) -> Dim | None:
-        """Bytes of the rows that are taken of a table, None where its shape is not known."""
+        """Return bytes of the rows read of a table, None if its shape is unknown."""
         table, indices = tensor(ins, index), tensor(ins, 1).shape
         if not table.shape or indices is None or table.dtype.bits == 0:
             return None

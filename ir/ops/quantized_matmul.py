@@ -14,7 +14,7 @@ from .epilogue import activation_cost
 from .matmul import Gemm, MatMul
 
 SCALE_BLOCKS = (16, 32, 64, 128, 256)
-"""Elements that share a scale, in formats that are published."""
+"""Elements that share a scale, in published formats."""
 REQUANTIZE = 4
 """Scale, round, add the zero point, clamp (ONNX QuantizeLinear-21)."""
 
@@ -94,7 +94,7 @@ class MatMulIntegerToFloat(MatMul):
 
 
 class DynamicQuantizeMatMul(MatMul):
-    """Quantizes A as it comes, multiplies by an 8-bit matrix, scales to floating point.
+    """Quantization of A at run time, product with an 8-bit matrix, scaling to floating point.
 
     Shapes:  as MatMul; b_scale scalar or [n], bias[n].
     Work:    {mac} in int8; x = 1 for the scale and 1 for the bias. Quantizing A (its
@@ -187,13 +187,13 @@ class GemmFloat8(Gemm):
         return super().epilogue(ins)[0] + alu + int(has(ins, 5)), sfu
 
     def problem(self, ins: Inputs, outs: Types) -> Product | None:
-        found, scales = super().problem(ins, outs), tensor(ins, 4).shape
-        if found is None or scales is None or len(scales) != 2 or not scales[1]:
-            return found
-        # blocks are of powers of two, the last one of a row may be short
-        wanted = found.k // scales[1]
+        product, scales = super().problem(ins, outs), tensor(ins, 4).shape
+        if product is None or scales is None or len(scales) != 2 or not scales[1]:
+            return product
+        # block sizes are powers of two; the last block of a row may be shorter
+        wanted = product.k // scales[1]
         sizes = [size for size in SCALE_BLOCKS if isinstance(wanted, int) and size >= wanted]
-        return found._replace(scale_block=sizes[0] if sizes else 0)
+        return product._replace(scale_block=sizes[0] if sizes else 0)
 
 
 @frozen

@@ -1,4 +1,4 @@
-"""Gradients of products in few bits."""
+"""Gradients of quantized matrix products."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .quantized_matmul import GemmFloat8
 
 @frozen
 class GemmFloat8Grad(GemmFloat8):
-    """A product of the backward pass in 8-bit or narrower floats, scaled as the forward one.
+    """Product of the backward pass in 8-bit or narrower floats, scaled as in the forward pass.
 
     Shapes:  as Gemm; ``scale_block`` elements of the contracted axis share a scale, 0 for all.
     Work:    {mac} in the element type of A.
@@ -28,5 +28,5 @@ class GemmFloat8Grad(GemmFloat8):
     scale_block: Natural = 0
 
     def problem(self, ins: Inputs, outs: Types) -> Product | None:
-        found = super().problem(ins, outs)
-        return None if found is None else found._replace(scale_block=self.scale_block)
+        product = super().problem(ins, outs)
+        return None if product is None else product._replace(scale_block=self.scale_block)

@@ -1,4 +1,4 @@
-"""Symbolic fractions: what a float holds between an extent's cast and the rounding back."""
+"""Symbolic fractions: float elements between the cast of an extent and rounding back."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from ..dim import Dim, Poly, ceil_div, interval
 from ..known import MAX_TERMS, Item, Quotient
 
 MAX_TERM: Final = 64
-"""Factors up to here are exact in single precision for extents up to 2**24 / 64 / 64."""
+"""Maximum factor that is exact in single precision for extents up to 2**24 / 64 / 64."""
 
 MAX_DEGREE: Final = 16
 
 
 def is_symbolic(item: Item) -> bool:
-    """Whether an element depends on symbols."""
+    """Return True if an element depends on symbols."""
     return isinstance(item, Poly | Quotient)
 
 
 def fraction(item: Item) -> tuple[Dim, int]:
-    """Numerator and denominator of an element.
+    """Return numerator and denominator of an element.
 
     Raises:
         TypeError: it is a float whose products single precision might round.
@@ -42,7 +42,7 @@ def fraction(item: Item) -> tuple[Dim, int]:
 
 
 def quotient(num: Dim, den: Dim) -> Item:
-    """``num / den`` as an element, whole where it divides.
+    """Return ``num / den`` as an element, an integer if it divides exactly.
 
     Raises:
         ValueError: the divisor is symbolic and does not divide, or the result is too large.
@@ -66,22 +66,22 @@ def quotient(num: Dim, den: Dim) -> Item:
 
 
 def is_dyadic(den: int) -> bool:
-    """Whether division by ``den`` is exact in binary."""
+    """Return True if division by ``den`` is exact in binary."""
     return den & (den - 1) == 0
 
 
 def rounded_down(item: Quotient) -> Dim:
-    """Largest whole number not above."""
+    """Return the largest integer that is not greater."""
     return item.num // item.den
 
 
 def rounded_up(item: Quotient) -> Dim:
-    """Smallest whole number not below."""
+    """Return the smallest integer that is not less."""
     return ceil_div(item.num, item.den)
 
 
 def truncated(item: Quotient) -> Dim | None:
-    """Rounded toward zero; None where the sign depends on the symbols."""
+    """Return the value rounded toward zero; None if the sign depends on the symbols."""
     lo, hi = interval(item.num)
     if lo is not None and lo >= 0:
         return rounded_down(item)

@@ -1,4 +1,4 @@
-"""Attention of a serving step: packed sequences of different lengths over their caches."""
+"""Attention of a serving step: packed sequences of different lengths over their KV caches."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ QUERY, KEY, VALUE, LENGTHS, PAST_KEY, PAST_VALUE, DECODE_KEY, DECODE_VALUE, BIAS
 
 @record
 class Group:
-    """Sequences that have equally many new tokens and equally long caches.
+    """Sequences with equal numbers of new tokens and equally long caches.
 
     Args:
-        sequences: how many they are.
-        queries: new tokens of each.
-        keys: keys that are new, of each.
-        past: keys in the cache of each.
+        sequences: number of sequences.
+        queries: new tokens per sequence.
+        keys: new keys per sequence.
+        past: cached keys per sequence.
     """
 
     sequences: Dim
@@ -38,7 +38,7 @@ class Group:
 
 @frozen
 class RaggedAttention(Op):
-    """Attention of packed tokens of two groups of sequences: prompts first, then decodes.
+    """Attention of packed tokens in two groups of sequences: prefill first, then decode.
 
     Shapes:  query[n, h*d], key[n, g*d], value[n, g*v] -> output[n, h*v], and where there is a cache
              the rows that are added to it, new_key[n, g*d] and new_value[n, g*v] in its element
@@ -93,7 +93,7 @@ class RaggedAttention(Op):
         return out, keys, rows(cache.dtype, added, self.kv_heads * self.value_dim)
 
     def new_keys(self, ins: Inputs) -> Dim:
-        """Keys of all sequences that are not in a cache."""
+        """Return the keys of all sequences that are not in a cache."""
         if has(ins, KEY):
             return axis(tensor(ins, KEY).shape, 0) or 0
         width = axis(tensor(ins, QUERY).shape, 1)
@@ -102,7 +102,7 @@ class RaggedAttention(Op):
         return axis(tensor(ins, QUERY).shape, 0) or 0
 
     def groups(self, ins: Inputs) -> tuple[Group | None, Group | None]:
-        """Prompts and decodes, None where the operands have none of them."""
+        """Return prefill and decode groups, None if the operands have none."""
         queries, keys = axis(tensor(ins, QUERY).shape, 0), self.new_keys(ins)
         if queries is None:
             return None, None
@@ -110,7 +110,7 @@ class RaggedAttention(Op):
         if has(ins, DECODE_KEY):
             cache = tensor(ins, DECODE_KEY).shape
             sequences, past = axis(cache, 0) or 0, axis(cache, 2) or 0
-            # without new keys, as of attention to an encoder, all of them are cached
+            # without new keys, as in cross-attention to an encoder, all keys are cached
             new = self.decode_tokens if has(ins, KEY) or keys != 0 else 0
             decodes = Group(sequences, self.decode_tokens, new, past)
             queries = queries - sequences * self.decode_tokens
@@ -122,7 +122,7 @@ class RaggedAttention(Op):
         return Group(prompts, queries // prompts, keys // prompts, past), decodes
 
     def scores(self, group: Group, *, is_biased: bool) -> Scores:
-        """The letters of one group."""
+        """Return the variables of one group."""
         s, t = group.queries, group.keys + group.past
         u: Dim = s * t
         if self.is_causal:
@@ -135,7 +135,7 @@ class RaggedAttention(Op):
         )
 
     def chunked(self, group: Group) -> Dim:
-        """Pairs within chunks; the cache holds what the chunk of the first new token has so far."""
+        """Return pairs within chunks; the cache holds the chunk of the first new token so far."""
         last, c = group.past + group.queries, self.chunk
         return (last // c) * triangle(c) + triangle(last % c) - triangle(group.past)
 
@@ -145,12 +145,12 @@ class RaggedAttention(Op):
         return {} if group is None else self.scores(group, is_biased=has(ins, BIAS)).letters()
 
     def work(self, ins: Inputs, outs: Types) -> Work | None:
-        found = [g for g in self.groups(ins) if g is not None]
-        if not found:
+        groups = [g for g in self.groups(ins) if g is not None]
+        if not groups:
             return None
         is_biased = has(ins, BIAS)
         works = [
-            work_of_scores(self.formulas, self.scores(g, is_biased=is_biased), None) for g in found
+            work_of_scores(self.formulas, self.scores(g, is_biased=is_biased), None) for g in groups
         ]
         return works[0] if len(works) == 1 else total_work(works)
 
@@ -163,7 +163,7 @@ class RaggedAttention(Op):
         return first or second
 
     def attention(self, group: Group, cache: TensorType) -> Attention:
-        """One group as if it ran alone; chunks of a prompt are sequences of their own."""
+        """Return the attention of one group alone; chunks of a prompt are separate sequences."""
         sequences, queries, keys = group.sequences, group.queries, group.keys + group.past
         if self.chunk:
             parts = (keys + self.chunk - 1) // self.chunk

@@ -1,4 +1,4 @@
-"""The gradient of attention over packed sequences: scores are computed again."""
+"""Gradient of attention over packed sequences, which recomputes the scores."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from ..gradients.tape import Tape
 
 FORWARD = 2
-"""Operands before those of the forward pass."""
+"""Number of operands before those of the forward pass."""
 RESULTS = (QUERY, KEY, VALUE, BIAS)
 """Operands of the forward pass that have gradients, in the order of the results."""
 
 
 @frozen
 class RaggedAttentionGrad(RaggedAttention):
-    """Gradients of packed queries, keys and values, whose scores were not kept.
+    """Gradients of packed queries, keys and values, whose scores were not saved.
 
     Shapes:  dY and Y like the result, then the operands of RaggedAttention -> dQuery, dKey, dValue
              and dBias like these, of operands that are not given none.
@@ -47,7 +47,7 @@ class RaggedAttentionGrad(RaggedAttention):
 
     @classmethod
     def of(cls, op: RaggedAttention) -> RaggedAttentionGrad:
-        """The gradient of an attention."""
+        """Return the gradient operator of an attention."""
         return cls(**{f.name: getattr(op, f.name) for f in fields(op)})
 
     def infer(self, ins: Inputs) -> Types:
@@ -74,50 +74,50 @@ class RaggedAttentionGrad(RaggedAttention):
         return each_once(ins, outs)
 
     def expand(self, tape: Tape, ins: Inputs, outs: Types) -> tuple[Value | None, ...] | None:
-        """Sequences as a batch, where nothing is cached and only causality leaves pairs out."""
+        """Return sequences as a batch, if nothing is cached and the only mask is causal."""
         prompts, decodes = self.groups(ins[FORWARD:])
         plain = not (self.window or self.chunk or self.softcap or has(ins, FORWARD + BIAS))
         if prompts is None or decodes is not None or prompts.past != 0 or not plain:
             return None
         b, parts = prompts.sequences, self.separate(tape, ins[FORWARD:])
 
-        def apart(v: Value | None) -> Value:
-            """[b, s, width] of packed rows."""
+        def unpacked(v: Value | None) -> Value:
+            """Reshape packed rows to [b, s, width]."""
             assert v is not None
             shape = v.type.shape  # type: ignore[union-attr]
             assert shape
             return tape.reshape(v, (b, shape[0] // b, shape[1]))
 
-        q, k, v = (apart(part) for part in parts)
+        q, k, v = (unpacked(part) for part in parts)
         op = AttentionGrad(
             is_causal=self.is_causal, kv_num_heads=self.kv_heads, q_num_heads=self.num_heads
         )
-        made = tape.several(op, (apart(ins[0]), apart(ins[1]), q, k, v), 3)
+        made = tape.several(op, (unpacked(ins[0]), unpacked(ins[1]), q, k, v), 3)
         packed = [
             tape.reshape(g, part.type.shape)  # type: ignore[union-attr, arg-type]
             for g, part in zip(made, parts, strict=True)
         ]
         given = [has(ins, FORWARD + i) for i in (QUERY, KEY, VALUE)]
-        own: list[Value | None] = []
+        gradients: list[Value | None] = []
         for index, is_given in enumerate(given):
             if not is_given:
-                own.append(None)
+                gradients.append(None)
                 continue
-            # what is merged with an operand lies behind it
+            # parts merged into an operand follow it in the list
             last = next((j for j in range(index + 1, 3) if given[j]), 3)
-            own.append(tape.concat(packed[index:last] if index == 0 else [packed[index]], 1))
-        return (*own, None)
+            gradients.append(tape.concat(packed[index:last] if index == 0 else [packed[index]], 1))
+        return (*gradients, None)
 
     def separate(self, tape: Tape, ins: Inputs) -> list[Value]:
-        """Queries, keys and values of operands that may lie side by side."""
+        """Return separate queries, keys and values from operands that may be merged."""
         h, g = self.num_heads * self.head_dim, self.kv_heads * self.head_dim
         query = ins[QUERY]
         assert query is not None
         ends = [0, h, h + g, h + g + self.kv_heads * self.value_dim]
         given = [ins[i] if has(ins, i) else None for i in (QUERY, KEY, VALUE)]
         return [
-            found
-            if found is not None and at > 0
+            operand
+            if operand is not None and at > 0
             else tape.part(query, {1: (ends[at], ends[at + 1])})
-            for at, found in enumerate(given)
+            for at, operand in enumerate(given)
         ]

@@ -13,7 +13,7 @@ from ..op import Kind, Op, Types, count, tensor
 from ..record import frozen
 from ..traffic import moved, stored
 from ..types import DType, Shape, TensorType
-from .conv_grad import stated_shape
+from .conv_grad import declared_shape
 from .matmul import MatMul
 from .resize import TAPS
 
@@ -44,10 +44,10 @@ class ResizeGrad(Op):
     """Of every axis; the quotient of the extents where they are left out."""
 
     def infer(self, ins: Inputs) -> Types:
-        return (TensorType(tensor(ins, 0).dtype, stated_shape(ins, 1)),)
+        return (TensorType(tensor(ins, 0).dtype, declared_shape(ins, 1)),)
 
     def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
-        x, y = stated_shape(ins, 1) or (), tensor(ins, 0).shape or ()
+        x, y = declared_shape(ins, 1) or (), tensor(ins, 0).shape or ()
         resampled = sum(a != b for a, b in zip(x, y, strict=False))
         return {"e": count(tensor(ins, 0)), "t": int(TAPS.get(self.mode, 1) ** resampled)}
 

@@ -88,9 +88,9 @@ class NegativeLogLikelihoodLossGrad(Softmax):
     ignore_index: int | None = None
 
     def infer(self, ins: Inputs) -> Types:
-        from .conv_grad import stated_shape
+        from .conv_grad import declared_shape
 
-        return (TensorType(tensor(ins, 0).dtype, stated_shape(ins, 1)),)
+        return (TensorType(tensor(ins, 0).dtype, declared_shape(ins, 1)),)
 
     def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
         return {"t": count(tensor(ins, 2))}
