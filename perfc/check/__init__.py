@@ -1,1 +1,1 @@
-"""Budgets on what a model costs, against limits and against a baseline."""
+"""Budgets: figures of models against limits and a baseline."""

@@ -1,4 +1,4 @@
-"""The baseline: figures of every model under every budget, in a file that is committed."""
+"""Baseline: committed figures of every model under every budget."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from perfc.ir.record import record
 from perfc.passes.runtimes import DEFAULT
 
 OTHERS = frozenset({"framework", "host_launch", "runtime_version", "tf32", "layout"})
-"""Fields of a deployment that a case says where they are not as by default."""
+"""Deployment fields that a case lists if they differ from the default."""
 DIGITS = 6
-"""Significant digits of times; counts are written whole."""
+"""Significant digits of times; counts are written in full."""
 DIGEST_CHARACTERS = 16
 
 KEYS: Mapping[Metric, str] = {
@@ -38,13 +38,12 @@ class Case:
     """A model under one setting.
 
     Args:
-        model: file, from the folder of the budgets, with slashes.
-        target: the target's own name.
-        runtime: whose fusion table, with its streams.
+        model: file relative to the folder of the budgets, with slashes.
+        target: canonical name of the target.
+        runtime: runtime with its streams.
         dtype: what-if precision.
         dims: values of symbols, sorted.
-        others: further fields of the deployment that are not as by default, sorted, as a file
-            has them.
+        others: further deployment fields that differ from the default, sorted, in file syntax.
     """
 
     model: str
@@ -56,7 +55,7 @@ class Case:
 
     @classmethod
     def of(cls, model: str, target: str, how: Deployment) -> Case:
-        """The case of a model that is run in a way on the target of that name."""
+        """Create the case of a model with a deployment on the named target."""
         usual = Deployment().as_json()
         others = {
             # a duration as a file has it
@@ -68,7 +67,7 @@ class Case:
         return cls(model, target, how.table_name, how.dtype, tuple(dims), tuple(more))  # type: ignore[arg-type]
 
     def __lt__(self, other: Case) -> bool:
-        """By model, then by setting; values of one field may be words or not."""
+        """Order by model, then by setting; values of a field may have different types."""
         ours, theirs = (
             (c.model, c.target, c.runtime, c.dtype, c.dims, [(n, str(v)) for n, v in c.others])
             for c in (self, other)
@@ -77,24 +76,24 @@ class Case:
 
     @property
     def deployment(self) -> Deployment:
-        """How the model is run."""
-        stated = {name.replace("-", "_"): value for name, value in self.others}
-        stated |= {"target": self.target, "runtime": self.runtime, "dtype": self.dtype}
-        return replace(Deployment().with_values(stated), dims=dict(self.dims))
+        """Deployment of the case."""
+        fields = {name.replace("-", "_"): value for name, value in self.others}
+        fields |= {"target": self.target, "runtime": self.runtime, "dtype": self.dtype}
+        return replace(Deployment().with_values(fields), dims=dict(self.dims))
 
     @property
     def setting(self) -> str:
-        """All but the model, as people read it."""
+        """Setting as text, without the model."""
         return self.at([f"{name}={value}" for name, value in self.dims])
 
     @property
     def more(self) -> Iterator[str]:
-        """``others``, as people read them."""
+        """Yield ``others`` as text."""
         words: dict[str | bool, str] = {False: "no {}", True: "{}"}
         return (words.get(v, f"{{}} {v}").format(k) for k, v in self.others)
 
     def at(self, sizes: Iterable[str]) -> str:
-        """The setting with ``sizes`` in words."""
+        """Format the setting with ``sizes``."""
         return ", ".join(
             [self.target, self.runtime, *filter(None, [self.dtype]), *self.more, *sizes]
         )
@@ -105,12 +104,12 @@ class Entry:
     """Figures of one case.
 
     Args:
-        digest: of the model's file, large weights left out.
-        figures: by metric.
-        target_digest: of the target's file.
-        sizes: every symbol of the model's inputs, with the number used. Budgets are for many
-            models, whose symbols are not those of ``Case.dims``.
-        line: of the lock file that it was read from; 0 for one that was not.
+        digest: digest of the model's file, without large weights.
+        figures: figures by metric.
+        target_digest: digest of the target's file.
+        sizes: every symbol of the model's inputs, with its value. Budgets cover many models,
+            whose symbols differ from ``Case.dims``.
+        line: line in the lock file; 0 if not read from one.
     """
 
     digest: str
@@ -120,19 +119,19 @@ class Entry:
     line: int = field(default=0, compare=False)
 
     def setting(self, case: Case) -> str:
-        """The setting with the sizes that the model has; those nobody gave are marked."""
+        """Format the setting with the model's sizes; default ones are marked."""
         given = {symbol_key(name) for name, _ in case.dims}
         return case.at(f"{n}={v}" + ("" if n in given else " (assumed)") for n, v in self.sizes)
 
 
 @record
 class Baseline:
-    """What a lock file says.
+    """Contents of a lock file.
 
     Args:
-        predictor: digest of the code and weights that the figures come from.
+        predictor: digest of the code and weights that computed the figures.
         entries: figures by case.
-        path: the file; where there is none it is None, and nothing is known.
+        path: lock file; None if there is none.
     """
 
     predictor: str = ""
@@ -141,7 +140,7 @@ class Baseline:
 
 
 def rounded(value: float) -> float:
-    """A count whole, anything else with six digits: what a lock file says of a value."""
+    """Round a value as in a lock file: counts in full, others to six digits."""
     if float(value).is_integer() and abs(value) < 1 << 62:
         return int(value)
     return float(f"{value:.{DIGITS}g}")

@@ -1,4 +1,4 @@
-"""Budgets of a project that states none, and the file that `perfc init` writes of them."""
+"""Budgets of a project without budgets, and the file that `perfc init` writes."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from .limits import parse_limit
 SUFFIXES = (".onnx", ".onnx.gz")
 METRICS = (Metric.FLOP, Metric.PARAMETERS, Metric.PEAK_MEMORY, Metric.TIME)
 LIMITS: Mapping[Level, str] = {Level.WARN: "+0%", Level.FAIL: "+5%"}
-"""Against the baseline; an estimate fails only where the interval of the difference says so."""
+"""Limits against the baseline; an estimate fails only if its difference interval exceeds them."""
 MOST_FOLDERS = 4
-"""With models; of more a file names all folders at once."""
+"""Maximum folders listed in a file; above that it uses one glob for all."""
 MOST_MODELS = 10_000
-"""Looked for in a project."""
+"""Maximum models in a project."""
 
 
 def budgets(root: Path, models: Sequence[str], deployment: Deployment) -> Config:
-    """The built-in budgets of ``models``, which are named from ``root``."""
+    """Return the built-in budgets of ``models``, named relative to ``root``."""
     rules = tuple(
         Rule(metric, level, parse_limit(text, metric.unit))
         for metric in METRICS
@@ -35,20 +35,22 @@ def budgets(root: Path, models: Sequence[str], deployment: Deployment) -> Config
 
 
 def said(config: Config) -> str:
-    """What built-in budgets are, in a line."""
+    """Describe the built-in budgets in a line."""
     how = config.budgets[0].deployment
     sizes = ", ".join(f"{name}={size}" for name, size in how.dims.items()) or "batch 1"
     limits = ", ".join(f"{level.value} {text}" for level, text in LIMITS.items())
     keys = ", ".join(metric.key for metric in METRICS)
     setting = f"{limits}; {how.target}, {sizes}"
-    return f"no budgets stated: built-in ones for {keys} ({setting}); perfc init writes them down"
+    return (
+        f"no budgets given: built-in ones for {keys} ({setting}); perfc init writes them to a file"
+    )
 
 
 def root_of(files: Iterable[str], start: Path) -> Path:
-    """The folder that built-in budgets of ``files`` are of.
+    """Return the folder of the built-in budgets of ``files``.
 
-    That of the nearest baseline upwards, else ``start``, or what the files have in common where
-    they lie elsewhere.
+    It is that of the nearest baseline upwards, else ``start``, or the common folder of files
+    outside of it.
     """
     places = [Path(os.path.abspath(start / f)).parent for f in files]
     common = Path(os.path.commonpath(places)) if places else start
@@ -57,35 +59,35 @@ def root_of(files: Iterable[str], start: Path) -> Path:
 
 
 def models_in(root: Path) -> list[str]:
-    """Models below a folder, with slashes, sorted; hidden folders and packages are left out.
+    """Return the models below a folder, sorted, without hidden folders and packages.
 
     Raises:
-        ModelError: more than anybody has.
+        ModelError: too many models.
     """
-    found: list[str] = []
+    models: list[str] = []
     for here, folders, names in os.walk(root):
         folders[:] = [f for f in folders if not is_foreign(Path(here, f))]
-        found += [Path(here, n).relative_to(root).as_posix() for n in names if is_model(n)]
-        if len(found) > MOST_MODELS:
+        models += [Path(here, n).relative_to(root).as_posix() for n in names if is_model(n)]
+        if len(models) > MOST_MODELS:
             what = f"more than {MOST_MODELS:,} models below this folder"
             raise ModelError(what, where=str(root), hint="name some, or write a perfc.toml")
-    return sorted(found)
+    return sorted(models)
 
 
 def is_model(name: str) -> bool:
-    """Whether a file of that name is one."""
+    """Return True if a file name is that of a model."""
     return name.endswith(SUFFIXES) and not name.startswith(".")
 
 
 def is_foreign(folder: Path) -> bool:
-    """Whether what lies in a folder is hidden, installed, or an environment of Python."""
+    """Return True if a folder is hidden, installed, or a Python environment."""
     name = folder.name
     hidden = name.startswith(".") or name in ("node_modules", "site-packages", "__pycache__")
     return hidden or (folder / "pyvenv.cfg").is_file()
 
 
 def globs_of(models: Iterable[str]) -> list[str]:
-    """Globs for models, one for each folder and ending; all folders where there are many."""
+    """Return globs for models, one per folder and suffix; one for all folders if there are many."""
     pairs = sorted({(m.rpartition("/")[0], ending(m)) for m in models})
     if len({folder for folder, _ in pairs}) > MOST_FOLDERS:
         return [f"**/*{end}" for end in SUFFIXES if any(e == end for _, e in pairs)]
@@ -93,27 +95,27 @@ def globs_of(models: Iterable[str]) -> list[str]:
 
 
 def ending(model: str) -> str:
-    """The longest ending of a model's name."""
+    """Return the longest suffix of a model's name."""
     return max((end for end in SUFFIXES if model.endswith(end)), key=len)
 
 
 def escaped(folder: str) -> str:
-    """A folder in a glob."""
+    """Escape a folder for a glob."""
     return "".join(f"[{c}]" if c in "*?[" else c for c in folder)
 
 
-def file_text(models: Sequence[str], stated: Mapping[str, object], target: str) -> str:
-    """A commented ``perfc.toml`` of the built-in budgets.
+def file_text(models: Sequence[str], given: Mapping[str, object], target: str) -> str:
+    """Return a commented ``perfc.toml`` with the built-in budgets.
 
     Args:
-        models: it is about.
-        stated: fields of the deployment that are written down.
-        target: that is meant where ``stated`` has none.
+        models: models of the budgets.
+        given: deployment fields to write.
+        target: target if ``given`` has none.
     """
-    how = {"target": target, **stated}
+    how = {"target": target, **given}
     lines = [
         "# What the models of this project may cost. `perfc check` compares them with perfc.lock;",
-        "# `perfc baseline update MODEL` accepts a change that is meant.",
+        "# `perfc baseline update MODEL` accepts an intended change.",
         "",
         "[[budget]]",
         pair("model", globs_of(models), "globs from this folder"),
@@ -135,17 +137,17 @@ HINTS = {"target": "the machine; see `perfc targets`", "dims": "sizes of open ex
 
 
 def limits() -> dict[str, object]:
-    """Limits of one metric, as a file has them."""
+    """Return the limits of one metric in file syntax."""
     return {level.value: text for level, text in LIMITS.items()}
 
 
 def pair(key: str, value: object, hint: str) -> str:
-    """A line of TOML."""
+    """Format a line of TOML."""
     return f"{key} = {inline(value)}{f'  # {hint}' if hint else ''}"
 
 
 def inline(value: object) -> str:
-    """A value on one line of TOML; tomli_w spreads lists over several."""
+    """Format a value on one line of TOML; tomli_w uses several lines for lists."""
     import tomli_w
 
     match value:
@@ -158,7 +160,7 @@ def inline(value: object) -> str:
 
 
 def key_of(name: str) -> str:
-    """A key, quoted where it must be."""
+    """Return a key, quoted if necessary."""
     import tomli_w
 
     return tomli_w.dumps({name: 0}).partition(" = ")[0]

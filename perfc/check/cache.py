@@ -1,4 +1,4 @@
-"""Figures of models analysed before, by digest, so that unchanged models are not analysed again."""
+"""Cache of figures by digest, so that unchanged models are not analyzed again."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from .baseline import Case, Entry
 
 FOLDER = ".perfc_cache"
 FORMAT = 2
-"""Of the entries: 1 said less of sizes."""
+"""Format version of the entries; 1 lacked some sizes."""
 LARGEST_BYTES = 1 << 22
 SETTLED_S = 2.0
-"""A file changed this recently may change again within one tick of its time stamp."""
+"""Age below which a file may change again without a new time stamp."""
 
 
 class Cache:
-    """A folder of small JSON files beside the budgets; whatever is amiss with it is a miss."""
+    """Cache folder of small JSON files next to the budgets; any damage counts as a miss."""
 
     def __init__(self, root: Path, *, is_used: bool = True) -> None:
         self.folder = root / FOLDER
@@ -35,19 +35,19 @@ class Cache:
         self._seen: dict[str, object] = {}
 
     def digest(self, path: Path) -> str:
-        """SHA-256 of a file; of one whose size and time are as before without reading it."""
+        """Return the SHA-256 of a file, without reading it if size and time are unchanged."""
         stat = path.stat()
         stamp = [stat.st_size, stat.st_mtime_ns, stat.st_ino]
         known = self._files.get(str(path))
         if isinstance(known, list) and len(known) == 2 and known[0] == stamp:
             return str(known[1])
-        found = digests.of_file(path)
+        digest = digests.of_file(path)
         if time.time() - stat.st_mtime > SETTLED_S:
-            self._seen[str(path)] = [stamp, found]
-        return found
+            self._seen[str(path)] = [stamp, digest]
+        return digest
 
     def get(self, case: Case, digest: str, target: str) -> Entry | None:
-        """The figures of a case, None where it was not analysed in this state."""
+        """Return the cached figures of a case, or None."""
         tree = self._load(f"{key(case, digest, target)}.json") if self.is_used else {}
         try:
             figures = {
@@ -62,7 +62,7 @@ class Cache:
             return None
 
     def put(self, case: Case, digest: str, target: str, entry: Entry) -> None:
-        """Remember the figures of a case."""
+        """Store the figures of a case."""
         figures = {
             m.key: [f.value, int(f.origin), f.is_bound, f.low, f.high]
             for m, f in entry.figures.items()
@@ -76,7 +76,7 @@ class Cache:
         self._store(f"{key(case, digest, target)}.json", tree)
 
     def close(self) -> None:
-        """Write down the files that were looked at."""
+        """Write the digests of files to the cache."""
         if self._seen:
             self._store("files.json", self._files | self._seen)
 
@@ -102,10 +102,10 @@ class Cache:
 
 
 def number(value: object) -> float:
-    """A figure as it was put.
+    """Decode a stored figure.
 
     Raises:
-        ValueError: it is none.
+        ValueError: not a number.
     """
     if type(value) not in (int, float) or not 0 <= value < math.inf:  # type: ignore[operator]
         raise ValueError(f"{value!r} is no figure")
@@ -113,7 +113,7 @@ def number(value: object) -> float:
 
 
 def key(case: Case, digest: str, target: str) -> str:
-    """A name for a case, a model's content, a target's content and this predictor."""
+    """Return a key for a case, the model's and target's contents, and this predictor."""
     setting = (case.target, case.runtime, case.dtype, case.dims, *case.others)
     parts = (FORMAT, *setting, digest, target, digests.predictor())
     return hashlib.sha256(repr(parts).encode()).hexdigest()[:40]

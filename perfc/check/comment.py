@@ -1,4 +1,4 @@
-"""The comment on a pull request: what the change costs, from the JSON of a check."""
+"""Pull-request comment from the JSON of a check."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from .limits import written
 from .views import SCHEMA, SHOWN
 
 MARKER = "<!-- perfc-comment -->"
-"""By this line an earlier comment is found, to be updated in place."""
+"""Marker line that identifies an earlier comment to update."""
 LARGEST_BYTES = 16 << 20
 LONGEST_CHARACTERS = 60_000
-"""GitHub refuses comments of more than 65,536 characters."""
+"""Maximum length; GitHub rejects comments above 65,536 characters."""
 
 Row = Mapping[str, object]
 
 
 class Policy(Enum):
-    """When there is something to say."""
+    """Conditions for writing a comment."""
 
     ALWAYS = "always"
     ON_CHANGE = "on-change"
@@ -34,10 +34,10 @@ class Policy(Enum):
 
 
 def load(path: Path) -> Row:
-    """The JSON that ``perfc check --output-format json`` wrote.
+    """Read the JSON of ``perfc check --output-format json``.
 
     Raises:
-        ParseError: it cannot be read, or is something else.
+        ParseError: the file cannot be read or is something else.
     """
     try:
         with path.open("rb") as stream:
@@ -46,16 +46,16 @@ def load(path: Path) -> Row:
         raise ParseError(error.strerror or "cannot be read", where=str(path)) from None
     except (ValueError, RecursionError):
         raise ParseError("not JSON", where=str(path)) from None
-    found = tree.get("schema") if isinstance(tree, dict) else None
-    if found != SCHEMA:
+    schema = tree.get("schema") if isinstance(tree, dict) else None
+    if schema != SCHEMA:
         hint = "write it with perfc check --output-format json"
-        raise ParseError(f"schema {found!r} is not {SCHEMA}", where=str(path), hint=hint)
+        raise ParseError(f"schema {schema!r} is not {SCHEMA}", where=str(path), hint=hint)
     assert isinstance(tree, dict)
     return tree
 
 
 def is_due(check: Row, policy: Policy) -> bool:
-    """Whether the policy wants a comment."""
+    """Return True if the policy requires a comment."""
     results = rows(check, "results")
     is_bad = check.get("outcome") == "fail" or bool(rows(check, "errors"))
     match policy:
@@ -69,15 +69,15 @@ def is_due(check: Row, policy: Policy) -> bool:
 
 
 def render(check: Row) -> str:
-    """The comment as Markdown.
+    """Render the comment as Markdown.
 
     Raises:
-        ParseError: the JSON lacks something.
+        ParseError: incomplete JSON.
     """
     try:
         text = "\n".join(lines(check)) + "\n"
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise ParseError(f"damaged: {error}", hint="write it anew with perfc check") from None
+        raise ParseError(f"damaged: {error}", hint="write it again with perfc check") from None
     if len(text) > LONGEST_CHARACTERS:
         cut = text[:LONGEST_CHARACTERS].rpartition("\n")[0]
         text = f"{cut}\n\n*Cut here: too long for a comment. Run `perfc check` for all of it.*\n"
@@ -85,7 +85,7 @@ def render(check: Row) -> str:
 
 
 def lines(check: Row) -> Iterator[str]:
-    """The comment line by line."""
+    """Yield the lines of the comment."""
     results = rows(check, "results")
     yield MARKER
     yield f"### {headline(check, results)}"
@@ -119,7 +119,7 @@ def lines(check: Row) -> Iterator[str]:
 
 
 def headline(check: Row, results: Sequence[Row]) -> str:
-    """The verdict."""
+    """Return the headline."""
     if check["errors"]:
         return "perfc: not everything could be checked"
     failed = len({r["model"] for r in results if r["outcome"] == "fail"})
@@ -128,11 +128,11 @@ def headline(check: Row, results: Sequence[Row]) -> str:
     changed = len({r["model"] for r in results if r["standing"] != "same"})
     if not changed:
         return "perfc: no model costs more or less"
-    return f"perfc: budgets kept, {plural(changed, 'model')} to look at"
+    return f"perfc: budgets met, {plural(changed, 'model')} to look at"
 
 
 def changes(results: Sequence[Row]) -> Iterator[str]:
-    """A table of old and new figures, and why."""
+    """Yield a table of old and new figures, with explanations."""
     if not results:
         return
     yield ""
@@ -169,7 +169,7 @@ def changes(results: Sequence[Row]) -> Iterator[str]:
 
 
 def new_ones(results: Sequence[Row]) -> Iterator[str]:
-    """Models without a baseline: they are new, which is not a change of zero."""
+    """Yield the models without a baseline."""
     if not results:
         return
     shown = [BY_KEY[k] for k in ("time", "flop", "parameters", "peak_memory")]
@@ -184,7 +184,7 @@ def new_ones(results: Sequence[Row]) -> Iterator[str]:
 
 
 def cell(figure: Row | None, unit: Unit) -> str:
-    """A figure as people read it; a dash where nobody knows it."""
+    """Format a figure; a dash if unknown."""
     value = None if figure is None else number(figure["value"])
     if figure is None or value is None:
         return DASH
@@ -192,18 +192,18 @@ def cell(figure: Row | None, unit: Unit) -> str:
 
 
 def rows(tree: Row, key: str) -> list[Row]:
-    """A list of tables."""
-    found = tree[key]
-    if not isinstance(found, list):
+    """Return a list of tables."""
+    table = tree[key]
+    if not isinstance(table, list):
         raise TypeError(f"{key} is not a list")
-    return found
+    return table
 
 
 def bounded(figure: Row) -> bool:
-    """Whether the baseline's figure is a lower bound."""
+    """Return True if the baseline's figure is a lower bound."""
     return figure.get("baseline_is_bound") is True
 
 
 def number(value: object) -> float | None:
-    """A number, None for null."""
+    """Return a number, None for null."""
     return value if isinstance(value, int | float) else None

@@ -24,7 +24,7 @@ LOCK = "perfc.lock"
 
 
 class Level(Enum):
-    """What exceeding a limit means."""
+    """Consequences of exceeding a limit."""
 
     WARN = "warn"
     FAIL = "fail"
@@ -34,7 +34,7 @@ class Level(Enum):
 
 @record
 class Rule:
-    """One limit on one metric, at a line of the file."""
+    """One limit on one metric, with its line in the file."""
 
     metric: Metric
     level: Level
@@ -44,15 +44,15 @@ class Rule:
 
 @record
 class Budget:
-    """What the models of some globs may cost under one setting.
+    """Limits for the models of some globs under one setting.
 
     Args:
-        models: globs, from the folder of the file.
-        deployment: how they are run. A model need not have all of its extents where they say all
-            of its own.
+        models: globs relative to the folder of the file.
+        deployment: how the models are run. A model need not have all of its extents if they
+            cover all of the model's own.
         rules: the limits.
-        line: where it begins in the file.
-        dims_line: where ``dims`` stands.
+        line: first line in the file.
+        dims_line: line of ``dims``.
     """
 
     models: tuple[str, ...]
@@ -72,7 +72,7 @@ class Budget:
         return self.deployment.dims
 
     def covers(self, path: str) -> bool:
-        """Whether the budget is about the model at ``path``, from the folder of the file."""
+        """Return True if the budget covers the model at ``path``, relative to the file's folder."""
         return any(is_match(path, glob) for glob in self.models)
 
 
@@ -81,10 +81,10 @@ class Config:
     """The budgets of a project.
 
     Args:
-        path: the file they are in.
-        budgets: in its order.
-        lock: the baseline's file.
-        built_in_of: the models that built-in budgets are about; None where the file has budgets.
+        path: project file.
+        budgets: budgets in the order of the file.
+        lock: baseline file.
+        built_in_of: models of built-in budgets; None if the file has budgets.
     """
 
     path: Path
@@ -94,23 +94,23 @@ class Config:
 
     @property
     def root(self) -> Path:
-        """The folder that globs and names of models are from."""
+        """Folder to which globs and names of models are relative."""
         return self.path.parent
 
     def named(self, path: Path) -> str:
-        """A file of the project as `shown`."""
+        """Return a file of the project, as `shown`."""
         is_inside = path.is_relative_to(self.root)
         return self.shown(path.relative_to(self.root).as_posix()) if is_inside else str(path)
 
     def shown(self, name: str) -> str:
-        """A file, named from the folder of the budgets, from the current folder.
+        """Make a file name relative to the current folder instead of the budgets' folder.
 
-        No output depends on where the project lies, and commands take the names that are printed.
+        Output does not depend on the project's location, and commands accept the printed names.
         """
         return from_here(self.root, name)
 
     def place(self, line: int) -> str:
-        """Where something is stated, for messages."""
+        """Return a place in the file, for messages."""
         return (
             "the built-in budgets"
             if self.built_in_of is not None
@@ -118,35 +118,35 @@ class Config:
         )
 
     def models(self) -> list[str]:
-        """Files that some budget is about, sorted."""
+        """Return the files that some budget covers, sorted."""
         if self.built_in_of is not None:
             return sorted(self.built_in_of)
-        found: set[str] = set()
+        files: set[str] = set()
         for glob in dict.fromkeys(g for b in self.budgets for g in b.models):
             for path in self.root.glob(glob):
                 if path.is_file():
-                    found.add(path.relative_to(self.root).as_posix())
-        return sorted(found)
+                    files.add(path.relative_to(self.root).as_posix())
+        return sorted(files)
 
 
 def load(path: Path, typed: Mapping[str, object] | None = None) -> Config:
-    """The budgets in ``path``.
+    """Read the budgets in ``path``.
 
     Args:
         path: the file.
-        typed: fields of the deployment that win over the file's, as the command line has them.
+        typed: deployment fields of the command line, which override the file's.
 
     Raises:
-        ParseError: a key or a value is wrong; names it and its line.
+        ParseError: an invalid key or value; names it and its line.
     """
     text = read_text(path)
     tree: object = parse(text, path)
     is_project = path.name == project_file.PROJECT
     for key in ("tool", "perfc") if is_project else ():
         tree = tree.get(key, {}) if isinstance(tree, dict) else tree
-    stated = project_file.deployment_in(path, KEYS)
+    defaults = project_file.deployment_in(path, KEYS)
     reader = Reader(
-        path, text, "tool.perfc.budget" if is_project else "budget", stated, typed or {}
+        path, text, "tool.perfc.budget" if is_project else "budget", defaults, typed or {}
     )
     if not isinstance(tree, dict):
         raise reader.fault("perfc", "is not a table")
@@ -159,16 +159,16 @@ def load(path: Path, typed: Mapping[str, object] | None = None) -> Config:
 
 @dataclass(frozen=True)
 class Reader:
-    """Turns tables into budgets; knows the lines for messages."""
+    """Parser of budget tables, with line numbers for messages."""
 
     path: Path
     text: str
     header: str
-    stated: project_file.ProjectValues
+    defaults: project_file.ProjectValues
     typed: Mapping[str, object]
 
     def lock(self, name: object) -> Path:
-        """The baseline's file, which lies in the project: a checkout writes nowhere else."""
+        """Return the baseline file, which must be inside the project."""
         if not isinstance(name, str) or not name or "\0" in name:
             raise self.fault("lock", "lock is not the name of a file")
         root = self.path.parent
@@ -178,7 +178,7 @@ class Reader:
         return root / name
 
     def budget(self, index: int, entry: object) -> Budget:
-        """One ``[[budget]]`` table."""
+        """Parse one ``[[budget]]`` table."""
         if not isinstance(entry, dict):
             raise self.fault("budget", "budget is not a table", index)
         known = ("model", *(name.replace("_", "-") for name in KEYS), *BY_KEY)
@@ -202,30 +202,30 @@ class Reader:
         )
 
     def deployment(self, entry: Mapping[str, object], index: int) -> Deployment:
-        """What the command line says, else the budget, else ``[deployment]``."""
-        own = {n: entry[k] for n in KEYS if (k := n.replace("_", "-")) in entry}
-        own = with_axes(own, lambda name: f"{self.path}:{self.line(name, index)}")
-        if isinstance(own.get("target"), str):
-            own["target"] = project_file.target_of(str(own["target"]), self.path)
+        """Build the deployment from the command line, then the budget, then ``[deployment]``."""
+        of_budget = {n: entry[k] for n in KEYS if (k := n.replace("_", "-")) in entry}
+        of_budget = with_axes(of_budget, lambda name: f"{self.path}:{self.line(name, index)}")
+        if isinstance(of_budget.get("target"), str):
+            of_budget["target"] = project_file.target_of(str(of_budget["target"]), self.path)
         dims: dict[str, int] = {}
-        for values in (self.stated.values, own, self.typed):
+        for values in (self.defaults.values, of_budget, self.typed):
             dims |= self.dims(values.get("dims", {}), index)
 
         def place(name: str) -> str:
             if name in self.typed:
                 return f"--{name.replace('_', '-')}"
-            is_own = name in own or name not in self.stated.values
+            is_of_budget = name in of_budget or name not in self.defaults.values
             line = self.line(name.replace("_", "-"), index)
-            return f"{self.path}:{line}" if is_own else self.stated.place(name)
+            return f"{self.path}:{line}" if is_of_budget else self.defaults.place(name)
 
-        every = {**self.stated.values, **own, **self.typed}
+        every = {**self.defaults.values, **of_budget, **self.typed}
         every.pop("dims", None)
-        found = Deployment().with_values(every, place)
-        found.require_kernels(place("mode"))
-        return replace(found, dims=dims)
+        result = Deployment().with_values(every, place)
+        result.require_kernels(place("mode"))
+        return replace(result, dims=dims)
 
     def check_glob(self, glob: object, index: int) -> None:
-        """A glob that stays in the folder of the file."""
+        """Reject a glob that leaves the folder of the file."""
         if not isinstance(glob, str) or not glob or "\0" in glob:
             raise self.fault("model", "model is not a glob or a list of them", index)
         parts = PurePosixPath(glob).parts
@@ -236,20 +236,20 @@ class Reader:
             hint = "** stands for whole folders, as in models/**/*.onnx"
             raise self.fault("model", f"{glob!r} has ** in a name", index, hint=hint)
 
-    def dims(self, found: object, index: int) -> dict[str, int]:
-        """Values of symbols."""
-        if not isinstance(found, dict):
+    def dims(self, table: object, index: int) -> dict[str, int]:
+        """Parse values of symbols."""
+        if not isinstance(table, dict):
             raise self.fault("dims", "dims is not a table, as in { batch = 8 }", index)
-        for name, value in found.items():
+        for name, value in table.items():
             try:
                 sizes_of({str(name): value})
             except ParseError as error:
                 key, message = f"dims.{name}", f"dims.{error.message}"
                 raise self.fault(key, message, index, hint=error.hint) from None
-        return {str(k): int(v) for k, v in found.items()}
+        return {str(k): int(v) for k, v in table.items()}
 
     def rules(self, key: str, value: object, index: int) -> Iterator[Rule]:
-        """The limits of one metric."""
+        """Parse the limits of one metric."""
         metric = BY_KEY[key]
         if not isinstance(value, dict):
             yield from self.limits(metric, "fail", value, key, index)
@@ -263,7 +263,7 @@ class Reader:
     def limits(
         self, metric: Metric, name: str, value: object, key: str, index: int
     ) -> Iterator[Rule]:
-        """One limit or a list of them."""
+        """Parse one limit or a list of limits."""
         level = Level.WARN if name == "warn" else Level.FAIL
         for item in value if isinstance(value, list) else [value]:
             text = str(item) if type(item) is int and metric.unit.value == "count" else item
@@ -288,19 +288,19 @@ class Reader:
         hint: str = "",
         known: tuple[str, ...] = (),
     ) -> ParseError:
-        """The error for a key, with its line."""
+        """Return the error for a key, with its line."""
         if known and not hint:
             close = get_close_matches(key, known, 1)
             hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(known)}"
         return ParseError(message, where=f"{self.path}:{self.line(key, index)}", hint=hint)
 
     def line(self, key: str | None, index: int | None) -> int:
-        """Where a key stands: the table's header where the key cannot be found, else the top."""
+        """Return the line of a key, else of the table's header, else the first line."""
         return line_of(self.text, key, "" if index is None else self.header, index or 0)
 
 
 def is_match(path: str, glob: str) -> bool:
-    """Whether a path with slashes is one of a glob's: ``**`` stands for any folders."""
+    """Return True if a path with slashes matches a glob; ``**`` matches any folders."""
     names, parts = path.split("/"), PurePosixPath(glob).parts
     if ".." in names:
         return False
@@ -319,9 +319,9 @@ def is_match(path: str, glob: str) -> bool:
 
 
 def opened_by(reached: set[int], parts: Sequence[str]) -> set[int]:
-    """``reached`` and what follows it where ``**`` stands for no folder."""
-    found = set(reached)
+    """Return ``reached`` and the positions that follow if ``**`` matches no folder."""
+    positions = set(reached)
     for i, part in enumerate(parts):
-        if i in found and part == "**":
-            found.add(i + 1)
-    return found
+        if i in positions and part == "**":
+            positions.add(i + 1)
+    return positions

@@ -1,4 +1,4 @@
-"""Digests that tell a changed model from a changed predictor or a changed target."""
+"""Digests that distinguish changes of models, predictors and targets."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from pathlib import Path
 from perfc.machine import Machine
 
 PREDICTING = ("ir", "passes", "analyzers", "frontend", "machine", "report", "diff")
-"""Packages that figures come from, besides the modules above them."""
+"""Packages that compute figures, in addition to top-level modules."""
 _SUFFIXES = (".py", ".npz", ".toml")
 
 
 @cache
 def predictor() -> str:
-    """SHA-256 of the code and the trained weights that figures come from."""
-    found = hashlib.sha256()
+    """Return the SHA-256 of the code and weights that compute figures."""
+    sha = hashlib.sha256()
     root = Path(__file__).resolve().parents[1]
     for package in ("", *PREDICTING):
         for here, folders, names in os.walk(os.path.realpath(root / package)):
@@ -25,17 +25,17 @@ def predictor() -> str:
             for name in sorted(names):
                 if name.endswith(_SUFFIXES):
                     with open(os.path.join(here, name), "rb") as stream:
-                        found.update(f"{name}:".encode() + stream.read())
-    return found.hexdigest()
+                        sha.update(f"{name}:".encode() + stream.read())
+    return sha.hexdigest()
 
 
 def of_target(machine: Machine) -> str:
-    """SHA-256 of a target's file, and of how a slice of it is cut."""
+    """Return the SHA-256 of a target's file and its MIG slice."""
     cut = "" if machine.slice is None else repr(machine.slice)
     return hashlib.sha256(machine.file.read_bytes() + cut.encode()).hexdigest()
 
 
 def of_file(path: Path) -> str:
-    """SHA-256 of a file."""
+    """Return the SHA-256 of a file."""
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()

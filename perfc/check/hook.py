@@ -1,4 +1,4 @@
-"""The entry of `perfc check` in a project's ``.pre-commit-config.yaml``."""
+"""Entry of `perfc check` in ``.pre-commit-config.yaml``."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ ENTRY = """\
       files: \\.onnx(\\.gz)?$
       require_serial: true
 """
-"""With the perfc that is installed."""
+"""Hook that runs the installed perfc."""
 _REPOS = re.compile(r"^repos:[ \t]*(#.*)?$", re.MULTILINE)
 _FIRST = re.compile(r"^([ \t]*)- ", re.MULTILINE)
 _OWN = re.compile(r"\bperfc[ -]check\b")
 
 
 def entered(text: str) -> str | None:
-    r"""A configuration of pre-commit with the entry first; None where nobody can tell where.
+    r"""Insert the entry into a pre-commit configuration; None if there is no clear place.
 
     >>> print(entered("repos:\n- repo: local\n").splitlines()[1:4])
     ['- repo: local', '  hooks:', '    - id: perfc-check']
@@ -42,5 +42,5 @@ def entered(text: str) -> str | None:
 
 
 def indented(margin: str) -> str:
-    """The entry, ``margin`` before every line."""
+    """Return the entry with ``margin`` before every line."""
     return "".join(f"{margin}{line}\n" for line in ENTRY.splitlines())

@@ -1,4 +1,4 @@
-"""Limits as people write them: a number and its unit in one string, with + against a baseline."""
+"""Limits as text: a number with unit, with + if relative to the baseline."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ class Limit:
     """One limit.
 
     Args:
-        value: in SI units; a share of the baseline where ``is_share``.
-        is_relative: how much more than the baseline, instead of how much at all.
-        is_share: in parts of the baseline's value.
-        text: as it was written.
+        value: value in SI units; a fraction of the baseline if ``is_share``.
+        is_relative: True for an increase over the baseline, False for an absolute limit.
+        is_share: True if relative to the baseline's value.
+        text: text of the limit.
     """
 
     value: float
@@ -54,7 +54,7 @@ class Limit:
     text: str
 
     def highest(self, baseline: float | None) -> float | None:
-        """The largest value allowed; None where it takes a baseline and there is none."""
+        """Return the maximum value; None if it needs a missing baseline."""
         if not self.is_relative:
             return self.value
         if baseline is None:
@@ -63,16 +63,16 @@ class Limit:
 
 
 def parse_limit(text: str, unit: Unit) -> Limit:
-    """``2.5 ms``, ``+3%``, ``400 MiB``, ``+2 MiB``, ``4.1 Gflop``, ``25 M``, ``1%``.
+    """Parse ``2.5 ms``, ``+3%``, ``400 MiB``, ``+2 MiB``, ``4.1 Gflop``, ``25 M``, ``1%``.
 
     Raises:
-        ValueError: what is wrong with it, in words.
+        ValueError: describes the error.
     """
-    found = _NUMBER.fullmatch(text)
-    if found is None:
+    match = _NUMBER.fullmatch(text)
+    if match is None:
         raise ValueError(f"{text!r} is not a number with a unit, {example(unit)}")
-    is_relative, number = found[1] is not None, float(found[2].replace("_", ""))
-    suffix = found[3]
+    is_relative, number = match[1] is not None, float(match[2].replace("_", ""))
+    suffix = match[3]
     if not math.isfinite(number):
         raise ValueError(f"{text!r} is not a finite number")
     if suffix == "%":
@@ -86,7 +86,7 @@ def parse_limit(text: str, unit: Unit) -> Limit:
 
 
 def scale(suffix: str, unit: Unit) -> float | None:
-    """What a unit's name multiplies by; None where it is of something else."""
+    """Return the factor of a unit; None for a unit of another quantity."""
     match unit:
         case Unit.SECOND:
             return SECONDS.get(suffix)
@@ -105,7 +105,7 @@ def scale(suffix: str, unit: Unit) -> float | None:
 
 
 def example(unit: Unit) -> str:
-    """How such a limit is written."""
+    """Return an example of such a limit."""
     examples = {
         Unit.SECOND: "'2.5 ms' or '+3%'",
         Unit.BYTE: "'400 MiB' or '+5%'",
@@ -119,6 +119,6 @@ def example(unit: Unit) -> str:
 
 
 def written(value: float, unit: Unit, *, is_bound: bool = False) -> str:
-    """A value as messages show it; ``≥`` marks one that may be larger."""
+    """Format a value for messages; ``≥`` marks a lower bound."""
     text = share(value) if unit is Unit.SHARE else quantity(value, unit)
     return f"≥ {text}" if is_bound else text

@@ -1,4 +1,4 @@
-"""The lock file: the baseline as TOML, sorted and rounded, and read as what nobody vouches for."""
+"""Lock file: the baseline as sorted, rounded TOML; read as untrusted input."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from .baseline import DIGEST_CHARACTERS, KEYS, OTHERS, Baseline, Case, Entry, ro
 from .config import LOCK
 
 SCHEMA = 2
-"""1 had the digests of targets in tables of their own: it is read, and written no more."""
+"""Schema version; version 1, with separate tables of target digests, can still be read."""
 COMMENT = "Written by `perfc baseline`. Commit it, and review its changes like those of code."
 LARGEST_BYTES = 64 << 20
-"""A lock file has about five hundred bytes for each model and budget."""
+"""Maximum size; a lock file has about 500 bytes per model and budget."""
 LARGEST_HEAD_BYTES = 4096
-"""Of a damaged file, where its comment is looked for: markers of a conflict may come before it."""
-ANEW = "restore it from git, or write it anew: perfc baseline write"
+"""Bytes searched for the comment of a damaged file, after conflict markers."""
+AGAIN = "restore it from git, or write it again: perfc baseline write"
 ORIGINS = {
     Metric.TIME: Origin.PREDICTED,
     Metric.ENERGY: Origin.PREDICTED,
@@ -33,14 +33,14 @@ ORIGINS = {
 
 
 class NewerSchemaError(ParseError):
-    """The file is of a newer perfc, and not damaged."""
+    """The file has the schema of a newer perfc."""
 
 
 def to_text(predictor: str, entries: Mapping[Case, Entry]) -> str:
-    """The lock file: sorted and rounded, so that its differences are those of the models.
+    """Format the lock file, sorted and rounded so that its diffs reflect the models.
 
     Raises:
-        ModelError: a figure is not finite, or a name is no text.
+        ModelError: a figure is not finite, or a name is not text.
     """
     tree = {
         "schema": SCHEMA,
@@ -51,7 +51,7 @@ def to_text(predictor: str, entries: Mapping[Case, Entry]) -> str:
 
 
 def model_table(case: Case, entry: Entry) -> dict[str, object]:
-    """One ``[[model]]`` table."""
+    """Convert one ``[[model]]`` table."""
     try:
         case.model.encode("utf-8")
     except UnicodeEncodeError:
@@ -85,7 +85,7 @@ def model_table(case: Case, entry: Entry) -> dict[str, object]:
 
 
 def load(path: Path) -> Baseline:
-    """The baseline in a lock file.
+    """Read the baseline in a lock file.
 
     Raises:
         ParseError: as ``from_text``.
@@ -94,10 +94,10 @@ def load(path: Path) -> Baseline:
 
 
 def replaced(path: Path) -> Baseline:
-    """The baseline in the file that is to be written anew; nothing where that is damaged.
+    """Read the baseline in a file that will be overwritten; empty if it is damaged.
 
     Raises:
-        ParseError: the file is something else, or of a newer perfc.
+        ParseError: the file is not a lock file, or of a newer perfc.
     """
     if not path.is_file():
         return Baseline()
@@ -117,10 +117,10 @@ def replaced(path: Path) -> Baseline:
 
 
 def from_text(text: str, path: Path) -> Baseline:
-    """What a lock file says.
+    """Parse a lock file.
 
     Raises:
-        ParseError: it is damaged, or of a newer schema; names the line.
+        ParseError: the file is damaged or of a newer schema; names the line.
     """
     tree = parse(text, path)
     reader = Reader(path, text)
@@ -148,7 +148,7 @@ def from_text(text: str, path: Path) -> Baseline:
 
 @record
 class Reader:
-    """Turns tables into entries; knows the lines for messages."""
+    """Parser of lock file tables, with line numbers for messages."""
 
     path: Path
     content: str
@@ -156,7 +156,7 @@ class Reader:
     def model(
         self, model: Mapping[str, object], targets: Mapping[str, object], index: int, line: int
     ) -> tuple[Case, Entry]:
-        """One ``[[model]]`` table."""
+        """Convert one ``[[model]]`` table."""
         path, target, runtime = (
             self.text(model, key, index) for key in ("path", "target", "runtime")
         )
@@ -185,19 +185,19 @@ class Reader:
         )
 
     def others(self, model: Mapping[str, object], index: int) -> tuple[tuple[str, str | bool], ...]:
-        """Further fields of the deployment, sorted."""
-        found: list[tuple[str, str | bool]] = []
+        """Return further deployment fields, sorted."""
+        fields: list[tuple[str, str | bool]] = []
         for key in sorted(name.replace("_", "-") for name in OTHERS):
             value = model.get(key)
             if value is not None and not isinstance(value, str | bool):
                 raise self.fault(key, f"{key} is neither a string nor true or false", index)
-            found += [] if value is None else [(key, value)]
-        return tuple(found)
+            fields += [] if value is None else [(key, value)]
+        return tuple(fields)
 
     def figure(
         self, model: Mapping[str, object], metric: Metric, index: int, *, is_bound: bool
     ) -> Figure:
-        """One figure with its interval."""
+        """Parse one figure with its interval."""
         key = KEYS[metric]
         value = self.number(model[key], metric, key, index)
         origin = ORIGINS.get(metric, Origin.COUNTED)
@@ -212,7 +212,7 @@ class Reader:
         return Figure(value, origin, is_bound, low, high)
 
     def number(self, value: object, metric: Metric, key: str, index: int) -> float:
-        """A number as it is, where the metric can have it."""
+        """Parse a number that is valid for the metric."""
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise self.fault(key, f"{key} is not a number", index)
         if isinstance(value, int) and value > LARGEST_INTEGER:
@@ -226,35 +226,35 @@ class Reader:
     def sizes(
         self, model: Mapping[str, object], key: str, index: int
     ) -> tuple[tuple[str, int], ...]:
-        """Values of symbols, sorted."""
-        found = model.get(key, {})
-        if not isinstance(found, dict):
+        """Return the values of symbols, sorted."""
+        values = model.get(key, {})
+        if not isinstance(values, dict):
             raise self.fault(key, f"{key} is not a table", index)
-        for name, value in found.items():
+        for name, value in values.items():
             if type(value) is not int or not 0 <= value <= LARGEST_INTEGER:
                 raise self.fault(f"{key}.{name}", f"{key}.{name} is no extent", index)
-        return tuple(sorted(found.items()))
+        return tuple(sorted(values.items()))
 
     def table(self, tree: Mapping[str, object], key: str) -> Mapping[str, object]:
-        """A table at the top, empty where there is none."""
-        found = tree.get(key, {})
-        if not isinstance(found, dict):
+        """Return a top-level table, empty if missing."""
+        table = tree.get(key, {})
+        if not isinstance(table, dict):
             raise self.fault(key, f"{key} is not a table")
-        return found
+        return table
 
     def text(self, tree: Mapping[str, object], key: str, index: int | None = None) -> str:
-        """A string that must be there."""
+        """Return a required string."""
         if key not in tree:
             raise self.fault(key, f"key {key!r} is missing", index)
-        found = tree[key]
-        if not isinstance(found, str):
+        value = tree[key]
+        if not isinstance(value, str):
             raise self.fault(key, f"{key} is not a string", index)
-        return found
+        return value
 
     def fault(self, key: str, what: str, index: int | None = None) -> ParseError:
-        """The error for a key, with its line."""
-        return ParseError(what, where=f"{self.path}:{self.line(key, index)}", hint=ANEW)
+        """Return the error for a key, with its line."""
+        return ParseError(what, where=f"{self.path}:{self.line(key, index)}", hint=AGAIN)
 
     def line(self, key: str, index: int | None = None) -> int:
-        """Where a key stands."""
+        """Return the line of a key."""
         return line_of(self.content, key, "" if index is None else "model", index or 0)

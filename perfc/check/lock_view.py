@@ -29,16 +29,16 @@ class EntryView:
     """Figures of one model and setting.
 
     Args:
-        path: of the model, from the folder of the budgets.
-        target: the machine.
-        runtime: whose kernels run.
+        path: path of the model, relative to the folder of the budgets.
+        target: name of the target.
+        runtime: runtime.
         dtype: what-if precision; empty for the model's own.
-        others: further fields of how it is run that are not as by default.
-        dims: sizes that the budget states.
+        others: further deployment fields that differ from the default.
+        dims: sizes in the budget.
         sizes: sizes of the model's extents.
-        digest: of the model's file.
-        lower_bounds: figures that may be larger.
-        figures: by name, with the unit as its end, in SI units.
+        digest: digest of the model's file.
+        lower_bounds: figures that are lower bounds.
+        figures: figures by name, with the unit as suffix, in SI units.
     """
 
     path: str
@@ -54,7 +54,7 @@ class EntryView:
 
     @classmethod
     def of(cls, case: Case, entry: Entry) -> EntryView:
-        """Of one entry."""
+        """Build the view of one entry."""
         bounds = sorted(KEYS[m] for m, f in entry.figures.items() if f.is_bound)
         return cls(
             case.model, case.target, case.runtime, case.dtype, dict(case.others), dict(case.dims),
@@ -65,11 +65,11 @@ class EntryView:
 
 @record
 class BaselineView:
-    """What the lock file says.
+    """Contents of the lock file.
 
     Args:
-        digest: of the code and weights that the figures come from.
-        models: one for each model and setting.
+        digest: digest of the code and weights that computed the figures.
+        models: one per model and setting.
     """
 
     digest: str
@@ -77,7 +77,7 @@ class BaselineView:
 
 
 def document(known: Baseline, name: str) -> Document:
-    """One row for each model and setting; ``name`` is the file's."""
+    """Build a document with one row per model and setting; ``name`` is the file's."""
     columns = (
         Column("model", "model", is_name=True),
         Column("setting", "on", is_name=True, wraps=True),
@@ -96,7 +96,7 @@ def document(known: Baseline, name: str) -> Document:
 
 
 def to_json(known: Baseline) -> str:
-    """Every entry, sorted."""
+    """Format every entry as JSON, sorted."""
     models = tuple(EntryView.of(case, entry) for case, entry in sorted(known.entries.items()))
     tree = enveloped(SCHEMA, BaselineView(known.predictor, models))
     return json.dumps(tree, indent=2, sort_keys=True, allow_nan=False) + "\n"

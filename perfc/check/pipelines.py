@@ -1,4 +1,4 @@
-"""A check as pipelines show it: JUnit XML, and annotations of the models."""
+"""Check results for CI: JUnit XML and annotations."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from .views import CheckViews, ResultRow
 
 
 def junit_xml(views: CheckViews) -> str:
-    """One case per model and setting; limits that only warn are shown and fail nothing."""
+    """Format one case per model and setting; warnings are shown but do not fail."""
     return junit.render("perfc check", [*map(case, views.results), *unreadable(views)])
 
 
 def case(r: ResultRow) -> junit.Case:
-    """One model."""
+    """Return the case of one model."""
     failed = tuple(f.message for f in r.findings if f.outcome == Outcome.FAIL.value)
     warned = tuple(f"warning: {f.message}" for f in r.findings if f.message not in failed)
     notes = (*warned, *r.notes, *([r.why] if r.why else []))
@@ -33,13 +33,13 @@ def case(r: ResultRow) -> junit.Case:
 
 
 def unreadable(views: CheckViews) -> Iterator[junit.Case]:
-    """Models that could not be analysed."""
+    """Yield the models that could not be analyzed."""
     for line in views.errors:
         yield junit.Case(line.partition(":")[0], "not analysed", error=line)
 
 
 def annotated(views: CheckViews) -> Iterator[Annotation]:
-    """Every limit exceeded beside its model, and models that could not be analysed."""
+    """Yield annotations for exceeded limits and for models that could not be analyzed."""
     for r in views.results:
         for f in r.findings:
             level = Level.FAILURE if f.outcome == Outcome.FAIL.value else Level.WARNING

@@ -1,4 +1,4 @@
-"""Checks a project: which models, under which budgets, against which baseline."""
+"""Check of a project: models under budgets against a baseline."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from .why import surer
 
 @record
 class Check:
-    """What came of checking.
+    """Result of a check.
 
     Args:
-        results: one for each model and budget.
-        errors: models that cannot be analysed, one line each.
-        notes: budgets about no model, a missing baseline.
-        baseline: the file compared with, from the folder of the budgets; "" where there is none.
-        root: the folder that names of models are from.
-        has_all: whether every figure that has a limit is known, and every limit was compared.
+        results: one per model and budget.
+        errors: models that cannot be analyzed, one line each.
+        notes: budgets without a model, a missing baseline.
+        baseline: baseline file relative to the folder of the budgets; "" if there is none.
+        root: folder to which names of models are relative.
+        has_all: True if every limited figure is known and every limit was compared.
     """
 
     results: tuple[Result, ...]
@@ -43,19 +43,19 @@ class Check:
 
     @property
     def outcome(self) -> Outcome:
-        """The worst of all."""
+        """Worst outcome of all results."""
         return max((r.outcome for r in self.results), default=Outcome.PASS)
 
     @property
     def is_complete(self) -> bool:
-        """Whether every figure is known and no lower bound."""
+        """True if every figure is known and not just a lower bound."""
         figures = [f for r in self.results if r.entry for f in r.entry.figures.values()]
         return self.has_all and not any(f.is_bound and f.origin == 0 for f in figures)
 
 
 @record
 class Planned:
-    """A model under the budget it is checked against; ``where`` is that of its sizes."""
+    """A model with its budget; ``where`` is the place of its sizes."""
 
     case: Case
     path: Path
@@ -71,9 +71,9 @@ def check(
     revision: str = "HEAD",
     is_cached: bool = True,
 ) -> Check:
-    """Check the ``files``, or every model that a budget is about where there are none.
+    """Check the ``files``, or every model with a budget if there are none.
 
-    ``revision`` is where git has the models that the baseline is of.
+    ``revision`` is the git revision of the baseline's models.
     """
     everything = not files
     models = config.models() if everything else [relative(config, f) for f in files]
@@ -90,10 +90,10 @@ def check(
         entry = measured.get(p.case)
         if entry is not None:
             known = against.entries.get(p.case)
-            found = judge(p.case, p.budget.rules, entry.entry, known, pair)
+            result = judge(p.case, p.budget.rules, entry.entry, known, pair)
             again = partial(judge, p.case, p.budget.rules, old=known, predictor=pair)
-            found = surer(found, config.lock, config.root, revision, p.budget.rules, again)
-            results.append(replace(found, was_analysed=entry.was_analysed))
+            result = surer(result, config.lock, config.root, revision, p.budget.rules, again)
+            results.append(replace(result, was_analysed=entry.was_analysed))
             errors += incomparable(config, p, known, entry.entry, baseline)
             unchecked += unknown(config, p, entry.entry)
     strange, notes = sized(config, measured, errors, is_everything=everything)
@@ -121,7 +121,7 @@ def check(
 
 
 def unmatched(config: Config, models: Sequence[str]) -> Iterator[str]:
-    """Budgets about no file, and a project without models, a line each: nothing was checked."""
+    """Yield a line for each budget without a file, and for a project without models."""
     hint = "perfc check reads .onnx and .onnx.gz; export PyTorch models with torch.onnx.export"
     if config.built_in_of is not None:
         if not models:
@@ -135,7 +135,7 @@ def unmatched(config: Config, models: Sequence[str]) -> Iterator[str]:
 
 
 def uncompared(config: Config, plan: Sequence[Planned], against: Baseline) -> Iterator[str]:
-    """Models whose limits against the baseline were not checked, as it lacks them, a line each."""
+    """Yield a line for each model with relative limits that the baseline lacks."""
     for p in plan:
         if p.case not in against.entries and any(r.limit.is_relative for r in p.budget.rules):
             name = config.shown(p.case.model)
@@ -148,7 +148,7 @@ def uncompared(config: Config, plan: Sequence[Planned], against: Baseline) -> It
 def incomparable(
     config: Config, p: Planned, old: Entry | None, new: Entry, baseline: str
 ) -> Iterator[str]:
-    """Limits against figures that the baseline lacks though it has the model, a line each."""
+    """Yield a line for each relative limit whose figure the baseline lacks."""
     if old is None:
         return
     relative = {r.metric: r for r in p.budget.rules if r.limit.is_relative}
@@ -162,7 +162,7 @@ def incomparable(
 
 
 def unknown(config: Config, p: Planned, new: Entry) -> Iterator[str]:
-    """Limits on figures that the analysis cannot tell, a line each."""
+    """Yield a line for each limit on an unknown figure."""
     for m, rule in {r.metric: r for r in p.budget.rules}.items():
         if m not in new.figures:
             yield (
@@ -174,7 +174,7 @@ def unknown(config: Config, p: Planned, new: Entry) -> Iterator[str]:
 def sized(
     config: Config, measured: Mapping[Case, Measured], errors: Sequence[str], *, is_everything: bool
 ) -> tuple[list[str], list[str]]:
-    """What is wrong with sizes of budgets, and what is to be said of them."""
+    """Return errors and notes about the sizes of budgets."""
     entries = {case: m.entry for case, m in measured.items()}
     # a model that cannot be analysed may be the one that has them
     everything = is_everything and not errors
@@ -183,30 +183,30 @@ def sized(
 
 
 def why_gone(config: Config, case: Case) -> str:
-    """Why a case of the baseline is checked no more."""
+    """Return the reason why a case of the baseline is no longer checked."""
     if not (config.root / case.model).is_file():
         return "the file is gone"
     return f"no budget is about it on {case.setting}"
 
 
 def relative(config: Config, file: str) -> str:
-    """A file as the budgets name it: from their folder, with slashes.
+    """Make a file name relative to the folder of the budgets, with slashes.
 
-    Folders may be links to the project or into it; a link to a model is the model's name.
+    Folders may be links to the project or into it; links to models are not resolved.
     """
-    found = Path(os.path.relpath(file, config.root)).as_posix()
-    if not found.startswith(".."):
-        return found
+    result = Path(os.path.relpath(file, config.root)).as_posix()
+    if not result.startswith(".."):
+        return result
     folder, name = os.path.split(os.path.abspath(file))
     real = os.path.relpath(os.path.realpath(folder), os.path.realpath(config.root))
     return Path(real, name).as_posix()
 
 
 def planned(config: Config, models: Iterable[str]) -> tuple[list[Planned], list[Result]]:
-    """Each model under each budget about it, and those that no budget is about.
+    """Return each model with each of its budgets, and the models without a budget.
 
     Raises:
-        PerfcError: a budget's target is not known.
+        PerfcError: an unknown target in a budget.
     """
     from perfc.machine import load_machine
 
@@ -238,7 +238,7 @@ def planned(config: Config, models: Iterable[str]) -> tuple[list[Planned], list[
 
 @record
 class Measured:
-    """Figures of a case, and whether they were computed now."""
+    """Figures of a case, and True if they were computed now."""
 
     entry: Entry
     was_analysed: bool
@@ -247,27 +247,27 @@ class Measured:
 def measure(
     config: Config, plan: Sequence[Planned], *, is_cached: bool = True
 ) -> tuple[dict[Case, Measured], list[str]]:
-    """Figures of every case, those of unchanged models from the cache; and what went wrong."""
+    """Return the figures of every case, cached for unchanged models, and the errors."""
     cache = Cache(config.root, is_used=is_cached)
-    found: dict[Case, Measured] = {}
+    measured: dict[Case, Measured] = {}
     errors: list[str] = []
     for p in plan:
         try:
-            found[p.case] = one(p, cache)
+            measured[p.case] = one(p, cache)
         except PerfcError as error:
             name = config.shown(p.case.model)
             text = str(error).replace(str(p.path), name)
             line = text if name in text else f"{name}: {text}"
             errors.append(line)
     cache.close()
-    return found, list(dict.fromkeys(errors))
+    return measured, list(dict.fromkeys(errors))
 
 
 def one(p: Planned, cache: Cache) -> Measured:
-    """Figures of one case.
+    """Return the figures of one case.
 
     Raises:
-        PerfcError: the model cannot be analysed.
+        PerfcError: the model cannot be analyzed.
     """
     from perfc.machine import load_machine
 
@@ -286,10 +286,10 @@ def one(p: Planned, cache: Cache) -> Measured:
 
 
 def analysed(p: Planned, target: str) -> tuple[Entry, bool]:
-    """Figures of one case, computed, and whether the model's file alone decides them.
+    """Compute the figures of one case; the flag is True if they depend on one file only.
 
     Raises:
-        PerfcError: the model cannot be analysed.
+        PerfcError: the model cannot be analyzed.
     """
     from perfc.api import analyze
     from perfc.diff.figures import figures
@@ -297,16 +297,16 @@ def analysed(p: Planned, target: str) -> tuple[Entry, bool]:
     budget = p.budget
     dims = sizing.fitting(p.path, budget.dims, p.where) if budget.dims else {}
     report = analyze(p.path, deployment=replace(budget.deployment, dims=dims))
-    found: Mapping[Metric, Figure] = figures(report)
+    metrics: Mapping[Metric, Figure] = figures(report)
     origin = report.source.origin
-    return Entry(origin.digest, found, target, sizing.sizes_of(report)), not origin.beside
+    return Entry(origin.digest, metrics, target, sizing.sizes_of(report)), not origin.beside
 
 
 def opened(config: Config, against: str = "") -> Baseline:
-    """The baseline: the lock file, or as it is at a revision of git.
+    """Read the baseline from the lock file, or from a git revision.
 
     Raises:
-        PerfcError: it is damaged, of a newer schema, or there is no such revision.
+        PerfcError: a damaged file, a newer schema, or an unknown revision.
     """
     if against:
         from perfc.diff.revision import content
@@ -324,10 +324,10 @@ def opened(config: Config, against: str = "") -> Baseline:
 def renewed(
     config: Config, old: Baseline, files: Sequence[str], *, is_cached: bool = True
 ) -> tuple[dict[Case, Entry], list[str]]:
-    """Entries for a new lock file, and what went wrong.
+    """Return the entries of a new lock file, and the errors.
 
-    With ``files`` only their entries are measured anew; else all, and those of models that are
-    gone are left out.
+    With ``files`` only their entries are recomputed; otherwise all, without entries of removed
+    models.
     """
     models = [relative(config, f) for f in files] if files else config.models()
     plan, skipped = planned(config, models)
@@ -335,13 +335,13 @@ def renewed(
     errors += [f"{config.shown(r.case.model)}: {n}" for r in skipped for n in r.notes]
     errors += [] if files else unmatched(config, models)
     errors += sized(config, measured, errors, is_everything=not files)[0]
-    entries = dict(kept(old, models)) if files else {}
+    entries = dict(others_of(old, models)) if files else {}
     entries.update((case, m.entry) for case, m in measured.items())
     return entries, errors
 
 
-def kept(old: Baseline, models: Sequence[str]) -> Iterator[tuple[Case, Entry]]:
-    """Entries of models that are not measured anew."""
+def others_of(old: Baseline, models: Sequence[str]) -> Iterator[tuple[Case, Entry]]:
+    """Yield the entries of other models."""
     for case, entry in old.entries.items():
         if case.model not in models:
             yield case, entry

@@ -1,4 +1,4 @@
-"""A check as SARIF: a result for every limit exceeded, a rule for every metric."""
+"""Check results as SARIF: a result per exceeded limit, a rule per metric."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ LEVELS = {Level.FAILURE: "error", Level.WARNING: "warning"}
 
 
 def sarif(views: CheckViews) -> dict[str, Json]:
-    """The log of one check."""
-    found = [a for a in annotated(views) if a.level in LEVELS]
-    used = [m for m in BY_KEY.values() if any(a.rule == f"perfc-{m.key}" for a in found)]
+    """Return the log of one check."""
+    annotations = [a for a in annotated(views) if a.level in LEVELS]
+    used = [m for m in BY_KEY.values() if any(a.rule == f"perfc-{m.key}" for a in annotations)]
     rules: list[Json] = [
         {
             "id": f"perfc-{m.key}",
@@ -30,11 +30,11 @@ def sarif(views: CheckViews) -> dict[str, Json]:
         for m in used
     ]
     index = {f"perfc-{m.key}": n for n, m in enumerate(used)}
-    return log(rules, [result(a, index[a.rule]) for a in found], views.errors)
+    return log(rules, [result(a, index[a.rule]) for a in annotations], views.errors)
 
 
 def result(a: Annotation, index: int) -> dict[str, Json]:
-    """One limit exceeded."""
+    """Return the view of one exceeded limit."""
     identity = "\0".join((a.rule, from_base(a.path), a.identity))
     digest = hashlib.sha256(identity.encode("utf-8", "replace")).hexdigest()[:32]
     return {

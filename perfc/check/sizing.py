@@ -1,8 +1,8 @@
-"""Sizes of a budget against the symbols of models: none is dropped in silence.
+"""Sizes of a budget and symbols of models.
 
-Budgets are for many models, whose symbols differ. A size that a model does not have means nothing
-to it where the budget says all of its own; where one of those is open, nobody can tell which was
-meant. A size that no model of a budget has is a mistake.
+Budgets cover many models, whose symbols differ. A size that a model lacks is ignored if the budget
+gives all of the model's sizes; if one of them is missing, the budget is ambiguous. A size that no
+model of a budget has is an error.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
     from perfc.ir.graph import Module
 
 SHOWN = 3
-"""Models or inputs named in a line."""
+"""Maximum models or inputs in a line."""
 
 
 def fitting(path: Path, dims: Mapping[str, int], where: str) -> dict[str, int]:
-    """Those of ``dims`` that the model at ``path`` has; ``where`` they stand is for the message.
+    """Return the ``dims`` that the model at ``path`` has; ``where`` is their place for messages.
 
     Raises:
-        ModelError: it lacks one, and has another that nobody gave.
+        ModelError: the model lacks one, and another one of its sizes is not given.
     """
     from perfc.frontend import load
 
@@ -48,42 +48,43 @@ def fitting(path: Path, dims: Mapping[str, int], where: str) -> dict[str, int]:
     if strange and left:
         shapes = [f"{v.name}{v.type}" for v in module.graph.inputs if symbols_in(v.type)]
         hint = f"its inputs: {', '.join(shapes[:SHOWN])}{guess(strange[0], left)}"
-        what = f"dims.{strange[0]} of {where} is no symbol of the model, whose {left[0]} is open"
-        raise ModelError(what, where=str(path), hint=f"{hint}; say it, or write a budget for it")
+        name = f"dims.{strange[0]} of {where}"
+        what = f"{name} is not a symbol of the model, whose {left[0]} is not given"
+        raise ModelError(what, where=str(path), hint=f"{hint}; give it, or add a budget for it")
     return given
 
 
 def guess(name: str, known: Sequence[str]) -> str:
-    """What could have been meant by ``name``."""
+    """Return a suggestion for an unknown ``name``."""
     close = get_close_matches(name, known, 1)
     return f"; did you mean {close[0]!r}?" if close else ""
 
 
 def sizes_of(report: Report) -> tuple[tuple[str, int], ...]:
-    """The symbols of the inputs, others that were given or put in, with the numbers used.
+    """Return the symbols of the inputs, and other given or bound ones, with their values.
 
-    Symbols that ``batch`` or ``seq`` stands for go by that name, unless they were given by theirs.
+    Symbols for ``batch`` or ``seq`` have that name, unless they were given by their own name.
     """
     given = set(report.given)
     given |= {s.name for s in report.source.symbols if s.is_bound}
     names = {*input_symbols(report.source), *given} & report.env.keys()
-    stated = {symbol_key(name): value for name, value in report.deployment.dims.items()}
-    found = {**stated, **{name: report.env[name] for name in names}}
+    of_deployment = {symbol_key(name): value for name, value in report.deployment.dims.items()}
+    sizes = {**of_deployment, **{name: report.env[name] for name in names}}
     for name, keys in stood_for(report.source, dict.fromkeys(AXES, 0)).items():
-        values = {found[key] for key in keys if key in found}
-        if len(values) == 1 and stated.keys().isdisjoint(keys):
-            found = {n: v for n, v in found.items() if n not in keys} | {name: values.pop()}
-    return tuple(sorted(found.items()))
+        values = {sizes[key] for key in keys if key in sizes}
+        if len(values) == 1 and of_deployment.keys().isdisjoint(keys):
+            sizes = {n: v for n, v in sizes.items() if n not in keys} | {name: values.pop()}
+    return tuple(sorted(sizes.items()))
 
 
 def input_symbols(module: Module) -> list[str]:
-    """Keys of the symbols that extents of inputs are made of, in order."""
-    found = (key for v in module.graph.inputs for key in symbols_in(v.type))
-    return list(dict.fromkeys(found))
+    """Return the keys of the symbols in input extents, in order."""
+    keys = (key for v in module.graph.inputs for key in symbols_in(v.type))
+    return list(dict.fromkeys(keys))
 
 
 def symbols_in(type_: Type) -> list[str]:
-    """Keys of the symbols in a type."""
+    """Return the keys of the symbols in a type."""
     match type_:
         case TensorType(_, shape):
             return [a.key for d in shape or () for a in sorted(symbols(d), key=lambda a: a.key)]
@@ -94,20 +95,20 @@ def symbols_in(type_: Type) -> list[str]:
 
 
 def unused(
-    config: Config, found: Mapping[Case, Entry], *, is_everything: bool
+    config: Config, entries: Mapping[Case, Entry], *, is_everything: bool
 ) -> Iterator[tuple[str, bool]]:
-    """Sizes that models do not have, a line each, and whether that is an error.
+    """Yield a line for each size that models lack, with True if it is an error.
 
     Args:
         config: the budgets.
-        found: every case that was analysed.
-        is_everything: whether those are all the models that the budgets are about.
+        entries: every analyzed case.
+        is_everything: True if these are all models that the budgets cover.
     """
     for budget in config.budgets:
         dims = tuple(sorted(budget.dims.items()))
         sizes = {
             case.model: {key for key, _ in entry.sizes}
-            for case, entry in found.items()
+            for case, entry in entries.items()
             if case.dims == dims and budget.covers(case.model)
         }
         for name in budget.dims:
@@ -126,13 +127,13 @@ def said(
     *,
     is_error: bool,
 ) -> str:
-    """The line about one size."""
+    """Format the line about one size."""
     where = f"{config.place(budget.dims_line)}: dims.{name}"
     if is_error:
         known = sorted(set().union(*sizes.values()))
         theirs = f"their symbols: {', '.join(known) or 'none'}"
-        return f"{where} is no symbol of any model of the budget ({theirs}{guess(name, known)})"
+        return f"{where} is not a symbol of any model of the budget ({theirs}{guess(name, known)})"
     models = ", ".join(lacking[:SHOWN])
     more = f" and {len(lacking) - SHOWN} more" if len(lacking) > SHOWN else ""
     of = f"{len(lacking)} of {plural(len(sizes), 'model')}"
-    return f"{where} is no symbol of {of}, whose own sizes are all given: {models}{more}"
+    return f"{where} is not a symbol of {of}, whose sizes are all given: {models}{more}"

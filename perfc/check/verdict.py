@@ -1,4 +1,4 @@
-"""Whether a model keeps its budget: every rule against the figures and the baseline."""
+"""Evaluation of budgets: every rule against the figures and the baseline."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ UNDECIDED = "the limit is within the 90 % interval of the difference"
 
 
 class Outcome(Enum):
-    """What came of a rule or of a model, best first."""
+    """Outcomes of a rule or model, best first."""
 
     PASS = "pass"
     WARN = "warn"
@@ -30,7 +30,7 @@ class Outcome(Enum):
 
 
 class Standing(Enum):
-    """A model against the baseline."""
+    """Status of a model relative to the baseline."""
 
     SAME = "same"
     CHANGED = "changed"
@@ -43,19 +43,18 @@ class Standing(Enum):
 
 @record
 class Finding:
-    """A limit that is exceeded.
+    """An exceeded limit.
 
     Args:
         outcome: warn or fail.
-        metric: what of.
-        value: the figure.
-        baseline: what it was; None where there is no baseline.
-        limit: the largest value allowed.
-        text: the limit as the budget writes it.
-        reason: why it only warns although it is to fail, or why it fails although the interval of
-            the change holds the limit; empty otherwise.
-        change: 90 % interval of value less baseline, of an estimate whose models were compared;
-            None of others.
+        metric: metric of the limit.
+        value: current figure.
+        baseline: baseline figure; None if there is no baseline.
+        limit: maximum value.
+        text: limit as written in the budget.
+        reason: reason why a failing limit only warns, or fails although the interval of the
+            change contains the limit; empty otherwise.
+        change: 90 % interval of value minus baseline if the models were compared, else None.
     """
 
     outcome: Outcome
@@ -69,24 +68,23 @@ class Finding:
 
     @property
     def is_relative(self) -> bool:
-        """Whether the limit is against the baseline."""
+        """True if the limit is relative to the baseline."""
         return self.text.strip().startswith("+")
 
 
 @record
 class Result:
-    """One case against its budget.
+    """Result of one case.
 
     Args:
         case: the model and its setting.
-        standing: against the baseline.
-        entry: its figures; None where it was skipped or is gone.
-        baseline: those it had; None where it is new.
-        findings: limits exceeded, the worst first; of a metric at most one against the baseline
-            and one against a fixed limit.
-        notes: what else a reader must know.
-        was_analysed: whether it was analysed now, rather than before in the same state.
-        why: which operators explain what became of it; empty where nobody looked.
+        standing: status relative to the baseline.
+        entry: current figures; None if skipped or removed.
+        baseline: baseline figures; None if new.
+        findings: exceeded limits, worst first; per metric at most one relative and one absolute.
+        notes: further notes.
+        was_analysed: True if analyzed now, False if cached.
+        why: operators that explain the change; empty if not requested.
     """
 
     case: Case
@@ -100,7 +98,7 @@ class Result:
 
     @property
     def outcome(self) -> Outcome:
-        """The worst of its findings."""
+        """Worst outcome of the findings."""
         return max((f.outcome for f in self.findings), default=Outcome.PASS)
 
 
@@ -111,21 +109,21 @@ def judge(
     old: Entry | None,
     predictor: tuple[str, str],
 ) -> Result:
-    """Every rule of a budget on one case.
+    """Evaluate every rule of a budget on one case.
 
     Args:
         case: the model and its setting.
         rules: the limits.
-        entry: its figures.
-        old: those of the baseline, None where it has none.
-        predictor: digests of the predictor now, and of that of the baseline.
+        entry: current figures.
+        old: baseline figures, or None.
+        predictor: digests of the current predictor and of the baseline's.
     """
     blamed = whose(entry, old, predictor)
-    own = old is None or entry.digest[: len(old.digest)] != old.digest
-    found = worst(
+    is_models_own = old is None or entry.digest[: len(old.digest)] != old.digest
+    findings = worst(
         (rule, f)
         for rule in rules
-        if (f := exceeded(rule, entry, old, is_models_own=own)) is not None
+        if (f := exceeded(rule, entry, old, is_models_own=is_models_own)) is not None
     )
     if old is None:
         standing = Standing.NEW
@@ -137,20 +135,20 @@ def judge(
     bounds = [m.key for m, f in entry.figures.items() if f.is_bound]
     if bounds:
         notes += (f"lower bounds, not all is known: {', '.join(bounds)}",)
-    return Result(case, standing, entry, old, tuple(found), notes)
+    return Result(case, standing, entry, old, tuple(findings), notes)
 
 
-def worst(found: Iterable[tuple[Rule, Finding]]) -> list[Finding]:
-    """One finding for each metric and kind of limit: what fails says what would warn too."""
-    ordered = sorted(found, key=lambda p: (p[1].outcome, p[0].level is Level.FAIL), reverse=True)
-    kept: dict[tuple[Metric, bool], Finding] = {}
+def worst(findings: Iterable[tuple[Rule, Finding]]) -> list[Finding]:
+    """Return the worst finding of each metric and kind of limit."""
+    ordered = sorted(findings, key=lambda p: (p[1].outcome, p[0].level is Level.FAIL), reverse=True)
+    worst_of: dict[tuple[Metric, bool], Finding] = {}
     for rule, finding in ordered:
-        kept.setdefault((rule.metric, rule.limit.is_relative), finding)
-    return list(kept.values())
+        worst_of.setdefault((rule.metric, rule.limit.is_relative), finding)
+    return list(worst_of.values())
 
 
 def whose(entry: Entry, old: Entry | None, predictor: tuple[str, str]) -> Iterator[str]:
-    """What else than the model may have changed its figures."""
+    """Yield other possible causes of changed figures than the model."""
     if old is None:
         return
     if entry.digest[: len(old.digest)] == old.digest:
@@ -162,7 +160,7 @@ def whose(entry: Entry, old: Entry | None, predictor: tuple[str, str]) -> Iterat
 
 
 def exceeded(rule: Rule, entry: Entry, old: Entry | None, *, is_models_own: bool) -> Finding | None:
-    """The finding of one rule, None where it is kept or takes a baseline that is not there."""
+    """Return the finding of one rule; None if it is met or its baseline is missing."""
     figure = entry.figures.get(rule.metric)
     before = None if old is None else old.figures.get(rule.metric)
     limit = rule.limit.highest(None if before is None else before.value)
@@ -184,11 +182,11 @@ def exceeded(rule: Rule, entry: Entry, old: Entry | None, *, is_models_own: bool
 
 
 def uncertain(new: Figure, old: Figure | None, limit: float) -> str:
-    """Why an estimate does not gate; empty where it does.
+    """Return why an estimate does not fail; empty if it does.
 
-    It does against a fixed limit where its whole interval is above it, and against a baseline
-    where the whole interval of the difference is above what the limit allows, the two taken to be
-    wrong independently: `why.surer` knows better where it can compare the models.
+    It fails an absolute limit if its whole interval is above it, and a relative one if the whole
+    interval of the difference is above the allowed change, assuming independent errors;
+    `why.surer` refines this if it can compare the models.
     """
     if new.low is None:
         return "an estimate without an interval"
@@ -201,10 +199,10 @@ def uncertain(new: Figure, old: Figure | None, limit: float) -> str:
 
 
 def slack(limit: float) -> float:
-    """A limit with room for the rounding of what is written down."""
+    """Return a limit with tolerance for the rounding of written figures."""
     return limit * (1 + 1e-9) if limit < math.inf else limit
 
 
 def is_equal(new: Figure, old: Figure) -> bool:
-    """Whether a figure is what the baseline says, as far as that is written down."""
+    """Return True if a figure equals the baseline within its written precision."""
     return rounded(new.value) == rounded(old.value)

@@ -1,4 +1,4 @@
-"""What a check shows: plain rows that every format is written from."""
+"""Rows of a check, common to all formats."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ SHOWN = (
     Metric.UNKNOWN,
 )
 MOST_NAMED = 5
-"""Models in the line that says how to accept them."""
+"""Maximum models in the line that explains how to accept them."""
 MARKS = {Outcome.PASS: "ok", Outcome.WARN: "warn", Outcome.FAIL: "FAIL"}
 
 
 @record
 class FigureRow:
-    """A figure beside the baseline's, None where there is none."""
+    """A figure with the baseline's, None if missing."""
 
     metric: str
     unit: str
@@ -56,11 +56,11 @@ class FigureRow:
 
 @record
 class FindingRow:
-    """A limit exceeded, in words and numbers.
+    """An exceeded limit, as text and numbers.
 
     Args:
-        change_low: lower end of the 90 % interval of value less baseline, of an estimate whose
-            models were compared.
+        change_low: lower end of the 90 % interval of value minus baseline, if the models were
+            compared.
         change_high: its upper end.
     """
 
@@ -81,12 +81,12 @@ class ResultRow:
     """A model under one setting.
 
     Args:
-        model: file, from the current folder.
+        model: file relative to the current folder.
         setting: target, runtime, sizes.
         standing: same, changed, new, removed or skipped.
         outcome: pass, warn or fail.
-        was_analysed: whether it was analysed now.
-        why: which operators explain the change; empty where nobody looked.
+        was_analysed: True if analyzed now.
+        why: operators that explain the change; empty if not requested.
     """
 
     model: str
@@ -102,7 +102,7 @@ class ResultRow:
 
 @record
 class CheckViews:
-    """Everything a check shows."""
+    """All rows of a check."""
 
     outcome: str
     is_complete: bool
@@ -112,21 +112,21 @@ class CheckViews:
     notes: tuple[str, ...]
 
 
-def collect(*found: Check) -> CheckViews:
-    """The rows of checks of one project or several."""
-    rows = (result_row(r, c.root) for c in found for r in c.results)
+def collect(*checks: Check) -> CheckViews:
+    """Collect the rows of checks of one or several projects."""
+    rows = (result_row(r, c.root) for c in checks for r in c.results)
     return CheckViews(
-        max((c.outcome for c in found), default=Outcome.PASS).value,
-        all(c.is_complete for c in found),
-        ", ".join(dict.fromkeys(c.baseline for c in found if c.baseline)),
-        tuple(rows if len(found) == 1 else sorted(rows, key=lambda r: r.model)),
-        tuple(e for c in found for e in c.errors),
-        tuple(dict.fromkeys(n for c in found for n in c.notes)),
+        max((c.outcome for c in checks), default=Outcome.PASS).value,
+        all(c.is_complete for c in checks),
+        ", ".join(dict.fromkeys(c.baseline for c in checks if c.baseline)),
+        tuple(rows if len(checks) == 1 else sorted(rows, key=lambda r: r.model)),
+        tuple(e for c in checks for e in c.errors),
+        tuple(dict.fromkeys(n for c in checks for n in c.notes)),
     )
 
 
 def result_row(r: Result, root: Path) -> ResultRow:
-    """One model, whose name is from ``root``."""
+    """Return the row of one model, named relative to ``root``."""
     figures = []
     for metric in KEYS:
         new = r.entry.figures.get(metric) if r.entry else None
@@ -160,7 +160,7 @@ def result_row(r: Result, root: Path) -> ResultRow:
 
 
 def setting_of(r: Result) -> str:
-    """What a model was checked on, with the sizes that it has; "" where no budget is about it."""
+    """Return the setting of a model with its sizes; "" if it has no budget."""
     known = r.entry or r.baseline
     if known is not None and known.sizes:
         return known.setting(r.case)
@@ -168,12 +168,12 @@ def setting_of(r: Result) -> str:
 
 
 def finding_row(f: Finding) -> FindingRow:
-    """One limit exceeded."""
+    """Return the view of one exceeded limit."""
     unit = f.metric.unit
     value = written(f.value, unit)
     limit = written(f.limit, unit)
-    asked = "" if f.text.endswith(limit.split()[-1]) else f" ({f.text.strip()})"
-    text = f"{f.metric.key} {value} exceeds {limit}{asked}"
+    as_written = "" if f.text.endswith(limit.split()[-1]) else f" ({f.text.strip()})"
+    text = f"{f.metric.key} {value} exceeds {limit}{as_written}"
     if f.baseline is not None and f.is_relative:
         change = signed(f.value - f.baseline, unit)
         part = percent((f.value - f.baseline) / f.baseline if f.baseline else None)
@@ -199,19 +199,19 @@ def finding_row(f: Finding) -> FindingRow:
 
 
 def to_json(views: CheckViews) -> str:
-    """Everything, keys sorted."""
+    """Format everything as JSON with sorted keys."""
     return json.dumps(enveloped(SCHEMA, views), indent=2, sort_keys=True, allow_nan=False) + "\n"
 
 
 def to_csv(views: CheckViews) -> str:
-    """Every figure of every model, one line each; the worst limit that it exceeds, if any."""
+    """Format every figure of every model as CSV, with the worst exceeded limit."""
     names = [f.name for f in fields(FigureRow)]
     header = ["model", "setting", "standing", "was_analysed", *names, "outcome", "message"]
     return comma.records(header, csv_rows(views, names))
 
 
 def csv_rows(views: CheckViews, names: Sequence[str]) -> Iterator[list[comma.Field]]:
-    """The lines of ``to_csv``; models without figures have one."""
+    """Yield the rows of ``to_csv``; models without figures have one."""
     for r in views.results:
         head: list[comma.Field] = [r.model, r.setting, r.standing, r.was_analysed]
         for f in r.figures:
@@ -226,9 +226,9 @@ def csv_rows(views: CheckViews, names: Sequence[str]) -> Iterator[list[comma.Fie
 
 
 def document(views: CheckViews, *, with_errors: bool = True) -> Document:
-    """What was exceeded, what changed, what is new, and what nobody checks.
+    """Build the document: exceeded limits, changes, new models, models without a budget.
 
-    Errors are left out where they are said elsewhere, each on a line of its own.
+    Errors are omitted if they are printed elsewhere.
     """
     sections = []
     if views.errors and with_errors:
@@ -255,25 +255,25 @@ def document(views: CheckViews, *, with_errors: bool = True) -> Document:
 
 
 def next_steps(views: CheckViews) -> Iterator[str]:
-    """The operators behind each limit exceeded, and how growth that is meant is accepted."""
+    """Yield the operators behind each exceeded limit, and how to accept intended growth."""
     for r in views.results:
         if r.findings and r.why:
             yield f"{r.model}: {r.why}"
-    meant = dict.fromkeys(r.model for r in views.results for f in r.findings if is_growth(f))
-    if meant:
-        named = " ".join(map(shlex.quote, [*meant][:MOST_NAMED]))
-        more = "" if len(meant) <= MOST_NAMED else f" ... ({len(meant) - MOST_NAMED} more)"
+    accepted = dict.fromkeys(r.model for r in views.results for f in r.findings if is_growth(f))
+    if accepted:
+        named = " ".join(map(shlex.quote, [*accepted][:MOST_NAMED]))
+        more = "" if len(accepted) <= MOST_NAMED else f" ... ({len(accepted) - MOST_NAMED} more)"
         yield f"intended? perfc baseline update {named}{more}"
 
 
 def is_growth(f: FindingRow) -> bool:
-    """Whether a finding fails against the baseline."""
+    """Return True if a finding fails a relative limit."""
     is_relative = f.text.strip().startswith("+")
     return f.outcome == Outcome.FAIL.value and f.baseline is not None and is_relative
 
 
 def changed(views: CheckViews) -> Section | None:
-    """Models whose figures are not the baseline's."""
+    """Return the section of models with changed figures."""
     columns = (
         Column("model", "model", is_name=True),
         Column("metric", "metric"),
@@ -296,7 +296,7 @@ def changed(views: CheckViews) -> Section | None:
 
 
 def changes(r: ResultRow) -> Iterator[tuple[str, str, str, str, str]]:
-    """Figures that changed: metric, old, new, change, per cent."""
+    """Yield changed figures: metric, old, new, change, percentage."""
     by_key = {f.metric: f for f in r.figures}
     for metric in SHOWN:
         f = by_key.get(metric.key)
@@ -319,7 +319,7 @@ def changes(r: ResultRow) -> Iterator[tuple[str, str, str, str, str]]:
 
 
 def others(views: CheckViews) -> Section | None:
-    """Models that are new, gone, or that no budget is about."""
+    """Return the section of new and removed models and those without a budget."""
     columns = (
         Column("standing", ""),
         Column("model", "model", is_name=True),
@@ -342,7 +342,7 @@ def others(views: CheckViews) -> Section | None:
 
 
 def summary(views: CheckViews) -> Iterator[Note]:
-    """One line for all."""
+    """Yield the summary line."""
     measured = [r for r in views.results if r.figures]
     now = sum(r.was_analysed for r in measured)
     counts = [
@@ -357,9 +357,9 @@ def summary(views: CheckViews) -> Iterator[Note]:
     if bad:
         verdict = ", ".join(bad)
     elif warned:
-        verdict = f"all budgets kept, {plural(warned, 'model')} with warnings"
+        verdict = f"all budgets met, {plural(warned, 'model')} with warnings"
     else:
-        verdict = "all budgets kept"
+        verdict = "all budgets met"
     tail = f": {', '.join(counts)}; {now} analysed, {len(measured) - now} from the cache"
     yield Note(verdict + (tail if views.results else ""), bool(failed or views.errors))
     for note in views.notes:

@@ -1,4 +1,4 @@
-"""Which operators explain what became of a model since a revision of git, and how surely."""
+"""Operators that explain the change of a model since a git revision, with confidence."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def since(root: Path, result: Result, revision: str) -> Difference | None:
-    """The model now against the model at ``revision``; None where git does not have that."""
+    """Compare the model with that at ``revision``; None if git does not have it."""
     from perfc.diff import Setting, both, compare
 
     case = result.case
@@ -37,21 +37,21 @@ def since(root: Path, result: Result, revision: str) -> Difference | None:
         return None
 
 
-def explained(found: Check, revision: str) -> Check:
-    """The check with a line for each changed model that git has at ``revision``."""
-    lines = {r.case.model: r.why for r in found.results if r.why}
+def explained(result: Check, revision: str) -> Check:
+    """Add an explanation for each changed model that git has at ``revision``."""
+    lines = {r.case.model: r.why for r in result.results if r.why}
     results: list[Result] = []
-    for r in found.results:
+    for r in result.results:
         if r.standing is Standing.CHANGED and r.case.model not in lines:
-            difference = since(found.root, r, revision)
+            difference = since(result.root, r, revision)
             lines[r.case.model] = "" if difference is None else in_a_line(difference)
         is_changed = r.standing is Standing.CHANGED and not r.why
         results.append(replace(r, why=lines[r.case.model]) if is_changed else r)
-    return replace(found, results=tuple(results))
+    return replace(result, results=tuple(results))
 
 
 def in_a_line(difference: Difference) -> str:
-    """The operators that explain a difference; nothing where none does."""
+    """Format the operators that explain a difference; empty if none does."""
     from perfc.diff import views_of
     from perfc.diff.figures import BY_KEY
     from perfc.diff.views import in_words
@@ -70,21 +70,21 @@ def surer(
     rules: Sequence[Rule],
     judged: Callable[[Entry], Result],
 ) -> Result:
-    """The result with what git can tell: intervals of differences, and the operators to blame.
+    """Refine a result with git: intervals of differences, and the responsible operators.
 
-    Two intervals of whole runs say little about a small change: most kernels are the same, and what
-    the others are wrong by alike cancels. Where ``revision`` has the model that the baseline is of,
-    or the last commit of the baseline has, the two are compared kernel by kernel. What a predictor
-    of whole runs says of each alone may hide an edit, so that a changed model is judged again by
-    its kernels; the figures that are printed stay those of the analysis.
+    Two intervals of whole runs say little about a small change: most kernels are the same, and
+    common errors of the others cancel. If git has the baseline's model at ``revision`` or in the
+    last commit of the baseline, the two are compared kernel by kernel. A whole-run predictor may
+    hide an edit, so a changed model is also judged by its kernels; printed figures remain those of
+    the analysis.
 
     Args:
-        result: by the figures of each alone.
-        lock: the file of the baseline.
+        result: result from the separate figures.
+        lock: baseline file.
         root: folder of the budgets.
-        revision: where git has the model of the baseline.
-        rules: of the budget.
-        judged: gives the result of other figures of the model.
+        revision: git revision of the baseline's model.
+        rules: rules of the budget.
+        judged: returns the result for other figures of the model.
     """
     old, entry = result.baseline, result.entry
     if old is None or entry is None:
@@ -107,7 +107,7 @@ def surer(
 def hidden(
     result: Result, difference: Difference, judged: Callable[[Entry], Result]
 ) -> Iterator[Finding]:
-    """Relative limits on estimates that changed kernels exceed though the totals do not."""
+    """Yield relative limits that changed kernels exceed although totals do not."""
     entry, old = result.entry, result.baseline
     assert entry is not None
     assert old is not None
@@ -126,7 +126,7 @@ def hidden(
 
 
 def since_baseline(result: Result, lock: Path, root: Path, revision: str) -> Difference | None:
-    """The model now against the one that the baseline is of, None where git does not have that."""
+    """Compare the model with the baseline's; None if git does not have it."""
     from perfc.diff.revision import last_commit
 
     assert result.baseline is not None
@@ -136,32 +136,32 @@ def since_baseline(result: Result, lock: Path, root: Path, revision: str) -> Dif
         if not at or at in tried:
             continue
         tried.add(at)
-        found = since(root, result, at)
-        if found and found.old.source.origin.digest.startswith(result.baseline.digest):
-            return found
+        difference = since(root, result, at)
+        if difference and difference.old.source.origin.digest.startswith(result.baseline.digest):
+            return difference
     return None
 
 
 def decided(finding: Finding, difference: Difference) -> Finding:
-    """A finding about an estimate, by what is known of the difference.
+    """Decide a finding about an estimate by the interval of the difference.
 
-    It fails where nine in ten such differences are above what the limit allows.
+    It fails if 90 % of such differences are above the allowed change.
     """
-    found = difference.intervals.get(finding.metric)
-    if found is None or finding.baseline is None or not finding.is_relative:
+    interval = difference.intervals.get(finding.metric)
+    if interval is None or finding.baseline is None or not finding.is_relative:
         return finding
     if finding.reason != UNDECIDED and finding.outcome is not Outcome.FAIL:
-        return replace(finding, change=found)
+        return replace(finding, change=interval)
     from perfc.diff.views import signed
 
     surely, unit = difference.surely[finding.metric], finding.metric.unit
     is_above = finding.baseline + surely > finding.limit
     outcome, reason = (Outcome.FAIL, "") if is_above else (Outcome.WARN, UNDECIDED)
-    if is_above and finding.baseline + found[0] <= finding.limit:
+    if is_above and finding.baseline + interval[0] <= finding.limit:
         reason = f"nine in ten such changes are above {signed(surely, unit)}"
     if finding.value <= finding.limit:
         reason = (
             f"the changed kernels add {signed(difference.kernel_changes[finding.metric], unit)}"
             + (f"; {reason}" if reason else "")
         )
-    return replace(finding, outcome=outcome, reason=reason, change=found)
+    return replace(finding, outcome=outcome, reason=reason, change=interval)

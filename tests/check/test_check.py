@@ -582,7 +582,7 @@ def test_a_name_that_is_not_there_is_an_error(
     code, out, err = said(capsys, "check", name)
     assert code == 2
     assert re.search(rf"error: {name}: [Nn]o such file", err)
-    assert "all budgets kept" not in out
+    assert "all budgets met" not in out
 
 
 def test_sizes_that_a_model_does_not_have_are_not_said_of_it(

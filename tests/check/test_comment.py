@@ -93,7 +93,7 @@ def test_a_comment_has_a_headline_limits_tables_and_reasons() -> None:
         (check(CHANGED, result("b", "changed", outcome="fail")), "perfc: 2 models over budget"),
         (check(result("b"), result("c")), "perfc: no model costs more or less"),
         (check(result("b", "new"), result("b", "changed")),
-         "perfc: budgets kept, 1 model to look at"),
+         "perfc: budgets met, 1 model to look at"),
     ],
 )  # fmt: skip
 def test_the_headline_is_the_verdict(made: Any, headline: str) -> None:
@@ -163,7 +163,7 @@ def test_what_no_check_wrote_is_one_line(content: str | None, said: str, tmp_pat
 def test_a_check_that_lacks_something_is_damaged(key: str) -> None:
     made = check()
     del made[key]
-    with pytest.raises(ParseError, match=r"damaged: .*write it anew with perfc check"):
+    with pytest.raises(ParseError, match=r"damaged: .*write it again with perfc check"):
         render(made)
     with pytest.raises(ParseError, match="damaged: results is not a list"):
         render({**check(), "results": 1})

@@ -102,7 +102,7 @@ def test_budgets_above_the_repository_are_another_project_s(
     (inner / "perfc.toml").unlink()
     (monorepo / "services" / "perfc.toml").write_text(BUDGETS.replace("models/", "**/"))
     _, out, _ = said(capsys, "check", VISION)
-    assert "no budgets stated: built-in ones" in " ".join(out.split())
+    assert "no budgets given: built-in ones" in " ".join(out.split())
 
 
 def test_a_budget_of_no_model_is_an_error(

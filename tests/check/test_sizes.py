@@ -27,7 +27,9 @@ def test_a_size_that_leaves_a_symbol_open_is_an_error(
     code, out, err = said(capsys, *command, *more)
     assert code == 2, out
     for line in err.splitlines()[: 1 if more else 2]:
-        assert "dims.rows of perfc.toml:4 is no symbol of the model, whose s72 is open" in line
+        assert (
+            "dims.rows of perfc.toml:4 is not a symbol of the model, whose s72 is not given" in line
+        )
         assert "x" in line
         assert "models/" in line
     assert not (project / "perfc.lock").exists()
@@ -45,7 +47,7 @@ def test_a_misspelt_size_is_an_error_with_a_guess(
     sizes(project, "{ batch = 8, bacth = 8 }")
     code, _, err = said(capsys, "check")
     assert (code, err.count("\n")) == (2, 1)
-    assert "perfc.toml:4: dims.bacth is no symbol of any model of the budget" in err
+    assert "perfc.toml:4: dims.bacth is not a symbol of any model of the budget" in err
     assert said(capsys, "analyze", "models/a.onnx", "--dim", "batch=8,bacth=8")[0] == 2
 
 
@@ -75,7 +77,7 @@ def test_models_of_one_glob_may_have_other_symbols_where_all_are_given(
     assert code == 0
     said_once = " ".join(out.split())
     for model, name in (("a", "s72"), ("b", "n")):
-        note = f"dims.{name} is no symbol of 1 of 2 models, whose own sizes are all given"
+        note = f"dims.{name} is not a symbol of 1 of 2 models, whose sizes are all given"
         assert f"perfc.toml:4: {note}: models/{model}.onnx" in said_once
     _, out, _ = said(capsys, "check", "--output-format", "json")
     tree = json.loads(out)
@@ -95,7 +97,7 @@ def test_one_model_of_a_glob_that_a_size_leaves_open_stops_the_gate(
     put(project, "b", 16, batch="s72")
     code, out, err = said(capsys, "check")
     assert (code, err.count("\n")) == (2, 1)
-    assert err.startswith("error: models/b.onnx: dims.n of perfc.toml:4 is no symbol")
+    assert err.startswith("error: models/b.onnx: dims.n of perfc.toml:4 is not a symbol")
     assert "models/a.onnx" in out, "the others are checked"
     for form in ("json", "csv", "markdown", "github", "gitlab", "junit"):
         code, out, _ = said(capsys, "check", "--output-format", form)

@@ -34,10 +34,10 @@ REMOVED, SKIPPED = ("removed", "pass", None), ("skipped", "pass", None)
     ("results", "errors", "line", "is_bad"),
     [
         ((), 1, "1 error", True),
-        ((SAME,), 0, "all budgets kept: 1 same; 0 analysed, 1 from the cache", False),
+        ((SAME,), 0, "all budgets met: 1 same; 0 analysed, 1 from the cache", False),
         (
             (NEW, SAME, NEW), 0,
-            "all budgets kept: 1 same, 2 new; 2 analysed, 1 from the cache", False,
+            "all budgets met: 1 same, 2 new; 2 analysed, 1 from the cache", False,
         ),
         (
             (SKIPPED, REMOVED, NEW, OVER, SAME), 0,
@@ -46,14 +46,14 @@ REMOVED, SKIPPED = ("removed", "pass", None), ("skipped", "pass", None)
         ),
         (
             (WARNED, SAME, WARNED), 0,
-            "all budgets kept, 2 models with warnings: 1 same, 2 changed; "
+            "all budgets met, 2 models with warnings: 1 same, 2 changed; "
             "0 analysed, 3 from the cache", False,
         ),
         (
             (OVER, WARNED, OVER), 2,
             "2 errors, 2 models over budget: 3 changed; 2 analysed, 1 from the cache", True,
         ),
-        ((REMOVED,), 0, "all budgets kept: 1 removed; 0 analysed, 0 from the cache", False),
+        ((REMOVED,), 0, "all budgets met: 1 removed; 0 analysed, 0 from the cache", False),
     ],
 )  # fmt: skip
 def test_one_line_says_how_it_went(
@@ -65,5 +65,5 @@ def test_one_line_says_how_it_went(
 
 def test_notes_follow() -> None:
     first, *others = summary(views((SAME,), 0, "one", "two"))
-    assert first.text.startswith("all budgets kept")
+    assert first.text.startswith("all budgets met")
     assert [(n.text, n.is_warning) for n in others] == [("one", False), ("two", False)]
