@@ -12,7 +12,7 @@ from .payload import Json, number, text
 if TYPE_CHECKING:
     from perfc.serving.parts import StepView
     from perfc.serving.search import SearchResult
-    from perfc.serving.service import Band, MemoryView, ServingReport
+    from perfc.serving.service import IntervalFactors, MemoryView, ServingReport
 
 SCRIPTS = ("format", "theme", "canvas", "serving", "ready")
 STEPS = ChartBlock(
@@ -95,7 +95,7 @@ def latencies(report: ServingReport) -> list[Json]:
     ]  # fmt: skip
 
 
-def _range(mean_s: float, band: Band | None) -> list[float | None]:
+def _range(mean_s: float, band: IntervalFactors | None) -> list[float | None]:
     return [] if band is None else [number(mean_s * band.low), number(mean_s * band.high)]
 
 

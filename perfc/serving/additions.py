@@ -1,4 +1,4 @@
-"""What a served model may have besides: adapters, images, sampling as kernels, chosen experts."""
+"""Optional features of a served model: LoRA adapters, images, sampling kernels, expert skew."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ from .engine import kind_of
 
 MOST_RANK, MOST_ADAPTERS = 1024, 4096
 MOST_SKEW = 2.0
-"""Rows of kernels were drawn by exponents to 1.2."""
+"""Largest exponent accepted; the kernel measurements were drawn with exponents up to 1.2."""
 
 
 class Additions(TypedDict, total=False):
-    """Keywords of ``llm``; each is off where it is left out.
+    """Keyword arguments of ``llm``; each feature is off when left out.
 
     Args:
-        lora_rank: of the adapters that requests ask for in turn.
-        loras: adapters in memory, which one batch may mix.
-        images: of each prompt, whose tokens come beside the ``isl`` of text.
-        image_size: pixels along an edge of these; 0 for the size of the model's tower.
+        lora_rank: rank of the LoRA adapters, which requests use in rotation.
+        loras: number of adapters in memory; one batch may mix them.
+        images: images per prompt; their tokens are added to the ``isl`` tokens of text.
+        image_size: edge length of these images in pixels; 0 for the input size of the vision tower.
         sampling: kernels that choose the next token, "greedy", "random" or "top-p".
-        expert_skew: exponent of the power law by which tokens choose experts, 0 for even odds; None
-            for even odds in steps of few tokens and 1.01 in those of prompts.
-        offline: whether no server is before the engine, as in its own benchmark.
-        recorded_tokens: of the largest step that is recorded as a graph; None for the runtime's
-            default.
-        host_launch: what the host takes to launch one kernel, as ``30us`` or in seconds, of an
-            engine that waits for each; by default the target's or a prior.
+        expert_skew: exponent of the power law by which tokens choose experts, 0 for a uniform
+            choice; None for a uniform choice in decode steps and 1.01 in prefill steps.
+        offline: True to model the engine's own offline benchmark, with no server in front of it.
+        recorded_tokens: tokens of the largest step that is captured as a CUDA graph; None for the
+            runtime's default.
+        host_launch: host time to launch one kernel, as ``30us`` or in seconds, for an engine that
+            launches each kernel from the host; by default the target's value or a prior.
         reserve: memory of each device to hold back, as ``2GiB`` or ``5%``.
     """
 
@@ -56,10 +56,10 @@ class Additions(TypedDict, total=False):
 def with_additions(
     model: LanguageModel, runtime: str, added: Additions, *, has_trace: bool = False
 ) -> LanguageModel:
-    """The model with all that is added.
+    """Return the model with all requested features.
 
     Raises:
-        PerfcError: a number that is none, or something that the model or the runtime has not.
+        PerfcError: a value is out of range, or the model or the runtime lacks the feature.
     """
     for name in added.keys() - Additions.__annotations__.keys():
         hint = f"there are {', '.join(Additions.__annotations__)}"
@@ -77,10 +77,10 @@ def with_additions(
 
 
 def with_skew(model: LanguageModel, skew: float | None) -> LanguageModel:
-    """The model whose tokens choose experts by a power law.
+    """Return the model with tokens that choose experts by a power law.
 
     Raises:
-        PerfcError: the exponent is none, or the model has no experts.
+        PerfcError: the exponent is out of range, or the model has no experts.
     """
     if skew is None:
         return model
@@ -95,32 +95,34 @@ def with_skew(model: LanguageModel, skew: float | None) -> LanguageModel:
 
 
 def of_host(added: Additions) -> tuple[float | None, int | None]:
-    """Seconds of a host for a launch, and tokens of the largest recorded step; None if not said.
+    """Return the requested host launch time in seconds and the largest recorded step in tokens.
+
+    Each is None if it was not given.
 
     Raises:
-        ParseError: the first is no duration.
+        ParseError: the launch time is not a duration.
     """
-    stated = added.get("host_launch")
-    launch_s = None if stated is None else seconds_of(stated, "--host-launch")
+    given = added.get("host_launch")
+    launch_s = None if given is None else seconds_of(given, "--host-launch")
     return launch_s, added.get("recorded_tokens")
 
 
 def with_adapters(model: LanguageModel, rank: int, count: int, runtime: str) -> LanguageModel:
-    """The model with so many adapters resident.
+    """Return the model with ``count`` resident adapters of a rank.
 
     Raises:
-        PerfcError: a number that is none, or a runtime that mixes no adapters in a batch.
+        PerfcError: a number is out of range, or the runtime does not mix adapters in a batch.
     """
     if bool(rank) is not bool(count):
         raise ParseError(
-            "adapters need a rank and how many there are", where="--loras",
+            "adapters need both a rank and a count", where="--loras",
             hint="as in --lora-rank 16 --loras 8",
         )  # fmt: skip
     if not 0 <= rank <= MOST_RANK or not 0 <= count <= MOST_ADAPTERS:
-        hint = f"ranks to {MOST_RANK}, {MOST_ADAPTERS} adapters at most"
+        hint = f"rank up to {MOST_RANK}, at most {MOST_ADAPTERS} adapters"
         raise ParseError(f"{count} adapters of rank {rank}", where="--loras", hint=hint)
     if count and not kind_of(runtime).adapters:
         offer = ", ".join(t.name for t in tables() if t.engine and t.engine.adapters)
-        message = f"{runtime} mixes no adapters in a batch"
+        message = f"{runtime} does not mix adapters in a batch"
         raise ParseError(message, where="--loras", hint=f"{offer} do")
     return adapted(model, rank, count)

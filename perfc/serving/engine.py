@@ -1,4 +1,4 @@
-"""A model on an engine: memory, limits and the cost of steps, from one description."""
+"""An inference engine with one model: memory, limits and the cost of steps."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from .cost.drafts import DraftedCost, Speculation
 from .cost.images import ImagedCost, tower_cost
 from .cost.memory import BLOCK_TOKENS, MemoryPlan
 from .cost.step import StepCost
-from .host import HostLaw, law_of, numbers_of
+from .host import HostModel, host_model_of, numbers_of
 from .simulation.scheduler import Limits
 
 
 def kind_of(name: str) -> EngineKind:
-    """How a runtime serves; its older tables are asked for by its version.
+    """Return the engine description of a runtime; `EngineKind.of_version` selects older versions.
 
     Raises:
-        ParseError: it is none that serves.
+        ParseError: the runtime is unknown or does not serve.
     """
     serving = {table.name: table for table in tables() if table.serves}
     kind = serving[name].engine if name in serving else None
@@ -37,8 +37,8 @@ def kind_of(name: str) -> EngineKind:
     return kind
 
 
-def waiting(law: HostLaw, host: Interval) -> HostLaw:
-    """The law with what a host of an eager framework takes to launch a kernel, and how far off."""
+def waiting(law: HostModel, host: Interval) -> HostModel:
+    """Return a host model with the launch cost of an eager framework and its uncertainty."""
     low, high = host.low / host.mid, host.high / host.mid
     return replace(
         law, launch_s=host.mid,
@@ -48,33 +48,33 @@ def waiting(law: HostLaw, host: Interval) -> HostLaw:
 
 
 def run_in(precision: Precision, machine: Machine, kind: EngineKind) -> Precision:
-    """What an engine computes in; eager frameworks run bf16 on any machine, if slowly."""
+    """Return the precision that an engine computes in; eager frameworks run bf16 on any machine."""
     if kind.recording is None:
         return precision
     return runnable(precision, lambda code: not lacks(machine, kind, code))
 
 
 def lacks(machine: Machine, kind: EngineKind, code: str) -> bool:
-    """Whether the machine or the engine multiplies no such element type."""
+    """Return True if the machine or the engine has no multiply of this element type."""
     return not machine.takes(code) or (bool(kind.multiplies) and code not in kind.multiplies)
 
 
 @frozen
 class Engine:
-    """One engine on the ranks of one model copy.
+    """One engine on the ranks that hold one copy of the model.
 
     Args:
-        model: what is served.
-        machine: each rank.
+        model: the served model.
+        machine: target machine of each rank.
         precision: element types.
-        parallel: how the model is divided.
-        runtime: one that serves.
-        version: of it; "" for the newest that was measured.
-        kind: how it serves.
-        law: what its host takes.
-        extra_bytes: of memory that others take, or that is taken beyond what perfc knows.
-        speculation: how tokens are drafted.
-        images: of each prompt.
+        parallel: degrees of parallelism.
+        runtime: name of the serving runtime.
+        version: version of the runtime; "" for the newest that was measured.
+        kind: defaults and limits of the runtime.
+        law: fitted host overhead.
+        extra_bytes: memory used by other processes, or measured beyond what perfc accounts for.
+        speculation: speculative decoding.
+        images: images per prompt.
         reserve: memory of each device that is held back.
     """
 
@@ -85,13 +85,13 @@ class Engine:
     runtime: str
     version: str
     kind: EngineKind
-    law: HostLaw
+    law: HostModel
     extra_bytes: float = 0.0
     speculation: Speculation = Speculation()
     images: int = 0
     reserve: Reserve = NOTHING
 
-    # an engine is itself alone: its machine's tables have no hash
+    # engines compare by identity: the tables of a machine cannot be hashed
     __eq__ = object.__eq__
     __hash__ = object.__hash__
 
@@ -105,33 +105,33 @@ class Engine:
         runtime: str,
         version: str = "",
         *,
-        law: HostLaw | None = None,
+        law: HostModel | None = None,
         speculation: Speculation | None = None,
         images: int = 0,
         host_launch_s: float | None = None,
         reserve: Reserve = NOTHING,
-        **stated: object,
+        **overrides: object,
     ) -> Engine:
-        """An engine with the defaults of its runtime, but for what is stated of its kind.
+        """Return an engine with the defaults of its runtime and the given overrides.
 
         Raises:
-            ParseError: ``host_launch_s`` of an engine that does not wait for each launch, or the
-                largest recorded step of one that records none.
+            ParseError: ``host_launch_s`` is given for an engine that does not launch each kernel
+                from the host, or the largest recorded step for one that records no steps.
         """
         usual = kind_of(runtime).of_version(numbers_of(version))
-        if stated.get("utilization") is not None:
+        if overrides.get("utilization") is not None:
             usual = replace(usual, static=None)
-        kind = replace(usual, **{k: v for k, v in stated.items() if v is not None})  # type: ignore[arg-type]
+        kind = replace(usual, **{k: v for k, v in overrides.items() if v is not None})  # type: ignore[arg-type]
         if kind.recording is None and kind.recorded_tokens:
-            message = f"{runtime} records no step"
+            message = f"{runtime} does not record steps as graphs"
             raise ParseError(message, where="--recorded-tokens", hint="leave it out")
-        known = law if law is not None else law_of(runtime, version)
+        known = law if law is not None else host_model_of(runtime, version)
         if kind.recording is None and not known.launch_s:
             host = launch_cost(machine, table_of(runtime), host_launch_s)
             known = known if host is None else waiting(known, host)
         elif host_launch_s is not None:
-            message = f"the host of {runtime} is not told by its launches"
-            raise ParseError(message, where="--host-launch", hint="that of transformers is")
+            message = f"it does not apply to {runtime}, whose host overhead is fitted"
+            raise ParseError(message, where="--host-launch", hint="only to transformers")
         drafts = (speculation or Speculation()).checked()
         executed = run_in(precision, machine, kind)
         return cls(
@@ -141,26 +141,26 @@ class Engine:
 
     @cached_property
     def cost(self) -> StepCost:
-        """Of its steps.
+        """Cost of the engine's steps.
 
         Raises:
-            ModelError: the model does not divide so.
+            ModelError: the model cannot be divided by these degrees.
         """
         if not self.images:
-            return self._of_tokens
+            return self._language_cost
         serving = table_of(self.runtime).serving.value
         tower = tower_cost(
             self.model, self.precision, self.parallel, self.runtime, str(self.machine.path), serving
         )
-        return ImagedCost(self._of_tokens, tower, self.images)
+        return ImagedCost(self._language_cost, tower, self.images)
 
     @property
-    def _of_tokens(self) -> StepCost:
-        """Of the language model's part of its steps."""
+    def _language_cost(self) -> StepCost:
+        """Cost of the language model in its steps, without the vision tower."""
         drafts = self.speculation
         if not drafts.tokens:
             return self._cost_of(self.model, self.parallel)
-        # what drafts is in every rank of the last stage
+        # every rank of the last stage holds the drafter
         alone = replace(self.parallel, pipeline=1)
         return DraftedCost(
             self._cost_of(verifying(self.model, drafts.tokens), self.parallel),
@@ -170,15 +170,15 @@ class Engine:
 
     def _cost_of(self, model: LanguageModel, parallel: Parallel) -> StepCost:
         serving = table_of(self.runtime).serving.value
-        law = replace(self.law, step_s=self.law.step_s + self._beside_s(model))
+        law = replace(self.law, step_s=self.law.step_s + self._extra_launches_s(model))
         return StepCost(
             model, self.machine, self.precision, parallel, self.runtime, serving, law,
             self.version, self.kind.most_recorded(model.family, model.drafted),
             self.kind.longest,
         )  # fmt: skip
 
-    def _beside_s(self, model: LanguageModel) -> float:
-        """Of the kernels that a step launches beside those that are told apart."""
+    def _extra_launches_s(self, model: LanguageModel) -> float:
+        """Return the launch time of a step's kernels that perfc does not model one by one."""
         count = self.kind.beside
         if self.precision.weights.bits < self.precision.cached.bits:
             count += self.kind.beside_quantized
@@ -190,11 +190,11 @@ class Engine:
 
     @property
     def ranks(self) -> int:
-        """GPUs of the engine."""
+        """Number of GPUs of the engine."""
         return self.parallel.ranks
 
     def memory(self, isl: int, osl: int) -> MemoryPlan:
-        """The memory of a rank, for requests of those sizes."""
+        """Return the memory plan of one rank for requests of these lengths."""
         capacity = capacity_of(self.machine, self.reserve)
         usable = capacity.usable_bytes if capacity is not None else 0
         demand = self.cost.demand(
@@ -204,7 +204,7 @@ class Engine:
         return MemoryPlan(float(usable), self._share(usable), extra, pool_of=self.kind.pool_of)
 
     def _share(self, usable_bytes: int) -> float:
-        """Share of memory that the engine takes: as stated, else as it chooses it."""
+        """Return the share of memory that the engine takes: the given one or the default."""
         kind = self.kind
         if kind.static is None or not usable_bytes:
             return kind.utilization
@@ -213,16 +213,16 @@ class Engine:
         return kind.static.share(usable_bytes / (1 << 20), tokens, self.ranks)
 
     def limits(self, isl: int, osl: int, groups: int = 0) -> Limits:
-        """What one rank's engine allows, for requests of those sizes.
+        """Return the scheduling limits of one rank's engine for requests of these lengths.
 
         Args:
             isl: tokens of the longest prompt.
-            osl: of the longest answer.
-            groups: into which the stages of a pipeline divide their requests; 0 for one a stage.
+            osl: tokens of the longest answer.
+            groups: request groups that the pipeline's stages interleave; 0 for one per stage.
         """
         plan, kind = self.memory(isl, osl), self.kind
         states = plan.demand.state_bytes
-        # every stage of a pipeline holds its layers of all requests, whichever stage they are in
+        # every pipeline stage holds its layers' KV cache for all requests in flight
         groups, each = groups or self.parallel.pipeline, isl + osl + 2 * BLOCK_TOKENS
         tokens = max(plan.kv_tokens // groups, min(each, plan.kv_tokens))
         seqs = -(-kind.max_num_seqs // groups)

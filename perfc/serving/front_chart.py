@@ -1,4 +1,4 @@
-"""Cost against time per token, drawn with characters: one letter a machine."""
+"""Text chart of cost against time per token, with one letter per machine."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .search import GPU_TIME, SearchResult, cost_of
 
 WIDTH, HEIGHT = 72, 14
 FAR = 3.0
-"""Times the slowest and the dearest of the front, beyond which no other setting is drawn."""
+"""Multiple of the front's slowest and most expensive setting beyond which none is drawn."""
 TICKS = (0, HEIGHT // 2, HEIGHT - 1)
 
 
@@ -23,11 +23,11 @@ class Dot:
     """A setting in the chart.
 
     Args:
-        time_s: per token.
-        cost: in the unit of the search.
+        time_s: time per token.
+        cost: cost in the unit of the search.
         target: machine.
-        is_best: whether nothing beats it.
-        words: the setting.
+        is_best: True on the Pareto front.
+        words: label of the setting.
     """
 
     time_s: float
@@ -39,17 +39,17 @@ class Dot:
 
 def _words(weights: str, ranks: int, expert: int, users: int) -> str:
     experts = f", ep {expert}" if expert > 1 else ""
-    stated = f"{weights or 'published'} weights, {plural(ranks, 'GPU')}"
-    return f"{stated}{experts}, {plural(users, 'user')}"
+    label = f"{weights or 'published'} weights, {plural(ranks, 'GPU')}"
+    return f"{label}{experts}, {plural(users, 'user')}"
 
 
-def dots_of(found: SearchResult) -> list[Dot]:
-    """Settings, and behind them the front."""
+def dots_of(result: SearchResult) -> list[Dot]:
+    """Return the dots of a search: other settings first, then the Pareto front over them."""
     others = [
         Dot(s.tpot_s, s.cost, s.target, False, _words(s.weights, s.tensor, s.expert, s.users))
-        for s in found.others
+        for s in result.others
     ]
-    is_priced = found.cost_unit != GPU_TIME
+    is_priced = result.cost_unit != GPU_TIME
     best = [
         Dot(
             r.latencies.tpot.mean,
@@ -58,7 +58,7 @@ def dots_of(found: SearchResult) -> list[Dot]:
             True,
             _words(r.weights, r.gpus, r.parallel.expert, r.load.concurrency),
         )
-        for r in found.pareto
+        for r in result.pareto
         if r.latencies is not None and r.latencies.tpot is not None
     ]
     if not best:
@@ -68,9 +68,9 @@ def dots_of(found: SearchResult) -> list[Dot]:
     return [*near, *best]
 
 
-def front_chart(found: SearchResult) -> Iterator[Part]:
-    """The chart as a table of lines, and what its letters mean."""
-    dots = dots_of(found)
+def front_chart(result: SearchResult) -> Iterator[Part]:
+    """Yield the chart as a table of text lines and a note that explains its letters."""
+    dots = dots_of(result)
     if len(dots) < 2:
         return
     letters = {
@@ -94,9 +94,9 @@ def front_chart(found: SearchResult) -> Iterator[Part]:
     )
     ruler = "└" + first + "─" * (WIDTH - len(first) - len(last)) + last
     title = "time per token, lower left is better"
-    yield Table((Column("cost", found.cost_unit), Column("chart", title)), (*lines, ("", ruler)))
+    yield Table((Column("cost", result.cost_unit), Column("chart", title)), (*lines, ("", ruler)))
     names = ", ".join(f"{letter} {name}" for name, letter in letters.items())
-    yield Note(f"{names}; capitals: nothing else is both cheaper and faster")
+    yield Note(f"{names}; capital letters: no other setting is both cheaper and faster")
 
 
 @record
@@ -107,11 +107,11 @@ class Axis:
     high: float
 
     def place(self, value: float) -> float:
-        """Share of the axis."""
+        """Return the position of a value as a share of the axis."""
         return math.log(value / self.low) / math.log(self.high / self.low)
 
     def at(self, share: float) -> float:
-        """The value at a share of the axis."""
+        """Return the value at a share of the axis."""
         return float(self.low * (self.high / self.low) ** share)
 
 

@@ -1,8 +1,8 @@
-"""What an engine takes beside its kernels: its host, by runtime and version, learned from rows.
+"""Host overhead of serving engines by runtime and version, fitted to published benchmarks.
 
-A step takes ``kernels · k + exchanges · x + step + Σ sequences``; kernels of steps with prompts
-have a factor of their own, in which is too what prefix caches saved. The numbers are fitted by
-``perfc train serving`` to published runs of serving engines; nobody measured them one by one.
+A step takes ``kernels · k + exchanges · x + step + Σ sequences``. Kernels of steps with prompts
+have a factor of their own, which also absorbs what prefix caches saved. ``perfc train serving``
+fits these numbers together to published runs of serving engines; none was measured separately.
 """
 
 from __future__ import annotations
@@ -19,42 +19,43 @@ from perfc.errors import ParseError
 from perfc.ir.record import record
 
 FILE = Path(__file__).with_suffix(".toml")
-BENCH, APART, EXPERTS = "-bench", "-apart", "experts"
-"""Ends of the runtime in names of laws of benchmarks without a server, and of engines whose prompts
-others compute; last word of those that speak for models with experts alone."""
+BENCH, DISAGGREGATED, EXPERTS = "-bench", "-apart", "experts"
+"""Suffixes of the runtime in the names of host models: of offline benchmarks and of engines with
+disaggregated prefill; and the last word of a name that applies to models with experts only."""
 ENOUGH_ROWS = 100
-"""Fewer runs with prompts apart tell less than a runtime's servers do."""
+"""Runs with disaggregated prefill below which the host model of servers is used instead."""
 VERSION = re.compile(r"v?(\d{1,6})(?:\.(\d{1,6}))?")
-"""Major and minor number at the begin of a version."""
+"""Major and minor number at the start of a version."""
 FEW = 64
-"""Sequences up to which each costs ``few_s`` more: later ones share loops and kernels."""
+"""Number of sequences that each cost ``few_s`` more; later ones share loops and kernels."""
 
 
 @record
-class HostLaw:
-    """Fitted numbers of a runtime.
+class HostModel:
+    """Fitted host overhead of a runtime.
 
     Args:
-        kernels: factor of the kernels' time, as clocks and neighbours have it in a long run.
-        prompts: the same of steps with prompts.
-        exchanges: factor of the collectives' time.
-        step_s: of every step.
-        prompt_s: of a step with prompts, for each of them.
-        sequence_s: for each sequence of a step.
-        few_s: further, for each of the first `FEW` sequences.
-        request_s: of a request before its first step: server and connection.
-        token_s: the same for each token of its prompt, which a tokenizer reads.
-        launch_s: of a step with prompts, for each of its kernels, which hosts launch one by one
-            while others run: engines record steps of decoding alone.
-        ttft_low: measured over predicted time to the first token, 5 % of rows left out.
-        ttft_high: 95 % of them.
-        tpot_low: the same of the time per token.
-        tpot_high: 95 % of those.
-        rows: that it was fitted to.
-        models: of them.
-        source: who measured.
-        versions: of the runtime, major and minor number of each that rows state; empty where they
-            state none.
+        kernels: factor on kernel time in steps without prompts, due to clocks and neighbouring
+            kernels in a long run.
+        prompts: factor on kernel time in steps with prompts.
+        exchanges: factor on the time of collectives.
+        step_s: overhead of every step in seconds.
+        prompt_s: overhead of each prompt in a step.
+        sequence_s: overhead of each sequence in a step.
+        few_s: extra overhead of each of the first `FEW` sequences.
+        request_s: time of a request before its first step: server and connection.
+        token_s: time before the first step per prompt token, for tokenization.
+        launch_s: launch overhead of each kernel in steps with prompts, where the host launches
+            kernels one by one; decode-only steps are recorded as graphs.
+        ttft_low: 5 % quantile of measured over predicted time to first token.
+        ttft_high: 95 % quantile of the same.
+        tpot_low: 5 % quantile of measured over predicted time per output token.
+        tpot_high: 95 % quantile of the same.
+        rows: number of measurements that it was fitted to.
+        models: models of those measurements.
+        source: publisher of the measurements.
+        versions: major and minor numbers of the measured versions of the runtime; empty if the
+            measurements state none.
     """
 
     kernels: float = 1.0
@@ -77,37 +78,37 @@ class HostLaw:
     versions: tuple[str, ...] = ()
 
     def is_of(self, version: str) -> bool:
-        """Whether rows of a version were measured, by its major and minor number; "" is any."""
+        """Return True if a version was measured, by major and minor number; "" matches any."""
         requested = numbers_of(version)
         return not requested or any(
             numbers_of(v)[: len(requested)] == requested for v in self.versions
         )
 
     def before_s(self, tokens: float) -> float:
-        """What a request takes before its first step, by the tokens of its prompt."""
+        """Return the seconds that a request takes before its first step, by its prompt tokens."""
         return self.request_s + self.token_s * tokens
 
     def device(self, kernels: float, exchanges: float, *, has_prompts: bool) -> float:
-        """An amount of a step's kernels and exchanges, as long as they take in a long run."""
+        """Return a step's kernel and collective amounts scaled by their fitted factors."""
         return (
             self.prompts if has_prompts else self.kernels
         ) * kernels + self.exchanges * exchanges
 
     def step(self, kernels_s: float, exchanges_s: float, prompts: int, decodes: int) -> float:
-        """Seconds of one step."""
+        """Return the seconds of one step."""
         each = amounts(kernels_s, exchanges_s, prompts, decodes)
-        own = (self.kernels, self.prompts, self.exchanges,
+        factors = (self.kernels, self.prompts, self.exchanges,
                self.step_s, self.prompt_s, self.sequence_s, self.few_s)  # fmt: skip
-        return sum([a * b for a, b in zip(own, each, strict=True)])
+        return sum([a * b for a, b in zip(factors, each, strict=True)])
 
 
 FACTORS = ("kernels", "prompts", "exchanges")
 LEARNED = ("kernels", "prompts", "exchanges", "step_s", "prompt_s", "sequence_s", "few_s")
-"""Numbers that are fitted, in the order of the amounts that they multiply."""
+"""Fitted numbers, in the order of the amounts that they multiply."""
 
 
 def amounts(kernels_s: float, exchanges_s: float, prompts: int, decodes: int) -> tuple[float, ...]:
-    """What the `LEARNED` numbers of a law multiply in one step."""
+    """Return the amounts of one step that the `LEARNED` numbers of a host model multiply."""
     sequences = prompts + decodes
     return (
         0.0 if prompts else kernels_s, kernels_s if prompts else 0.0, exchanges_s,
@@ -116,13 +117,13 @@ def amounts(kernels_s: float, exchanges_s: float, prompts: int, decodes: int) ->
 
 
 @cache
-def laws() -> Mapping[str, HostLaw]:
-    """The laws that come with perfc, by runtime and by ``runtime version``."""
-    found = tomllib.loads(FILE.read_text(encoding="utf-8"))
-    known = {f.name for f in fields(HostLaw)}
+def host_models() -> Mapping[str, HostModel]:
+    """Return the host models that come with perfc, by runtime and by ``runtime version``."""
+    tables = tomllib.loads(FILE.read_text(encoding="utf-8"))
+    known = {f.name for f in fields(HostModel)}
     return {
-        name: HostLaw(**{k: _plain(v) for k, v in table.items() if k in known})
-        for name, table in found.items()
+        name: HostModel(**{k: _plain(v) for k, v in table.items() if k in known})
+        for name, table in tables.items()
         if isinstance(table, dict)
     }
 
@@ -131,27 +132,29 @@ def _plain(value: object) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
-def law_of(runtime: str, version: str = "") -> HostLaw:
-    """Returns the law of a runtime whose measured versions are nearest to the requested one.
+def host_model_of(runtime: str, version: str = "") -> HostModel:
+    """Return the host model of a runtime, measured at the version nearest to the requested one.
 
-    That is the newest measured version that is not newer, else the oldest that was measured; of
-    no version the newest. Where nobody measured the runtime, its kernels alone.
+    That is the newest measured version that is not newer, else the oldest that was measured; for
+    "" the newest. A runtime that nobody measured has no host overhead.
 
     Raises:
-        ParseError: the version begins with no number.
+        ParseError: the version does not start with a number.
     """
-    named = [name for name in laws() if name.split()[0] == runtime]
+    named = [name for name in host_models() if name.split()[0] == runtime]
     name = _nearest(named, version) or runtime
-    return laws().get(name) or HostLaw()
+    return host_models().get(name) or HostModel()
 
 
 def _nearest(names: Iterable[str], version: str) -> str:
-    """Returns the law whose measured versions are nearest to one, as `law_of` says.
+    """Return the name whose measured versions are nearest to one, as in `host_model_of`.
 
-    Laws that come later speak for the same version before others; "" where none was measured.
+    Of several names with the same version the last one wins; "" if none was measured.
     """
     requested = numbers_of(version)
-    pairs = sorted((numbers_of(v), i, n) for i, n in enumerate(names) for v in laws()[n].versions)
+    pairs = sorted(
+        (numbers_of(v), i, n) for i, n in enumerate(names) for v in host_models()[n].versions
+    )
     older = [
         name
         for numbers, _, name in pairs
@@ -160,66 +163,66 @@ def _nearest(names: Iterable[str], version: str) -> str:
     return older[-1] if older else pairs[0][2] if pairs else ""
 
 
-def apart_law(runtime: str, version: str = "") -> HostLaw:
-    """The law of engines whose prompts others compute; that of servers where few such runs taught.
+def disaggregated_host_model(runtime: str, version: str = "") -> HostModel:
+    """Return the host model for disaggregated prefill, or that of servers if too few were measured.
 
     Raises:
-        ParseError: the version begins with no number.
+        ParseError: the version does not start with a number.
     """
-    served = law_of(runtime, version)
-    known = laws().get(f"{runtime}{APART}")
+    served = host_model_of(runtime, version)
+    known = host_models().get(f"{runtime}{DISAGGREGATED}")
     return known if known is not None and known.rows >= ENOUGH_ROWS else served
 
 
-def bench_law(runtime: str, version: str, *, has_experts: bool) -> tuple[str, HostLaw]:
-    """Returns the law of benchmarks without a server and its name, by version as `law_of`.
+def bench_host_model(runtime: str, version: str, *, has_experts: bool) -> tuple[str, HostModel]:
+    """Return the host model of offline benchmarks and its name, selected as in `host_model_of`.
 
     Args:
-        runtime: that was driven so.
-        version: of it; "" for the newest that was measured.
-        has_experts: whether the model has; they have laws of their own where several were run
-            under a version.
+        runtime: benchmarked runtime.
+        version: its version; "" for the newest that was measured.
+        has_experts: True for a model with experts; these have a host model of their own where
+            several were benchmarked under a version.
 
     Raises:
-        ParseError: nobody published such benchmarks of the runtime, or the version begins with no
-            number.
+        ParseError: nobody published offline benchmarks of the runtime, or the version does not
+            start with a number.
     """
-    # of a version the law of models with experts is behind the other
+    # for one version the name with "experts" sorts after the other, so `_nearest` prefers it
     named = [
-        name for name in sorted(laws())
+        name for name in sorted(host_models())
         if name.split()[0] == f"{runtime}{BENCH}" and (has_experts or EXPERTS not in name.split())
     ]  # fmt: skip
     name = _nearest(named, version)
     if not name:
         hint = "leave --offline out for a server"
-        message = f"nobody published benchmarks without a server of {runtime}"
+        message = f"there are no published offline benchmarks of {runtime}"
         raise ParseError(message, where="--offline", hint=hint)
-    return name, laws()[name]
+    return name, host_models()[name]
 
 
 def numbers_of(version: str) -> tuple[int, ...]:
-    """Major and minor number of a version; none of "".
+    """Return the major and minor number of a version; () for "".
 
     >>> numbers_of("v1.0rc3")
     (1, 0)
 
     Raises:
-        ParseError: it begins with no number.
+        ParseError: it does not start with a number.
     """
-    found = VERSION.match(version)
-    if version and found is None:
-        hint = "a number first, as in 0.11"
-        raise ParseError(f"{version[:32]!r} is no version", where="--runtime-version", hint=hint)
-    return tuple([int(n) for n in found.groups() if n]) if found else ()
+    match = VERSION.match(version)
+    if version and match is None:
+        hint = "start with a number, as in 0.11"
+        raise ParseError(f"{version[:32]!r} is not a version", where="--runtime-version", hint=hint)
+    return tuple([int(n) for n in match.groups() if n]) if match else ()
 
 
-def as_toml(found: Mapping[str, HostLaw]) -> str:
-    """Laws as the file has them, four digits each."""
+def as_toml(models: Mapping[str, HostModel]) -> str:
+    """Return host models in the format of the file, with four digits each."""
     from perfc.toml_file import written
 
     tree: dict[str, object] = {}
-    for name, law in sorted(found.items()):
-        values = {f.name: getattr(law, f.name) for f in fields(HostLaw)}
+    for name, law in sorted(models.items()):
+        values = {f.name: getattr(law, f.name) for f in fields(HostModel)}
         tree[name] = {
             k: float(f"{v:.4g}") if isinstance(v, float) else list(v) if isinstance(v, tuple) else v
             for k, v in values.items()

@@ -1,7 +1,8 @@
-"""Benchmarks without a server: what those took beyond the law of their host, as like ones tell it.
+"""Offline benchmarks: slowdown beyond the fitted host model, from similar published benchmarks.
 
-``log(measured / told by the law)`` is a Gaussian process (`perfc.analyzers.features.process`) of
-the runs of one kind of benchmark. It is 0 on a machine that none of them ran on.
+``log(measured / predicted by the host model)`` is a Gaussian process
+(`perfc.analyzers.features.process`) over the runs of one kind of benchmark. It is 0 on a machine
+that none of them ran on.
 """
 
 from __future__ import annotations
@@ -24,38 +25,38 @@ from perfc.frontend.config.model import Experts, LanguageModel
 from perfc.ir.record import record
 
 from .engine import Engine
-from .host import BENCH, EXPERTS, LEARNED, HostLaw, bench_law, law_of, numbers_of
+from .host import BENCH, EXPERTS, LEARNED, HostModel, bench_host_model, host_model_of, numbers_of
 from .simulation.scheduler import Chunk
 
 FILE = Path(__file__).with_suffix(".npz")
 RATES_OF = "f16"
-"""Element type whose rates tell machines apart."""
+"""Element type whose peak rate is one of the machine's coordinates."""
 LEAST = 1e-9
 FEW = 0.05
-"""Share of the known benchmarks that may have fewer sequences than an asked one."""
+"""Share of the known benchmarks that may have fewer sequences than the requested one."""
 PROMPT_TOKENS = 2048
-"""Most tokens of the prompt that is looked at."""
+"""Tokens of the prompt at which attention is evaluated at most."""
 
 
 class Aspect(Enum):
-    """What two benchmarks may be alike in."""
+    """Features in which two benchmarks may be similar."""
 
     VERSION = auto()
-    """The law that speaks for them: of a runtime and its version."""
+    """Host model that applies: a runtime and its version."""
     PRECISION = auto()
-    """The format of the weights."""
+    """Format of the weights."""
     MODEL = auto()
     MACHINE = auto()
     LOAD = auto()
-    """Lengths, ranks, sequences of a step, its time, and how full the cache is."""
+    """Lengths, ranks, sequences and time of a step, and fill of the KV cache."""
     SHARES = auto()
-    """Of a step in attention and in exchanges, of an answer in its prompt."""
+    """Time shares: attention and collectives of a step, prefill of a request."""
 
 
 LOAD = ("log2_isl", "log2_osl", "log2_ranks", "log2_batch", "log2_step_s", "log2_fill")
 MACHINE = ("log2_flop_per_s", "log2_bytes_per_s", "log2_sms")
 AMONG = (0, 2, 4)
-"""Those of a machine among its coordinates."""
+"""Indices of `MACHINE` among the coordinates of a machine."""
 SHARES = ("attention", "exchanges", "prompts")
 COLUMNS = (*LOAD, *MACHINE, *SHARES)
 _CELL = (Aspect.VERSION, Aspect.PRECISION)
@@ -80,12 +81,12 @@ FORM = Form(
 
 
 @record
-class Place:
-    """A benchmark among others.
+class BenchmarkFeatures:
+    """Features of one benchmark.
 
     Args:
-        kinds: numbers of its law and of the format of its weights.
-        columns: `COLUMNS`.
+        kinds: numbers of its host model and of the format of its weights.
+        columns: values of `COLUMNS`.
     """
 
     kinds: tuple[float, float]
@@ -93,22 +94,22 @@ class Place:
 
 
 def number_of(name: str) -> float:
-    """A number of a name that a 32-bit float holds."""
+    """Return a hash of a name that a 32-bit float represents exactly."""
     return float(zlib.crc32(name.encode()) % (1 << 24))
 
 
-def place_of(engine: Engine, law: str, isl: int, osl: int, batch: int) -> Place:
-    """Where a benchmark stands: by one step of decoding in the middle of its answers.
+def features_of(engine: Engine, law: str, isl: int, osl: int, batch: int) -> BenchmarkFeatures:
+    """Return a benchmark's features, from one decode step in the middle of its answers.
 
     Args:
-        engine: of one model copy.
-        law: name of the law that speaks for it.
+        engine: engine of one model copy.
+        law: name of its host model.
         isl: tokens of a prompt.
         osl: tokens of an answer.
         batch: sequences of a step.
 
     Raises:
-        PerfcError: the model does not divide so.
+        PerfcError: the model cannot be divided by these degrees.
     """
     cost, context = engine.cost, isl + osl / 2
     step = cost.parts("time_s", (), batch, context)
@@ -126,46 +127,46 @@ def place_of(engine: Engine, law: str, isl: int, osl: int, batch: int) -> Place:
     )  # fmt: skip
     columns = (*(math.log2(max(v, LEAST)) for v in load), *(machine[i] for i in AMONG), *shares)
     kinds = number_of(law), number_of(engine.precision.weights.value)
-    return Place(kinds, columns)
+    return BenchmarkFeatures(kinds, columns)
 
 
 def sequences(engine: Engine, isl: int, osl: int, users: int) -> int:
-    """Of a step, for so many users of an engine; 0 for as many as the memory holds."""
+    """Return the sequences of a step for ``users`` users; for 0, as many as the memory holds."""
     limits = engine.limits(isl, osl)
     most = min(limits.max_num_seqs, max(1, limits.kv_tokens // (isl + osl // 2)))
     each = round(users / engine.parallel.attention_data)
     return min(max(1, each), most) if users else most
 
 
-def rows_of(places: Sequence[Place], models: Sequence[int] | None = None) -> Rows:
-    """Places as a process takes them.
+def rows_of(points: Sequence[BenchmarkFeatures], models: Sequence[int] | None = None) -> Rows:
+    """Return the features of benchmarks as rows of a Gaussian process.
 
     Args:
-        places: of benchmarks.
-        models: their numbers; none of those known by default.
+        points: features of benchmarks.
+        models: numbers of their models; by default none of the known ones.
     """
-    numbers = [NOBODY] * len(places) if models is None else models
-    kinds = [(*place.kinds, number) for place, number in zip(places, numbers, strict=True)]
+    numbers = [NOBODY] * len(points) if models is None else models
+    kinds = [(*point.kinds, number) for point, number in zip(points, numbers, strict=True)]
     return Rows(
-        np.array(kinds, np.float32), np.array([place.columns for place in places], np.float32)
+        np.array(kinds, np.float32), np.array([point.columns for point in points], np.float32)
     )
 
 
-def beyond(process: Process, places: Sequence[Place]) -> list[float]:
-    """``log(measured / told by the law)`` that is expected; 0 on machines that are not known."""
-    rows = rows_of(places)
+def log_slowdown(process: Process, points: Sequence[BenchmarkFeatures]) -> list[float]:
+    """Return the expected ``log(measured / predicted)``; 0 on machines without benchmarks."""
+    rows = rows_of(points)
     columns = FORM.near[Aspect.MACHINE].columns
     width = np.where(np.isfinite(process.width), process.width, 0.0)
     known = (process.known.places * width + process.centre)[:, columns]
-    apart = rows.places[:, None, columns] - known
-    is_known = (np.sqrt((apart**2).mean(axis=2)) <= SAME_CHIP).any(axis=1)
+    distances = rows.places[:, None, columns] - known
+    is_known = (np.sqrt((distances**2).mean(axis=2)) <= SAME_CHIP).any(axis=1)
     return [float(v) for v in np.where(is_known, process.beyond(rows), 0.0)]
 
 
 def kind_of_benchmark(law: str) -> str:
-    """The process that would speak where a law does; "" for servers, which have none.
+    """Return the name of the process that corrects a host model; "" for servers, which have none.
 
-    Dense models and those with experts have one each, as they have laws each.
+    Dense models and those with experts have one each, as they have host models each.
     """
     runtime, *rest = law.split()
     if not runtime.endswith(BENCH):
@@ -175,7 +176,7 @@ def kind_of_benchmark(law: str) -> str:
 
 @lru_cache(maxsize=1)
 def processes() -> Mapping[str, Process]:
-    """Those that come with perfc, by the kind of benchmark."""
+    """Return the processes that come with perfc, by kind of benchmark."""
     by_kind: dict[str, dict[str, object]] = {}
     for name, array in unpacked(FILE.read_bytes()).items():
         kind, _, part = name.rpartition(":")
@@ -183,79 +184,83 @@ def processes() -> Mapping[str, Process]:
     return {kind: Process.read(FORM, arrays) for kind, arrays in by_kind.items()}
 
 
-def written(found: Mapping[str, Process]) -> bytes:
-    """Processes as the file has them."""
+def written(processes: Mapping[str, Process]) -> bytes:
+    """Return processes in the format of the file."""
     return packed({
         f"{kind}:{part}": array
-        for kind, process in sorted(found.items()) for part, array in process.arrays().items()
+        for kind, process in sorted(processes.items()) for part, array in process.arrays().items()
     })  # fmt: skip
 
 
 def offline(engine: Engine, isl: int, osl: int, users: int) -> Engine:
-    """The engine of a benchmark without a server, as long as like benchmarks took.
+    """Return the engine of an offline benchmark, slowed as similar benchmarks were.
 
     Args:
-        engine: of a server.
+        engine: engine behind a server.
         isl: tokens of a prompt.
         osl: tokens of an answer.
-        users: of it; 0 for as many as the memory holds.
+        users: concurrent requests; 0 for as many as the memory holds.
 
     Raises:
         ParseError: nobody published such a benchmark of the runtime.
     """
-    name, law = bench_law(engine.runtime, engine.version, has_experts=has_experts(engine.model))
+    name, law = bench_host_model(
+        engine.runtime, engine.version, has_experts=has_experts(engine.model)
+    )
     bare = replace(engine, law=law, kind=replace(engine.kind, longest=isl + osl))
     process = processes().get(kind_of_benchmark(name))
     # no published benchmark had images or drafted tokens
     if process is None or bare.images or bare.speculation.tokens:
         return bare
-    place = place_of(bare, name, isl, osl, sequences(bare, isl, osl, users))
-    return replace(bare, law=slowed(law, math.exp(beyond(process, [place])[0])))
+    point = features_of(bare, name, isl, osl, sequences(bare, isl, osl, users))
+    return replace(bare, law=slowed(law, math.exp(log_slowdown(process, [point])[0])))
 
 
 def beyond_known(engine: Engine, isl: int, osl: int, users: int) -> tuple[str, ...]:
-    """What a reader must know where nearly all known benchmarks have more sequences in a step.
+    """Return a note if nearly all known benchmarks have more sequences in a step.
 
     Args:
-        engine: of a benchmark.
+        engine: engine of the benchmark.
         isl: tokens of a prompt.
         osl: tokens of an answer.
-        users: of it; 0 for as many as the memory holds.
+        users: concurrent requests; 0 for as many as the memory holds.
     """
-    name, _ = bench_law(engine.runtime, engine.version, has_experts=has_experts(engine.model))
+    name, _ = bench_host_model(
+        engine.runtime, engine.version, has_experts=has_experts(engine.model)
+    )
     process = processes().get(kind_of_benchmark(name))
     if process is None:
         return ()
     column = LOAD.index("log2_batch")
     logs = process.known.places[:, column] * process.width[column] + process.centre[column]
     fewest = round(2 ** float(np.quantile(logs, FEW)))
-    asked = sequences(engine, isl, osl, users)
-    if asked >= fewest:
+    requested = sequences(engine, isl, osl, users)
+    if requested >= fewest:
         return ()
-    told = f"a step of nearly all published benchmarks has {fewest} sequences or more, this one"
-    return (f"{told} {asked}: --concurrency says how many",)
+    usual = f"steps of nearly all published benchmarks have {fewest} sequences or more"
+    return (f"{usual}, this one has {requested}: set --concurrency",)
 
 
 def older_than_servers(engine: Engine) -> tuple[str, ...]:
-    """Returns a note where servers of newer versions were measured than batches were.
+    """Return a note if servers were measured at newer versions than offline benchmarks.
 
     Args:
-        engine: of a batch.
+        engine: engine of an offline benchmark.
     """
-    batches, servers = engine.law.versions, law_of(engine.runtime).versions
+    batches, servers = engine.law.versions, host_model_of(engine.runtime).versions
     if not batches or not servers or numbers_of(batches[-1]) >= numbers_of(servers[-1]):
         return ()
-    measured = f"batches of {engine.runtime} were measured up to {batches[-1]}"
-    return (f"{measured}, servers up to {servers[-1]}: a newer host may be faster",)
+    measured = f"offline benchmarks of {engine.runtime} were measured up to {batches[-1]}"
+    return (f"{measured}, servers up to {servers[-1]}: the newer host may be faster",)
 
 
 def has_experts(model: LanguageModel) -> bool:
-    """Whether a layer of a model chooses among experts."""
+    """Return True if a layer of the model routes tokens to experts."""
     layers = model.decoder.layers if model.decoder is not None else ()
     branches = [branch for layer in layers for part in layer for branch in part.branches]
     return any(isinstance(branch.mixer, Experts) for branch in branches)
 
 
-def slowed(law: HostLaw, factor: float) -> HostLaw:
-    """A law by which each step takes a factor longer."""
+def slowed(law: HostModel, factor: float) -> HostModel:
+    """Return a host model in which each step takes ``factor`` times as long."""
     return replace(law, **{name: factor * getattr(law, name) for name in LEARNED})

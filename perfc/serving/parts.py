@@ -1,4 +1,4 @@
-"""Single steps of an engine as a report shows them, and what the time of each goes to."""
+"""Single steps of an engine as a report shows them, with a breakdown of their time."""
 
 from __future__ import annotations
 
@@ -26,27 +26,27 @@ class Share(Enum):
     """Kinds of work in a step."""
 
     PRODUCTS = "products"
-    """Of linear layers."""
+    """Matrix multiplications of linear layers."""
     EXPERTS = "experts"
-    """Products of the experts that a router chooses."""
+    """Matrix multiplications of routed experts."""
     ATTENTION = "attention"
     STATES = "states"
-    """Scans of layers with a state, and the convolutions before them."""
+    """Scans of layers with a recurrent state, and the convolutions before them."""
     BETWEEN = "norms and elements"
-    """Normalisations, rotations, activations, copies, conversions."""
+    """Normalizations, rotary embeddings, activations, copies, conversions."""
     HEAD = "head"
-    """The product that gives the vocabulary."""
+    """Projection to the vocabulary."""
     SAMPLING = "sampling"
-    """Of the next token, from scores of the vocabulary."""
+    """Sampling of the next token from the logits."""
     ADAPTERS = "adapters"
-    """What low-rank adapters add to linear layers."""
+    """Low-rank adapters of linear layers."""
     TOWER = "tower of images"
     DRAFTS = "drafts"
-    """All that the model which drafts tokens does."""
+    """All work of the model that drafts tokens."""
     EXCHANGES = "exchanges"
-    """Among ranks."""
+    """Collectives among ranks."""
     HOST = "host"
-    """What the engine takes beside its kernels."""
+    """Host overhead that kernels do not cover."""
 
     __hash__ = object.__hash__
 
@@ -57,7 +57,7 @@ class StepPart:
 
     Args:
         what: kind of work.
-        time_s: that it takes; all parts together take the step's time.
+        time_s: its time; the parts sum to the step's time.
     """
 
     what: str
@@ -69,17 +69,17 @@ class StepView:
     """One step of an engine.
 
     Args:
-        what: which.
-        tokens: of a prompt that it computes, 0 for none.
-        decodes: sequences that write a token in it.
-        context: tokens that each of those holds.
-        time_s: expected, the host's part included.
-        host_s: part of that which the engine's host takes beside kernels and exchanges.
-        low_s: end of the interval that holds nine in ten times of the kernels.
-        high_s: its other end.
-        floor_s: nothing is faster.
-        energy_j: of all ranks; None where no power is known.
-        parts: what its time goes to, where that was asked for.
+        what: description of the step.
+        tokens: prompt tokens that it computes; 0 for a decode step.
+        decodes: sequences that generate a token in it.
+        context: cached tokens of each of those.
+        time_s: predicted time, host overhead included.
+        host_s: host overhead within that time.
+        low_s: lower end of the 90 % prediction interval of the kernels' time.
+        high_s: upper end of it.
+        floor_s: lower bound of the time.
+        energy_j: energy of all ranks; None if the power is unknown.
+        parts: breakdown of the time, if requested.
     """
 
     what: str
@@ -96,19 +96,19 @@ class StepView:
 
 
 def steps_of(engine: Engine, run: Run, load: Load) -> tuple[StepView, ...]:
-    """A prompt alone, and the usual decode step."""
+    """Return the steps to show: one prompt alone, and the most frequent decode step."""
     decodes = [s for s in run.strides if not s.chunks] or list(run.strides)
     usual = max(decodes, key=lambda s: s.steps * s.decodes)
     held = load.least_cached_tokens
     isl = min(load.isl - held, engine.kind.token_budget)
     prompt = (Chunk(isl, held),)
-    found = [_step(engine, f"prompt of {isl} alone", prompt, 0, 0.0)]
+    views = [_step(engine, f"prompt of {isl} alone", prompt, 0, 0.0)]
     if usual.decodes:
         drafted = engine.speculation.tokens
         verified = f" + {drafted} drafted" if drafted else ""
         what = f"decode, {usual.decodes} × {round(usual.context)} cached{verified}"
-        found.append(_step(engine, what, (), usual.decodes, usual.context))
-    return tuple(found)
+        views.append(_step(engine, what, (), usual.decodes, usual.context))
+    return tuple(views)
 
 
 def _step(
@@ -131,8 +131,8 @@ def _step(
 
 
 def with_parts(engine: Engine, steps: tuple[StepView, ...], load: Load) -> tuple[StepView, ...]:
-    """The steps with what their time goes to."""
-    found: list[StepView] = []
+    """Return the steps with the breakdown of their time."""
+    detailed: list[StepView] = []
     for step in steps:
         is_decode = step.decodes > 0
         env = {"decodes": step.decodes, "context": round(step.context)}
@@ -140,15 +140,15 @@ def with_parts(engine: Engine, steps: tuple[StepView, ...], load: Load) -> tuple
             env = {"batch": 1, "seq": step.tokens, "past": load.least_cached_tokens}
         device_s = step.time_s - step.host_s
         parts = parts_of(engine, env, device_s, step.host_s, is_decode=is_decode)
-        found.append(replace(step, parts=parts))
-    return tuple(found)
+        detailed.append(replace(step, parts=parts))
+    return tuple(detailed)
 
 
 STATEFUL = frozenset({
     "causal_conv_with_state", "varlen_causal_conv_with_state", "gated_delta_net",
     "linear_attention", "state_space_scan",
 })  # fmt: skip
-"""Mnemonics of what reads and writes states."""
+"""Mnemonics of ops that read and write recurrent states."""
 SHARES: Mapping[Kind, Share] = {
     Kind.MATMUL: Share.PRODUCTS, Kind.ATTENTION: Share.ATTENTION, Kind.RECURRENT: Share.STATES,
     Kind.COLLECTIVE: Share.EXCHANGES,
@@ -156,7 +156,7 @@ SHARES: Mapping[Kind, Share] = {
 
 
 def share_of(kernel: Kernel) -> Share:
-    """The kind of work that a kernel does."""
+    """Return the kind of work that a kernel does."""
     anchor = kernel.nodes[0]
     mnemonics = {node.op.mnemonic for node in kernel.nodes}
     if mnemonics & {"moe", "qmoe"}:
@@ -175,14 +175,14 @@ def share_of(kernel: Kernel) -> Share:
 def parts_of(
     engine: Engine, env: Env, device_s: float, host_s: float, *, is_decode: bool
 ) -> tuple[StepPart, ...]:
-    """The parts of a step, the longest kind of kernels first and the host last.
+    """Return the parts of a step, sorted by time, with the host last.
 
     Args:
-        engine: whose step it is.
-        env: values of the symbols of the pass.
-        device_s: what kernels and exchanges take in the step.
-        host_s: the rest of it.
-        is_decode: whether it is a step of single tokens, else of a prompt.
+        engine: engine that runs the step.
+        env: values of the symbolic dimensions.
+        device_s: time of kernels and collectives in the step.
+        host_s: the rest of its time.
+        is_decode: True for a decode step, False for a prefill step.
     """
     sums: dict[Share, float] = {}
     cost = engine.cost
@@ -196,40 +196,40 @@ def parts_of(
         passes = cost.tokens if is_decode else 1
         stages += [(stage, passes * n, Share.DRAFTS) for stage, n in cost.drafting.stages]
     for stage, count, whole in stages:
-        times = (_of_tokens if is_decode else _of_prompts)(stage, env, engine)
+        times = (_decode_times if is_decode else _prefill_times)(stage, env, engine)
         for share, time_s in times:
             kind = whole or share
             sums[kind] = sums.get(kind, 0.0) + count * time_s
-    # the step is read off grids between whose points these sizes may lie
+    # the step's time is interpolated between grid points, so the sum of kernels may differ
     scale = device_s / sum(sums.values())
     ordered = sorted(sums.items(), key=lambda pair: -pair[1])
-    found = [StepPart(share.value, time_s * scale) for share, time_s in ordered]
-    return (*found, StepPart(Share.HOST.value, host_s)) if host_s > 0 else tuple(found)
+    parts = [StepPart(share.value, time_s * scale) for share, time_s in ordered]
+    return (*parts, StepPart(Share.HOST.value, host_s)) if host_s > 0 else tuple(parts)
 
 
 Times = list[tuple[Share, float]]
 
 
-def _of_tokens(stage: StageCost, env: Env, engine: Engine) -> Times:
-    """Of a step of single tokens."""
+def _decode_times(stage: StageCost, env: Env, engine: Engine) -> Times:
+    """Return the kernel times of a decode step."""
     program = stage.passes.decode
     costs = each_alone(program, env, engine.machine, stage.framework)
     pairs = zip(program.table.kernels, costs, strict=True)
     return [(share_of(kernel), cost.time_s) for kernel, cost in pairs]
 
 
-def _of_prompts(stage: StageCost, env: Env, engine: Engine) -> Times:
-    """Of a step of prompts, what is converted and widened beside its kernels included."""
-    found: Times = []
+def _prefill_times(stage: StageCost, env: Env, engine: Engine) -> Times:
+    """Return the kernel times of a prefill step, including conversions and widened weights."""
+    times: Times = []
     if stage.widened is not None and stage.widens(env["seq"]):
-        found.append((Share.BETWEEN, stage.widening_s))
+        times.append((Share.BETWEEN, stage.widening_s))
         stage = stage.widened
     program, machine, kind = stage.passes.prefill, engine.machine, stage.kind
     costs = each_alone(program, env, machine, stage.framework)
     for i, (kernel, cost) in enumerate(zip(program.table.kernels, costs, strict=True)):
         run = multiplied(cost, program, [i], env, machine, kind)
-        found.append((share_of(kernel), run.time_s))
+        times.append((share_of(kernel), run.time_s))
     if kind is not None and kind.converts:
         every = range(len(program.counts))
-        found.append((Share.BETWEEN, between_s(program, every, env, machine)))
-    return found
+        times.append((Share.BETWEEN, between_s(program, every, env, machine)))
+    return times

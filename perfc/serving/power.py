@@ -1,6 +1,6 @@
-"""Energy of a run on all its boards, the carbon of that energy, and what its hours cost.
+"""Energy of a run on all its boards, its carbon emissions, and the price of its GPU hours.
 
-Two numbers of a board are fitted to servers whose power was watched, by ``perfc train serving``.
+Two numbers per board are fitted by ``perfc train serving`` to servers with measured power.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from .simulation.steady_state import Steady
 
 FILE = Path(__file__).with_suffix(".toml")
 ANY_BOARD = "any"
-"""In place of the name of a board that nobody watched."""
+"""Entry for boards whose power nobody measured."""
 
 
 @record
 class BoardPower:
-    """Fitted numbers of a board.
+    """Fitted power of a board.
 
     Args:
-        power: factor of the kernels' energy.
-        waiting: power of a board that waits for its host, over that of an idle one.
-        rows: that they were fitted to.
+        power: factor on the kernels' energy.
+        waiting: power of a board that waits for its host, relative to an idle board.
+        rows: number of measurements that they were fitted to.
     """
 
     power: float = 1.0
@@ -42,27 +42,27 @@ class BoardPower:
     rows: int = 0
 
     def joules(self, kernels_j: float, idle_j: float) -> float:
-        """Energy of kernels and of waiting, of what kernels alone and an idle board would draw."""
+        """Return the energy in joules, from the unscaled energy of kernels and of an idle board."""
         return self.power * kernels_j + self.waiting * idle_j
 
 
 @cache
 def boards() -> Mapping[str, BoardPower]:
-    """The numbers that come with perfc, by target."""
-    found = tomllib.loads(FILE.read_text(encoding="utf-8"))
+    """Return the power numbers that come with perfc, by target."""
+    tables = tomllib.loads(FILE.read_text(encoding="utf-8"))
     return {
         name: BoardPower(table["power"], table["waiting"], table["rows"])
-        for name, table in found.items()
+        for name, table in tables.items()
     }
 
 
 def board_of(known: Mapping[str, BoardPower], target: str) -> BoardPower:
-    """The numbers of a board; those of any where nobody watched it."""
+    """Return the power numbers of a board, or those of `ANY_BOARD` if nobody measured it."""
     return known.get(target) or known.get(ANY_BOARD) or BoardPower()
 
 
 def as_toml(known: Mapping[str, BoardPower]) -> str:
-    """Numbers of boards as the file has them."""
+    """Return power numbers of boards in the format of the file."""
     from perfc.toml_file import written
 
     tree: dict[str, object] = {
@@ -74,18 +74,18 @@ def as_toml(known: Mapping[str, BoardPower]) -> str:
 
 @record
 class Expenses:
-    """What output tokens cost.
+    """Energy, carbon and price of output tokens.
 
     Args:
-        energy_j_per_token: of all boards, prompts included; None where no power is known.
-        carbon_g_per_million: tokens; None without the energy.
-        price_per_million: tokens; None where nobody states a price.
-        currency: of the price.
-        grid: whose carbon it is.
-        grid_source: who says how much that is a kWh.
-        grid_date: of that.
-        price_source: who states the price.
-        price_date: of that.
+        energy_j_per_token: joules of all boards, prefill included; None if the power is unknown.
+        carbon_g_per_million: grams of CO2 per million tokens; None without the energy.
+        price_per_million: price of a million tokens; None if the project gives no price.
+        currency: currency of the price.
+        grid: electricity grid of the carbon figure.
+        grid_source: source of its carbon intensity.
+        grid_date: date of that source.
+        price_source: source of the price.
+        price_date: date of that source.
     """
 
     energy_j_per_token: float | None
@@ -100,9 +100,9 @@ class Expenses:
 
 
 def run_energy_j(run: Run, engine: Engine) -> float:
-    """Energy of the boards of one group of ranks; not a number where no power is known.
+    """Return the energy of one rank group's boards in joules; NaN if the power is unknown.
 
-    Kernels draw what utilisation says, the rest of a step and idle boards what an idle one does.
+    Kernels draw power by their utilization; the rest of a step and idle boards draw idle power.
     """
     cost, law = engine.cost, engine.law
     if not _has_power(engine.machine):
@@ -129,41 +129,41 @@ def _has_power(machine: Machine) -> bool:
 
 
 def energy_j_per_token(
-    found: Steady, rate: Throughput, engine: Engine, prefill_gpus: int = 0
+    result: Steady, rate: Throughput, engine: Engine, prefill_gpus: int = 0
 ) -> float | None:
-    """Returns joules of all boards for each output token, prompts included.
+    """Return the joules of all boards per output token, prefill included.
 
-    Groups of ranks without a user, and the boards that compute prompts apart, draw what idle ones
-    do. None where no power is known.
+    Idle rank groups and the boards of disaggregated prefill draw idle power. None if the power is
+    unknown.
     """
     if not _has_power(engine.machine) or rate.output_tokens_per_s <= 0:
         return None
     drawn_w = 0.0
-    for share in found.shares:
+    for share in result.shares:
         requests = share.run.served
         each_j = run_energy_j(share.run, engine) / len(requests)
         drawn_w += share.groups * share.requests_per_s * each_j
-    idle = found.idle * engine.parallel.tensor + prefill_gpus
+    idle = result.idle * engine.parallel.tensor + prefill_gpus
     drawn_w += idle * idle_w(engine.machine, power_model())
     return drawn_w / rate.output_tokens_per_s
 
 
 def price_per_million(price: Offer, tokens_per_s: float) -> float:
-    """Of tokens that one GPU writes at such a rate."""
+    """Return the price of a million tokens that one GPU generates at this rate."""
     return price.per_hour / HOUR_S / tokens_per_s * MILLION
 
 
 def expenses(
     each_j: float | None, rate: Throughput, machine: Machine, prices: Prices, grid: Region | None
 ) -> Expenses:
-    """What output tokens cost.
+    """Return the energy, carbon and price of output tokens.
 
     Args:
-        each_j: joules of all GPUs for each token; None where no power is known.
-        rate: of all GPUs.
+        each_j: joules of all GPUs per token; None if the power is unknown.
+        rate: throughput of all GPUs.
         machine: each GPU.
-        prices: that a project states.
-        grid: carbon of electricity; the world's average where it is None.
+        prices: prices by machine.
+        grid: electricity grid; the world average if None.
     """
     known = grid or region_named(WORLD)
     price = prices.of(machine)

@@ -1,4 +1,4 @@
-"""Which machine, precision, parallelism and batch serve a model cheapest within its limits."""
+"""Search for the machine, precision, parallelism and batch with the cheapest serving in an SLO."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from .simulation.scheduler import Chunk
 RANKS = (1, 2, 4, 8)
 USERS = (1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024)
 MOST_CHECKED = 48
-"""Settings within the limits that are simulated; a steady state says which."""
+"""Settings within the limits that are simulated, preselected by a steady-state model."""
 OF_ENGINE = 4
-"""Further settings of each engine that are simulated for the chart."""
+"""One setting in this many of each engine's front is simulated for the chart."""
 NARROW = (
     (WeightFormat.F8, ""), (WeightFormat.NVFP4, "NVIDIA"), (WeightFormat.MXFP4_A4, "AMD"),
 )  # fmt: skip
-"""Formats that are looked at beside the published one, on the boards of one vendor or of all."""
+"""Formats to try in addition to the published one, each for one vendor's boards or for all."""
 MONEY, GPU_TIME = "{} a million tokens", "GPU seconds a token"
 """Units of cost."""
 LIMITS = ("ttft", "tpot", "e2e")
@@ -40,12 +40,12 @@ LIMITS = ("ttft", "tpot", "e2e")
 
 @record
 class Slo:
-    """What users must not wait longer for, means in seconds; None where nobody says.
+    """Latency limits, means in seconds; None where there is no limit.
 
     Args:
-        ttft_s: first token.
-        tpot_s: each further token.
-        e2e_s: the whole answer.
+        ttft_s: time to first token.
+        tpot_s: time per output token after the first.
+        e2e_s: end-to-end time of a request.
     """
 
     ttft_s: float | None = None
@@ -54,42 +54,42 @@ class Slo:
 
     @classmethod
     def parse(cls, text: str, where: str = "--slo") -> Slo:
-        """Of ``ttft=500ms,tpot=30ms``.
+        """Parse limits such as ``ttft=500ms,tpot=30ms``.
 
         Raises:
-            ParseError: no such limit, or no duration.
+            ParseError: an unknown limit, or a value that is not a duration.
         """
-        found: dict[str, float] = {}
+        limits: dict[str, float] = {}
         for part in filter(None, (p.strip() for p in text.split(","))):
             name, equals, value = part.partition("=")
             if not equals or name not in LIMITS:
                 hint = f"as in ttft=500ms,tpot=30ms; there are {', '.join(LIMITS)}"
-                raise ParseError(f"{part[:32]!r} is no limit", where=where, hint=hint)
-            found[f"{name}_s"] = seconds_of(value, where)
-        return cls(**found)
+                raise ParseError(f"{part[:32]!r} is not a limit", where=where, hint=hint)
+            limits[f"{name}_s"] = seconds_of(value, where)
+        return cls(**limits)
 
     def holds(self, ttft_s: float, tpot_s: float, e2e_s: float) -> bool:
-        """Whether times are within it."""
+        """Return True if the times are within the limits."""
         limits = (ttft_s, self.ttft_s), (tpot_s, self.tpot_s), (e2e_s, self.e2e_s)
         return all(most is None or time_s <= most for time_s, most in limits)
 
 
 @record
 class Setting:
-    """A way of serving: what `llm` says of it, or a first look by a steady state.
+    """One serving setting with its numbers, from `llm` or from the steady-state model.
 
     Args:
         target: machine.
-        weights: format as it was named.
+        weights: format of the weights as requested.
         tensor: ranks of an engine.
-        expert: ranks that experts are divided among.
-        users: of one engine.
-        token_budget: of a step.
-        ttft_s: time to the first token.
-        tpot_s: time of each further token.
-        tokens_per_s_per_gpu: written.
-        price_per_million: output tokens; None where nobody states a price.
-        cost: what settings are ordered by, in the search's unit.
+        expert: expert-parallel degree.
+        users: concurrent users of one engine.
+        token_budget: tokens of a step.
+        ttft_s: time to first token.
+        tpot_s: time per output token after the first.
+        tokens_per_s_per_gpu: output tokens per second and GPU.
+        price_per_million: price of a million output tokens; None without a price.
+        cost: sort key of settings, in the search's unit.
     """
 
     target: str
@@ -107,21 +107,22 @@ class Setting:
 
 @record
 class SearchResult:
-    """A search.
+    """Result of a search.
 
     Args:
-        model: that is served.
-        load: sizes of requests.
-        slo: limits.
-        settings: that were looked at.
-        misfits: those whose memory does not hold them.
-        cost_unit: what cost is counted in: money, where each machine has a price in one currency.
-        unpriced: machines whose price nobody states.
-        cheapest: of those within the limits; None where none is.
-        pareto: settings that no other beats in cost and in time per token.
-        others: a few settings of each machine, precision and parallelism, whether within the limits
-            or not.
-        notes: what a reader must know of all of them.
+        model: the served model.
+        load: request lengths.
+        slo: latency limits.
+        settings: number of settings considered.
+        misfits: number of those that do not fit in memory.
+        cost_unit: unit of cost: money if every machine has a price in the same currency, else GPU
+            time.
+        unpriced: machines without a price.
+        cheapest: cheapest setting within the limits; None if there is none.
+        pareto: settings that no other beats in both cost and time per token.
+        others: a few settings of each machine, precision and parallelism, within the limits or
+            not.
+        notes: what a reader must know about all of them.
     """
 
     document: ClassVar[str] = "perfc-llm-search/1"
@@ -151,73 +152,74 @@ def search(
     prices: Prices | None = None,
     reserve: Reserve = NOTHING,
 ) -> SearchResult:
-    """The cheapest way of serving, and the front of cost against speed.
+    """Return the cheapest setting and the Pareto front of cost against speed.
 
-    Every setting that is given is simulated by `llm`.
+    Every setting in the result is simulated by `llm`.
 
     Args:
-        model: what is served.
-        machines: to choose from.
-        load: sizes of requests; its concurrency is chosen.
-        slo: limits.
-        dtypes: formats of weights to choose from, "" for the published one; none for that and the
-            narrower ones that a machine multiplies.
-        runtime: that serves.
-        ranks: of an engine.
-        budgets: tokens of a step to choose from; none for the runtime's own.
-        prices: of machines.
+        model: model to serve.
+        machines: machines to choose from.
+        load: request lengths; the search chooses the concurrency.
+        slo: latency limits.
+        dtypes: formats of weights to choose from, "" for the published one; empty for that and
+            the narrower ones that a machine multiplies.
+        runtime: serving runtime.
+        ranks: engine sizes to choose from.
+        budgets: token budgets of a step to choose from; empty for the runtime's default.
+        prices: prices by machine.
         reserve: memory of each device to hold back.
 
     Raises:
-        PerfcError: the model serves nowhere so.
+        PerfcError: no setting can serve the model.
     """
     known = prices or Prices()
     each_price = {m.name: known.of(m) for m in machines}
     currencies = {p.currency if p is not None else "" for p in each_price.values()}
     currency = currencies.pop() if len(currencies) == 1 else ""
-    ask = _Asked(model, machines, load, runtime, known, reserve, is_priced=bool(currency))
-    found: list[Setting] = []
+    query = _Query(model, machines, load, runtime, known, reserve, is_priced=bool(currency))
+    candidates: list[Setting] = []
     some: list[Setting] = []
     looked = 0
-    for engine, dtype in _engines(ask, dtypes, ranks, budgets):
-        each = list(_settings(engine, dtype, load, known, is_priced=ask.is_priced))
+    for engine, dtype in _engines(query, dtypes, ranks, budgets):
+        each = list(_settings(engine, dtype, load, known, is_priced=query.is_priced))
         looked += len(USERS)
-        found += each
+        candidates += each
         front = _front(each)
         some += front[:: max(1, math.ceil(len(front) / OF_ENGINE))]
-    held = _within([s for s in found if slo.holds(*_times(s, load))], ask, slo)
+    within = [s for s in candidates if slo.holds(*_times(s, load))]
+    held = _within(within, query, slo)
     return SearchResult(
-        model.name, load, slo, looked, looked - len(found),
+        model.name, load, slo, looked, looked - len(candidates),
         MONEY.format(currency) if currency else GPU_TIME,
         tuple([name for name, price in each_price.items() if price is None]),
-        held[0] if held else None, tuple(_best(held)), tuple(map(ask.simulated, some)),
+        held[0] if held else None, tuple(_best(held)), tuple(map(query.simulated, some)),
         beyond_positions(model, sum(load.longest)),
     )  # fmt: skip
 
 
-def _within(found: Sequence[Setting], ask: _Asked, slo: Slo) -> list[ServingReport]:
-    """Reports within the limits, the cheapest first, of settings that a first look has there."""
-    held = [r for s in _front(found)[:MOST_CHECKED] if _holds(r := ask(s), slo)]
+def _within(candidates: Sequence[Setting], query: _Query, slo: Slo) -> list[ServingReport]:
+    """Return the simulated reports within the limits, cheapest first."""
+    held = [r for s in _front(candidates)[:MOST_CHECKED] if _holds(r := query(s), slo)]
     if not held:
-        # a steady state is a little kind to full engines: look at emptier ones too
-        near = sorted(found, key=lambda s: s.cost)
+        # the steady-state model is optimistic for full engines: try emptier ones too
+        near = sorted(candidates, key=lambda s: s.cost)
         step = max(1, len(near) // MOST_CHECKED)
-        held = [r for s in near[::step] if _holds(r := ask(s), slo)]
-    return sorted(held, key=lambda r: cost_of(r, is_priced=ask.is_priced))
+        held = [r for s in near[::step] if _holds(r := query(s), slo)]
+    return sorted(held, key=lambda r: cost_of(r, is_priced=query.is_priced))
 
 
 @record
-class _Asked:
-    """What is the same of all settings; gives the report of each.
+class _Query:
+    """Inputs common to all settings of a search; calling it simulates one setting.
 
     Args:
-        model: what is served.
-        machines: to choose from.
-        load: sizes of requests.
-        runtime: that serves.
-        prices: of machines.
+        model: model to serve.
+        machines: machines to choose from.
+        load: request lengths.
+        runtime: serving runtime.
+        prices: prices by machine.
         reserve: memory of each device to hold back.
-        is_priced: whether settings are ordered by money.
+        is_priced: True to order settings by money.
     """
 
     model: LanguageModel
@@ -229,7 +231,7 @@ class _Asked:
     is_priced: bool
 
     def __call__(self, s: Setting) -> ServingReport:
-        """The report that `llm` gives of a setting."""
+        """Return the report of `llm` for a setting."""
         load = self.load
         (target,) = [str(m.path) for m in self.machines if m.name == s.target]
         return llm(
@@ -241,13 +243,13 @@ class _Asked:
         )  # fmt: skip
 
     def simulated(self, s: Setting) -> Setting:
-        """The setting with the numbers of its report."""
+        """Return the setting with the numbers of its simulated report."""
         report = self(s)
-        found, rate, spent = report.latencies, report.throughput, report.expenses
-        assert found is not None
+        times, rate, spent = report.latencies, report.throughput, report.expenses
+        assert times is not None
         assert rate is not None
         return replace(
-            s, ttft_s=found.ttft.mean, tpot_s=found.tpot.mean if found.tpot is not None else 0.0,
+            s, ttft_s=times.ttft.mean, tpot_s=times.tpot.mean if times.tpot is not None else 0.0,
             tokens_per_s_per_gpu=rate.output_tokens_per_s_per_gpu,
             price_per_million=None if spent is None else spent.price_per_million,
             cost=cost_of(report, is_priced=self.is_priced),
@@ -255,17 +257,17 @@ class _Asked:
 
 
 def _engines(
-    ask: _Asked, dtypes: Sequence[str], ranks: Sequence[int], budgets: Sequence[int]
+    query: _Query, dtypes: Sequence[str], ranks: Sequence[int], budgets: Sequence[int]
 ) -> Iterator[tuple[Engine, str]]:
-    """Engines into which the model divides, each with a budget of its steps."""
-    model, kind = ask.model, kind_of(ask.runtime)
-    for machine in ask.machines:
+    """Yield the engines that the model can be divided into, each with a token budget."""
+    model, kind = query.model, kind_of(query.runtime)
+    for machine in query.machines:
         formats = dtypes or ("", *_narrower(model, machine, kind))
         for dtype, tensor, budget in product(formats, ranks, budgets or (kind.token_budget,)):
             for expert in (1, tensor) if tensor > 1 and _has_experts(model) else (1,):
                 engine = engine_for(
-                    model, str(machine.path), dtype, "", Parallel(tensor, 1, expert), ask.runtime,
-                    budget=budget, reserve=ask.reserve,
+                    model, str(machine.path), dtype, "", Parallel(tensor, 1, expert), query.runtime,
+                    budget=budget, reserve=query.reserve,
                 )  # fmt: skip
                 try:
                     engine.cost  # noqa: B018 - lowers the model
@@ -275,7 +277,7 @@ def _engines(
 
 
 def _narrower(model: LanguageModel, machine: Machine, kind: EngineKind) -> Iterator[str]:
-    """Formats of fewer bits than the published one that the machine and the runtime multiply."""
+    """Yield the supported formats with fewer bits than the published one."""
     published = precision_of(model.dtype, model.quantization, "", "").weights
     for form, vendor in NARROW:
         is_of = machine.kind != "cpu" and vendor in ("", machine.vendor)
@@ -295,12 +297,12 @@ def _has_experts(model: LanguageModel) -> bool:
 def _settings(
     engine: Engine, dtype: str, load: Load, prices: Prices, *, is_priced: bool
 ) -> Iterator[Setting]:
-    """Settings of an engine that its memory holds."""
+    """Yield the settings of an engine that fit in its memory."""
     plan, budget = engine.memory(load.isl, load.osl), engine.kind.token_budget
-    room = plan.sequences(load.isl + load.osl, load.cached_tokens, load.cached_share)
+    seats = plan.sequences(load.isl + load.osl, load.cached_tokens, load.cached_share)
     price = prices.of(engine.machine)
     for users in USERS:
-        if users > min(room, engine.kind.max_num_seqs) or budget <= users:
+        if users > min(seats, engine.kind.max_num_seqs) or budget <= users:
             continue
         ttft_s, tpot_s = steady(engine, load, users, budget)
         rate = users * load.osl / (ttft_s + tpot_s * (load.osl - 1))
@@ -314,25 +316,25 @@ def _settings(
 
 
 def steady(engine: Engine, load: Load, users: int, budget: int) -> tuple[float, float]:
-    """Mean time to the first token, and of each further one, of users who ask again at once.
+    """Return mean TTFT and TPOT of users who send the next request at once.
 
-    Prompts come evenly; each takes the chunks that the budget leaves beside the decodes.
+    Prompts arrive evenly; each is split into chunks that fill the budget left by the decodes.
     """
     context = load.isl + load.osl / 2
     decode_s = engine.cost.step_s((), users, context)
     held = load.mean_cached_tokens
     prompt = load.isl - held
-    is_apart = engine.kind.batching is Batching.PROMPTS_FIRST
-    room = budget if is_apart else max(budget - users, 1)
-    chunk = min(prompt, room)
+    is_prompts_first = engine.kind.batching is Batching.PROMPTS_FIRST
+    free_tokens = budget if is_prompts_first else max(budget - users, 1)
+    chunk = min(prompt, free_tokens)
     chunks = prompt / chunk
     mixed_s = engine.cost.step_s(
         (Chunk(chunk, held + (prompt - chunk) // 2),),
-        0 if is_apart else users, context,
+        0 if is_prompts_first else users, context,
     )  # fmt: skip
-    # in the time in which one request writes its answer, every user asks once
+    # while one request generates its answer, every user sends one request
     steps = max(users - 1, 0) * chunks
-    if is_apart:
+    if is_prompts_first:
         cycle_s = load.osl * decode_s + steps * mixed_s
     else:
         cycle_s = max(load.osl - steps, 0) * decode_s + steps * mixed_s
@@ -346,11 +348,11 @@ def _times(setting: Setting, load: Load) -> tuple[float, float, float]:
     return setting.ttft_s, setting.tpot_s, whole_s
 
 
-def _front(found: Iterable[Setting]) -> list[Setting]:
-    """Those that no other beats in cost and in time per token, the cheapest first."""
+def _front(settings: Iterable[Setting]) -> list[Setting]:
+    """Return the Pareto front of cost and time per token, cheapest first."""
     best: list[Setting] = []
     least = math.inf
-    for setting in sorted(found, key=lambda s: (s.cost, s.tpot_s)):
+    for setting in sorted(settings, key=lambda s: (s.cost, s.tpot_s)):
         if setting.tpot_s < least:
             best.append(setting)
             least = setting.tpot_s
@@ -366,7 +368,7 @@ def _holds(report: ServingReport, slo: Slo) -> bool:
 
 
 def cost_of(report: ServingReport, *, is_priced: bool) -> float:
-    """What reports are ordered by, as settings are."""
+    """Return the sort key of a report, in the unit that settings are ordered by."""
     expenses, rate = report.expenses, report.throughput
     if is_priced and expenses is not None and expenses.price_per_million is not None:
         return expenses.price_per_million
@@ -374,7 +376,7 @@ def cost_of(report: ServingReport, *, is_priced: bool) -> float:
 
 
 def _best(held: Sequence[ServingReport]) -> Iterator[ServingReport]:
-    """The front of what was simulated, the cheapest first."""
+    """Yield the Pareto front of simulated reports, cheapest first."""
     least = math.inf
     for report in held:
         latencies = report.latencies

@@ -1,4 +1,4 @@
-"""A load on the groups of ranks of its engines, and how its run is described in a report."""
+"""Serving of a load by the rank groups of an engine's copies, and its views in a report."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from .simulation.steady_state import Server, Steady, at_once, steady
 
 
 def served(engine: Engine, load: Load, engines: int, prefill_gpus: int = 0) -> Steady:
-    """Returns a load as copies of an engine serve it.
+    """Return the steady state of a load on copies of an engine.
 
-    Each stage of a pipeline works on the sequences of another group, so that a copy has as many
-    groups as stages, which share its pool and its seats. Requests of one batch start together: they
-    make no more groups than their prompts take steps, as a scheduler fills a step first.
+    Each pipeline stage works on the sequences of another group, so a copy has as many groups as
+    stages, which share its KV cache and its sequence slots. Requests of one batch start together:
+    they form no more groups than their prompts take steps, because a scheduler fills a step first.
 
     Args:
         engine: each copy.
-        load: on all of them.
-        engines: copies side by side.
-        prefill_gpus: that compute prompts apart from the decodes.
+        load: load on all copies.
+        engines: number of copies.
+        prefill_gpus: GPUs of disaggregated prefill; 0 for none.
 
     Raises:
         PerfcError: as `steady`, or too few GPUs compute prompts.
@@ -47,22 +47,22 @@ def served(engine: Engine, load: Load, engines: int, prefill_gpus: int = 0) -> S
             return served_apart(workload, limits, engine.cost, prefill)
         return simulate(workload, limits, engine.cost)
 
-    # users whose answers are alike would stay in step where all prompts are computed first
+    # users with equal answer lengths would stay in lockstep where all prompts are computed first
     is_staggered = engine.kind.batching is Batching.PROMPTS_FIRST
     server = Server(serve, limits, engine.law.before_s, is_staggered)
-    found = (at_once if load.is_batch else steady)(load, groups, server)
-    return found.with_idle(copies * (depth - stages))
+    result = (at_once if load.is_batch else steady)(load, groups, server)
+    return result.with_idle(copies * (depth - stages))
 
 
 @record
 class BatchView:
-    """Requests that come at once, from the first step to the last token.
+    """A batch of requests that arrive at once, from the first step to the last token.
 
     Args:
-        requests: of all copies.
-        time_s: expected.
-        low_s: end of the interval that holds nine in ten.
-        high_s: its other end.
+        requests: requests of all copies.
+        time_s: predicted time.
+        low_s: lower end of the 90 % prediction interval.
+        high_s: its upper end.
     """
 
     requests: int
@@ -71,24 +71,24 @@ class BatchView:
     high_s: float
 
     @classmethod
-    def of(cls, found: Steady, low: float, high: float) -> BatchView:
-        """Returns the view of a batch, with the ends of its interval as factors."""
-        requests = sum([s.groups * len(s.served) for s in found.shares])
-        time_s = max(len(s.served) / s.requests_per_s for s in found.shares)
+    def of(cls, result: Steady, low: float, high: float) -> BatchView:
+        """Return the view of a batch; ``low`` and ``high`` are its interval as factors."""
+        requests = sum([s.groups * len(s.served) for s in result.shares])
+        time_s = max(len(s.served) / s.requests_per_s for s in result.shares)
         return cls(requests, time_s, time_s * low, time_s * high)
 
 
 @record
 class SimulationView:
-    """How long the simulation was, and how certain its means are.
+    """Length of the simulation and confidence in its means.
 
     Args:
-        requests: of one group of ranks.
-        warm_up_requests: in front of them that are left out.
-        half_width: of the 95 % interval of the mean times to the first token and of an answer,
-            relative, by batch means; None where the run is one batch or nothing is steady.
-        capacity_requests_per_s: from which on all copies cannot keep up; None in a closed loop.
-        is_late: whether more than that come, so that times to the first token grow without end.
+        requests: simulated requests of one rank group.
+        warm_up_requests: requests at the start that are left out.
+        half_width: relative half-width of the 95 % confidence interval of mean TTFT and request
+            time, by batch means; None if the run is one batch or not steady.
+        capacity_requests_per_s: highest rate that all copies sustain; None in a closed loop.
+        is_late: True if the load exceeds that rate, so that TTFT grows without bound.
     """
 
     requests: int
@@ -98,20 +98,20 @@ class SimulationView:
     is_late: bool = False
 
     @classmethod
-    def of(cls, found: Steady) -> SimulationView:
-        """Returns the view of the largest share."""
-        share = found.shares[0]
+    def of(cls, result: Steady) -> SimulationView:
+        """Return the view of the largest share."""
+        share = result.shares[0]
         width = round(share.half_width, 4) if math.isfinite(share.half_width) else None
-        capacity = found.capacity_per_s or None
-        return cls(len(share.run.served), share.first, width, capacity, found.is_late)
+        capacity = result.capacity_per_s or None
+        return cls(len(share.run.served), share.first, width, capacity, result.is_late)
 
 
-def late_notes(found: Steady, rate: float) -> tuple[str, ...]:
-    """Returns what a reader must know of a rate that the engines cannot serve."""
-    if not found.is_late:
+def late_notes(result: Steady, rate: float) -> tuple[str, ...]:
+    """Return a note if the engines cannot sustain the request rate."""
+    if not result.is_late:
         return ()
-    count = len(found.shares[0].run.served)
+    count = len(result.shares[0].run.served)
     return (
-        f"cannot keep up from {found.capacity_per_s:.3g} requests/s: of {rate:g} the queue grows "
-        f"without end, times to the first token are those of the first {count:,} of a copy",
+        f"cannot keep up above {result.capacity_per_s:.3g} requests/s: at {rate:g} the queue grows "
+        f"without bound; times to first token are those of the first {count:,} requests of a copy",
     )

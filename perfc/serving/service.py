@@ -1,4 +1,4 @@
-"""What a program calls: a model on GPUs under a load, answered as one report."""
+"""Python interface to serving predictions: a model on GPUs under a load, as one report."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from .cost.drafts import DraftsView, Speculation
 from .cost.images import ImagesView
 from .cost.memory import MemoryPlan
 from .engine import Engine
-from .host import apart_law
+from .host import disaggregated_host_model
 from .notes import beyond_positions, notes_of
 from .parts import StepView, steps_of, with_parts
 from .power import Expenses, energy_j_per_token, expenses
-from .room import would_fit
+from .remedies import would_fit
 from .served import BatchView, SimulationView, late_notes, served
 from .simulation.load import Load
 from .simulation.metrics import Latencies, Throughput, latencies, throughput
@@ -37,16 +37,16 @@ MOST_ENGINES = 1 << 12
 
 @record
 class MemoryView:
-    """The memory of one GPU.
+    """Memory of one GPU.
 
     Args:
-        capacity_bytes: of the device, as its driver reports, less what is held back.
-        weight_bytes: of the model's share.
-        activation_bytes: of the largest step.
+        capacity_bytes: memory of the device as its driver reports it, less the reserve.
+        weight_bytes: this GPU's share of the model.
+        activation_bytes: activations of the largest step.
         overhead_bytes: contexts, libraries, recorded graphs.
-        pool_bytes: left for keys, values and states.
-        kv_bytes_per_token: on one GPU.
-        kv_tokens: that the pool holds; 0 of a model without keys and values.
+        pool_bytes: the rest, for the KV cache and states.
+        kv_bytes_per_token: KV cache bytes per token on one GPU.
+        kv_tokens: capacity of the KV cache in tokens; 0 for a model without one.
         largest_concurrency: requests of this load that fit at once.
     """
 
@@ -61,7 +61,7 @@ class MemoryView:
 
     @classmethod
     def of(cls, plan: MemoryPlan, load: Load, engines: int) -> MemoryView:
-        """Of a plan and the requests of a load, on so many engines with pools of their own."""
+        """Return the view of a plan for a load on ``engines`` engines with separate pools."""
         d = plan.demand
         return cls(
             plan.capacity_bytes, d.weight_bytes, d.activation_bytes, plan.overhead_bytes,
@@ -71,13 +71,13 @@ class MemoryView:
 
     @property
     def pool_name(self) -> str:
-        """What the pool is called."""
+        """Name of the pool."""
         return "key-value pool" if self.kv_bytes_per_token else "pool of states"
 
 
 @record
-class Band:
-    """Ends of the interval that holds nine in ten, as factors of what is expected."""
+class IntervalFactors:
+    """Ends of a 90 % prediction interval, as factors on the predicted value."""
 
     low: float
     high: float
@@ -85,37 +85,37 @@ class Band:
 
 @record
 class ServingReport:
-    """A model served on GPUs under a load.
+    """Predicted serving of a model on GPUs under a load.
 
     Args:
         model: name of its configuration.
         target: name of the machine.
-        runtime: that serves it.
-        version: of it, "" for the newest that was measured.
-        measured_versions: of it, major and minor number, which its host's numbers were fitted to.
+        runtime: serving runtime.
+        version: its version, "" for the newest that was measured.
+        measured_versions: major and minor numbers of the versions its host overhead is fitted to.
         weights: format of the linear layers.
-        experts: format of the experts where it is another, else "".
-        cache: element type of keys and values.
-        parallel: how one engine is divided.
-        engines: alike, side by side.
-        gpus: of all engines.
-        token_budget: of a step of an engine.
-        max_num_seqs: of an engine.
-        load: what is asked.
-        drafts: of speculative decoding; None without it.
-        adapters: that requests ask for in turn; None without them.
-        images: of each prompt, counted in the load's tokens; None without them.
-        memory: of one GPU.
-        fits: whether one request of the load can be served at all.
-        latencies: what users meet; None where it does not fit.
-        ttft_band: interval of the times to the first token.
-        tpot_band: interval of the times per token.
-        throughput: what is delivered.
-        batch: time of requests that come at once, as `offline` has them; None of a server.
-        simulated: how long the simulation was.
+        experts: format of the experts if it differs, else "".
+        cache: element type of the KV cache.
+        parallel: degrees of parallelism of one engine.
+        engines: number of identical engines.
+        gpus: GPUs of all engines.
+        token_budget: token budget of a step of an engine.
+        max_num_seqs: maximum concurrent sequences of an engine.
+        load: the request load.
+        drafts: speculative decoding; None without it.
+        adapters: LoRA adapters; None without them.
+        images: images per prompt, counted in the load's tokens; None without them.
+        memory: memory of one GPU.
+        fits: True if the memory holds at least one request of the load.
+        latencies: latencies that users see; None if the model does not fit.
+        ttft_band: prediction interval of the time to first token.
+        tpot_band: prediction interval of the time per output token.
+        throughput: throughput of all engines.
+        batch: time of requests that arrive at once, with `offline`; None for a server.
+        simulated: length of the simulation.
         steps: single steps of an engine.
         expenses: energy, carbon and money.
-        preempted: sequences that were put back, as the pool was full.
+        preempted: number of preempted sequences, when the pool was full.
         notes: what a reader must know.
     """
 
@@ -140,8 +140,8 @@ class ServingReport:
     memory: MemoryView
     fits: bool
     latencies: Latencies | None = None
-    ttft_band: Band | None = None
-    tpot_band: Band | None = None
+    ttft_band: IntervalFactors | None = None
+    tpot_band: IntervalFactors | None = None
     throughput: Throughput | None = None
     batch: BatchView | None = None
     simulated: SimulationView | None = None
@@ -151,7 +151,7 @@ class ServingReport:
     notes: tuple[str, ...] = field(default=())
 
     def to_dict(self) -> dict[str, object]:
-        """The report as JSON has it."""
+        """Return the report as the document that ``--json`` prints."""
         from perfc.report.json_form import enveloped
 
         return enveloped(self.document, self)
@@ -169,45 +169,48 @@ def llm(
     prices: Prices | None = None, grid: Region | None = None, has_parts: bool = False,
     **added: Unpack[Additions],
 ) -> ServingReport:  # fmt: skip
-    """What it costs to serve a language model; the load is that of `Load`.
+    """Predict latency, throughput, memory and cost of serving a language model.
 
     Args:
-        config: path of a config.json, a folder with one, a shipped name, or what was read of it.
+        config: path of a config.json, a folder with one, a shipped name, or a loaded model.
         target: name or file of the machine.
         isl: tokens of a prompt.
         osl: tokens of an answer.
         concurrency: users of a closed loop.
-        rate: requests a second instead, that come by themselves.
-        trace: file of requests instead, one JSON object a line.
+        rate: requests per second of an open loop, in place of ``concurrency``.
+        trace: file of requests in place of both, one JSON object per line.
         spread: share by which lengths vary downwards.
-        cached_tokens: of a prompt that a prefix cache holds.
-        cached_share: of the requests those whose prompts it holds.
-        requests: to simulate; 0 for as many as a steady state needs.
-        seed: of what is drawn.
+        cached_tokens: prompt tokens that the prefix cache holds.
+        cached_share: share of the requests that hit the prefix cache.
+        requests: requests to simulate; 0 for as many as a steady state needs.
+        seed: random seed.
         dtype: format of the weights; "" for the published one.
-        kv_dtype: of cached keys and values; "" for that of activations.
-        parallel: how it is divided, as ``{"tp": 4, "dp": 2}``; ``dp`` engines, each over ``nodes``.
+        kv_dtype: element type of the KV cache; "" for that of activations.
+        parallel: degrees of parallelism, as ``{"tp": 4, "dp": 2}``; ``dp`` engines, each over
+            ``nodes`` nodes.
         runtime: vllm, sglang, trtllm, transformers or llamacpp.
-        runtime_version: of it; "" for the newest that was measured.
-        max_num_seqs: sequences under way; the runtime's default, as the next two.
+        runtime_version: version of the runtime; "" for the newest that was measured.
+        max_num_seqs: maximum concurrent sequences; by default the runtime's, as the next two.
         token_budget: tokens of a step.
-        utilization: share of memory that the engine takes, of what its runtime takes it of.
-        prefill_gpus: that compute prompts apart from the decodes; 0 for none.
-        draft_tokens: drafted for each sequence before a step verifies them; 0 for none.
-        acceptance: probability that a drafted token is kept where those before it were.
-        draft: configuration of the model that drafts; "" for the model's own layer.
-        prices: of machines; those of target files, and the dated table, by default.
-        grid: carbon of electricity; the world's by default.
-        has_parts: whether steps say what their time goes to, which takes a little longer.
-        added: adapters, images, sampling, experts, `offline`, as `Additions` has them.
+        utilization: share of memory that the engine takes, as its runtime defines it.
+        prefill_gpus: GPUs of disaggregated prefill; 0 for none.
+        draft_tokens: tokens drafted per sequence before a step verifies them; 0 for none.
+        acceptance: probability that a drafted token is accepted if those before it were.
+        draft: configuration of the drafting model; "" for the model's own prediction layer.
+        prices: prices by machine; by default those of target files and the dated table.
+        grid: electricity grid; the world average by default.
+        has_parts: True to break the time of steps down, which takes a little longer.
+        added: adapters, images, sampling, experts, `offline`, as in `Additions`.
 
     Raises:
-        PerfcError: the configuration, the target or a number is none, or nothing divides so.
+        PerfcError: a value is invalid, a file cannot be read, or the model cannot be divided so.
     """
     model = with_additions(decoder_of(config), runtime, added, has_trace=bool(trace))
     isl += (images := added.get("images", 0)) * (model.tower.tokens if model.tower else 0)
-    asked = isl, osl, 0 if rate or trace else concurrency, rate, os.fspath(trace), spread
-    load = Load(*asked, cached_tokens, cached_share, requests, seed, added.get("offline", False))
+    requested = isl, osl, 0 if rate or trace else concurrency, rate, os.fspath(trace), spread
+    load = Load(
+        *requested, cached_tokens, cached_share, requests, seed, added.get("offline", False)
+    )
     divided = _degrees(parallel)
     engine, few = _driven(engine_for(
         model, str(load_machine(target).path), dtype, kv_dtype, replace(divided, data=1), runtime,
@@ -220,16 +223,16 @@ def llm(
 
 
 def _degrees(parallel: Parallel | Mapping[str, object]) -> Parallel:
-    """Degrees by which a served model is divided."""
-    found = parallel if isinstance(parallel, Parallel) else ALONE.with_values(parallel)
-    return found.require_serving()
+    """Return the degrees of parallelism of a served model."""
+    degrees = parallel if isinstance(parallel, Parallel) else ALONE.with_values(parallel)
+    return degrees.require_serving()
 
 
 def decoder_of(config: str | os.PathLike[str] | LanguageModel) -> LanguageModel:
-    """The model of a configuration, if it generates tokens.
+    """Return the model of a configuration, if it generates tokens.
 
     Raises:
-        ModelError: it does not, or cannot be read.
+        ModelError: the model does not generate tokens, or the configuration cannot be read.
     """
     model = config if isinstance(config, LanguageModel) else read_config(config)
     if model.decoder is None:
@@ -239,7 +242,7 @@ def decoder_of(config: str | os.PathLike[str] | LanguageModel) -> LanguageModel:
 
 
 def _driven(engine: Engine, load: Load, engines: int) -> tuple[Engine, tuple[str, ...]]:
-    """The engine as its load is driven, behind a server or by its own benchmark, with notes."""
+    """Return the engine behind a server or in its offline benchmark, with notes."""
     if not load.is_batch:
         return engine, ()
     from .offline import beyond_known, offline, older_than_servers
@@ -254,10 +257,10 @@ def engine_for(
     model: LanguageModel, target: str, dtype: str, cache: str, parallel: Parallel,
     runtime: str, version: str = "", seqs: int | None = None, budget: int | None = None,
     utilization: float | None = None, drafts: Speculation = Speculation(),  # noqa: B008
-    images: int = 0, is_apart: bool = False, host_launch_s: float | None = None,
+    images: int = 0, is_disaggregated: bool = False, host_launch_s: float | None = None,
     recorded: int | None = None, reserve: Reserve = NOTHING,
 ) -> Engine:  # fmt: skip
-    """Returns one engine as `llm` has it, by the path of its target's file.
+    """Return one engine with the arguments of `llm`, by the path of its target's file.
 
     Raises:
         PerfcError: as ``llm``.
@@ -265,7 +268,8 @@ def engine_for(
     precision = precision_of(model.dtype, model.quantization, dtype, cache)
     return Engine.of(
         model, load_machine(target), precision, parallel, runtime, version,
-        law=apart_law(runtime, version) if is_apart else None, speculation=drafts,
+        law=disaggregated_host_model(runtime, version) if is_disaggregated else None,
+        speculation=drafts,
         images=images, host_launch_s=host_launch_s, reserve=reserve,
         max_num_seqs=seqs, token_budget=budget, utilization=utilization, recorded_tokens=recorded,
     )  # fmt: skip
@@ -275,7 +279,9 @@ def report_of(
     engine: Engine, load: Load, engines: int, prefill_gpus: int, prices: Prices,
     grid: Region | None, more: tuple[str, ...] = (), has_parts: bool = False,
 ) -> ServingReport:  # fmt: skip
-    """The load on so many engines; ``more`` are notes beside its own, steps may have parts.
+    """Return the report of a load on ``engines`` engines.
+
+    ``more`` are additional notes; ``has_parts`` breaks the time of steps down.
 
     Raises:
         PerfcError: as ``llm``.
@@ -301,36 +307,36 @@ def report_of(
     if not base.fits:
         remedies = " or ".join(would_fit(engine, isl, osl))
         return replace(base, notes=(*((f"would fit: {remedies}",) if remedies else ()), *beyond))
-    found = served(engine, load, engines, prefill_gpus)
-    run, rate = found.shares[0].run, throughput(found, gpus)
-    tpot_band = _band(engine, run, engine.law.tpot_low, engine.law.tpot_high)
+    result = served(engine, load, engines, prefill_gpus)
+    run, rate = result.shares[0].run, throughput(result, gpus)
+    tpot_band = _interval_factors(engine, run, engine.law.tpot_low, engine.law.tpot_high)
     users = math.ceil(load.concurrency / (engines * engine.parallel.attention_data))
-    each_j = energy_j_per_token(found, rate, engine, prefill_gpus)
+    each_j = energy_j_per_token(result, rate, engine, prefill_gpus)
     steps = steps_of(engine, run, load)
     return replace(
         base,
-        latencies=latencies(found.shares, engine.law.before_s),
-        ttft_band=_band(engine, run, engine.law.ttft_low, engine.law.ttft_high),
+        latencies=latencies(result.shares, engine.law.before_s),
+        ttft_band=_interval_factors(engine, run, engine.law.ttft_low, engine.law.ttft_high),
         tpot_band=tpot_band,
         throughput=rate,
-        batch=BatchView.of(found, tpot_band.low, tpot_band.high) if load.is_batch else None,
-        simulated=SimulationView.of(found),
+        batch=BatchView.of(result, tpot_band.low, tpot_band.high) if load.is_batch else None,
+        simulated=SimulationView.of(result),
         steps=with_parts(engine, steps, load) if has_parts else steps,
         expenses=expenses(each_j, rate, engine.machine, prices, grid),
-        preempted=sum(share.groups * share.run.preempted for share in found.shares),
-        notes=(*late_notes(found, load.rate), *beyond, *notes_of(engine, run, users), *more),
+        preempted=sum(share.groups * share.run.preempted for share in result.shares),
+        notes=(*late_notes(result, load.rate), *beyond, *notes_of(engine, run, users), *more),
     )  # fmt: skip
 
 
-def _band(engine: Engine, run: Run, low: float, high: float) -> Band:
-    """What held-out runs say, and wider where the kernels of the machine are known less well."""
+def _interval_factors(engine: Engine, run: Run, low: float, high: float) -> IntervalFactors:
+    """Return the interval of held-out runs, widened if the kernels are less certain."""
     stride = max(run.strides, key=lambda s: s.step_s * s.steps)
     at = stride.chunks, stride.decodes, stride.context
     time, least, most = (engine.cost.parts(q, *at).kernels for q in ("time_s", "low_s", "high_s"))
     below = math.hypot(math.log(low), max(0.0, math.log(time / least) - NEAR_BELOW))
     above = math.hypot(math.log(high), max(0.0, math.log(most / time) - NEAR_ABOVE))
-    return Band(math.exp(-below), math.exp(above))
+    return IntervalFactors(math.exp(-below), math.exp(above))
 
 
 NEAR_BELOW, NEAR_ABOVE = 0.15, 0.25
-"""Width of kernels' own intervals on machines that were measured, which held-out runs include."""
+"""Log-widths of kernel intervals on measured machines, already part of held-out intervals."""

@@ -94,9 +94,9 @@ def test_a_step_takes_longer_with_adapters_and_never_less_than_its_floor() -> No
 @pytest.mark.parametrize(
     ("rank", "count", "runtime", "says"),
     [
-        (16, 0, "vllm", "a rank and how many"),
-        (0, 8, "vllm", "a rank and how many"),
-        (16, 8, "transformers", "mixes no adapters"),
+        (16, 0, "vllm", "both a rank and a count"),
+        (0, 8, "vllm", "both a rank and a count"),
+        (16, 8, "transformers", "does not mix adapters"),
         (1 << 20, 8, "vllm", "adapters of rank"),
     ],
 )

@@ -19,9 +19,9 @@ from perfc.parallel import Parallel
 from perfc.passes.runtimes import Batching
 from perfc.serving import Load, llm, power
 from perfc.serving.cost.memory import Demand, MemoryPlan
-from perfc.serving.host import FEW, HostLaw, amounts
+from perfc.serving.host import FEW, HostModel, amounts
 from perfc.serving.search import Setting, Slo, _best, _front, _holds, cost_of, steady
-from perfc.serving.service import Band, _band
+from perfc.serving.service import IntervalFactors, _interval_factors
 from perfc.serving.simulation import apart, arrivals
 from perfc.serving.simulation.apart import Prefill, served_apart
 from perfc.serving.simulation.arrivals import Request, Workload, closed_loop, poisson, traced
@@ -478,7 +478,9 @@ def test_throughput_is_that_of_all_groups() -> None:
 
 
 def test_a_law_is_a_sum_of_amounts() -> None:
-    law = HostLaw(kernels=2, prompts=3, exchanges=5, step_s=7, prompt_s=11, sequence_s=13, few_s=17)
+    law = HostModel(
+        kernels=2, prompts=3, exchanges=5, step_s=7, prompt_s=11, sequence_s=13, few_s=17
+    )
     assert law.step(1.0, 0.1, 0, 4) == pytest.approx(2 + 0.5 + 7 + 52 + 68)
     assert law.step(1.0, 0.1, 2, 4) == pytest.approx(3 + 0.5 + 7 + 22 + 6 * 13 + 6 * 17)
     assert amounts(0.0, 0.0, 0, 100)[-2:] == (100.0, FEW)
@@ -541,7 +543,7 @@ class Parts:
     parallel = Parallel(2)
     ranks = 2
 
-    def __init__(self, machine: Any = H100, law: HostLaw = HostLaw()) -> None:  # noqa: B008
+    def __init__(self, machine: Any = H100, law: HostModel = HostModel()) -> None:  # noqa: B008
         self.cost, self.machine, self.law = self, machine, law
 
     def parts(self, quantity: str, *at: Any) -> Any:
@@ -569,7 +571,7 @@ def test_energy_of_a_run_is_of_kernels_waits_and_idle_boards(
     found = Steady((Share(replace(run, served=(served(0, 1, 2, 10),)), 1, 0, 1, 0.05),), idle=3)
     each_j = power.energy_j_per_token(found, throughput(found, 8), engine, 5)
     assert each_j == pytest.approx((2 * (3 * 310 + 80) + (3 * 2 + 5) * 10 * 20) / 10)
-    law = HostLaw(kernels=0.5, exchanges=2.0)
+    law = HostModel(kernels=0.5, exchanges=2.0)
     known[engine.machine.name] = power.BoardPower(3.0, 4.0)
     drawn, waiting = 0.5 * 200 + 2 * 100, 4 - (0.5 * 2 + 2 * 1)
     assert power.run_energy_j(run, Parts(law=law)) == pytest.approx(  # type: ignore[arg-type]
@@ -583,10 +585,10 @@ def test_energy_of_a_run_is_of_kernels_waits_and_idle_boards(
 def test_a_band_is_wider_where_kernels_are_known_less_well() -> None:
     run = run_of(strides=[Stride(1.0, 1, (), 1, 0.0), Stride(4.0, 1, (), 1, 0.0)])
     engine: Any = Parts()
-    found = _band(engine, run, 0.8, 1.25)
+    found = _interval_factors(engine, run, 0.8, 1.25)
     below = math.hypot(math.log(0.8), math.log(2) - 0.15)
     above = math.hypot(math.log(1.25), math.log(2) - 0.25)
-    assert found == Band(pytest.approx(math.exp(-below)), pytest.approx(math.exp(above)))
+    assert found == IntervalFactors(pytest.approx(math.exp(-below)), pytest.approx(math.exp(above)))
 
 
 @pytest.mark.parametrize(

@@ -13,14 +13,14 @@ from perfc.serving.cost.context import chunks_of, kept_tokens, lengths, within
 from perfc.serving.cost.grouped import ELEMENTS_PER_CLOCK, Anew, anew_s, reads_keys_anew
 from perfc.serving.cost.step import StageCost
 from perfc.serving.engine import Engine
-from perfc.serving.host import HostLaw
+from perfc.serving.host import HostModel
 
 
 def engine_of(name: str, version: str, cache: str = "", target: str = "h100") -> Engine:
     model = read_config(name)
     return Engine.of(
         model, load_machine(target), precision_of("float16", None, "f16", cache), Parallel(),
-        "trtllm", version, law=HostLaw(),
+        "trtllm", version, law=HostModel(),
     )  # fmt: skip
 
 
@@ -107,7 +107,7 @@ def test_attention_in_a_window_reads_more_until_the_window_is_full() -> None:
     windowed = read_config("mistral-7b-v0.1")
     machine = load_machine("h100")
     cost = Engine.of(
-        windowed, machine, precision_of("float16", None, "f16"), Parallel(), "vllm", law=HostLaw()
+        windowed, machine, precision_of("float16", None, "f16"), Parallel(), "vllm", law=HostModel()
     ).cost
 
     def step_s(context: float) -> float:
@@ -150,7 +150,7 @@ def chunked(target: str, longest: int) -> StageCost:
     model = read_config(CHUNKED)
     return Engine.of(
         model, load_machine(target), precision_of(model.dtype, None, "f8", "f8e4m3"),
-        Parallel(8, 1, 8, 1), "trtllm", "1.0", law=HostLaw(), longest=longest,
+        Parallel(8, 1, 8, 1), "trtllm", "1.0", law=HostModel(), longest=longest,
     ).cost.stages[0][0]  # fmt: skip
 
 
@@ -213,7 +213,7 @@ def test_models_without_chunks_have_one_set_of_grids() -> None:
         first, second = (
             Engine.of(
                 model, load_machine("b200"), precision_of(model.dtype, None), Parallel(8), "trtllm",
-                law=HostLaw(), longest=longest,
+                law=HostModel(), longest=longest,
             ).cost.stages[0][0]
             for longest in (9000, 9216)
         )  # fmt: skip

@@ -92,7 +92,7 @@ def test_sampling_takes_time_that_is_named() -> None:
     assert len(set(times)) == 4
     for name, report in found.items():
         assert all(step.time_s > step.floor_s for step in report.steps)
-        assert any("sorts of a vocabulary" in n for n in report.notes) is (name == "top-p")
+        assert any("sorting the vocabulary" in n for n in report.notes) is (name == "top-p")
         assert ("sampling" in {p.what for p in report.steps[-1].parts}) is bool(name)
 
 

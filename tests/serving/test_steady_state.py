@@ -104,7 +104,7 @@ def test_a_rate_is_delivered_until_the_engine_cannot_keep_up(
     assert rate_of(found[1]) == pytest.approx(0.8 * capacity * 64)
     for report in found[2:]:
         assert rate_of(report) == pytest.approx(capacity * 64)
-        assert f"cannot keep up from {capacity:.3g} requests/s" in report.notes[0]
+        assert f"cannot keep up above {capacity:.3g} requests/s" in report.notes[0]
         assert warnings(report) == [report.notes[0]]
     assert not any("keep up" in note for report in found[:2] for note in report.notes)
     waits_s = [r.latencies.ttft.mean for r in found if r.latencies is not None]
@@ -241,7 +241,8 @@ def test_stages_of_a_pipeline_wait_for_users_that_start_together() -> None:
 
 def test_a_batch_under_an_older_host_than_servers_says_so() -> None:
     note = (
-        "batches of vllm were measured up to 0.11, servers up to 0.19: a newer host may be faster"
+        "offline benchmarks of vllm were measured up to 0.11, "
+        "servers up to 0.19: the newer host may be faster"
     )
     batch, server = (llm(SMALL, "h100", offline=o, **SHORT).notes for o in (True, False))
     assert note in batch

@@ -14,7 +14,7 @@ from perfc.passes.runtimes import of_serving
 from perfc.report.document import Note
 from perfc.serving import llm
 from perfc.serving.engine import Engine, kind_of
-from perfc.serving.host import HostLaw, law_of
+from perfc.serving.host import HostModel, host_model_of
 from perfc.serving.simulation.scheduler import Chunk
 from perfc.serving.views import document
 
@@ -25,7 +25,8 @@ def engine(version: str, tensor: int = 2, **stated: object) -> Engine:
     model = read_config("llama-2-7b")
     precision = precision_of("float16", None, "f16")
     return Engine.of(
-        model, load_machine("h100"), precision, Parallel(tensor), "trtllm", version, law=HostLaw(),
+        model, load_machine("h100"), precision, Parallel(tensor), "trtllm", version,
+        law=HostModel(),
         **stated,
     )  # fmt: skip
 
@@ -83,7 +84,7 @@ def test_no_python_launches_kernels_of_a_compiled_engine() -> None:
 def test_launches_take_longer_since_the_version_that_was_measured_so(
     version: str, launch_s: float, is_measured: bool
 ) -> None:
-    law = law_of("trtllm", version)
+    law = host_model_of("trtllm", version)
     assert law.launch_s == launch_s
     assert law.is_of(version) is is_measured
 
@@ -91,16 +92,17 @@ def test_launches_take_longer_since_the_version_that_was_measured_so(
 @pytest.mark.parametrize(
     ("runtime", "version", "more", "said"),
     [
-        ("vllm", "0.3", {}, "nobody measured vllm 0.3: the host is that of 0.11 to 0.19"),
+        ("vllm", "0.3", {}, "vllm 0.3 was not measured: host overhead taken from 0.11 to 0.19"),
         ("vllm", "0.12.0", {}, ""), ("vllm", "", {}, ""),
-        ("vllm", "0.6", {"offline": True}, "nobody measured vllm 0.6: the host is that of 0.11"),
-        ("sglang", "0.4.9", {}, "nobody measured sglang 0.4.9: the host is that of 0.5"),
-        ("trtllm", "0.20", {}, "nobody measured trtllm 0.20: the host is that of 1.0"),
+        ("vllm", "0.6", {"offline": True},
+         "vllm 0.6 was not measured: host overhead taken from 0.11"),
+        ("sglang", "0.4.9", {}, "sglang 0.4.9 was not measured: host overhead taken from 0.5"),
+        ("trtllm", "0.20", {}, "trtllm 0.20 was not measured: host overhead taken from 1.0"),
         ("trtllm", "1.2", {}, ""),
-        ("llamacpp", "0.3", {}, "nobody measured llamacpp 0.3: no version was"),
-        ("transformers", "4.57", {}, "nobody measured transformers 4.57: no version was"),
+        ("llamacpp", "0.3", {}, "llamacpp 0.3 was not measured: no version was measured"),
+        ("transformers", "4.57", {}, "transformers 4.57 was not measured: no version was measured"),
         ("sglang", "0.5", {"prefill_gpus": 1},
-         "nobody measured sglang 0.5: the runs that its host is fitted to state no version"),
+         "sglang 0.5 was not measured: the measurements behind its host overhead state no version"),
     ],
 )  # fmt: skip
 def test_a_version_that_nobody_measured_says_so(
@@ -109,12 +111,12 @@ def test_a_version_that_nobody_measured_says_so(
     report = llm(
         "llama-3.2-1b", "h100", isl=64, osl=8, runtime=runtime, runtime_version=version, **more
     )
-    notes = [n for n in report.notes if n.startswith(f"nobody measured {runtime} ")]
+    notes = [n for n in report.notes if "was not measured" in n and n.startswith(f"{runtime} ")]
     assert notes == ([said] if said else [])
     shown = [p for s in document(report).sections for p in s.parts if isinstance(p, Note)]
     assert {n.text for n in shown} >= set(notes)
     for measured in report.measured_versions:
-        assert law_of(runtime, measured).is_of(measured)
+        assert host_model_of(runtime, measured).is_of(measured)
 
 
 def test_an_older_table_serves_by_its_version_alone() -> None:

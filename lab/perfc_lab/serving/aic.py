@@ -28,7 +28,7 @@ CONFIGURED = re.compile(r"_cfg\d+$")
 """End of the names of the newest export, which has no runs of lists that draft tokens."""
 OWN = "_epnone_"
 """Part of the names of runs of aiconfigurator, which count each group of ranks once."""
-APART = "disagg"
+DISAGGREGATED = "disagg"
 """How the table calls runs whose prompts are computed by workers of their own."""
 MOST_OF_AN_EXPERT = 16
 """Ranks that may share an expert of DeepSeek: 2,048 columns in blocks of 128."""
@@ -54,7 +54,7 @@ class Published:
         stated: dict[Figures, Any] = {}
         plain: dict[tuple[object, ...], frozenset[Figures]] = {}
         for row in table.itertuples():
-            if row.mode == APART and number(row.decode_num_workers):
+            if row.mode == DISAGGREGATED and number(row.decode_num_workers):
                 stated[_figures(row)] = row
             if CONFIGURED.search(str(row.row_id)):
                 alike = _alike(row)
@@ -78,7 +78,7 @@ def _figures(row: Any) -> Figures:
 def _alike(row: Any) -> tuple[object, ...]:
     """What rows of runs that differ in drafts alone have in common."""
     ranks: tuple[object, ...] = _ranks_of(row, "")
-    if row.mode == APART:
+    if row.mode == DISAGGREGATED:
         ranks = _ranks_of(row, "decode_")[:1], _ranks_of(row, "prefill_")[:2]
     return (
         row.system, row.backend, text(row.backend_version), text(row.precision), row.mode,
@@ -102,7 +102,7 @@ def aic_serving(folder: Path) -> Iterator[ServedRow]:
     others = Published.of(table)
     for r in table.itertuples():
         drafts = others.drafts(r)
-        same = others.stated.get(_figures(r)) if r.mode == APART else None
+        same = others.stated.get(_figures(r)) if r.mode == DISAGGREGATED else None
         if same is not None:
             yield _stated(r, same)
             continue
@@ -118,7 +118,7 @@ def aic_serving(folder: Path) -> Iterator[ServedRow]:
 
 def _run(row: Any) -> Run:
     """What a row says of a run whose lists are looked for."""
-    is_apart = row.mode == APART
+    is_apart = row.mode == DISAGGREGATED
     part = "decode_" if is_apart else ""
     ranks = max(number(getattr(row, f"{part}tp_size"), 1), _ranks_of(row, part)[0])
     return Run(

@@ -13,7 +13,7 @@ from perfc.ir.record import record
 from perfc.machine import load_machine
 from perfc.serving.cost.memory import GIB
 from perfc.serving.engine import Engine
-from perfc.serving.host import HostLaw, law_of
+from perfc.serving.host import HostModel, host_model_of
 from perfc.serving.simulation.arrivals import Request, Workload
 from perfc.serving.simulation.scheduler import Chunk
 from perfc.serving.simulation.simulate import simulate
@@ -58,7 +58,7 @@ class Check:
         return self.predicted / self.measured - 1
 
 
-def replays(folder: Path, law: HostLaw | None = None) -> Iterator[Check]:
+def replays(folder: Path, law: HostModel | None = None) -> Iterator[Check]:
     """The runs of ``llmservingsim_requests.parquet``, each request when it was queued.
 
     Args:
@@ -72,7 +72,7 @@ def replays(folder: Path, law: HostLaw | None = None) -> Iterator[Check]:
         model = read_config("llama-3.1-8b")
         engine = Engine.of(
             model, load_machine(PRODUCTS[str(device)]), precision_of("bfloat16", None), Parallel(),
-            "vllm", law=law if law is not None else law_of("vllm"),
+            "vllm", law=law if law is not None else host_model_of("vllm"),
             max_num_seqs=int(first.max_num_seqs), token_budget=int(first.max_num_batched_tokens),
         )  # fmt: skip
         asked = tuple(
@@ -127,7 +127,7 @@ def llama_cpp(folder: Path) -> Iterator[Check]:
         is_prompt = not str(r.phase).startswith("generate")
         precision = precision_of(model.dtype, None, FORMATS[str(r.precision)])
         engine = Engine.of(
-            model, machine, precision, Parallel(1, card.cards), "llamacpp", law=HostLaw()
+            model, machine, precision, Parallel(1, card.cards), "llamacpp", law=HostModel()
         )
         if is_prompt:
             rate = CHUNKS * CHUNK / _prompt_s(engine)

@@ -8,7 +8,7 @@ from functools import cache
 
 from perfc.analyzers.runs.energy import idle_w, power_model
 from perfc.machine import load_machine
-from perfc.serving.host import HostLaw
+from perfc.serving.host import HostModel
 from perfc.serving.power import ANY_BOARD, BoardPower, board_of
 
 from . import Quantity
@@ -25,7 +25,7 @@ Parts = tuple[float, float, float]
 what was measured."""
 
 
-def times_of_tokens(law: HostLaw, own: Sequence[Sample]) -> dict[str, float]:
+def times_of_tokens(law: HostModel, own: Sequence[Sample]) -> dict[str, float]:
     """Seconds of a token of each row whose throughput was measured, as a law has it."""
     return {
         s.row.name: predicted(law, s) / s.value / s.row.measured[Quantity.TOKENS_PER_S]
@@ -34,7 +34,7 @@ def times_of_tokens(law: HostLaw, own: Sequence[Sample]) -> dict[str, float]:
     }
 
 
-def parts_of(law: HostLaw, sample: Sample, token_s: float) -> Parts:
+def parts_of(law: HostModel, sample: Sample, token_s: float) -> Parts:
     """Both energies of a token, of all its boards."""
     drawn_j, kernels_s = of_kernels(law, sample)
     waiting_s = max(token_s * sample.row.tensor - kernels_s, 0.0)
@@ -70,7 +70,7 @@ def power_by_board(parts: Sequence[tuple[str, Parts]]) -> dict[str, BoardPower]:
 
 
 LawName = Callable[[Sample], str]
-Laws = Mapping[str, HostLaw]
+Laws = Mapping[str, HostModel]
 
 
 def energies_of(

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from perfc.measure.nnls import nnls
-from perfc.serving.host import FACTORS, LEARNED, HostLaw
+from perfc.serving.host import FACTORS, LEARNED, HostModel
 
 from . import Quantity, ServedRow
 from .replay import CONFIGS, Sample
@@ -42,7 +42,7 @@ to 3.4 microseconds on one core."""
 IN_TIME = frozenset({Quantity.TPOT_S, Quantity.TOKENS_PER_S})
 
 
-def fitted(samples: Sequence[Sample], base: HostLaw | None = None) -> HostLaw:
+def fitted(samples: Sequence[Sample], base: HostModel | None = None) -> HostModel:
     """The law that fits samples best, errors counted as ratios and far ones little.
 
     Args:
@@ -53,7 +53,7 @@ def fitted(samples: Sequence[Sample], base: HostLaw | None = None) -> HostLaw:
     cold = [s for s in samples if not is_warm(s.row)]
     steps = [s for s in cold if s.quantity in IN_TIME]
     first = [s for s in cold if s.quantity is Quantity.TTFT_S]
-    known = base or HostLaw()
+    known = base or HostModel()
     if len(steps) + len(first) < LEAST_ROWS:
         return known
     trust = HOST_TRUST if base is None else FACTOR_TRUST
@@ -74,7 +74,7 @@ def is_warm(row: ServedRow) -> bool:
 
 def of_other_hosts(
     samples: Sequence[Sample], law_name: Callable[[Sample], str], name: str
-) -> HostLaw | None:
+) -> HostModel | None:
     """What hosts of other servers take, where rows of a server tell too little of its own.
 
     Those of SGLang with a hundred sequences and more are all of one model: without them nothing
@@ -93,7 +93,7 @@ def of_other_hosts(
         return None
     law = fitted(rest)
     host = {n: getattr(law, n) for n in LEARNED if n not in FACTORS}
-    return HostLaw(request_s=USUAL_REQUEST_S, token_s=TOKEN_S, **host)
+    return HostModel(request_s=USUAL_REQUEST_S, token_s=TOKEN_S, **host)
 
 
 def is_server(name: str) -> bool:
@@ -101,7 +101,7 @@ def is_server(name: str) -> bool:
     return "-" not in name
 
 
-def _numbers(samples: Sequence[Sample], start_law: HostLaw, trust: float) -> dict[str, Any]:
+def _numbers(samples: Sequence[Sample], start_law: HostModel, trust: float) -> dict[str, Any]:
     """The numbers of steps; those of hosts are drawn to where they start by ``trust`` rows."""
     import numpy as np
 
@@ -122,7 +122,7 @@ def _numbers(samples: Sequence[Sample], start_law: HostLaw, trust: float) -> dic
     return {name: float(v) for name, v in zip(LEARNED, x, strict=True)}
 
 
-def _request_s(law: HostLaw, first: Sequence[Sample]) -> float:
+def _request_s(law: HostModel, first: Sequence[Sample]) -> float:
     """What of the time to the first token is not the scheduler's: least mean of absolute logs."""
     import numpy as np
 
@@ -137,7 +137,7 @@ def _request_s(law: HostLaw, first: Sequence[Sample]) -> float:
     return min(REQUESTS_S, key=error)
 
 
-def steps_s(law: HostLaw, samples: Sequence[Sample]) -> Array:
+def steps_s(law: HostModel, samples: Sequence[Sample]) -> Array:
     """What a law says of the steps of samples, in seconds."""
     import numpy as np
 
@@ -146,7 +146,7 @@ def steps_s(law: HostLaw, samples: Sequence[Sample]) -> Array:
     return found
 
 
-def predicted(law: HostLaw, sample: Sample) -> float:
+def predicted(law: HostModel, sample: Sample) -> float:
     """What a law says of a sample, in its own unit of time."""
     step = math.fsum(
         getattr(law, name) * v for name, v in zip(LEARNED, sample.amounts, strict=True)
@@ -156,7 +156,7 @@ def predicted(law: HostLaw, sample: Sample) -> float:
     return law.before_s(sample.row.isl) + step
 
 
-def of_kernels(law: HostLaw, sample: Sample) -> tuple[float, float]:
+def of_kernels(law: HostModel, sample: Sample) -> tuple[float, float]:
     """Joules and seconds of a token in kernels, of a sample of energy, as a law weighs them."""
     factors = [getattr(law, name) for name in FACTORS]
     halves = sample.amounts[: len(FACTORS)], sample.amounts[len(FACTORS) :]

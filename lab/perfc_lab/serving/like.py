@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from perfc.serving.host import BENCH, HostLaw
+from perfc.serving.host import BENCH, HostModel
 
 from .learn import LEAST_ROWS, Fold, fitted, left_out, model_fold, predicted
 from .replay import Sample, engine_of_row
@@ -46,18 +46,18 @@ def placed(sample: Sample, law: str) -> Sample:
         sample: that was replayed.
         law: name of the law that speaks for it.
     """
-    from perfc.serving.offline import place_of, sequences
+    from perfc.serving.offline import features_of, sequences
 
     if not told_kind(law):
         return sample
     row, engine = sample.row, engine_of_row(sample.row)
     users = math.ceil((row.concurrency or row.requests) / row.engines)
     batch = row.concurrency if row.is_static else sequences(engine, row.isl, row.osl, users)
-    return replace(sample, place=place_of(engine, law, row.isl, row.osl, batch))
+    return replace(sample, place=features_of(engine, law, row.isl, row.osl, batch))
 
 
 def fitted_processes(
-    samples: Sequence[Sample], law_name: Fold, laws: Mapping[str, HostLaw]
+    samples: Sequence[Sample], law_name: Fold, laws: Mapping[str, HostModel]
 ) -> dict[str, Process]:
     """A process for each kind of benchmark of which there are enough rows.
 
@@ -102,7 +102,7 @@ def told_unseen(samples: Sequence[Sample], law_name: Fold, fold_of: Fold) -> lis
         law_name: of the law that speaks for a sample.
         fold_of: name of its fold.
     """
-    from perfc.serving.offline import beyond
+    from perfc.serving.offline import log_slowdown
 
     expected = left_out(samples, law_name, fold_of)
     own = [(i, s) for i, s in enumerate(samples) if s.place is not None]
@@ -116,5 +116,5 @@ def told_unseen(samples: Sequence[Sample], law_name: Fold, fold_of: Fold) -> lis
         for i, s in own:
             process = processes.get(told_kind(law_name(s)))
             if fold_of(s) == fold and process is not None and s.place is not None:
-                expected[i] *= math.exp(beyond(process, [s.place])[0])
+                expected[i] *= math.exp(log_slowdown(process, [s.place])[0])
     return expected

@@ -22,7 +22,7 @@ from perfc.machine import load_machine
 from perfc.passes.runtimes import Batching
 from perfc.serving.cost.drafts import Speculation
 from perfc.serving.engine import Engine, kind_of
-from perfc.serving.host import FACTORS, LEARNED, HostLaw, amounts
+from perfc.serving.host import FACTORS, LEARNED, HostModel, amounts
 from perfc.serving.simulation.arrivals import Workload, closed_loop
 from perfc.serving.simulation.load import Load
 from perfc.serving.simulation.metrics import written
@@ -37,7 +37,7 @@ from .steady import steady
 from .weights import EXPERTS_NVFP4
 
 if TYPE_CHECKING:
-    from perfc.serving.offline import Place
+    from perfc.serving.offline import BenchmarkFeatures
 
 ROUNDS, MANY = 4, 300
 """Requests of a closed loop for each of its users, one less of more users."""
@@ -49,7 +49,7 @@ NODE_GPUS, RACKS = 8, frozenset({"gb200"})
 EVEN = frozenset({1, 2, 4, 8, 16, 32, 64})
 """Ranks among which heads divide; others have sequences of their own each."""
 TOLD_NOTHING = Stated()
-BARE = HostLaw(launch_s=LAUNCH_S)
+BARE = HostModel(launch_s=LAUNCH_S)
 CONFIGS = {
     "meta-llama/Llama-3.1-8B": "llama-3.1-8b",
     "meta-llama/Llama-3.1-8B-Instruct": "llama-3.1-8b",
@@ -102,7 +102,7 @@ class Sample:
     quantity: Quantity
     amounts: tuple[float, ...]
     value: float
-    place: Place | None = None
+    place: BenchmarkFeatures | None = None
 
 
 @record
@@ -130,7 +130,7 @@ def engine_of(
     runtime: str,
     drafted: int = 0,
     stated: Stated = TOLD_NOTHING,
-    law: HostLaw = BARE,
+    law: HostModel = BARE,
     version: str = "",
     expert_skew: float | None = None,
 ) -> Engine:
@@ -150,7 +150,7 @@ def engine_of(
     )  # fmt: skip
 
 
-def samples(row: ServedRow, seed_law: HostLaw = BARE) -> list[Sample] | Unanswered:
+def samples(row: ServedRow, seed_law: HostModel = BARE) -> list[Sample] | Unanswered:
     """A row as samples: the engine is simulated, its steps are counted.
 
     Args:
@@ -178,7 +178,7 @@ def engine_of_row(row: ServedRow) -> Engine:
     return engine_of(
         row.model, row.target, row.weights, row.cache,
         divided(row, row.tensor, row.expert, row.attention_data), row.runtime, row.drafted,
-        row.stated, HostLaw(launch_s=launch_of(row)), row.version if is_compiled(row) else "",
+        row.stated, HostModel(launch_s=launch_of(row)), row.version if is_compiled(row) else "",
         task and task.expert_skew,
     )  # fmt: skip
 

@@ -10,7 +10,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from perfc.ir.record import record
-from perfc.serving.host import APART, BENCH, EXPERTS, HostLaw, numbers_of
+from perfc.serving.host import BENCH, DISAGGREGATED, EXPERTS, HostModel, numbers_of
 from perfc.serving.power import BoardPower
 
 from . import Quantity, ServedRow, is_mixture
@@ -112,7 +112,7 @@ def _driven(row: ServedRow) -> str:
     if row.source == ML_ENERGY:
         return f"{row.runtime}{EAGER if row.is_eager else SHARED if shares_host(row) else BENCH}"
     if row.prefill:
-        return f"{row.runtime}{APART}"
+        return f"{row.runtime}{DISAGGREGATED}"
     told = TOLD_APART.get(row.runtime, "")
     return (
         f"{row.runtime} {told.rstrip('.')}"
@@ -126,12 +126,12 @@ def has_experts(row: ServedRow) -> bool:
     return is_mixture(row.model)
 
 
-def trained(evidence: Evidence) -> dict[str, HostLaw]:
+def trained(evidence: Evidence) -> dict[str, HostModel]:
     """The laws that ship, from all rows, with the bands that left-out models give.
 
     The law of a runtime is taught by its servers and by benchmarks of its newest version alike.
     """
-    found: dict[str, HostLaw] = {}
+    found: dict[str, HostModel] = {}
     every = _timed(evidence)
     unseen = dict(zip(map(id, every), told_unseen(every, law_name, model_fold), strict=True))
     for name in dict.fromkeys(map(law_name, evidence.samples)):
@@ -164,7 +164,7 @@ def versions_of(rows: Iterable[ServedRow]) -> tuple[str, ...]:
     return tuple([".".join(map(str, numbers)) for numbers in sorted(found)])
 
 
-def trained_boards(evidence: Evidence, laws: Mapping[str, HostLaw]) -> dict[str, BoardPower]:
+def trained_boards(evidence: Evidence, laws: Mapping[str, HostModel]) -> dict[str, BoardPower]:
     """The numbers of boards that ship, from servers that record their steps.
 
     Energy was measured under one runtime; what it says of boards stands for all.
@@ -173,7 +173,7 @@ def trained_boards(evidence: Evidence, laws: Mapping[str, HostLaw]) -> dict[str,
     return taught_boards(watched, laws, law_name)
 
 
-def trained_processes(evidence: Evidence, laws: Mapping[str, HostLaw]) -> dict[str, Process]:
+def trained_processes(evidence: Evidence, laws: Mapping[str, HostModel]) -> dict[str, Process]:
     """The processes that ship, from all rows: what benchmarks took beyond the laws that ship."""
     return fitted_processes(_timed(evidence), law_name, laws)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from perfc.frontend.config import precision_of
 from perfc.frontend.config.facts import cache_bytes, layers_of, parameters
 from perfc.frontend.config.model import Attention, LatentAttention, mixers
-from perfc.serving.host import LEARNED, HostLaw
+from perfc.serving.host import LEARNED, HostModel
 from perfc.serving.power import BoardPower, board_of
 
 from ..serving import Quantity
@@ -108,7 +108,7 @@ class KernelSum:
         self.laws = {
             name: fitted(own, of_other_hosts(timed, law_name, name)) for name, own in named.items()
         }
-        self.everywhere = fitted(timed) if timed else HostLaw()
+        self.everywhere = fitted(timed) if timed else HostModel()
         energies = [r for r in taught if r.target is Target.ENERGY]
         self.boards = self._energy(energies)
         driven: dict[bool, list[TreeRow]] = {}
@@ -121,7 +121,7 @@ class KernelSum:
         }
         """By whether hosts launch each kernel."""
 
-    def law(self, sample: Sample) -> HostLaw:
+    def law(self, sample: Sample) -> HostModel:
         """The law of a sample's runtime; that of all runtimes where none was fitted."""
         return self.laws.get(law_name(sample), self.everywhere)
 

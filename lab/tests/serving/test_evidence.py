@@ -18,7 +18,7 @@ from perfc.frontend.config import Parallel, WeightFormat
 from perfc.passes.runtimes import Batching
 from perfc.serving.cost.drafts import Speculation
 from perfc.serving.engine import kind_of
-from perfc.serving.host import LEARNED, HostLaw, as_toml
+from perfc.serving.host import LEARNED, HostModel, as_toml
 from perfc.serving.power import ANY_BOARD, BoardPower, board_of
 from perfc.serving.simulation.arrivals import Request
 from perfc.serving.simulation.scheduler import Chunk, Limits
@@ -124,7 +124,7 @@ def test_gpus_are_those_of_decodes_and_of_prompts() -> None:
 def test_a_static_batch_is_its_prompts_and_then_its_tokens(bare: list[tuple[Any, ...]]) -> None:
     (found,) = answered(row(is_static=True, measured={Quantity.TOKENS_PER_S: 50.0}))
     asked = ("llama-3.1-8b", ROW.target, "bf16", "", Parallel(2, 1, 1, 1), "vllm", 0)
-    assert bare == [(*asked, Stated(), HostLaw(launch_s=VLLM_LAUNCH_S), "", None)]
+    assert bare == [(*asked, Stated(), HostModel(launch_s=VLLM_LAUNCH_S), "", None)]
     amounts = dict(zip(LEARNED, found.amounts, strict=True))
     # one step of four prompts of 100 tokens, then ten steps of four sequences
     assert amounts["prompts"] == pytest.approx(4e-4)
@@ -353,7 +353,7 @@ def test_experts_in_four_bits_leave_the_rest_as_it_was() -> None:
     assert (experts.weights, experts.experts) == (WeightFormat.HALF, WeightFormat.NVFP4)
     plain = replay.engine_of("llama-3.1-8b", "b200", "nvfp4", "", Parallel(), "vllm")
     assert plain.precision.weights is WeightFormat.NVFP4
-    assert plain.law == HostLaw(launch_s=LAUNCH_S), "its host takes nothing but launches"
+    assert plain.law == HostModel(launch_s=LAUNCH_S), "its host takes nothing but launches"
 
 
 def test_lengths_vary_where_the_publisher_drew_them() -> None:
@@ -589,14 +589,14 @@ def test_requests_are_replayed_when_they_were_queued(tmp_path: Path) -> None:
         for q in (20.0, 0.0, 10.0)
     ]  # fmt: skip
     folder = written(tmp_path, "llmservingsim_requests", *rows)
-    ttft, tpot, makespan = replays(folder, HostLaw())
+    ttft, tpot, makespan = replays(folder, HostModel())
     assert ttft.measured == pytest.approx(0.5)
     assert tpot.measured == pytest.approx(0.1)
     assert makespan.measured == pytest.approx(20.9)
     # alone each: one step of a prompt, four of a token
     assert makespan.predicted == pytest.approx(20 + ttft.predicted + 4 * tpot.predicted)
     assert 0.01 < tpot.predicted < 0.03
-    (late, *_) = replays(folder, HostLaw(request_s=1.0))
+    (late, *_) = replays(folder, HostModel(request_s=1.0))
     assert late.predicted == pytest.approx(ttft.predicted + 1)
 
 
@@ -634,7 +634,7 @@ def test_ends_of_intervals_are_ranks_of_one_row_more() -> None:
 
 
 def test_bands_hold_what_is_expected_and_are_of_each_latency() -> None:
-    law = HostLaw(step_s=4e-3)
+    law = HostModel(step_s=4e-3)
     slow = [replace(s, value=1.5 * s.value) for s in lawful(law, "a")]
     given = [*slow, *lawful(law, "b"), *lawful(law, "c")]
 
@@ -688,7 +688,7 @@ def test_a_score_has_the_middle_of_an_even_number_of_rows() -> None:
 
 def test_energy_is_of_kernels_and_of_boards_that_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(energy, "idle_of", lambda target: 50.0)
-    law = HostLaw(kernels=2.0, prompts=3.0, exchanges=0.5)
+    law = HostModel(kernels=2.0, prompts=3.0, exchanges=0.5)
     given = sample(1.0, Quantity.ENERGY_J, amounts=(7.0, 1.0, 2.0, 0.1, 0.01, 0.02))
     # 2 · 7 + 3 · 1 + 0.5 · 2 joules in 2 · 0.1 + 3 · 0.01 + 0.5 · 0.02 s, of two ranks for 0.3 s
     assert of_kernels(law, given) == (pytest.approx(18.0), pytest.approx(0.24))
@@ -702,7 +702,7 @@ def test_energy_is_of_kernels_and_of_boards_that_wait(monkeypatch: pytest.Monkey
     assert energy.times_of_tokens(law, [rate, given]) == {"one": 16 / 4 / 10}
     watched = replace(given, value=0.8 * 10 + 2.5 * 50 * (0.6 - 0.13))
     rates = replace(rate, amounts=(12.0, *(0.0,) * 6))
-    found = energy.taught_boards([watched, rates], {"x": HostLaw()}, lambda s: "x")
+    found = energy.taught_boards([watched, rates], {"x": HostModel()}, lambda s: "x")
     # 0.3 s a token, 0.6 s of two ranks; one row tells of no board, but of any
     assert found == {ANY_BOARD: BoardPower(0.8, 2.5, 1)}
 
@@ -756,7 +756,7 @@ def test_all_numbers_of_a_run_are_in_one_fold_however_often_it_is_published() ->
     assert counts == [8] * 5
 
 
-def lawful(law: HostLaw, models: Sequence[str], **changed: Any) -> list[Sample]:
+def lawful(law: HostModel, models: Sequence[str], **changed: Any) -> list[Sample]:
     """Numbers that obey a law, of several models and sizes of batches."""
     found: list[Sample] = []
     for m, model in enumerate(models):
@@ -771,7 +771,7 @@ def lawful(law: HostLaw, models: Sequence[str], **changed: Any) -> list[Sample]:
 
 
 def test_a_model_left_out_is_predicted_by_the_others() -> None:
-    law = HostLaw(kernels=1.0, step_s=4e-3)
+    law = HostModel(kernels=1.0, step_s=4e-3)
     given = lawful(law, "abc")
     found = left_out(given, law_name, model_fold)
     for s, p in zip(given, found, strict=True):
@@ -782,7 +782,7 @@ def test_a_model_left_out_is_predicted_by_the_others() -> None:
 
 def test_what_rows_of_a_host_do_not_tell_other_hosts_do() -> None:
     """Rows of one engine have few sequences but for those of the model that is left out."""
-    law = HostLaw(sequence_s=4e-5)
+    law = HostModel(sequence_s=4e-5)
     many = lawful(law, ("x", "y"), runtime="vllm")
     few = [s for s in lawful(law, ("a", "b"), runtime="sglang") if s.amounts[5] <= 4]
     tested = lawful(law, ("c",), runtime="sglang")
@@ -796,8 +796,8 @@ def test_what_rows_of_a_host_do_not_tell_other_hosts_do() -> None:
 
 
 def test_hosts_of_benchmarks_tell_nothing_of_servers() -> None:
-    many = lawful(HostLaw(sequence_s=4e-5), ("x", "y"), runtime="vllm", source=tables.ML_ENERGY)
-    own = lawful(HostLaw(), ("a", "b"), runtime="sglang")
+    many = lawful(HostModel(sequence_s=4e-5), ("x", "y"), runtime="vllm", source=tables.ML_ENERGY)
+    own = lawful(HostModel(), ("a", "b"), runtime="sglang")
     assert law_name(many[0]) == "vllm-bench"
     assert of_other_hosts([*many, *own], law_name, "sglang") is None
     assert of_other_hosts([*many, *own], law_name, "vllm-bench") is None
@@ -805,7 +805,7 @@ def test_hosts_of_benchmarks_tell_nothing_of_servers() -> None:
 
 
 def test_laws_that_ship_name_their_rows_and_models() -> None:
-    given = lawful(HostLaw(step_s=4e-3), ("a", "b", "LLaMA 7B"), source="table")
+    given = lawful(HostModel(step_s=4e-3), ("a", "b", "LLaMA 7B"), source="table")
     laws = trained(Evidence(tuple(given), ()))
     law = laws["vllm"]
     assert (law.rows, law.models, law.source) == (15, ("a", "b", "llama-7b"), "table")
@@ -818,8 +818,8 @@ def test_laws_that_ship_name_their_rows_and_models() -> None:
 
 
 def test_benchmarks_teach_the_law_of_the_server_too() -> None:
-    servers = lawful(HostLaw(step_s=4e-3), "ab", source=aic.AIC)
-    bench = lawful(HostLaw(step_s=4e-3), "cd", source=tables.ML_ENERGY)
+    servers = lawful(HostModel(step_s=4e-3), "ab", source=aic.AIC)
+    bench = lawful(HostModel(step_s=4e-3), "cd", source=tables.ML_ENERGY)
     laws = trained(Evidence((*servers, *bench), ()))
     assert laws["vllm"].rows == 20
     assert laws["vllm"].models == ("a", "b", "c", "d")
@@ -827,8 +827,8 @@ def test_benchmarks_teach_the_law_of_the_server_too() -> None:
 
 
 def test_every_kind_of_row_is_scored_apart() -> None:
-    dense = lawful(HostLaw(step_s=4e-3), "abc", source=aic.AIC)
-    mixed = lawful(HostLaw(step_s=4e-3), ("mixtral-a", "mixtral-b"), source=aic.AIC)
+    dense = lawful(HostModel(step_s=4e-3), "abc", source=aic.AIC)
+    mixed = lawful(HostModel(step_s=4e-3), ("mixtral-a", "mixtral-b"), source=aic.AIC)
     found = list(scored(Evidence((*dense, *mixed), ())))
     kinds = [(s.folds, s.rows, s.count) for s in found]
     assert kinds == [

@@ -16,7 +16,7 @@ from perfc.machine import load_machine
 from perfc.serving import llm
 from perfc.serving.cost.drafts import Speculation
 from perfc.serving.engine import Engine, kind_of
-from perfc.serving.host import HostLaw
+from perfc.serving.host import HostModel
 from perfc.serving.simulation.scheduler import Chunk
 from perfc_lab.serving.settings import together
 
@@ -31,7 +31,7 @@ def engine_of(
     known = read_config(model)
     return Engine.of(
         known, load_machine("h100"), precision_of(known.dtype, known.quantization), Parallel(),
-        runtime, law=HostLaw(launch_s=launch_s), **more,
+        runtime, law=HostModel(launch_s=launch_s), **more,
     )  # fmt: skip
 
 
@@ -104,7 +104,7 @@ def test_experts_are_several_kernels_of_a_host() -> None:
 
 
 LOAD = {"isl": 8, "osl": 8, "requests": 96, "max_num_seqs": 64}
-NOTE = "steps of more than {} tokens are launched kernel by kernel: --recorded-tokens"
+NOTE = "steps of more than {} tokens launch kernel by kernel: --recorded-tokens"
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,7 @@ def test_a_command_takes_the_largest_recorded_step() -> None:
 
 
 def test_a_runtime_that_records_nothing_is_told_no_largest_step() -> None:
-    with pytest.raises(PerfcError, match="transformers records no step"):
+    with pytest.raises(PerfcError, match="transformers does not record steps"):
         llm("llama-3.2-1b", runtime="transformers", recorded_tokens=64)
 
 

@@ -17,17 +17,24 @@ from perfc.machine import load_machine
 from perfc.serving import llm, offline
 from perfc.serving.cost.drafts import Speculation
 from perfc.serving.engine import Engine
-from perfc.serving.host import LEARNED, HostLaw, bench_law, law_of, laws, numbers_of
+from perfc.serving.host import (
+    LEARNED,
+    HostModel,
+    bench_host_model,
+    host_model_of,
+    host_models,
+    numbers_of,
+)
 from perfc.serving.offline import (
     AMONG,
     COLUMNS,
     FORM,
     MACHINE,
-    Place,
-    beyond,
+    BenchmarkFeatures,
+    features_of,
     kind_of_benchmark,
+    log_slowdown,
     number_of,
-    place_of,
     rows_of,
     sequences,
     slowed,
@@ -51,9 +58,9 @@ def engine(target: str = "h100", tensor: int = 1) -> Engine:
     )
 
 
-def place(law: str, isl: float, batch: float) -> Place:
+def place(law: str, isl: float, batch: float) -> BenchmarkFeatures:
     columns = dict.fromkeys(COLUMNS, 0.0) | {"log2_isl": isl, "log2_batch": batch}
-    return Place((number_of(law), 1.0), tuple(columns.values()))
+    return BenchmarkFeatures((number_of(law), 1.0), tuple(columns.values()))
 
 
 def rows() -> Iterator[Sample]:
@@ -76,8 +83,8 @@ def rows() -> Iterator[Sample]:
 @pytest.fixture(scope="module")
 def process() -> Process:
     samples = list(rows())
-    laws = {law_name(samples[0]): HostLaw()}
-    return fitted_processes(samples, law_name, laws)["trtllm-bench"]
+    host_models = {law_name(samples[0]): HostModel()}
+    return fitted_processes(samples, law_name, host_models)["trtllm-bench"]
 
 
 def test_a_model_left_out_is_told_by_others_at_such_batches() -> None:
@@ -98,15 +105,15 @@ def test_rows_without_a_place_are_told_by_their_law() -> None:
 
 def test_one_model_tells_nothing_of_others() -> None:
     samples = [s for s in rows() if s.row.model == "a"]
-    assert fitted_processes(samples, law_name, {law_name(samples[0]): HostLaw()}) == {}
+    assert fitted_processes(samples, law_name, {law_name(samples[0]): HostModel()}) == {}
 
 
 def test_a_machine_that_no_benchmark_ran_on_is_told_by_the_law(process: Process) -> None:
     known = place("trtllm-bench 0.11", 9.0, 7.0)
-    assert beyond(process, [known])[0] == pytest.approx(LOWER, abs=0.1)
+    assert log_slowdown(process, [known])[0] == pytest.approx(LOWER, abs=0.1)
     at = COLUMNS.index(MACHINE[0])
     far = replace(known, columns=(*known.columns[:at], 1.0, *known.columns[at + 1 :]))
-    assert beyond(process, [far, known])[0] == 0.0
+    assert log_slowdown(process, [far, known])[0] == 0.0
 
 
 def test_what_is_stored_tells_the_same(
@@ -119,7 +126,7 @@ def test_what_is_stored_tells_the_same(
     again = offline.processes()["trtllm-bench experts"]
     offline.processes.cache_clear()
     some = [place("trtllm-bench 0.11", 9.0, float(n)) for n in range(8)]
-    assert beyond(again, some) == pytest.approx(beyond(process, some), abs=2e-3)
+    assert log_slowdown(again, some) == pytest.approx(log_slowdown(process, some), abs=2e-3)
 
 
 def test_models_of_the_same_layers_are_left_out_together() -> None:
@@ -131,13 +138,13 @@ def test_models_of_the_same_layers_are_left_out_together() -> None:
 
 
 def test_where_a_benchmark_stands() -> None:
-    found = place_of(engine(), "trtllm-bench 1.0", 1024, 128, 64)
+    found = features_of(engine(), "trtllm-bench 1.0", 1024, 128, 64)
     at = dict(zip(COLUMNS, found.columns, strict=True))
     assert (at["log2_isl"], at["log2_osl"], at["log2_ranks"], at["log2_batch"]) == (10, 7, 0, 6)
     assert 0 < at["attention"] < 1
     assert at["exchanges"] == pytest.approx(0, abs=1e-6)
     assert 0 < at["prompts"] < 1
-    two = place_of(engine(tensor=2), "trtllm-bench 1.0", 1024, 128, 64)
+    two = features_of(engine(tensor=2), "trtllm-bench 1.0", 1024, 128, 64)
     shared = dict(zip(COLUMNS, two.columns, strict=True))
     assert shared["exchanges"] > 1e-3
     assert shared["log2_step_s"] < at["log2_step_s"]
@@ -166,7 +173,7 @@ def test_sequences_of_a_step() -> None:
     ],
 )  # fmt: skip
 def test_the_law_of_a_benchmark(version: str, has_experts: bool, law: str) -> None:
-    name, found = bench_law("trtllm", version, has_experts=has_experts)
+    name, found = bench_host_model("trtllm", version, has_experts=has_experts)
     assert name == law
     assert found.rows > 0
     is_apart = law.endswith("experts")
@@ -176,21 +183,25 @@ def test_the_law_of_a_benchmark(version: str, has_experts: bool, law: str) -> No
 
 def test_a_runtime_without_a_published_benchmark_is_refused() -> None:
     for runtime in ("sglang", "llamacpp", "transformers"):
-        with pytest.raises(ParseError, match="nobody published benchmarks"):
-            bench_law(runtime, "", has_experts=False)
+        with pytest.raises(ParseError, match="no published offline benchmarks"):
+            bench_host_model(runtime, "", has_experts=False)
 
 
 @pytest.mark.parametrize("version", ["x", "rc1", "-1", ".5", "v"])
 def test_what_begins_with_no_number_is_no_version(version: str) -> None:
-    for asked in (law_of, lambda *of: bench_law(*of, has_experts=False)):
-        with pytest.raises(ParseError, match=f"'{re.escape(version)}' is no version"):
+    for asked in (host_model_of, lambda *of: bench_host_model(*of, has_experts=False)):
+        with pytest.raises(ParseError, match=f"'{re.escape(version)}' is not a version"):
             asked("trtllm", version)
     assert numbers_of("") == ()
-    assert law_of("trtllm", "1.0rc3") == law_of("trtllm", "1.0.0") == laws()["trtllm 1.0"]
+    assert (
+        host_model_of("trtllm", "1.0rc3")
+        == host_model_of("trtllm", "1.0.0")
+        == host_models()["trtllm 1.0"]
+    )
 
 
 def test_a_slower_law_takes_longer_in_all_parts() -> None:
-    law = HostLaw(kernels=0.9, step_s=1e-3, sequence_s=1e-5, few_s=1e-6)
+    law = HostModel(kernels=0.9, step_s=1e-3, sequence_s=1e-5, few_s=1e-6)
     for prompts, decodes in ((0, 8), (2, 100)):
         usual = law.step(0.01, 0.002, prompts, decodes)
         assert slowed(law, 1.5).step(0.01, 0.002, prompts, decodes) == pytest.approx(1.5 * usual)
@@ -207,9 +218,9 @@ def test_a_benchmark_without_a_server_is_told_from_python(process: Process) -> N
     assert alone.latencies.ttft.mean < served.latencies.ttft.mean, "no server in front"
     base = engine()
     told = offline.offline(base, 128, 128, 64).law
-    at = place_of(base, "trtllm-bench 1.0", 128, 128, 64)
-    factor = math.exp(beyond(offline.processes()["trtllm-bench"], [at])[0])
-    law = bench_law("trtllm", "", has_experts=False)[1]
+    at = features_of(base, "trtllm-bench 1.0", 128, 128, 64)
+    factor = math.exp(log_slowdown(offline.processes()["trtllm-bench"], [at])[0])
+    law = bench_host_model("trtllm", "", has_experts=False)[1]
     assert told.kernels == pytest.approx(law.kernels * factor, rel=1e-3)
     with pytest.raises(ParseError, match="sglang"):
         llm("llama-3.1-8b", "h100", runtime="sglang", offline=True)
@@ -222,7 +233,7 @@ def test_a_benchmark_of_few_users_says_that_none_was_published() -> None:
         for users in (1, 512)
     )
     assert [note for note in few if note not in many] == [few[-1]]
-    assert few[-1].endswith("this one 1: --concurrency says how many")
+    assert few[-1].endswith("this one has 1: set --concurrency")
     # dense models were published for one user too
     dense = llm("llama-3.1-8b", "h100", **asked).notes  # type: ignore[arg-type]
     assert not any("published benchmarks has" in note for note in dense)
@@ -230,7 +241,7 @@ def test_a_benchmark_of_few_users_says_that_none_was_published() -> None:
 
 def test_drafted_tokens_are_told_by_the_law_alone() -> None:
     drafting = replace(engine(), speculation=Speculation(2, 0.7))
-    law = bench_law("trtllm", "", has_experts=False)[1]
+    law = bench_host_model("trtllm", "", has_experts=False)[1]
     assert offline.offline(drafting, 128, 128, 64).law == law
 
 

@@ -14,7 +14,7 @@ from perfc.frontend.config import Parallel, precision_of, read_config
 from perfc.machine import load_machine
 from perfc.passes.runtimes import Batching
 from perfc.serving.engine import Engine, kind_of
-from perfc.serving.host import HostLaw
+from perfc.serving.host import HostModel
 from perfc.serving.simulation.scheduler import Chunk, Limits
 from perfc_lab.serving import Quantity, ServedRow, Stated, checks, replay, scores
 from perfc_lab.serving.checks import _prompt_s
@@ -155,7 +155,7 @@ def test_small_kernels_of_llama_cpp_take_their_gaps() -> None:
     def step_s(weights: str, cards: int = 1, **stated: Any) -> float:
         precision = precision_of("float16", None, weights)
         engine = Engine.of(
-            model, machine, precision, Parallel(1, cards), "llamacpp", law=HostLaw(), **stated
+            model, machine, precision, Parallel(1, cards), "llamacpp", law=HostModel(), **stated
         )
         return engine.cost.step_s((), 1, 512)
 
@@ -175,7 +175,7 @@ def test_a_batch_waits_for_its_card(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checks, "_stages_s", lambda *_: next(each))
     model, machine = read_config("llama-3-8b"), load_machine("rtx4090")
     precision = precision_of("float16", None, "f16")
-    three = Engine.of(model, machine, precision, Parallel(1, 3), "llamacpp", law=HostLaw())
+    three = Engine.of(model, machine, precision, Parallel(1, 3), "llamacpp", law=HostModel())
     # the second is through the first card at 3, through the next at 5: that was busy until 4
     assert _prompt_s(three) == 6.0
 
@@ -184,7 +184,7 @@ def test_batches_of_a_prompt_follow_each_other_over_cards() -> None:
     model, machine = read_config("llama-3-8b"), load_machine("rtx4090")
     precision = precision_of("float16", None, "f16")
     one, four = (
-        Engine.of(model, machine, precision, Parallel(1, n), "llamacpp", law=HostLaw())
+        Engine.of(model, machine, precision, Parallel(1, n), "llamacpp", law=HostModel())
         for n in (1, 4)
     )
     # two batches through four quarters: five quarters of a batch, not eight

@@ -26,7 +26,14 @@ from perfc.serving.cost.grid import Grid, octaves, points
 from perfc.serving.cost.memory import Demand, MemoryPlan
 from perfc.serving.engine import Engine
 from perfc.serving.front_chart import HEIGHT
-from perfc.serving.host import APART, HostLaw, amounts, apart_law, law_of, laws
+from perfc.serving.host import (
+    DISAGGREGATED,
+    HostModel,
+    amounts,
+    disaggregated_host_model,
+    host_model_of,
+    host_models,
+)
 from perfc.serving.search import Slo, search
 from perfc.serving.simulation.scheduler import Chunk
 from perfc.serving.views import document
@@ -41,7 +48,7 @@ LLAMA = "llama-3.1-8b"
 def engine() -> Engine:
     model = read_config(LLAMA)
     precision = precision_of(model.dtype, None)
-    return Engine.of(model, load_machine("h100"), precision, Parallel(), "vllm", law=HostLaw())
+    return Engine.of(model, load_machine("h100"), precision, Parallel(), "vllm", law=HostModel())
 
 
 def test_a_grid_is_exact_on_its_points_and_smooth_between() -> None:
@@ -82,7 +89,7 @@ def test_no_step_is_below_its_floor_and_more_takes_longer(engine: Engine) -> Non
 
 def test_ranks_share_products_and_exchange_sums(engine: Engine) -> None:
     shared = Engine.of(
-        engine.model, engine.machine, engine.precision, Parallel(2), "vllm", law=HostLaw()
+        engine.model, engine.machine, engine.precision, Parallel(2), "vllm", law=HostModel()
     )
     alone, parts = (e.cost.parts("time_s", (), 64, 1000) for e in (engine, shared))
     assert parts.kernels < alone.kernels
@@ -92,7 +99,7 @@ def test_ranks_share_products_and_exchange_sums(engine: Engine) -> None:
 
 def test_stages_of_a_pipeline_make_up_the_model(engine: Engine) -> None:
     staged = Engine.of(
-        engine.model, engine.machine, engine.precision, Parallel(1, 4), "vllm", law=HostLaw()
+        engine.model, engine.machine, engine.precision, Parallel(1, 4), "vllm", law=HostModel()
     )
     whole, sum_ = (e.cost.parts("time_s", (), 32, 1000).kernels for e in (engine, staged))
     assert sum_ == pytest.approx(whole, rel=0.02)
@@ -116,7 +123,7 @@ def test_a_pool_is_of_whole_pages() -> None:
 
 
 def test_a_law_is_found_again_from_what_it_says() -> None:
-    true = HostLaw(step_s=2e-3, sequence_s=4e-5, few_s=6e-5)
+    true = HostModel(step_s=2e-3, sequence_s=4e-5, few_s=6e-5)
     samples: list[Sample] = []
     for kernels in (3e-3, 9e-3, 27e-3):
         for n in (1, 8, 30, 64, 120, 500):
@@ -135,7 +142,7 @@ def test_a_law_is_found_again_from_what_it_says() -> None:
 
 def test_shipped_laws_take_time_and_never_speed_up_beyond_reason() -> None:
     for runtime in ("vllm", "sglang", "trtllm"):
-        law = law_of(runtime)
+        law = host_model_of(runtime)
         assert law.rows > 50
         assert 0.5 < law.kernels < 2
         assert law.step(1e-2, 0.0, 0, 64) > 0.5e-2
@@ -182,15 +189,19 @@ def test_prompts_computed_apart_leave_decodes_alone() -> None:
 
 
 def test_engines_whose_prompts_others_compute_have_a_law_where_enough_runs_taught_one() -> None:
-    assert apart_law("sglang") == laws()[f"sglang{APART}"] != law_of("sglang")
-    assert laws()[f"vllm{APART}"].rows < 10
-    assert apart_law("vllm") == law_of("vllm")
-    assert apart_law("llamacpp") == law_of("llamacpp")
-    with pytest.raises(ParseError, match="is no version"):
-        apart_law("sglang", "new")
+    assert (
+        disaggregated_host_model("sglang")
+        == host_models()[f"sglang{DISAGGREGATED}"]
+        != host_model_of("sglang")
+    )
+    assert host_models()[f"vllm{DISAGGREGATED}"].rows < 10
+    assert disaggregated_host_model("vllm") == host_model_of("vllm")
+    assert disaggregated_host_model("llamacpp") == host_model_of("llamacpp")
+    with pytest.raises(ParseError, match="is not a version"):
+        disaggregated_host_model("sglang", "new")
     apart = llm(LLAMA, "h100", runtime="sglang", concurrency=16, prefill_gpus=1)
     assert apart.tpot_band is not None
-    assert apart.tpot_band.low <= laws()[f"sglang{APART}"].tpot_low
+    assert apart.tpot_band.low <= host_models()[f"sglang{DISAGGREGATED}"].tpot_low
 
 
 def test_what_does_not_fit_says_so_where_more_ranks_do_not_divide_its_experts() -> None:
@@ -404,5 +415,5 @@ def test_a_reader_is_told_of_users_that_wait_for_a_seat(users: int, seats: int, 
     report = llm(
         "llama-3.2-1b", "h100", isl=8, osl=4, concurrency=users, max_num_seqs=seats or None
     )
-    note = f"8 of {users} users are served at once, others wait: --max-num-seqs"
+    note = f"8 of {users} users run at once, the rest queue: --max-num-seqs"
     assert (note in report.notes) is said

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from perfc.serving.host import HostLaw
+from perfc.serving.host import HostModel
 from perfc.serving.power import BoardPower
 from perfc_lab.commands import eval as evaluating
 from perfc_lab.commands import train as training
@@ -38,7 +38,7 @@ def test_laws_are_written_into_a_folder_that_is_made(
         return Evidence((), ())
 
     monkeypatch.setattr(scores, "gathered", gathered)
-    monkeypatch.setattr(scores, "trained", lambda evidence: {"vllm": HostLaw(step_s=0.00123456)})
+    monkeypatch.setattr(scores, "trained", lambda evidence: {"vllm": HostModel(step_s=0.00123456)})
     boards = {"h100": BoardPower(1.1, 2.5, 9)}
     monkeypatch.setattr(scores, "trained_boards", lambda evidence, laws: boards)
     folder = tmp_path / "a" / "laws"
@@ -105,7 +105,7 @@ def test_a_first_token_waits_for_its_server() -> None:
         "t", "one", "m", "h100", "vllm", "", "", "", 1, 1, 1, 1, 1, 2, 3, False, (), False, {}
     )
     amounts = (0.5, 0.0, 0.0, 2.0, 0.0, 3.0, 3.0)
-    law = HostLaw(
+    law = HostModel(
         kernels=2.0, step_s=0.25, sequence_s=0.5, request_s=10.0
     )  # fmt: skip
     expected = {

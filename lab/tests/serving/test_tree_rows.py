@@ -17,7 +17,7 @@ from perfc.expenses import region_named
 from perfc.expenses.regions import J_PER_KWH
 from perfc.frontend.config import read_config
 from perfc.frontend.config.facts import parameters
-from perfc.serving.host import HostLaw
+from perfc.serving.host import HostModel
 from perfc.serving.power import ANY_BOARD, BoardPower
 from perfc_lab.serving import Quantity, ServedRow, energy
 from perfc_lab.serving.aic import AIC
@@ -216,7 +216,7 @@ def test_shares_of_a_time_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kernel_sum, "active_share", lambda name: 0.3)
     monkeypatch.setattr(kernel_sum, "grouping", lambda name: 2.0)
     monkeypatch.setattr(kernel_sum, "cache_share", lambda name, tokens: tokens / 1000)
-    law = HostLaw(kernels=2.0, prompts=4.0, exchanges=8.0, step_s=0.5, sequence_s=0.25)
+    law = HostModel(kernels=2.0, prompts=4.0, exchanges=8.0, step_s=0.5, sequence_s=0.25)
     parts = ((2.0, sample(Quantity.TPOT_S)),)
     row = TreeRow(AIC, "m", "h100", Target.THROUGHPUT, 1.0, (), SERVED, parts, 10.0)
     said = KernelSum(())

@@ -17,7 +17,7 @@ from perfc.errors import MissingExtraError, ParseError
 from perfc.frontend.config import read_config
 from perfc.frontend.config.facts import parameters
 from perfc.machine import load_machine
-from perfc.serving.host import HostLaw, amounts
+from perfc.serving.host import HostModel, amounts
 from perfc_lab.serving import Quantity, ServedRow
 from perfc_lab.serving.aic import UNSTATED
 from perfc_lab.serving.replay import Sample
@@ -34,7 +34,7 @@ from perfc_lab.trees.rows import COLUMNS, Target, TreeRow, features_of, version_
 from perfc_lab.trees.scores import groups_of, held_of, left_out, score, scores_of
 
 FEW = Settings(0.3, 3, 1.0, 20)
-LAW = HostLaw(kernels=1.3, step_s=0.004, sequence_s=5e-5)
+LAW = HostModel(kernels=1.3, step_s=0.004, sequence_s=5e-5)
 MODELS = ("llama-2-7b", "llama-3.1-8b", "mistral-7b-v0.1", "opt-6.7b")
 
 

@@ -13,7 +13,7 @@ from perfc.frontend.config import Parallel, precision_of, read_config
 from perfc.machine import load_machine
 from perfc.serving import power
 from perfc.serving.engine import Engine
-from perfc.serving.host import HostLaw, amounts
+from perfc.serving.host import HostModel, amounts
 from perfc.serving.simulation.arrivals import closed_loop
 from perfc.serving.simulation.load import Load
 from perfc.serving.simulation.metrics import latencies
@@ -30,7 +30,7 @@ def engine() -> Engine:
     model = read_config("llama-3.2-1b")
     return Engine.of(
         model, load_machine("h100"), precision_of(model.dtype, None), Parallel(), "vllm",
-        law=HostLaw(),
+        law=HostModel(),
     )  # fmt: skip
 
 
@@ -39,7 +39,7 @@ def test_a_server_and_its_tokenizer_delay_the_first_token_alone(engine: Engine) 
     share = Share(run, 1, 0, 1, 1.0)
     before, after = (
         latencies((share,), law.before_s)
-        for law in (HostLaw(), HostLaw(request_s=0.01, token_s=1e-5))
+        for law in (HostModel(), HostModel(request_s=0.01, token_s=1e-5))
     )
     delay_s = 0.01 + 256e-5
     assert after.ttft.mean == pytest.approx(before.ttft.mean + delay_s)
@@ -55,7 +55,7 @@ def test_energy_of_prompts_takes_the_factor_of_prompts(
     assert all(s.chunks for s in run.strides)
 
     def joules(**law: float) -> float:
-        return power.run_energy_j(run, replace(engine, law=HostLaw(**law)))
+        return power.run_energy_j(run, replace(engine, law=HostModel(**law)))
 
     assert joules(prompts=0.5) == pytest.approx(joules() / 2)
     assert joules(kernels=0.5) == pytest.approx(joules())
@@ -78,7 +78,7 @@ def waiting(count: int) -> list[Sample]:
 
 
 def test_few_rows_say_little_of_a_server_and_many_do() -> None:
-    usual = HostLaw(request_s=USUAL_REQUEST_S)
+    usual = HostModel(request_s=USUAL_REQUEST_S)
     few, many = fitted(waiting(10), usual), fitted(waiting(2000), usual)
     assert few.request_s == USUAL_REQUEST_S
     assert many.request_s == fitted(waiting(2000)).request_s == 0.1
@@ -140,12 +140,15 @@ def test_a_host_that_was_measured_is_that_of_transformers(tmp_path: Path) -> Non
 
 def test_what_a_launch_takes_is_said_of_an_engine_that_waits_for_each() -> None:
     engine = perfc.llm("llama-2-7b", "a100", runtime="transformers", host_launch="12us")
-    assert engine.notes[-1] == "nobody measured the host of transformers: 12.0 µs a launch"
+    assert (
+        engine.notes[-1]
+        == "host overhead of transformers was not measured: 12.0 µs per launch is assumed"
+    )
     slow = perfc.llm("llama-2-7b", "a100", runtime="transformers", host_launch=60e-6)
     assert engine.latencies is not None
     assert slow.latencies is not None
     assert slow.latencies.tpot.mean > 2 * engine.latencies.tpot.mean
-    with pytest.raises(ParseError, match="the host of vllm is not told by its launches"):
+    with pytest.raises(ParseError, match="does not apply to vllm"):
         perfc.llm("llama-2-7b", "a100", host_launch="12us")
     with pytest.raises(ParseError, match="no duration"):
         perfc.llm("llama-2-7b", "a100", runtime="transformers", host_launch="soon")

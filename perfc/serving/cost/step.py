@@ -18,7 +18,7 @@ from perfc.machine import Machine, load_machine
 from perfc.passes.runtimes import EngineKind, of_serving
 from perfc.passes.runtimes import runtime as table_of
 
-from ..host import HostLaw, numbers_of
+from ..host import HostModel, numbers_of
 from ..simulation.scheduler import Chunk
 from .context import context_costs, kept_tokens, lengths
 from .conversions import as_run, longer, score_bytes, widening_s
@@ -338,7 +338,7 @@ class StepCost:
         parallel: Parallel,
         runtime: str,
         framework: str,
-        law: HostLaw,
+        law: HostModel,
         version: str = "",
         recorded: float = math.inf,
         longest: int = 0,

@@ -1,4 +1,4 @@
-"""What a model that does not fit would fit with: more ranks, smaller weights, smaller steps."""
+"""Changes with which a model would fit in memory: more ranks, smaller weights, smaller steps."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from .engine import Engine, run_in
 RANKS = (2, 4, 8, 16, 32)
 FORMATS = (WeightFormat.F8, WeightFormat.I4)
 LEAST_BUDGET = 2048
-"""Tokens of the smallest step that is offered."""
+"""Token budget of a step that is suggested."""
 
 
 def would_fit(engine: Engine, isl: int, osl: int) -> tuple[str, ...]:
-    """The least change of each kind that makes room, as it is typed.
+    """Return the smallest sufficient change of each kind, as command-line options.
 
     Args:
-        engine: that has no room for one request.
+        engine: engine without memory for a single request.
         isl: tokens of the longest prompt.
-        osl: of the longest answer.
+        osl: tokens of the longest answer.
     """
     kinds = (_more_ranks(engine), _smaller_weights(engine), _smaller_steps(engine))
-    found = (next((words for words, one in kind if _fits(one, isl, osl)), "") for kind in kinds)
-    return tuple(words for words in found if words)
+    options = (next((words for words, one in kind if _fits(one, isl, osl)), "") for kind in kinds)
+    return tuple(words for words in options if words)
 
 
 def _fits(engine: Engine, isl: int, osl: int) -> bool:
     try:
         return engine.memory(isl, osl).fits(isl + osl)
     except PerfcError:
-        # it, or its experts, do not divide so
+        # the model, or its experts, cannot be divided by these degrees
         return False
 
 
@@ -47,8 +47,8 @@ def _more_ranks(engine: Engine) -> Iterator[tuple[str, Engine]]:
 def _smaller_weights(engine: Engine) -> Iterator[tuple[str, Engine]]:
     for form in FORMATS:
         if form.bits < engine.precision.weights.bits:
-            asked = replace(engine.precision, weights=form)
-            precision = run_in(asked, engine.machine, engine.kind)
+            smaller = replace(engine.precision, weights=form)
+            precision = run_in(smaller, engine.machine, engine.kind)
             yield f"--dtype {form.value}", replace(engine, precision=precision)
 
 
