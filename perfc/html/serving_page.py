@@ -81,9 +81,9 @@ def latencies(report: ServingReport) -> list[Json]:
     if found is None:
         return []
     named = (
-        ("first token (TTFT)", found.ttft, report.ttft_band),
-        ("token after it (TPOT)", found.tpot, report.tpot_band),
-        ("between tokens (ITL)", found.itl, None),
+        ("time to first token (TTFT)", found.ttft, report.ttft_band),
+        ("time per output token (TPOT)", found.tpot, report.tpot_band),
+        ("inter-token latency (ITL)", found.itl, None),
     )
     return [
         {

@@ -79,8 +79,8 @@ def test_pages_have_their_tables_without_scripts(written: Callable[[str], str]) 
     assert "h100-sxm5-80gb" in written("compare").partition("<script")[0]
     assert "Conv + BatchNormalization + Relu" in written("roofline").partition("<script")[0]
     assert "does not fit in 79.1 GiB" in written("sweep").partition("<script")[0]
-    assert "token after it (TPOT)" in written("llm").partition("<script")[0]
-    assert "tokens/s a GPU" in written("search").partition("<script")[0]
+    assert "time per output token (TPOT)" in written("llm").partition("<script")[0]
+    assert "tokens/s per GPU" in written("search").partition("<script")[0]
 
 
 def test_parts_of_a_step_are_the_step_and_parts_of_memory_the_device(
