@@ -1,4 +1,4 @@
-"""Passes: what can be proved from the graph alone; a pass is the file of its name."""
+"""Passes: analyses and rewrites of the IR. Each pass lives in the file of the same name."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 R = TypeVar("R", covariant=True)
 
 Facts: TypeAlias = "Mapping[Node, Mapping[str, object]]"
-"""What an analysis says of each node, by name; printed as ``! cost {mac=…}``."""
+"""Named facts of each node from an analysis; printed as ``! cost {mac=…}``."""
 
 
 @runtime_checkable
 class HasFacts(Protocol):
-    """A result that can be printed beneath the nodes it speaks of."""
+    """A result that can be printed below the nodes it describes."""
 
     def facts(self) -> Facts:
-        """Node to named numbers."""
+        """Return named numbers by node."""
         ...
 
 
@@ -36,33 +36,33 @@ class Analysis(ABC, Generic[R]):
     """
 
     requires: ClassVar[tuple[type[Analysis[object]], ...]] = ()
-    """Analyses it may ask for; asking for another is an error, so the declaration is true."""
+    """Analyses that ``run`` may request; requesting any other one raises an error."""
 
     @abstractmethod
     def run(self, module: Module, am: Analyses) -> R:
-        """The result; ``am.get`` gives the results of ``requires``."""
+        """Return the result; ``am.get`` returns the results of ``requires``."""
 
 
 @frozen
 class Transform(ABC):
-    """Module to module; the same object back means that nothing changed.
+    """A rewrite of a module; it returns the same object if nothing changed.
 
     The module verifies before and after it runs, not during.
     """
 
     preserves: ClassVar[tuple[type[Analysis[object]], ...]] = ()
-    """Analyses still true of the result; only for a transform that keeps every node's identity."""
+    """Analyses that remain valid for the result; only if every node keeps its identity."""
 
     @abstractmethod
     def run(self, module: Module, am: Analyses) -> Module:
-        """The transformed module."""
+        """Return the transformed module."""
 
 
 Pass: TypeAlias = "Analysis[object] | Transform"
 
 
 def pass_name(pass_: type[Pass] | Pass) -> str:
-    """Name in pipelines: that of the defining file, in kebab case.
+    """Return the name of a pass in pipelines: its file name in kebab case.
 
     >>> pass_name(type("Roofline", (Transform,), {"__module__": "perfc.passes.roofline"}))
     'roofline'

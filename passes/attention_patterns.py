@@ -1,4 +1,4 @@
-"""Attention written out as products and softmax: what fused attention kernels replace."""
+"""Patterns of attention written out as products and softmax."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from perfc.ir.types import TensorType
 from .neighbourhood import FACTORS, Neighbourhood, is_scalar
 
 MAX_STEPS = 6
-"""Operators between a product and the softmax, at most."""
+"""Maximum number of operators between a product and the softmax."""
 
 Nodes = list[Node]
 
 
 def attention(node: Node, near: Neighbourhood) -> Nodes | None:
-    """``softmax(scale * q k' + mask) v`` around the softmax ``node``.
+    """Match ``softmax(scale * q k' + mask) v`` around the softmax ``node``.
 
     The scale may be at the scores, at q, at k, or split between them; mask, bias and clean-up of
-    rows without any key lie between. Products with stored tensors are no attention.
+    rows without any key may lie between. Products with stored tensors are not attention.
 
     Source: Vaswani et al. 2017; Dao et al. 2022 for the fused kernel.
     """
@@ -29,7 +29,7 @@ def attention(node: Node, near: Neighbourhood) -> Nodes | None:
 
 
 def scaled_attention(node: Node, near: Neighbourhood) -> Nodes | None:
-    """Attention whose scale is split between q and k.
+    """Match attention whose scale is split between q and k.
 
     Only the exporters' expansion of ``scaled_dot_product_attention`` splits it, so an eager
     framework runs one kernel here; attention written by hand stays several.
@@ -47,7 +47,7 @@ def scaled_attention(node: Node, near: Neighbourhood) -> Nodes | None:
 
 
 def _attention(node: Node, near: Neighbourhood) -> tuple[Nodes, Node] | None:
-    """Members, and the product of q and k."""
+    """Return the members, and the product of q and k."""
     operands = near.computed(node)
     after = _after(node, near) if len(operands) == 1 and node.results else None
     path = _toward_product(operands[0], near, MAX_STEPS) if after else None
@@ -61,7 +61,7 @@ def _attention(node: Node, near: Neighbourhood) -> tuple[Nodes, Node] | None:
 
 
 def _has_kernel(softmax: Node, near: Neighbourhood) -> bool:
-    """Whether the runtime has a kernel for such elements and as many keys."""
+    """Return True if the runtime has a kernel for this element type and number of keys."""
     match softmax.results[0].type:
         case TensorType(dtype, (*_, keys)):
             return near.table.attention.takes(dtype.bits, keys)
@@ -94,7 +94,7 @@ def _after(node: Node, near: Neighbourhood) -> Nodes | None:
 
 
 def _cleaned(readers: tuple[Node, ...], near: Neighbourhood) -> tuple[Node, Node] | None:
-    """``where(isnan(p), 0, p)``: rows whose keys are all masked."""
+    """Match ``where(isnan(p), 0, p)``, which cleans rows whose keys are all masked."""
     if len(readers) != 2:
         return None
     first, second = sorted(readers, key=lambda n: not isinstance(n.op, IsNaN))
@@ -104,7 +104,7 @@ def _cleaned(readers: tuple[Node, ...], near: Neighbourhood) -> tuple[Node, Node
 
 
 def _toward_product(v: Value, near: Neighbourhood, steps: int) -> Nodes | None:
-    """Elementwise operators from ``v`` back to a product, that product last."""
+    """Return elementwise operators from ``v`` back to a product, the product last."""
     maker = near.maker(v)
     if maker is None or steps <= 0:
         return None
@@ -120,12 +120,12 @@ def _toward_product(v: Value, near: Neighbourhood, steps: int) -> Nodes | None:
 
 
 def _scales(node: Node) -> bool:
-    """Whether a node multiplies by one number, stored or computed from shapes."""
+    """Return True if a node multiplies by one number, stored or computed from shapes."""
     return isinstance(node.op, FACTORS) and any(v is not None and is_scalar(v) for v in node.inputs)
 
 
 def _prologue(scores: Node, near: Neighbourhood) -> Nodes:
-    """Scalings, and transpositions of k, that only the product of q and k reads."""
+    """Return scalings, and transpositions of k, that only the product of q and k reads."""
     members: Nodes = []
     for v in near.computed(scores):
         reader, operand = scores, v

@@ -1,4 +1,4 @@
-"""Element types under automatic mixed precision: what an eager framework stores each value in."""
+"""Element types in which an eager framework stores values under automatic mixed precision."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Policy(Enum):
-    """What autocast does with an operator."""
+    """Treatment of an operator by autocast."""
 
     NARROW = "narrow"
     """Operands are cast to the narrow type, and so is the result."""
@@ -31,18 +31,18 @@ class Policy(Enum):
     WIDE_INSIDE = "wide inside"
     """The kernel itself reads any type and writes f32."""
     WIDEST = "widest"
-    """The type of its widest operand; numbers and tensors of rank 0 have no say."""
+    """The result has the type of the widest operand; scalars and rank-0 tensors are ignored."""
 
     __hash__ = object.__hash__
 
 
 NARROW_KINDS = frozenset({Kind.MATMUL, Kind.CONV, Kind.ATTENTION, Kind.RECURRENT})
 FIRST_ONLY = frozenset({Kind.VIEW, Kind.POOL, Kind.GATHER, Kind.REDUCTION, Kind.NORMALIZATION})
-"""Kinds whose result has the type of the first operand, parameters having no say."""
+"""Kinds whose result has the type of the first operand, whatever the parameters' types."""
 
 
 def policy(kernel: Kernel) -> Policy:
-    """What autocast does with the operator that a kernel of the eager table stands for."""
+    """Return autocast's treatment of the operator behind a kernel of the eager table."""
     from .autocast_operators import NARROW, WIDE, WIDE_INSIDE
 
     op = kernel.anchor.op
@@ -59,11 +59,11 @@ def policy(kernel: Kernel) -> Policy:
 
 @record
 class StoredTypes:
-    """Types of values, and what is cast on the way.
+    """Element types of values under autocast, and the policy of each kernel.
 
     Args:
-        narrow: the type that products are done in.
-        types: of floating-point values that are not of their declared type.
+        narrow: element type of products.
+        types: element types of floating-point values that differ from the declared ones.
         policies: of each kernel's anchor.
     """
 
@@ -72,7 +72,7 @@ class StoredTypes:
     policies: Mapping[Node, Policy]
 
     def of(self, value: Value) -> DType:
-        """The type a value is stored in."""
+        """Return the element type in which a value is stored."""
         found = self.types.get(value)
         if found is None and isinstance(value.type, TensorType):
             found = value.type.dtype
@@ -81,12 +81,12 @@ class StoredTypes:
 
 @frozen
 class Autocast(Analysis[StoredTypes]):
-    """What each value is stored in when a model of f32 weights runs under autocast.
+    """Element type of each stored value when a model with f32 weights runs under autocast.
 
     Products, convolutions and attention run narrow; normalisation over features, sums, powers and
     exponentials run in f32; everything else takes the widest of its operands, so that one added
     f32 parameter keeps a residual stream wide from there on. Batch normalisation keeps its
-    input's type. Left out: disabled regions, and casts that models spell out.
+    input's type. Left out: disabled regions, and explicit casts in models.
 
     Source: PyTorch, Automatic Mixed Precision package, CUDA Op-Specific Behavior.
     """
@@ -96,7 +96,7 @@ class Autocast(Analysis[StoredTypes]):
     runtime: str = "eager"
 
     def run(self, module: Module, am: Analyses) -> StoredTypes:
-        """Types by value, kernel by kernel of the eager table in their order."""
+        """Return types by value, computed kernel by kernel in the order of the eager table."""
         narrow = DType.BF16 if self.dtype == "bf16" else DType.F16
         table = am.get(Fuse(self.runtime), module)
         types: dict[Value, DType] = {}
@@ -118,9 +118,9 @@ class Autocast(Analysis[StoredTypes]):
 
 
 def widest(kernel: Kernel, types: Mapping[Value, DType]) -> DType:
-    """The type that promotion gives: the widest operand that has extents."""
+    """Return the type after promotion: that of the widest operand with rank above 0."""
     reads = [v for v in kernel.reads if isinstance(v.type, TensorType)]
-    floats = [v for v in reads if is_wide_float(_type(v).dtype) and _has_say(_type(v))]
+    floats = [v for v in reads if is_wide_float(_type(v).dtype) and _takes_part(_type(v))]
     if kernel.anchor.op.kind in FIRST_ONLY:
         floats = floats[:1]
     found = [types.get(v, _type(v).dtype) for v in floats]
@@ -133,6 +133,6 @@ def _type(v: Value) -> TensorType:
 
 
 @lru_cache(maxsize=1 << 12)
-def _has_say(type_: TensorType) -> bool:
+def _takes_part(type_: TensorType) -> bool:
     shape: tuple[Dim, ...] = type_.shape or ()
     return any(d != 1 for d in shape)

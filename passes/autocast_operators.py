@@ -1,6 +1,6 @@
-"""PyTorch's lists of autocast: operators whose type does not follow their operands.
+"""PyTorch's autocast lists: operators whose type does not follow their operands.
 
-Loaded where a model runs under autocast, as it names operators of many families.
+Imported only when a model runs under autocast, because it imports many operator families.
 Source: PyTorch, Automatic Mixed Precision package, CUDA Op-Specific Behavior.
 """
 
@@ -20,7 +20,7 @@ from perfc.ir.ops.rounding import Acos, Asin, Cosh, Exp, Log, Sinh, Tan
 from perfc.ir.ops.softmax import Softmax
 
 NARROW = (PRelu,)
-"""Besides products: operands are cast to the narrow type."""
+"""Operators other than products whose operands are cast to the narrow type."""
 WIDE = (
     LayerNormalization,
     GroupNormalization,
@@ -40,6 +40,6 @@ WIDE = (
     ReduceL2,
     ReduceLogSumExp,
 )
-"""Operands are cast to f32."""
+"""Operators whose operands are cast to f32."""
 WIDE_INSIDE = (ReduceSum, CumSum, ReduceProd, Softmax)
-"""They read any type and write f32."""
+"""Operators that read any type and write f32."""

@@ -1,4 +1,4 @@
-"""A part of a model with its backward pass: gradients of its results are inputs."""
+"""Differentiation of a part of a model; gradients of its results are inputs."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ if TYPE_CHECKING:
     from .manager import Analyses
 
 SEED = ".seed"
-"""Of the names of gradients that come from behind, after the results that they are of."""
+"""Suffix of the name of a result's incoming gradient."""
 ACTIVATIONS = (1, 2, 3)
-"""Axes of what one part hands to the next: rows of tokens. Caches and states have more."""
+"""Ranks of activations between parts (rows of tokens); caches and states have more axes."""
 
 
 @frozen
 class Backward(Transform):
-    """The module, and the gradients of its parameters and of what the part before gave it.
+    """Add gradients of parameters and of activations from the previous part to a module.
 
     Results are those of the module, then gradients of inputs, then those of parameters. Unlike
-    `Train` it has no loss and no optimiser: what it differentiates is a part of a larger model.
+    `Train` it has no loss and no optimizer, because it differentiates a part of a larger model.
     """
 
     def run(self, module: Module, am: Analyses) -> Module:
-        """The part forward and backward; needs inferred types.
+        """Return the forward and backward pass of the part; needs inferred types.
 
         Raises:
             PassError: an operator has no gradient, or nothing has one.
@@ -46,12 +46,12 @@ class Backward(Transform):
 
 @record
 class BothWays:
-    """A part forward and backward.
+    """Forward and backward pass of a part.
 
     Args:
         module: with gradients as further results.
-        inputs: what the part before hands over, without whatever has no gradient.
-        before: nodes of the backward pass that the part before waits for.
+        inputs: activations from the previous part that have a gradient.
+        before: nodes of the backward pass that the previous part waits for.
     """
 
     module: Module
@@ -60,7 +60,7 @@ class BothWays:
 
 
 def differentiated(module: Module) -> BothWays:
-    """A part with its backward pass; otherwise as `Backward`."""
+    """Return a part with its backward pass; options and errors as in `Backward`."""
     with numbering():
         graph = module.graph
         tape = Tape((v.name for v in all_values(graph)), Phase.BACKWARD)
@@ -69,23 +69,23 @@ def differentiated(module: Module) -> BothWays:
         }
         before = handed(graph.inputs)
         wanted = [*before, *trained(graph.weights)]
-        found = differentiate(graph.nodes, seeds, wanted, tape)
-        gradients = [found.gradients[v] for v in wanted if v in found.gradients]
+        derivatives = differentiate(graph.nodes, seeds, wanted, tape)
+        gradients = [derivatives.gradients[v] for v in wanted if v in derivatives.gradients]
         if not gradients:
             raise PassError("nothing has a gradient", where=module.graph.name)
-        # results of operators that nobody asked for, such as statistics, are asked for now
-        nodes = alive([*found.forward, *tape.nodes], [*graph.outputs, *gradients])
+        # gradients may need results that the forward pass drops, such as statistics
+        nodes = alive([*derivatives.forward, *tape.nodes], [*graph.outputs, *gradients])
         weights = kept_weights((*graph.weights, *tape.constants.values()), nodes)
         outputs = tuple(dict.fromkeys((*graph.outputs, *gradients)))
         inputs = (*graph.inputs, *seeds.values())
         both = replace(module, graph=Graph(graph.name, inputs, outputs, tuple(nodes), weights))
-        given = tuple([v for v in before if v in found.gradients])
-        waited = alive(tape.nodes, [found.gradients[v] for v in given])
+        given = tuple([v for v in before if v in derivatives.gradients])
+        waited = alive(tape.nodes, [derivatives.gradients[v] for v in given])
         return BothWays(both, given, frozenset(waited))
 
 
 def handed(values: Iterable[Value]) -> list[Value]:
-    """Inputs that another part computed: real numbers, of few axes, which caches are not."""
+    """Return inputs that another part computed: real numbers of few axes, unlike caches."""
     return [
         v
         for v in values
@@ -94,5 +94,5 @@ def handed(values: Iterable[Value]) -> list[Value]:
 
 
 def trained(weights: Iterable[Value]) -> list[Value]:
-    """Parameters of real numbers."""
+    """Return the floating-point parameters."""
     return [w for w in weights if w.weight is not None and w.weight.is_parameter and w.is_real]

@@ -1,4 +1,4 @@
-"""Folds what is known before running, inlines decided branches, drops what nobody reads."""
+"""Constant folding, inlining of decided branches and dead-code removal."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ class Canonicalize(Transform):
     in every runtime: its results become stored tensors that are not parameters.
 
     Args:
-        keeps_parameters: whether what is made of parameters alone stays, as in training, where
+        keeps_parameters: keep nodes that depend on parameters alone, as in training, where
             they change from step to step.
     """
 
     keeps_parameters: bool = False
 
     def run(self, module: Module, am: Analyses) -> Module:
-        """The smaller module; needs inferred types."""
+        """Return the smaller module; needs inferred types."""
         graph = Folding({}, self.keeps_parameters).graph(module.graph)
         if graph is module.graph:
             return module
@@ -53,17 +53,17 @@ class Folding:
     changing: set[Value] = field(default_factory=set[Value])
 
     def graph(self, graph: Graph) -> Graph:
-        """The folded graph; the same object where nothing changed."""
+        """Return the folded graph; the same object if nothing changed."""
         weights = list(graph.weights)
         nodes: list[Node] = []
         for node in graph.nodes:
             self.node(node, nodes, weights)
         outputs = tuple([self.replaced.get(v, v) for v in graph.outputs])
         alive, used = live_nodes(nodes, outputs)
-        kept = tuple([w for w in dict.fromkeys(weights) if w in used])
-        if kept == graph.weights and outputs == graph.outputs and alive == list(graph.nodes):
+        used_weights = tuple([w for w in dict.fromkeys(weights) if w in used])
+        if (used_weights, outputs, alive) == (graph.weights, graph.outputs, list(graph.nodes)):
             return graph
-        return Graph(graph.name, graph.inputs, outputs, tuple(alive), kept)
+        return Graph(graph.name, graph.inputs, outputs, tuple(alive), used_weights)
 
     def node(self, node: Node, nodes: list[Node], weights: list[Value]) -> None:
         """Fold, inline or keep one node."""
@@ -96,20 +96,20 @@ class Folding:
 
     @staticmethod
     def changes_nothing(node: Node, ins: tuple[Value | None, ...]) -> bool:
-        """Whether the result is the operand: an identity, or a cast to the type it has."""
+        """Return True if the result is the operand: an identity, or a cast to its own type."""
         if not ins or ins[0] is None or not node.results:
             return False
         match node.op:
             case Identity():
                 return True
             case Cast():
-                own = ins[0].type
-                return isinstance(own, TensorType) and own == node.results[0].type
+                type_ = ins[0].type
+                return isinstance(type_, TensorType) and type_ == node.results[0].type
             case _:
                 return False
 
     def folds(self, node: Node, ins: tuple[Value | None, ...]) -> bool:
-        """Whether the results are there before the model runs."""
+        """Return True if the results are known before the model runs."""
         results = node.results
         if node.op.kind in NEVER_FOLDED or not results or self.follows_parameters(node, ins):
             return False
@@ -126,7 +126,7 @@ class Folding:
         )
 
     def follows_parameters(self, node: Node, ins: tuple[Value | None, ...]) -> bool:
-        """Whether the results are others in the next step, whose contents the file cannot tell."""
+        """Return True if the results depend on parameters that change from step to step."""
         if not self.keeps_parameters or not any(v and self.changes(v) for v in ins):
             return False
         made = [v for v in node.results if v.is_real]
@@ -134,14 +134,14 @@ class Folding:
         return bool(made)
 
     def changes(self, v: Value) -> bool:
-        """Whether a tensor is another one in the next step: a parameter, or made of parameters."""
+        """Return True if a tensor changes in the next step: a parameter, or computed from one."""
         if v in self.changing:
             return True
         return v.weight is not None and v.weight.is_parameter and v.is_real
 
     @staticmethod
     def decided(node: Node, ins: tuple[Value | None, ...]) -> Graph | None:
-        """The branch that an If with a known condition takes."""
+        """Return the branch that an If with a known condition takes."""
         if not isinstance(node.op, If) or len(node.regions) != 2 or ins[0] is None:
             return None
         taken = ins[0].known.item if ins[0].known is not None else None
@@ -149,13 +149,13 @@ class Folding:
 
 
 def shared(node: Node, ins: tuple[Value | None, ...]) -> str:
-    """Name of the stored tensor that a result has in another layout; "" where it is computed."""
+    """Return the name of the stored tensor whose elements a result reorders; "" if computed."""
     base = ins[0] if ins and isinstance(node.op, View | Transpose) else None
     return "" if base is None or base.weight is None else base.weight.shares or base.name
 
 
 def live_nodes(nodes: list[Node], outputs: tuple[Value, ...]) -> tuple[list[Node], set[Value]]:
-    """The nodes whose results somebody reads, and every value that is read."""
+    """Return the nodes whose results are read, and every value that is read."""
     needed = set(outputs)
     alive: list[Node] = []
     for node in reversed(nodes):

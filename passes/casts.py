@@ -1,4 +1,4 @@
-"""What-if autocast of a training step: values as a framework stores them, every cast a node."""
+"""What-if autocast of a training step; every cast of the framework is a node."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ if TYPE_CHECKING:
 
 @frozen
 class Casts(Transform):
-    """The module as PyTorch runs it under autocast, so that its backward pass keeps what it does.
+    """Insert PyTorch's autocast casts, so that the backward pass saves the same tensors.
 
-    `Mixed` counts the least that any autocast moves. A step keeps more: the residual stream and
-    what is normalised are f32, probabilities are kept in f32 and again as products read them, and
+    `Mixed` counts the least traffic of any autocast. A step stores more: the residual stream and
+    inputs of normalisations are f32, probabilities are stored in f32 and in the narrow type, and
     a parameter that products read is cast once a step.
 
     Source: PyTorch, aten/src/ATen/autocast_mode.cpp: `cached_cast` keeps copies of parameters.
 
     Args:
-        dtype: of products.
-        runtime: whose kernels tell which operators PyTorch sees.
+        dtype: element type of products.
+        runtime: fusion table that decides which operators PyTorch sees.
     """
 
     dtype: str = "f16"
@@ -46,7 +46,7 @@ class Casts(Transform):
     requires: ClassVar = (Autocast, Fuse)
 
     def run(self, module: Module, am: Analyses) -> Module:
-        """The module with casts.
+        """Return the module with casts.
 
         Raises:
             PassError: the model is not stored in f32, or loops or branches while it runs.
@@ -65,7 +65,7 @@ class Casts(Transform):
 
 @entity
 class Casting:
-    """State of one walk: which value stands for which, and parameters that were cast."""
+    """State of one walk: replacements of values, and parameters that were cast."""
 
     narrow: DType
     stored: StoredTypes
@@ -74,7 +74,7 @@ class Casting:
     cast: dict[tuple[Value, DType], Value] = field(default_factory=dict[tuple[Value, DType], Value])
 
     def graph(self, graph: Graph) -> Graph:
-        """The graph with a node for each cast."""
+        """Return the graph with a node for each cast."""
         tape = Tape((v.name for v in all_values(graph)), Phase.FORWARD)
         tape.suffix = ".cast"
         nodes: list[Node] = []
@@ -86,17 +86,17 @@ class Casting:
         return Graph(graph.name, graph.inputs, outputs, tuple(nodes), graph.weights)
 
     def node(self, node: Node, tape: Tape) -> Node:
-        """The node on values as they are stored, its casts on the tape."""
+        """Return the node on stored values; its casts go on the tape."""
         tape.place = node.loc
         wanted = self.wanted(node)
         ins = tuple(v and self.operand(v, wanted, tape) for v in node.inputs)
         return on_values(node, ins, tuple(v and self.value(v) for v in node.outputs), self.narrow)
 
     def wanted(self, node: Node) -> DType | None:
-        """The type that a node's operands are cast to; None where it reads any."""
+        """Return the type to which a node's operands are cast; None if it reads any type."""
         if node.op.kind is Kind.VIEW:
-            found = next((self.stored.of(v) for v in node.results), DType.UNKNOWN)
-            return found if is_wide_float(found) else None
+            dtype = next((self.stored.of(v) for v in node.results), DType.UNKNOWN)
+            return dtype if is_wide_float(dtype) else None
         match self.policies.get(node):
             case Policy.NARROW:
                 return self.narrow
@@ -106,7 +106,7 @@ class Casting:
                 return None
 
     def operand(self, v: Value, wanted: DType | None, tape: Tape) -> Value:
-        """What a node reads for ``v``: itself, or a cast of it; parameters are cast once."""
+        """Return ``v`` or a cast of it, as a node reads it; parameters are cast once."""
         made = self.values.get(v, v)
         if wanted is None or dtype_of(made) is wanted:
             return made
@@ -120,9 +120,9 @@ class Casting:
         return self.cast[key]
 
     def value(self, v: Value) -> Value:
-        """What stands for ``v``: the same object where its type stays."""
-        found = self.stored.of(v)
-        if not isinstance(v.type, TensorType) or found is v.type.dtype or v.weight is not None:
+        """Return the replacement of ``v``; the same object if its type stays."""
+        dtype = self.stored.of(v)
+        if not isinstance(v.type, TensorType) or dtype is v.type.dtype or v.weight is not None:
             return v
-        made = self.values[v] = Value(v.name, replace(v.type, dtype=found), v.known, v.weight)
+        made = self.values[v] = Value(v.name, replace(v.type, dtype=dtype), v.known, v.weight)
         return made

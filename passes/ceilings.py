@@ -1,4 +1,4 @@
-"""Ceilings of a roofline, and what they say of one kernel."""
+"""Ceilings of a roofline, and the times of one kernel under them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .fuse import Kernel
 
 
 class Ceiling(Enum):
-    """What can bind a kernel."""
+    """A limit of the hardware that can bind a kernel."""
 
     MATRIX = "matrix units"
     VECTOR = "vector units"
@@ -31,10 +31,10 @@ class Ceiling(Enum):
 
 
 def vector_dtype(dtype: DType) -> DType:
-    """Type of what a kernel computes beside its products.
+    """Return the element type of a kernel's vector operations.
 
-    Theirs, or f16 where that is an integer or narrower: the narrowest that kernels add real numbers
-    and take exponentials in, so that it gives a floor.
+    It is that of the products, or f16 if they are integers or narrower: kernels add real numbers
+    and take exponentials in no narrower type, so that the time is a lower bound.
     """
     return dtype if dtype.is_float and dtype.bits >= 16 else DType.F16
 
@@ -43,7 +43,7 @@ def vector_dtype(dtype: DType) -> DType:
 class Counts:
     """Operations and bytes of one launch as numbers.
 
-    ``floor_mac`` is the least any algorithm does: minimal filtering, masked pairs left out.
+    ``floor_mac`` is the lowest count of any algorithm: minimal filtering, no masked pairs.
     """
 
     mac: float
@@ -67,18 +67,18 @@ class Counts:
 
 @record
 class KernelBound:
-    """Times of one kernel; all launches of one run together.
+    """Times of one kernel; sums over all its launches in one run.
 
     Args:
         kernel: what runs.
         counts: of one launch.
         launches: in one run.
-        floor: seconds each ceiling takes at the best rate the hardware can ever give.
-        sustained: seconds each ceiling takes at measured rates (rated ones where none is).
-        launch_gap_s: what launching adds where the kernel is shorter than its launch.
+        floor: seconds under each ceiling at the highest rate the hardware can reach.
+        sustained: seconds under each ceiling at measured rates (rated ones if none is measured).
+        launch_gap_s: launch overhead, if the kernel is shorter than its launch.
         device_bytes: bytes charged to device memory in ``sustained``.
         dtype: element type of the multiply–accumulates.
-        tf32: whether those of f32 may be done in TF32.
+        tf32: whether f32 multiply–accumulates may use TF32.
     """
 
     kernel: Kernel
@@ -92,7 +92,7 @@ class KernelBound:
     tf32: bool = True
 
     def of(self, kernel: Kernel) -> KernelBound:
-        """The same of a kernel that differs in names and place alone."""
+        """Return the bounds of a duplicate kernel, which differs in names and position only."""
         return KernelBound(
             kernel, self.counts, self.launches, self.floor, self.sustained, self.launch_gap_s,
             self.device_bytes, self.dtype, self.tf32,
@@ -100,17 +100,17 @@ class KernelBound:
 
     @property
     def vector_dtype(self) -> DType:
-        """Element type of what is computed beside them."""
+        """Element type of vector operations."""
         return vector_dtype(self.dtype)
 
     @property
     def is_wide(self) -> bool:
-        """Whether it multiplies in f32 without TF32."""
+        """Return True if it multiplies in f32 without TF32."""
         return self.dtype is DType.F32 and self.counts.mac > 0 and not self.tf32
 
     @property
     def is_gradient(self) -> bool:
-        """Whether the kernel is of a backward pass."""
+        """Return True if the kernel belongs to a backward pass."""
         return self.kernel.anchor.loc.phase is Phase.BACKWARD
 
     @property
@@ -120,50 +120,50 @@ class KernelBound:
 
     @property
     def sustained_s(self) -> float:
-        """Time at measured rates, without launching."""
+        """Time at measured rates without launch overhead."""
         return max(self.sustained.values(), default=0.0)
 
     @property
     def time_s(self) -> float:
-        """Time at measured rates with its launch."""
+        """Time at measured rates with launch overhead."""
         return self.sustained_s + self.launch_gap_s
 
     @property
     def binding(self) -> Ceiling:
-        """What most of the time at measured rates goes to; launching where it takes longer."""
+        """Ceiling with the longest time at measured rates; launching if that takes longer."""
         return Ceiling.LAUNCH if self.launch_gap_s > self.sustained_s else self.busiest
 
     @property
     def idle_share(self) -> float:
-        """Part of the sustained time that whole waves would spare."""
+        """Share of the sustained time lost to partly filled waves."""
         waves_s = self.sustained.get(Ceiling.WAVES, 0.0)
         return max(1 - self.sustained.get(self.unit, 0.0) / waves_s, 0.0) if waves_s else 0.0
 
     @property
     def unit(self) -> Ceiling:
-        """The ceiling that would bind with whole waves; launches where nothing keeps it busy."""
+        """Ceiling that would bind with full waves; launching if the kernel does nothing."""
         others = {c: t for c, t in self.sustained.items() if c is not Ceiling.WAVES}
         return max(others, key=others.__getitem__, default=Ceiling.LAUNCH)
 
     @property
     def busiest(self) -> Ceiling:
-        """What most of the kernel's time goes to while it runs: waves where most of it is idle."""
+        """Ceiling that takes most of the kernel's running time; waves if most of it is idle."""
         return Ceiling.WAVES if self.idle_share > 0.5 else self.unit
 
     @property
     def margin(self) -> float:
-        """How many times longer the binding ceiling takes than the next."""
+        """Time under the binding ceiling divided by the time under the next."""
         times = sorted((*self.sustained.values(), 0.0), reverse=True)
         return times[0] / times[1] if len(times) > 1 and times[1] > 0 else math.inf
 
     @property
     def intensity_flop_per_byte(self) -> float | None:
-        """Flop per compulsory byte, None where nothing moves."""
+        """FLOPs per compulsory byte, None without traffic."""
         return self.counts.flop / self.counts.nbytes if self.counts.nbytes else None
 
 
 def lowered(side: Sequence[KernelBound], least_s: float) -> list[KernelBound]:
-    """One side of a branch with floors such that the other side cannot be below them."""
+    """Scale the lower bounds of one side of a branch down to the other side's, if lower."""
     total_s = math.fsum(k.floor_s for k in side)
     if total_s <= least_s:
         return list(side)

@@ -1,4 +1,4 @@
-"""What a kernel costs: the work of its nodes, and the bytes that cross its border."""
+"""Costs of kernels: the work of their nodes, and the bytes that cross their border."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MATRIX = frozenset({Kind.MATMUL, Kind.CONV})
 
 
 class Sizes(dict[Type, Dim]):
-    """Bytes of values by their type, 0 where nobody knows them."""
+    """Bytes of values by their type, 0 if unknown."""
 
     def __missing__(self, type_: Type) -> Dim:
         nbytes = type_.nbytes if isinstance(type_, TensorType) else None
@@ -36,7 +36,7 @@ class Sizes(dict[Type, Dim]):
 
 
 class Charging:
-    """Turns groups of one run of nodes into kernels."""
+    """Turns the fusion groups of one segment of nodes into kernels."""
 
     def __init__(
         self,
@@ -46,31 +46,31 @@ class Charging:
         views: Collection[Node],
         makers: Mapping[Value, Node],
         written: Collection[Value],
-        alike: dict[object, int],
+        class_ids: dict[object, int],
     ) -> None:
-        """Remember what all kernels share.
+        """Store the tables that all kernels share.
 
         Args:
             cost: counts by node.
             table: the runtime.
-            shows: values to those whose bytes they are.
+            shows: from views to the values whose bytes they show.
             views: nodes that move nothing.
-            makers: the nodes that make values of this run.
-            written: values that somebody outside their group reads.
-            alike: numbers given to kernels so far; grows.
+            makers: the nodes that compute values of this segment.
+            written: values that are read outside their group.
+            class_ids: numbers of the classes of duplicate kernels so far; grows.
         """
         self.cost, self.table, self.shows, self.views = cost, table, shows, views
-        self.makers, self.written, self.alike = makers, written, alike
+        self.makers, self.written, self.class_ids = makers, written, class_ids
         self.sizes = Sizes()
         # equal applications share their costs, so that these are looked up by identity
         self.parts: dict[int, tuple[tuple[int, Dim], ...]] = {}
         self.sums: dict[tuple[int, ...], Work] = {}
 
     def kernel(self, group: Group) -> Kernel:
-        """Costs of a finished group.
+        """Return the kernel of a finished group with its costs.
 
-        Of a value from outside the largest part that one node reads counts, of a value that is
-        read outside all of it.
+        A value from outside counts with the largest part that one node reads; a value that is
+        read outside counts in full.
         """
         folded, views = group.folded, self.views
         nodes = tuple(group.nodes)
@@ -116,9 +116,9 @@ class Charging:
         reads: Mapping[Value, Dim],
         writes: tuple[Value, ...],
     ) -> int:
-        """The number of kernels like this: applications, what is folded or stored, the border."""
+        """Return the number of the kernel's class: equal nodes, folded nodes and border."""
         cost = self.cost
-        apart = group.folded | group.assigned
+        excluded = group.folded | group.assigned
         key = (
             tuple([(id(cost[n]), n.loc.op_type) for n in nodes]),
             nodes.index(group.anchor),
@@ -126,12 +126,12 @@ class Charging:
             group.pattern,
             tuple([(nbytes, v.type, v.weight is None) for v, nbytes in reads.items()]),
             tuple([v.type for v in writes]),
-            tuple([n in apart for n in nodes]) if apart else (),
+            tuple([n in excluded for n in nodes]) if excluded else (),
         )
-        return self.alike.setdefault(key, len(self.alike))
+        return self.class_ids.setdefault(key, len(self.class_ids))
 
     def _problem(self, group: Group, nodes: Sequence[Node]) -> Problem | None:
-        """That of the anchor, of products side by side, or of two that are one attention."""
+        """Return the problem of the anchor, of parallel products, or of an attention's two."""
         if group.pattern == JOINED:
             return self._joined(group, nodes)
         if group.pattern != "attention" or group.anchor.op.kind is Kind.ATTENTION:
@@ -146,7 +146,7 @@ class Charging:
         return None
 
     def _joined(self, group: Group, nodes: Sequence[Node]) -> Problem | None:
-        """The product that has the columns of several of one left operand."""
+        """Return the product with the columns of several products of one left operand."""
         first = self.cost[group.anchor].problem
         columns = [
             problem.n for n in nodes
@@ -155,7 +155,7 @@ class Charging:
         return first._replace(n=added(columns)) if isinstance(first, Product) else first
 
     def _work(self, costs: Sequence[NodeCost]) -> Work:
-        """Operations of several nodes, added up once for the same applications."""
+        """Return the operations of several nodes; equal applications are summed once."""
         if len(costs) == 1:
             return costs[0].work
         works = [c.work for c in costs]
@@ -172,7 +172,7 @@ class Charging:
         results: Collection[Value],
         assigned: Collection[Node],
     ) -> tuple[dict[Value, Dim], bool]:
-        """Bytes read of each value from outside, and whether any is read through a view."""
+        """Return bytes read of each outside value, and True if any is read through a view."""
         reads: dict[Value, Dim] = {}
         is_shown = False
         shows = self.shows
@@ -194,7 +194,7 @@ class Charging:
         return reads, is_shown
 
     def _parts(self, node: Node, cost: NodeCost) -> tuple[tuple[int, Dim], ...]:
-        """Positions of a node's operands, and how much of each it reads."""
+        """Return positions of a node's operands with the bytes it reads of each."""
         parts = self.parts.get(id(cost))
         if parts is None:
             read_bytes = cost.traffic.read_bytes
@@ -202,7 +202,7 @@ class Charging:
         return parts
 
     def _written(self, node: Node, cost: NodeCost) -> Dim:
-        """Bytes that a node's part of the kernel writes."""
+        """Return the bytes that a node's part of the kernel writes."""
         outputs = [v for v in node.outputs if v is not None]
         outside = [v for v in outputs if v in self.written]
         if len(outside) == len(outputs):
@@ -212,7 +212,7 @@ class Charging:
         return added([self.sizes[v.type] for v in outside])
 
     def _assigned(self, node: Node, cost: NodeCost, group: Group) -> NodeCost:
-        """An assignment in place: what is assigned is read and written, and no index is."""
+        """Return the cost of an assignment in place: assigned elements only, no indices."""
         source = node.inputs[2] if node in group.assigned else None
         if source is None:
             return cost
@@ -220,14 +220,14 @@ class Charging:
         return replace(cost, traffic=Traffic(nbytes, nbytes, cost.traffic.is_bound))
 
     def _typed(self, work: Work, anchor: Node) -> Work:
-        """Work with the element type that its multiply–accumulates are done in."""
+        """Return work with the element type of its multiply–accumulates."""
         dtype = self.cost[anchor].work.dtype or self._narrow(anchor)
         if dtype is None or dtype is work.dtype:
             return work
         return replace(work, dtype=dtype)
 
     def _narrow(self, anchor: Node) -> DType | None:
-        """Type of the integers behind both factors, where the runtime multiplies those."""
+        """Return the integer type behind both factors, if the runtime multiplies integers."""
         if anchor.op.kind not in MATRIX or "quantized" not in self.table.patterns:
             return None
         types: list[DType] = []
@@ -241,7 +241,7 @@ class Charging:
 
 
 def shares(node: Node, read_bytes: Dim, sizes: Sizes) -> Iterator[tuple[int, Dim]]:
-    """How much of its operands' bytes a node reads, by position.
+    """Yield the bytes that a node reads of each operand, by position.
 
     Where it does not read all of everything, the first operand is the one read in part; a
     movement's other operands are parameters that no kernel loads.
@@ -253,9 +253,9 @@ def shares(node: Node, read_bytes: Dim, sizes: Sizes) -> Iterator[tuple[int, Dim
     if len(first) == 1:
         yield next(iter(first.values())), read_bytes
         return
-    stated = node.op.read_parts(node.inputs)
-    if stated:
-        yield from stated.items()
+    declared = node.op.read_parts(node.inputs)
+    if declared:
+        yield from declared.items()
         return
     parts = [sizes[v.type] for v in first]
     if added(parts) == read_bytes:
@@ -270,7 +270,7 @@ def shares(node: Node, read_bytes: Dim, sizes: Sizes) -> Iterator[tuple[int, Dim
 
 
 def added(parts: Sequence[Dim]) -> Dim:
-    """Sum of a few extents."""
+    """Return the sum of a few extents."""
     if len(parts) == 1:
         return parts[0]
     if len(parts) == 2:

@@ -1,4 +1,4 @@
-"""Counts operations and compulsory bytes of every node, and says how well each is known."""
+"""Operations and compulsory bytes of every node, and how exactly they are known."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 
 
 class Tier(Enum):
-    """How well the cost of a node is known, best first."""
+    """Certainty of a node's cost, most certain first."""
 
     EXACT = "exact"
-    """An operator of ours, every extent known."""
+    """A supported operator with every extent known."""
     EXPANDED = "expanded"
     """Part of the function body that ONNX gives the operator."""
     BYTES = "bytes only"
-    """Operands and results have sizes; not all of the arithmetic is known, so counts are bounds."""
+    """Sizes are known but not all of the arithmetic, so counts are lower bounds."""
     UNKNOWN = "unknown"
     """Some operand or result has no known size."""
 
@@ -45,7 +45,7 @@ class Tier(Enum):
 
 @record
 class NodeCost:
-    """Counts of one execution of a node, and how often it runs."""
+    """Counts of one execution of a node, and its number of executions."""
 
     work: Work
     traffic: Traffic
@@ -56,13 +56,13 @@ class NodeCost:
 
 @frozen
 class CostTable:
-    """Costs by node, those inside subgraphs included; totals are sums of the parts.
+    """Costs by node, including nodes of subgraphs; totals are sums over nodes.
 
     Args:
-        nodes: what surely runs; of a branch that nobody can decide the cheaper side.
+        nodes: nodes that run in any case; of an undecided branch the cheaper side.
         weights: the stored tensors that those nodes read.
-        others: the sides of such branches that are not in ``nodes``.
-        undecided: nodes with such branches, or with a number of iterations nobody knows, and the
+        others: the sides of undecided branches that are not in ``nodes``.
+        undecided: nodes with such branches, or with an unknown number of iterations, and the
             region that ``nodes`` has.
         declared: names of the module's symbols; others depend on data.
     """
@@ -80,23 +80,23 @@ class CostTable:
 
     @cached_property
     def traffic(self) -> Traffic:
-        """All bytes of one run when every node is a kernel of its own."""
+        """All bytes of one run if every node is a kernel."""
         return total_traffic(
             c.traffic if c.repeat == 1 else c.traffic.times(c.repeat) for c in self.nodes.values()
         )
 
     @cached_property
     def weight_bytes(self) -> Dim:
-        """Bytes of all stored tensors that some node reads."""
+        """Bytes of all stored tensors that are read."""
         return dim_sum(v.type.nbytes or 0 for v in self.weights if isinstance(v.type, TensorType))
 
     def count(self, tier: Tier) -> int:
-        """Nodes of a tier."""
+        """Return the number of nodes of a tier."""
         return sum(c.tier is tier for c in self.nodes.values())
 
     @cached_property
     def is_bound(self) -> bool:
-        """Whether totals are lower bounds, because something is not known before running."""
+        """Return True if totals are lower bounds, because something depends on data."""
         if self.undecided or any(c.tier in (Tier.BYTES, Tier.UNKNOWN) for c in self.nodes.values()):
             return True
         w, t = self.work, self.traffic
@@ -104,7 +104,7 @@ class CostTable:
         return any(a.key not in self.declared for d in totals for a in symbols(d))
 
     def facts(self) -> dict[Node, dict[str, object]]:
-        """Counts beneath each node in the text form."""
+        """Return the counts printed below each node in the text form."""
         return {
             node: {
                 name: value
@@ -132,7 +132,7 @@ class Cost(Analysis[CostTable]):
     """Operations by unit and compulsory traffic of every node, in closed form."""
 
     def run(self, module: Module, am: Analyses) -> CostTable:
-        """Costs of the module's nodes."""
+        """Return the costs of the module's nodes."""
         counting = Counting(module.defaults())
         with numbering(_Mentioned(module)):
             counting.graph(module.graph, 1)
@@ -147,7 +147,7 @@ class Cost(Analysis[CostTable]):
 
 @cached_entity
 class _Mentioned:
-    """Names of symbols that types of a module mention; collected when the first is asked for."""
+    """Names of symbols in the types of a module; collected on first use."""
 
     module: Module
 
@@ -160,10 +160,10 @@ class _Mentioned:
 
 
 class Memo:
-    """What equal applications cost; they share one object."""
+    """Cache of costs; equal applications share one object."""
 
     def __init__(self) -> None:
-        self.alike = Alike()
+        self.duplicates = Alike()
         self.costs: dict[tuple[object, ...], NodeCost] = {}
 
 
@@ -190,7 +190,7 @@ class Counting:
                 self.nodes[node] = self.node(node, repeat)
 
     def control(self, node: Node, repeat: Dim) -> None:
-        """Count the regions of a node as often as they surely run."""
+        """Count the regions of a node as often as they run at least."""
         self.nodes[node] = NodeCost(NO_WORK, NO_TRAFFIC, Tier.EXACT, repeat)
         runs = executions(node)
         if runs.is_choice:
@@ -216,40 +216,40 @@ class Counting:
                 self.weights.update(side.weights)
 
     def price(self) -> tuple[float, float]:
-        """Arithmetic and traffic so far, to compare branches."""
+        """Return arithmetic and traffic so far, to compare branches."""
         work = total_work(_repeated(c) for c in self.nodes.values())
         traffic = total_traffic(c.traffic.times(c.repeat) for c in self.nodes.values())
         at = Numbers(self.defaults)
         return at(work.flop) + at(work.integer), at(traffic.nbytes)
 
     def node(self, node: Node, repeat: Dim) -> NodeCost:
-        """Counts of one node; one object for equal applications."""
-        alike = self.memo.alike
+        """Return the counts of one node; equal applications share one object."""
+        duplicates = self.memo.duplicates
         ins, outs = node.inputs, node.outputs
         key: tuple[object, ...] = (
-            alike.operator(node.op),
+            duplicates.operator(node.op),
             repeat,
             node.loc.is_expanded,
             len(ins),
-            *alike.operands(ins),
-            *alike.operands(outs),
+            *duplicates.operands(ins),
+            *duplicates.operands(outs),
         )
         if len(ins) > 1 and len(set(ins)) < len(ins):
-            # what is read twice is loaded once
+            # an operand that is read twice is loaded once
             key = (*key, *map(ins.index, ins))
-        found = self.memo.costs.get(key)
-        if found is None:
+        cost = self.memo.costs.get(key)
+        if cost is None:
             types: Types = tuple([ABSENT if v is None else v.type for v in outs])
-            work, traffic, tier = measured(node.op, node, types)
+            work, traffic, tier = work_and_traffic(node.op, node, types)
             if tier is Tier.EXACT and node.loc.is_expanded:
                 tier = Tier.EXPANDED
-            problem = stated(node.op, node, types)
-            found = self.memo.costs[key] = NodeCost(work, traffic, tier, repeat, problem)
-        return found
+            problem = problem_of(node.op, node, types)
+            cost = self.memo.costs[key] = NodeCost(work, traffic, tier, repeat, problem)
+        return cost
 
 
-def measured(op: Op, node: Node, outs: Types) -> tuple[Work, Traffic, Tier]:
-    """Work, traffic and tier of one application."""
+def work_and_traffic(op: Op, node: Node, outs: Types) -> tuple[Work, Traffic, Tier]:
+    """Return work, traffic and tier of one application."""
     try:
         work = op.work(node.inputs, outs)
         traffic = op.traffic(node.inputs, outs)
@@ -261,8 +261,8 @@ def measured(op: Op, node: Node, outs: Types) -> tuple[Work, Traffic, Tier]:
     return work, traffic, Tier.EXACT if sized else Tier.UNKNOWN
 
 
-def stated(op: Op, node: Node, outs: Types) -> Problem | None:
-    """The problem of one application, forgiven what `measured` forgives."""
+def problem_of(op: Op, node: Node, outs: Types) -> Problem | None:
+    """Return the problem of one application, None on any error of its formulas."""
     try:
         return op.problem(node.inputs, outs)
     except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError):
@@ -271,10 +271,10 @@ def stated(op: Op, node: Node, outs: Types) -> Problem | None:
 
 @record
 class Runs:
-    """Which regions of a node run, and how often.
+    """Regions of a node that run, and their number of executions.
 
-    ``is_choice`` marks that only one of them will, ``is_certain`` that the count is the truth and
-    not its lower limit.
+    ``is_choice`` means that only one of them runs, ``is_certain`` that the count is exact and not
+    a lower bound.
     """
 
     regions: tuple[Graph, ...]
@@ -284,7 +284,7 @@ class Runs:
 
 
 def executions(node: Node) -> Runs:
-    """How often the regions of a node surely run.
+    """Return the regions of a node that run, with their lowest number of executions.
 
     Of an If the taken branch where the condition is known. A Loop runs its known trip count, else
     its smallest; a Scan the extent it scans; a SequenceMap the length of its sequence.
@@ -316,14 +316,14 @@ def _surely(regions: tuple[Graph, ...], count: Dim | None, least: int = 0) -> Ru
 
 
 def _starts(node: Node) -> int:
-    """1 where the first iteration surely runs."""
+    """Return 1 if the first iteration runs in any case."""
     limit, condition = (node.inputs[i] if i < len(node.inputs) else None for i in (0, 1))
     begins = condition is None or (condition.known is not None and condition.known.item is True)
     return int(limit is None and begins)
 
 
 def _trip_count(node: Node) -> Dim | None:
-    """Trip count, from the limit or the length of a stacked result; None where nobody knows."""
+    """Return the trip count from the limit or a stacked result's length; None if unknown."""
     carried = len(node.inputs) - 2
     for v in node.outputs[max(carried, 0) :]:
         if v is not None and isinstance(v.type, TensorType) and v.type.shape:
@@ -336,7 +336,7 @@ def _trip_count(node: Node) -> Dim | None:
 
 
 def _goes_on(node: Node) -> bool:
-    """Whether no condition ends the loop before its limit."""
+    """Return True if no condition ends the loop before its limit."""
     condition = node.inputs[1] if len(node.inputs) > 1 else None
     if condition is not None and (condition.known is None or not condition.known.item):
         return False

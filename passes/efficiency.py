@@ -1,4 +1,4 @@
-"""How well products and convolutions fill the tiles of the matrix unit."""
+"""Utilization of the last wave of tiles by products and convolutions."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from perfc.machine import Machine
 from .fuse import Kernel
 
 TILE = 128
-"""Rows and columns of a matrix tile one SM works on; the common size of library kernels."""
+"""Rows and columns of the matrix tile of one SM; the common size in library kernels."""
 
 
 def wave_efficiency(kernel: Kernel, machine: Machine, env: Mapping[str, int]) -> float:
-    """Share of the last wave of output tiles that is filled, 1 where no tiles are counted.
+    """Return the filled share of all waves of output tiles, 1 if no tiles are counted.
 
-    Tiles of ``TILE`` × ``TILE`` go to SMs in whole waves; none lies across two products or two
+    Tiles of ``TILE`` × ``TILE`` go to SMs in whole waves; no tile spans two products or two
     groups of channels. Source: NVIDIA, Matrix multiplication background guide, wave quantisation.
     Left out: split-k, smaller tiles, several tiles per SM.
     """

@@ -1,4 +1,4 @@
-"""No kernel is faster: the one statement of it, for one kernel or for columns of many."""
+"""Lower bounds of kernel times, for one kernel or for arrays of kernels."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from .residency import capacity
 LEVELS = {"l1": Ceiling.L1, "l2": Ceiling.L2, "device": Ceiling.DEVICE}
 NUMBERS = (int, float)
 INTEGERS_AT_ONCE = 4
-"""Integer operations that a lane of 32 bits may do on packed bytes."""
+"""Integer operations per 32-bit lane and cycle on packed bytes."""
 
 
 class Demand(Protocol):
-    """What kernels do, each a number or an array with one element a kernel."""
+    """Operations and bytes of kernels: numbers, or arrays with one element per kernel."""
 
     @property
     def floor_mac(self) -> Any:
-        """Multiply–accumulates of the algorithm that needs fewest."""
+        """Multiply–accumulates of the algorithm that needs the fewest."""
 
     @property
     def alu(self) -> Any:
@@ -45,17 +45,17 @@ class Demand(Protocol):
 
 
 class Floors:
-    """Best rates of one machine, looked up once for each unit and element type.
+    """Highest rates of one machine, looked up once per unit and element type.
 
     Args:
-        machine: whose rates.
-        tf32: whether products of f32 may use TF32.
+        machine: the target.
+        tf32: whether f32 products may use TF32.
     """
 
     def __init__(self, machine: Machine, *, tf32: bool = True) -> None:
         self.machine, self.tf32 = machine, tf32
         self.entries: dict[tuple[Unit, DType], Peak] = {}
-        # a processor's L1 outlives a kernel; that of a GPU does not
+        # the L1 of a CPU keeps data between kernels; that of a GPU does not
         near = 0 if machine.kind == "cuda" else capacity(machine, "l1")
         before = {Ceiling.L1: 0, Ceiling.L2: near, Ceiling.DEVICE: capacity(machine, "l2")}
         self.memory = {
@@ -66,55 +66,55 @@ class Floors:
         self.levels = [(c, m.bandwidth.value, before[c]) for c, m in self.memory.items()]
 
     def entry(self, unit: Unit, dtype: DType) -> Peak:
-        """Rates of a unit."""
+        """Return the rates of a unit."""
         key = (unit, dtype)
         if key not in self.entries:
             self.entries[key] = self.machine.entry(unit, dtype.code, allow_tf32=self.tf32)
         return self.entries[key]
 
     def times_s(self, n: Demand, dtype: DType, *, is_chosen: bool = False) -> dict[Ceiling, Any]:
-        """Seconds that each ceiling takes at best; a number that is 0 takes none and is left out.
+        """Return the lower bound in seconds under each ceiling; ceilings without work are left out.
 
-        All bytes pass L1. A kernel may find a cache that outlives kernels full of what it reads,
-        and leave it full of what it writes: only the rest passes the next level. Rows that
-        indices choose may all be one.
+        All bytes pass L1. A cache that keeps data between kernels may hold a kernel's operands at
+        its start and its results at its end: only the excess passes the next level. Rows selected
+        by indices may all be the same row.
 
         Args:
             n: operations and bytes of one launch.
             dtype: element type of the products.
-            is_chosen: whether indices choose the rows that are read.
+            is_chosen: whether indices select the rows that are read.
         """
-        found: dict[Ceiling, Any] = {}
+        times: dict[Ceiling, Any] = {}
         if is_some(n.floor_mac):
-            found[Ceiling.MATRIX] = 2 * n.floor_mac / self.entry(Unit.MATRIX, dtype).peak.value
+            times[Ceiling.MATRIX] = 2 * n.floor_mac / self.entry(Unit.MATRIX, dtype).peak.value
         vector = vector_dtype(dtype)
         if is_some(n.alu):
-            found[Ceiling.VECTOR] = n.alu / self.entry(Unit.VECTOR, vector).peak.value
+            times[Ceiling.VECTOR] = n.alu / self.entry(Unit.VECTOR, vector).peak.value
         if is_some(n.sfu):
-            found[Ceiling.SPECIAL] = n.sfu / self.entry(Unit.SPECIAL, vector).peak.value
+            times[Ceiling.SPECIAL] = n.sfu / self.entry(Unit.SPECIAL, vector).peak.value
         if is_some(n.integer):
             peak = self.entry(Unit.INTEGER, DType.I32).peak
-            found[Ceiling.INTEGER] = n.integer / INTEGERS_AT_ONCE / peak.value
+            times[Ceiling.INTEGER] = n.integer / INTEGERS_AT_ONCE / peak.value
         written = n.write_bytes
         nbytes = n.read_bytes + written
         if not is_some(nbytes):
-            return found
+            return times
         far = n.read_bytes * (not is_chosen)
         for ceiling, bytes_per_s, held in self.levels:
             least = nbytes
             if ceiling is not Ceiling.L1:
                 least = excess(far, held) + excess(written, held) if held else far + written
-            found[ceiling] = least / bytes_per_s
-        return found
+            times[ceiling] = least / bytes_per_s
+        return times
 
 
 def is_some(amount: Any) -> bool:
-    """Whether it is an array, or a number other than 0."""
+    """Return True if ``amount`` is an array, or a number other than 0."""
     return not isinstance(amount, NUMBERS) or amount != 0
 
 
 def excess(nbytes: Any, held_bytes: int) -> Any:
-    """Bytes that pass a cache whatever it held: 0 or what is more than its capacity.
+    """Return the bytes that exceed a cache's capacity, or 0.
 
     Written without a maximum, for numbers and arrays alike; halving a double is exact.
     """

@@ -1,4 +1,4 @@
-"""Groups nodes into the kernels a runtime would launch; a kernel lists its nodes."""
+"""Grouping of nodes into the kernels that a runtime launches."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ if TYPE_CHECKING:
 HOST = frozenset({Kind.SHAPE, Kind.CONTAINER})
 """Kinds that launch nothing on the device."""
 MOST_AXES = 3
-"""Of a window that nobody states, over a result of unknown rank."""
+"""Axes of an unknown window over a result of unknown rank."""
 
 
 @entity
 class Kernel:
-    """Nodes that run as one launch.
+    """Nodes that run as one kernel launch.
 
     Args:
-        nodes: in execution order; views ride along.
-        anchor: the node the kernel is named after and classed by.
+        nodes: in execution order, views included.
+        anchor: the node that gives the kernel its name and kind.
         work: operations of one launch.
-        traffic: bytes of one launch: what stays inside the kernel is not counted.
-        reads: values from outside, stored tensors included, views resolved to what they show.
-        writes: values that somebody outside reads.
+        traffic: bytes of one launch, without values that stay inside the kernel.
+        reads: values from outside, stored tensors included, views resolved to their sources.
+        writes: values that are read outside.
         repeat: launches in one run.
-        alike: a number that kernels of a table share which differ in names and place alone.
+        alike: number shared by duplicate kernels, which differ in names and position only.
         folded: nodes merged into stored tensors before running; they add no work and no traffic.
-        pattern: the pattern it is an instance of, ``attention``; "" where it is none.
+        pattern: name of the pattern that matched, such as ``attention``; "" if none.
         read_parts: bytes of each of ``reads`` that are read.
-        problem: extents of what it computes, by name; None where they are not known.
+        problem: named extents of the computation; None if unknown.
     """
 
     nodes: tuple[Node, ...]
@@ -61,19 +61,19 @@ class Kernel:
 
     @property
     def kind(self) -> Kind:
-        """Class of the anchor; attention where the whole kernel is attention."""
+        """Kind of the anchor; attention if the whole kernel is attention."""
         return Kind.ATTENTION if self.pattern == "attention" else self.anchor.op.kind
 
     @property
     def times(self) -> float:
-        """How many times as long as the forward kernel it takes, which it goes back through."""
+        """Time of a backward kernel as a multiple of its forward kernel."""
         return self.problem.times if isinstance(self.problem, Backward) else 1.0
 
     @property
     def winograd_gain(self) -> float:
-        """Factor by which minimal filtering can cut its products; 1 of all but convolutions.
+        """Factor by which minimal filtering can reduce its products; 1 except for convolutions.
 
-        A convolution whose window nobody states, as that of a gradient, has the most there is.
+        A convolution with an unknown window, as in a gradient, has the largest factor.
         """
         if isinstance(self.problem, Window):
             return self.problem.winograd_gain
@@ -85,7 +85,7 @@ class Kernel:
 
     @property
     def label(self) -> str:
-        """Operators in order, ``Conv + Relu``, views left out."""
+        """Operators in order without views: ``Conv + Relu``."""
         names: list[str] = []
         for n in self.nodes:
             name = n.loc.op_type or n.op.mnemonic
@@ -99,7 +99,7 @@ class Kernel:
 
     @property
     def mac_dtype(self) -> DType:
-        """Element type the multiply–accumulates are done in."""
+        """Element type of the multiply–accumulates."""
         if self.work.dtype is not None:
             return self.work.dtype
         for v in self.anchor.inputs:
@@ -110,7 +110,7 @@ class Kernel:
 
 @entity
 class Alternative:
-    """Kernels that run in place of those from ``first`` up to ``last``, if a branch goes so."""
+    """Kernels of the other branch, which would replace those from ``first`` up to ``last``."""
 
     first: int
     last: int
@@ -120,9 +120,9 @@ class Alternative:
 
 @record
 class KernelTable:
-    """The kernels of one run, in an order that can run, and the nodes that launch nothing.
+    """Kernels of one run in execution order, and the nodes that launch nothing.
 
-    Where nobody can decide a branch before running, ``kernels`` has the cheaper side and
+    If a branch depends on data, ``kernels`` has the cheaper side and
     ``alternatives`` the other, inner branches before outer ones.
     """
 
@@ -132,24 +132,24 @@ class KernelTable:
     alternatives: tuple[Alternative, ...] = ()
 
     def facts(self) -> dict[Node, dict[str, object]]:
-        """Which kernel each node belongs to."""
+        """Return the kernel that each node belongs to."""
         return {n: {"kernel": i} for i, k in enumerate(self.kernels) for n in k.nodes}
 
 
 @frozen
 class Fuse(Analysis[KernelTable]):
-    """Kernel grouping by the table of a runtime.
+    """Fusion groups by the table of a runtime.
 
-    Patterns of several operators are found first. Then nodes are visited in order, and what the
-    table lets a kernel absorb joins the kernel that makes its operand, unless a path through
-    other kernels would come back. A node with regions launches nothing; its regions' nodes do.
+    Patterns of several operators are matched first. Then nodes are visited in order: a node that
+    the table lets a kernel absorb joins the kernel that computes its operand, unless that closes
+    a cycle through other kernels. A node with regions launches nothing; its regions' nodes do.
     """
 
     requires: ClassVar = (Cost,)
     runtime: str = DEFAULT
 
     def run(self, module: Module, am: Analyses) -> KernelTable:
-        """Kernels of the module."""
+        """Return the kernels of the module."""
         from .grouping import Grouping
 
         cost = am.get(Cost(), module)

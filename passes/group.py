@@ -1,4 +1,4 @@
-"""A kernel while it is being put together."""
+"""A fusion group under construction."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from .fuse import HOST
 
 
 class Group:
-    """A kernel being built.
+    """A fusion group under construction.
 
-    ``level`` is above that of every group it reads, at any time; so a group that can be reached
-    from another, through whatever others, has the higher level of the two.
+    ``level`` is always above that of every group it reads; so if one group can be reached from
+    another, directly or through other groups, it has the higher level of the two.
     """
 
     __slots__ = (
@@ -32,7 +32,7 @@ class Group:
         self.into: Group | None = None
 
     def final(self) -> Group:
-        """The kernel that this one was merged into, itself where it was not."""
+        """Return the group into which this one was merged; itself if it was not merged."""
         group = self
         while group.into is not None:
             group = group.into

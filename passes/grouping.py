@@ -1,4 +1,4 @@
-"""The walk that puts nodes into kernels and kernels into an order that can be executed."""
+"""Assignment of nodes to kernels, and of kernels to an execution order."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .runtimes import RANK, Runtime
 
 @entity
 class Segment:
-    """What is known of a run of nodes without regions while they are grouped."""
+    """State of a segment (consecutive nodes without regions) while it is grouped."""
 
     near: Neighbourhood
     units: dict[Node, Unit]
@@ -33,7 +33,7 @@ class Segment:
     needs: dict[Value, tuple[Group, ...]] = field(default_factory=dict[Value, "tuple[Group, ...]"])
 
     def operands(self, node: Node) -> list[Group]:
-        """Groups that must run before ``node``, those that only tell a view its shape included."""
+        """Return groups that must run before ``node``, also those that compute view shapes."""
         groups: dict[Group, None] = {}
         shows, maker, needs = self.near.shows, self.maker, self.needs
         for v in node.inputs:
@@ -63,7 +63,7 @@ class Segment:
 
 @mutable
 class Grouping:
-    """Kernels of one module by the table of a runtime."""
+    """Groups the nodes of one module by the table of a runtime."""
 
     table: Runtime
     cost: CostTable
@@ -72,7 +72,7 @@ class Grouping:
     alternatives: list[Alternative] = field(default_factory=list[Alternative])
     shows: dict[Value, Value] = field(default_factory=dict[Value, Value])
     views: set[Node] = field(default_factory=set[Node])
-    alike: dict[object, int] = field(default_factory=dict[object, int])
+    class_ids: dict[object, int] = field(default_factory=dict[object, int])
     costs: Mapping[Node, NodeCost] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -91,14 +91,14 @@ class Grouping:
                 runs.append(([], None))
             elif node in self.costs:
                 runs[-1][0].append(node)
-        kept = self.crossing(graph, runs)
+        crossing = self.crossing_values(graph, runs)
         for nodes, control in runs:
-            self.segment(graph, nodes, kept)
+            self.segment(graph, nodes, crossing)
             if control is not None:
                 self.regions(control)
 
     def regions(self, control: Node) -> None:
-        """Append the kernels of a node's regions; one side of a branch that nobody can decide."""
+        """Append the kernels of a node's regions; one side of an undecided branch."""
         taken = self.cost.undecided.get(control)
         if taken is None or len(control.regions) == 1:
             for region in control.regions:
@@ -109,18 +109,24 @@ class Grouping:
         for i, region in enumerate(control.regions):
             if i != taken:
                 other = Grouping(
-                    self.table, self.cost, shows=self.shows, views=self.views, alike=self.alike
+                    self.table,
+                    self.cost,
+                    shows=self.shows,
+                    views=self.views,
+                    class_ids=self.class_ids,
                 )
                 other.graph(region)
                 nested = tuple(other.alternatives)
                 alternative = Alternative(first, len(self.kernels), tuple(other.kernels), nested)
                 self.alternatives.append(alternative)
 
-    def crossing(self, graph: Graph, runs: Sequence[tuple[list[Node], Node | None]]) -> set[Value]:
-        """Values that must be in memory between runs of nodes, or when the graph ends."""
-        kept = {self.shows.get(v, v) for v in graph.outputs}
+    def crossing_values(
+        self, graph: Graph, runs: Sequence[tuple[list[Node], Node | None]]
+    ) -> set[Value]:
+        """Return values that must be in memory between segments, or when the graph ends."""
+        crossing = {self.shows.get(v, v) for v in graph.outputs}
         if len(runs) == 1:
-            return kept
+            return crossing
         made_in: dict[Value, int] = {}
         for i, (nodes, control) in enumerate(runs):
             for node in nodes:
@@ -128,14 +134,14 @@ class Grouping:
                 for v in node.inputs:
                     root = v and self.shows.get(v, v)
                     if root is not None and made_in.get(root, i) != i:
-                        kept.add(root)
+                        crossing.add(root)
             if control is not None:
                 read = (*control.inputs, *captured(control))
-                kept.update(self.shows.get(v, v) for v in read if v is not None)
-        return kept
+                crossing.update(self.shows.get(v, v) for v in read if v is not None)
+        return crossing
 
-    def segment(self, graph: Graph, nodes: Sequence[Node], kept: set[Value]) -> None:
-        """Group a run of nodes without regions."""
+    def segment(self, graph: Graph, nodes: Sequence[Node], crossing: set[Value]) -> None:
+        """Group a segment of nodes without regions."""
         if not nodes:
             return
         near = Neighbourhood(graph, self.table, frozenset(nodes), self.shows)
@@ -147,9 +153,9 @@ class Grouping:
         schedule = scheduled([g for g in segment.groups if g.nodes])
         self.attach(segment, schedule, graph)
         makers = {v: n for n in nodes for v in n.results}
-        written = kept | self.outside(nodes, segment)
+        written = crossing | self.outside(nodes, segment)
         charging = Charging(
-            self.costs, self.table, self.shows, self.views, makers, written, self.alike
+            self.costs, self.table, self.shows, self.views, makers, written, self.class_ids
         )
         for group in schedule:
             group.nodes.sort(key=order.__getitem__)
@@ -159,7 +165,7 @@ class Grouping:
                 self.kernels.append(charging.kernel(group))
 
     def outside(self, nodes: Iterable[Node], segment: Segment) -> set[Value]:
-        """Values that another group than their own reads; of shapes nobody needs the elements."""
+        """Return values that other groups read; inputs of shape operators do not count."""
         roots: set[Value] = set()
         for node in nodes:
             if node.op.kind is Kind.SHAPE or (node.results and node.results[0] in self.shows):
@@ -174,7 +180,7 @@ class Grouping:
         return roots
 
     def look_through(self, node: Node) -> None:
-        """Note what the results of a view show."""
+        """Record the values that the results of a view show."""
         if not self.table.is_view(node):
             return
         self.views.add(node)
@@ -184,9 +190,9 @@ class Grouping:
                 self.shows[v] = root
 
     def share_dequantized(self, nodes: Iterable[Node], segment: Segment) -> None:
-        """Let a dequantisation that several quantised kernels read be part of each of them.
+        """Copy a dequantisation that several quantised kernels read into each of them.
 
-        Where products absorb dequantisations, so does whatever reads one.
+        If products absorb dequantisations, every other reader does too.
 
         Source: onnxruntime EnsureUniqueDQForNodeUnit; TensorRT developer guide, 'Q/DQ fusion'.
         """
@@ -241,7 +247,7 @@ class Grouping:
             segment.maker[v] = group
 
     def started(self, node: Node, operands: list[Group], segment: Segment) -> Group:
-        """A new group that begins with ``node``."""
+        """Return a new group that begins with ``node``."""
         unit = segment.units.get(node)
         level = 1 + max([g.level for g in operands], default=0)
         kind, tag = (unit.kind, unit.tag) if unit else (node.op.kind, "")
@@ -250,7 +256,7 @@ class Grouping:
         return group
 
     def home(self, node: Node, operands: list[Group], segment: Segment) -> Group | None:
-        """The group that takes ``node``, None where it starts one of its own."""
+        """Return the group that absorbs ``node``, None if it starts a new one."""
         if node.op.kind in HOST:
             return None
         unit = segment.units.get(node)
@@ -259,7 +265,7 @@ class Grouping:
             if begun is not None:
                 if is_safe(begun, operands):
                     return begun
-                # the pattern cannot be one kernel here: the rest of it starts afresh
+                # the pattern cannot be one kernel here: its remaining nodes are grouped one by one
                 self.split(unit, segment)
                 return None
         if not self.table.epilogue:
@@ -281,10 +287,10 @@ class Grouping:
     def merged(
         self, group: Group, node: Node, operands: list[Group], segment: Segment
     ) -> list[Group]:
-        """Let the kernels of the node's other operands join ``group`` too; operands that are left.
+        """Merge the kernels of the node's other operands into ``group``; return the rest.
 
-        Of two kernels that nobody reads neither reaches the other, so that one can be made of
-        them. Only loops over elements merge: a product has one main loop.
+        Two kernels without readers cannot reach each other, so that they can be merged. Only
+        elementwise loops merge: a product has one main loop.
         """
         kind, tag = node.op.kind, node.op.mnemonic
         left = [group]
@@ -305,7 +311,7 @@ class Grouping:
 
     @staticmethod
     def split(unit: Unit, segment: Segment) -> None:
-        """Forget a pattern: its nodes go on as single ones."""
+        """Discard a match of a pattern; its nodes are grouped one by one."""
         for m in unit.members:
             segment.units.pop(m, None)
             if m in segment.home:
@@ -315,7 +321,7 @@ class Grouping:
 
     @staticmethod
     def is_consumed(node: Node, group: Group, members: Iterable[Node], segment: Segment) -> bool:
-        """Whether nobody but ``members`` reads what ``node`` takes from ``group``."""
+        """Return True if only ``members`` read the values that ``node`` reads of ``group``."""
         inside = set(members)
         near = segment.near
         for v in node.inputs:
@@ -328,9 +334,9 @@ class Grouping:
         return True
 
     def attach(self, segment: Segment, schedule: Sequence[Group], graph: Graph) -> None:
-        """Let each view ride with the last of the groups it needs, else with its first reader."""
+        """Add each view to the last of the groups it needs, else to its first reader."""
         position = {g: i for i, g in enumerate(schedule)}
-        # from the last, so that views of views know where their readers are
+        # in reverse, so that readers of views are placed before the views
         for node, operands in reversed(segment.views):
             needed = (g.final() for g in operands)
             group = max(needed, key=position.__getitem__, default=None)
@@ -347,10 +353,10 @@ class Grouping:
 
 
 def is_safe(group: Group, operands: Iterable[Group]) -> bool:
-    """Whether what reads ``operands`` can join ``group`` without closing a circle.
+    """Return True if a reader of ``operands`` can join ``group`` without closing a cycle.
 
-    A circle needs another operand that ``group`` reaches, and so one of a higher level. Where
-    there is one, joining is still safe if nobody reads ``group`` yet; its level is then raised.
+    A cycle needs another operand that ``group`` reaches, hence one of a higher level. Even then
+    joining is safe if ``group`` has no reader yet; its level is then raised.
     """
     highest = max([g.level for g in operands if g is not group], default=0)
     if highest < group.level:
@@ -362,7 +368,7 @@ def is_safe(group: Group, operands: Iterable[Group]) -> bool:
 
 
 def scheduled(groups: Sequence[Group]) -> list[Group]:
-    """Groups in an order in which each runs after those it reads, as early as the file has it.
+    """Return groups in topological order, as close to the order of the file as possible.
 
     Source: Kahn 1962.
     """
@@ -382,5 +388,5 @@ def scheduled(groups: Sequence[Group]) -> list[Group]:
             waiting[reader] -= 1
             if not waiting[reader]:
                 heappush(ready, reader.index)
-    assert len(ordered) == len(groups), "kernels depend on each other in a circle"
+    assert len(ordered) == len(groups), "kernels depend on each other in a cycle"
     return ordered

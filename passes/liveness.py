@@ -1,4 +1,4 @@
-"""When each value is last read, and how many bytes live at every step."""
+"""Last use of every value, and live bytes at every step."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from .manager import Analyses
 
 IN_PLACE = frozenset({Kind.ELEMENTWISE, Kind.NORMALIZATION, Kind.SOFTMAX})
-"""Kinds whose result may overwrite an operand of the same size that nobody reads afterwards."""
+"""Kinds whose result may overwrite an operand of the same size that is not read afterwards."""
 MAX_CANDIDATES = 64
-"""Formulas of which the largest is kept as such; of more their number makes the sum the bound."""
+"""Maximum number of formulas compared one by one; the maximum of more is bounded by their sum."""
 
 
 @frozen
@@ -34,13 +34,13 @@ class LivenessTable:
 
     Args:
         steps: the nodes of the main graph, in execution order.
-        last_use: step after which a value is gone; inputs and outputs live to the end.
-        owner: the value whose storage a value shares (views, in-place results); views of stored
-            tensors, which need none, are not in it.
-        live: bytes alive while each step runs, without weights; a step with regions has the most
-            that its regions need on top.
+        last_use: step after which a value is freed; inputs and outputs live to the end.
+        owner: the value whose storage a value shares (views, in-place results), without views
+        of stored tensors, which need no storage.
+        live: live bytes during each step, without weights; a step with regions includes the
+        largest need of its regions.
         weight_bytes: all stored tensors together.
-        is_bound: whether some value has no known size, so that more lives than is counted.
+        is_bound: whether live bytes are a lower bound, because some sizes are unknown.
     """
 
     steps: tuple[Node, ...]
@@ -51,7 +51,7 @@ class LivenessTable:
     is_bound: bool
 
     def timeline(self, env: Mapping[str, int]) -> list[int]:
-        """Live activation bytes at every step."""
+        """Return live activation bytes at every step."""
         memo: dict[Dim, int] = {}
         line: list[int] = []
         for d in self.live:
@@ -62,7 +62,7 @@ class LivenessTable:
         return line
 
     def peak(self, env: Mapping[str, int]) -> tuple[int, Node | None]:
-        """Largest live activation bytes, and the node that runs then."""
+        """Return the largest live activation bytes, and the node that runs then."""
         line = self.timeline(env)
         if not line:
             return 0, None
@@ -71,14 +71,14 @@ class LivenessTable:
 
     @cached_property
     def by_owner(self) -> Mapping[Value, tuple[Value, ...]]:
-        """Values that share each storage."""
+        """Return the values that share each storage."""
         shared: dict[Value, list[Value]] = {}
         for v, o in self.owner.items():
             shared.setdefault(o, []).append(v)
         return {o: tuple(vs) for o, vs in shared.items()}
 
     def facts(self) -> dict[Node, dict[str, object]]:
-        """Live bytes beneath each node in the text form."""
+        """Return live bytes printed below each node in the text form."""
         return {n: {"live_bytes": d} for n, d in zip(self.steps, self.live, strict=True)}
 
 
@@ -87,8 +87,8 @@ class Liveness(Analysis[LivenessTable]):
     """Live ranges in execution order, storage shared by views and in-place results.
 
     A node's operands and results live together while it runs. Inputs belong to the caller: they
-    live from the first step to the last, and nothing is written over them. While a node with
-    regions runs, what its regions make lives besides; of an If the branch that needs more.
+    live from the first step to the last and are never overwritten. While a node with
+    regions runs, values of its regions live too; of an If those of the branch that needs more.
     Workspace of kernels, alignment and fragmentation are left out: the peak is what an ideal
     allocator needs.
     """
@@ -96,7 +96,7 @@ class Liveness(Analysis[LivenessTable]):
     in_place: bool = True
 
     def run(self, module: Module, am: Analyses) -> LivenessTable:
-        """Last uses and live bytes of the main graph."""
+        """Return last uses and live bytes of the main graph."""
         graph = module.graph
         intervals = self.intervals(graph)
         return LivenessTable(
@@ -109,7 +109,7 @@ class Liveness(Analysis[LivenessTable]):
         )
 
     def intervals(self, graph: Graph) -> Intervals:
-        """Live bytes of a graph, those of its regions included."""
+        """Return live bytes of a graph, including its regions."""
         last = last_uses(graph)
         intervals = Intervals(last, self.owners(graph, last))
         intervals.measure()
@@ -126,11 +126,11 @@ class Liveness(Analysis[LivenessTable]):
         last: Mapping[Value, int],
         is_view: Callable[[Node], bool] = lambda node: node.op.kind is Kind.VIEW,
     ) -> dict[Value, Value]:
-        """The storage each value lies in.
+        """Return the value that owns the storage of each value.
 
         Args:
-            graph: whose values.
-            last: step after which each is gone.
+            graph: the graph of the values.
+            last: step after which each is freed.
             is_view: whether a node's first result shows its first operand.
         """
         owner: dict[Value, Value] = {v: v for v in graph.inputs}
@@ -173,7 +173,7 @@ class Intervals:
         self.sizes, self.ends, self.live, self.is_bound = {}, {}, [], False
 
     def measure(self) -> None:
-        """Size and end of every storage."""
+        """Compute the size and the end of every storage."""
         known: dict[Type, Dim | None] = {}
         for v, o in self.owner.items():
             end = self.last.get(v, -1)
@@ -188,7 +188,7 @@ class Intervals:
                 self.ends[o] = end
 
     def largest(self, regions: Iterable[Intervals]) -> Dim:
-        """The most that any of some regions needs at a time."""
+        """Return the largest need of any region at a time."""
         candidates: dict[Dim, None] = {}
         total: list[Dim] = []
         for r in regions:
@@ -201,7 +201,7 @@ class Intervals:
         return dim_max(0, *candidates)
 
     def follow(self, graph: Graph, inner: Mapping[int, Dim]) -> None:
-        """Live bytes at every step: what was born up to it and does not end before it."""
+        """Compute live bytes at every step: storages born by then that do not end before it."""
         count = len(graph.nodes)
         stops: list[list[Dim]] = [[] for _ in range(count + 1)]
         current = Sum()
@@ -223,12 +223,12 @@ class Intervals:
 
 
 def overwritten_by(node: Node) -> tuple[Value | None, ...]:
-    """What the results of an optimiser's kernel are written over; nothing of other nodes."""
+    """Return the operands that an optimizer kernel overwrites; none for other nodes."""
     return node.op.overwritten(node.inputs) if isinstance(node.op, MultiTensor) else ()
 
 
 class Sum:
-    """A polynomial that parts are added to and taken from."""
+    """A running sum of polynomials."""
 
     __slots__ = ("memo", "number", "terms")
 
@@ -238,7 +238,7 @@ class Sum:
         self.memo: dict[tuple[tuple[Monomial, int], ...], Dim] = {}
 
     def add(self, d: Dim, sign: int) -> None:
-        """Add ``d``, or take it away for a ``sign`` of -1."""
+        """Add ``d``, or subtract it for a ``sign`` of -1."""
         if not isinstance(d, Poly):
             self.number += sign * d
             return
@@ -250,7 +250,7 @@ class Sum:
                 self.terms.pop(monomial, None)
 
     def value(self) -> Dim:
-        """What it amounts to."""
+        """Return the sum."""
         if not self.terms:
             return self.number
         key = (((), self.number), *self.terms.items())
@@ -262,7 +262,7 @@ class Sum:
 
 
 def stacked_results(node: Node) -> tuple[Value, ...]:
-    """Results of a loop that grow while it runs, beside the values carried from one to the next."""
+    """Return a loop's results that grow each iteration, without loop-carried values."""
     match node.op:
         case Loop():
             outs = node.outputs[max(len(node.inputs) - 2, 0) :]
@@ -282,7 +282,7 @@ def overwritten(
     free_after: Mapping[Value, int],
     step: int,
 ) -> Value | None:
-    """The storage of an operand that the result can take over."""
+    """Return the storage of an operand that the result can overwrite."""
     for v in node.inputs:
         home = owner.get(v) if v is not None else None
         if home is None or free_after[home] > step:
@@ -293,7 +293,7 @@ def overwritten(
 
 
 def last_uses(graph: Graph) -> dict[Value, int]:
-    """The last step that reads each value; inputs and outputs are read after the last one."""
+    """Return the last step that reads each value; the end for inputs and outputs."""
     last: dict[Value, int] = {}
     for step, node in enumerate(graph.nodes):
         for v in node.inputs:
@@ -308,7 +308,7 @@ def last_uses(graph: Graph) -> dict[Value, int]:
 
 
 def all_weights(graph: Graph) -> list[Value]:
-    """Stored tensors of a graph and of the regions below it, each once."""
+    """Return stored tensors of a graph and of its regions, each once."""
     weights: dict[Value, None] = dict.fromkeys(graph.weights)
     waiting = [r for n in graph.nodes for r in n.regions]
     while waiting:
@@ -319,10 +319,10 @@ def all_weights(graph: Graph) -> list[Value]:
 
 
 def in_memory(weights: Iterable[Value], table: Runtime) -> list[Value]:
-    """Stored tensors that a runtime holds.
+    """Return the stored tensors that a runtime holds in memory.
 
-    PyTorch's kernels read a tensor in another layout where it lies, as a linear layer its weight;
-    others fold the transposition in a copy.
+    PyTorch's kernels read transposed tensors in place, such as the weight of a linear layer;
+    other runtimes store a transposed copy.
     """
     shows_layouts = table.framework is Framework.TORCH
     homes: dict[str, Value] = {}
@@ -333,5 +333,5 @@ def in_memory(weights: Iterable[Value], table: Runtime) -> list[Value]:
 
 
 def storage(type_: Type) -> Dim | None:
-    """Bytes of a value, None where nobody knows."""
+    """Return the bytes of a value, None if unknown."""
     return type_.nbytes if isinstance(type_, TensorType) else None

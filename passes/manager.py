@@ -1,4 +1,4 @@
-"""Runs passes, remembers what analyses found, and tells instruments about each step."""
+"""Pass manager: runs passes, caches results of analyses and notifies instruments."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ R = TypeVar("R")
 
 @record
 class Step:
-    """One pass that ran (or one result that was remembered), as instruments see it.
+    """One pass that ran (or one cached result), as instruments see it.
 
-    ``depth`` is 0 for what the pipeline asked for, 1 for what that asked for, and so on.
+    ``depth`` is 0 for passes of the pipeline, 1 for analyses that these request, and so on.
     """
 
     pass_: Pass
@@ -40,7 +40,7 @@ class Step:
 
     @property
     def facts(self) -> dict[str, Facts]:
-        """The result as a table to print, empty where it has none."""
+        """Printable facts of the result; empty if it has none."""
         return {self.name: self.result.facts()} if isinstance(self.result, HasFacts) else {}
 
 
@@ -64,26 +64,26 @@ class Analyses:
     _done: list[str] = field(default_factory=list)
 
     def get(self, analysis: Analysis[R], module: Module) -> R:
-        """The result of ``analysis`` on ``module``, computed at most once.
+        """Return the result of ``analysis`` on ``module``, computed at most once.
 
         Raises:
-            TypeError: the analysis that asks does not declare this one in ``requires``.
+            TypeError: the requesting analysis does not declare this one in ``requires``.
             PassError: the analysis failed in a way that is not the model's fault.
         """
-        asking = self._running[-1] if self._running else None
-        if isinstance(asking, Analysis) and type(analysis) not in asking.requires:
-            raise TypeError(f"{type(asking).__name__} uses {type(analysis).__name__} undeclared")
+        requester = self._running[-1] if self._running else None
+        if isinstance(requester, Analysis) and type(analysis) not in requester.requires:
+            raise TypeError(f"{type(requester).__name__} uses {type(analysis).__name__} undeclared")
         memo = self._memo.setdefault(module, {})
         is_cached = analysis in memo
         start = time.perf_counter()
         if not is_cached:
             memo[analysis] = self._guarded(analysis, lambda: analysis.run(module, self))
         result = cast(R, memo[analysis])
-        self._tell(analysis, module, result, time.perf_counter() - start, is_cached)
+        self._notify(analysis, module, result, time.perf_counter() - start, is_cached)
         return result
 
     def apply(self, transform: Transform, module: Module) -> Module:
-        """The module that ``transform`` makes of ``module``; the same object for no change.
+        """Return ``module`` rewritten by ``transform``; the same object if nothing changed.
 
         Raises:
             PassError: the transform failed in a way that is not the model's fault.
@@ -91,14 +91,14 @@ class Analyses:
         start = time.perf_counter()
         out = self._guarded(transform, lambda: transform.run(module, self))
         if out is not module and transform.preserves:
-            kept = self._memo.get(module, {}).items()
-            still_true = {a: r for a, r in kept if isinstance(a, transform.preserves)}
+            cached_results = self._memo.get(module, {}).items()
+            still_true = {a: r for a, r in cached_results if isinstance(a, transform.preserves)}
             self._memo.setdefault(out, {}).update(still_true)
-        self._tell(transform, out, None, time.perf_counter() - start, False)
+        self._notify(transform, out, None, time.perf_counter() - start, False)
         return out
 
     def run(self, passes: Collection[Pass], module: Module) -> Module:
-        """Apply transforms and compute analyses in order; the last module."""
+        """Apply transforms and compute analyses in order; return the last module."""
         for p in passes:
             if isinstance(p, Transform):
                 module = self.apply(p, module)
@@ -119,7 +119,7 @@ class Analyses:
         finally:
             self._running.pop()
 
-    def _tell(self, pass_: Pass, module: Module, result: object, t: float, cached: bool) -> None:
+    def _notify(self, pass_: Pass, module: Module, result: object, t: float, cached: bool) -> None:
         if not cached:
             self._done.append(pass_name(pass_))
         if self.instruments:
@@ -135,7 +135,7 @@ class Timing:
     steps: list[tuple[str, float, int]] = field(default_factory=list)
 
     def after(self, step: Step) -> None:
-        """Note the time."""
+        """Record the time."""
         if not step.is_cached:
             self.steps.append((step.name, step.time_s, step.depth))
 
@@ -147,13 +147,13 @@ class Timing:
 
 @record
 class PrintAfter:
-    """Prints the module after the passes named, or after every one when ``names`` is None."""
+    """Prints the module after the named passes, or after every pass if ``names`` is None."""
 
     names: frozenset[str] | None = None
     stream: TextIO | None = None
 
     def after(self, step: Step) -> None:
-        """Print the module with what an analysis found."""
+        """Print the module with the facts of an analysis."""
         if step.is_cached or (self.names is not None and step.name not in self.names):
             return
         from perfc.ir.text import print_module
@@ -167,7 +167,7 @@ class VerifyEach:
     """Verifies the module after every transform."""
 
     def after(self, step: Step) -> None:
-        """Verify, naming the pass that broke it."""
+        """Verify the module; an error names the pass that broke it."""
         if isinstance(step.pass_, Transform):
             from perfc.ir.verify import verify
 

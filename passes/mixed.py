@@ -1,4 +1,4 @@
-"""What-if autocast: the same f32 model as a framework runs it under automatic mixed precision."""
+"""What-if autocast: an f32 model under a framework's automatic mixed precision."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ if TYPE_CHECKING:
 
 
 def what_if(dtype: str, *, trained_by: str = "") -> Transform:
-    """The transform that puts a model in a precision, however it is spelled.
+    """Return the transform that puts a model in a precision, given any spelling of its name.
 
     Args:
         dtype: name of the precision.
-        trained_by: the eager table of the framework that makes a step of the model, so that values
-            are what is kept; "" for a forward pass.
+        trained_by: eager table of the framework that runs the training step, so that saved
+        tensors have its types; "" for a forward pass.
 
     Raises:
-        PassError: no such precision.
+        PassError: the precision is unknown.
 
     >>> what_if("amp-bf16")
     Mixed(dtype='bf16')
@@ -52,17 +52,17 @@ def what_if(dtype: str, *, trained_by: str = "") -> Transform:
 
 @frozen
 class Mixed(Transform):
-    """Parameters as they are, products in the narrow type, and every activation in it too.
+    """Autocast lower bound: products and all activations narrow, parameters unchanged.
 
-    The least that autocast moves, as floors must have it: which activations are f32 is known of the
-    operators (`Autocast`), but models spell out casts of their own. Who predicts times counts
-    launches by `Autocast`, casts included (`perfc.analyzers.steps`).
+    This is the least traffic of any autocast, as lower bounds require: `Autocast` knows which
+    operators write f32, but models contain explicit casts too. Predictors of times count launches
+    with `Autocast`, casts included (`perfc.analyzers.steps`).
     """
 
     dtype: str = "f16"
 
     def run(self, module: Module, am: Analyses) -> Module:
-        """The module in mixed precision.
+        """Return the module in mixed precision.
 
         Raises:
             PassError: the model is not stored in f32, or loops or branches while it runs.
@@ -73,7 +73,7 @@ class Mixed(Transform):
 
 
 def require_castable(module: Module) -> None:
-    """Refuse what autocast what-ifs know nothing of.
+    """Raise an error for models that autocast what-ifs do not support.
 
     Raises:
         PassError: the model is not stored in f32, or loops or branches while it runs.
@@ -81,18 +81,18 @@ def require_castable(module: Module) -> None:
     looping = next((node for node in module.graph.nodes if node.regions), None)
     if looping is not None:
         raise PassError(
-            f"autocast what-ifs know no control flow ({looping.op.mnemonic})",
+            f"autocast what-ifs do not support control flow ({looping.op.mnemonic})",
             hint="another --dtype, or none",
             where=looping.loc.name or "autocast",
         )
     if any(is_narrow_matrix(v) for v in module.graph.weights):
         raise PassError(
-            "autocast is of models stored in f32", hint="leave --dtype out", where="autocast"
+            "autocast needs a model stored in f32", hint="leave --dtype out", where="autocast"
         )
 
 
 def is_narrow_matrix(v: Value) -> bool:
-    """Whether it is a matrix or more of floats below 32 bits."""
+    """Return True for a tensor of rank 2 or more with floats below 32 bits."""
     dtype = element_type(v)
     return (
         isinstance(v.type, TensorType)
@@ -103,7 +103,7 @@ def is_narrow_matrix(v: Value) -> bool:
 
 
 def on_values(node: Node, ins: Inputs, outs: Inputs, narrow: DType) -> Node:
-    """The node on other values, whose products are done in the narrow type."""
+    """Return the node on other values, with products in the narrow type."""
     if (ins, outs) == (node.inputs, node.outputs):
         return node
     executed = narrow if operand_positions(node) else None
@@ -113,24 +113,24 @@ def on_values(node: Node, ins: Inputs, outs: Inputs, narrow: DType) -> Node:
 
 @entity
 class Mixing:
-    """State of one walk: which value stands for which."""
+    """State of one walk: the replacements of values."""
 
     narrow: DType
     values: dict[Value, Value] = field(default_factory=dict[Value, Value])
 
     def graph(self, graph: Graph) -> Graph:
-        """The graph with narrow activations."""
+        """Return the graph with narrow activations."""
         nodes = tuple(self.node(node) for node in graph.nodes)
         outputs = tuple(self.values.get(v, v) for v in graph.outputs)
         return Graph(graph.name, graph.inputs, outputs, nodes, graph.weights)
 
     def node(self, node: Node) -> Node:
-        """The node on values that are narrow."""
+        """Return the node on narrow values."""
         ins = tuple(v and self.values.get(v, v) for v in node.inputs)
         return on_values(node, ins, tuple(v and self.value(v) for v in node.outputs), self.narrow)
 
     def value(self, v: Value) -> Value:
-        """What stands for ``v``: the same object where nothing changes."""
+        """Return the replacement of ``v``; the same object if nothing changes."""
         type_ = retyped(v.type, self.narrow)
         if type_ == v.type:
             return v

@@ -1,4 +1,4 @@
-"""Movements that exporters write with operators of their own: assignments to slices."""
+"""Patterns of data movement that exporters write out: assignments to slices."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from .neighbourhood import Neighbourhood
 
 MAX_MEMBERS = 48
 GRID = (Range, Expand, Concat, Cast, Add, Mul, Slice, Gather)
-"""What a grid of indices is made with, from extents alone; views aside."""
+"""Operators, other than views, that compute a grid of indices from extents alone."""
 
 
 def slice_update(node: Node, near: Neighbourhood) -> list[Node] | None:
-    """``x[a:b, c:d] = y``, which exports as a scatter of y to every index in a grid.
+    """Match ``x[a:b, c:d] = y``, which exports as a scatter of y to every index in a grid.
 
     Source: torch.onnx, symbolic_opset11.index_put; the framework itself copies the slice.
     """
@@ -37,5 +37,5 @@ def slice_update(node: Node, near: Neighbourhood) -> list[Node] | None:
         if maker not in members:
             members[maker] = None
             waiting += near.computed(maker)
-    found = list(members)
-    return found if len(found) > 1 and near.is_sealed(found, node.results[0]) else None
+    nodes = list(members)
+    return nodes if len(nodes) > 1 and near.is_sealed(nodes, node.results[0]) else None

@@ -1,4 +1,4 @@
-"""Who makes and who reads values once views are looked through: what patterns are stated in."""
+"""Producers and readers of values with views skipped; patterns are written in these terms."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from perfc.ir.types import TensorType
 from .runtimes import Runtime
 
 MAX_READERS = 8
-"""Values with more readers are inside no pattern; looking no further keeps the search linear."""
+"""Values with more readers are inside no pattern; this limit keeps the search linear."""
 FACTORS = (Mul, Div)
 """Operators that scale one operand by the other."""
 
 
 @mutable
 class Neighbourhood:
-    """A run of nodes of one graph, seen as the runtime does: its views move nothing."""
+    """Consecutive nodes of one graph as the runtime sees them: its views move nothing."""
 
     graph: Graph
     table: Runtime
@@ -35,18 +35,18 @@ class Neighbourhood:
         self.reading = {}
 
     def root(self, v: Value) -> Value:
-        """The value whose bytes ``v`` shows."""
+        """Return the value whose bytes ``v`` shows."""
         return self.shows.get(v, v)
 
     def maker(self, v: Value | None) -> Node | None:
-        """The node that makes ``v``, views skipped; None where it is not one of ``inside``."""
+        """Return the node that computes ``v``, views skipped; None if it is not in ``inside``."""
         if v is None or v.weight is not None:
             return None
         node = self.graph.producers.get(self.root(v))
         return node if node in self.inside else None
 
     def readers(self, v: Value) -> tuple[Node, ...] | None:
-        """The nodes that read ``v``, views skipped; None where it leaves the graph or has many."""
+        """Return readers of ``v``, views skipped; None if it leaves the graph or has too many."""
         if v not in self.reading:
             self.reading[v] = self._readers(v)
         return self.reading[v]
@@ -71,14 +71,14 @@ class Neighbourhood:
         return tuple(readers)
 
     def lone(self, v: Value) -> Node | None:
-        """The only reader of ``v``; None where there are more, or it is not one of ``inside``."""
+        """Return the only reader of ``v``; None if there are more or it is not in ``inside``."""
         readers = self.readers(v)
         if readers is None or len(readers) != 1 or readers[0] not in self.inside:
             return None
         return readers[0]
 
     def computed(self, node: Node) -> list[Value]:
-        """Operands that are not stored tensors, each as the value behind its views, once."""
+        """Return operands that are not stored tensors, views skipped, each once."""
         roots: dict[Value, None] = {}
         shows = self.shows
         for v in node.inputs:
@@ -89,7 +89,7 @@ class Neighbourhood:
         return list(roots)
 
     def stored(self, node: Node) -> list[Value]:
-        """Operands that are stored tensors."""
+        """Return operands that are stored tensors."""
         return [
             v
             for v in node.inputs
@@ -97,7 +97,7 @@ class Neighbourhood:
         ]
 
     def is_sealed(self, members: Collection[Node], out: Value) -> bool:
-        """Whether nobody else reads what ``members`` make, but for ``out``."""
+        """Return True if no other node reads results of ``members``, except ``out``."""
         for m in members:
             for v in m.results:
                 if v is out:
@@ -109,12 +109,12 @@ class Neighbourhood:
 
 
 def is_scalar(v: Value) -> bool:
-    """Whether a value has one element."""
+    """Return True if a value has one element."""
     return isinstance(v.type, TensorType) and v.type.numel == 1
 
 
 def number(v: Value | None) -> float | None:
-    """The number that a value of one element is known to be."""
+    """Return the known number in a value of one element, None if unknown."""
     if v is None or v.known is None or not is_scalar(v):
         return None
     item = v.known.item
@@ -122,29 +122,29 @@ def number(v: Value | None) -> float | None:
 
 
 def scalar_operand(node: Node) -> float | None:
-    """The one stored number that a node combines with its other operand, where it is known."""
+    """Return the stored number that a node combines with its other operand, if known."""
     stored = (number(v) for v in node.inputs if v is not None and v.weight is not None)
-    return next((found for found in stored if found is not None), None)
+    return next((n for n in stored if n is not None), None)
 
 
 def is_scaled(node: Node, near: Neighbourhood) -> bool:
-    """Whether a node multiplies or divides its operand by one stored number."""
+    """Return True if a node multiplies or divides its operand by one stored number."""
     if not isinstance(node.op, FACTORS) or len(near.computed(node)) != 1:
         return False
     constants = near.stored(node)
     return len(constants) == 1 and is_scalar(constants[0])
 
 
-def is_stated(node: Node, near: Neighbourhood) -> bool:
-    """Whether the file itself states the stored operands of a node.
+def has_stored_contents(node: Node, near: Neighbourhood) -> bool:
+    """Return True if the file contains the stored operands of a node.
 
-    What follows from extents that are symbols is computed by a runtime, though it is known here.
+    Values that follow from symbolic extents are known here, but a runtime computes them.
     """
     return all(v.weight is not None and v.weight.nbytes is not None for v in near.stored(node))
 
 
 def is_channelwise(v: Value, axis: int = -1) -> bool:
-    """Whether a stored operand has one element for each position of ``axis`` of a result."""
+    """Return True if a stored operand has one element for each position of ``axis``."""
     if v.weight is None or not isinstance(v.type, TensorType) or v.type.shape is None:
         return False
     shape = v.type.shape

@@ -1,4 +1,4 @@
-"""Counts the parameters of a model where its file holds them, whatever is folded on top."""
+"""Parameter counts from the tensors in a model's file, independent of later folding."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ if TYPE_CHECKING:
 
 
 class Role(Enum):
-    """What a stored tensor is to the model; of several uses the first of these counts."""
+    """Role of a stored tensor in the model; of several uses the first in this list counts."""
 
     PARAMETER = "parameter"
-    """Learned: a weight, a bias, an embedding, in the type the file holds it in."""
+    """A learned weight, bias or embedding, in the type that the file stores."""
     STATISTIC = "running statistic"
     """Mean or variance of a batch normalization, updated without a gradient."""
     QUANTIZATION = "scale or zero point"
-    """Turns a stored integer into a number."""
+    """Converts a stored integer to a real number."""
 
     __hash__ = object.__hash__
 
@@ -62,22 +62,22 @@ SETTINGS = frozenset(
         *("mask_index", "key_padding_mask", "token_offset", "beam_width", "cache_indirection"),
     }
 )
-"""Names of operands that say how to compute, or hold a state; none of them is learned."""
+"""Names of operands that are settings or state; none of them is learned."""
 MOVES = frozenset({Kind.VIEW, Kind.MOVEMENT, Kind.GATHER})
-"""Operators whose results have the elements of their data as they are."""
+"""Kinds of operators whose results contain their input's elements unchanged."""
 BIASES = frozenset({"B", "C", "bias"})
 """Operands that quantised operators take in 32 bits."""
 
 
 @frozen
 class ParameterTable:
-    """Stored tensors that a model computes with, each once, however many operators read it.
+    """Stored tensors that a model computes with, each once.
 
     Args:
-        roles: what each is.
-        elements: of each, logical ones where several are packed into one stored element.
-        sources: by the name of a value that is made of stored tensors alone, those tensors; a
-            stored tensor is its only source.
+        roles: role of each tensor.
+        elements: number of logical elements, which may be packed into fewer stored elements.
+        sources: from the name of a value that is computed from stored tensors alone to those
+        tensors; a stored tensor is its only source.
     """
 
     roles: Mapping[Value, Role]
@@ -85,14 +85,14 @@ class ParameterTable:
     sources: Mapping[str, tuple[Value, ...]]
 
     def count(self, role: Role) -> Dim:
-        """Elements of all tensors of a role."""
+        """Return the elements of all tensors of a role."""
         return dim_sum(self.elements[v] for v, r in self.roles.items() if r is role)
 
     def tied(self, module: Module, table: Runtime) -> tuple[Dim, Dim]:
-        """Elements of parameters that a folded module reads in several layouts, and of copies.
+        """Return elements of parameters that are read in several layouts, and of their copies.
 
-        A head that shares the table of an embedding reads it transposed: PyTorch where it lies,
-        a runtime that folds the transposition in a further copy.
+        A head that shares the table of an embedding reads it transposed: PyTorch in place,
+        a runtime that folds the transposition from a second copy.
         """
         weights = all_weights(module.graph)
         uses, places = self._whole(weights), self._whole(in_memory(weights, table))
@@ -100,14 +100,14 @@ class ParameterTable:
         return several, dim_sum(self.elements[w] * (n - 1) for w, n in places.items() if n > 1)
 
     def _whole(self, stored: Iterable[Value]) -> Counter[Value]:
-        """How many of some stored tensors hold all of each parameter."""
+        """Return how many of the stored tensors hold all of each parameter."""
         return Counter(
             w for v in stored for w in self.sources.get(v.name, ())
             if self.roles.get(w) is Role.PARAMETER and numel(w) == numel(v)
         )  # fmt: skip
 
     def behind(self, values: Iterable[Value | None]) -> dict[Value, Dim]:
-        """Elements of the parameters that ``values`` of the folded module are made of."""
+        """Return elements of the parameters from which folded ``values`` were computed."""
         read = (s for v in values if v is not None for s in self.sources.get(v.name, ()))
         return {v: self.elements[v] for v in read if self.roles.get(v) is Role.PARAMETER}
 
@@ -116,14 +116,14 @@ class ParameterTable:
 class Parameters(Analysis[ParameterTable]):
     """The role and the logical elements of every stored tensor that a result depends on.
 
-    Runs on the module as it was read: an operator on stored tensors alone (a transposition, a cast,
-    a dequantization) hands them on to the operators that read its result, so that the count does
-    not depend on what a runtime folds. Integers of more than 8 bits are shapes, axes, trip counts
-    and positions, unless a quantised operator takes them as a bias.
+    Runs on the module before folding: an operator on stored tensors alone (a transposition, a
+    cast, a dequantization) passes them to the operators that read its result, so that the count
+    does not depend on a runtime's folding. Integers of more than 8 bits are shapes, axes, trip
+    counts and positions, unless a quantised operator takes them as a bias.
     """
 
     def run(self, module: Module, am: Analyses) -> ParameterTable:
-        """The table of the module; needs inferred types."""
+        """Return the table of the module; needs inferred types."""
         walk = Walk()
         walk.graph(module.graph)
         walk.use(Role.PARAMETER, [v for v in module.graph.outputs if v.is_real])
@@ -133,7 +133,7 @@ class Parameters(Analysis[ParameterTable]):
 
 
 class Walk:
-    """Follows stored tensors from where they are stored to the operators that compute with them."""
+    """Follows stored tensors to the operators that compute with them."""
 
     def __init__(self) -> None:
         self.sources: dict[Value, tuple[Value, ...]] = {}
@@ -153,7 +153,7 @@ class Walk:
                 self.node(node)
 
     def control(self, node: Node) -> None:
-        """Follow operands into the regions that run: of an If that nobody can decide both."""
+        """Follow operands into the regions that run; into both if a condition is unknown."""
         skipped = int(isinstance(node.op, Scan) and node.op.has_batch)
         for region in executions(node).regions:
             if not isinstance(node.op, If):
@@ -163,7 +163,7 @@ class Walk:
             self.use(Role.PARAMETER, [v for v in region.outputs if v.is_real and v in self.stored])
 
     def node(self, node: Node) -> None:
-        """Use what an operator computes with, or hand it on to the readers of its results."""
+        """Assign roles to an operator's operands, or pass them to the readers of its results."""
         op, present = node.op, [v for v in node.inputs if v is not None]
         is_stored = op.kind not in NEVER_FOLDED - {Kind.QUANTIZE} and all(
             v in self.stored or (v.known is not None and v.known.is_complete) for v in present
@@ -187,7 +187,7 @@ class Walk:
                 self.stored.add(v)
 
     def use(self, role: Role, values: Collection[Value]) -> None:
-        """Note that an operator computes with the stored tensors behind ``values``."""
+        """Record that an operator computes with the stored tensors behind ``values``."""
         for w in dict.fromkeys(s for v in values for s in self.sources.get(v, ())):
             if role is Role.PARAMETER and not (w.weight and w.weight.is_parameter):
                 continue
@@ -195,7 +195,7 @@ class Walk:
             self.elements.setdefault(w, numel(w))
 
     def unpack(self, sources: Collection[Value], operand: Value, elements: Dim) -> None:
-        """Note how many logical elements the stored tensors behind an operand have."""
+        """Record the number of logical elements of the stored tensors behind an operand."""
         for w in sources:
             mine, whole = numel(w), numel(operand)
             if isinstance(mine, int) and isinstance(whole, int) and isinstance(elements, int):
@@ -203,7 +203,7 @@ class Walk:
 
 
 def role_of(op: Op, name: str, v: Value) -> Role | None:
-    """What a stored operand called ``name`` is to an operator; None for what is not learned.
+    """Return the role of an operator's stored operand ``name``; None if it is a setting.
 
     >>> role_of(DequantizeLinear(), "x_scale", Value("s", TensorType(DType.F32, ())))
     <Role.QUANTIZATION: 'scale or zero point'>
@@ -229,11 +229,11 @@ def role_of(op: Op, name: str, v: Value) -> Role | None:
 
 
 def operand_name(op: Op, index: int) -> str:
-    """The name of an operand; the last one's of any that an operator repeats."""
+    """Return the name of an operand; repeated operands have the name of the last one."""
     names = op.operands
     return names[min(index, len(names) - 1)] if names else ""
 
 
 def numel(v: Value) -> Dim:
-    """Elements of a tensor; 0 where nobody knows."""
+    """Return the elements of a tensor; 0 if unknown."""
     return (v.type.numel or 0) if isinstance(v.type, TensorType) else 0

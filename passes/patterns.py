@@ -19,13 +19,13 @@ from .runtimes import Runtime
 
 @entity
 class Unit:
-    """Nodes that fuse, or stay apart, together.
+    """Nodes that fuse into one kernel, or stay separate.
 
     Args:
-        tag: name of the pattern's result, ``gelu``; of a single node its mnemonic.
+        tag: name of the result, such as ``gelu``; the mnemonic of a single node.
         kind: class of kernel.
         members: all nodes.
-        folded: members that are merged into stored tensors before running: no work, no traffic.
+        folded: members that are merged into stored tensors at load time: no work, no traffic.
     """
 
     tag: str
@@ -40,14 +40,14 @@ Finder = Callable[[Node, Neighbourhood], "Members | None"]
 
 @record
 class Pattern:
-    """How a pattern is found.
+    """A pattern and the search for it.
 
     Args:
-        starts: mnemonics, or kinds, of the nodes that a search begins at, in order.
-        find: the members around a node, None where the pattern is not there.
-        tag: what the unit is called.
-        kind: the unit's class of kernel.
-        folds: whether what follows the first member is merged into stored tensors.
+        starts: mnemonics or kinds of nodes at which a search begins, in order.
+        find: returns the members around a node, None without a match.
+        tag: name of the unit.
+        kind: kind of kernel of the unit.
+        folds: whether all members but the first are merged into stored tensors.
     """
 
     starts: tuple[str | Kind, ...]
@@ -106,7 +106,7 @@ PATTERNS: Mapping[str, Pattern] = {
 def find_patterns(
     nodes: Sequence[Node], near: Neighbourhood, names: Sequence[str]
 ) -> dict[Node, Unit]:
-    """The unit of every node that is part of a pattern; a name earlier in ``names`` goes first."""
+    """Return the unit of every node in a pattern; patterns earlier in ``names`` win."""
     starting: dict[str | Kind, list[Node]] = {}
     wanted = {s for name in names for s in PATTERNS[name].starts}
     for node in nodes:

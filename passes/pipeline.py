@@ -45,7 +45,7 @@ _VALUES: dict[str, object] = {
 
 @record
 class Pipeline:
-    """Passes in order; ``str`` gives the string that parses to it."""
+    """Passes in order; ``str`` returns a string that parses to an equal pipeline."""
 
     passes: tuple[Pass, ...]
 
@@ -53,12 +53,12 @@ class Pipeline:
         return ",".join(map(spell, self.passes))
 
     def run(self, module: Module, am: Analyses) -> Module:
-        """Apply transforms and compute analyses in order; the last module."""
+        """Apply transforms and compute analyses in order; return the last module."""
         return am.run(self.passes, module)
 
 
 def spell(pass_: Pass) -> str:
-    """A pass with the options that differ from the defaults, as a pipeline writes it."""
+    """Return a pass in pipeline syntax with the options that differ from the defaults."""
     shown: list[str] = []
     for f in fields(pass_):
         value = getattr(pass_, f.name)
@@ -126,7 +126,7 @@ class _Reader:
         return text
 
     def expected(self, wanted: str) -> ParseError:
-        """That something else is at the position, or nothing."""
+        """Return the error for an unexpected token, or for the end of the text."""
         text = self.peek()[1]
         return self.error(f"expected {wanted}, found {text!r}" if text else f"expected {wanted}")
 
@@ -175,27 +175,27 @@ class _Reader:
 def facts_of(
     names: Sequence[str], pipeline: Pipeline, module: Module, am: Analyses
 ) -> dict[str, Facts]:
-    """What the analyses ``names`` say of each node, with the options the pipeline gives them.
+    """Return facts of each node from the analyses ``names``, with the pipeline's options.
 
     Raises:
-        ParseError: no such pass, or one that says nothing of nodes.
+        ParseError: a pass is unknown or has no facts of nodes.
     """
     given = {pass_name(p): p for p in pipeline.passes}
     facts: dict[str, Facts] = {}
     for name in names:
-        asked = given.get(name) or make(name, {}, _plain_error)
-        result = am.get(asked, module) if isinstance(asked, Analysis) else None
+        requested = given.get(name) or make(name, {}, _plain_error)
+        result = am.get(requested, module) if isinstance(requested, Analysis) else None
         if not isinstance(result, HasFacts):
-            raise ParseError(f"{name} states no facts of nodes")
+            raise ParseError(f"{name} has no facts of nodes")
         facts[name] = result.facts()
     return facts
 
 
 def parse_pipeline(text: str) -> Pipeline:
-    """The pipeline written in ``text``; loads the passes it names and no others.
+    """Parse a pipeline; imports only the passes that it names.
 
     Raises:
-        ParseError: with the column, and what could have been meant.
+        ParseError: the text is malformed; the message has the column and a suggestion.
     """
     if len(text) > MAX_CHARS:
         raise ParseError(f"longer than {MAX_CHARS} characters", where="pipeline")
@@ -204,7 +204,7 @@ def parse_pipeline(text: str) -> Pipeline:
 
 
 def make(name: str, options: dict[str, object], fail: Callable[[str, str], ParseError]) -> Pass:
-    """The pass ``name`` with its options."""
+    """Return the pass ``name`` with its options."""
     cls = find(name)
     if cls is None:
         from difflib import get_close_matches
@@ -228,7 +228,7 @@ def _class_name(name: str) -> str:
 
 
 def _files() -> dict[str, Path]:
-    """Modules of this package by pass name, passes or not."""
+    """Return all modules of this package by pass name, passes or not."""
     files = {}
     for m in pkgutil.iter_modules(__path__):
         if not m.ispkg:
@@ -238,7 +238,7 @@ def _files() -> dict[str, Path]:
 
 
 def find(name: str) -> type[Pass] | None:
-    """The class of the pass ``name``: that of its own file, or of an installed plug-in."""
+    """Return the class of the pass ``name``: from its file, or from an installed plug-in."""
     if name in _files():
         module = import_module(f".{name.replace('-', '_')}", __package__)
         cls = getattr(module, _class_name(name), None)
@@ -251,7 +251,7 @@ def find(name: str) -> type[Pass] | None:
 
 @record
 class PassInfo:
-    """A pass as ``perfc passes`` lists it."""
+    """An entry of ``perfc passes``."""
 
     name: str
     kind: str
@@ -260,7 +260,7 @@ class PassInfo:
 
 
 def list_passes() -> tuple[PassInfo, ...]:
-    """Every pass there is, read from the files' text without importing any of them."""
+    """Return all passes, read from the source files without importing them."""
     from importlib.metadata import entry_points
 
     builtin = [info for name, path in _files().items() if (info := describe(name, path))]
@@ -269,7 +269,7 @@ def list_passes() -> tuple[PassInfo, ...]:
 
 
 def describe(name: str, path: Path) -> PassInfo | None:
-    """What the file at ``path`` says of its pass; None when it does not define one."""
+    """Return the entry of the pass in the file at ``path``; None if it does not define one."""
     for node in ast.parse(path.read_text(encoding="utf-8")).body:
         if not isinstance(node, ast.ClassDef) or node.name != _class_name(name):
             continue

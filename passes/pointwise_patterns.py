@@ -1,4 +1,4 @@
-"""Activations and normalisations that exporters write out as elementary operators."""
+"""Patterns of activations and normalisations written out as elementary operators."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ from perfc.ir.types import TensorType
 from .neighbourhood import FACTORS, Neighbourhood, is_channelwise, is_scalar, scalar_operand
 
 MAX_STEPS = 7
-"""Operators before and after the transcendental one of an activation, at most."""
+"""Maximum number of operators before, and after, an activation's transcendental function."""
 ARITHMETIC = (Add, Sub, Mul, Div)
 ROOTS = (Sqrt, Pow)
 TOWARD_ROOT = (*ROOTS, Add, Reciprocal, Div, Max, Clip)
-"""What may stand between a mean of squares and the product with one over its root."""
+"""Operators allowed between a mean of squares and the product with its inverse root."""
 LAST_FACTORS = (0.5, 6.0, 1 / 6)
-"""Numbers that close a GELU (half) or a hard swish (a sixth); others are scales of the model."""
+"""Last factors of a GELU (1/2) or a hard swish (1/6); others are scales of the model."""
 
 Nodes = list[Node]
 
 
 @mutable
 class Cone:
-    """What leads to a node from candidates for the activation's operand."""
+    """Nodes that lead to a node from candidates for the activation's operand."""
 
     behind: Nodes = field(default_factory=list[Node])
     reach: dict[Value, int] = field(default_factory=dict[Value, int])
 
 
 def activation(node: Node, near: Neighbourhood) -> Nodes | None:
-    """``x * f(x)`` written out: GELU by erf or tanh, SiLU, hard swish, Mish.
+    """Match ``x * f(x)`` written out: GELU by erf or tanh, SiLU, hard swish, Mish.
 
     Source: Hendrycks & Gimpel 2016 (GELU); Elfwing et al. 2017 (SiLU); Misra 2019 (Mish).
     """
@@ -46,9 +46,9 @@ def activation(node: Node, near: Neighbourhood) -> Nodes | None:
 
 
 def gelu_half_outside(node: Node, near: Neighbourhood) -> Nodes | None:
-    """GELU whose factor one half is at its operand or at its result, not at ``1 + erf``.
+    """Match GELU whose factor 1/2 is at its operand or its result, not at ``1 + erf``.
 
-    Source: onnxruntime GeluFusion, whose two patterns these are.
+    Source: the two patterns of onnxruntime GeluFusion.
     """
     if type(node.op) is Gelu:
         return [node]
@@ -57,13 +57,13 @@ def gelu_half_outside(node: Node, near: Neighbourhood) -> Nodes | None:
 
 
 def fast_gelu(node: Node, near: Neighbourhood) -> Nodes | None:
-    """GELU by tanh whose cube is a power. Source: onnxruntime FastGeluFusion."""
+    """Match GELU by tanh whose cube is a power. Source: onnxruntime FastGeluFusion."""
     members = activation(node, near)
     return members if members and any(isinstance(n.op, Pow) for n in members) else None
 
 
 def _gated(node: Node, near: Neighbourhood) -> tuple[Nodes, bool] | None:
-    """Members, and whether a factor stands between ``f(x)`` and the product with ``x``."""
+    """Return members, and True if a factor is between ``f(x)`` and the product with ``x``."""
     operands = near.computed(node)
     if len(operands) != 1 or not node.results:
         return None
@@ -104,7 +104,7 @@ def _closes(node: Node) -> bool:
 def _source(
     v: Value, reader: Node, cone: Cone, near: Neighbourhood, members: Nodes
 ) -> Value | None:
-    """The operand of the activation, given the other factor: itself, or half of it."""
+    """Return the activation's operand, which may be halved, given the other factor."""
     if v in cone.reach:
         return v
     maker = near.maker(v)
@@ -118,7 +118,7 @@ def _source(
 
 
 def _cone(v: Value, near: Neighbourhood) -> Cone:
-    """Go back from ``v`` through operators of one computed operand, or of ``x`` and ``f(x)``."""
+    """Walk back from ``v`` through operators of one computed operand, or of ``x``, ``f(x)``."""
     cone = Cone()
     for _ in range(MAX_STEPS):
         cone.reach[v] = len(cone.behind)
@@ -138,7 +138,7 @@ def _cone(v: Value, near: Neighbourhood) -> Cone:
 
 
 def _between(operands: list[Value], near: Neighbourhood) -> tuple[Nodes, Value] | None:
-    """The nodes that make one operand from the other, and that other: ``x`` and ``c * x ** 3``."""
+    """Return nodes between two operands such as ``x`` and ``c * x ** 3``, and the first."""
     for target, start in (operands, operands[::-1]):
         nodes: Nodes = []
         v = start
@@ -158,24 +158,24 @@ def _between(operands: list[Value], near: Neighbourhood) -> tuple[Nodes, Value] 
 
 
 def layer_norm(node: Node, near: Neighbourhood) -> Nodes | None:
-    """Normalisation by mean and variance, written out. Source: Ba, Kiros & Hinton 2016."""
+    """Match layer normalization written out. Source: Ba, Kiros & Hinton 2016."""
     return _norm(node, near, is_centred=True)
 
 
 def rms_norm(node: Node, near: Neighbourhood) -> Nodes | None:
-    """Normalisation by the root of the mean square, written out. Source: Zhang & Sennrich 2019."""
+    """Match RMS normalization written out. Source: Zhang & Sennrich 2019."""
     return _norm(node, near, is_centred=False)
 
 
 def any_norm(node: Node, near: Neighbourhood) -> Nodes | None:
-    """A normalisation over the last axis, as one operator or written out."""
+    """Match a normalization over the last axis, as one operator or written out."""
     if node.op.kind is Kind.NORMALIZATION:
         return [node] if isinstance(node.op, LayerNormalization) else None
     return layer_norm(node, near) or rms_norm(node, near)
 
 
 def _norm(node: Node, near: Neighbourhood, *, is_centred: bool) -> Nodes | None:
-    """Members around the mean of squares ``node``, and the scale and shift behind it."""
+    """Return members around the mean of squares ``node``, with scale and shift."""
     squares = near.maker(near.root(node.inputs[0])) if node.inputs and node.inputs[0] else None
     if squares is None or not isinstance(squares.op, (Mul, Pow)) or not node.results:
         return None
@@ -204,7 +204,7 @@ def _norm(node: Node, near: Neighbourhood, *, is_centred: bool) -> Nodes | None:
 
 
 def _mean(base: Value, near: Neighbourhood) -> Nodes | None:
-    """``x - mean(x)`` behind ``base``."""
+    """Match ``x - mean(x)`` that computes ``base``."""
     centred = near.maker(base)
     if centred is None or not isinstance(centred.op, Sub):
         return None
@@ -218,7 +218,7 @@ def _mean(base: Value, near: Neighbourhood) -> Nodes | None:
 
 
 def _root(node: Node, near: Neighbourhood) -> Nodes | None:
-    """From a mean of squares to one over its root, or to the root that something is divided by."""
+    """Return nodes from a mean of squares to its root or inverse root."""
     members: Nodes = []
     out = node.results[0]
     is_rooted = False
@@ -235,7 +235,7 @@ def _root(node: Node, near: Neighbourhood) -> Nodes | None:
 
 
 def _affine(node: Node, near: Neighbourhood) -> Nodes:
-    """A multiplication and an addition of stored rows behind ``node``."""
+    """Return a multiplication and an addition with stored rows after ``node``."""
     members: Nodes = []
     out = node.results[0]
     for wanted in (Mul, Add):
@@ -248,7 +248,7 @@ def _affine(node: Node, near: Neighbourhood) -> Nodes:
 
 
 def affine_norm(node: Node, near: Neighbourhood) -> Nodes | None:
-    """A normalisation of groups as instance normalisation, then scale and shift of channels."""
+    """Match group normalization: instance normalization, then scale and shift of channels."""
     tail = _affine(node, near) if node.results else []
     return [node, *tail] if tail else None
 
@@ -256,7 +256,7 @@ def affine_norm(node: Node, near: Neighbourhood) -> Nodes | None:
 def with_residual(
     node: Node, near: Neighbourhood, find: Callable[[Node, Neighbourhood], Nodes | None]
 ) -> Nodes | None:
-    """A normalisation with the addition that feeds only it, and that addition's bias.
+    """Match a normalization with the residual addition that feeds only it, and its bias.
 
     Source: onnxruntime SkipLayerNormFusion, formats 1 to 3; operands of rank 3.
     """
@@ -306,7 +306,7 @@ def _adds_bias(node: Node, near: Neighbourhood) -> bool:
 def with_bias(
     node: Node, near: Neighbourhood, find: Callable[[Node, Neighbourhood], Nodes | None]
 ) -> Nodes | None:
-    """An activation with the addition of a stored row before it.
+    """Match an activation with the addition of a stored row before it.
 
     Source: onnxruntime BiasGeluFusion.
     """

@@ -1,4 +1,4 @@
-"""Matrix products and convolutions with what kernels do before and after them."""
+"""Patterns of matrix products and convolutions with fused prologues and epilogues."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from perfc.ir.ops.pad import Pad
 from perfc.ir.ops.quantize import DequantizeLinear, QuantizeLinear
 from perfc.ir.types import TensorType
 
-from .neighbourhood import Neighbourhood, is_channelwise, is_scaled, is_stated
+from .neighbourhood import Neighbourhood, has_stored_contents, is_channelwise, is_scaled
 
 Nodes = list[Node]
 
@@ -41,7 +41,7 @@ GEMM_ACTIVATIONS = (
 
 
 def linear_bias(node: Node, near: Neighbourhood) -> Nodes | None:
-    """A product with a stored matrix, and the row added to its result: ``addmm``."""
+    """Match a product with a stored matrix, and the row added to its result: ``addmm``."""
     bias = near.lone(node.results[0]) if node.results and near.stored(node) else None
     if bias is None or not isinstance(bias.op, Add) or len(near.computed(bias)) != 1:
         return None
@@ -50,7 +50,7 @@ def linear_bias(node: Node, near: Neighbourhood) -> Nodes | None:
 
 
 def joined(node: Node, near: Neighbourhood) -> Nodes | None:
-    """Products of one tensor with stored matrices, as of queries, keys and values: one product.
+    """Match products of one tensor with several stored matrices (Q, K and V) as one product.
 
     Source: TensorRT developer guide, 'Layer fusion': layers of one input are aggregated;
     FasterTransformer, cublasMMWrapper::isFuseBatchGemm and FusedAttentionLayer.
@@ -62,7 +62,7 @@ def joined(node: Node, near: Neighbourhood) -> Nodes | None:
 
 
 def _is_like(other: Node, node: Node, near: Neighbourhood) -> bool:
-    """Whether two products have a stored right operand, as many rows and one type of result."""
+    """Return True if two products have stored right operands, equal rows and result types."""
     if type(other.op) is not type(node.op) or other not in near.inside:
         return False
     rows = []
@@ -78,7 +78,7 @@ def _is_like(other: Node, node: Node, near: Neighbourhood) -> bool:
 
 
 def gemm(node: Node, near: Neighbourhood) -> Nodes | None:
-    """A product of two matrices and a bias. Source: onnxruntime MatMulAddFusion, rank 2 only."""
+    """Match a rank-2 product and a bias. Source: onnxruntime MatMulAddFusion."""
     type_ = node.results[0].type if node.results else None
     if not isinstance(type_, TensorType) or type_.rank != 2:
         return None
@@ -86,7 +86,7 @@ def gemm(node: Node, near: Neighbourhood) -> Nodes | None:
 
 
 def gemm_activation(node: Node, near: Neighbourhood) -> Nodes | None:
-    """A product of two matrices, its bias and an activation.
+    """Match a product of two matrices, its bias and an activation.
 
     Source: onnxruntime GemmActivationFusion.
     """
@@ -98,9 +98,9 @@ def gemm_activation(node: Node, near: Neighbourhood) -> Nodes | None:
 
 
 def scaled(node: Node, near: Neighbourhood) -> Nodes | None:
-    """A product with stored factors of operands and result, and swaps of its operands' last axes.
+    """Match a product with scalar factors and transposed operands.
 
-    A swap joins only where it feeds the product itself, without a view or a factor between.
+    A transposition joins only if it feeds the product directly, without a view or a factor between.
 
     Source: onnxruntime MatMulScaleFusion and MatmulTransposeFusion.
     """
@@ -118,7 +118,7 @@ def scaled(node: Node, near: Neighbourhood) -> Nodes | None:
 
 
 def _states_scale(node: Node, near: Neighbourhood) -> bool:
-    return is_scaled(node, near) and is_stated(node, near)
+    return is_scaled(node, near) and has_stored_contents(node, near)
 
 
 def _swaps_last(node: Node) -> bool:
@@ -130,7 +130,7 @@ def _swaps_last(node: Node) -> bool:
 
 
 def conv_affine(node: Node, near: Neighbourhood) -> Nodes | None:
-    """A convolution with stored filters, and normalisation, factors and addends of its channels.
+    """Match a convolution with stored filters and per-channel normalization, factors, addends.
 
     Source: onnxruntime ConvBNFusion, ConvMulFusion, ConvAddFusion.
     """
@@ -139,22 +139,22 @@ def conv_affine(node: Node, near: Neighbourhood) -> Nodes | None:
     members = [node]
     rank = node.results[0].type.rank if isinstance(node.results[0].type, TensorType) else None
     while rank is not None:
-        found = conv_norm_after(members[-1], near)
-        if found is None:
-            found = near.lone(members[-1].results[0])
-            if found is None or not isinstance(found.op, (Mul, Add)):
+        following = conv_norm_after(members[-1], near)
+        if following is None:
+            following = near.lone(members[-1].results[0])
+            if following is None or not isinstance(following.op, (Mul, Add)):
                 break
-            stored = near.stored(found)
-            if len(stored) != 1 or len(near.computed(found)) != 1:
+            stored = near.stored(following)
+            if len(stored) != 1 or len(near.computed(following)) != 1:
                 break
             if not is_channelwise(stored[0], 1 - rank):
                 break
-        members.append(found)
+        members.append(following)
     return members
 
 
 def conv_norm_after(node: Node, near: Neighbourhood) -> Node | None:
-    """The batch normalisation that alone reads a node's result."""
+    """Return the batch normalization that is the only reader of a node's result."""
     norm = near.lone(node.results[0])
     if norm is None or not isinstance(norm.op, BatchNormalization) or norm.op.training_mode:
         return None
@@ -169,7 +169,7 @@ def _has_stored_filters(node: Node) -> bool:
 
 
 def padded_conv(node: Node, near: Neighbourhood) -> Nodes | None:
-    """A convolution and the padding in front of it. Source: onnxruntime PadFusion."""
+    """Match a convolution and the padding before it. Source: onnxruntime PadFusion."""
     pad = near.maker(node.inputs[0]) if node.inputs else None
     if pad is None or not isinstance(pad.op, Pad) or near.lone(pad.results[0]) is not node:
         return None
@@ -177,7 +177,7 @@ def padded_conv(node: Node, near: Neighbourhood) -> Nodes | None:
 
 
 def add_relu(node: Node, near: Neighbourhood) -> Nodes | None:
-    """A residual addition to a convolution's result, then ReLU.
+    """Match a residual addition to a convolution's result, then ReLU.
 
     Source: onnxruntime ConvActivationFusion on CUDA (``ConvAddRelu``).
     """
@@ -200,14 +200,14 @@ def _is_conv(v: Value | None, near: Neighbourhood) -> bool:
 
 
 def quantized(node: Node, near: Neighbourhood) -> Nodes | None:
-    """An operator between dequantised operands and a quantised result: one low-precision kernel.
+    """Match an operator with dequantized operands and a quantized result: one kernel.
 
     Source: onnxruntime QDQ selectors; TensorRT developer guide, 'Q/DQ fusion'.
     """
     if isinstance(node.op, QuantizeLinear):
         return _before_quantize(node, near)
-    own = dequantized(node, near)
-    return [node, *own] if own else None
+    inputs = dequantized(node, near)
+    return [node, *inputs] if inputs else None
 
 
 def _before_quantize(node: Node, near: Neighbourhood) -> Nodes | None:
@@ -229,7 +229,7 @@ def _before_quantize(node: Node, near: Neighbourhood) -> Nodes | None:
 
 
 def dequantized(node: Node, near: Neighbourhood) -> Nodes:
-    """The dequantisations that only ``node`` reads."""
+    """Return the dequantizations that only ``node`` reads."""
     makers = (near.maker(v) for v in node.inputs)
     return [
         m for m in makers if m is not None and is_dequantize(m) and near.lone(m.results[0]) is node
@@ -237,5 +237,5 @@ def dequantized(node: Node, near: Neighbourhood) -> Nodes:
 
 
 def is_dequantize(node: Node) -> bool:
-    """Whether a node turns integers into real numbers."""
+    """Return True if a node converts integers to real numbers."""
     return isinstance(node.op, DequantizeLinear)

@@ -1,4 +1,4 @@
-"""Types through If, Loop, Scan and SequenceMap: joins of branches, fixed points of bodies."""
+"""Type inference of If, Loop, Scan and SequenceMap: joins of branches, fixed points of bodies."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ Result: TypeAlias = "tuple[Types, Folded, tuple[Graph, ...]]"
 MAX_UNROLLED_NODES = 20_000
 """Loops with a known trip count are followed iteration by iteration up to this many nodes."""
 MAX_MAPPED_NODES = 2_000
-"""Elements of different types are followed one by one through bodies of so many nodes in all."""
+"""Sequences with elements of different types are unrolled up to this many nodes in all."""
 MAX_ROUNDS = 6
-"""Rounds after which a loop-carried type that still changes is given up."""
+"""Iterations after which the extents of a loop-carried type that still changes become free."""
 
 
 def infer_control(
     inference: Inference, node: Node, ins: Inputs, env: Mapping[Value, Value]
 ) -> Result:
-    """Types, contents and typed regions of a node with subgraphs."""
+    """Return types, contents and typed regions of a node with subgraphs."""
     match node.op:
         case If():
             return _branches(inference, node, ins, env)
@@ -56,7 +56,7 @@ def _branches(inference: Inference, node: Node, ins: Inputs, env: Mapping[Value,
     refused: ShapeError | None = None
     for i, branch in enumerate(node.regions):
         if taken is not None and i != (0 if taken else 1):
-            # a branch that never runs may well contradict its operands
+            # the operands of a branch that never runs may contradict each other
             regions.append(branch)
             continue
         try:
@@ -124,7 +124,7 @@ def _always_true(region: Graph) -> bool:
         return False
     if condition.known is not None:
         return condition.known.item is True or condition.known.item == 1
-    # the body hands its own condition on
+    # the body passes its condition through
     source = condition
     producers = region.producers
     while source in producers and isinstance(producers[source].op, Identity):
@@ -138,7 +138,7 @@ def _always_true(region: Graph) -> bool:
 def _fixed_point(
     inference: Inference, body: Graph, env: Mapping[Value, Value], carried: list[Argument]
 ) -> Graph:
-    """The body typed with arguments that hold for every iteration."""
+    """Return the body typed with arguments that hold for every iteration."""
     types = [t for t, _ in carried]
     for round_ in range(MAX_ROUNDS):
         arguments = _body_arguments([(t, None) for t in types], None)
@@ -158,7 +158,7 @@ def _settled(before: Sequence[Type], after: Sequence[Type]) -> bool:
 
 
 def _same_but_data(a: Type, b: Type) -> bool:
-    """Equal up to the names of extents that nobody knows anyway."""
+    """Return True for types that are equal except for names of unknown extents."""
     match a, b:
         case TensorType(da, sa), TensorType(db, sb) if sa is not None and sb is not None:
             return (
@@ -186,7 +186,7 @@ def _is_open(d: Dim) -> bool:
 
 
 def _without_extents(before: Type, after: Type) -> Type:
-    """Extents that keep changing from iteration to iteration become free."""
+    """Return the type with extents that change between iterations made free."""
     match before, after:
         case TensorType(_, old), TensorType(dtype, new) if old is not None and new is not None:
             if len(old) != len(new):
@@ -217,7 +217,7 @@ def _unrolled(
     start: Known | None,
     has_condition: bool,
 ) -> Result | None:
-    """Follow a loop iteration by iteration, where it is known how many there are."""
+    """Unroll a loop with a known trip count."""
     body = node.regions[0]
     size = max(len(body.nodes), 1)
     limit = MAX_UNROLLED_NODES // size
@@ -239,7 +239,7 @@ def _unrolled(
         except ShapeError:
             if isinstance(trip, int):
                 raise
-            # nobody knows that so many rounds are run
+            # the loop may end earlier
             return None
         if not region.outputs:
             return None
@@ -339,11 +339,11 @@ def _sequence_map(
                 arguments.append((other, v.known if v is not None else None))
     body = node.regions[0]
     region = inference.graph(body, env, arguments)
-    told = [all_items(v.type) for v in ins if v and isinstance(v.type, SequenceType)]
-    n = len(told[0] or ()) if told else 0
-    uniform = all(items and len(set(items)) == 1 for items in told)
+    sequences = [all_items(v.type) for v in ins if v and isinstance(v.type, SequenceType)]
+    n = len(sequences[0] or ()) if sequences else 0
+    uniform = all(items and len(set(items)) == 1 for items in sequences)
     too_many = n * len(body.nodes) > MAX_MAPPED_NODES or inference.steps > 50 * MAX_UNROLLED_NODES
-    if uniform or too_many or any(items is None or len(items) != n for items in told):
+    if uniform or too_many or any(items is None or len(items) != n for items in sequences):
         return (
             tuple(SequenceType(element_type(v.type), length) for v in region.outputs),
             (),
@@ -351,12 +351,12 @@ def _sequence_map(
         )
     results: list[list[Type]] = [[] for _ in region.outputs]
     for i in range(n):
-        lists = iter(told)
+        lists = iter(sequences)
         each = [
             ((next(lists) or ())[i], None) if v and isinstance(v.type, SequenceType) else argument
             for v, argument in zip(ins, arguments, strict=True)
         ]
-        found = inference.graph(body, env, each)
-        for types, v in zip(results, found.outputs, strict=True):
+        typed = inference.graph(body, env, each)
+        for types, v in zip(results, typed.outputs, strict=True):
             types.append(v.type)
     return tuple(map(sequence_of, results)), (), (region,)

@@ -162,15 +162,15 @@ class Broken(Relu):
 def test_an_operator_that_cannot_count_is_unknown_and_no_error() -> None:
     x = Value("x", t(4))
     node = Node(Broken(), (x,), (Value("y", t(4)),))
-    assert cost.measured(node.op, node, (t(4),)) == (
+    assert cost.work_and_traffic(node.op, node, (t(4),)) == (
         cost.NO_WORK, Traffic(is_bound=True), Tier.UNKNOWN,
     )  # fmt: skip
-    assert cost.stated(node.op, node, (t(4),)) is None
+    assert cost.problem_of(node.op, node, (t(4),)) is None
     plain = Node(Relu(), (x,), (Value("y", t(4)),))
-    work, traffic, tier = cost.measured(plain.op, plain, (t(4),))
+    work, traffic, tier = cost.work_and_traffic(plain.op, plain, (t(4),))
     assert (work.alu, traffic.read_bytes, traffic.write_bytes, tier) == (4, 16, 16, Tier.EXACT)
     open_ = Node(Relu(), (Value("x", UNRANKED),), (Value("y", UNRANKED),))
-    assert cost.measured(open_.op, open_, (UNRANKED,))[2] is Tier.UNKNOWN
+    assert cost.work_and_traffic(open_.op, open_, (UNRANKED,))[2] is Tier.UNKNOWN
 
 
 NESTED = """perfir 1

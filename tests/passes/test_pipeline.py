@@ -323,5 +323,5 @@ def test_facts_come_from_the_pass_as_the_pipeline_has_it(module: Module) -> None
     pipeline, am = parse_pipeline("tally{start=7}"), Analyses()
     facts = facts_of(["tally"], pipeline, module, am)
     assert "! tally {n=7}" in print_module(module, facts=facts)
-    with pytest.raises(ParseError, match="renamed states no facts"):
+    with pytest.raises(ParseError, match="renamed has no facts"):
         facts_of(["renamed"], pipeline, module, am)
