@@ -55,7 +55,7 @@ def test_an_echo_is_three_lines_with_the_answer(resnet: perfc.Report) -> None:
     assert quantity(verdict.expected.high, Unit.SECOND) in takes
     assert verdict.confidence is not None
     assert f"confidence {verdict.confidence.grade.value}" in takes
-    assert f"at best {quantity(verdict.floor_s, Unit.SECOND)}" in could
+    assert f"lower bound {quantity(verdict.floor_s, Unit.SECOND)}" in could
     assert max(map(len, (title, takes, could))) <= 120
 
 
