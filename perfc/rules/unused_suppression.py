@@ -18,7 +18,7 @@ class UnusedSuppression(Rule):
         may have been linted.
 
     Why is this bad:
-        It would hide the next finding, which nobody has reviewed.
+        It would hide the next finding, which has not been reviewed.
 
     Example:
         per-file-ignores = { "models/detector.onnx" = ["PF402"] }    # since fixed
