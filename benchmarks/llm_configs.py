@@ -220,9 +220,9 @@ def ours(name: str) -> dict[str, int | None]:
     from perfc.frontend.config.facts import parameters
     from perfc.ir.evaluate import evaluate
     from perfc.ir.graph import Module
-    from perfc.ir.ops.causal_conv import VarlenCausalConvWithState
-    from perfc.ir.ops.linear_attention import GatedDeltaNet
-    from perfc.ir.ops.state_space import StateSpaceScan
+    from perfc.ir.ops.recurrent.causal_conv import VarlenCausalConvWithState
+    from perfc.ir.ops.recurrent.linear_attention import GatedDeltaNet
+    from perfc.ir.ops.recurrent.state_space import StateSpaceScan
     from perfc.passes.cost import Cost
     from perfc.passes.manager import Analyses
     from perfc.passes.shapes import Shapes

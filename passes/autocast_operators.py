@@ -6,18 +6,24 @@ Source: PyTorch, Automatic Mixed Precision package, CUDA Op-Specific Behavior.
 
 from __future__ import annotations
 
-from perfc.ir.ops.activation import PRelu, Softplus
-from perfc.ir.ops.cumulative import CumSum
-from perfc.ir.ops.elementwise import Pow, Reciprocal
-from perfc.ir.ops.normalization import (
+from perfc.ir.ops.elementwise.activation import PRelu, Softplus
+from perfc.ir.ops.elementwise.elementwise import Pow, Reciprocal
+from perfc.ir.ops.elementwise.rounding import Acos, Asin, Cosh, Exp, Log, Sinh, Tan
+from perfc.ir.ops.normalization.cumulative import CumSum
+from perfc.ir.ops.normalization.normalization import (
     GroupNormalization,
     InstanceNormalization,
     LayerNormalization,
     LpNormalization,
 )
-from perfc.ir.ops.reduce import ReduceL1, ReduceL2, ReduceLogSumExp, ReduceProd, ReduceSum
-from perfc.ir.ops.rounding import Acos, Asin, Cosh, Exp, Log, Sinh, Tan
-from perfc.ir.ops.softmax import Softmax
+from perfc.ir.ops.normalization.reduce import (
+    ReduceL1,
+    ReduceL2,
+    ReduceLogSumExp,
+    ReduceProd,
+    ReduceSum,
+)
+from perfc.ir.ops.normalization.softmax import Softmax
 
 NARROW = (PRelu,)
 """Operators other than products whose operands are cast to the narrow type."""

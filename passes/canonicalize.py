@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from perfc.ir.graph import Graph, Module, Node, Value, Weight, captured
 from perfc.ir.op import Kind
-from perfc.ir.ops.cast import Cast
-from perfc.ir.ops.control import If
-from perfc.ir.ops.movement import Transpose
-from perfc.ir.ops.view import Identity, View
+from perfc.ir.ops.control.control import If
+from perfc.ir.ops.elementwise.cast import Cast
+from perfc.ir.ops.movement.movement import Transpose
+from perfc.ir.ops.movement.view import Identity, View
 from perfc.ir.record import entity, frozen
 from perfc.ir.types import TensorType
 

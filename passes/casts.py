@@ -10,7 +10,7 @@ from perfc.ir.fresh import numbering
 from perfc.ir.gradients.tape import Tape, dtype_of
 from perfc.ir.graph import Graph, Module, Node, Phase, Value
 from perfc.ir.op import Kind
-from perfc.ir.ops.cast import Cast
+from perfc.ir.ops.elementwise.cast import Cast
 from perfc.ir.record import entity, frozen
 from perfc.ir.text import all_values
 from perfc.ir.types import BY_CODE, DType, TensorType

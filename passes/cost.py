@@ -15,8 +15,8 @@ from perfc.ir.evaluate import Numbers
 from perfc.ir.fresh import numbering
 from perfc.ir.graph import Graph, Module, Node, Value, Weight
 from perfc.ir.op import ABSENT, Kind, Op, Types
-from perfc.ir.ops.control import If, Loop, Scan, SequenceMap
-from perfc.ir.ops.view import Identity
+from perfc.ir.ops.control.control import If, Loop, Scan, SequenceMap
+from perfc.ir.ops.movement.view import Identity
 from perfc.ir.problem import Problem
 from perfc.ir.record import cached_entity, frozen, record
 from perfc.ir.text import free_symbols

@@ -11,8 +11,8 @@ from perfc.ir.dim import Dim, Monomial, Poly, dim_max
 from perfc.ir.evaluate import evaluate
 from perfc.ir.graph import Graph, Module, Node, Value, captured
 from perfc.ir.op import Kind
-from perfc.ir.ops.control import Loop, Scan, SequenceMap
-from perfc.ir.ops.multi_tensor import MultiTensor
+from perfc.ir.ops.control.control import Loop, Scan, SequenceMap
+from perfc.ir.ops.training.multi_tensor import MultiTensor
 from perfc.ir.record import frozen, mutable
 from perfc.ir.types import TensorType, Type
 

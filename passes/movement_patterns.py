@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from perfc.ir.graph import Node
-from perfc.ir.ops.cast import Cast
-from perfc.ir.ops.elementwise import Add, Mul
-from perfc.ir.ops.gather import Gather
-from perfc.ir.ops.movement import Expand
-from perfc.ir.ops.shape import Range
-from perfc.ir.ops.slice import Concat, Slice
+from perfc.ir.ops.elementwise.cast import Cast
+from perfc.ir.ops.elementwise.elementwise import Add, Mul
+from perfc.ir.ops.movement.gather import Gather
+from perfc.ir.ops.movement.movement import Expand
+from perfc.ir.ops.movement.shape import Range
+from perfc.ir.ops.movement.slice import Concat, Slice
 
 from .neighbourhood import Neighbourhood
 

@@ -7,7 +7,7 @@ from dataclasses import field
 
 from perfc.ir.graph import Graph, Node, Value
 from perfc.ir.op import Kind
-from perfc.ir.ops.elementwise import Div, Mul
+from perfc.ir.ops.elementwise.elementwise import Div, Mul
 from perfc.ir.record import mutable
 from perfc.ir.types import TensorType
 

@@ -12,12 +12,12 @@ from perfc.ir.cost import dim_sum
 from perfc.ir.dim import Dim
 from perfc.ir.graph import Graph, Module, Node, Value
 from perfc.ir.op import Kind, Op
-from perfc.ir.ops.cast import Cast
-from perfc.ir.ops.control import If, Scan
-from perfc.ir.ops.normalization import BatchNormalization
+from perfc.ir.ops.control.control import If, Scan
+from perfc.ir.ops.elementwise.cast import Cast
+from perfc.ir.ops.normalization.normalization import BatchNormalization
 from perfc.ir.ops.opaque import Opaque
-from perfc.ir.ops.quantize import DequantizeLinear
-from perfc.ir.ops.resize import Resize, Upsample
+from perfc.ir.ops.quantized.quantize import DequantizeLinear
+from perfc.ir.ops.resampling.resize import Resize, Upsample
 from perfc.ir.record import frozen
 from perfc.ir.types import DType, TensorType
 

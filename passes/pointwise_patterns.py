@@ -7,10 +7,20 @@ from dataclasses import field
 
 from perfc.ir.graph import Node, Value
 from perfc.ir.op import Kind
-from perfc.ir.ops.activation import Gelu
-from perfc.ir.ops.elementwise import Add, Clip, Div, Max, Mul, Pow, Reciprocal, Sqrt, Sub
-from perfc.ir.ops.normalization import LayerNormalization
-from perfc.ir.ops.reduce import ReduceMean
+from perfc.ir.ops.elementwise.activation import Gelu
+from perfc.ir.ops.elementwise.elementwise import (
+    Add,
+    Clip,
+    Div,
+    Max,
+    Mul,
+    Pow,
+    Reciprocal,
+    Sqrt,
+    Sub,
+)
+from perfc.ir.ops.normalization.normalization import LayerNormalization
+from perfc.ir.ops.normalization.reduce import ReduceMean
 from perfc.ir.record import mutable
 from perfc.ir.types import TensorType
 

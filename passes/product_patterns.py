@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from perfc.ir.graph import Node, Value
 from perfc.ir.op import Kind
-from perfc.ir.ops.activation import (
+from perfc.ir.ops.contraction.matmul import Gemm
+from perfc.ir.ops.elementwise.activation import (
     Elu,
     HardSigmoid,
     LeakyRelu,
@@ -15,12 +16,11 @@ from perfc.ir.ops.activation import (
     Softsign,
     Tanh,
 )
-from perfc.ir.ops.elementwise import Add, Mul
-from perfc.ir.ops.matmul import Gemm
-from perfc.ir.ops.movement import Transpose
-from perfc.ir.ops.normalization import BatchNormalization
-from perfc.ir.ops.pad import Pad
-from perfc.ir.ops.quantize import DequantizeLinear, QuantizeLinear
+from perfc.ir.ops.elementwise.elementwise import Add, Mul
+from perfc.ir.ops.movement.movement import Transpose
+from perfc.ir.ops.movement.pad import Pad
+from perfc.ir.ops.normalization.normalization import BatchNormalization
+from perfc.ir.ops.quantized.quantize import DequantizeLinear, QuantizeLinear
 from perfc.ir.types import TensorType
 
 from .neighbourhood import Neighbourhood, has_stored_contents, is_channelwise, is_scaled

@@ -12,8 +12,8 @@ from perfc.ir.graph import Graph, Inputs, Node, Value
 from perfc.ir.join import all_items, element_type, join, sequence_of
 from perfc.ir.known import Known
 from perfc.ir.op import Folded, Types, known, normal_axis
-from perfc.ir.ops.control import If, Loop, Scan, SequenceMap
-from perfc.ir.ops.view import Identity
+from perfc.ir.ops.control.control import If, Loop, Scan, SequenceMap
+from perfc.ir.ops.movement.view import Identity
 from perfc.ir.types import UNKNOWN, DType, SequenceType, TensorType, Type
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from perfc.ir.graph import Graph, Module, Node, Value, Weight
-from perfc.ir.ops.conv import Conv
-from perfc.ir.ops.elementwise import Add
-from perfc.ir.ops.normalization import BatchNormalization
+from perfc.ir.ops.convolution.conv import Conv
+from perfc.ir.ops.elementwise.elementwise import Add
+from perfc.ir.ops.normalization.normalization import BatchNormalization
 from perfc.ir.record import frozen
 from perfc.ir.rewrite import Rewriter
 from perfc.ir.types import TensorType

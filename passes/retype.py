@@ -10,7 +10,7 @@ from perfc.errors import ParseError, PassError
 from perfc.ir.cost import Work
 from perfc.ir.graph import Graph, Inputs, Module, Node, Value
 from perfc.ir.op import REGISTRY, Kind, Op, Types
-from perfc.ir.ops.cast import Cast
+from perfc.ir.ops.elementwise.cast import Cast
 from perfc.ir.record import entity, frozen, record
 from perfc.ir.types import (
     DType,

@@ -11,8 +11,8 @@ from perfc.ir.dim import Dim
 from perfc.ir.evaluate import evaluate
 from perfc.ir.graph import Module, Node, Phase, Value
 from perfc.ir.op import Kind
-from perfc.ir.ops.matmul import FusedMatMul
-from perfc.ir.ops.normalization_grad import GroupNormalizationGrad
+from perfc.ir.ops.contraction.matmul import FusedMatMul
+from perfc.ir.ops.normalization.normalization_grad import GroupNormalizationGrad
 from perfc.ir.record import frozen
 from perfc.ir.types import TensorType
 

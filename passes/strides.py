@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, ClassVar
 from perfc.ir.evaluate import evaluate
 from perfc.ir.graph import Module, Node, Value
 from perfc.ir.op import Kind
-from perfc.ir.ops.cast import Cast
-from perfc.ir.ops.gather import Gather
-from perfc.ir.ops.movement import Expand, Transpose
-from perfc.ir.ops.normalization import BatchNormalization
-from perfc.ir.ops.slice import Slice, Split
+from perfc.ir.ops.elementwise.cast import Cast
+from perfc.ir.ops.movement.gather import Gather
+from perfc.ir.ops.movement.movement import Expand, Transpose
+from perfc.ir.ops.movement.slice import Slice, Split
+from perfc.ir.ops.normalization.normalization import BatchNormalization
 from perfc.ir.record import entity, frozen, record
 from perfc.ir.types import TensorType
 

@@ -11,7 +11,7 @@ from perfc.errors import PassError
 from perfc.ir.fresh import numbering
 from perfc.ir.gradients.tape import Tape, dtype_of, shape_of
 from perfc.ir.graph import Graph, Loc, Module, Node, Phase, Value
-from perfc.ir.ops.cast import Cast
+from perfc.ir.ops.elementwise.cast import Cast
 from perfc.ir.record import frozen
 from perfc.ir.text import all_values
 from perfc.ir.types import DType

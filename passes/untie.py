@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from perfc.ir.fresh import numbering
 from perfc.ir.gradients.tape import Tape, shape_of
 from perfc.ir.graph import Graph, Inputs, Module, Node, Value
-from perfc.ir.ops.gather import Gather
+from perfc.ir.ops.movement.gather import Gather
 from perfc.ir.record import frozen
 from perfc.ir.text import all_values
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from perfc.ir.ops.gather import Gather
+from perfc.ir.ops.movement.gather import Gather
 
 if TYPE_CHECKING:
     from perfc.ir.graph import Node

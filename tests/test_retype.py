@@ -13,13 +13,13 @@ from perfc.ir.evaluate import evaluate
 from perfc.ir.graph import Weight, walk
 from perfc.ir.known import Known
 from perfc.ir.op import Kind
-from perfc.ir.ops.activation import Relu
-from perfc.ir.ops.cast import Cast
-from perfc.ir.ops.container import SequenceConstruct, SequenceEmpty
-from perfc.ir.ops.conv import Conv
-from perfc.ir.ops.elementwise import Add, Mul
-from perfc.ir.ops.matmul import MatMul
-from perfc.ir.ops.shape import Shape
+from perfc.ir.ops.contraction.matmul import MatMul
+from perfc.ir.ops.control.container import SequenceConstruct, SequenceEmpty
+from perfc.ir.ops.convolution.conv import Conv
+from perfc.ir.ops.elementwise.activation import Relu
+from perfc.ir.ops.elementwise.cast import Cast
+from perfc.ir.ops.elementwise.elementwise import Add, Mul
+from perfc.ir.ops.movement.shape import Shape
 from perfc.ir.types import SequenceType
 from perfc.ir.verify import verify
 from perfc.passes.cost import Cost

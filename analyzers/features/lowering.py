@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from perfc.ir.evaluate import Numbers, evaluate
 from perfc.ir.op import Kind
-from perfc.ir.ops.rotary import GemmaRotaryEmbedding, RotaryEmbedding
+from perfc.ir.ops.attention.rotary import GemmaRotaryEmbedding, RotaryEmbedding
 from perfc.ir.problem import (
     Attention,
     Collective,

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from perfc.ir.evaluate import Numbers
 from perfc.ir.graph import Module, Phase, Value
-from perfc.ir.ops.cast import Cast
-from perfc.ir.ops.conv_grad import ConvDataGrad, ConvFilterGrad
+from perfc.ir.ops.convolution.conv_grad import ConvDataGrad, ConvFilterGrad
+from perfc.ir.ops.elementwise.cast import Cast
 from perfc.passes.fuse import Fuse, Kernel, KernelTable
 from perfc.passes.mixed import what_if
 from perfc.passes.runtimes import runtime

@@ -134,7 +134,7 @@ def parameters(path: Path = PATH) -> tuple[int, int]:
     The running mean and variance of batch normalisation are not trained; all else is.
     """
     from perfc.frontend import load
-    from perfc.ir.ops.normalization import BatchNormalization
+    from perfc.ir.ops.normalization.normalization import BatchNormalization
     from perfc.ir.types import TensorType
 
     graph = load(path).graph

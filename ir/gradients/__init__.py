@@ -21,11 +21,14 @@ if TYPE_CHECKING:
     Rule = Callable[[Adjoint], "Gradients | None"]
 
 
+_OPERATORS = __name__.replace("gradients", "ops.")
+
+
 def rule_of(cls: type[Op]) -> Rule | None:
     """Return the rule of an operator or of its nearest base class that has one, else None."""
     for parent in cls.__mro__:
         mnemonic = parent.__dict__.get("mnemonic")
-        family = parent.__module__.rpartition(".")[2]
+        family = parent.__module__.removeprefix(_OPERATORS)
         rules = _rules(family) if mnemonic else None
         name = f"{mnemonic}_" if mnemonic and iskeyword(mnemonic) else mnemonic
         rule: Rule | None = getattr(rules, name, None) if rules and name else None
@@ -37,5 +40,8 @@ def rule_of(cls: type[Op]) -> Rule | None:
 @cache
 def _rules(family: str) -> ModuleType | None:
     """Return the module of a family's rules, None if there is none."""
+    folder, _, _ = family.rpartition(".")
+    if folder and _rules(folder) is None:
+        return None
     name = f"{__name__}.{family}"
     return import_module(name) if find_spec(name) is not None else None

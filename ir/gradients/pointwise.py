@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING
 
-from ..ops.elementwise_grad import ElementwiseGrad
+from ..ops.elementwise.elementwise_grad import ElementwiseGrad
 from . import derivative
 
 if TYPE_CHECKING:

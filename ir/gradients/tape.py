@@ -8,12 +8,12 @@ from ..dim import Dim
 from ..graph import NOWHERE, Inputs, Loc, Node, Phase, Value, Weight
 from ..known import Item, Known
 from ..op import REGISTRY, Op, Types
-from ..ops.elementwise import Add, Div, Mul, Neg, Sub
-from ..ops.logic import Where
-from ..ops.movement import Expand, Transpose
-from ..ops.reduce import ReduceMean, ReduceSum
-from ..ops.slice import Concat, Slice
-from ..ops.view import Reshape
+from ..ops.elementwise.elementwise import Add, Div, Mul, Neg, Sub
+from ..ops.elementwise.logic import Where
+from ..ops.movement.movement import Expand, Transpose
+from ..ops.movement.slice import Concat, Slice
+from ..ops.movement.view import Reshape
+from ..ops.normalization.reduce import ReduceMean, ReduceSum
 from ..types import DType, Shape, TensorType
 
 

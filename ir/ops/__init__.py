@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
 
@@ -25,7 +26,8 @@ def _index() -> tuple[dict[str, str], dict[str, str]]:
     by_mnemonic: dict[str, str] = {}
     by_onnx: dict[str, str] = {}
     for family in families():
-        with open(os.path.join(__path__[0], f"{family}.py"), encoding="utf-8") as source:
+        path = os.path.join(__path__[0], *family.split("."))
+        with open(f"{path}.py", encoding="utf-8") as source:
             text = source.read()
         by_mnemonic.update(dict.fromkeys(_MNEMONIC.findall(text), family))
         for mnemonic, name in _ROW.findall(text):
@@ -37,9 +39,18 @@ def _index() -> tuple[dict[str, str], dict[str, str]]:
 
 @cache
 def families() -> tuple[str, ...]:
-    """Names of the files that define operators."""
-    files = sorted(os.listdir(__path__[0]))
-    return tuple(f[:-3] for f in files if f.endswith(".py") and not f.startswith("_"))
+    """Dotted names of the modules that define operators, relative to this package."""
+    return tuple(sorted(_modules(__path__[0], "")))
+
+
+def _modules(folder: str, prefix: str) -> Iterator[str]:
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            name = entry.name
+            if name.endswith(".py") and not name.startswith("_"):
+                yield prefix + name[:-3]
+            elif "." not in name and not name.startswith("_"):
+                yield from _modules(entry.path, f"{prefix}{name}.")
 
 
 def mnemonics() -> tuple[str, ...]:

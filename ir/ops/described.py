@@ -14,8 +14,8 @@ from ..graph import Inputs
 from ..op import ABSENT, Kind, Op, Types, count, each_once, has, known, tensor
 from ..record import frozen
 from ..types import DType, Shape, TensorType
-from .cast import dtype_of
-from .window import product
+from .convolution.window import product
+from .elementwise.cast import dtype_of
 
 _OPERAND = re.compile(r"(\w+)([?*+]?)(?:\[([^\]]*)\])?")
 _RESULT = re.compile(r"([^\s\[?]+)(\??)(?:\[([^\]]*)\])?")

@@ -25,10 +25,10 @@ from perfc.ir.cost import dim_sum, formula_value
 from perfc.ir.dim import Dim
 from perfc.ir.graph import Node, Value
 from perfc.ir.op import Kind, Op
-from perfc.ir.ops.activation import Sigmoid
-from perfc.ir.ops.elementwise import Add, Mul
-from perfc.ir.ops.reduce import ReduceMean
-from perfc.ir.ops.softmax import Softmax
+from perfc.ir.ops.elementwise.activation import Sigmoid
+from perfc.ir.ops.elementwise.elementwise import Add, Mul
+from perfc.ir.ops.normalization.reduce import ReduceMean
+from perfc.ir.ops.normalization.softmax import Softmax
 from perfc.ir.record import record
 from perfc.ir.types import TensorType
 

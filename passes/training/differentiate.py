@@ -8,7 +8,7 @@ from perfc.errors import PassError
 from perfc.ir.gradients.adjoint import Adjoint
 from perfc.ir.gradients.tape import Tape, dtype_of
 from perfc.ir.graph import Inputs, Loc, Node, Value
-from perfc.ir.ops.cast import Cast
+from perfc.ir.ops.elementwise.cast import Cast
 from perfc.ir.record import entity
 from perfc.ir.types import DType, TensorType
 

@@ -8,15 +8,15 @@ from dataclasses import replace
 from perfc.errors import PassError
 from perfc.ir.gradients.tape import Tape, shape_of
 from perfc.ir.graph import Node, Value
-from perfc.ir.ops.cast import Cast
-from perfc.ir.ops.elementwise import Add
-from perfc.ir.ops.gather import Gather
-from perfc.ir.ops.matmul import Gemm, MatMul
-from perfc.ir.ops.movement import Transpose
-from perfc.ir.ops.normalization import LayerNormalization
-from perfc.ir.ops.random import Dropout, NativeDropout
-from perfc.ir.ops.softmax import Softmax
-from perfc.ir.ops.view import Reshape
+from perfc.ir.ops.contraction.matmul import Gemm, MatMul
+from perfc.ir.ops.elementwise.cast import Cast
+from perfc.ir.ops.elementwise.elementwise import Add
+from perfc.ir.ops.elementwise.random import Dropout, NativeDropout
+from perfc.ir.ops.movement.gather import Gather
+from perfc.ir.ops.movement.movement import Transpose
+from perfc.ir.ops.movement.view import Reshape
+from perfc.ir.ops.normalization.normalization import LayerNormalization
+from perfc.ir.ops.normalization.softmax import Softmax
 from perfc.ir.types import DType
 
 from .written_out import Written

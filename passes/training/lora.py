@@ -8,9 +8,9 @@ from fnmatch import fnmatchcase
 from perfc.errors import PassError
 from perfc.ir.gradients.tape import Tape, dtype_of, shape_of
 from perfc.ir.graph import Loc, Node, Value, Weight
-from perfc.ir.ops.elementwise import Add
-from perfc.ir.ops.matmul import Gemm, MatMul
-from perfc.ir.ops.movement import Transpose
+from perfc.ir.ops.contraction.matmul import Gemm, MatMul
+from perfc.ir.ops.elementwise.elementwise import Add
+from perfc.ir.ops.movement.movement import Transpose
 from perfc.ir.record import entity
 from perfc.ir.types import TensorType
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from perfc.ir.gradients.tape import Tape
 from perfc.ir.graph import Node
-from perfc.ir.ops.normalization import BatchNormalization
-from perfc.ir.ops.random import Dropout, NativeDropout
+from perfc.ir.ops.elementwise.random import Dropout, NativeDropout
+from perfc.ir.ops.normalization.normalization import BatchNormalization
 from perfc.ir.types import DType
 
 

@@ -11,7 +11,7 @@ from pkgutil import iter_modules
 from perfc.errors import PassError
 from perfc.ir.gradients.tape import Tape
 from perfc.ir.graph import Value, Weight
-from perfc.ir.ops.multi_tensor import MultiTensor
+from perfc.ir.ops.training.multi_tensor import MultiTensor
 from perfc.ir.record import frozen, record
 from perfc.ir.types import DType, Shape, TensorType
 

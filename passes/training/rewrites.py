@@ -9,16 +9,16 @@ from perfc.ir.gradients.tape import Tape, shape_of
 from perfc.ir.graph import Inputs, Loc, Node, Value
 from perfc.ir.known import Item
 from perfc.ir.op import Kind, Op, known, normal_axis
-from perfc.ir.ops.activation import Gelu, Sigmoid, Swish, Tanh
-from perfc.ir.ops.container import SequenceAt
-from perfc.ir.ops.einsum import Einsum, in_pairs
-from perfc.ir.ops.elementwise import Add, Mul
-from perfc.ir.ops.normalization import GroupNormalization, InstanceNormalization
-from perfc.ir.ops.rounding import Erf
-from perfc.ir.ops.sequence_parts import SplitToSequence
-from perfc.ir.ops.slice import Split
-from perfc.ir.ops.softmax import Softmax
-from perfc.ir.ops.view import Reshape
+from perfc.ir.ops.contraction.einsum import Einsum, in_pairs
+from perfc.ir.ops.control.container import SequenceAt
+from perfc.ir.ops.control.sequence_parts import SplitToSequence
+from perfc.ir.ops.elementwise.activation import Gelu, Sigmoid, Swish, Tanh
+from perfc.ir.ops.elementwise.elementwise import Add, Mul
+from perfc.ir.ops.elementwise.rounding import Erf
+from perfc.ir.ops.movement.slice import Split
+from perfc.ir.ops.movement.view import Reshape
+from perfc.ir.ops.normalization.normalization import GroupNormalization, InstanceNormalization
+from perfc.ir.ops.normalization.softmax import Softmax
 from perfc.ir.types import DType, SequenceType, Shape, TensorType
 
 from .differentiate import active

@@ -16,11 +16,7 @@ from collections.abc import Sequence
 from perfc.ir.dim import Dim
 from perfc.ir.gradients.tape import Tape, dtype_of, shape_of
 from perfc.ir.graph import Inputs, Node, Value
-from perfc.ir.ops.activation import Tanh
-from perfc.ir.ops.cast import Cast
-from perfc.ir.ops.gather import Gather
-from perfc.ir.ops.matmul import MatMul
-from perfc.ir.ops.ragged_attention import (
+from perfc.ir.ops.attention.ragged_attention import (
     BIAS,
     DECODE_KEY,
     KEY,
@@ -30,7 +26,11 @@ from perfc.ir.ops.ragged_attention import (
     Group,
     RaggedAttention,
 )
-from perfc.ir.ops.softmax import Softmax
+from perfc.ir.ops.contraction.matmul import MatMul
+from perfc.ir.ops.elementwise.activation import Tanh
+from perfc.ir.ops.elementwise.cast import Cast
+from perfc.ir.ops.movement.gather import Gather
+from perfc.ir.ops.normalization.softmax import Softmax
 from perfc.ir.types import DType
 
 CAP = 50.0

@@ -9,13 +9,13 @@ from dataclasses import replace
 from perfc.ir.gradients.tape import Tape, dtype_of, shape_of
 from perfc.ir.graph import Node, Value
 from perfc.ir.op import Op
-from perfc.ir.ops.activation import Gelu
-from perfc.ir.ops.attention import Attention
-from perfc.ir.ops.elementwise import Add, Div, Mul, Pow
-from perfc.ir.ops.logic import IsNaN, Where
-from perfc.ir.ops.matmul import MatMul
-from perfc.ir.ops.movement import Transpose
-from perfc.ir.ops.softmax import Softmax
+from perfc.ir.ops.attention.attention import Attention
+from perfc.ir.ops.contraction.matmul import MatMul
+from perfc.ir.ops.elementwise.activation import Gelu
+from perfc.ir.ops.elementwise.elementwise import Add, Div, Mul, Pow
+from perfc.ir.ops.elementwise.logic import IsNaN, Where
+from perfc.ir.ops.movement.movement import Transpose
+from perfc.ir.ops.normalization.softmax import Softmax
 from perfc.ir.types import TensorType
 
 from ..neighbourhood import is_scalar, number

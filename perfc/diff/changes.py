@@ -9,8 +9,8 @@ from itertools import zip_longest
 
 from perfc.ir.graph import Node, Value
 from perfc.ir.op import Kind, attribute_text
-from perfc.ir.ops.cast import Cast
-from perfc.ir.ops.quantize import DequantizeLinear, QuantizeLinear
+from perfc.ir.ops.elementwise.cast import Cast
+from perfc.ir.ops.quantized.quantize import DequantizeLinear, QuantizeLinear
 from perfc.ir.types import TensorType, Type
 
 from .align import Alignment

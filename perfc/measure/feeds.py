@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from perfc.errors import ModelError
 from perfc.ir.evaluate import evaluate
 from perfc.ir.graph import Graph, Module, Value
-from perfc.ir.ops.cast import Cast
-from perfc.ir.ops.gather import Gather
-from perfc.ir.ops.movement import Expand, Transpose
-from perfc.ir.ops.view import Flatten, Identity, Reshape, Squeeze, Unsqueeze
+from perfc.ir.ops.elementwise.cast import Cast
+from perfc.ir.ops.movement.gather import Gather
+from perfc.ir.ops.movement.movement import Expand, Transpose
+from perfc.ir.ops.movement.view import Flatten, Identity, Reshape, Squeeze, Unsqueeze
 from perfc.ir.record import record
 from perfc.ir.types import DType, TensorType
 

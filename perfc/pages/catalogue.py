@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import field
 from functools import cache
 
-from perfc.declared import modules
 from perfc.ir.op import Op
 from perfc.ir.record import record
 
@@ -64,8 +63,9 @@ def _flowed(text: str) -> str:
 def operators() -> tuple[type[Op], ...]:
     """Every operator class that stands for ONNX operators, by mnemonic."""
     from perfc.ir.op import REGISTRY
+    from perfc.ir.ops import load_all
 
-    list(modules("perfc.ir.ops"))
+    load_all()
     return tuple(REGISTRY[name] for name in sorted(REGISTRY) if REGISTRY[name].onnx)
 
 

@@ -10,7 +10,7 @@ from perfc.ir.dim import Dim, symbol, symbols
 from perfc.ir.fresh import numbering
 from perfc.ir.graph import Value
 from perfc.ir.op import ABSENT, Op, Types
-from perfc.ir.ops.elementwise import Elementwise
+from perfc.ir.ops.elementwise.elementwise import Elementwise
 from perfc.ir.record import record
 from perfc.ir.types import DType, TensorType
 

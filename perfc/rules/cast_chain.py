@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from perfc.ir.graph import Node, Value
-from perfc.ir.ops.cast import Cast
+from perfc.ir.ops.elementwise.cast import Cast
 from perfc.ir.types import DType, TensorType
 from perfc.lint.edit import Edit, ReadInstead, Rewire
 from perfc.lint.finding import Finding

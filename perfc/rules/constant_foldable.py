@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from perfc.ir.graph import Node, Value
 from perfc.ir.op import Kind
-from perfc.ir.ops.view import Identity
+from perfc.ir.ops.movement.view import Identity
 from perfc.ir.types import TensorType
 from perfc.lint.edit import ReadInstead, Store
 from perfc.lint.finding import Finding, Saves, Severity

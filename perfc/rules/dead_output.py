@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from perfc.ir.graph import Node, captured
 from perfc.ir.op import Kind
-from perfc.ir.ops.normalization import BatchNormalization, LayerNormalization
-from perfc.ir.ops.pool import MaxPool
-from perfc.ir.ops.random import Dropout
-from perfc.ir.ops.recurrent import GRU, LSTM, RNN
+from perfc.ir.ops.convolution.pool import MaxPool
+from perfc.ir.ops.elementwise.random import Dropout
+from perfc.ir.ops.normalization.normalization import BatchNormalization, LayerNormalization
+from perfc.ir.ops.recurrent.recurrent import GRU, LSTM, RNN
 from perfc.lint.edit import Remove, Unname
 from perfc.lint.finding import Finding, Saves
 from perfc.lint.rule import Rule

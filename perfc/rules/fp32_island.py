@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from perfc.ir.graph import Node, Value, Weight
 from perfc.ir.op import Kind
-from perfc.ir.ops.activation import Softplus
-from perfc.ir.ops.cumulative import CumSum
-from perfc.ir.ops.elementwise import Pow, Reciprocal, Sqrt
-from perfc.ir.ops.rounding import Erf, Exp, Log
+from perfc.ir.ops.elementwise.activation import Softplus
+from perfc.ir.ops.elementwise.elementwise import Pow, Reciprocal, Sqrt
+from perfc.ir.ops.elementwise.rounding import Erf, Exp, Log
+from perfc.ir.ops.normalization.cumulative import CumSum
 from perfc.ir.types import DType, TensorType
 from perfc.lint.edit import Edit, ReadInstead, Rewire
 from perfc.lint.finding import Finding

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from perfc.ir.graph import Node
-from perfc.ir.ops.movement import Transpose
+from perfc.ir.ops.movement.movement import Transpose
 from perfc.ir.types import TensorType
 from perfc.lint.edit import Edit, ReadInstead, Rewire
 from perfc.lint.finding import Finding

@@ -26,7 +26,7 @@ from perfc.analyzers.steps.setting import Precision, Setting
 from perfc.errors import PerfcError
 from perfc.ir.graph import Graph, Module, Node, Value, Weight
 from perfc.ir.op import Op
-from perfc.ir.ops.window import touched as touched_in_ir
+from perfc.ir.ops.convolution.window import touched as touched_in_ir
 from perfc.ir.types import DType, TensorType
 from perfc.machine import Machine, list_machines, load_machine
 from perfc.passes.fuse import Fuse

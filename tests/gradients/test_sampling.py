@@ -6,7 +6,7 @@ import pytest
 
 from perfc.ir.evaluate import evaluate
 from perfc.ir.graph import Module, Node
-from perfc.ir.ops.sample_grad import GridSampleGrad
+from perfc.ir.ops.resampling.sample_grad import GridSampleGrad
 from perfc.ir.parse import parse_module
 from perfc.passes.canonicalize import Canonicalize
 from perfc.passes.cost import Cost

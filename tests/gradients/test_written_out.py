@@ -6,8 +6,8 @@ from collections import Counter
 
 import pytest
 
-from perfc.ir.ops.activation import Gelu
-from perfc.ir.ops.attention import Attention
+from perfc.ir.ops.attention.attention import Attention
+from perfc.ir.ops.elementwise.activation import Gelu
 from tests.oracles import executed
 
 from .test_kept import NUMBERS, compared, graph, kept, step

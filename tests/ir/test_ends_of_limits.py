@@ -8,8 +8,8 @@ from perfc.errors import ParseError
 from perfc.ir import lexer
 from perfc.ir.dim import Dim, symbol
 from perfc.ir.evaluate import evaluate
-from perfc.ir.ops.contrib_normalization import _row_bytes
-from perfc.ir.ops.slice import _from_front, forward_extent, sliced_extent
+from perfc.ir.ops.movement.slice import _from_front, forward_extent, sliced_extent
+from perfc.ir.ops.normalization.contrib_normalization import _row_bytes
 from perfc.ir.parse import parse
 from perfc.ir.types import DType, TensorType
 

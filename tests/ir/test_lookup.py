@@ -10,7 +10,7 @@ import pytest
 
 from perfc.ir import ops
 from perfc.ir.op import BY_ONNX
-from perfc.ir.ops import activation, rounding
+from perfc.ir.ops.elementwise import activation, rounding
 from perfc.passes.patterns import PATTERNS
 from perfc.passes.runtimes import tables
 from perfc.passes.windows import WINDOWS
@@ -53,8 +53,8 @@ def test_looking_one_up_loads_only_its_family() -> None:
         "print([m for m in sys.modules if m.startswith('perfc.ir.ops.')])"
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "perfc.ir.ops.matmul" in out.stdout
-    assert "perfc.ir.ops.conv" not in out.stdout
+    assert "perfc.ir.ops.contraction.matmul" in out.stdout
+    assert "perfc.ir.ops.convolution.conv" not in out.stdout
 
 
 def test_rows_of_a_table_are_classes_like_any_other() -> None:

@@ -137,7 +137,7 @@ def test_rows_are_what_has_statistics_of_its_own(
 
 
 def test_every_weight_only_product_tells_the_bits_of_its_weights() -> None:
-    from perfc.ir.ops.weight_only_matmul import WeightOnly
+    from perfc.ir.ops.quantized.weight_only_matmul import WeightOnly
 
     kinds = [c for c in REGISTRY.values() if issubclass(c, WeightOnly) and c is not WeightOnly]
     assert len(kinds) >= 5

@@ -9,7 +9,7 @@ import pytest
 from perfc.ir.dim import Dim, interval, symbol
 from perfc.ir.graph import Value
 from perfc.ir.known import Known
-from perfc.ir.ops.sequence_parts import SplitToSequence
+from perfc.ir.ops.control.sequence_parts import SplitToSequence
 from perfc.ir.sizes import MAX_EXTENT, misfit
 from perfc.ir.types import DType, MapType, OptionalType, SequenceType, TensorType, Type, UnknownType
 from perfc.ir.verify import MAX_ITEMS, compatible, known_problem, type_problem

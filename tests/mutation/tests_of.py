@@ -213,7 +213,7 @@ def stages(root: Path, path: Path, line: int) -> list[list[str]]:
 def room_of(path: Path) -> Path:
     """The folder of the tests of a file's folder.
 
-    >>> str(room_of(Path("ir/ops/view.py"))), str(room_of(Path("perfc/report/text.py")))
+    >>> str(room_of(Path("ir/ops/movement/view.py"))), str(room_of(Path("perfc/report/text.py")))
     ('tests/ir/ops', 'tests/report')
     """
     parts = path.parent.parts

@@ -13,9 +13,9 @@ from onnx import helper, numpy_helper
 from perfc.ir.gradients.tape import Tape
 from perfc.ir.graph import Graph, Node, Value
 from perfc.ir.op import Op
-from perfc.ir.ops.elementwise import Reciprocal, Sqrt
-from perfc.ir.ops.normalization import BatchNormalization
-from perfc.ir.ops.view import Identity
+from perfc.ir.ops.elementwise.elementwise import Reciprocal, Sqrt
+from perfc.ir.ops.movement.view import Identity
+from perfc.ir.ops.normalization.normalization import BatchNormalization
 from perfc.ir.text import all_values
 from perfc.ir.types import DType, TensorType
 

@@ -13,10 +13,10 @@ from perfc.ir.fresh import data_extent
 from perfc.ir.graph import Basis, Graph, Node, SymbolDecl, Value
 from perfc.ir.known import Known
 from perfc.ir.op import Kind
-from perfc.ir.ops.activation import Relu
-from perfc.ir.ops.control import Loop, Scan
-from perfc.ir.ops.logic import Not
-from perfc.ir.ops.view import Identity
+from perfc.ir.ops.control.control import Loop, Scan
+from perfc.ir.ops.elementwise.activation import Relu
+from perfc.ir.ops.elementwise.logic import Not
+from perfc.ir.ops.movement.view import Identity
 from perfc.ir.parse import parse
 from perfc.ir.types import (
     DType,

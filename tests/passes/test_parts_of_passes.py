@@ -15,10 +15,10 @@ from perfc.ir.dim import Dim, symbol
 from perfc.ir.graph import Node, Value, Weight
 from perfc.ir.op import Op
 from perfc.ir.ops import operator_for
-from perfc.ir.ops.activation import Relu
-from perfc.ir.ops.control import Loop, Scan, SequenceMap
-from perfc.ir.ops.conv import Conv
-from perfc.ir.ops.matmul import MatMul
+from perfc.ir.ops.contraction.matmul import MatMul
+from perfc.ir.ops.control.control import Loop, Scan, SequenceMap
+from perfc.ir.ops.convolution.conv import Conv
+from perfc.ir.ops.elementwise.activation import Relu
 from perfc.ir.types import DType, MapType, OptionalType, SequenceType, TensorType, Type, UnknownType
 from perfc.passes import pipeline, reparameterize, retype
 from perfc.passes.liveness import Sum, stacked_results

@@ -5,8 +5,8 @@ from __future__ import annotations
 from perfc.ir.evaluate import evaluate
 from perfc.ir.graph import Graph, Module, Node, Value, Weight
 from perfc.ir.op import Op
-from perfc.ir.ops.conv import Conv
-from perfc.ir.ops.normalization import BatchNormalization
+from perfc.ir.ops.convolution.conv import Conv
+from perfc.ir.ops.normalization.normalization import BatchNormalization
 from perfc.ir.types import DType, TensorType
 from perfc.ir.verify import verify
 from perfc.passes.canonicalize import Canonicalize

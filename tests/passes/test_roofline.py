@@ -14,8 +14,8 @@ from perfc.ir.evaluate import Numbers, evaluate
 from perfc.ir.graph import Graph, Loc, Module, Node, SymbolDecl, Value, Weight
 from perfc.ir.known import Known
 from perfc.ir.op import Op
-from perfc.ir.ops.conv import Conv, NhwcConv
-from perfc.ir.ops.matmul import MatMul
+from perfc.ir.ops.contraction.matmul import MatMul
+from perfc.ir.ops.convolution.conv import Conv, NhwcConv
 from perfc.ir.types import UNKNOWN, DType, TensorType
 from perfc.machine import Machine, MemoryLevel, Peak, Rate, list_machines, load_machine
 from perfc.passes.efficiency import TILE

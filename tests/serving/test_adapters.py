@@ -17,7 +17,7 @@ from perfc.frontend.config import (
     token_predictor,
 )
 from perfc.frontend.config.facts import parameters, weight_bytes
-from perfc.ir.ops.grouped_matmul import GroupedGemm
+from perfc.ir.ops.contraction.grouped_matmul import GroupedGemm
 from perfc.machine import load_machine
 from perfc.passes.roofline import bounds
 from perfc.serving import llm

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 
 from perfc.ir.evaluate import evaluate
 from perfc.ir.graph import Value
-from perfc.ir.ops.activation import Relu, Sigmoid, Tanh
-from perfc.ir.ops.conv import Conv, DeformConv
-from perfc.ir.ops.elementwise import Add, Mul, Sum
-from perfc.ir.ops.global_pool import GlobalAveragePool, GlobalMaxPool
-from perfc.ir.ops.normalization import BatchNormalization
-from perfc.ir.ops.pool import AveragePool, MaxPool
-from perfc.ir.ops.resize import Resize, Upsample
-from perfc.ir.ops.slice import Concat
+from perfc.ir.ops.convolution.conv import Conv, DeformConv
+from perfc.ir.ops.convolution.global_pool import GlobalAveragePool, GlobalMaxPool
+from perfc.ir.ops.convolution.pool import AveragePool, MaxPool
+from perfc.ir.ops.elementwise.activation import Relu, Sigmoid, Tanh
+from perfc.ir.ops.elementwise.elementwise import Add, Mul, Sum
+from perfc.ir.ops.movement.slice import Concat
+from perfc.ir.ops.normalization.normalization import BatchNormalization
+from perfc.ir.ops.resampling.resize import Resize, Upsample
 from perfc.ir.problem import Window
 from perfc.ir.types import DType, TensorType
 

@@ -130,7 +130,8 @@ def traffic_s(amounts: Amounts, sheet: Sheet) -> Array:
 def touched(rows: Columns, axis: str) -> Array:
     """Positions along an axis, ``h`` or ``w``, that some window reads.
 
-    What `perfc.ir.ops.window.touched` counts; at most that where windows with holes are strided.
+    What `perfc.ir.ops.convolution.window.touched` counts; at most that where windows with
+    holes are strided.
     """
     extent, out, kernel, stride, pad, dilation = (
         rows[f"{name}_{axis}"] for name in ("in", "out", "kernel", "stride", "pad", "dilation")

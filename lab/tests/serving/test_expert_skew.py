@@ -9,7 +9,7 @@ import pytest
 from perfc.cli import run as perfc
 from perfc.errors import ParseError
 from perfc.frontend.config import Parallel, precision_of, read_config
-from perfc.ir.ops.moe import MoE
+from perfc.ir.ops.contraction.moe import MoE
 from perfc.serving import llm
 from perfc.serving.additions import with_skew
 from perfc.serving.cost.program import passes_of

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from perfc.ir.gradients.tape import Tape, dtype_of, shape_of
 from perfc.ir.graph import Node, Value
-from perfc.ir.ops.cast import Cast
-from perfc.ir.ops.softmax import LogSoftmax, NegativeLogLikelihoodLoss, Softmax
+from perfc.ir.ops.elementwise.cast import Cast
+from perfc.ir.ops.normalization.softmax import LogSoftmax, NegativeLogLikelihoodLoss, Softmax
 from perfc.ir.types import DType, TensorType, element_count
 
 from ..loss import Head

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from perfc.ir.gradients.tape import Tape
 from perfc.ir.graph import Node, Value
-from perfc.ir.ops.reduce import ReduceMean
+from perfc.ir.ops.normalization.reduce import ReduceMean
 
 from ..loss import Head
 

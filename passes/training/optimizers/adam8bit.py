@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from perfc.ir.gradients.tape import Tape
 from perfc.ir.graph import Value
-from perfc.ir.ops.multi_tensor import MultiTensor
+from perfc.ir.ops.training.multi_tensor import MultiTensor
 from perfc.ir.record import frozen
 from perfc.ir.types import DType, TensorType
 

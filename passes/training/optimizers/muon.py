@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from perfc.ir.gradients.tape import Tape, dtype_of, shape_of
 from perfc.ir.graph import Loc, Value
-from perfc.ir.ops.cast import Cast
-from perfc.ir.ops.matmul import Gemm
+from perfc.ir.ops.contraction.matmul import Gemm
+from perfc.ir.ops.elementwise.cast import Cast
 from perfc.ir.record import frozen
 from perfc.ir.types import DType
 

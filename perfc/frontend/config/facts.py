@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from perfc.ir.graph import Module, walk
-from perfc.ir.ops.moe import MoE
+from perfc.ir.ops.contraction.moe import MoE
 from perfc.ir.record import record
 from perfc.ir.types import TensorType
 from perfc.parallel import ALONE, Parallel

@@ -9,7 +9,7 @@ from perfc.ir.record import record
 
 
 class Activation(Enum):
-    """Of the inner layer of an MLP, as `perfc.ir.ops.epilogue` names them."""
+    """Of the inner layer of an MLP, as `perfc.ir.ops.contraction.epilogue` names them."""
 
     RELU = "relu"
     SQUARED_RELU = "relu2"

@@ -8,7 +8,7 @@ from dataclasses import astuple, replace
 
 from perfc.analyzers.features.sheet import Sheet
 from perfc.ir.evaluate import Numbers
-from perfc.ir.ops.ragged_attention import RaggedAttention
+from perfc.ir.ops.attention.ragged_attention import RaggedAttention
 from perfc.ir.types import DType
 from perfc.machine import Machine
 

@@ -21,8 +21,8 @@ from perfc.frontend.config import (
 )
 from perfc.ir.evaluate import evaluate
 from perfc.ir.op import Op
-from perfc.ir.ops.quantized_matmul import GemmFloat8
-from perfc.ir.ops.weight_only_matmul import MatMulNBits
+from perfc.ir.ops.quantized.quantized_matmul import GemmFloat8
+from perfc.ir.ops.quantized.weight_only_matmul import MatMulNBits
 from perfc.ir.types import DType
 from perfc.machine import load_machine
 from perfc.serving import llm

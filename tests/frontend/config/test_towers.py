@@ -19,7 +19,7 @@ from perfc.frontend.config import (
 )
 from perfc.frontend.config.facts import parameters
 from perfc.ir.evaluate import evaluate
-from perfc.ir.ops.ragged_attention import RaggedAttention
+from perfc.ir.ops.attention.ragged_attention import RaggedAttention
 from perfc.passes.cost import Cost
 from perfc.passes.manager import Analyses
 from perfc.passes.shapes import Shapes

@@ -12,7 +12,7 @@ from perfc import cli
 from perfc.fit import fitted
 from perfc.ir.evaluate import evaluate
 from perfc.ir.graph import Phase
-from perfc.ir.ops.softmax import Softmax
+from perfc.ir.ops.normalization.softmax import Softmax
 from perfc.passes.saved import Saved
 from perfc.report import Verdict
 

@@ -9,15 +9,19 @@ from perfc.ir.dim import Dim, substitute, symbol
 from perfc.ir.graph import Value
 from perfc.ir.known import Known
 from perfc.ir.op import Op
-from perfc.ir.ops.attention import Attention
-from perfc.ir.ops.contrib_attention import MultiHeadAttention, ProjectedAttention, QAttention
-from perfc.ir.ops.grouped_attention import GroupQueryAttention
-from perfc.ir.ops.linear_attention import LinearAttention
-from perfc.ir.ops.moe import MoE, QMoE
-from perfc.ir.ops.packed_attention import PackedMultiHeadAttention
-from perfc.ir.ops.recurrent import GRU, LSTM, RNN
-from perfc.ir.ops.rotary import RotaryEmbedding
-from perfc.ir.ops.score_pairs import unmasked_pairs
+from perfc.ir.ops.attention.attention import Attention
+from perfc.ir.ops.attention.contrib_attention import (
+    MultiHeadAttention,
+    ProjectedAttention,
+    QAttention,
+)
+from perfc.ir.ops.attention.grouped_attention import GroupQueryAttention
+from perfc.ir.ops.attention.packed_attention import PackedMultiHeadAttention
+from perfc.ir.ops.attention.rotary import RotaryEmbedding
+from perfc.ir.ops.attention.score_pairs import unmasked_pairs
+from perfc.ir.ops.contraction.moe import MoE, QMoE
+from perfc.ir.ops.recurrent.linear_attention import LinearAttention
+from perfc.ir.ops.recurrent.recurrent import GRU, LSTM, RNN
 from perfc.ir.types import DType, TensorType
 
 B, S, P, T = symbol("B"), symbol("S"), symbol("P", 0), symbol("T")

@@ -12,9 +12,9 @@ from perfc.ir.dim import Dim, symbol
 from perfc.ir.graph import Value
 from perfc.ir.op import Op
 from perfc.ir.ops import operator_for
-from perfc.ir.ops.classical import ArrayFeatureExtractor, DictVectorizer
-from perfc.ir.ops.classical_models import fewest_comparisons
-from perfc.ir.ops.optimizer import Adam, Gradient, Momentum
+from perfc.ir.ops.classical.classical import ArrayFeatureExtractor, DictVectorizer
+from perfc.ir.ops.classical.classical_models import fewest_comparisons
+from perfc.ir.ops.training.optimizer import Adam, Gradient, Momentum
 from perfc.ir.types import DType, MapType, SequenceType, TensorType
 
 N = symbol("N")

@@ -11,7 +11,7 @@ from perfc.ir.graph import Value
 from perfc.ir.join import join
 from perfc.ir.known import Known
 from perfc.ir.op import Op
-from perfc.ir.ops.container import (
+from perfc.ir.ops.control.container import (
     SequenceAt,
     SequenceConstruct,
     SequenceEmpty,
@@ -19,8 +19,8 @@ from perfc.ir.ops.container import (
     SequenceInsert,
     SequenceLength,
 )
-from perfc.ir.ops.optional import Optional, OptionalGetElement, OptionalHasElement
-from perfc.ir.ops.sequence_parts import ConcatFromSequence, SplitToSequence
+from perfc.ir.ops.control.optional import Optional, OptionalGetElement, OptionalHasElement
+from perfc.ir.ops.control.sequence_parts import ConcatFromSequence, SplitToSequence
 from perfc.ir.types import UNKNOWN, DType, OptionalType, SequenceType, TensorType, Type
 
 N, M = symbol("N"), symbol("M")

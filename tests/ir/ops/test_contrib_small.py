@@ -13,11 +13,11 @@ from perfc.errors import PerfcError, ShapeError
 from perfc.ir.dim import symbol
 from perfc.ir.graph import Value
 from perfc.ir.known import Known
-from perfc.ir.ops.contrib_attention import ProjectedAttention
-from perfc.ir.ops.contrib_math import MurmurHash3
-from perfc.ir.ops.movement import UnfoldTensor
-from perfc.ir.ops.select import UniqueInOrder
-from perfc.ir.ops.word_embedding import WordConvEmbedding
+from perfc.ir.ops.attention.contrib_attention import ProjectedAttention
+from perfc.ir.ops.classical.word_embedding import WordConvEmbedding
+from perfc.ir.ops.contrib.contrib_math import MurmurHash3
+from perfc.ir.ops.movement.movement import UnfoldTensor
+from perfc.ir.ops.movement.select import UniqueInOrder
 from perfc.ir.types import DType, TensorType
 
 N = symbol("N")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from perfc.ir.graph import Value
 from perfc.ir.op import Kind
-from perfc.ir.ops.control import If, Loop, Scan, SequenceMap
+from perfc.ir.ops.control.control import If, Loop, Scan, SequenceMap
 from perfc.ir.ops.opaque import Opaque
 from perfc.ir.types import UNKNOWN, DType, TensorType
 

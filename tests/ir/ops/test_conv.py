@@ -10,12 +10,12 @@ from perfc.ir.dim import Dim, interval, symbol
 from perfc.ir.graph import Value
 from perfc.ir.known import Known
 from perfc.ir.op import Op
-from perfc.ir.ops.causal_conv import CausalConvWithState
-from perfc.ir.ops.conv import Conv, DeformConv, FusedConv, NhwcConv
-from perfc.ir.ops.conv_transpose import ConvTranspose
-from perfc.ir.ops.global_pool import GlobalAveragePool, QLinearGlobalAveragePool
-from perfc.ir.ops.pool import AveragePool, LpPool, MaxPool, MaxUnpool
-from perfc.ir.ops.quantized_conv import ConvInteger, QLinearConv
+from perfc.ir.ops.convolution.conv import Conv, DeformConv, FusedConv, NhwcConv
+from perfc.ir.ops.convolution.conv_transpose import ConvTranspose
+from perfc.ir.ops.convolution.global_pool import GlobalAveragePool, QLinearGlobalAveragePool
+from perfc.ir.ops.convolution.pool import AveragePool, LpPool, MaxPool, MaxUnpool
+from perfc.ir.ops.quantized.quantized_conv import ConvInteger, QLinearConv
+from perfc.ir.ops.recurrent.causal_conv import CausalConvWithState
 from perfc.ir.types import DType, TensorType
 
 N, H, W = symbol("N"), symbol("H"), symbol("W")

@@ -8,8 +8,8 @@ import pytest
 from perfc.ir.definition import arity_problem, range_problem
 from perfc.ir.op import Op
 from perfc.ir.ops import load_all, operator_for
-from perfc.ir.ops.conv import Conv
-from perfc.ir.ops.movement import UnfoldTensor
+from perfc.ir.ops.convolution.conv import Conv
+from perfc.ir.ops.movement.movement import UnfoldTensor
 
 OPTIONAL = onnx.defs.OpSchema.FormalParameterOption.Optional
 SCHEMAS = [s for s in onnx.defs.get_all_schemas_with_history() if operator_for(s.domain, s.name)]

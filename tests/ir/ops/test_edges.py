@@ -10,7 +10,7 @@ import perfc
 from perfc.errors import ModelError, ShapeError
 from perfc.ir.broadcast import broadcast_extent
 from perfc.ir.dim import symbol
-from perfc.ir.ops.conv import NhwcConv
+from perfc.ir.ops.convolution.conv import NhwcConv
 from perfc.ir.types import DType
 
 from .test_matmul import shape, value, work

@@ -13,11 +13,11 @@ from perfc.errors import ShapeError
 from perfc.ir.dim import Dim, symbol
 from perfc.ir.graph import Value
 from perfc.ir.known import Item, Known
-from perfc.ir.ops import exact
-from perfc.ir.ops.gather import Gather, GatherElements, GatherND
-from perfc.ir.ops.logic import IsInf
-from perfc.ir.ops.select import TopK, _order
-from perfc.ir.ops.view import Reshape
+from perfc.ir.ops.elementwise import exact
+from perfc.ir.ops.elementwise.logic import IsInf
+from perfc.ir.ops.movement.gather import Gather, GatherElements, GatherND
+from perfc.ir.ops.movement.select import TopK, _order
+from perfc.ir.ops.movement.view import Reshape
 from perfc.ir.types import DType, TensorType
 
 N, M = symbol("N", 1), symbol("M", 0)

@@ -13,20 +13,20 @@ from perfc.ir.dim import Dim, symbol
 from perfc.ir.graph import Inputs, Value
 from perfc.ir.op import Op, Types
 from perfc.ir.ops import load_all
-from perfc.ir.ops.attention import Attention
-from perfc.ir.ops.causal_conv import CausalConvWithState
-from perfc.ir.ops.contrib_attention import MultiHeadAttention, ProjectedAttention
-from perfc.ir.ops.conv import Conv, DeformConv, FusedConv
-from perfc.ir.ops.conv_transpose import ConvTranspose
-from perfc.ir.ops.einsum import Einsum
-from perfc.ir.ops.global_pool import GlobalAveragePool, GlobalLpPool
-from perfc.ir.ops.linear_attention import LinearAttention
-from perfc.ir.ops.matmul import FusedGemm, FusedMatMul, Gemm, GemmFastGelu, MatMul
-from perfc.ir.ops.moe import MoE
-from perfc.ir.ops.pool import AveragePool, LpPool, MaxPool
-from perfc.ir.ops.recurrent import GRU, LSTM
-from perfc.ir.ops.rotary import RotaryEmbedding
-from perfc.ir.ops.weight_only_matmul import MatMulNBits, MatMulNBitsMlp, MatMulNBitsQkv
+from perfc.ir.ops.attention.attention import Attention
+from perfc.ir.ops.attention.contrib_attention import MultiHeadAttention, ProjectedAttention
+from perfc.ir.ops.attention.rotary import RotaryEmbedding
+from perfc.ir.ops.contraction.einsum import Einsum
+from perfc.ir.ops.contraction.matmul import FusedGemm, FusedMatMul, Gemm, GemmFastGelu, MatMul
+from perfc.ir.ops.contraction.moe import MoE
+from perfc.ir.ops.convolution.conv import Conv, DeformConv, FusedConv
+from perfc.ir.ops.convolution.conv_transpose import ConvTranspose
+from perfc.ir.ops.convolution.global_pool import GlobalAveragePool, GlobalLpPool
+from perfc.ir.ops.convolution.pool import AveragePool, LpPool, MaxPool
+from perfc.ir.ops.quantized.weight_only_matmul import MatMulNBits, MatMulNBitsMlp, MatMulNBitsQkv
+from perfc.ir.ops.recurrent.causal_conv import CausalConvWithState
+from perfc.ir.ops.recurrent.linear_attention import LinearAttention
+from perfc.ir.ops.recurrent.recurrent import GRU, LSTM
 from perfc.ir.record import frozen
 from perfc.ir.types import DType, TensorType
 from perfc.pages.catalogue import documentation

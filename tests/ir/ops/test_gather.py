@@ -8,8 +8,8 @@ from perfc.errors import ShapeError
 from perfc.ir.dim import Poly, interval, symbol
 from perfc.ir.graph import Value
 from perfc.ir.known import Item, Known
-from perfc.ir.ops.gather import Gather, GatherElements, GatherND, OneHot
-from perfc.ir.ops.scatter import ScatterElements, ScatterND, TensorScatter
+from perfc.ir.ops.movement.gather import Gather, GatherElements, GatherND, OneHot
+from perfc.ir.ops.movement.scatter import ScatterElements, ScatterND, TensorScatter
 from perfc.ir.types import DType, TensorType
 
 N, S = symbol("N"), symbol("S")

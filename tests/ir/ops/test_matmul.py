@@ -9,10 +9,10 @@ from perfc.ir.cost import Work
 from perfc.ir.dim import Dim, symbol
 from perfc.ir.graph import Value
 from perfc.ir.op import Op
-from perfc.ir.ops.einsum import Einsum
-from perfc.ir.ops.matmul import FusedMatMul, FusedMatMulActivation, Gemm, MatMul
-from perfc.ir.ops.quantized_matmul import MatMulInteger, QGemm, QLinearMatMul
-from perfc.ir.ops.weight_only_matmul import MatMulBnb4, MatMulNBits
+from perfc.ir.ops.contraction.einsum import Einsum
+from perfc.ir.ops.contraction.matmul import FusedMatMul, FusedMatMulActivation, Gemm, MatMul
+from perfc.ir.ops.quantized.quantized_matmul import MatMulInteger, QGemm, QLinearMatMul
+from perfc.ir.ops.quantized.weight_only_matmul import MatMulBnb4, MatMulNBits
 from perfc.ir.types import DType, TensorType
 
 B, S = symbol("B"), symbol("S")

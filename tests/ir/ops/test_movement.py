@@ -18,8 +18,8 @@ from perfc.ir.dim import Poly, symbol
 from perfc.ir.graph import Inputs, Value
 from perfc.ir.known import Known
 from perfc.ir.op import Op
-from perfc.ir.ops.gather import Gather, GatherElements, GatherND, OneHot
-from perfc.ir.ops.movement import (
+from perfc.ir.ops.movement.gather import Gather, GatherElements, GatherND, OneHot
+from perfc.ir.ops.movement.movement import (
     Col2Im,
     DepthToSpace,
     Expand,
@@ -29,10 +29,10 @@ from perfc.ir.ops.movement import (
     Transpose,
     Trilu,
 )
-from perfc.ir.ops.pad import CenterCropPad, Pad
-from perfc.ir.ops.scatter import ScatterElements, ScatterND
-from perfc.ir.ops.select import Compress, NonZero, TopK, Unique
-from perfc.ir.ops.slice import Concat, Slice, Split
+from perfc.ir.ops.movement.pad import CenterCropPad, Pad
+from perfc.ir.ops.movement.scatter import ScatterElements, ScatterND
+from perfc.ir.ops.movement.select import Compress, NonZero, TopK, Unique
+from perfc.ir.ops.movement.slice import Concat, Slice, Split
 from perfc.ir.types import BY_ONNX, DType, TensorType
 
 N, H = symbol("N"), symbol("H")

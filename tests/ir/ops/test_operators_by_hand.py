@@ -12,7 +12,7 @@ from perfc.ir.graph import Value
 from perfc.ir.known import Known
 from perfc.ir.op import Op
 from perfc.ir.ops import load_all
-from perfc.ir.ops.gather import GatherND
+from perfc.ir.ops.movement.gather import GatherND
 from perfc.ir.parse import parse
 from perfc.ir.types import DType, SequenceType, Shape, TensorType, Type
 

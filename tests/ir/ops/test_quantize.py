@@ -14,12 +14,12 @@ from perfc.ir.graph import Value
 from perfc.ir.known import Item, Known
 from perfc.ir.op import ABSENT, Op
 from perfc.ir.ops import operator_for
-from perfc.ir.ops.qlinear import QLinearAdd, QLinearConcat, QLinearReduceMean
-from perfc.ir.ops.quantize import DequantizeLinear, DynamicQuantizeLinear, QuantizeLinear
-from perfc.ir.ops.quantized_gather import GatherBlockQuantized
-from perfc.ir.ops.random import Dropout, EyeLike, RandomNormalLike
-from perfc.ir.ops.signal import DFT, STFT, HannWindow, MelWeightMatrix, log2_floor
-from perfc.ir.ops.string import StringNormalizer, StringSplit, TfIdfVectorizer
+from perfc.ir.ops.classical.signal import DFT, STFT, HannWindow, MelWeightMatrix, log2_floor
+from perfc.ir.ops.classical.string import StringNormalizer, StringSplit, TfIdfVectorizer
+from perfc.ir.ops.elementwise.random import Dropout, EyeLike, RandomNormalLike
+from perfc.ir.ops.quantized.qlinear import QLinearAdd, QLinearConcat, QLinearReduceMean
+from perfc.ir.ops.quantized.quantize import DequantizeLinear, DynamicQuantizeLinear, QuantizeLinear
+from perfc.ir.ops.quantized.quantized_gather import GatherBlockQuantized
 from perfc.ir.types import DType, TensorType
 
 N = symbol("N")

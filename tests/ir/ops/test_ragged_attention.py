@@ -8,12 +8,12 @@ from perfc.ir.dim import Dim, symbol
 from perfc.ir.evaluate import evaluate
 from perfc.ir.graph import Value
 from perfc.ir.op import each_once
+from perfc.ir.ops.attention.ragged_attention import RaggedAttention
 from perfc.ir.ops.collective import AllGather, AllReduce, ReduceScatter
-from perfc.ir.ops.gated import GatedActivation
-from perfc.ir.ops.moe import MoE
-from perfc.ir.ops.quantized_matmul import GemmFloat8
-from perfc.ir.ops.ragged_attention import RaggedAttention
-from perfc.ir.ops.state_space import StateSpaceScan
+from perfc.ir.ops.contraction.moe import MoE
+from perfc.ir.ops.elementwise.gated import GatedActivation
+from perfc.ir.ops.quantized.quantized_matmul import GemmFloat8
+from perfc.ir.ops.recurrent.state_space import StateSpaceScan
 from perfc.ir.problem import Attention, Collective, Exchange, Experts, MixedAttention, Product
 from perfc.ir.types import DType, TensorType
 

@@ -14,16 +14,23 @@ from perfc.ir.graph import Value
 from perfc.ir.known import Known
 from perfc.ir.op import Op
 from perfc.ir.ops import operator_for
-from perfc.ir.ops.arg_reduce import ArgMax
-from perfc.ir.ops.contrib_normalization import EmbedLayerNormalization, SkipLayerNormalization
-from perfc.ir.ops.normalization import (
+from perfc.ir.ops.normalization.arg_reduce import ArgMax
+from perfc.ir.ops.normalization.contrib_normalization import (
+    EmbedLayerNormalization,
+    SkipLayerNormalization,
+)
+from perfc.ir.ops.normalization.normalization import (
     BatchNormalization,
     Det,
     LayerNormalization,
     RMSNormalization,
 )
-from perfc.ir.ops.reduce import ReduceLogSumExp, ReduceMean, ReduceSum
-from perfc.ir.ops.softmax import NegativeLogLikelihoodLoss, Softmax, SoftmaxCrossEntropyLoss
+from perfc.ir.ops.normalization.reduce import ReduceLogSumExp, ReduceMean, ReduceSum
+from perfc.ir.ops.normalization.softmax import (
+    NegativeLogLikelihoodLoss,
+    Softmax,
+    SoftmaxCrossEntropyLoss,
+)
 from perfc.ir.types import DType, TensorType
 
 N = symbol("N")

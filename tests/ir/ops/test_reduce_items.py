@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from perfc.ir.graph import Value
 from perfc.ir.known import Known
-from perfc.ir.ops import reduce
+from perfc.ir.ops.normalization import reduce
 from perfc.ir.types import DType, TensorType
 
 REDUCTIONS: dict[str, Callable[[list[float]], float]] = {

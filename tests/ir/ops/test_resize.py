@@ -7,8 +7,14 @@ import pytest
 from perfc.ir.dim import Poly, interval, symbol
 from perfc.ir.graph import Value
 from perfc.ir.known import Item, Known
-from perfc.ir.ops.resize import Resize, Upsample
-from perfc.ir.ops.sample import AffineGrid, CropAndResize, GridSample, MaxRoiPool, RoiAlign
+from perfc.ir.ops.resampling.resize import Resize, Upsample
+from perfc.ir.ops.resampling.sample import (
+    AffineGrid,
+    CropAndResize,
+    GridSample,
+    MaxRoiPool,
+    RoiAlign,
+)
 from perfc.ir.types import DType, Shape, TensorType, Type
 
 N, H, W = symbol("N"), symbol("H"), symbol("W")

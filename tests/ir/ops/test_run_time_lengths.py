@@ -13,21 +13,21 @@ import perfc
 from perfc.ir import Dim, Known, Value, symbol
 from perfc.ir.evaluate import evaluate
 from perfc.ir.op import ABSENT, Op
-from perfc.ir.ops.attention import Attention
-from perfc.ir.ops.contrib_attention import (
+from perfc.ir.ops.attention.attention import Attention
+from perfc.ir.ops.attention.contrib_attention import (
     DecoderMaskedMultiHeadAttention,
     DecoderMaskedSelfAttention,
     MultiHeadAttention,
     ProjectedAttention,
 )
-from perfc.ir.ops.grouped_attention import (
+from perfc.ir.ops.attention.grouped_attention import (
     DynamicSparseAttention,
     GroupQueryAttention,
     PagedAttention,
     SparseAttention,
 )
-from perfc.ir.ops.packed_attention import LongformerAttention
-from perfc.ir.ops.recurrent import GRU, LSTM
+from perfc.ir.ops.attention.packed_attention import LongformerAttention
+from perfc.ir.ops.recurrent.recurrent import GRU, LSTM
 from perfc.ir.types import DType, TensorType
 from perfc.report import render
 

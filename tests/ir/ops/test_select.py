@@ -8,7 +8,7 @@ from perfc.errors import ShapeError
 from perfc.ir.dim import Poly, interval, symbol
 from perfc.ir.graph import Value
 from perfc.ir.known import Item, Known
-from perfc.ir.ops.select import Compress, NonMaxSuppression, NonZero, TopK, Unique
+from perfc.ir.ops.movement.select import Compress, NonMaxSuppression, NonZero, TopK, Unique
 from perfc.ir.types import DType, Shape, TensorType, Type
 
 N = symbol("N")

@@ -10,7 +10,7 @@ from perfc.errors import ShapeError
 from perfc.ir.dim import Poly, interval, substitute, symbol
 from perfc.ir.graph import Value
 from perfc.ir.known import Item, Known
-from perfc.ir.ops.shape import Constant, ConstantOfShape, Range, Shape, Size
+from perfc.ir.ops.movement.shape import Constant, ConstantOfShape, Range, Shape, Size
 from perfc.ir.types import DType, TensorType
 
 N, S = symbol("N"), symbol("S")

@@ -11,7 +11,7 @@ from perfc.ir.dim import Poly, interval, substitute, symbol
 from perfc.ir.graph import Value
 from perfc.ir.known import Known
 from perfc.ir.op import Op
-from perfc.ir.ops.slice import Concat, Slice, Split, sliced_extent
+from perfc.ir.ops.movement.slice import Concat, Slice, Split, sliced_extent
 from perfc.ir.types import DType, Shape, TensorType
 
 N, S = symbol("N"), symbol("S")

@@ -9,7 +9,7 @@ from perfc.ir.dim import Poly, interval, substitute, symbol
 from perfc.ir.graph import Value
 from perfc.ir.known import Known
 from perfc.ir.op import Op
-from perfc.ir.ops.view import Flatten, Identity, Reshape, Squeeze, Unsqueeze
+from perfc.ir.ops.movement.view import Flatten, Identity, Reshape, Squeeze, Unsqueeze
 from perfc.ir.types import DType, SequenceType, Shape, TensorType
 
 N, S = symbol("N"), symbol("S")

@@ -8,7 +8,7 @@ import pytest
 
 from perfc.errors import ShapeError
 from perfc.ir.dim import substitute, symbol
-from perfc.ir.ops.window import output_extent, per_axis, span_of, touched, windows
+from perfc.ir.ops.convolution.window import output_extent, per_axis, span_of, touched, windows
 
 H = symbol("H")
 

@@ -9,18 +9,18 @@ from perfc.errors import PerfcError
 from perfc.ir.dim import Dim, symbol
 from perfc.ir.graph import Graph, Inputs, Module, Node, SymbolDecl, Value, Weight
 from perfc.ir.known import Known
-from perfc.ir.ops.activation import Gelu, HardSigmoid, HardSwish, Relu, Sigmoid
-from perfc.ir.ops.conv import Conv
-from perfc.ir.ops.elementwise import Add, Mul
-from perfc.ir.ops.global_pool import GlobalAveragePool
-from perfc.ir.ops.matmul import Gemm, MatMul
-from perfc.ir.ops.movement import Transpose
-from perfc.ir.ops.normalization import BatchNormalization, LayerNormalization
-from perfc.ir.ops.pool import AveragePool, MaxPool
-from perfc.ir.ops.reduce import ReduceMean
-from perfc.ir.ops.slice import Concat, Slice
-from perfc.ir.ops.softmax import Softmax
-from perfc.ir.ops.view import Flatten, Reshape
+from perfc.ir.ops.contraction.matmul import Gemm, MatMul
+from perfc.ir.ops.convolution.conv import Conv
+from perfc.ir.ops.convolution.global_pool import GlobalAveragePool
+from perfc.ir.ops.convolution.pool import AveragePool, MaxPool
+from perfc.ir.ops.elementwise.activation import Gelu, HardSigmoid, HardSwish, Relu, Sigmoid
+from perfc.ir.ops.elementwise.elementwise import Add, Mul
+from perfc.ir.ops.movement.movement import Transpose
+from perfc.ir.ops.movement.slice import Concat, Slice
+from perfc.ir.ops.movement.view import Flatten, Reshape
+from perfc.ir.ops.normalization.normalization import BatchNormalization, LayerNormalization
+from perfc.ir.ops.normalization.reduce import ReduceMean
+from perfc.ir.ops.normalization.softmax import Softmax
 from perfc.ir.types import DType, TensorType
 
 if TYPE_CHECKING:

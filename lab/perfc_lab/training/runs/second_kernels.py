@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from perfc.ir.ops.normalization_grad import LayerNormalizationGrad
-from perfc.ir.ops.softmax_grad import SoftmaxGrad
+from perfc.ir.ops.normalization.normalization_grad import LayerNormalizationGrad
+from perfc.ir.ops.normalization.softmax_grad import SoftmaxGrad
 
 from .view_copies import elements, streams
 

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 from perfc.ir.graph import Module, SymbolDecl, Value
 from perfc.ir.ops.collective import SendReceive
-from perfc.ir.ops.elementwise import Mul
-from perfc.ir.ops.matmul import Gemm
-from perfc.ir.ops.normalization import LpNormalization
-from perfc.ir.ops.softmax import LogSoftmax
+from perfc.ir.ops.contraction.matmul import Gemm
+from perfc.ir.ops.elementwise.elementwise import Mul
+from perfc.ir.ops.normalization.normalization import LpNormalization
+from perfc.ir.ops.normalization.softmax import LogSoftmax
 from perfc.ir.types import DType
 from perfc.parallel import ALONE, Parallel
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from perfc.ir.graph import Value
-from perfc.ir.ops.grouped_matmul import GroupedGemm
+from perfc.ir.ops.contraction.grouped_matmul import GroupedGemm
 
 from .builder import Builder
 

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from perfc.ir.dim import Dim, dim_min
 from perfc.ir.graph import Value
-from perfc.ir.ops.activation import Sigmoid
-from perfc.ir.ops.elementwise import Mul
-from perfc.ir.ops.normalization import LayerNormalization
-from perfc.ir.ops.ragged_attention import RaggedAttention
-from perfc.ir.ops.rotary import RotaryEmbedding
+from perfc.ir.ops.attention.ragged_attention import RaggedAttention
+from perfc.ir.ops.attention.rotary import RotaryEmbedding
+from perfc.ir.ops.elementwise.activation import Sigmoid
+from perfc.ir.ops.elementwise.elementwise import Mul
+from perfc.ir.ops.normalization.normalization import LayerNormalization
 from perfc.ir.types import DType
 
 from ..model import Attention, NormKind, QueryKeyNorm

@@ -11,12 +11,12 @@ from perfc.ir.graph import Graph, Inputs, Loc, Module, Node, SymbolDecl, Value, 
 from perfc.ir.known import Known
 from perfc.ir.op import Op
 from perfc.ir.ops.collective import AllReduce
-from perfc.ir.ops.elementwise import Add
-from perfc.ir.ops.gather import Gather
-from perfc.ir.ops.matmul import Gemm
-from perfc.ir.ops.normalization import LayerNormalization, RMSNormalization
-from perfc.ir.ops.slice import Concat, Split
-from perfc.ir.ops.view import Reshape
+from perfc.ir.ops.contraction.matmul import Gemm
+from perfc.ir.ops.elementwise.elementwise import Add
+from perfc.ir.ops.movement.gather import Gather
+from perfc.ir.ops.movement.slice import Concat, Split
+from perfc.ir.ops.movement.view import Reshape
+from perfc.ir.ops.normalization.normalization import LayerNormalization, RMSNormalization
 from perfc.ir.types import UNKNOWN, DType, TensorType
 from perfc.parallel import Parallel
 

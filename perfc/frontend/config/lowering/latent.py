@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from perfc.ir.graph import Value
-from perfc.ir.ops.matmul import MatMul
-from perfc.ir.ops.movement import Transpose
-from perfc.ir.ops.ragged_attention import RaggedAttention
-from perfc.ir.ops.slice import Split
+from perfc.ir.ops.attention.ragged_attention import RaggedAttention
+from perfc.ir.ops.contraction.matmul import MatMul
+from perfc.ir.ops.movement.movement import Transpose
+from perfc.ir.ops.movement.slice import Split
 
 from ..model import LatentAttention, Norm, NormKind
 from .attention import rotated_heads

@@ -6,11 +6,19 @@ from dataclasses import replace
 
 from perfc.ir.graph import Value
 from perfc.ir.op import Op
-from perfc.ir.ops.activation import FastGelu, Gelu, QuickGelu, Relu, Sigmoid, Swish, Tanh
 from perfc.ir.ops.collective import AllGather, ReduceScatter
-from perfc.ir.ops.elementwise import Add, Mul
-from perfc.ir.ops.gated import GatedActivation
-from perfc.ir.ops.moe import NARROW, MoE, QMoE
+from perfc.ir.ops.contraction.moe import NARROW, MoE, QMoE
+from perfc.ir.ops.elementwise.activation import (
+    FastGelu,
+    Gelu,
+    QuickGelu,
+    Relu,
+    Sigmoid,
+    Swish,
+    Tanh,
+)
+from perfc.ir.ops.elementwise.elementwise import Add, Mul
+from perfc.ir.ops.elementwise.gated import GatedActivation
 from perfc.ir.types import DType
 
 from ..model import Activation, Experts, Mlp

@@ -9,8 +9,8 @@ sees, with context parallelism.
 from __future__ import annotations
 
 from perfc.ir.graph import Module
-from perfc.ir.ops.cast import Cast
-from perfc.ir.ops.softmax import LogSoftmax
+from perfc.ir.ops.elementwise.cast import Cast
+from perfc.ir.ops.normalization.softmax import LogSoftmax
 from perfc.ir.types import DType
 from perfc.parallel import ALONE, Parallel
 

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from perfc.ir.graph import Value
-from perfc.ir.ops.quantize import QuantizeLinear
-from perfc.ir.ops.quantized_matmul import GemmFloat8, MatMulIntegerToFloat
-from perfc.ir.ops.weight_only_matmul import MatMulBlockQuantizedFp4Weight, MatMulBnb4, MatMulNBits
+from perfc.ir.ops.quantized.quantize import QuantizeLinear
+from perfc.ir.ops.quantized.quantized_matmul import GemmFloat8, MatMulIntegerToFloat
+from perfc.ir.ops.quantized.weight_only_matmul import (
+    MatMulBlockQuantizedFp4Weight,
+    MatMulBnb4,
+    MatMulNBits,
+)
 from perfc.ir.types import DType
 
 from ..precision import WeightFormat

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from perfc.ir.dim import Dim
 from perfc.ir.graph import Value
-from perfc.ir.ops.arg_reduce import ArgMax
-from perfc.ir.ops.cast import Cast
 from perfc.ir.ops.collective import AllGather
-from perfc.ir.ops.cumulative import CumSum
-from perfc.ir.ops.elementwise import Div, Mul
-from perfc.ir.ops.logic import LessOrEqual, Where
-from perfc.ir.ops.random import RandomUniformLike
-from perfc.ir.ops.scatter import ScatterElements
-from perfc.ir.ops.select import TopK
-from perfc.ir.ops.softmax import Softmax
+from perfc.ir.ops.elementwise.cast import Cast
+from perfc.ir.ops.elementwise.elementwise import Div, Mul
+from perfc.ir.ops.elementwise.logic import LessOrEqual, Where
+from perfc.ir.ops.elementwise.random import RandomUniformLike
+from perfc.ir.ops.movement.scatter import ScatterElements
+from perfc.ir.ops.movement.select import TopK
+from perfc.ir.ops.normalization.arg_reduce import ArgMax
+from perfc.ir.ops.normalization.cumulative import CumSum
+from perfc.ir.ops.normalization.softmax import Softmax
 from perfc.ir.types import DType
 
 from ..model import Sampling

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from perfc.ir.dim import Dim
 from perfc.ir.graph import Value
-from perfc.ir.ops.activation import Gelu
-from perfc.ir.ops.conv import Conv
-from perfc.ir.ops.elementwise import Mul
-from perfc.ir.ops.movement import Expand, Transpose
-from perfc.ir.ops.slice import Concat
+from perfc.ir.ops.convolution.conv import Conv
+from perfc.ir.ops.elementwise.activation import Gelu
+from perfc.ir.ops.elementwise.elementwise import Mul
+from perfc.ir.ops.movement.movement import Expand, Transpose
+from perfc.ir.ops.movement.slice import Concat
 from perfc.ir.types import DType
 
 from ..model import (

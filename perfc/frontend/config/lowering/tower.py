@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from perfc.ir.dim import Dim
 from perfc.ir.graph import Module, Value
-from perfc.ir.ops.movement import Transpose
-from perfc.ir.ops.reduce import ReduceMean
+from perfc.ir.ops.movement.movement import Transpose
+from perfc.ir.ops.normalization.reduce import ReduceMean
 from perfc.ir.types import DType
 
 from ..model import Attention, LanguageModel, Layer, Projector, Tower
@@ -83,7 +83,7 @@ def _windowed(b: Builder, run: Running, tower: Tower, chunk: int) -> Running:
 
 def _cut_rows(b: Builder, x: Value, sizes: tuple[int, int], name: str) -> Value:
     """The second part of each image's tokens."""
-    from perfc.ir.ops.slice import Split
+    from perfc.ir.ops.movement.slice import Split
 
     parts = b.several(Split(axis=1), (x, b.numbers(sizes)), name, ("learned", "patches"))
     return parts[1]

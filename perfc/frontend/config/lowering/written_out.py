@@ -11,10 +11,10 @@ and `activations.NewGELUActivation`.
 from __future__ import annotations
 
 from perfc.ir.graph import Value
-from perfc.ir.ops.activation import Sigmoid, Tanh
-from perfc.ir.ops.cast import Cast
-from perfc.ir.ops.elementwise import Add, Mul, Pow, Reciprocal, Sqrt
-from perfc.ir.ops.reduce import ReduceMean
+from perfc.ir.ops.elementwise.activation import Sigmoid, Tanh
+from perfc.ir.ops.elementwise.cast import Cast
+from perfc.ir.ops.elementwise.elementwise import Add, Mul, Pow, Reciprocal, Sqrt
+from perfc.ir.ops.normalization.reduce import ReduceMean
 from perfc.ir.types import DType
 
 from .builder import Builder

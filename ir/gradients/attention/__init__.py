@@ -1,0 +1,1 @@
+"""Gradients of `perfc.ir.ops.attention`."""

@@ -1,0 +1,23 @@
+"""Gradients of fused attention."""
+
+from __future__ import annotations
+
+from ...ops.attention.attention import Attention
+from ...ops.attention.attention_grad import AttentionGrad
+from ..adjoint import Adjoint, Gradients
+
+
+def attention(at: Adjoint) -> Gradients | None:
+    """Differentiate attention from operands and result; scores are recomputed."""
+    op = at.op
+    if not isinstance(op, Attention):
+        return None
+    if any(at.has(i) for i in (4, 5, 6)) or op.softcap or op.left_window_size >= 0:
+        raise at.error("caches, windows or soft caps")
+    if at.wants(3):
+        raise at.error("its mask is trained")
+    made = AttentionGrad(op.is_causal, op.kv_num_heads, op.q_num_heads, op.scale)
+    mask = (at.operand(3),) if at.has(3) else ()
+    ins = (at.dy, at.result(), at.operand(0), at.operand(1), at.operand(2), *mask)
+    dq, dk, dv = at.tape.several(made, ins, 3)
+    return {0: dq, 1: dk, 2: dv}

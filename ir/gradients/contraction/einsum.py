@@ -1,0 +1,38 @@
+"""Gradients of Einsum."""
+
+from __future__ import annotations
+
+from ...graph import Value
+from ...ops.contraction.einsum import ELLIPSIS, Einsum, parse
+from ..adjoint import Adjoint, Gradients
+from ..tape import shape_of
+
+
+def einsum(at: Adjoint) -> Gradients:
+    """Return the equation with operand and result exchanged."""
+    assert isinstance(at.op, Einsum)
+    ins = [at.operand(i) for i in range(len(at.node.inputs))]
+    terms, result = parse(at.op.equation, len(ins))
+    if any(len(set(t)) < len(t) for t in (x.replace(ELLIPSIS, "") for x in terms)):
+        raise at.error("a letter twice in a term")
+    return {i: _of(at, ins, terms, result, i) for i in range(len(ins)) if at.wants(i)}
+
+
+def _of(at: Adjoint, ins: list[Value], terms: tuple[str, ...], result: str, index: int) -> Value:
+    tape, term = at.tape, terms[index]
+    others = [i for i in range(len(ins)) if i != index]
+    there = set("".join([result, *(terms[i] for i in others)]))
+    plain = term.replace(ELLIPSIS, "...") if ELLIPSIS in result else term.replace(ELLIPSIS, "")
+    summed_to = "".join(c for c in plain if c == "." or c in there)
+    equation = ",".join([result, *(terms[i] for i in others)]) + "->" + summed_to
+    operands = (at.dy, *(ins[i] for i in others))
+    gradient = (
+        at.dy if equation == f"{result}->{result}" else tape.apply(Einsum(equation), *operands)
+    )
+    if summed_to != plain:
+        # a letter that only this term has was summed: the gradient is constant along it
+        shape = shape_of(ins[index])
+        extents = dict(zip(term, shape, strict=True))
+        gradient = tape.reshape(gradient, tuple(extents[c] if c in there else 1 for c in term))
+        return tape.expand(gradient, shape)
+    return tape.sum_to(gradient, shape_of(ins[index]))

@@ -1,0 +1,91 @@
+"""Gradients of matrix products."""
+
+from __future__ import annotations
+
+from ...graph import Value
+from ...ops.contraction.matmul import FusedMatMul, Gemm, MatMul
+from ...types import element_count
+from ..adjoint import Adjoint, Gradients
+from ..tape import shape_of
+
+
+def matmul(at: Adjoint) -> Gradients:
+    """Return ``dY @ B^T`` and ``A^T @ dY``; for a shared matrix the product sums over the batch."""
+    if not at.op.is_exactly(MatMul, FusedMatMul):
+        raise at.error("what is fused to the product has no rule")
+    tape, a, b = at.tape, at.operand(0), at.operand(1)
+    left, right = (bool(getattr(at.op, f"trans{side}", 0)) for side in "AB")
+    if getattr(at.op, "transBatchA", 0) or getattr(at.op, "transBatchB", 0):
+        raise at.error("batches are transposed")
+    dy = tape.scaled(at.dy, getattr(at.op, "alpha", 1.0))
+    rank_a, rank_b = len(shape_of(a)), len(shape_of(b))
+    # treat a vector as a matrix with one row or one column
+    a = tape.reshape(a, (1, *shape_of(a))) if rank_a == 1 else a
+    b = tape.reshape(b, (*shape_of(b), 1)) if rank_b == 1 else b
+    if rank_a == 1 or rank_b == 1:
+        inner = shape_of(dy)
+        rows: tuple[object, ...] = (1,) if rank_a == 1 else ()
+        leading = inner if rank_b == 1 else inner[:-1]
+        columns = (1,) if rank_b == 1 else inner[-1:]
+        dy = tape.reshape(dy, (*leading, *rows, *columns))  # type: ignore[arg-type]
+    gradients: dict[int, Value | None] = {}
+    if at.wants(0):
+        made = _left(at, dy, b, transposed_a=left, transposed_b=right)
+        gradients[0] = tape.reshape(tape.sum_to(made, shape_of(a)), at.shape(0))
+    if at.wants(1):
+        if len(shape_of(b)) == 2 and len(shape_of(a)) > 2 and not left:
+            made = _of_shared(at, a, dy, transposed=right)
+        else:
+            made = _right(at, a, dy, transposed_a=left, transposed_b=right)
+        gradients[1] = tape.reshape(tape.sum_to(made, shape_of(b)), at.shape(1))
+    return gradients
+
+
+fused_matmul = matmul
+
+
+def _left(at: Adjoint, dy: Value, b: Value, *, transposed_a: bool, transposed_b: bool) -> Value:
+    if transposed_a:
+        return at.tape.apply(FusedMatMul(transA=int(transposed_b), transB=1), b, dy)
+    return at.tape.apply(FusedMatMul(transB=int(not transposed_b)), dy, b)
+
+
+def _right(at: Adjoint, a: Value, dy: Value, *, transposed_a: bool, transposed_b: bool) -> Value:
+    if transposed_b:
+        return at.tape.apply(FusedMatMul(transA=1, transB=int(transposed_a)), dy, a)
+    return at.tape.apply(FusedMatMul(transA=int(not transposed_a)), a, dy)
+
+
+def _of_shared(at: Adjoint, a: Value, dy: Value, *, transposed: bool) -> Value:
+    """Return the gradient of a matrix shared by the whole batch: one product with long rows."""
+    tape, k, n = at.tape, shape_of(a)[-1], shape_of(dy)[-1]
+    rows = element_count(shape_of(dy)[:-1])
+    flat_a, flat_dy = tape.reshape(a, (rows, k)), tape.reshape(dy, (rows, n))
+    first, second = (flat_dy, flat_a) if transposed else (flat_a, flat_dy)
+    return tape.apply(Gemm(transA=1), first, second)
+
+
+def gemm(at: Adjoint) -> Gradients:
+    """Return two products, and sums for the addend."""
+    op, tape = at.op, at.tape
+    if not isinstance(op, Gemm) or not op.is_exactly(Gemm):
+        raise at.error("what is fused to the product has no rule")
+    dy, a, b = at.dy, at.operand(0), at.operand(1)
+    gradients: dict[int, Value | None] = {}
+    if at.wants(0):
+        made = (
+            Gemm(op.alpha, transA=op.transB, transB=1)
+            if op.transA
+            else Gemm(op.alpha, transB=int(not op.transB))
+        )
+        gradients[0] = tape.apply(made, *((b, dy) if op.transA else (dy, b)))
+    if at.wants(1):
+        made = (
+            Gemm(op.alpha, transA=1, transB=op.transA)
+            if op.transB
+            else Gemm(op.alpha, transA=int(not op.transA))
+        )
+        gradients[1] = tape.apply(made, *((dy, a) if op.transB else (a, dy)))
+    if at.wants(2):
+        gradients[2] = tape.scaled(tape.sum_to(dy, at.shape(2)), op.beta)
+    return gradients

@@ -1,0 +1,42 @@
+"""Gradients of mixtures of experts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ...graph import Value
+from ...ops.contraction.moe import MoE
+from ...ops.contraction.moe_grad import MoEInputGrad, MoEWeightGrad
+from ..adjoint import Adjoint, Gradients
+
+SAVED = 9
+"""Position of what the forward pass saves about its rows, among the operands of the gradient."""
+WEIGHTS = 2
+"""Position of the first operand that is a weight of experts."""
+
+
+def moe(at: Adjoint) -> Gradients | None:
+    """Return two kernels, for activations and for weights, as for every other product.
+
+    Training balances experts with an auxiliary loss, so token counts are not skewed.
+
+    Source: arXiv:2101.03961, section 2.2.
+    """
+    op = at.op
+    if not isinstance(op, MoE) or not op.is_exactly(MoE):
+        return None
+    op = replace(op, skew=0.0)
+    at.node = replace(at.node, op=op)
+    ins = (at.dy, *at.node.inputs)
+    gradients: dict[int, Value | None] = {}
+    if at.wants(0) or at.wants(1):
+        before = at.tape.several(MoEInputGrad.of(op), ins, 2 if at.wants(1) else 1)
+        gradients |= dict(enumerate(before))
+    wanted = [i for i in range(WEIGHTS, len(at.node.inputs)) if at.wants(i)]
+    if wanted:
+        count = max(wanted) - WEIGHTS + 1
+        if op.keeps_rows:
+            ins = (*ins, *[None] * (SAVED - len(ins)), at.result(1))
+        made = at.tape.several(MoEWeightGrad.of(op), ins, count)
+        gradients |= {i: made[i - WEIGHTS] for i in wanted}
+    return gradients

@@ -1,0 +1,30 @@
+"""Gradients of convolutions."""
+
+from __future__ import annotations
+
+from ...ops.convolution.conv import Conv
+from ...ops.convolution.conv_grad import ConvDataGrad, ConvFilterGrad
+from ..adjoint import Adjoint, Gradients
+from ..tape import shape_of
+
+
+def conv(at: Adjoint) -> Gradients:
+    """Return a transposed convolution for maps, a correlation for filters, sums for the bias."""
+    op, tape, dy, x = at.op, at.tape, at.dy, at.operand(0)
+    if not isinstance(op, Conv) or not op.is_exactly(Conv):
+        raise at.error("another convolution than Conv")
+    settings = {
+        name: getattr(op, name)
+        for name in ("auto_pad", "dilations", "group", "kernel_shape", "pads", "strides")
+    }
+    gradients: Gradients = {}
+    if at.wants(0):
+        extents = tape.ints(at.shape(0))
+        gradients = {0: tape.apply(ConvDataGrad(**settings), dy, at.operand(1), extents, x)}
+    if at.wants(1):
+        extents = tape.ints(at.shape(1))
+        gradients = {**gradients, 1: tape.apply(ConvFilterGrad(**settings), dy, x, extents)}
+    if at.wants(2):
+        rank = len(shape_of(dy))
+        gradients = {**gradients, 2: tape.sum(dy, (0, *range(2, rank)))}
+    return gradients

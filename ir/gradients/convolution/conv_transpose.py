@@ -1,0 +1,34 @@
+"""Gradients of transposed convolutions."""
+
+from __future__ import annotations
+
+from ...graph import Value
+from ...ops.convolution.conv import Conv
+from ...ops.convolution.conv_grad import ConvFilterGrad
+from ...ops.convolution.conv_transpose import ConvTranspose
+from ..adjoint import Adjoint, Gradients
+from ..tape import shape_of
+
+
+def conv_transpose(at: Adjoint) -> Gradients:
+    """Return a convolution of the gradient for maps, a correlation with it for filters."""
+    op, tape, dy = at.op, at.tape, at.dy
+    if (
+        not isinstance(op, ConvTranspose)
+        or not op.is_exactly(ConvTranspose)
+        or op.auto_pad != "NOTSET"
+        or op.output_shape
+    ):
+        raise at.error("its pads are not stated")
+    settings = {
+        n: getattr(op, n) for n in ("dilations", "group", "kernel_shape", "pads", "strides")
+    }
+    gradients: dict[int, Value | None] = {}
+    if at.wants(0):
+        gradients[0] = tape.apply(Conv(**settings), dy, at.operand(1))
+    if at.wants(1):
+        extents = tape.ints(at.shape(1))
+        gradients[1] = tape.apply(ConvFilterGrad(**settings), at.operand(0), dy, extents)
+    if at.wants(2):
+        gradients[2] = tape.sum(dy, (0, *range(2, len(shape_of(dy)))))
+    return gradients

@@ -1,0 +1,31 @@
+"""Gradients of pools over windows."""
+
+from __future__ import annotations
+
+from ...ops.convolution.pool import AveragePool, MaxPool
+from ...ops.convolution.pool_grad import AveragePoolGrad, MaxPoolGrad
+from ..adjoint import Adjoint, Gradients
+
+
+def max_pool(at: Adjoint) -> Gradients | None:
+    """Scatter by the saved indices; the operand is saved for its shape."""
+    if not isinstance(at.op, MaxPool) or not at.op.is_exactly(MaxPool):
+        return None
+    extents = at.tape.ints(at.shape())
+    return {0: at.tape.apply(MaxPoolGrad(), at.dy, at.result(1), extents, at.operand(0))}
+
+
+def average_pool(at: Adjoint) -> Gradients | None:
+    """Distribute by the shape alone, for which the operand is saved."""
+    op = at.op
+    if not isinstance(op, AveragePool) or not op.is_exactly(AveragePool):
+        return None
+    settings = {
+        name: getattr(op, name)
+        for name in (
+            "auto_pad", "ceil_mode", "count_include_pad", "dilations", "kernel_shape", "pads",
+            "strides",
+        )
+    }  # fmt: skip
+    ins = (at.dy, at.tape.ints(at.shape()), at.operand(0))
+    return {0: at.tape.apply(AveragePoolGrad(**settings), *ins)}

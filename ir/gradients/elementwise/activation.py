@@ -1,0 +1,88 @@
+"""Gradients of activations whose derivative depends on more than numeric attributes."""
+
+from __future__ import annotations
+
+from ...graph import Value
+from ...ops.elementwise.activation import BiasSplitGelu, Gelu, QuickGelu, Relu, Sigmoid, Swish, Tanh
+from ...ops.elementwise.elementwise_grad import ElementwiseGrad
+from ..adjoint import Adjoint, Gradients
+from ..derivative import stated
+from ..tape import Tape
+
+BY_ERF = "0.5*(1 + erf(x*0.7071067811865476)) + x*0.3989422804014327*exp(-0.5*(x*x))"
+_INNER = "tanh(0.7978845608028654*(x + 0.044715*x*x*x))"
+BY_TANH = (
+    f"0.5*(1 + {_INNER}) + 0.5*x*(1 - {_INNER}*{_INNER})*(0.7978845608028654 + 0.1070322243*x*x)"
+)
+
+QUICK = 1.702
+"""Default ``alpha`` of QuickGelu."""
+
+
+def gelu(at: Adjoint) -> Gradients | None:
+    """Differentiate GELU from its operand, to which the bias is added first."""
+    op = at.op
+    assert isinstance(op, Gelu)
+    if isinstance(op, BiasSplitGelu):
+        return None
+    text = BY_TANH if op.approximate == "tanh" else BY_ERF
+    x: Value = at.operand(0)
+    if at.has(1):
+        x = at.tape.add(x, at.operand(1))
+    gradient = at.tape.apply(ElementwiseGrad(op.mnemonic, text), at.dy, x)
+    return {i: at.tape.sum_to(gradient, at.shape(i)) for i in (0, 1) if at.wants(i)}
+
+
+def slope(name: str) -> str:
+    """Return the derivative of an activation by its operand, as text; epilogues use the same names.
+
+    Raises:
+        ValueError: the derivative of this activation is not defined.
+    """
+    match name.lower().replace("_", ""):
+        case "silu" | "swish" | "swiglu":
+            return stated(Swish.derivative[0], {"alpha": 1.0})
+        case "quickgelu":
+            return stated(QuickGelu.derivative[0], {"alpha": QUICK})
+        case "gelu":
+            return BY_ERF
+        case "fastgelu":
+            return BY_TANH
+        case "relu":
+            return "where(x > 0, 1, 0)"
+        case "relu2":
+            return "where(x > 0, 2*x, 0)"
+        case "tanh":
+            return "1 - tanh(x)*tanh(x)"
+        case "none" | "identity" | "":
+            return "1"
+        case _:
+            raise ValueError(f"no derivative of the activation {name[:32]!r}")
+
+
+def activated(tape: Tape, v: Value, name: str) -> Value:
+    """Return the result of an activation, written in standard operators.
+
+    Raises:
+        ValueError: the activation is not one that `slope` supports.
+    """
+    match name.lower().replace("_", ""):
+        case "silu" | "swish" | "swiglu":
+            return tape.mul(v, tape.apply(Sigmoid(), v))
+        case "quickgelu":
+            return tape.mul(v, tape.apply(Sigmoid(), tape.scaled(v, QUICK)))
+        case "gelu":
+            return tape.apply(Gelu(), v)
+        case "fastgelu":
+            return tape.apply(Gelu(approximate="tanh"), v)
+        case "relu":
+            return tape.apply(Relu(), v)
+        case "relu2":
+            positive = tape.apply(Relu(), v)
+            return tape.mul(positive, positive)
+        case "tanh":
+            return tape.apply(Tanh(), v)
+        case "none" | "identity" | "":
+            return v
+        case _:
+            raise ValueError(f"no activation {name[:32]!r}")

@@ -1,0 +1,14 @@
+"""Gradients of gated activations: one half of a tensor, activated, times the other half."""
+
+from __future__ import annotations
+
+from ...ops.elementwise.gated import GatedActivation
+from ...ops.elementwise.gated_grad import GatedActivationGrad
+from ..adjoint import Adjoint, Gradients
+
+
+def gated_activation(at: Adjoint) -> Gradients:
+    """Differentiate from the operand; the activation is recomputed."""
+    assert isinstance(at.op, GatedActivation)
+    made = GatedActivationGrad(activation=at.op.activation)
+    return {0: at.tape.apply(made, at.dy, at.operand(0))}

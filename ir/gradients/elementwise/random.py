@@ -1,0 +1,20 @@
+"""Gradients of dropout."""
+
+from __future__ import annotations
+
+from ...op import known
+from ...ops.elementwise.dropout_grad import DropoutGrad
+from ...ops.elementwise.random import Dropout
+from ..adjoint import Adjoint, Gradients
+
+
+def dropout(at: Adjoint) -> Gradients:
+    """Scale by the mask, saved as bytes; return the gradient itself if nothing is dropped."""
+    op = at.op
+    assert isinstance(op, Dropout)
+    if not op._trains(at.node.inputs):
+        return {0: at.dy}
+    ratio = at.node.inputs[1] if at.has(1) else None
+    held = known(at.node.inputs, 1)
+    ins = (at.dy, at.result(1), *(() if ratio is None or held is None else (ratio,)))
+    return {0: at.tape.apply(DropoutGrad(), *ins)}

@@ -1,0 +1,54 @@
+"""Gradients of padding."""
+
+from __future__ import annotations
+
+from ...contents import elements
+from ...dim import Dim
+from ...graph import Value
+from ...ops.movement.gather_grad import GatherGrad
+from ...ops.movement.pad import Pad
+from ..adjoint import Adjoint, Gradients
+from ..tape import shape_of
+from .slice import padded
+
+
+def pad(at: Adjoint) -> Gradients:
+    """Return the part that was the operand; negative padding becomes zeros."""
+    assert isinstance(at.op, Pad)
+    shape = at.shape()
+    axes, pads = at.op._axes(at.node.inputs, len(shape)), elements(at.node.inputs, 1)
+    if axes is None or pads is None or None in pads:
+        raise at.error("its pads are not known")
+    known = [p for p in pads if p is not None]
+    if at.op.mode != "constant":
+        return {0: _repeated(at, axes, known)}
+    before: list[Dim] = [0] * len(shape)
+    after: list[Dim] = [0] * len(shape)
+    ranges: dict[int, tuple[Dim, Dim]] = {}
+    for i, axis in enumerate(axes):
+        begin, end = known[i], known[i + len(axes)]
+        total = shape_of(at.dy)[axis]
+        cut_end = end if not isinstance(end, int) or end > 0 else 0
+        cut_begin = begin if not isinstance(begin, int) or begin > 0 else 0
+        ranges[axis] = (cut_begin, total - cut_end)
+        before[axis] = -begin if isinstance(begin, int) and begin < 0 else 0
+        after[axis] = -end if isinstance(end, int) and end < 0 else 0
+    return {0: padded(at, at.tape.part(at.dy, ranges), before, after)}
+
+
+def _repeated(at: Adjoint, axes: list[int], pads: list[Dim]) -> Value:
+    """Add up elements that padding repeats, axis by axis."""
+    assert isinstance(at.op, Pad)
+    gradient, shape = at.dy, at.shape()
+    for i, axis in enumerate(axes):
+        begin, end, extent = pads[i], pads[i + len(axes)], shape[axis]
+        if (begin, end) == (0, 0):
+            continue
+        if not (isinstance(begin, int) and isinstance(end, int) and isinstance(extent, int)):
+            raise at.error("its extents are not numbers")
+        sources = [at.op._source(j - begin, extent) for j in range(begin + extent + end)]
+        taken = at.tape.ints([s for s in sources if s is not None])
+        extents = shape_of(gradient)
+        target = at.tape.ints((*extents[:axis], extent, *extents[axis + 1 :]))
+        gradient = at.tape.apply(GatherGrad(axis=axis), target, taken, gradient)
+    return gradient

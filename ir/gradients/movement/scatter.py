@@ -1,0 +1,42 @@
+"""Gradients of scatters: gathered at the same indices."""
+
+from __future__ import annotations
+
+from ...graph import Value
+from ...ops.movement.gather import GatherElements, GatherND
+from ...ops.movement.scatter import ScatterElements, ScatterND
+from ..adjoint import Adjoint, Gradients
+from ..tape import dtype_of, shape_of
+
+
+def scatter_elements(at: Adjoint) -> Gradients:
+    """Return zero where an element was replaced; additions leave the data's gradient unchanged."""
+    assert isinstance(at.op, ScatterElements)
+    axis, reduction = at.op.axis, at.op.reduction
+    return _gradients(at, GatherElements(axis=axis), ScatterElements(axis=axis), reduction)
+
+
+def scatter_nd(at: Adjoint) -> Gradients:
+    """Differentiate slices in the same way."""
+    assert isinstance(at.op, ScatterND)
+    return _gradients(at, GatherND(), ScatterND(), at.op.reduction)
+
+
+def _gradients(
+    at: Adjoint,
+    take: GatherElements | GatherND,
+    put: ScatterElements | ScatterND,
+    reduction: str,
+) -> Gradients:
+    if reduction not in ("none", "add"):
+        raise at.error(f"a reduction by {reduction}")
+    gradients: dict[int, Value | None] = {}
+    if at.wants(0):
+        gradients[0] = at.dy
+        if reduction == "none":
+            updates = at.operand(2)
+            zeros = at.tape.zeros(shape_of(updates), dtype_of(updates))
+            gradients[0] = at.tape.apply(put, at.dy, at.operand(1), zeros)
+    if at.wants(2):
+        gradients[2] = at.tape.apply(take, at.dy, at.operand(1))
+    return gradients

@@ -1,0 +1,15 @@
+"""Gradients of TopK."""
+
+from __future__ import annotations
+
+from ...ops.movement.gather_grad import GatherElementsGrad
+from ...ops.movement.select import TopK
+from ..adjoint import Adjoint, Gradients
+
+
+def top_k(at: Adjoint) -> Gradients | None:
+    """Scatter by the saved indices."""
+    if not isinstance(at.op, TopK) or not at.op.is_exactly(TopK):
+        return None
+    ins = (at.tape.ints(at.shape()), at.result(1), at.dy)
+    return {0: at.tape.apply(GatherElementsGrad(axis=at.op.axis), *ins)}

@@ -1,0 +1,87 @@
+"""Gradients of slices, splits and concatenations."""
+
+from __future__ import annotations
+
+from ...dim import Dim
+from ...graph import Value
+from ...op import normal_axis
+from ...ops.movement.pad import Pad
+from ...ops.movement.slice import Concat, Slice, Split
+from ..adjoint import Adjoint, Gradients
+from ..tape import dtype_of, shape_of
+
+
+def padded(at: Adjoint, v: Value, before: list[Dim], after: list[Dim]) -> Value:
+    """Return a value padded with zeros."""
+    if not any(d != 0 for d in (*before, *after)):
+        return v
+    return at.tape.apply(Pad(), v, at.tape.ints((*before, *after)))
+
+
+def slice(at: Adjoint) -> Gradients:
+    """Pad the gradient with zeros, and between its elements for steps above 1."""
+    assert isinstance(at.op, Slice)
+    shape = at.shape()
+    ranges = at.op._ranges(at.node.inputs, len(shape))
+    if ranges is None:
+        raise at.error("its axes are not known")
+    before: list[Dim] = [0] * len(shape)
+    after: list[Dim] = [0] * len(shape)
+    dy = at.dy
+    for axis, (start, _end, step) in ranges.items():
+        extent, taken = shape[axis], shape_of(dy)[axis]
+        if start is None or not isinstance(step, int):
+            raise at.error("where it starts is not known")
+        if step < 0:
+            last = extent - 1
+            begin = start + extent if isinstance(start, int) and start < 0 else start
+            begin = min(begin, last) if isinstance(begin, int) and isinstance(last, int) else begin
+            dy, step = at.tape.reversed(dy, axis), -step
+            start = begin - (taken - 1) * step
+        first = start + extent if isinstance(start, int) and start < 0 else start
+        if isinstance(first, int) and first < 0:
+            first = 0
+        if step > 1:
+            dy = spread(at, dy, axis, step)
+            taken = taken * step
+        before[axis], after[axis] = first, extent - first - taken
+    return {0: padded(at, dy, before, after)}
+
+
+def spread(at: Adjoint, v: Value, axis: int, step: int) -> Value:
+    """Insert ``step - 1`` zeros after each element along an axis."""
+    shape = shape_of(v)
+    column = at.tape.reshape(v, (*shape[: axis + 1], 1, *shape[axis + 1 :]))
+    none: list[Dim] = [0] * (len(shape) + 1)
+    behind = list(none)
+    behind[axis + 1] = step - 1
+    wide = padded(at, column, none, behind)
+    return at.tape.reshape(wide, (*shape[:axis], shape[axis] * step, *shape[axis + 1 :]))
+
+
+def split(at: Adjoint) -> Gradients:
+    """Concatenate the gradients of the parts, zeros for parts without one."""
+    assert isinstance(at.op, Split)
+    axis = normal_axis(at.op.axis, len(at.shape()))
+    parts: list[Value] = []
+    for index, part in enumerate(at.of_results):
+        if part is None:
+            type_ = at.op.infer(at.node.inputs)[index]
+            shown = Value("part", type_)
+            part = at.tape.zeros(shape_of(shown), dtype_of(shown))
+        parts.append(part)
+    return {0: at.tape.concat(parts, axis)}
+
+
+def concat(at: Adjoint) -> Gradients:
+    """Return each operand's part of the gradient."""
+    assert isinstance(at.op, Concat)
+    axis = normal_axis(at.op.axis, len(at.shape()))
+    gradients: dict[int, Value | None] = {}
+    start: Dim = 0
+    for index in range(len(at.node.inputs)):
+        end = start + at.shape(index)[axis]
+        if at.wants(index):
+            gradients[index] = at.tape.part(at.dy, {axis: (start, end)})
+        start = end
+    return gradients

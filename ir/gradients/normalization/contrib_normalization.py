@@ -1,0 +1,16 @@
+"""Gradients of gated normalizations."""
+
+from __future__ import annotations
+
+from ...ops.elementwise.gated_grad import GatedRMSNormGrad
+from ...ops.normalization.contrib_normalization import GatedRMSNorm
+from ..adjoint import Adjoint, Gradients
+
+
+def gated_rms_norm(at: Adjoint) -> Gradients:
+    """Differentiate from operand and gate; statistics are recomputed."""
+    assert isinstance(at.op, GatedRMSNorm)
+    made = GatedRMSNormGrad(epsilon=at.op.epsilon, activation=at.op.activation)
+    ins = (at.dy, at.operand(0), at.operand(1), at.operand(2))
+    results = at.tape.several(made, ins, 3)
+    return {i: results[i] for i in range(3) if at.wants(i)}

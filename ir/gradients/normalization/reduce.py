@@ -1,0 +1,99 @@
+"""Gradients of reductions."""
+
+from __future__ import annotations
+
+from math import prod
+
+from ...dim import Dim
+from ...graph import Value
+from ...ops.elementwise.elementwise import Sign
+from ...ops.elementwise.logic import Equal
+from ...ops.elementwise.rounding import Exp
+from ...ops.normalization.reduce import Reduce
+from ..adjoint import Adjoint, Gradients
+from ..tape import dtype_of
+
+
+def axes_of(at: Adjoint) -> tuple[int, ...]:
+    """Return the reduced axes."""
+    assert isinstance(at.op, Reduce)
+    axes = at.op.axes(at.node.inputs, len(at.shape()))
+    if axes is None:
+        raise at.error("its axes are not known")
+    return axes
+
+
+def with_reduced_axes(at: Adjoint, v: Value) -> Value:
+    """Return a value of the result's shape with the reduced axes as extents of 1."""
+    axes = axes_of(at)
+    return at.tape.reshape(v, tuple(1 if i in axes else d for i, d in enumerate(at.shape())))
+
+
+def spread(at: Adjoint) -> Value:
+    """Broadcast the gradient to the operand."""
+    return at.tape.expand(with_reduced_axes(at, at.dy), at.shape())
+
+
+def reduce_sum(at: Adjoint) -> Gradients:
+    """Broadcast the gradient of the sum to every element."""
+    return {0: spread(at)}
+
+
+def reduce_mean(at: Adjoint) -> Gradients:
+    """Broadcast the gradient, divided by the number of elements."""
+    total: Dim = prod((at.shape()[i] for i in axes_of(at)), start=1)
+    if isinstance(total, int):
+        scaled = at.tape.scaled(at.dy, 1 / max(total, 1))
+    else:
+        # the number of elements is data dependent
+        share = at.tape.constant((None,), (), dtype_of(at.dy))
+        scaled = at.tape.mul(at.dy, share)
+    return {0: at.tape.expand(with_reduced_axes(at, scaled), at.shape())}
+
+
+def reduce_max(at: Adjoint) -> Gradients:
+    """Divide the gradient equally among the elements that are the extremum."""
+    x, dtype = at.operand(0), dtype_of(at.dy)
+    is_taken = at.tape.apply(Equal(), x, with_reduced_axes(at, at.result()))
+    one, zero = at.tape.number(1, dtype), at.tape.number(0, dtype)
+    hit = at.tape.where(is_taken, one, zero)
+    share = at.tape.div(with_reduced_axes(at, at.dy), at.tape.sum(hit, axes_of(at), keepdims=True))
+    return {0: at.tape.mul(hit, share)}
+
+
+reduce_min = reduce_max
+
+
+def reduce_prod(at: Adjoint) -> Gradients:
+    """Return the gradient times the product, divided by each element."""
+    weighted = at.tape.mul(with_reduced_axes(at, at.dy), with_reduced_axes(at, at.result()))
+    return {0: at.tape.div(weighted, at.operand(0))}
+
+
+def reduce_l1(at: Adjoint) -> Gradients:
+    """Return the gradient times the sign of each element."""
+    return {0: at.tape.mul(at.tape.apply(Sign(), at.operand(0)), with_reduced_axes(at, at.dy))}
+
+
+def reduce_l2(at: Adjoint) -> Gradients:
+    """Return the gradient times each element, divided by the norm."""
+    share = at.tape.div(with_reduced_axes(at, at.dy), with_reduced_axes(at, at.result()))
+    return {0: at.tape.mul(at.operand(0), share)}
+
+
+def reduce_sum_square(at: Adjoint) -> Gradients:
+    """Return the gradient times twice each element."""
+    twice = at.tape.scaled(with_reduced_axes(at, at.dy), 2.0)
+    return {0: at.tape.mul(at.operand(0), twice)}
+
+
+def reduce_log_sum(at: Adjoint) -> Gradients:
+    """Return the gradient divided by the sum, the exponential of the result."""
+    total = at.tape.apply(Exp(), with_reduced_axes(at, at.result()))
+    return {0: at.tape.expand(at.tape.div(with_reduced_axes(at, at.dy), total), at.shape())}
+
+
+def reduce_log_sum_exp(at: Adjoint) -> Gradients:
+    """Return the gradient times the softmax of the elements."""
+    moved = at.tape.sub(at.operand(0), with_reduced_axes(at, at.result()))
+    return {0: at.tape.mul(at.tape.apply(Exp(), moved), with_reduced_axes(at, at.dy))}

@@ -1,0 +1,46 @@
+"""Gradients of softmax, its logarithm, and losses."""
+
+from __future__ import annotations
+
+from ...ops.normalization.softmax import LogSoftmax, Softmax
+from ...ops.normalization.softmax_grad import (
+    LogSoftmaxGrad,
+    NegativeLogLikelihoodLossGrad,
+    SoftmaxCrossEntropyLossGrad,
+    SoftmaxGrad,
+)
+from ..adjoint import Adjoint, Gradients
+
+
+def softmax(at: Adjoint) -> Gradients | None:
+    """Differentiate from the saved result."""
+    op = at.op
+    if not isinstance(op, Softmax) or not op.is_exactly(Softmax, LogSoftmax):
+        return None
+    made = LogSoftmaxGrad if isinstance(op, LogSoftmax) else SoftmaxGrad
+    return {0: at.tape.apply(made(op.axis, op.flatten), at.dy, at.result())}
+
+
+log_softmax = softmax
+
+
+def hardmax(at: Adjoint) -> Gradients:
+    """Return no gradient: hardmax is constant wherever it has a derivative."""
+    return {}
+
+
+def nll_loss(at: Adjoint) -> Gradients:
+    """Return one kernel; only the shape of the scores is used."""
+    reduction, ignored = getattr(at.op, "reduction", "mean"), getattr(at.op, "ignore_index", None)
+    op = NegativeLogLikelihoodLossGrad(reduction=reduction, ignore_index=ignored)
+    weight = (at.operand(2),) if at.has(2) else ()
+    extents = at.tape.ints(at.shape(0))
+    return {0: at.tape.apply(op, at.dy, extents, at.operand(1), *weight)}
+
+
+def softmax_cross_entropy_loss(at: Adjoint) -> Gradients:
+    """Differentiate from the saved log probabilities."""
+    reduction, ignored = getattr(at.op, "reduction", "mean"), getattr(at.op, "ignore_index", None)
+    op = SoftmaxCrossEntropyLossGrad(reduction=reduction, ignore_index=ignored)
+    weight = (at.operand(2),) if at.has(2) else ()
+    return {0: at.tape.apply(op, at.dy, at.result(1), at.operand(1), *weight)}

@@ -1,0 +1,13 @@
+"""Gradients of quantization."""
+
+from __future__ import annotations
+
+from ..adjoint import Adjoint, Gradients
+
+
+def quantize_linear(at: Adjoint) -> Gradients:
+    """Return the gradient itself, the straight-through estimator (arXiv:1308.3432)."""
+    return {0: at.dy}
+
+
+dequantize_linear = quantize_linear

@@ -1,0 +1,40 @@
+"""Gradients of quantized matrix products."""
+
+from __future__ import annotations
+
+from ...graph import Value
+from ...ops.quantized.quantize import QuantizeLinear
+from ...ops.quantized.quantized_matmul import GemmFloat8
+from ...ops.quantized.quantized_matmul_grad import GemmFloat8Grad
+from ...problem import Product
+from ..adjoint import Adjoint, Gradients
+from ..tape import dtype_of
+
+
+def gemm_float8(at: Adjoint) -> Gradients:
+    """Return both products in the forward format, with the gradient rounded to it.
+
+    Source: Transformer Engine, ``_linear_forward`` and its backward pass.
+    """
+    op, tape = at.op, at.tape
+    assert isinstance(op, GemmFloat8)
+    if op.transA or not op.transB or op.activation:
+        raise at.error("operands lie otherwise than linear layers have them")
+    x, w = at.operand(0), at.operand(1)
+    problem = op.problem(at.node.inputs, op.infer(at.node.inputs))
+    block = problem.scale_block if isinstance(problem, Product) else 0
+    scale = at.operand(3) if at.has(3) else None
+    gradients: dict[int, Value | None] = {}
+    if at.wants(0) or at.wants(1):
+        rounding = QuantizeLinear(output_dtype=dtype_of(x), block_size=block, axis=-1)
+        dy = tape.apply(rounding, at.dy, scale or tape.number(1.0))
+        half = dtype_of(at.dy)
+        if at.wants(0):
+            made = GemmFloat8Grad(dtype=half, scale_block=block)
+            gradients[0] = tape.apply(made, dy, w, None, scale)
+        if at.wants(1):
+            made = GemmFloat8Grad(dtype=half, scale_block=block, transA=1)
+            gradients[1] = tape.apply(made, dy, x, None, scale)
+    if at.wants(2):
+        gradients[2] = tape.scaled(tape.sum_to(at.dy, at.shape(2)), op.beta or 1.0)
+    return gradients

@@ -1,0 +1,25 @@
+"""Gradients of recurrent cells."""
+
+from __future__ import annotations
+
+from ...graph import Value
+from ...ops.recurrent.recurrent import GRU, LSTM, RNN, Recurrent
+from ...ops.recurrent.recurrent_grad import RecurrentGrad
+from ..adjoint import Adjoint, Gradients
+
+
+def lstm(at: Adjoint) -> Gradients | None:
+    """Differentiate from operands and result, in one operator for all steps."""
+    op = at.op
+    if not isinstance(op, Recurrent) or not op.is_exactly(LSTM, GRU, RNN):
+        return None
+    incoming = (*at.of_results, None, None, None)[:3]
+    ins = (*incoming, at.result(), *at.node.inputs)
+    wanted = [i for i in range(len(at.node.inputs)) if at.wants(i)]
+    made = RecurrentGrad(op.gates, op.layout)
+    results = at.tape.several(made, ins, max(wanted) + 1)
+    gradients: dict[int, Value | None] = {i: results[i] for i in wanted}
+    return gradients
+
+
+gru = rnn = lstm

@@ -1,0 +1,13 @@
+"""Gradients of state-space models."""
+
+from __future__ import annotations
+
+from ...ops.recurrent.sequence_grad import StateSpaceScanGrad, as_gradient
+from ...ops.recurrent.state_space import StateSpaceScan
+from ..adjoint import Adjoint, Gradients
+
+
+def state_space_scan(at: Adjoint) -> Gradients:
+    """Differentiate every operand in one kernel; states are recomputed."""
+    assert isinstance(at.op, StateSpaceScan)
+    return at.in_one_kernel(as_gradient(StateSpaceScanGrad, at.op))

@@ -1,0 +1,1 @@
+"""Attention: standard, fused, grouped, packed and paged; rotary position embedding."""

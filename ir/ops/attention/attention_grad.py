@@ -1,0 +1,192 @@
+"""Gradients of fused attention, which recomputes the scores."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, ClassVar
+
+from ...cost import Traffic, Work
+from ...definition import Positive
+from ...graph import Inputs, Value
+from ...op import Kind, Op, Types, each_once, has, tensor
+from ...problem import Attention as ForwardProblem
+from ...problem import Backward
+from ...record import frozen
+from ...types import DType, Shape, TensorType
+from ..contraction.matmul import FusedMatMul
+from ..normalization.softmax import Softmax
+from ..normalization.softmax_grad import SoftmaxGrad
+from .attention import Attention, Scores, work_of_scores
+
+if TYPE_CHECKING:
+    from ...gradients.tape import Tape
+    from ...problem import Problem
+
+FORWARD = ("Q", "K", "V", "attn_mask")
+BACKWARD_SCORES: Mapping[str, str] = {
+    "mac": "b*h*s*t*(3*d + 2*v)",
+    "alu": "b*h*(u*(x + 5) + s*v*2)",
+    "sfu": "b*h*(u*y + s)",
+}
+EQUAL = 2.5
+"""Products of the backward pass divided by those of the forward pass, for equal d and v."""
+RATE = 0.87
+"""Operations per second of the backward pass divided by those of the forward pass: T. Dao,
+"FlashAttention-2" (arXiv:2307.08691), figures 4 and 5.
+"""
+
+
+def backward_work(scores: Scores, dtype: DType | None) -> Work:
+    """Return the operations of the backward pass of attention with these variables."""
+    dense = work_of_scores(BACKWARD_SCORES, scores, dtype)
+    idle = scores.b * scores.h * (scores.s * scores.t - scores.u) * (scores.d * 3 + scores.v * 2)
+    effective_mac = dense.mac - idle
+    return replace(dense, effective_mac=None if effective_mac == dense.mac else effective_mac)
+
+
+def backward_of(problem: Problem | None) -> Backward | None:
+    """Return the backward problem of attention: three products with d and two with v."""
+    if not isinstance(problem, ForwardProblem):
+        return None
+    d, v = problem.head_dim, problem.value_dim
+    if not isinstance(d, int) or not isinstance(v, int) or d + v < 1:
+        return Backward(problem, EQUAL, RATE)
+    return Backward(problem, (3 * d + 2 * v) / (d + v), RATE)
+
+
+@frozen
+class AttentionGrad(Op):
+    """Gradients of queries, keys and values of an attention whose scores were not saved.
+
+    Shapes:  dY and Y like the result, Q, K, V, attn_mask as Attention -> dQ, dK, dV.
+    Work:    {mac}: scores again, then gradients of V, the probabilities, Q and K;
+             {alu} with the softmax and its gradient, {sfu}.
+    Traffic: each operand once, each result once.
+    Source:  PyTorch, _scaled_dot_product_flash_attention_backward; arXiv:2205.14135, algorithm 4.
+    """
+
+    mnemonic = "attention_grad"
+    operands = ("dY", "Y", "Q", "K", "V", "attn_mask?")
+    kind = Kind.ATTENTION
+    formulas: ClassVar[Mapping[str, str]] = BACKWARD_SCORES
+    is_causal: int = 0
+    kv_num_heads: Positive | None = None
+    q_num_heads: Positive | None = None
+    scale: float | None = None
+
+    def forward(self) -> Attention:
+        """Return the forward operator."""
+        return Attention(
+            is_causal=self.is_causal, kv_num_heads=self.kv_num_heads,
+            q_num_heads=self.q_num_heads, scale=self.scale,
+        )  # fmt: skip
+
+    def infer(self, ins: Inputs) -> Types:
+        return tensor(ins, 2), tensor(ins, 3), tensor(ins, 4)
+
+    def scores(self, ins: Inputs) -> Scores | None:
+        """Return the variables of the forward pass."""
+        return self.forward().scores(ins[2:])
+
+    def work(self, ins: Inputs, outs: Types) -> Work | None:
+        scores = self.scores(ins)
+        return None if scores is None else backward_work(scores, self.mac_dtype(ins))
+
+    def problem(self, ins: Inputs, outs: Types) -> Backward | None:
+        return backward_of(self.forward().problem(ins[2:], outs))
+
+    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, object]:  # type: ignore[override]
+        scores = self.scores(ins)
+        return {} if scores is None else scores.letters()
+
+    def traffic(self, ins: Inputs, outs: Types) -> Traffic:
+        return each_once(ins, outs)
+
+    def expand(self, tape: Tape, ins: Inputs, outs: Types) -> tuple[Value | None, ...]:
+        dy, _, q, k, v = ins[:5]
+        assert dy is not None
+        assert q is not None
+        assert k is not None
+        assert v is not None
+        heads = Heads(tape, self.q_num_heads, self.kv_num_heads)
+        wide_q, wide_k, wide_v = heads.split(q), heads.repeat(k, q), heads.repeat(v, q)
+        rows, width = heads.shape(wide_q)[-2], heads.shape(wide_q)[-1]
+        assert isinstance(width, int)
+        scale = width**-0.5 if self.scale is None else self.scale
+        scores = tape.scaled(tape.apply(FusedMatMul(transB=1), wide_q, wide_k), scale)
+        if has(ins, 5):
+            scores = masked(tape, scores, ins[5])
+        if self.is_causal:
+            scores = tape.add(scores, causal(tape, rows, heads.shape(wide_k)[-2]))
+        p = tape.apply(Softmax(), scores)
+        spread = heads.split(dy, self.q_num_heads)
+        dv = tape.apply(FusedMatMul(transA=1), p, spread)
+        dp = tape.apply(FusedMatMul(transB=1), spread, wide_v)
+        (ds,) = SoftmaxGrad().expand(tape, (dp, p), (p.type,))
+        assert ds is not None
+        ds = tape.scaled(ds, scale)
+        dq = tape.apply(FusedMatMul(), ds, wide_k)
+        dk = tape.apply(FusedMatMul(transA=1), ds, wide_q)
+        return heads.merge(dq, q), heads.reduce(dk, k), heads.reduce(dv, v)
+
+
+class Heads:
+    """Conversions between heads as a separate axis and heads merged into the last axis."""
+
+    def __init__(self, tape: Tape, queries: int | None, keys: int | None) -> None:
+        self.tape, self.queries, self.keys = tape, queries, keys
+
+    def shape(self, v: Value) -> Shape:
+        """Return the shape."""
+        assert isinstance(v.type, TensorType)
+        return v.type.shape or ()
+
+    def split(self, v: Value, heads: int | None = None) -> Value:
+        """Reshape [b, s, h*d] to [b, h, s, d]."""
+        shape, h = self.shape(v), heads or self.queries
+        if len(shape) == 4 or h is None:
+            return v
+        return self.tape.transpose(
+            self.tape.reshape(v, (*shape[:2], h, shape[2] // h)), (0, 2, 1, 3)
+        )
+
+    def repeat(self, v: Value, q: Value) -> Value:
+        """Repeat keys or values to as many heads as queries."""
+        wide = self.split(v, self.keys)
+        b, g, t, d = self.shape(wide)
+        h = self.queries or self.shape(q)[1]
+        if h == g:
+            return wide
+        column = self.tape.reshape(wide, (b, g, 1, t, d))
+        return self.tape.reshape(self.tape.expand(column, (b, g, h // g, t, d)), (b, h, t, d))
+
+    def merge(self, v: Value, like: Value) -> Value:
+        """Reshape to the original shape."""
+        if len(self.shape(like)) == 3:
+            v = self.tape.transpose(v, (0, 2, 1, 3))
+        return self.tape.reshape(v, self.shape(like))
+
+    def reduce(self, v: Value, like: Value) -> Value:
+        """Sum over the query heads that share a key/value head."""
+        b, h, t, d = self.shape(v)
+        g = self.keys or self.shape(like)[1]
+        if h != g:
+            v = self.tape.sum(self.tape.reshape(v, (b, g, h // g, t, d)), (2,))
+        return self.merge(v, like)
+
+
+def masked(tape: Tape, scores: Value, mask: Value | None) -> Value:
+    """Apply a mask to scores: add it, or exclude positions where a boolean mask is False."""
+    assert mask is not None
+    if isinstance(mask.type, TensorType) and mask.type.dtype is DType.BOOL:
+        return tape.where(mask, scores, tape.number(float("-inf")))
+    return tape.add(scores, mask)
+
+
+def causal(tape: Tape, rows: object, columns: object) -> Value:
+    """Return a mask with minus infinity above the diagonal."""
+    assert isinstance(rows, int)
+    assert isinstance(columns, int)
+    items = tuple(0.0 if j <= i else float("-inf") for i in range(rows) for j in range(columns))
+    return tape.constant(items, (rows, columns), DType.F32)

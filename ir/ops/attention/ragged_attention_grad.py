@@ -1,0 +1,123 @@
+"""Gradient of attention over packed sequences, which recomputes the scores."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import TYPE_CHECKING, ClassVar
+
+from ...cost import Work
+from ...dim import Dim
+from ...graph import Inputs, Value
+from ...op import ABSENT, Types, each_once, has, tensor
+from ...problem import Backward
+from ...record import frozen
+from .attention_grad import BACKWARD_SCORES, AttentionGrad, backward_of, backward_work
+from .ragged_attention import BIAS, KEY, PAST_KEY, QUERY, VALUE, RaggedAttention
+
+if TYPE_CHECKING:
+    from ...cost import Traffic
+    from ...gradients.tape import Tape
+
+FORWARD = 2
+"""Number of operands before those of the forward pass."""
+RESULTS = (QUERY, KEY, VALUE, BIAS)
+"""Operands of the forward pass that have gradients, in the order of the results."""
+
+
+@frozen
+class RaggedAttentionGrad(RaggedAttention):
+    """Gradients of packed queries, keys and values, whose scores were not saved.
+
+    Shapes:  dY and Y like the result, then the operands of RaggedAttention -> dQuery, dKey, dValue
+             and dBias like these, of operands that are not given none.
+    Work:    {mac}: scores again, and the gradients of V, of the probabilities, of Q and of K;
+             {alu} with the softmax and its gradient, {sfu}. Prompts alone, not decodes.
+    Traffic: each operand once, each result once.
+    Source:  flash_attn_varlen_func of FlashAttention, its backward pass; arXiv:2307.08691,
+             algorithm 2.
+    """
+
+    mnemonic = "ragged_attention_grad"
+    operands: ClassVar[tuple[str, ...]] = (
+        *("dY", "Y", "query", "key?", "value?", "lengths?", "past_key?", "past_value?"),
+        *("decode_key?", "decode_value?", "bias?"),
+    )
+    formulas: ClassVar[Mapping[str, str]] = BACKWARD_SCORES
+
+    @classmethod
+    def of(cls, op: RaggedAttention) -> RaggedAttentionGrad:
+        """Return the gradient operator of an attention."""
+        return cls(**{f.name: getattr(op, f.name) for f in fields(op)})
+
+    def infer(self, ins: Inputs) -> Types:
+        at = [FORWARD + i for i in RESULTS]
+        return tuple(tensor(ins, i) if has(ins, i) else ABSENT for i in at)
+
+    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+        return super().extents(ins[FORWARD:], outs)
+
+    def work(self, ins: Inputs, outs: Types) -> Work | None:
+        prompts, _ = self.groups(ins[FORWARD:])
+        if prompts is None:
+            return None
+        is_biased = has(ins, FORWARD + BIAS)
+        return backward_work(self.scores(prompts, is_biased=is_biased), None)
+
+    def problem(self, ins: Inputs, outs: Types) -> Backward | None:  # type: ignore[override]
+        prompts, _ = self.groups(ins[FORWARD:])
+        if prompts is None:
+            return None
+        return backward_of(self.attention(prompts, tensor(ins, FORWARD + PAST_KEY)))
+
+    def traffic(self, ins: Inputs, outs: Types) -> Traffic:
+        return each_once(ins, outs)
+
+    def expand(self, tape: Tape, ins: Inputs, outs: Types) -> tuple[Value | None, ...] | None:
+        """Return sequences as a batch, if nothing is cached and the only mask is causal."""
+        prompts, decodes = self.groups(ins[FORWARD:])
+        plain = not (self.window or self.chunk or self.softcap or has(ins, FORWARD + BIAS))
+        if prompts is None or decodes is not None or prompts.past != 0 or not plain:
+            return None
+        b, parts = prompts.sequences, self.separate(tape, ins[FORWARD:])
+
+        def unpacked(v: Value | None) -> Value:
+            """Reshape packed rows to [b, s, width]."""
+            assert v is not None
+            shape = v.type.shape  # type: ignore[union-attr]
+            assert shape
+            return tape.reshape(v, (b, shape[0] // b, shape[1]))
+
+        q, k, v = (unpacked(part) for part in parts)
+        op = AttentionGrad(
+            is_causal=self.is_causal, kv_num_heads=self.kv_heads, q_num_heads=self.num_heads
+        )
+        made = tape.several(op, (unpacked(ins[0]), unpacked(ins[1]), q, k, v), 3)
+        packed = [
+            tape.reshape(g, part.type.shape)  # type: ignore[union-attr, arg-type]
+            for g, part in zip(made, parts, strict=True)
+        ]
+        given = [has(ins, FORWARD + i) for i in (QUERY, KEY, VALUE)]
+        gradients: list[Value | None] = []
+        for index, is_given in enumerate(given):
+            if not is_given:
+                gradients.append(None)
+                continue
+            # parts merged into an operand follow it in the list
+            last = next((j for j in range(index + 1, 3) if given[j]), 3)
+            gradients.append(tape.concat(packed[index:last] if index == 0 else [packed[index]], 1))
+        return (*gradients, None)
+
+    def separate(self, tape: Tape, ins: Inputs) -> list[Value]:
+        """Return separate queries, keys and values from operands that may be merged."""
+        h, g = self.num_heads * self.head_dim, self.kv_heads * self.head_dim
+        query = ins[QUERY]
+        assert query is not None
+        ends = [0, h, h + g, h + g + self.kv_heads * self.value_dim]
+        given = [ins[i] if has(ins, i) else None for i in (QUERY, KEY, VALUE)]
+        return [
+            operand
+            if operand is not None and at > 0
+            else tape.part(query, {1: (ends[at], ends[at + 1])})
+            for at, operand in enumerate(given)
+        ]

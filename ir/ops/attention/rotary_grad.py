@@ -1,0 +1,86 @@
+"""The gradient of rotary position embedding: the rotation by the opposite angle."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from ...dim import Dim
+from ...graph import Inputs, Value
+from ...op import Types, has, tensor
+from ...record import frozen
+from ...types import Shape, TensorType
+from ..movement.gather import Gather
+from .rotary import RotaryEmbedding
+
+if TYPE_CHECKING:
+    from ...gradients.tape import Tape
+
+
+@frozen
+class RotaryEmbeddingGrad(RotaryEmbedding):
+    """Rotates gradients back, by the angles of the forward pass and the opposite sine.
+
+    Shapes:  dY like X of RotaryEmbedding, and its caches and positions -> dX like dY.
+    Work:    {alu} as RotaryEmbedding.
+    Traffic: as RotaryEmbedding.
+    Source:  the transposed matrix of arXiv:2104.09864 equation 34; Megatron-LM,
+             fused_apply_rotary_pos_emb, whose backward pass is one kernel too.
+    """
+
+    mnemonic = "rotary_embedding_grad"
+    onnx: ClassVar[tuple[str, ...]] = ()
+    operands: ClassVar[tuple[str, ...]] = ("dY", "cos_cache", "sin_cache", "position_ids?")
+
+    def expand(self, tape: Tape, ins: Inputs, outs: Types) -> tuple[Value | None, ...] | None:
+        dy, shape = ins[0], tensor(ins, 0).shape
+        d = None if shape is None else self.head_size(shape)
+        cos, sin = (self.at_positions(tape, ins, i) for i in (1, 2))
+        if dy is None or not shape or not isinstance(d, int) or cos is None or sin is None:
+            return None
+        heads = shape if len(shape) == 4 else (*shape[:-1], shape[-1] // d, d)
+        apart = tape.reshape(dy, heads)
+        half = shape_of(cos)[-1]
+        last = len(heads) - 1
+        turned = tape.part(apart, {last: (0, half * 2)})
+        first, second = self.pairs(tape, turned, half)
+        back = self.joined(
+            tape,
+            tape.add(tape.mul(first, cos), tape.mul(second, sin)),
+            tape.sub(tape.mul(second, cos), tape.mul(first, sin)),
+        )
+        rest = [tape.part(apart, {last: (half * 2, d)})] if half * 2 != d else []
+        return (tape.reshape(tape.concat((back, *rest), last), shape),)
+
+    def at_positions(self, tape: Tape, ins: Inputs, index: int) -> Value | None:
+        """Cosines or sines of each token, with an axis for heads; None of an unknown rank."""
+        cache, x = ins[index], tensor(ins, 0).shape
+        if cache is None or not x or not shape_of(cache):
+            return None
+        rows = tape.apply(Gather(axis=0), cache, ins[3]) if has(ins, 3) else cache
+        shape = shape_of(rows)
+        at = 1 if len(x) == 4 else len(shape) - 1
+        return tape.reshape(rows, (*shape[:at], 1, *shape[at:]))
+
+    def pairs(self, tape: Tape, v: Value, half: Dim) -> tuple[Value, Value]:
+        """The two elements of each pair, which lie side by side or half a head apart."""
+        shape = shape_of(v)
+        last = len(shape) - 1
+        if not self.interleaved:
+            return tape.part(v, {last: (0, half)}), tape.part(v, {last: (half, half * 2)})
+        apart = tape.reshape(v, (*shape[:-1], half, 2))
+        first, second = (tape.part(apart, {last + 1: (i, i + 1)}) for i in (0, 1))
+        own = (*shape[:-1], half)
+        return tape.reshape(first, own), tape.reshape(second, own)
+
+    def joined(self, tape: Tape, first: Value, second: Value) -> Value:
+        """The reverse of `pairs`."""
+        shape = shape_of(first)
+        if not self.interleaved:
+            return tape.concat((first, second), len(shape) - 1)
+        wide = [tape.reshape(v, (*shape, 1)) for v in (first, second)]
+        return tape.reshape(tape.concat(wide, len(shape)), (*shape[:-1], shape[-1] * 2))
+
+
+def shape_of(v: Value) -> Shape:
+    """Extents of a tensor, none where its rank is not known."""
+    return (v.type.shape or ()) if isinstance(v.type, TensorType) else ()

@@ -1,0 +1,1 @@
+"""Classical machine learning, strings and signals."""

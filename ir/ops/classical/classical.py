@@ -1,0 +1,339 @@
+"""Preprocessing of classical machine learning: encoders, scalers, vectorizers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from ...cost import Traffic
+from ...definition import Attributes, Natural, Naturals, Positive
+from ...dim import Dim
+from ...fresh import data_extent
+from ...graph import Inputs
+from ...known import Known
+from ...op import Kind, Op, Types, count, each_once, tensor
+from ...record import frozen
+from ...traffic import moved, stored
+from ...types import DType, MapType, SequenceType, Shape, TensorType, element_count
+from ..elementwise.exact import checked
+
+
+def in_rows(shape: Shape | None) -> tuple[Dim, Dim] | None:
+    """Return rows and features; a vector is one row. None if the rank is unknown."""
+    if shape is None or not shape:
+        return None if shape is None else (1, 1)
+    return (1, shape[0]) if len(shape) == 1 else (shape[0], element_count(shape[1:]))
+
+
+def row_count(shape: Shape | None) -> Dim:
+    """Return the number of rows, a data-dependent extent if unknown."""
+    rows = in_rows(shape)
+    return data_extent() if rows is None else rows[0]
+
+
+@frozen
+class PerFeature(Op):
+    """An operator on every element of a table.
+
+    Shapes:  X -> same shape.
+    Work:    {alu}.
+    Traffic: X and result once; the tables, which are attributes, are not counted.
+    """
+
+    kind = Kind.CLASSICAL
+    operands: ClassVar[tuple[str, ...]] = ("X",)
+    formulas: ClassVar[Mapping[str, str]] = {"alu": "a*e"}
+    alu: ClassVar[int] = 1
+
+    def infer(self, ins: Inputs) -> Types:
+        x = tensor(ins, 0)
+        return (TensorType(self.result_dtype(ins), x.shape),)
+
+    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+        return {"e": count(outs[0]), "a": self.alu}
+
+
+@frozen
+class Binarizer(PerFeature):
+    """1 if an element exceeds a threshold, else 0. Source: ai.onnx.ml Binarizer-1."""
+
+    mnemonic = "binarizer"
+    onnx = ("ai.onnx.ml::Binarizer",)
+    threshold: float = 0.0
+
+
+class Imputer(PerFeature):
+    """Missing elements replaced. Source: ai.onnx.ml Imputer-1."""
+
+    mnemonic = "imputer"
+    onnx = ("ai.onnx.ml::Imputer",)
+
+
+class Scaler(PerFeature):
+    """``(x - offset) * scale`` in 32-bit floats. Source: ai.onnx.ml Scaler-1."""
+
+    mnemonic = "scaler"
+    onnx = ("ai.onnx.ml::Scaler",)
+    alu = 2
+    result = DType.F32
+
+
+@frozen
+class Normalizer(PerFeature):
+    """Rows divided by their norm, in 32-bit floats.
+
+    Shapes:  X -> same shape.
+    Work:    alu = 3*e: magnitude or square, addition or comparison, division.
+    Traffic: X and result once.
+    Source:  ai.onnx.ml Normalizer-1.
+    """
+
+    mnemonic = "normalizer"
+    onnx = ("ai.onnx.ml::Normalizer",)
+    alu = 3
+    result = DType.F32
+    norm: str = "MAX"
+
+
+@frozen
+class Encoder(Op):
+    """Lookup of every element in a table.
+
+    Shapes:  X -> same shape.
+    Work:    {integer}: at least one comparison per element.
+    Traffic: X and result once; the tables, which are attributes, are not counted.
+    """
+
+    kind = Kind.CLASSICAL
+    operands: ClassVar[tuple[str, ...]] = ("X",)
+    formulas: ClassVar[Mapping[str, str]] = {"integer": "e"}
+
+    def infer(self, ins: Inputs) -> Types:
+        other = {DType.STR: DType.I64, DType.I64: DType.STR}
+        x = tensor(ins, 0)
+        return (TensorType(other.get(x.dtype, DType.UNKNOWN), x.shape),)
+
+
+class CategoryMapper(Encoder):
+    """Strings to integers or back. Source: ai.onnx.ml CategoryMapper-1."""
+
+    mnemonic = "category_mapper"
+    onnx = ("ai.onnx.ml::CategoryMapper",)
+
+
+VALUES = {
+    "values_strings": DType.STR,
+    "values_int64s": DType.I64,
+    "values_floats": DType.F32,
+}
+
+
+@frozen
+class LabelEncoder(Encoder):
+    """Keys to values. Source: ai.onnx.ml LabelEncoder-4; version 1 maps strings and integers."""
+
+    mnemonic = "label_encoder"
+    onnx = ("ai.onnx.ml::LabelEncoder",)
+    values: DType = DType.UNKNOWN
+    values_tensor: Known | None = None
+    values_tensor_dtype: DType = DType.UNKNOWN
+
+    @classmethod
+    def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
+        """Store only the type of the tables' values."""
+        given = [dtype for name, dtype in VALUES.items() if attrs.get(name)]
+        return {**attrs, "values": given[0]} if given else attrs
+
+    def infer(self, ins: Inputs) -> Types:
+        for dtype in (self.values, self.values_tensor_dtype):
+            if dtype is not DType.UNKNOWN:
+                return (TensorType(dtype, tensor(ins, 0).shape),)
+        return super().infer(ins)
+
+
+@frozen
+class OneHotEncoder(Op):
+    """Every element as a row with a one at its category.
+
+    Shapes:  X[s...] -> f32[s..., categories].
+    Work:    {integer}: one comparison per element of the result.
+    Traffic: X and result once.
+    Source:  ai.onnx.ml OneHotEncoder-1.
+    """
+
+    mnemonic = "one_hot_encoder"
+    onnx = ("ai.onnx.ml::OneHotEncoder",)
+    operands = ("X",)
+    kind = Kind.CLASSICAL
+    formulas = {"integer": "e"}
+    categories: Natural = 0
+    zeros: Natural = 1
+
+    @classmethod
+    def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
+        """Store only the number of categories."""
+        given = attrs.get("cats_int64s") or attrs.get("cats_strings") or ()
+        return {**attrs, "categories": length(given)}
+
+    def infer(self, ins: Inputs) -> Types:
+        shape = tensor(ins, 0).shape
+        return (
+            TensorType(
+                DType.F32,
+                None if shape is None else (*shape, checked(self.categories, "categories")),
+            ),
+        )
+
+
+def length(attribute: object) -> int:
+    """Return the number of values in a list attribute."""
+    return len(attribute) if isinstance(attribute, tuple | list) else 0
+
+
+@frozen
+class ArrayFeatureExtractor(Op):
+    """Columns of X selected by index.
+
+    Shapes:  X[s..., c], Y of k indices -> [s..., k]; a vector X gives [1, k].
+    Work:    none.
+    Traffic: the indices, the selected elements, the result.
+    Source:  ai.onnx.ml ArrayFeatureExtractor-1.
+    """
+
+    mnemonic = "array_feature_extractor"
+    onnx = ("ai.onnx.ml::ArrayFeatureExtractor",)
+    operands = ("X", "Y")
+    kind = Kind.GATHER
+
+    def infer(self, ins: Inputs) -> Types:
+        x, y = tensor(ins, 0), tensor(ins, 1)
+        if x.shape is None:
+            return (TensorType(x.dtype, None),)
+        selected = data_extent() if y.shape is None else element_count(y.shape)
+        lead = x.shape[:-1] if len(x.shape) > 1 else (1,)
+        return (TensorType(x.dtype, (*lead, selected)),)
+
+    def traffic(self, ins: Inputs, outs: Types) -> Traffic:
+        indices, result = each_once(ins[1:], ()), each_once((), outs)
+        is_bound = indices.is_bound or result.is_bound
+        return Traffic(indices.read_bytes + result.write_bytes, result.write_bytes, is_bound)
+
+
+@frozen
+class FeatureVectorizer(Op):
+    """Tables concatenated by columns in 32-bit floats.
+
+    Shapes:  X[n, c_i]... -> f32[n, sum of inputdimensions].
+    Work:    none.
+    Traffic: each operand once, the result once.
+    Source:  ai.onnx.ml FeatureVectorizer-1.
+    """
+
+    mnemonic = "feature_vectorizer"
+    onnx = ("ai.onnx.ml::FeatureVectorizer",)
+    operands = ("X+",)
+    kind = Kind.CLASSICAL
+    inputdimensions: Naturals = ()
+
+    def infer(self, ins: Inputs) -> Types:
+        columns: Dim = data_extent()
+        if self.inputdimensions:
+            columns = checked(sum(self.inputdimensions), "inputdimensions")
+        return (TensorType(DType.F32, (row_count(tensor(ins, 0).shape), columns)),)
+
+
+@frozen
+class DictVectorizer(Op):
+    """The values of a map in the order of a vocabulary.
+
+    Shapes:  map -> [1, vocabulary].
+    Work:    {integer}: a look-up per word.
+    Traffic: the result; the map's size is not known.
+    Source:  ai.onnx.ml DictVectorizer-1.
+    """
+
+    mnemonic = "dict_vectorizer"
+    onnx = ("ai.onnx.ml::DictVectorizer",)
+    operands = ("X",)
+    kind = Kind.CLASSICAL
+    formulas = {"integer": "v"}
+    vocabulary: Natural = 0
+
+    @classmethod
+    def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
+        """Store only the size of the vocabulary."""
+        given = attrs.get("string_vocabulary") or attrs.get("int64_vocabulary") or ()
+        return {**attrs, "vocabulary": length(given)}
+
+    def infer(self, ins: Inputs) -> Types:
+        return (TensorType(map_value(ins), (1, checked(self.vocabulary, "vocabulary"))),)
+
+    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+        return {"v": self.vocabulary}
+
+
+def map_value(ins: Inputs) -> DType:
+    """Return the element type of the values of a map."""
+    type_ = ins[0].type if ins and ins[0] is not None else None
+    if isinstance(type_, MapType) and isinstance(type_.value, TensorType):
+        return type_.value.dtype
+    return DType.UNKNOWN
+
+
+CAST_TO = {"TO_FLOAT": DType.F32, "TO_STRING": DType.STR, "TO_INT64": DType.I64}
+
+
+@frozen
+class CastMap(Op):
+    """The values of a map as a row, converted.
+
+    Shapes:  map -> [1, entries]; sparse maps give [1, max_map].
+    Work:    {alu}: a conversion per element.
+    Traffic: the result; the map's size is not known.
+    Source:  ai.onnx.ml CastMap-1.
+    """
+
+    mnemonic = "cast_map"
+    onnx = ("ai.onnx.ml::CastMap",)
+    operands = ("X",)
+    kind = Kind.CLASSICAL
+    formulas = {"alu": "e"}
+    cast_to: str = "TO_FLOAT"
+    map_form: str = "DENSE"
+    max_map: Positive = 1
+
+    def infer(self, ins: Inputs) -> Types:
+        columns: Dim = self.max_map if self.map_form == "SPARSE" else data_extent()
+        return (TensorType(CAST_TO.get(self.cast_to, DType.UNKNOWN), (1, columns)),)
+
+
+@frozen
+class ZipMap(Op):
+    """A map from label to score for every row.
+
+    Shapes:  X[n, c] -> a sequence of n maps.
+    Work:    none.
+    Traffic: the scores read and written once; the labels, which are attributes, are not counted.
+    Source:  ai.onnx.ml ZipMap-1.
+    """
+
+    mnemonic = "zip_map"
+    onnx = ("ai.onnx.ml::ZipMap",)
+    operands = ("X",)
+    kind = Kind.CONTAINER
+    key: DType = DType.I64
+
+    @classmethod
+    def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
+        """Store only the type of the labels."""
+        return {**attrs, "key": DType.STR if attrs.get("classlabels_strings") else DType.I64}
+
+    def infer(self, ins: Inputs) -> Types:
+        x = tensor(ins, 0)
+        rows = in_rows(x.shape)
+        element = MapType(self.key, TensorType(x.dtype, ()))
+        return (SequenceType(element, None if rows is None else rows[0]),)
+
+    def traffic(self, ins: Inputs, outs: Types) -> Traffic:
+        scores = stored(tensor(ins, 0))
+        return moved([scores], [scores])

@@ -1,0 +1,129 @@
+"""Strings and n-grams."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import ClassVar
+
+from ...dim import dim_max
+from ...fresh import data_extent
+from ...graph import Inputs
+from ...known import Item
+from ...op import Kind, Op, Types, tensor
+from ...record import frozen
+from ...types import DType, TensorType
+from ..elementwise.elementwise import Elementwise
+from ..elementwise.exact import checked
+
+
+class StringConcat(Elementwise):
+    """Concatenation of corresponding strings. Source: ONNX StringConcat-20."""
+
+    mnemonic = "string_concat"
+    onnx = ("StringConcat",)
+    operands = ("X", "Y")
+    kind = Kind.STRING
+    result = DType.STR
+
+    def evaluator(self, dtype: DType) -> Callable[..., Item] | None:
+        return lambda x, y: f"{x}{y}"
+
+
+@frozen
+class RegexFullMatch(Elementwise):
+    """Whether each string matches a pattern entirely.
+
+    Shapes:  X -> same shape, booleans.
+    Work:    not counted: the number of characters is not known.
+    Traffic: not known: strings have no fixed width.
+    Source:  ONNX RegexFullMatch-20.
+    """
+
+    mnemonic = "regex_full_match"
+    onnx = ("RegexFullMatch",)
+    operands = ("X",)
+    kind = Kind.STRING
+    result = DType.BOOL
+    formulas: ClassVar[Mapping[str, str]] = {}
+    is_counted = False
+    pattern: str = ""
+
+
+@frozen
+class StringSplit(Op):
+    """Substrings of each string, padded to the longest list, and how many there are.
+
+    Shapes:  X[s...] -> Y[s..., n] with n at most maxsplit + 1, Z[s...] of 64-bit integers.
+    Work:    not counted: the number of characters is not known.
+    Traffic: not known: strings have no fixed width.
+    Source:  ONNX StringSplit-20.
+    """
+
+    mnemonic = "string_split"
+    onnx = ("StringSplit",)
+    operands = ("X",)
+    kind = Kind.STRING
+    is_counted = False
+    delimiter: str = ""
+    maxsplit: int | None = None
+
+    def infer(self, ins: Inputs) -> Types:
+        shape = tensor(ins, 0).shape
+        limit = None if self.maxsplit is None or self.maxsplit < 0 else self.maxsplit + 1
+        pieces = data_extent(limit)
+        split = TensorType(DType.STR, None if shape is None else (*shape, pieces))
+        return split, TensorType(DType.I64, shape)
+
+
+@frozen
+class StringNormalizer(Op):
+    """Stop words removed, case changed.
+
+    Shapes:  X[c] or X[1, c] -> the words that stay, one empty string where none does.
+    Work:    not counted: the number of characters is not known.
+    Traffic: not known: strings have no fixed width.
+    Source:  ONNX StringNormalizer-10.
+    """
+
+    mnemonic = "string_normalizer"
+    onnx = ("StringNormalizer",)
+    operands = ("X",)
+    kind = Kind.STRING
+    is_counted = False
+    case_change_action: str = "NONE"
+    is_case_sensitive: int = 0
+    locale: str = ""
+    stopwords: tuple[str, ...] = ()
+
+    def infer(self, ins: Inputs) -> Types:
+        shape = tensor(ins, 0).shape
+        if not shape or not self.stopwords:
+            return (TensorType(DType.STR, shape),)
+        stay = data_extent(dim_max(shape[-1], 1), 1)
+        return (TensorType(DType.STR, (*shape[:-1], stay)),)
+
+
+@frozen
+class TfIdfVectorizer(Op):
+    """Counts or weights of n-grams.
+
+    Shapes:  X[c] -> [m], X[n, c] -> [n, m]; m one above the largest of ngram_indexes.
+    Work:    not counted: how many n-grams are compared depends on the data.
+    Traffic: each operand once, the result once.
+    Source:  ONNX TfIdfVectorizer-9.
+    """
+
+    mnemonic = "tfidf_vectorizer"
+    onnx = ("TfIdfVectorizer",)
+    operands = ("X",)
+    kind = Kind.STRING
+    is_counted = False
+    ngram_indexes: tuple[int, ...] = ()
+    mode: str = "TF"
+
+    def infer(self, ins: Inputs) -> Types:
+        shape = tensor(ins, 0).shape
+        columns = checked(max(self.ngram_indexes, default=-1) + 1, "vector length")
+        if shape is None:
+            return (TensorType(DType.F32, None),)
+        return (TensorType(DType.F32, (*shape[:-1], columns)),)

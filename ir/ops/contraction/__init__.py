@@ -1,0 +1,1 @@
+"""Products of tensors: matrix products, einsum, grouped products, mixtures of experts."""

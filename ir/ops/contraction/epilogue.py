@@ -1,0 +1,58 @@
+"""Operations that a fused activation adds per element of a product or convolution."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from ...graph import Inputs
+from ...op import Op, has
+from ...record import frozen
+
+PerElement = tuple[int, int]
+"""Operations per element on the vector unit and on the special-function unit."""
+
+ACTIVATIONS: dict[str, PerElement] = {
+    "none": (0, 0),
+    "identity": (0, 0),
+    "relu": (1, 0),
+    "affine": (2, 0),
+    "clip": (2, 0),
+    "leakyrelu": (2, 0),
+    "thresholdedrelu": (1, 0),
+    "hardsigmoid": (4, 0),
+    "hardswish": (5, 0),
+    "sigmoid": (2, 2),
+    "silu": (3, 2),
+    "swish": (3, 2),
+    "tanh": (0, 1),
+    "scaledtanh": (2, 1),
+    "softsign": (2, 1),
+    "softplus": (1, 2),
+    "elu": (3, 1),
+    "gelu": (4, 1),
+    "fastgelu": (7, 1),
+    "quickgelu": (4, 2),
+    "swiglu": (4, 2),
+}
+"""Operations counted from the definitions in ONNX RNN-22, HardSwish-22, Gelu-20 and ONNX Runtime's
+contrib operators; an exponential, tanh, erf, logarithm or quotient is one special function.
+"""
+
+
+@frozen
+class Epilogue(Op):
+    """An operator with additional operations on each element of its result before it is written."""
+
+    fused_alu: ClassVar[int] = 0
+    """Operations per element, for any operands."""
+    added_at: ClassVar[tuple[int, ...]] = ()
+    """Positions of optional operands that add an operation per element."""
+
+    def epilogue(self, ins: Inputs) -> tuple[int, int]:
+        """Return operations per element of the result, on the vector and special-function units."""
+        return self.fused_alu + sum(has(ins, i) for i in self.added_at), 0
+
+
+def activation_cost(name: str) -> PerElement:
+    """Return the operations of the activation ``name``; an unlisted one counts as a comparison."""
+    return ACTIVATIONS.get(name.lower().replace("_", ""), (1, 0)) if name else (0, 0)

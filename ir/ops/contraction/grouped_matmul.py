@@ -1,0 +1,77 @@
+"""Products of rows with the matrix of each row's group."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from perfc.errors import ShapeError
+
+from ...cost import Traffic, dim_sum
+from ...definition import Positive
+from ...dim import Dim, dim_min, same
+from ...fresh import data_extent
+from ...graph import Inputs
+from ...op import Kind, Op, Types, each_once, has, tensor
+from ...problem import Product
+from ...record import frozen
+from ...types import TensorType
+
+
+@frozen
+class GroupedGemm(Op):
+    """Each row of A times the matrix of B that ``group`` selects, plus C.
+
+    Shapes:  A[m, s*k], B[g, n, k], group[m], C[m, n] -> Y[m, n]. With ``slices`` s, columns of Y
+             lie in s parts, and each part reads its own k columns of A.
+    Work:    {mac}; {alu}, x = 1 where C is given.
+    Traffic: A, C, ``group`` and Y once; of B one matrix of g: the compulsory floor, since all rows
+             may be of one group. Resident are all g. Rows that are spread evenly touch min(g, m).
+    Source:  arXiv:2310.18547 section 4 (SGMV); ``lora_shrink`` and ``lora_expand`` of vLLM.
+    """
+
+    mnemonic = "grouped_gemm"
+    operands: ClassVar[tuple[str, ...]] = ("A", "B", "group", "C?")
+    kind = Kind.MATMUL
+    formulas = {"mac": "m*n*k", "alu": "m*n*x"}
+
+    slices: Positive = 1
+
+    def infer(self, ins: Inputs) -> Types:
+        a, b = tensor(ins, 0), tensor(ins, 1).shape
+        if a.shape is not None and len(a.shape) != 2:
+            raise ShapeError(f"grouped_gemm needs rows, got rank {len(a.shape)}")
+        if b is not None and len(b) != 3:
+            raise ShapeError(f"grouped_gemm needs a matrix for each group, got rank {len(b)}")
+        if a.shape and b and same(a.shape[1], b[2] * self.slices) is False:
+            raise ShapeError(f"contracted extents differ: {a.shape[1]} and {b[2] * self.slices}")
+        rows = a.shape[0] if a.shape else data_extent()
+        return (TensorType(a.dtype, (rows, b[1] if b else data_extent())),)
+
+    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+        a, b = tensor(ins, 0).shape, tensor(ins, 1).shape
+        if not a or not b:
+            return {}
+        return {"m": a[0], "n": b[1], "k": b[2], "g": b[0], "x": int(has(ins, 3))}
+
+    def problem(self, ins: Inputs, outs: Types) -> Product | None:
+        e = self.extents(ins, outs)
+        if not e:
+            return None
+        return Product(dim_min(e["g"], e["m"]), e["m"], e["n"], e["k"], is_grouped=True)
+
+    def read_parts(self, ins: Inputs) -> Mapping[int, Dim]:
+        parts: dict[int, Dim] = {}
+        for index, value in enumerate(ins):
+            if value is None:
+                continue
+            held = tensor(ins, index)
+            nbytes = held.nbytes or 0
+            if index == 1 and held.shape and held.shape[0] != 0:
+                nbytes = nbytes // held.shape[0]
+            parts[index] = nbytes
+        return parts
+
+    def traffic(self, ins: Inputs, outs: Types) -> Traffic:
+        whole = each_once(ins, outs)
+        return Traffic(dim_sum(self.read_parts(ins).values()), whole.write_bytes, whole.is_bound)

@@ -1,0 +1,199 @@
+"""Mixtures of experts: all weights are resident, but only those of chosen experts are read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from ...cost import Traffic, dim_sum
+from ...definition import Natural, Positive
+from ...dim import Dim, dim_min, same
+from ...graph import Inputs
+from ...op import Kind, Op, Types, each_once, has, tensor
+from ...problem import Experts
+from ...record import frozen
+from ...types import DType, TensorType
+from ..convolution.window import product
+from .epilogue import activation_cost
+
+NARROW = "wfp4afp8"
+"""Quantization type with 4-bit float weights and 8-bit activations."""
+ROUTING_ALU = 4
+"""Operations of routing: comparison, and maximum, subtraction and sum of the softmax over
+experts."""
+
+
+@frozen
+class MoE(Op):
+    """Mixture of experts: weighted sums of each token's results from its ``k`` chosen experts.
+
+    Shapes:  input[n, i] or [b, s, i], router_probs[n, e], fc1[e, f, i], fc2[e, i, m],
+             fc3[e, m, i] -> output like input; f = 2*m where a SwiGLU is fused, else m.
+    Work:    {mac} with o = m where fc3 is given; alu = 4*n*e for routing,
+             n*k*m*x for the activation and its gate, 2*n*k*i for weighting;
+             {sfu}. Biases are left out. The router's own product is not included.
+             If experts are divided among r ``ranks``, the tensors hold one rank's experts and n
+             tokens are those of all ranks: the mean work per rank, a lower bound of the busiest.
+             MACs are in the type of fc1 where that is narrower, as tokens are then quantized too.
+             ``skew`` is that of `perfc.ir.problem.Experts` and changes no count. ``keeps_rows``
+             gives a second result for the backward pass, without traffic: what experts that are
+             run operator by operator keep inside.
+    Traffic: activations once; of each expert tensor k experts of e, what one token touches: the
+             compulsory floor, since all tokens may prefer the same experts. With independent,
+             uniform choices n tokens touch e*(1 - (1 - k/e)**n) of them, never more than
+             min(e, n*k); resident are all e.
+    Source:  ONNX Runtime ContribOperators, MoE; arXiv:2101.03961, arXiv:2401.04088.
+    """
+
+    mnemonic = "moe"
+    onnx: ClassVar[tuple[str, ...]] = ("com.microsoft::MoE",)
+    operands: ClassVar[tuple[str, ...]] = (
+        *("input", "router_probs", "fc1_experts_weights", "fc1_experts_bias?"),
+        *("fc2_experts_weights", "fc2_experts_bias?", "fc3_experts_weights?", "fc3_experts_bias?"),
+    )
+    kind = Kind.MATMUL
+    formulas = {
+        "mac": "n*k*i*(f + m + o)//r",
+        "alu": f"{ROUTING_ALU}*n*e*r + (n*k*m*x + 2*n*k*i)//r",
+        "sfu": "n*e*r + n*k*m*y//r",
+    }
+    fc_at: ClassVar[tuple[int, int, int]] = (2, 4, 6)
+    """Positions of the weights of the three layers."""
+    whole: ClassVar[tuple[int, ...]] = (0, 1)
+    """Positions of the operands that are not divided among experts."""
+
+    activation_alpha: float = 1.0
+    activation_beta: float = 0.0
+    activation_type: str = "relu"
+    k: Positive = 1
+    normalize_routing_weights: int = 0
+    ranks: Positive = 1
+    scale_block: Natural = 0
+    skew: float | None = None
+    swiglu_fusion: int = 0
+    swiglu_limit: float | None = None
+    use_sparse_mixer: int = 0
+    keeps_rows: int = 0
+
+    def mac_dtype(self, ins: Inputs) -> DType | None:
+        held = tensor(ins, self.fc_at[0]).dtype
+        # ONNX stores packed weights, which are dequantized, as unsigned bytes
+        return held if 0 < held.bits <= 8 and held.is_signed else None
+
+    def infer(self, ins: Inputs) -> Types:
+        sizes = self.extents(ins, ()) if self.keeps_rows else {}
+        if not sizes:
+            return (tensor(ins, 0),)
+        # rows by expert and their results, both inner layers, activated and gated values
+        n, k, i, f, m = (sizes[letter] for letter in "nkifm")
+        width = 2 * i + f + (2 if same(f, m) is False else 1) * m
+        return tensor(ins, 0), TensorType(tensor(ins, 0).dtype, (n * k // self.ranks, width))
+
+    def widths(self, ins: Inputs) -> tuple[Dim, Dim, Dim] | None:
+        """Return experts, f and m; None if fc1 is unknown."""
+        fc1, fc2 = (tensor(ins, index).shape for index in self.fc_at[:2])
+        if fc1 is None or len(fc1) != 3:
+            return None
+        inner = fc2[2] if fc2 is not None and len(fc2) == 3 else fc1[1]
+        return fc1[0], fc1[1], inner
+
+    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+        x, widths = tensor(ins, 0).shape, self.widths(ins)
+        if not x or widths is None:
+            return {}
+        e, f, m = widths
+        name = "silu" if self.activation_type == "swiglu" else self.activation_type
+        alu, sfu = activation_cost(name)
+        gated = int(has(ins, self.fc_at[2]) or same(f, m) is False)
+        other = m if has(ins, self.fc_at[2]) else 0
+        return {
+            **{"n": product(x[:-1]), "k": self.k, "i": x[-1], "f": f, "m": m, "o": other, "e": e},
+            **{"x": alu + gated, "y": sfu, "r": self.ranks},
+        }
+
+    def packing(self) -> tuple[int, int]:
+        """Return bits of a dequantized weight, 0 if none is, and the weights that share a scale."""
+        return 0, self.scale_block
+
+    def problem(self, ins: Inputs, outs: Types) -> Experts | None:
+        e = self.extents(ins, outs)
+        if not e:
+            return None
+        gated = has(ins, self.fc_at[2]) or same(e["f"], e["m"]) is False
+        bits, block = self.packing()
+        return Experts(
+            e["n"], e["i"], e["m"], self.k, e["e"] * self.ranks, self.ranks, 3 if gated else 2,
+            bits, block, self.skew,
+        )  # fmt: skip
+
+    def read_parts(self, ins: Inputs) -> Mapping[int, Dim]:
+        parts: dict[int, Dim] = {}
+        for index in range(len(ins)):
+            if ins[index] is None:
+                continue
+            held = tensor(ins, index)
+            nbytes = held.nbytes or 0
+            if index not in self.whole and held.shape and held.shape[0] != 0:
+                touched = dim_min(-(-self.k // self.ranks), held.shape[0])
+                nbytes = nbytes // held.shape[0] * touched
+            parts[index] = nbytes
+        return parts
+
+    def traffic(self, ins: Inputs, outs: Types) -> Traffic:
+        whole = each_once(ins, outs[:1])
+        return Traffic(dim_sum(self.read_parts(ins).values()), whole.write_bytes, whole.is_bound)
+
+
+@frozen
+class QMoE(MoE):
+    """Mixture of experts with weights of 2, 4 or 8 bits.
+
+    Shapes:  as MoE; the last axis of a weight is packed into bytes.
+    Work:    mac as MoE, in the element type of the input, in 8-bit floats where ``quant_type`` says
+             that activations have these; unpacking a weight (zero point and scale) is left out: it
+             happens on touched experts only, whose number is not known.
+    Traffic: as MoE, weights in their packed size, scales and zero points of touched experts.
+    Source:  ONNX Runtime ContribOperators, QMoE.
+    """
+
+    mnemonic = "qmoe"
+    onnx = ("com.microsoft::QMoE",)
+    operands = (
+        *("input", "router_probs", "fc1_experts_weights", "fc1_scales?", "fc1_experts_bias?"),
+        *("fc2_experts_weights", "fc2_scales?", "fc2_experts_bias?", "fc3_experts_weights?"),
+        *("fc3_scales?", "fc3_experts_bias?", "fc1_zero_points?", "fc2_zero_points?"),
+        *("fc3_zero_points?", "router_weights?", "fc1_global_scale?", "fc2_global_scale?"),
+        *("fc1_act_scale?", "fc2_act_scale?", "fc1_act_block_scale?", "fc2_act_block_scale?"),
+    )
+    fc_at = (2, 5, 8)
+    whole = (0, 1, 14, 17, 18, 19, 20)
+
+    accuracy_level: int = 0
+    block_size: Natural = 0
+    expert_weight_bits: Positive = 4
+    fc1_expert_weight_bits: Positive | None = None
+    fc2_expert_weight_bits: Positive | None = None
+    fc3_expert_weight_bits: Positive | None = None
+    quant_type: str = "int"
+    weights_prepacked: int = -1
+
+    def mac_dtype(self, ins: Inputs) -> DType | None:
+        return DType.F8E4M3FN if self.quant_type == NARROW else super().mac_dtype(ins)
+
+    def packing(self) -> tuple[int, int]:
+        return self.expert_weight_bits, self.block_size
+
+    def logical_elements(self, ins: Inputs) -> Mapping[int, Dim]:
+        elements: dict[int, Dim] = {}
+        for layer, i in enumerate(self.fc_at, 1):
+            bits, stored = getattr(self, f"fc{layer}_expert_weight_bits"), tensor(ins, i)
+            if has(ins, i) and stored.numel is not None and stored.dtype.is_integer:
+                elements[i] = stored.numel * stored.dtype.bits // (bits or self.expert_weight_bits)
+        return elements
+
+    def widths(self, ins: Inputs) -> tuple[Dim, Dim, Dim] | None:
+        fc1 = tensor(ins, self.fc_at[0]).shape
+        if fc1 is None or len(fc1) != 3:
+            return None
+        fused = 2 if self.activation_type == "swiglu" and not has(ins, self.fc_at[2]) else 1
+        return fc1[0], fc1[1], fc1[1] // fused

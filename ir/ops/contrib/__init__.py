@@ -1,0 +1,1 @@
+"""ONNX Runtime operators that belong to no other family."""

@@ -1,0 +1,85 @@
+"""Operators that run subgraphs; the shapes pass derives their types from the regions."""
+
+from __future__ import annotations
+
+from ...definition import Attributes, Positive
+from ...graph import Inputs
+from ...op import Kind, Op, Types
+from ...record import frozen
+
+
+class Control(Op):
+    """An operator whose work, traffic and types are those of its regions.
+
+    Shapes:  results of the regions, joined over branches and iterations.
+    Work:    that of the regions times the number of iterations; counted by the pass.
+    Traffic: that of the regions; passing operands in and results out moves nothing.
+    Source:  ONNX If-25, Loop-25, Scan-25, SequenceMap-17.
+    """
+
+    kind = Kind.CONTROL
+
+    def infer(self, ins: Inputs) -> Types:
+        return ()
+
+
+class If(Control):
+    """One of two regions: ``then_branch``, ``else_branch``. Source: ONNX If-25.
+
+    Shapes:  the join of the two branches' results; those of one branch if the condition is known.
+    """
+
+    mnemonic = "if"
+    least_regions = 2
+    onnx = ("If",)
+    operands = ("cond",)
+
+
+class Loop(Control):
+    """A region repeated up to ``M`` times while its condition holds. Source: ONNX Loop-25.
+
+    Shapes:  carried values join over iterations; scan outputs are stacked along a new first axis.
+    """
+
+    mnemonic = "loop"
+    least_regions = 1
+    onnx = ("Loop",)
+    operands = ("M?", "cond?", "v_initial*")
+
+
+@frozen
+class Scan(Control):
+    """A region applied along an axis of its scan inputs. Source: ONNX Scan-25, Scan-8.
+
+    Shapes:  states keep their types; scan outputs are stacked along ``scan_output_axes``.
+             ``has_batch`` is Scan-8: sequence lengths come first, every operand has a batch axis.
+    """
+
+    mnemonic = "scan"
+    least_regions = 1
+    onnx = ("Scan",)
+    operands = ("initial_state_and_scan_inputs*",)
+    num_scan_inputs: Positive = 0
+    scan_input_axes: tuple[int, ...] = ()
+    scan_input_directions: tuple[int, ...] = ()
+    scan_output_axes: tuple[int, ...] = ()
+    scan_output_directions: tuple[int, ...] = ()
+    directions: tuple[int, ...] = ()
+    has_batch: bool = False
+
+    @classmethod
+    def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
+        """Mark the batched form of opset 8."""
+        return {**attrs, "has_batch": True} if version < 9 else attrs
+
+
+class SequenceMap(Control):
+    """A region applied to each element of sequences. Source: ONNX SequenceMap-17.
+
+    Shapes:  sequences of the region's results, as long as the first operand.
+    """
+
+    mnemonic = "sequence_map"
+    least_regions = 1
+    onnx = ("SequenceMap",)
+    operands = ("input_sequence", "additional_inputs*")

@@ -1,0 +1,75 @@
+"""Optionals: construction, reading, and the test of presence."""
+
+from __future__ import annotations
+
+from perfc.errors import ShapeError
+
+from ...graph import Inputs
+from ...known import Known
+from ...op import Folded, Types, has, known
+from ...record import frozen
+from ...types import UNKNOWN, DType, OptionalType, SequenceType, TensorType, Type
+from .container import Container, type_of
+
+
+@frozen
+class Optional(Container):
+    """The operand as an optional; without one, an empty optional of ``type``.
+
+    Source: ONNX Optional-28.
+    """
+
+    mnemonic = "optional"
+    onnx = ("Optional",)
+    operands = ("input?",)
+    type: Type | None = None
+
+    def infer(self, ins: Inputs) -> Types:
+        given = type_of(ins, 0)
+        if isinstance(given, OptionalType):
+            raise ShapeError("an optional holds a tensor or a sequence, not another optional")
+        if has(ins, 0):
+            return (OptionalType(given),)
+        return (OptionalType(UNKNOWN if self.type is None else self.type),)
+
+
+class OptionalGetElement(Container):
+    """Value in an optional; for other types, the value itself.
+
+    Source: ONNX OptionalGetElement-28.
+    """
+
+    mnemonic = "optional_get_element"
+    onnx = ("OptionalGetElement",)
+    operands = ("input",)
+
+    def infer(self, ins: Inputs) -> Types:
+        match type_of(ins, 0):
+            case OptionalType(elem):
+                return (elem,)
+            case other:
+                return (other,)
+
+    def fold(self, ins: Inputs, outs: Types) -> Folded:
+        return (known(ins, 0),)
+
+
+class OptionalHasElement(Container):
+    """True if an optional has a value, or for a value of another type; False without operand.
+
+    Source: ONNX OptionalHasElement-28.
+    """
+
+    mnemonic = "optional_has_element"
+    onnx = ("OptionalHasElement",)
+    operands = ("input?",)
+
+    def infer(self, ins: Inputs) -> Types:
+        return (TensorType(DType.BOOL, ()),)
+
+    def fold(self, ins: Inputs, outs: Types) -> Folded:
+        match type_of(ins, 0):
+            case TensorType() | SequenceType():
+                return (Known.scalar(True),)
+            case _:
+                return () if has(ins, 0) else (Known.scalar(False),)

@@ -1,0 +1,130 @@
+"""ONNX Runtime CPU operators on channels in blocks, the default layout of its optimized models.
+
+A tensor in that layout has the shape [n, c, spatial] with c filled up to whole blocks.
+Convolutions and pools on it are those of ``conv``, ``pool`` and ``global_pool``.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from perfc.errors import ShapeError
+
+from ...cost import Traffic
+from ...definition import Positive, Positives
+from ...dim import Dim, at_most, ceil_div, interval
+from ...fresh import data_extent
+from ...graph import Inputs
+from ...op import Kind, Op, Types, tensor
+from ...record import frozen
+from ...traffic import moved, stored, taken
+from ...types import TensorType
+from ..resampling.resize import Resampling
+from .conv import FusedConv, channels_first, in_layout
+
+BLOCKS = (8, 16)
+"""Channels in a block: a vector of f32, as wide as the processor supports."""
+
+
+def in_blocks(channels: Dim) -> Dim:
+    """Return ``channels`` rounded up to whole blocks, bounded where the two block sizes differ."""
+    least, most = (ceil_div(channels, block) * block for block in BLOCKS)
+    return least if least == most else data_extent(most, interval(least)[0] or 0)
+
+
+@frozen
+class ReorderInput(Op):
+    """Conversion of channels to blocks; the last block is padded with zeros.
+
+    Shapes:  X[n, c, spatial], or with ``channels_last`` X[n, spatial, c] -> Y[n, k, spatial], k the
+             next multiple of the block. A block has 8 or 16 channels, which the model does not
+             specify; k is bounded by both where they differ.
+    Work:    none.
+    Traffic: X once, Y once.
+    Source:  onnxruntime nchwc_ops.cc, ReorderInput; MlasNchwcGetBlockSize.
+    """
+
+    mnemonic = "reorder_input"
+    onnx: ClassVar[tuple[str, ...]] = ("com.microsoft.nchwc::ReorderInput",)
+    operands = ("X",)
+    kind = Kind.MOVEMENT
+
+    channels_last: int = 0
+
+    def infer(self, ins: Inputs) -> Types:
+        x = tensor(ins, 0)
+        shape = channels_first(x.shape, self.channels_last)
+        if shape is not None:
+            shape = (shape[0], in_blocks(shape[1]), *shape[2:])
+        return (TensorType(x.dtype, shape),)
+
+
+@frozen
+class ReorderOutput(Op):
+    """Conversion of channels from blocks; padding of the last block is dropped.
+
+    Shapes:  X[n, k, spatial] -> Y[n, c, spatial], or with ``channels_last`` Y[n, spatial, c], with
+             c given by ``channels``.
+    Work:    none.
+    Traffic: as much of X as Y holds, Y once.
+    Source:  onnxruntime nchwc_ops.cc, ReorderOutput.
+    """
+
+    mnemonic = "reorder_output"
+    onnx = ("com.microsoft.nchwc::ReorderOutput",)
+    operands = ("X",)
+    kind = Kind.MOVEMENT
+
+    channels: Positive = 1
+    channels_last: int = 0
+
+    def infer(self, ins: Inputs) -> Types:
+        x = tensor(ins, 0)
+        if x.shape is None or len(x.shape) < 2:
+            return (TensorType(x.dtype, None),)
+        if at_most(self.channels, x.shape[1]) is False:
+            raise ShapeError(f"{self.channels} channels out of {x.shape[1]}")
+        shape = (x.shape[0], self.channels, *x.shape[2:])
+        return (TensorType(x.dtype, in_layout(shape, self.channels_last)),)
+
+    def traffic(self, ins: Inputs, outs: Types) -> Traffic:
+        return moved([taken(tensor(ins, 0), outs[0])], [stored(outs[0])])
+
+
+class BlockedConv(FusedConv):
+    """FusedConv on channels in blocks; Sum is added before the activation.
+
+    Shapes:  as Conv, with the filters of whole blocks; of few channels X is not in blocks.
+    Work:    as FusedConv, including padded channels: they are multiplied.
+    Source:  onnxruntime nchwc_ops.cc, NchwcConv.
+    """
+
+    mnemonic = "blocked_conv"
+    onnx = ("com.microsoft.nchwc::Conv",)
+    operands = ("X", "W", "B?", "Sum?")
+
+
+@frozen
+class BlockedUpsample(Resampling):
+    """Resampling of channels in blocks by integer factors.
+
+    Shapes:  extent * scale.
+    Source:  onnxruntime nchwc_ops.cc, NchwcUpsample.
+    """
+
+    mnemonic = "blocked_upsample"
+    onnx = ("com.microsoft.nchwc::Upsample",)
+    operands = ("X",)
+
+    coordinate_transformation_mode: str = "asymmetric"
+    mode: str = "nearest"
+    scales: Positives = ()
+
+    def infer(self, ins: Inputs) -> Types:
+        x = tensor(ins, 0)
+        if x.shape is None:
+            return (x,)
+        if len(self.scales) != len(x.shape):
+            raise ShapeError(f"{len(self.scales)} scales for rank {len(x.shape)}")
+        axes = zip(x.shape, self.scales, strict=True)
+        return (TensorType(x.dtype, tuple(d * s for d, s in axes)),)

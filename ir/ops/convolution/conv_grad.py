@@ -1,0 +1,177 @@
+"""Gradients of convolutions, one kernel for feature maps and one for filters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, ClassVar
+
+from ...contents import elements
+from ...cost import Traffic
+from ...dim import Dim
+from ...graph import Inputs, Value
+from ...op import Types, tensor
+from ...problem import Window
+from ...problem.window import Form
+from ...record import frozen
+from ...traffic import moved, stored
+from ...types import Shape, TensorType
+from .conv import Conv, folded
+from .conv_transpose import ConvTranspose
+from .window import pad_pairs, per_axis
+
+if TYPE_CHECKING:
+    from ...gradients.tape import Tape
+
+
+def declared_shape(ins: Inputs, index: int) -> Shape | None:
+    """Return the shape in the content of operand ``index``, None if unknown."""
+    extents = elements(ins, index)
+    known = tuple(d for d in extents or () if d is not None)
+    return known if extents is not None and len(known) == len(extents) else None
+
+
+@frozen
+class ConvGrad(Conv):
+    """Base of the two gradients of a convolution.
+
+    Shapes:  dY[n, k, p, q] of the convolution's result; letters as Conv.
+    Work:    {mac}: each product of the forward pass once more.
+    Traffic: both operands once, the result once.
+    """
+
+    operands: ClassVar[tuple[str, ...]] = ("dY", "other", "shape")
+    formulas: ClassVar[Mapping[str, str]] = {"mac": "n*k*p*q*(c//g)*r*s"}
+    added_at: ClassVar[tuple[int, ...]] = ()
+
+    def infer(self, ins: Inputs) -> Types:
+        return (TensorType(self.result_dtype(ins), declared_shape(ins, 2)),)
+
+    def sides(self, ins: Inputs, outs: Types) -> tuple[Shape | None, Shape | None]:
+        """Return the shapes of the feature maps and of the filters."""
+        raise NotImplementedError(f"{type(self).__name__}.sides")
+
+    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+        x, w = self.sides(ins, outs)
+        y = tensor(ins, 0).shape
+        if x is None or w is None or y is None:
+            return {}
+        (p, q), (r, s) = folded(y[2:]), folded(w[2:])
+        letters = {"n": y[0], "c": w[1] * self.group, "k": y[1], "p": p, "q": q, "r": r, "s": s}
+        return {**letters, "g": self.group}
+
+    def window(self, ins: Inputs, outs: Types) -> Window | None:
+        """Return the window of the forward convolution."""
+        e, (x, w), y = self.extents(ins, outs), self.sides(ins, outs), tensor(ins, 0).shape
+        if not e or x is None or w is None or y is None:
+            return None
+        rank = len(w) - 2
+        return Window(
+            e["n"], e["c"], e["k"], x[2:], y[2:], w[2:],
+            per_axis(self.strides, rank, 1, "strides"),
+            per_axis(self.dilations, rank, 1, "dilations"),
+            pad_pairs(self.pads, rank), self.auto_pad, self.group,
+        )  # fmt: skip
+
+    def problem(self, ins: Inputs, outs: Types) -> Window | None:
+        return self.window(ins, outs)
+
+    def traffic(self, ins: Inputs, outs: Types) -> Traffic:
+        return moved([stored(tensor(ins, 0)), stored(tensor(ins, 1))], [stored(outs[0])])
+
+
+@frozen
+class ConvDataGrad(ConvGrad):
+    """Gradient of the feature maps of a convolution: every element of dY spreads a filter.
+
+    Shapes:  dY[n, k, p, q], W[k, c//g, r, s], shape[4], X -> dX of ``shape``, [n, c, h, w].
+    Work:    {mac}, taps on padding included.
+    Traffic: dY and W once, dX once. X is an operand, so it is saved, but it is not read.
+    Source:  ONNX Runtime training, the first result of ConvGrad; arXiv:1603.07285 section 4;
+             PyTorch, convolution_backward, which takes the operand for every gradient.
+    """
+
+    mnemonic = "conv_data_grad"
+    operands = ("dY", "W", "shape", "X")
+
+    def sides(self, ins: Inputs, outs: Types) -> tuple[Shape | None, Shape | None]:
+        x = outs[0].shape if isinstance(outs[0], TensorType) else None
+        return x, tensor(ins, 1).shape
+
+    def problem(self, ins: Inputs, outs: Types) -> Window | None:
+        forward = self.window(ins, outs)
+        return forward and forward._replace(
+            in_channels=forward.out_channels, out_channels=forward.in_channels,
+            in_extents=forward.out_extents, out_extents=forward.in_extents, form=Form.TRANSPOSED,
+        )  # fmt: skip
+
+    def expand(self, tape: Tape, ins: Inputs, outs: Types) -> tuple[Value | None, ...]:
+        window = self.window(ins, outs)
+        assert window is not None
+        rank = len(window.extents)
+        pads = explicit_pads(window)
+        extra: list[int] = []
+        for axis in range(rank):
+            stride, span = window.strides[axis], window.dilations[axis]
+            least = (window.out_extents[axis] - 1) * stride + (window.extents[axis] - 1) * span + 1
+            short = window.in_extents[axis] + pads[axis] + pads[axis + rank] - least
+            assert isinstance(short, int)
+            extra.append(short)
+        # elements after the last window are added as padding of the result
+        op = ConvTranspose(
+            group=self.group, dilations=window.dilations, strides=window.strides,
+            pads=pads, output_padding=tuple(extra),
+        )  # fmt: skip
+        return (tape.apply(op, ins[0], ins[1]),)
+
+
+@frozen
+class ConvFilterGrad(ConvGrad):
+    """Gradient of the filters of a convolution: X and dY correlated over the batch.
+
+    Shapes:  dY[n, k, p, q], X[n, c, h, w], shape[4] -> dW of ``shape``, [k, c//g, r, s].
+    Work:    {mac}, taps on padding included.
+    Traffic: dY and X once, dW once.
+    Source:  ONNX Runtime training, the second result of ConvGrad.
+    """
+
+    mnemonic = "conv_filter_grad"
+    operands = ("dY", "X", "shape")
+
+    def sides(self, ins: Inputs, outs: Types) -> tuple[Shape | None, Shape | None]:
+        w = outs[0].shape if isinstance(outs[0], TensorType) else None
+        return tensor(ins, 1).shape, w
+
+    def expand(self, tape: Tape, ins: Inputs, outs: Types) -> tuple[Value | None, ...]:
+        window = self.window(ins, outs)
+        dy, x = ins[0], ins[1]
+        assert window is not None
+        assert dy is not None
+        assert x is not None
+        n, c, g, rank = window.batch, window.in_channels, self.group, len(window.extents)
+        space = tuple(range(3, 3 + rank))
+        split = tape.reshape(x, (n, g, c // g, *window.in_extents))
+        maps = tape.transpose(split, (2, 1, 0, *space))
+        maps = tape.reshape(maps, (c // g, g * n, *window.in_extents))
+        filters = tape.transpose(dy, (1, 0, *range(2, 2 + rank)))
+        op = Conv(
+            group=g, pads=explicit_pads(window),
+            strides=window.dilations, dilations=window.strides,
+        )  # fmt: skip
+        whole = tape.transpose(tape.apply(op, maps, filters), (1, 0, *range(2, 2 + rank)))
+        return (tape.part(whole, {i + 2: (0, d) for i, d in enumerate(window.extents)}),)
+
+
+def explicit_pads(window: Window) -> tuple[int, ...]:
+    """Return pads before and after each axis, computed for ``auto_pad``; extents are numbers."""
+    extents = [d for d in window.in_extents if isinstance(d, int)]
+    before = window.pads_before(extents)
+    after: list[int] = []
+    for axis, (first, pad) in enumerate(zip(before, window.pads, strict=True)):
+        if window.auto_pad == "NOTSET":
+            after.append(pad[1])
+            continue
+        stride, span = window.strides[axis], window.dilations[axis]
+        reach = (window.out_extents[axis] - 1) * stride + (window.extents[axis] - 1) * span + 1
+        short = reach - extents[axis] - first
+        after.append(max(short, 0) if isinstance(short, int) else 0)
+    return (*before, *after)

@@ -1,0 +1,156 @@
+"""Gradients of pools: additions to the elements of each window."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import product as combinations
+from math import prod
+from typing import TYPE_CHECKING, ClassVar
+
+from ...cost import Traffic
+from ...definition import Naturals, Positives
+from ...dim import Dim
+from ...graph import Inputs, Value
+from ...op import Kind, Op, Types, count, tensor
+from ...record import frozen
+from ...traffic import moved, stored
+from ...types import TensorType, element_count
+from ..movement.scatter import ScatterElements
+from .conv_grad import declared_shape, explicit_pads
+from .conv_transpose import ConvTranspose
+from .pool import AveragePool
+
+if TYPE_CHECKING:
+    from ...gradients.tape import Tape
+
+
+@frozen
+class PoolGrad(Op):
+    """Gradient of a pool, added into zeros.
+
+    Shapes:  dY of the pool's result, and the shape of its operand -> dX of that shape.
+    Work:    {alu}: an addition for each of t taps of the e elements of dY.
+    Traffic: dY and what was kept once, dX once.
+    """
+
+    kind = Kind.POOL
+    formulas: ClassVar[Mapping[str, str]] = {"alu": "e*t"}
+
+    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+        return {"e": count(tensor(ins, 0)), "t": 1}
+
+
+@frozen
+class MaxPoolGrad(PoolGrad):
+    """Gradient of maximum pooling: dY at the positions of the maxima.
+
+    Shapes:  dY[n, c, p, q], Indices like dY, shape, X -> dX of ``shape``.
+    Work:    {alu} with t = 1.
+    Traffic: dY and Indices once, dX once. X is handed over, so that it is kept, and not read.
+    Source:  ONNX Runtime training, com.microsoft MaxPoolGrad; PyTorch,
+             max_pool2d_with_indices_backward, which takes the operand for its shape.
+    """
+
+    mnemonic = "max_pool_grad"
+    onnx = ("com.microsoft::MaxPoolGrad",)
+    operands = ("dY", "Indices", "shape", "X")
+
+    def infer(self, ins: Inputs) -> Types:
+        return (TensorType(tensor(ins, 0).dtype, declared_shape(ins, 2)),)
+
+    def traffic(self, ins: Inputs, outs: Types) -> Traffic:
+        return moved([stored(tensor(ins, 0)), stored(tensor(ins, 1))], [stored(outs[0])])
+
+    def expand(self, tape: Tape, ins: Inputs, outs: Types) -> tuple[Value | None, ...]:
+        dy, indices = ins[0], ins[1]
+        assert dy is not None
+        assert indices is not None
+        assert isinstance(outs[0], TensorType)
+        shape, many = outs[0].shape or (), (count(tensor(ins, 0)),)
+        zeros = tape.zeros((element_count(shape),), outs[0].dtype)
+        flat = tape.reshape(indices, many), tape.reshape(dy, many)
+        added = tape.apply(ScatterElements(axis=0, reduction="add"), zeros, *flat)
+        return (tape.reshape(added, shape),)
+
+
+@frozen
+class AveragePoolGrad(PoolGrad):
+    """Gradient of average pooling: dY divided among the positions of its window.
+
+    Shapes:  dY[n, c, p, q], shape, X -> dX of ``shape``.
+    Work:    {alu} with the t taps of a window.
+    Traffic: dY once, dX once. X is handed over, so that it is kept, and not read.
+    Source:  ONNX Runtime training, com.microsoft AveragePoolGrad; PyTorch, avg_pool2d_backward,
+             which takes the operand for its shape.
+    """
+
+    mnemonic = "average_pool_grad"
+    onnx = ("com.microsoft::AveragePoolGrad",)
+    operands = ("dY", "shape", "X")
+    auto_pad: str = "NOTSET"
+    ceil_mode: int = 0
+    count_include_pad: int = 0
+    dilations: Positives = ()
+    kernel_shape: Positives = ()
+    pads: Naturals = ()
+    strides: Positives = ()
+
+    def infer(self, ins: Inputs) -> Types:
+        return (TensorType(tensor(ins, 0).dtype, declared_shape(ins, 1)),)
+
+    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+        return {"e": count(tensor(ins, 0)), "t": prod(self.kernel_shape)}
+
+    def traffic(self, ins: Inputs, outs: Types) -> Traffic:
+        return moved([stored(tensor(ins, 0))], [stored(outs[0])])
+
+    def forward(self) -> AveragePool:
+        """Return the forward operator."""
+        return AveragePool(
+            auto_pad=self.auto_pad, ceil_mode=self.ceil_mode, dilations=self.dilations,
+            kernel_shape=self.kernel_shape, pads=self.pads, strides=self.strides,
+            count_include_pad=self.count_include_pad,
+        )  # fmt: skip
+
+    def expand(self, tape: Tape, ins: Inputs, outs: Types) -> tuple[Value | None, ...]:
+        dy, target = ins[0], outs[0]
+        assert dy is not None
+        assert isinstance(target, TensorType)
+        assert target.shape is not None
+        shown = Value("X", target)
+        window = self.forward().problem((shown,), (tensor(ins, 0),))
+        assert window is not None
+        rank, pads = len(window.extents), explicit_pads(window)
+        numbers = [d for d in (*window.in_extents, *window.out_extents) if isinstance(d, int)]
+        source, result = numbers[:rank], numbers[rank:]
+        factors: list[list[float]] = []
+        extra: list[int] = []
+        cut: dict[int, tuple[Dim, Dim]] = {}
+        for i in range(rank):
+            k, s, d = self.kernel_shape[i], window.strides[i], window.dilations[i]
+            padded = source[i] + (pads[i] + pads[i + rank] if self.count_include_pad else 0)
+            first = 0 if self.count_include_pad else pads[i]
+            taps = [
+                sum(0 <= o * s + t * d - first < padded for t in range(k)) for o in range(result[i])
+            ]
+            factors.append([1 / max(t, 1) for t in taps])
+            reach = (result[i] - 1) * s + (k - 1) * d + 1
+            wanted = source[i] + pads[i]
+            extra.append(max(wanted - reach, 0))
+            cut[i + 2] = (pads[i], wanted)
+        scale = [prod(row) for row in combinations(*factors)]
+        weights = tape.constant(tuple(scale), (1, 1, *result), target.dtype)
+        n, c = target.shape[:2]
+        shared = tape.reshape(tape.mul(dy, weights), (n * c, 1, *result))
+        ones = tape.constant(
+            (1.0,) * prod(self.kernel_shape), (1, 1, *self.kernel_shape), target.dtype
+        )
+        spread = tape.apply(
+            ConvTranspose(strides=window.strides, dilations=window.dilations), shared, ones
+        )
+        if any(extra):
+            from ..movement.pad import Pad
+
+            margin = tape.ints((0, 0, *(0 for _ in extra), 0, 0, *extra))
+            spread = tape.apply(Pad(), spread, margin)
+        return (tape.reshape(tape.part(spread, cut), target.shape),)

@@ -1,0 +1,174 @@
+"""Sliding windows: extents of convolutions and pools, and which inputs a window ever touches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from perfc.errors import ShapeError
+
+from ...dim import Dim, Poly, ceil_div, dim_max, dim_min
+from ...fresh import data_extent
+from ...types import Shape, TensorType, Type
+
+Spatial = tuple[Dim, ...]
+
+
+def per_axis(values: Sequence[int], rank: int, default: int, what: str) -> tuple[int, ...]:
+    """One number for each spatial axis; an empty attribute means ``default`` everywhere.
+
+    Raises:
+        ShapeError: the attribute has another length.
+    """
+    if not values:
+        return (default,) * rank
+    if len(values) != rank:
+        raise ShapeError(f"{what} has {len(values)} values for {rank} spatial axes")
+    return tuple(values)
+
+
+def pad_pairs(pads: Sequence[int], rank: int) -> tuple[tuple[int, int], ...]:
+    """Pads before and after each spatial axis, from ONNX's begins-then-ends order.
+
+    Raises:
+        ShapeError: there are not two for each axis.
+    """
+    if not pads:
+        return ((0, 0),) * rank
+    if len(pads) != 2 * rank:
+        raise ShapeError(f"pads has {len(pads)} values for {rank} spatial axes")
+    return tuple(zip(pads[:rank], pads[rank:], strict=True))
+
+
+def windows(extent: Dim, span: Dim, stride: int, pad: tuple[int, int], *, ceil: bool) -> Dim:
+    """How many windows of ``span`` fit: ``(extent + pads - span)//stride + 1``.
+
+    With ``ceil`` a last, partly filled window is added unless it would start in the trailing pad.
+    Source: ONNX Conv-22, MaxPool-22 and pull request onnx/onnx#5741.
+
+    Raises:
+        ShapeError: the window is so much larger than the padded input that less than none fits.
+    """
+    before, after = pad
+    room = extent + before + after - span
+    if not ceil:
+        if isinstance(room, int) and room < 0:
+            # ONNX Runtime truncates toward zero here, where the definition would round down
+            room = -(-room // stride) * stride
+        fitting = room // stride + 1
+    else:
+        # min(ceil(room/stride) + 1, ceil((extent + before)/stride)): extent does not decide which
+        slack = after - span + stride
+        if isinstance(slack, Poly):
+            return dim_min(ceil_div(room, stride) + 1, ceil_div(extent + before, stride))
+        fitting = (extent + before + stride - 1 + min(slack, 0)) // stride
+    if isinstance(fitting, int) and fitting < 0:
+        raise ShapeError(
+            f"window of {span} on an extent of {extent} padded by {before} and {after}"
+        )
+    return fitting
+
+
+def output_extent(
+    extent: Dim,
+    span: Dim,
+    stride: int,
+    pad: tuple[int, int],
+    auto_pad: str,
+    *,
+    ceil: bool = False,
+) -> Dim:
+    """Extent of the result along one axis, ``auto_pad`` included.
+
+    Raises:
+        ShapeError: the window is far larger than the padded input.
+    """
+    match auto_pad:
+        case "SAME_UPPER" | "SAME_LOWER":
+            return ceil_div(extent, stride)
+        case "VALID":
+            return windows(extent, span, stride, (0, 0), ceil=ceil)
+        case _:
+            return windows(extent, span, stride, pad, ceil=ceil)
+
+
+def span_of(kernel: Dim, dilation: int) -> Dim:
+    """Positions a dilated kernel reaches over."""
+    return (kernel - 1) * dilation + 1
+
+
+def touched(
+    extent: Dim, out: Dim, kernel: Dim, stride: int, dilation: int, pad: tuple[int, int]
+) -> Dim:
+    """How many of ``extent`` positions at least one window reads.
+
+    Exact for numbers; for symbols a lower bound, exact where windows overlap and padding ends
+    the row or where they leave gaps and there is no padding.
+    """
+    before, after = pad
+    if out == 0:
+        return 0
+    if dilation == 1 and isinstance(kernel, int) and kernel >= stride:
+        if isinstance(extent, Poly) and after >= stride - 1:
+            return extent
+        return dim_max(dim_min(extent, (out - 1) * stride + kernel - before), 0)
+    if not (isinstance(extent, Poly) or isinstance(out, Poly) or isinstance(kernel, Poly)) and (
+        out * kernel <= 1 << 16
+    ):
+        reach = {i * stride + j * dilation - before for i in range(out) for j in range(kernel)}
+        return sum(0 <= i < extent for i in reach)
+    if dilation == 1 and isinstance(kernel, int):
+        return dim_max(out * kernel - before - after, 0)
+    return dim_max(dim_min(extent, out) - before - after, 0)
+
+
+def touched_same(
+    extent: Dim, out: Dim, kernel: Dim, stride: int, dilation: int, auto_pad: str
+) -> Dim:
+    """As `touched`, where ``auto_pad`` is SAME: windows that overlap read every position."""
+    if dilation == 1 and isinstance(kernel, int) and kernel >= stride:
+        return extent
+    span = span_of(kernel, dilation)
+    if isinstance(extent, Poly) or isinstance(out, Poly) or isinstance(span, Poly):
+        most = span - 1 if isinstance(span, int) else 0
+        return touched(extent, out, kernel, stride, dilation, (most, 0))
+    total = max((out - 1) * stride + span - extent, 0)
+    half = total // 2
+    pad = (half, total - half) if auto_pad == "SAME_UPPER" else (total - half, half)
+    return touched(extent, out, kernel, stride, dilation, pad)
+
+
+def kernel_extents(kernel_shape: Sequence[int], weight: Shape | None, first: int) -> Spatial | None:
+    """Kernel extents from the attribute, or else from the weight's axes after ``first``.
+
+    Raises:
+        ShapeError: the attribute and the weight disagree.
+    """
+    own = None if weight is None else weight[first:]
+    if not kernel_shape:
+        return own
+    if own is not None and len(own) != len(kernel_shape):
+        raise ShapeError(
+            f"kernel_shape {list(kernel_shape)} does not fit a weight of rank {first + len(own)}"
+        )
+    for a, b in zip(kernel_shape, own or (), strict=False):
+        if not isinstance(b, Poly) and a != b:
+            raise ShapeError(f"kernel_shape {list(kernel_shape)} differs from the weight's {own}")
+    return tuple(kernel_shape)
+
+
+def unknown_extents(rank: int) -> Spatial:
+    """Extents about which nothing is known."""
+    return tuple(data_extent() for _ in range(rank))
+
+
+def result_shape(outs: Sequence[Type]) -> Shape | None:
+    """Shape of the first result where its rank is known."""
+    return outs[0].shape if outs and isinstance(outs[0], TensorType) else None
+
+
+def product(extents: Sequence[Dim]) -> Dim:
+    """Product of extents; 1 when there are none."""
+    total: Dim = 1
+    for d in extents:
+        total = total * d
+    return total

@@ -1,0 +1,1 @@
+"""Elementwise operators: arithmetic, activations, casts, dropout and random tensors."""

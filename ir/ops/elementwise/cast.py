@@ -1,0 +1,132 @@
+"""Conversions of element types."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from perfc.errors import ShapeError
+
+from ...cost import NO_WORK, Traffic, Work
+from ...definition import Attributes
+from ...dim import Dim
+from ...graph import Inputs
+from ...known import Item, elementwise
+from ...op import Folded, Kind, Op, Types, count, known, tensor
+from ...record import frozen
+from ...types import BY_ONNX, DType, TensorType
+from . import exact
+from .elementwise import is_integral
+
+
+def dtype_of(number: object) -> DType:
+    """Return the element type with this number in ``TensorProto.DataType``."""
+    if isinstance(number, DType):
+        return number
+    return BY_ONNX.get(number, DType.UNKNOWN) if isinstance(number, int) else DType.UNKNOWN
+
+
+@frozen
+class Cast(Op):
+    """Conversion of every element to another type.
+
+    Shapes:  input -> same shape.
+    Work:    one operation per element; an integer one (``i``) where neither type is a float.
+    Traffic: input and result once.
+    Source:  ONNX Cast-25.
+    """
+
+    mnemonic = "cast"
+    onnx: ClassVar[tuple[str, ...]] = ("Cast",)
+    operands: ClassVar[tuple[str, ...]] = ("input",)
+    formulas = {"alu": "f", "integer": "i"}
+    to: DType = DType.UNKNOWN
+    saturate: int = 1
+    round_mode: str = "up"
+
+    @classmethod
+    def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
+        """Convert the number of the target type to the type."""
+        return {**attrs, "to": dtype_of(attrs.get("to"))}
+
+    def _target(self, ins: Inputs) -> DType:
+        return self.to
+
+    def infer(self, ins: Inputs) -> Types:
+        return (TensorType(self._target(ins), tensor(ins, 0).shape),)
+
+    def fold(self, ins: Inputs, outs: Types) -> Folded:
+        content, source, target = known(ins, 0), tensor(ins, 0).dtype, self._target(ins)
+        if content is None:
+            return ()
+
+        def one(item: Item) -> Item:
+            return exact.convert(item, source, target)
+
+        return (elementwise(one, content),)
+
+    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+        e = count(outs[0])
+        integral = is_integral(tensor(ins, 0).dtype) and is_integral(self._target(ins))
+        return {"f": 0 if integral else e, "i": e if integral else 0}
+
+
+@frozen
+class CastLike(Cast):
+    """Conversion to the element type of another tensor, whose elements are not read.
+
+    Shapes:  input, target_type -> shape of input.
+    Work:    one operation per element.
+    Traffic: input and result once.
+    Source:  ONNX CastLike-25.
+    """
+
+    mnemonic = "cast_like"
+    onnx = ("CastLike",)
+    operands = ("input", "target_type")
+
+    def _target(self, ins: Inputs) -> DType:
+        return tensor(ins, 1).dtype
+
+    def traffic(self, ins: Inputs, outs: Types) -> Traffic:
+        return super().traffic(ins[:1], outs)
+
+
+@frozen
+class BitCast(Op):
+    """Reinterpretation of bits as another type of the same width: nothing moves.
+
+    Shapes:  input -> same shape.
+    Work:    none.
+    Traffic: none.
+    Source:  ONNX BitCast-26.
+    """
+
+    mnemonic = "bit_cast"
+    onnx = ("BitCast",)
+    operands = ("input",)
+    kind = Kind.VIEW
+    to: DType = DType.UNKNOWN
+
+    @classmethod
+    def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
+        """The number of the target type becomes the type."""
+        return {**attrs, "to": dtype_of(attrs.get("to"))}
+
+    def infer(self, ins: Inputs) -> Types:
+        source = tensor(ins, 0)
+        if DType.UNKNOWN not in (source.dtype, self.to) and source.dtype.bits != self.to.bits:
+            raise ShapeError(
+                f"{source.dtype.bits} bits of {source.dtype.code} are not {self.to.bits} of "
+                f"{self.to.code}"
+            )
+        return (TensorType(self.to, source.shape),)
+
+    def fold(self, ins: Inputs, outs: Types) -> Folded:
+        content, source = known(ins, 0), tensor(ins, 0).dtype
+        if content is None or not (source.is_integer and self.to.is_integer):
+            return ()
+        return (elementwise(lambda item: exact.fit(item, self.to), content),)
+
+    def work(self, ins: Inputs, outs: Types) -> Work | None:
+        return NO_WORK

@@ -1,0 +1,48 @@
+"""The gradient of dropout."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, ClassVar
+
+from ...dim import Dim
+from ...graph import Inputs, Value
+from ...op import Kind, Op, Types, count, known, tensor
+from ...record import frozen
+from ...types import TensorType
+from .cast import Cast
+
+if TYPE_CHECKING:
+    from ...gradients.tape import Tape
+
+
+@frozen
+class DropoutGrad(Op):
+    """``dY * mask / (1 - ratio)``.
+
+    Shapes:  dY, mask -> same shape; ratio is a scalar, 0.5 where it is not given.
+    Work:    a product and a selection per element: {alu}.
+    Traffic: dY and mask once, the result once.
+    Source:  ONNX Runtime training, com.microsoft DropoutGrad; PyTorch, native_dropout_backward.
+    """
+
+    mnemonic = "dropout_grad"
+    onnx: ClassVar[tuple[str, ...]] = ("com.microsoft::DropoutGrad",)
+    operands = ("dY", "mask", "ratio?", "training_mode?")
+    kind = Kind.ELEMENTWISE
+    formulas = {"alu": "2*e"}
+
+    def infer(self, ins: Inputs) -> Types:
+        return (TensorType(tensor(ins, 0).dtype, tensor(ins, 0).shape),)
+
+    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+        return {"e": count(outs[0])}
+
+    def expand(self, tape: Tape, ins: Inputs, outs: Types) -> tuple[Value | None, ...]:
+        content = known(ins, 2)
+        ratio = content.item if content is not None else 0.5
+        dy = ins[0]
+        assert dy is not None
+        assert isinstance(ratio, int | float)
+        mask = tape.apply(Cast(to=tensor(ins, 0).dtype), ins[1])
+        return (tape.scaled(tape.mul(dy, mask), 1 / (1 - ratio)),)

@@ -1,0 +1,58 @@
+"""Gradients of elementwise operators, one kernel each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, ClassVar
+
+from ...dim import Dim
+from ...graph import Inputs, Value
+from ...op import Kind, Op, Types, count, tensor
+from ...record import frozen
+from ...types import TensorType
+
+if TYPE_CHECKING:
+    from ...gradients.tape import Tape
+
+LETTERS = ("dY", "x", "b", "c", "y")
+
+
+@frozen
+class ElementwiseGrad(Op):
+    """The gradient of a result times the derivative of its elementwise operator.
+
+    Shapes:  dY, and the operands x, b, c and the result y that the derivative reads, broadcast to
+             it -> the shape of dY.
+    Work:    the operations of the derivative and a product per element: {alu}, {sfu}.
+    Traffic: each operand once, the result once.
+    Source:  derivatives of the definitions; PyTorch derivatives.yaml, one kernel each.
+    """
+
+    mnemonic = "elementwise_grad"
+    operands = ("dY", "x?", "b?", "c?", "y?")
+    kind = Kind.ELEMENTWISE
+    formulas: ClassVar[Mapping[str, str]] = {"alu": "e*a", "sfu": "e*s"}
+    of: str = ""
+    derivative: str = "1"
+
+    def __post_init__(self) -> None:
+        """Check that the derivatives are valid."""
+        from ...gradients.derivative import parsed
+
+        parsed(self.derivative)
+
+    def infer(self, ins: Inputs) -> Types:
+        dy = tensor(ins, 0)
+        return (TensorType(dy.dtype, dy.shape),)
+
+    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+        from ...gradients.derivative import operations
+
+        alu, sfu = operations(self.derivative)
+        return {"e": count(outs[0]), "a": alu + 1, "s": sfu}
+
+    def expand(self, tape: Tape, ins: Inputs, outs: Types) -> tuple[Value | None, ...]:
+        from ...gradients.derivative import written
+
+        given = {n: v for n, v in zip(LETTERS, ins, strict=False) if v is not None}
+        return (written(self.derivative, tape, given["dY"], given),)

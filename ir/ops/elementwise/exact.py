@@ -1,0 +1,363 @@
+"""Exact arithmetic on known elements: wrapping integers, rounded floats, symbolic extents.
+
+Functions raise ArithmeticError, TypeError or ValueError if the result is undetermined;
+``known.elementwise`` turns that into an unknown element.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from typing import Final
+
+from perfc.errors import ShapeError
+
+from ...dim import Dim, Poly, at_most, dim_max, dim_min, interval, same
+from ...known import Item, Known, Quotient
+from ...types import DType
+from .quotient import (
+    fraction,
+    is_dyadic,
+    is_symbolic,
+    quotient,
+    rounded_down,
+    rounded_up,
+    truncated,
+)
+
+MAX_POWER: Final = 64
+EXACT_FLOAT_INTEGERS: Final = {DType.F16: 1 << 11, DType.BF16: 1 << 8, DType.F32: 1 << 24}
+"""Integers up to here are representable (IEEE 754: significand bits + 1)."""
+
+
+def checked(extent: Dim, what: str) -> Dim:
+    """Return ``extent`` if it is a valid extent.
+
+    Raises:
+        ShapeError: it is negative.
+    """
+    hi = interval(extent)[1]
+    if hi is not None and hi < 0:
+        raise ShapeError(f"{what} is {extent}")
+    return extent
+
+
+def wrap(value: int, dtype: DType) -> int:
+    """Return ``value`` wrapped to the range of ``dtype``."""
+    span = 1 << dtype.bits
+    value %= span
+    return value - span if dtype.is_signed and value >= span >> 1 else value
+
+
+def round_to(value: float, dtype: DType) -> float | None:
+    """Return the nearest number of ``dtype``, ties to even; None for formats below 16 bits."""
+    match dtype:
+        case DType.F64:
+            return value
+        case DType.F32 | DType.F16:
+            code = "<f" if dtype is DType.F32 else "<e"
+            try:
+                return float(struct.unpack(code, struct.pack(code, value))[0])
+            except OverflowError:
+                return math.copysign(math.inf, value)
+        case DType.BF16:
+            single = round_to(value, DType.F32)
+            if single is None or not math.isfinite(single):
+                return single
+            bits = struct.unpack("<I", struct.pack("<f", single))[0]
+            bits = (bits + 0x7FFF + ((bits >> 16) & 1)) & 0xFFFF0000
+            return float(struct.unpack("<f", struct.pack("<I", bits))[0])
+        case _:
+            return None
+
+
+def _fit_extent(value: Poly, dtype: DType) -> Item:
+    lo, hi = interval(value)
+    if dtype.is_float:
+        limit = EXACT_FLOAT_INTEGERS.get(dtype)
+        if limit is None:
+            return value if dtype is DType.F64 else None
+        if dtype is DType.F32:
+            # an unbounded extent is assumed to be below 2**24, as the model's arithmetic assumes
+            lo, hi = lo or 0, hi or 0
+        safe = hi is not None and hi <= limit and lo is not None and lo >= -limit
+        return value if safe else None
+    if not dtype.is_integer or (not dtype.is_signed and (lo is None or lo < 0)):
+        return None
+    if dtype.bits >= 32:
+        return value
+    top = 1 << (dtype.bits - dtype.is_signed)
+    inside = hi is not None and hi < top and lo is not None and lo >= -top
+    return value if inside else None
+
+
+def fit(item: Item, dtype: DType) -> Item:
+    """Return ``item`` as ``dtype``: integers wrap, floats round; None if undetermined."""
+    match item:
+        case None | str():
+            return item
+        case Known():
+            return None
+        case Poly():
+            return _fit_extent(item, dtype)
+    if isinstance(item, Quotient):
+        return item if dtype in (DType.F32, DType.F64) else None
+    if dtype is DType.BOOL:
+        return bool(item)
+    if dtype.is_integer:
+        return None if isinstance(item, float) else wrap(int(item), dtype)
+    return round_to(float(item), dtype) if dtype.is_float else None
+
+
+def convert(item: Item, source: DType, target: DType) -> Item:
+    """Return ``item`` cast as by ONNX Cast; None if the standard does not define the result."""
+    match item:
+        case None:
+            return None
+        case str():
+            return _parse(item, target)
+        case Poly() if target is DType.BOOL:
+            lo, hi = interval(item)
+            positive = (lo is not None and lo > 0) or (hi is not None and hi < 0)
+            return True if positive else None
+        case float() if target.is_integer:
+            if not math.isfinite(item):
+                return None
+            whole = math.trunc(item)
+            return whole if wrap(whole, target) == whole else None
+    if isinstance(item, Quotient) and target.is_integer:
+        return truncated(item)
+    if target is DType.STR:
+        return str(item) if isinstance(item, int) and source.is_integer else None
+    return fit(item, target)
+
+
+def _parse(text: str, target: DType) -> Item:
+    if target is DType.STR:
+        return text
+    if target.is_integer:
+        return fit(int(text), target)
+    return fit(float(text), target) if target.is_float else None
+
+
+def _pair(a: Item, b: Item) -> tuple[Dim, Dim, int] | None:
+    """Return numerators over a common denominator if either is symbolic, None if both are numbers.
+
+    Raises:
+        TypeError: a denominator is not a power of two, so that the result would be rounded twice.
+    """
+    if not (is_symbolic(a) or is_symbolic(b)):
+        return None
+    (x, dx), (y, dy) = fraction(a), fraction(b)
+    if dx == dy == 1:
+        return x, y, 1
+    if not (is_dyadic(dx) and is_dyadic(dy)):
+        raise TypeError("rounded twice")
+    den = max(dx, dy)
+    return x * (den // dx), y * (den // dy), den
+
+
+def _whole(item: Item) -> Dim:
+    """Return ``item`` as an integer or polynomial.
+
+    Raises:
+        TypeError: it is not an integer.
+    """
+    num, den = fraction(item)
+    if den != 1:
+        raise TypeError("not a whole number")
+    return num
+
+
+def _plain(item: Item) -> float:
+    """Return ``item`` as a Python number, an integer if it is one."""
+    if isinstance(item, int | float):
+        return item
+    raise TypeError("not a number")
+
+
+def add(a: Item, b: Item) -> Item:
+    """Return the sum."""
+    pair = _pair(a, b)
+    return quotient(pair[0] + pair[1], pair[2]) if pair else _plain(a) + _plain(b)
+
+
+def subtract(a: Item, b: Item) -> Item:
+    """Return the difference."""
+    pair = _pair(a, b)
+    return quotient(pair[0] - pair[1], pair[2]) if pair else _plain(a) - _plain(b)
+
+
+def multiply(a: Item, b: Item) -> Item:
+    """Return the product."""
+    pair = _pair(a, b)
+    return quotient(pair[0] * pair[1], pair[2] * pair[2]) if pair else _plain(a) * _plain(b)
+
+
+def divide(a: Item, b: Item) -> Item:
+    """Return the quotient of floats."""
+    pair = _pair(a, b)
+    return quotient(pair[0], pair[1]) if pair else _plain(a) / _plain(b)
+
+
+def divide_truncated(a: Item, b: Item) -> Item:
+    """Return the quotient of integers, rounded toward zero."""
+    pair = _pair(a, b)
+    if pair is None:
+        x, y = _plain(a), _plain(b)
+        quotient = abs(x) // abs(y)
+        return quotient if (x < 0) == (y < 0) else -quotient
+    num, den = pair[0], pair[1]
+    (num_lo, num_hi), (den_lo, den_hi) = interval(num), interval(den)
+    if den_hi is not None and den_hi < 0:
+        return divide_truncated(-num, -den)
+    if den_lo is not None and den_lo >= 0:
+        if num_lo is not None and num_lo >= 0:
+            return num // den
+        if num_hi is not None and num_hi <= 0:
+            return -((-num) // den)
+    exact = num // den
+    if exact * den != num:
+        raise ValueError("sign depends on the symbols")
+    return exact
+
+
+def modulo(a: Item, b: Item) -> Item:
+    """Return the remainder with the sign of the divisor."""
+    if is_symbolic(a) or is_symbolic(b):
+        return _whole(a) % _whole(b)
+    return _plain(a) % _plain(b)
+
+
+def modulo_truncated(a: Item, b: Item) -> Item:
+    """Return the remainder with the sign of the dividend, as C's ``fmod``."""
+    if isinstance(a, float) and isinstance(b, float):
+        return math.fmod(a, b)
+    return subtract(a, multiply(divide_truncated(a, b), b))
+
+
+def power(a: Item, b: Item) -> Item:
+    """Return ``a ** b`` for exponents small enough to finish."""
+    if is_symbolic(a) or is_symbolic(b):
+        exponent = _whole(b)
+        if not isinstance(exponent, int) or not 0 <= exponent <= 4:
+            raise ValueError("symbolic power")
+        result: Dim = 1
+        for _ in range(exponent):
+            result = result * _whole(a)
+        return result
+    if isinstance(a, int) and isinstance(b, int) and (b < 0 or (b > MAX_POWER and abs(a) > 1)):
+        raise ValueError("integer power out of range")
+    result: Item | complex = _plain(a) ** _plain(b)
+    if isinstance(result, complex):
+        raise ValueError("root of a negative number")
+    return result
+
+
+def _nan(a: Item, b: Item) -> bool:
+    return any(isinstance(x, float) and math.isnan(x) for x in (a, b))
+
+
+def minimum(a: Item, b: Item) -> Item:
+    """Return the smaller element; NaN if either is NaN."""
+    pair = _pair(a, b)
+    if pair:
+        return quotient(dim_min(*pair[:2]), pair[2])
+    return math.nan if _nan(a, b) else min(_plain(a), _plain(b))
+
+
+def maximum(a: Item, b: Item) -> Item:
+    """Return the larger element; NaN if either is NaN."""
+    pair = _pair(a, b)
+    if pair:
+        return quotient(dim_max(*pair[:2]), pair[2])
+    return math.nan if _nan(a, b) else max(_plain(a), _plain(b))
+
+
+def less_or_equal(a: Item, b: Item) -> Item:
+    """Return ``a <= b``, None if it depends on the symbols."""
+    if is_symbolic(a) and isinstance(b, float):
+        return b > 0 if math.isinf(b) else _at_most(a, b, math.floor(b))
+    if isinstance(a, float) and is_symbolic(b):
+        return a < 0 if math.isinf(a) else _at_most(a, b, math.ceil(a))
+    pair = _pair(a, b)
+    return at_most(*pair[:2]) if pair else _plain(a) <= _plain(b)
+
+
+def _at_most(a: Item, b: Item, limit: int) -> Item:
+    """Return ``a <= b`` for one float and one integer, which may be rounded to ``limit``."""
+    if isinstance(a, Poly):
+        return at_most(a, limit)
+    if isinstance(b, Poly):
+        return at_most(limit, b)
+    pair = _pair(a, b)
+    return None if pair is None else at_most(*pair[:2])
+
+
+def less(a: Item, b: Item) -> Item:
+    """Return ``a < b``, None if it depends on the symbols."""
+    if _nan(a, b):
+        return False
+    reverse = less_or_equal(b, a)
+    return None if reverse is None else not reverse
+
+
+def greater(a: Item, b: Item) -> Item:
+    """Return ``a > b``, None if it depends on the symbols."""
+    return less(b, a)
+
+
+def greater_or_equal(a: Item, b: Item) -> Item:
+    """Return ``a >= b``, None if it depends on the symbols."""
+    return less_or_equal(b, a)
+
+
+def equal(a: Item, b: Item) -> Item:
+    """Return ``a == b``, None if it depends on the symbols."""
+    fractional = any(isinstance(x, float) and not x.is_integer() for x in (a, b))
+    if fractional and (isinstance(a, Poly) or isinstance(b, Poly)):
+        return False
+    pair = _pair(a, b)
+    return same(*pair[:2]) if pair else a == b
+
+
+def negate(a: Item) -> Item:
+    """Return the negative."""
+    return subtract(0, a) if is_symbolic(a) else -_plain(a)
+
+
+def absolute(a: Item) -> Item:
+    """Return the absolute value."""
+    return maximum(a, negate(a)) if is_symbolic(a) else abs(_plain(a))
+
+
+def sign(a: Item) -> Item:
+    """Return -1, 0 or 1."""
+    if isinstance(a, Poly):
+        lo, hi = interval(a)
+        if lo is not None and lo > 0:
+            return 1
+        if hi is not None and hi < 0:
+            return -1
+        raise ValueError("sign depends on the symbols")
+    result = (_plain(a) > 0) - (_plain(a) < 0)
+    return float(result) if isinstance(a, float) else result
+
+
+def floor(a: Item) -> Item:
+    """Return the largest integer that is not greater."""
+    if isinstance(a, Quotient):
+        return rounded_down(a)
+    return a if isinstance(a, Poly) else float(math.floor(_plain(a)))
+
+
+def ceil(a: Item) -> Item:
+    """Return the smallest integer that is not less."""
+    if isinstance(a, Quotient):
+        return rounded_up(a)
+    return a if isinstance(a, Poly) else float(math.ceil(_plain(a)))
+
+
+def round_half_even(a: Item) -> Item:
+    """Return the nearest integer, ties to even."""
+    return a if isinstance(a, Poly) else float(round(_plain(a)))

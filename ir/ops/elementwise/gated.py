@@ -1,0 +1,40 @@
+"""Activations of one half of a product's result, times the other half."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from ...dim import Dim
+from ...graph import Inputs
+from ...op import Op, Types, count, tensor
+from ...record import frozen
+from ...types import TensorType
+from ..contraction.epilogue import activation_cost
+
+
+@frozen
+class GatedActivation(Op):
+    """``activation(gate) * up`` of two halves of one tensor, as from a merged product.
+
+    Shapes:  X[..., 2*h] -> Y[..., h].
+    Work:    {alu}, {sfu}: the activation and a product for each of e elements of the result.
+    Traffic: X and the result once.
+    Source:  arXiv:2002.05202; ``silu_and_mul`` of vLLM.
+    """
+
+    mnemonic = "gated_activation"
+    operands: ClassVar[tuple[str, ...]] = ("X",)
+    formulas: ClassVar[Mapping[str, str]] = {"alu": "e*(x + 1)", "sfu": "e*y"}
+
+    activation: str = "silu"
+
+    def infer(self, ins: Inputs) -> Types:
+        x = tensor(ins, 0)
+        if not x.shape:
+            return (TensorType(x.dtype, None),)
+        return (TensorType(x.dtype, (*x.shape[:-1], x.shape[-1] // 2)),)
+
+    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+        alu, sfu = activation_cost(self.activation)
+        return {"e": count(outs[0]), "x": alu, "y": sfu}

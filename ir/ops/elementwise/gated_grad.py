@@ -1,0 +1,102 @@
+"""Gradients of gates: an activation of one tensor times another tensor."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, ClassVar
+
+from ...dim import Dim
+from ...graph import Inputs, Value
+from ...op import Op, Types, count, tensor
+from ...record import frozen
+from ...types import Shape, TensorType
+from ..contraction.epilogue import activation_cost
+from ..normalization.normalization import rows_before
+from ..normalization.normalization_grad import NormalizationGrad, combined, inverse_root
+
+if TYPE_CHECKING:
+    from ...gradients.tape import Tape
+
+
+@frozen
+class GatedActivationGrad(Op):
+    """Gradients of ``activation(gate) * up``, in halves like the operand.
+
+    Shapes:  dY[..., h], X[..., 2*h] -> dX like X.
+    Work:    {alu}, {sfu}: the activation again, its derivative, and three products for each of e
+             elements of dY.
+    Traffic: each operand and the result once.
+    Source:  arXiv:2002.05202; Megatron-LM, fused_bias_swiglu.py, ``swiglu_back``.
+    """
+
+    mnemonic = "gated_activation_grad"
+    operands: ClassVar[tuple[str, ...]] = ("dY", "X")
+    formulas: ClassVar[Mapping[str, str]] = {"alu": "e*(x + 3)", "sfu": "e*y"}
+
+    activation: str = "silu"
+
+    def infer(self, ins: Inputs) -> Types:
+        return (TensorType(tensor(ins, 0).dtype, tensor(ins, 1).shape),)
+
+    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+        from ...gradients.derivative import operations
+        from ...gradients.elementwise.activation import slope
+
+        alu, sfu = activation_cost(self.activation)
+        more, special = operations(slope(self.activation))
+        return {"e": count(tensor(ins, 0)), "x": alu + more, "y": sfu + special}
+
+    def expand(self, tape: Tape, ins: Inputs, outs: Types) -> tuple[Value | None, ...]:
+        from ...gradients.derivative import written
+        from ...gradients.elementwise.activation import activated, slope
+
+        dy, x = (v for v in ins if v is not None)
+        shape = tensor(ins, 1).shape or ()
+        last, width = len(shape) - 1, shape[-1] // 2
+        gate = tape.part(x, {last: (0, width)})
+        up = tape.part(x, {last: (width, shape[-1])})
+        of_gate = written(slope(self.activation), tape, tape.mul(dy, up), {"x": gate})
+        return (tape.concat((of_gate, tape.mul(dy, activated(tape, gate, self.activation))), -1),)
+
+
+@frozen
+class GatedRMSNormGrad(NormalizationGrad):
+    """Gradients of RMSNormalization times an activation of a gate; statistics are recomputed.
+
+    Shapes:  dY, X[r..., h], scale[h], gate like X -> dX like X, dScale, dGate like X.
+    Work:    {alu} with a = 20: the roots 2, the normalized element 2, its gradient 7, the gate's
+             swish 3 and its derivative 6; {sfu}.
+    Traffic: each operand and each result once.
+    Source:  mamba_ssm/ops/triton/layernorm_gated.py, ``_layer_norm_bwd_kernel``.
+    """
+
+    mnemonic = "gated_rms_norm_grad"
+    operands: ClassVar[tuple[str, ...]] = ("dY", "X", "scale", "gate")
+    formulas: ClassVar[Mapping[str, str]] = {"alu": "a*e", "sfu": "r + 2*e"}
+    epsilon: float = 1e-5
+    activation: str = "silu"
+
+    def alu(self, ins: Inputs) -> int:
+        return 20
+
+    def infer(self, ins: Inputs) -> Types:
+        dx, scale, _ = super().infer(ins)
+        return dx, scale, tensor(ins, 3)
+
+    def rows(self, shape: Shape | None) -> Dim:
+        return rows_before(shape, -1)
+
+    def expand(self, tape: Tape, ins: Inputs, outs: Types) -> tuple[Value | None, ...]:
+        from ...gradients.derivative import written
+        from ...gradients.elementwise.activation import activated, slope
+
+        dy, x, scale, gate = (v for v in ins if v is not None)
+        axes = (len(tensor(ins, 1).shape or ()) - 1,)
+        squares = tape.mean(tape.mul(x, x), axes)
+        inverse = inverse_root(tape, squares, self.epsilon, tensor(ins, 1).dtype)
+        x_hat = tape.mul(x, inverse)
+        of_norm = tape.mul(dy, activated(tape, gate, self.activation))
+        dx = combined(tape, tape.mul(of_norm, scale), x_hat, inverse, axes, centered=False)
+        of_scale = tape.sum_to(tape.mul(of_norm, x_hat), tensor(ins, 2).shape or ())
+        normed = tape.mul(dy, tape.mul(x_hat, scale))
+        return (dx, of_scale, written(slope(self.activation), tape, normed, {"x": gate}))

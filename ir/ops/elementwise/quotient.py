@@ -1,0 +1,88 @@
+"""Symbolic fractions: float elements between the cast of an extent and rounding back."""
+
+from __future__ import annotations
+
+from math import gcd
+from typing import Final
+
+from ...dim import Dim, Poly, ceil_div, interval
+from ...known import MAX_TERMS, Item, Quotient
+
+MAX_TERM: Final = 64
+"""Maximum factor that is exact in single precision for extents up to 2**24 / 64 / 64."""
+
+MAX_DEGREE: Final = 16
+
+
+def is_symbolic(item: Item) -> bool:
+    """Return True if an element depends on symbols."""
+    return isinstance(item, Poly | Quotient)
+
+
+def fraction(item: Item) -> tuple[Dim, int]:
+    """Return numerator and denominator of an element.
+
+    Raises:
+        TypeError: it is a float whose products single precision might round.
+    """
+    match item:
+        case Quotient(num, den):
+            return num, den
+        case int() as whole:
+            return int(whole), 1
+        case Poly() as extent:
+            return extent, 1
+        case float() as value if value.is_integer():
+            return int(value), 1
+        case float() as value:
+            numerator, denominator = value.as_integer_ratio()
+            if abs(numerator) <= MAX_TERM and denominator <= MAX_TERM:
+                return numerator, denominator
+    raise TypeError("not a small fraction")
+
+
+def quotient(num: Dim, den: Dim) -> Item:
+    """Return ``num / den`` as an element, an integer if it divides exactly.
+
+    Raises:
+        ValueError: the divisor is symbolic and does not divide, or the result is too large.
+    """
+    if den == 0:
+        raise ZeroDivisionError("division by zero")
+    whole = num // den
+    if whole * den == num:
+        return whole
+    if isinstance(den, Poly) or not isinstance(num, Poly):
+        raise ValueError("does not divide")
+    if len(num.terms) > MAX_TERMS or len(num.terms[0][0]) > MAX_DEGREE:
+        raise ValueError("too large to track")
+    if den < 0:
+        num, den = -num, -den
+    assert isinstance(num, Poly)
+    shared = gcd(den, *(c for _, c in num.terms))
+    reduced = num // shared
+    assert isinstance(reduced, Poly)
+    return Quotient(reduced, den // shared)
+
+
+def is_dyadic(den: int) -> bool:
+    """Return True if division by ``den`` is exact in binary."""
+    return den & (den - 1) == 0
+
+
+def rounded_down(item: Quotient) -> Dim:
+    """Return the largest integer that is not greater."""
+    return item.num // item.den
+
+
+def rounded_up(item: Quotient) -> Dim:
+    """Return the smallest integer that is not less."""
+    return ceil_div(item.num, item.den)
+
+
+def truncated(item: Quotient) -> Dim | None:
+    """Return the value rounded toward zero; None if the sign depends on the symbols."""
+    lo, hi = interval(item.num)
+    if lo is not None and lo >= 0:
+        return rounded_down(item)
+    return rounded_up(item) if hi is not None and hi <= 0 else None

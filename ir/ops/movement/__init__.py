@@ -1,0 +1,1 @@
+"""Operators that move elements: views, slices, gathers, scatters, padding."""

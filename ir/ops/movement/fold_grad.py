@@ -1,0 +1,58 @@
+"""Gradient of Col2Im: the patches of the gradient of the image."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING
+
+from ...definition import Naturals, Positives
+from ...graph import Inputs, Value
+from ...op import Types, tensor
+from ...record import frozen
+from ...types import TensorType
+from ..convolution.conv import Conv
+from ..convolution.conv_grad import declared_shape
+from .movement import Movement
+
+if TYPE_CHECKING:
+    from ...gradients.tape import Tape
+
+
+@frozen
+class Col2ImGrad(Movement):
+    """Patches of an image as columns.
+
+    Shapes:  dY[n, c, d...], the shape of the columns -> dX[n, c * prod(block_shape), l].
+    Work:    none.
+    Traffic: dY once, dX once.
+    Source:  PyTorch, im2col, the backward pass of col2im.
+    """
+
+    mnemonic = "col2im_grad"
+    operands = ("dY", "shape")
+    block_shape: Positives = ()
+    dilations: Positives | None = None
+    pads: Naturals | None = None
+    strides: Positives | None = None
+
+    def infer(self, ins: Inputs) -> Types:
+        return (TensorType(tensor(ins, 0).dtype, declared_shape(ins, 1)),)
+
+    def expand(self, tape: Tape, ins: Inputs, outs: Types) -> tuple[Value | None, ...]:
+        """Return a convolution with a filter per position of a patch, for each channel alone."""
+        dy, (out, *_) = ins[0], outs
+        assert dy is not None
+        assert isinstance(out, TensorType)
+        shape = tensor(ins, 0).shape or ()
+        channels, size = shape[1], prod(self.block_shape)
+        assert isinstance(channels, int)
+        ones = tuple(
+            float(i == j) for _ in range(channels) for i in range(size) for j in range(size)
+        )
+        filters = tape.constant(ones, (channels * size, 1, *self.block_shape), out.dtype)
+        rank = len(self.block_shape)
+        made = Conv(
+            group=channels, kernel_shape=self.block_shape, dilations=self.dilations or (1,) * rank,
+            pads=self.pads or (0,) * (2 * rank), strides=self.strides or (1,) * rank,
+        )  # fmt: skip
+        return (tape.reshape(tape.apply(made, dy, filters), out.shape or ()),)

@@ -1,0 +1,375 @@
+"""Operators that search: how much they find often depends on the data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cmp_to_key
+from typing import ClassVar
+
+from perfc.errors import ShapeError
+
+from ...contents import or_data, picked, small_shape
+from ...cost import Traffic, Work
+from ...dim import Dim, Poly, dim_min, interval, same
+from ...fresh import data_extent
+from ...graph import Inputs
+from ...known import Item, Known, indices, strides_of
+from ...op import Folded, Kind, Op, Types, count, known, normal_axis, tensor
+from ...record import frozen
+from ...traffic import lesser, moved, stored, taken
+from ...types import DType, TensorType
+
+I64 = DType.I64
+
+
+def _truth(item: Item) -> bool | None:
+    """Whether an element counts as not zero."""
+    match item:
+        case None:
+            return None
+        case Poly():
+            unequal = same(item, 0)
+            return None if unequal is None else not unequal
+        case _:
+            return bool(item)
+
+
+def _sort_key(item: Item) -> tuple[float, str]:
+    return (item, "") if isinstance(item, int | float) else (0.0, str(item))
+
+
+def _true_positions(content: Known | None) -> list[int] | None:
+    """Flat positions of elements that are not zero, None unless all are known."""
+    if content is None:
+        return None
+    truths = [_truth(i) for i in content.items]
+    return None if None in truths else [i for i, t in enumerate(truths) if t]
+
+
+@frozen
+class Compress(Op):
+    """The slices of an axis, or the elements, for which a condition holds.
+
+    Shapes:  as many as the condition has true entries; at most as many as there are of either.
+    Work:    none.
+    Traffic: the condition and what is taken are read, the result is written.
+    Source:  ONNX Compress-28.
+    """
+
+    mnemonic = "compress"
+    onnx = ("Compress",)
+    operands = ("input", "condition")
+    kind = Kind.GATHER
+    axis: int | None = None
+
+    def infer(self, ins: Inputs) -> Types:
+        data, condition = tensor(ins, 0), tensor(ins, 1)
+        if data.shape is None and self.axis is not None:
+            return (TensorType(data.dtype, None),)
+        axis = 0 if self.axis is None else normal_axis(self.axis, len(data.shape or ()))
+        extent = data.numel if self.axis is None or data.shape is None else data.shape[axis]
+        found = self._taken(ins, extent)
+        hi = lesser(condition.numel, extent)
+        taken_extent = or_data(None if found is None else len(found), hi)
+        if self.axis is None or data.shape is None:
+            return (TensorType(data.dtype, (taken_extent,)),)
+        shape = (*data.shape[:axis], taken_extent, *data.shape[axis + 1 :])
+        return (TensorType(data.dtype, shape),)
+
+    def _taken(self, ins: Inputs, extent: Dim | None) -> list[int] | None:
+        """Positions taken; a condition may be longer than the axis."""
+        condition = known(ins, 1)
+        at = _true_positions(condition)
+        if at is None or condition is None:
+            return None
+        if isinstance(extent, int):
+            return [i for i in at if i < extent]
+        lo = None if extent is None else interval(extent)[0]
+        return at if not at or (lo is not None and lo > at[-1]) else None
+
+    def fold(self, ins: Inputs, outs: Types) -> Folded:
+        data = known(ins, 0)
+        if data is None:
+            return ()
+        axis = 0 if self.axis is None else normal_axis(self.axis, len(data.shape))
+        flat = Known((len(data.items),), data.items) if self.axis is None else data
+        at = self._taken(ins, flat.shape[axis])
+        return () if at is None else (picked(flat, axis, at),)
+
+    def traffic(self, ins: Inputs, outs: Types) -> Traffic:
+        read = [taken(tensor(ins, 0), outs[0]), stored(tensor(ins, 1))]
+        return moved(read, [stored(outs[0])])
+
+
+class NonZero(Op):
+    """Indices of the elements that are not zero.
+
+    Shapes:  X of rank r -> Y[r, u], u data-dependent, at most the elements of X. For a scalar ONNX
+             says r = 0 and onnxruntime 1.
+    Work:    {integer}, one comparison per element of X.
+    Traffic: X read once, Y written once.
+    Source:  ONNX NonZero-13.
+    """
+
+    mnemonic = "non_zero"
+    onnx = ("NonZero",)
+    operands = ("X",)
+    kind = Kind.SORT
+    formulas: ClassVar[Mapping[str, str]] = {"integer": "e"}
+
+    def infer(self, ins: Inputs) -> Types:
+        x = tensor(ins, 0)
+        at = _true_positions(known(ins, 0))
+        found = or_data(None if at is None else len(at), x.numel)
+        rank = data_extent() if x.shape is None else len(x.shape) or data_extent(1)
+        return (TensorType(I64, (rank, found)),)
+
+    def fold(self, ins: Inputs, outs: Types) -> Folded:
+        x = known(ins, 0)
+        at = _true_positions(x)
+        if x is None or at is None or not x.shape:
+            return ()
+        strides = strides_of(x.shape)
+        axes = list(zip(strides, x.shape, strict=True))
+        items = [flat // stride % extent for stride, extent in axes for flat in at]
+        return (Known.of((len(x.shape), len(at)), items),)
+
+    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+        return {"e": count(tensor(ins, 0))}
+
+
+@frozen
+class Unique(Op):
+    """Different elements, or different slices of an axis, and where they are.
+
+    Shapes:  u of them, data-dependent, between 1 and as many as there are (0 of none);
+             indices[u], inverse_indices[d], counts[u].
+    Work:    alu = e (integer on integers), one comparison per element; a lower bound, for sorting
+             takes about e * log2(e).
+    Traffic: X read once, results written once.
+    Source:  ONNX Unique-28.
+    """
+
+    mnemonic = "unique"
+    onnx = ("Unique",)
+    operands = ("X",)
+    kind = Kind.SORT
+    axis: int | None = None
+    sorted: int = 1
+
+    def infer(self, ins: Inputs) -> Types:
+        x = tensor(ins, 0)
+        if self.axis is not None and x.shape is None:
+            u: Dim = data_extent()
+            inverse: Dim = data_extent()
+            first = TensorType(x.dtype, None)
+        else:
+            shape = x.shape or ()
+            axis = None if self.axis is None else normal_axis(self.axis, len(shape))
+            total = x.numel if axis is None else shape[axis]
+            inverse = or_data(total)
+            content = self._first(ins)
+            lo = 1 if total is not None and (interval(total)[0] or 0) >= 1 else 0
+            u = len(content) if content is not None else or_data(None, total, lo)
+            dims = (u,) if axis is None else (*shape[:axis], u, *shape[axis + 1 :])
+            first = TensorType(x.dtype, dims)
+        return first, *(TensorType(I64, (d,)) for d in (u, inverse, u))
+
+    def _first(self, ins: Inputs) -> dict[tuple[Item, ...], int] | None:
+        """Different slices with the first position of each, in the result's order."""
+        x = known(ins, 0)
+        if x is None or any(i is None or isinstance(i, Poly) or i != i for i in x.items):
+            return None
+        first: dict[tuple[Item, ...], int] = {}
+        for at, items in enumerate(self._slices(x)):
+            first.setdefault(items, at)
+        if self.sorted:
+            order = sorted(first, key=lambda items: [_sort_key(i) for i in items])
+            return {items: first[items] for items in order}
+        return first
+
+    def _slices(self, x: Known) -> list[tuple[Item, ...]]:
+        if self.axis is None:
+            return [(i,) for i in x.items]
+        axis = normal_axis(self.axis, len(x.shape))
+        parts = [picked(x, axis, [at]) for at in range(x.shape[axis])]
+        return [() if part is None else part.items for part in parts]
+
+    def fold(self, ins: Inputs, outs: Types) -> Folded:
+        x, first = known(ins, 0), self._first(ins)
+        if x is None or first is None:
+            return ()
+        flat = Known((len(x.items),), x.items) if self.axis is None else x
+        axis = 0 if self.axis is None else normal_axis(self.axis, len(x.shape))
+        rank = {items: k for k, items in enumerate(first)}
+        inverse = [rank[items] for items in self._slices(x)]
+        counts = [0] * len(first)
+        for k in inverse:
+            counts[k] += 1
+        at = list(first.values())
+        vectors = (Known.vector(v) for v in (at, inverse, counts))
+        return picked(flat, axis, at), *vectors
+
+    def work(self, ins: Inputs, outs: Types) -> Work | None:
+        e = count(tensor(ins, 0))
+        return Work(alu=e) if tensor(ins, 0).dtype.is_float else Work(integer=e)
+
+
+@frozen
+class UniqueInOrder(Unique):
+    """Different elements of a vector in the order in which they come.
+
+    Shapes:  x[d] -> y[u], idx[d], counts[u] with u data-dependent.
+    Source:  ONNX Runtime contrib Unique-1.
+    """
+
+    mnemonic = "ms_unique"
+    onnx = ("com.microsoft::Unique",)
+    operands = ("x",)
+    sorted: int = 0
+
+    def infer(self, ins: Inputs) -> Types:
+        y, _, *others = super().infer(ins)
+        return (y, *others)
+
+    def fold(self, ins: Inputs, outs: Types) -> Folded:
+        y, *others = super().fold(ins, outs) or (None,)
+        return (y, *others[1:])
+
+
+@frozen
+class TopK(Op):
+    """The k largest or smallest elements along an axis, and their indices.
+
+    Shapes:  X[a..., d, b...] -> Values, Indices[a..., k, b...].
+    Work:    alu = e (integer on integers), one comparison per element of X; a lower bound, for a
+             heap takes about log2(k) and a sort log2(d) of them.
+    Traffic: X read once, both results written once.
+    Source:  ONNX TopK-24.
+    """
+
+    mnemonic = "top_k"
+    onnx = ("TopK",)
+    operands = ("X", "K")
+    kind = Kind.SORT
+    renamed: ClassVar[Mapping[str, str]] = {"k": "K"}
+    axis: int = -1
+    largest: int = 1
+    sorted: int = 1
+
+    def infer(self, ins: Inputs) -> Types:
+        x, k = tensor(ins, 0), known(ins, 1)
+        if x.shape is None:
+            return TensorType(x.dtype, None), TensorType(I64, None)
+        axis = normal_axis(self.axis, len(x.shape))
+        extent = x.shape[axis]
+        wanted = None if k is None else k.item
+        size = wanted if isinstance(wanted, int | Poly) else None
+        if isinstance(size, int) and isinstance(extent, int) and not 0 <= size <= extent:
+            raise ShapeError(f"k = {size} of {extent} elements")
+        shape = (*x.shape[:axis], or_data(size, extent), *x.shape[axis + 1 :])
+        return TensorType(x.dtype, shape), TensorType(I64, shape)
+
+    def fold(self, ins: Inputs, outs: Types) -> Folded:
+        x, shape = known(ins, 0), small_shape(outs[0])
+        if x is None or shape is None:
+            return ()
+        if any(i is None or isinstance(i, str) or i != i for i in x.items):
+            return ()
+        axis = normal_axis(self.axis, len(shape))
+        strides = strides_of(x.shape)
+        at: dict[tuple[int, ...], list[int]] = {}
+        for row in indices((*shape[:axis], *shape[axis + 1 :])):
+            base = (*row[:axis], 0, *row[axis:])
+            start = sum(p * s for p, s in zip(base, strides, strict=True))
+            column = x.items[start : start + x.shape[axis] * strides[axis] : strides[axis]]
+            order = _order(column[: x.shape[axis]], bool(self.largest))
+            if order is None:
+                return ()
+            at[row] = order
+        where = [at[(*i[:axis], *i[axis + 1 :])][i[axis]] for i in indices(shape)]
+        values = [
+            x.items[
+                sum(p * s for p, s in zip((*i[:axis], w, *i[axis + 1 :]), strides, strict=True))
+            ]
+            for i, w in zip(indices(shape), where, strict=True)
+        ]
+        return Known.of(shape, values), Known.of(shape, where)
+
+    def work(self, ins: Inputs, outs: Types) -> Work | None:
+        e = count(tensor(ins, 0))
+        return Work(alu=e) if tensor(ins, 0).dtype.is_float else Work(integer=e)
+
+    def traffic(self, ins: Inputs, outs: Types) -> Traffic:
+        return moved([stored(tensor(ins, 0))], [stored(out) for out in outs])
+
+
+def _order(column: tuple[Item, ...], largest: bool) -> list[int] | None:
+    """Positions by value, equal ones by position; None where symbols do not decide."""
+    if all(isinstance(i, int | float) for i in column):
+        keys = [i if isinstance(i, int | float) else float("nan") for i in column]
+        sign = -1 if largest else 1
+        return sorted(range(len(column)), key=lambda p: (sign * keys[p], p))
+    if not all(isinstance(i, int | Poly) for i in column):
+        return None
+
+    def compare(a: int, b: int) -> int:
+        difference = column[a] - column[b]  # type: ignore[operator]
+        lo, hi = interval(difference)
+        if lo is not None and lo >= 0 and difference != 0:
+            return -1 if largest else 1
+        if hi is not None and hi <= 0 and difference != 0:
+            return 1 if largest else -1
+        if difference == 0:
+            return a - b
+        raise ValueError("undecided")
+
+    try:
+        return sorted(range(len(column)), key=cmp_to_key(compare))
+    except ValueError:
+        return None
+
+
+@frozen
+class NonMaxSuppression(Op):
+    """Boxes kept after dropping those that overlap a better one.
+
+    Shapes:  boxes[b, n, 4], scores[b, c, n] -> selected_indices[u, 3], u at most
+             b * c * min(n, max_output_boxes_per_class).
+    Work:    {alu}, one comparison per score; a lower bound, for how many overlaps are computed
+             depends on the data.
+    Traffic: boxes and scores read once, the result written once.
+    Source:  ONNX NonMaxSuppression-11.
+    """
+
+    mnemonic = "non_max_suppression"
+    onnx = ("NonMaxSuppression",)
+    operands = (
+        "boxes",
+        "scores",
+        "max_output_boxes_per_class?",
+        "iou_threshold?",
+        "score_threshold?",
+    )
+    kind = Kind.SORT
+    formulas: ClassVar[Mapping[str, str]] = {"alu": "s"}
+    center_point_box: int = 0
+
+    def infer(self, ins: Inputs) -> Types:
+        scores = tensor(ins, 1).shape
+        limit = known(ins, 2)
+        most = 0 if len(ins) < 3 or ins[2] is None else None if limit is None else limit.item
+        if isinstance(most, int) and most <= 0:
+            return (TensorType(I64, (0, 3)),)
+        if scores is None:
+            return (TensorType(I64, (data_extent(), 3)),)
+        if len(scores) != 3:
+            raise ShapeError(f"scores need rank 3, not {len(scores)}")
+        each = dim_min(scores[2], most) if isinstance(most, int | Poly) else scores[2]
+        return (TensorType(I64, (data_extent(scores[0] * scores[1] * each), 3)),)
+
+    def traffic(self, ins: Inputs, outs: Types) -> Traffic:
+        return moved([stored(tensor(ins, i)) for i in range(2)], [stored(outs[0])])
+
+    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+        return {"s": count(tensor(ins, 1))}

@@ -1,0 +1,225 @@
+"""Operators that only give the same bytes another shape."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from perfc.errors import ShapeError
+
+from ...contents import elements, or_data, reshaped
+from ...dim import Dim, Poly, dim_max, interval, same
+from ...fresh import data_extent
+from ...graph import Inputs
+from ...op import UNRANKED, Folded, Kind, Op, Types, known, normal_axis, tensor
+from ...record import frozen
+from ...types import Shape, TensorType, Type, element_count
+
+
+class View(Op):
+    """The operand's bytes under another type.
+
+    Shapes:  as each view says.
+    Work:    none.
+    Traffic: none; the result shares the operand's buffer.
+    Source:  ONNX; every runtime executes these without a copy.
+    """
+
+    kind = Kind.VIEW
+
+    def fold(self, ins: Inputs, outs: Types) -> Folded:
+        return (reshaped(known(ins, 0), outs[0]),)
+
+
+def _lowest(d: Dim) -> int:
+    return max(interval(d)[0] or 0, 0)
+
+
+def _divided(total: Dim, others: Dim) -> Dim | None:
+    """The extent that ``others`` need to make ``total``; exact as polynomials where they divide.
+
+    Raises:
+        ShapeError: no extent does.
+    """
+    if isinstance(others, int):
+        if others == 0:
+            # any extent goes with zero elements, and runtimes settle on zero
+            return 0 if total == 0 else None
+        if isinstance(total, int) and total % others:
+            raise ShapeError(f"{total} elements do not divide into groups of {others}")
+        return total // others
+    quotient = total // others
+    if quotient * others == total or _lowest(others) >= 1:
+        return quotient
+    # a group of no elements makes the model ill-formed, or leaves nothing to divide
+    return total // dim_max(1, others)
+
+
+def _free_extents(dims: Sequence[Dim | None], total: Dim | None) -> Shape:
+    """Extents with those not known settled by the number of elements, or bounded by it."""
+    others = element_count(tuple(d for d in dims if d is not None))
+    free = len(dims) - sum(d is not None for d in dims)
+    if free == 1 and total is not None:
+        exact = _divided(total, others)
+        return tuple(or_data(exact, total) if d is None else d for d in dims)
+    # with elements in the tensor no extent is 0 and none is above their number
+    filled = total is not None and _lowest(total) >= 1
+    hi = total if filled and total is not None else None
+    if hi is not None and _lowest(others) >= 1:
+        hi = hi // others
+    return tuple(data_extent(hi, 1 if filled else 0) if d is None else d for d in dims)
+
+
+@frozen
+class Reshape(View):
+    """Another shape for the same elements.
+
+    Shapes:  ``shape``, in which one -1 takes what is left and 0 copies the operand's extent, unless
+             ``allowzero``. An extent not known beforehand follows from the number of elements if
+             it is the only one.
+    Source:  ONNX Reshape-25.
+    """
+
+    mnemonic = "reshape"
+    onnx = ("Reshape",)
+    operands = ("data", "shape")
+    allowzero: int = 0
+
+    def infer(self, ins: Inputs) -> Types:
+        data = tensor(ins, 0)
+        wanted = elements(ins, 1)
+        if wanted is None:
+            return (TensorType(data.dtype, None),)
+        if sum(w == -1 for w in wanted) > 1:
+            raise ShapeError(f"shape {list(wanted)} has more than one -1")
+        dims = [self._extent(w, axis, data.shape) for axis, w in enumerate(wanted)]
+        total = data.numel
+        shape = (
+            _free_extents(dims, total) if None in dims else tuple(d for d in dims if d is not None)
+        )
+        if total is not None and same(total, element_count(shape)) is False:
+            raise ShapeError(f"{total} elements do not fit shape [{', '.join(map(str, wanted))}]")
+        return (TensorType(data.dtype, shape),)
+
+    def _extent(self, wanted: int | Poly | None, axis: int, data: Shape | None) -> Dim | None:
+        if wanted == -1 or wanted is None:
+            return None
+        if wanted == 0 and not self.allowzero:
+            if data is None:
+                return data_extent()
+            if axis >= len(data):
+                raise ShapeError(f"0 at axis {axis} copies an extent that rank {len(data)} has not")
+            return data[axis]
+        if isinstance(wanted, int) and wanted < 0:
+            raise ShapeError(f"shape has an extent of {wanted}")
+        return wanted
+
+
+@frozen
+class Flatten(View):
+    """A matrix: extents before ``axis`` multiplied, and those from it on.
+
+    Shapes:  data[a..., b...] -> output[prod(a), prod(b)].
+    Source:  ONNX Flatten-25.
+    """
+
+    mnemonic = "flatten"
+    onnx = ("Flatten",)
+    operands = ("input",)
+    axis: int = 1
+
+    def infer(self, ins: Inputs) -> Types:
+        data = tensor(ins, 0)
+        if data.shape is None:
+            return (TensorType(data.dtype, (data_extent(), data_extent())),)
+        rank = len(data.shape)
+        at = rank if self.axis == rank else normal_axis(self.axis, rank) if rank else 0
+        rows, columns = element_count(data.shape[:at]), element_count(data.shape[at:])
+        return (TensorType(data.dtype, (rows, columns)),)
+
+
+class Squeeze(View):
+    """Axes of extent 1 left out.
+
+    Shapes:  without ``axes``, or with none in it, every axis of extent 1 goes; the rank is not
+             known if an extent may or may not be 1.
+    Source:  ONNX Squeeze-25; onnxruntime reads empty ``axes`` as all.
+    """
+
+    mnemonic = "squeeze"
+    onnx = ("Squeeze",)
+    operands = ("data", "axes?")
+
+    def infer(self, ins: Inputs) -> Types:
+        data = tensor(ins, 0)
+        given = elements(ins, 1) if len(ins) > 1 and ins[1] is not None else ()
+        if data.shape is None or given is None:
+            return (TensorType(data.dtype, None),)
+        if not given:
+            ones = [same(d, 1) for d in data.shape]
+            if None in ones:
+                return (TensorType(data.dtype, None),)
+            kept = tuple(d for d, one in zip(data.shape, ones, strict=True) if not one)
+            return (TensorType(data.dtype, kept),)
+        rank = len(data.shape)
+        if not all(isinstance(a, int) for a in given):
+            # runtimes take an axis that is named twice, so that several may be fewer than they seem
+            some = self._any_of(data.shape) if len(given) == 1 else None
+            return (TensorType(data.dtype, some),)
+        axes = {normal_axis(a, rank) for a in given if isinstance(a, int)}
+        for axis in axes:
+            if same(data.shape[axis], 1) is False:
+                raise ShapeError(f"axis {axis} has extent {data.shape[axis]}, not 1")
+        kept = tuple(d for i, d in enumerate(data.shape) if i not in axes)
+        return (TensorType(data.dtype, kept),)
+
+    def _any_of(self, shape: Shape) -> Shape:
+        """Extents where it is not known which one axis goes."""
+        if not shape:
+            raise ShapeError("no axis to leave out of a scalar")
+        lo = min(map(_lowest, shape), default=0)
+        return tuple(data_extent(dim_max(*shape), lo) for _ in shape[1:])
+
+
+class Unsqueeze(View):
+    """New axes of extent 1.
+
+    Shapes:  ``axes`` are positions in the result.
+    Source:  ONNX Unsqueeze-25.
+    """
+
+    mnemonic = "unsqueeze"
+    onnx = ("Unsqueeze", "com.microsoft::ExpandDims")
+    operands = ("data", "axes")
+
+    def infer(self, ins: Inputs) -> Types:
+        data = tensor(ins, 0)
+        given = elements(ins, 1)
+        if data.shape is None or given is None:
+            return (TensorType(data.dtype, None),)
+        rank = len(data.shape) + len(given)
+        axes = {normal_axis(a, rank) for a in given if isinstance(a, int)}
+        if len(axes) < len(given):
+            if all(isinstance(a, int) for a in given):
+                raise ShapeError(f"axes {list(given)} repeat")
+            shape: Shape = (1,) * rank
+            if any(d != 1 for d in data.shape):
+                hi, lo = dim_max(1, *data.shape), min(1, *map(_lowest, data.shape))
+                shape = tuple(data_extent(hi, lo) for _ in range(rank))
+            return (TensorType(data.dtype, shape),)
+        rest = iter(data.shape)
+        return (TensorType(data.dtype, tuple(1 if i in axes else next(rest) for i in range(rank))),)
+
+
+class Identity(View):
+    """The operand itself, of whatever type. Source: ONNX Identity-25."""
+
+    mnemonic = "identity"
+    onnx = ("Identity",)
+    operands = ("input",)
+
+    def infer(self, ins: Inputs) -> Types:
+        first: Type = ins[0].type if ins and ins[0] is not None else UNRANKED
+        return (first,)
+
+    def fold(self, ins: Inputs, outs: Types) -> Folded:
+        return (known(ins, 0),)

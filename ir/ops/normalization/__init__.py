@@ -1,0 +1,1 @@
+"""Normalizations, softmax and reductions."""

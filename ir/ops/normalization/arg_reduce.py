@@ -1,0 +1,82 @@
+"""Index of the largest or smallest element along an axis."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import ClassVar
+
+from ...dim import Dim
+from ...graph import Inputs
+from ...known import Item, Known
+from ...op import Folded, Kind, Op, Types, count, known, tensor
+from ...record import frozen
+from ...types import DType, TensorType
+from ..elementwise import exact
+from ..elementwise.elementwise import is_integral
+from .reduce import grouped, reduced_axes, reduced_shape
+
+
+@frozen
+class ArgMax(Op):
+    """Index of the largest element along ``axis``.
+
+    Shapes:  data -> the axis has extent 1, or is removed without ``keepdims``; 64-bit integers.
+    Work:    one comparison for each of the elements read (``f`` floats, ``i`` integers).
+    Traffic: data and result once.
+    Source:  ONNX ArgMax-13.
+    """
+
+    mnemonic = "argmax"
+    onnx: ClassVar[tuple[str, ...]] = ("ArgMax",)
+    operands = ("data",)
+    kind = Kind.REDUCTION
+    formulas = {"alu": "f", "integer": "i"}
+    axis: int = 0
+    keepdims: int = 1
+    select_last_index: int = 0
+
+    better: ClassVar[Callable[[Item, Item], Item]] = exact.greater
+
+    def infer(self, ins: Inputs) -> Types:
+        shape = tensor(ins, 0).shape
+        if shape is None:
+            return (TensorType(DType.I64, None),)
+        axes = reduced_axes([self.axis], len(shape))
+        return (TensorType(DType.I64, reduced_shape(shape, axes, self.keepdims)),)
+
+    def fold(self, ins: Inputs, outs: Types) -> Folded:
+        content = known(ins, 0)
+        if content is None:
+            return ()
+        axes = reduced_axes([self.axis], len(content.shape))
+        shape = reduced_shape(content.shape, axes, self.keepdims)
+        found = [self._index(group) for group in grouped(content, axes)]
+        return (Known.of([d for d in shape if isinstance(d, int)], found),)
+
+    def _index(self, items: list[Item]) -> Item:
+        if not items or None in items:
+            return None
+        best = 0
+        better = type(self).better
+        for at, item in enumerate(items[1:], 1):
+            try:
+                wins, ties = better(item, items[best]), exact.equal(item, items[best])
+            except TypeError:
+                return None
+            if wins is None or ties is None:
+                return None
+            if wins or (ties and self.select_last_index):
+                best = at
+        return best
+
+    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+        e, integral = count(tensor(ins, 0)), is_integral(tensor(ins, 0).dtype)
+        return {"f": 0 if integral else e, "i": e if integral else 0}
+
+
+class ArgMin(ArgMax):
+    """Index of the smallest element along ``axis``. Source: ONNX ArgMin-13."""
+
+    mnemonic = "argmin"
+    onnx: ClassVar[tuple[str, ...]] = ("ArgMin",)
+    better = exact.less

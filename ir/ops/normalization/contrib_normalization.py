@@ -1,0 +1,218 @@
+"""ONNX Runtime normalizations fused with preceding operators."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from ...cost import Traffic, dim_sum
+from ...definition import Positive
+from ...dim import Dim, dim_min
+from ...graph import Inputs
+from ...op import Kind, Op, Types, count, has, tensor
+from ...problem.rows import Rows, Span
+from ...record import frozen
+from ...types import DType, Shape, TensorType, element_count, storage_bytes
+from .normalization import STATISTICS_ALU, Normalization, rows_before
+
+RMS_ALU = 4
+LAYER_NORM_ALU = STATISTICS_ALU + 2
+"""Operations per element without the addition of beta."""
+
+
+@frozen
+class SkipLayerNormalization(Normalization):
+    """LayerNormalization of ``input + skip + bias``.
+
+    Shapes:  input[r..., h], skip (broadcast to input), gamma, beta, bias[h] -> output like input,
+             mean and inv_std_var[r..., 1], input_skip_bias_sum like input.
+    Work:    a = 7 with skip, 1 more for each of beta and bias; {sfu}.
+    Traffic: each operand and each result once.
+    Source:  ONNX Runtime contrib SkipLayerNormalization-1.
+    """
+
+    mnemonic = "skip_layer_norm"
+    onnx: ClassVar[tuple[str, ...]] = ("com.microsoft::SkipLayerNormalization",)
+    operands: ClassVar[tuple[str, ...]] = ("input", "skip", "gamma", "beta?", "bias?")
+    epsilon: float = 1e-12
+
+    def infer(self, ins: Inputs) -> Types:
+        x = tensor(ins, 0)
+        rows = None if x.shape is None else (*x.shape[:-1], 1)
+        statistics = TensorType(DType.F32, rows)
+        y = TensorType(x.dtype, x.shape)
+        return y, statistics, statistics, y
+
+    def alu(self, ins: Inputs) -> int:
+        return 1 + LAYER_NORM_ALU + has(ins, 3) + has(ins, 4)
+
+    def rows(self, shape: Shape | None) -> Dim:
+        return rows_before(shape, -1)
+
+
+class SkipSimplifiedLayerNormalization(SkipLayerNormalization):
+    """RMSNormalization of ``input + skip + bias``.
+
+    Shapes:  as SkipLayerNormalization, without beta.
+    Work:    a = 5 with skip, 1 more for bias; {sfu}.
+    Traffic: each operand and each result once.
+    Source:  ONNX Runtime contrib SkipSimplifiedLayerNormalization-1.
+    """
+
+    mnemonic = "skip_rms_norm"
+    onnx: ClassVar[tuple[str, ...]] = ("com.microsoft::SkipSimplifiedLayerNormalization",)
+    operands: ClassVar[tuple[str, ...]] = ("input", "skip", "gamma", "bias?")
+
+    def alu(self, ins: Inputs) -> int:
+        return 1 + RMS_ALU + has(ins, 3)
+
+
+@frozen
+class GroupNorm(Normalization):
+    """Group normalization, channels last by default, with an optional swish.
+
+    Shapes:  X[n, d..., c], gamma, beta[c] -> same shape; r = n*groups.
+    Work:    a = 7; with ``activation`` 10 and two special functions per element: {sfu}.
+    Traffic: each operand and the result once.
+    Source:  ONNX Runtime contrib GroupNorm-1.
+    """
+
+    mnemonic = "group_norm_nhwc"
+    onnx: ClassVar[tuple[str, ...]] = ("com.microsoft::GroupNorm",)
+    span = Span.GROUP
+    operands: ClassVar[tuple[str, ...]] = ("X", "gamma", "beta")
+    formulas: ClassVar[Mapping[str, str]] = {"alu": "a*e", "sfu": "r + s*e"}
+    activation: int = 0
+    groups: Positive = 1
+    channels_last: int = 1
+    epsilon: float = 1e-5
+
+    def alu(self, ins: Inputs) -> int:
+        return STATISTICS_ALU + 3 + (3 if self.activation else 0)
+
+    def rows(self, shape: Shape | None) -> Dim:
+        return shape[0] * self.groups if shape else 0
+
+    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+        return {**super().extents(ins, outs), "s": 2 if self.activation else 0}
+
+
+@frozen
+class SkipGroupNorm(GroupNorm):
+    """GroupNorm of ``X + skip + bias``, and that sum.
+
+    Shapes:  X[n, d..., c], gamma, beta[c], skip like X or [n, c], bias[c] -> Y, S like X.
+    Work:    as GroupNorm, and an addition per element for skip and for bias.
+    Traffic: each operand and each result once.
+    Source:  ONNX Runtime contrib SkipGroupNorm-1.
+    """
+
+    mnemonic = "skip_group_norm"
+    onnx: ClassVar[tuple[str, ...]] = ("com.microsoft::SkipGroupNorm",)
+    operands: ClassVar[tuple[str, ...]] = ("X", "gamma", "beta", "skip", "bias?")
+
+    def infer(self, ins: Inputs) -> Types:
+        return super().infer(ins) * 2
+
+    def alu(self, ins: Inputs) -> int:
+        return super().alu(ins) + 1 + has(ins, 4)
+
+
+@frozen
+class EmbedLayerNormalization(Op):
+    """LayerNormalization of the sum of word, position and segment embeddings.
+
+    Shapes:  input_ids, segment_ids[b, s]; word_embedding[v, h], position_embedding[p, h],
+             segment_embedding[g, h] -> output[b, s, h], mask_index[b], embedding_sum[b, s, h].
+    Work:    {alu} with e = b*s*h and a = 7, 1 more for position, 1 for segment; {sfu} = b*s.
+    Traffic: identifiers, mask, gamma and beta once; of a table the rows taken, at most one for
+             each identifier and at most all; the results once.
+    Source:  ONNX Runtime contrib EmbedLayerNormalization-1.
+    """
+
+    mnemonic = "embed_layer_norm"
+    onnx = ("com.microsoft::EmbedLayerNormalization",)
+    operands = (
+        "input_ids",
+        "segment_ids?",
+        "word_embedding",
+        "position_embedding",
+        "segment_embedding?",
+        "gamma",
+        "beta",
+        "mask?",
+        "position_ids?",
+    )
+    kind = Kind.NORMALIZATION
+    formulas = {"alu": "a*e", "sfu": "r"}
+    epsilon: float = 1e-12
+    mask_index_type: int = 0
+
+    def infer(self, ins: Inputs) -> Types:
+        ids, words = tensor(ins, 0).shape, tensor(ins, 2)
+        hidden = words.shape[1:] if words.shape else tensor(ins, 5).shape
+        y = TensorType(words.dtype, None if ids is None or hidden is None else (*ids, *hidden))
+        return y, TensorType(DType.I32, None if ids is None else ids[:1]), y
+
+    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+        a = LAYER_NORM_ALU + 2 + has(ins, 4)
+        return {"e": count(outs[0]), "a": a, "r": count(tensor(ins, 0))}
+
+    def problem(self, ins: Inputs, outs: Types) -> Rows:
+        e, _, r = self.extents(ins, outs).values()
+        return Rows(r, e)
+
+    def read_parts(self, ins: Inputs) -> Mapping[int, Dim]:
+        rows = self._rows(ins)
+        others = {i: tensor(ins, i).nbytes or 0 for i in range(len(ins)) if has(ins, i)}
+        return {**others, **{i: part or 0 for i, part in rows.items()}} if rows else {}
+
+    def _rows(self, ins: Inputs) -> dict[int, Dim | None]:
+        """Return bytes of the rows read of each table, None if unknown; empty without a shape."""
+        ids = tensor(ins, 0).shape
+        if ids is None:
+            return {}
+        taken = element_count(ids)
+        positions = taken if has(ins, 8) or not ids else ids[-1]
+        tables = ((2, taken), (3, positions), (4, taken))
+        return {i: _row_bytes(tensor(ins, i), n) for i, n in tables if has(ins, i)}
+
+    def traffic(self, ins: Inputs, outs: Types) -> Traffic:
+        base = super().traffic(tuple(v for i, v in enumerate(ins) if i not in (2, 3, 4)), outs)
+        rows = self._rows(ins)
+        if not rows:
+            return Traffic(base.read_bytes, base.write_bytes, is_bound=True)
+        read = dim_sum([base.read_bytes, *(b for b in rows.values() if b is not None)])
+        return Traffic(read, base.write_bytes, base.is_bound or None in rows.values())
+
+
+def _row_bytes(table: TensorType, taken: Dim) -> Dim | None:
+    """Return bytes of the rows read of a table, None if its shape is unknown."""
+    if table.shape is None or not table.shape or table.dtype.bits == 0:
+        return None
+    row = element_count(table.shape[1:])
+    return storage_bytes(dim_min(taken, table.shape[0]) * row, table.dtype.bits)
+
+
+@frozen
+class GatedRMSNorm(Normalization):
+    """RMSNormalization of X times an activation of ``gate``.
+
+    Shapes:  X[r..., h], scale[h], gate like X -> Y like X.
+    Work:    a = 8: RMSNormalization 4, swish of the gate 3, product; {sfu}.
+    Traffic: each operand and the result once.
+    Source:  ONNX Runtime contrib GatedRMSNorm-1.
+    """
+
+    mnemonic = "gated_rms_norm"
+    onnx = ("com.microsoft::GatedRMSNorm",)
+    operands = ("X", "scale", "gate")
+    formulas: ClassVar[Mapping[str, str]] = {"alu": "a*e", "sfu": "r + 2*e"}
+    epsilon: float = 1e-5
+    activation: str = "silu"
+
+    def alu(self, ins: Inputs) -> int:
+        return RMS_ALU + 4
+
+    def rows(self, shape: Shape | None) -> Dim:
+        return rows_before(shape, -1)

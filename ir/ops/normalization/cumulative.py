@@ -1,0 +1,80 @@
+"""Cumulative sums and products along an axis."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import ClassVar
+
+from ...dim import Dim
+from ...graph import Inputs
+from ...known import Item, Known, indices, strides_of
+from ...op import Folded, Kind, Op, Types, count, known, known_ints, normal_axis, tensor
+from ...record import frozen
+from ...types import DType, TensorType
+from ..elementwise import exact
+from ..elementwise.elementwise import is_integral
+
+
+@frozen
+class CumSum(Op):
+    """Cumulative sum along an axis.
+
+    Shapes:  x -> same shape.
+    Work:    one operation per element (``f`` floats, ``i`` integers).
+    Traffic: operands and result once.
+    Source:  ONNX CumSum-14.
+    """
+
+    mnemonic = "cumsum"
+    onnx: ClassVar[tuple[str, ...]] = ("CumSum",)
+    operands = ("x", "axis")
+    kind = Kind.REDUCTION
+    formulas = {"alu": "f", "integer": "i"}
+    exclusive: int = 0
+    reverse: int = 0
+
+    step: ClassVar[Callable[[Item, Item], Item]] = exact.add
+    start: ClassVar[int] = 0
+
+    def infer(self, ins: Inputs) -> Types:
+        return (TensorType(tensor(ins, 0).dtype, tensor(ins, 0).shape),)
+
+    def fold(self, ins: Inputs, outs: Types) -> Folded:
+        content, axis = known(ins, 0), known_ints(ins, 1)
+        if content is None or axis is None or len(axis) != 1 or not content.shape:
+            return ()
+        at = normal_axis(axis[0], len(content.shape))
+        extent, stride = content.shape[at], strides_of(content.shape)[at]
+        items = list(content.items)
+        for index in indices(content.shape):
+            if index[at] == 0:
+                first = sum(i * s for i, s in zip(index, strides_of(content.shape), strict=True))
+                line = slice(first, first + extent * stride, stride)
+                items[line] = self._run(items[line], tensor(ins, 0).dtype)
+        return (Known.of(content.shape, items),)
+
+    def _run(self, line: list[Item], dtype: DType) -> list[Item]:
+        total: Item = exact.fit(type(self).start, dtype)
+        out: list[Item] = []
+        for item in reversed(line) if self.reverse else line:
+            before = total
+            try:
+                done = None in (total, item)
+                total = None if done else exact.fit(type(self).step(total, item), dtype)
+            except (ArithmeticError, TypeError, ValueError):
+                total = None
+            out.append(before if self.exclusive else total)
+        return out[::-1] if self.reverse else out
+
+    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+        e, integral = count(tensor(ins, 0)), is_integral(tensor(ins, 0).dtype)
+        return {"f": 0 if integral else e, "i": e if integral else 0}
+
+
+class CumProd(CumSum):
+    """Cumulative product along an axis. Source: ONNX CumProd-26."""
+
+    mnemonic = "cumprod"
+    onnx: ClassVar[tuple[str, ...]] = ("CumProd",)
+    step = exact.multiply
+    start = 1

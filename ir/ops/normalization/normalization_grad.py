@@ -1,0 +1,218 @@
+"""Gradients of normalizations: operand, scale and offset in one kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+from ...definition import Positive
+from ...dim import Dim
+from ...graph import Inputs, Value
+from ...op import Types, count, normal_axis, tensor
+from ...problem.rows import Rows, Span
+from ...record import frozen
+from ...types import DType, Shape, TensorType, element_count
+from ..elementwise.cast import Cast
+from ..elementwise.elementwise import Reciprocal, Sqrt
+from .normalization import Normalization, rows_before
+
+if TYPE_CHECKING:
+    from ...gradients.tape import Tape
+
+
+@frozen
+class NormalizationGrad(Normalization):
+    """Base of gradients of normalizations.
+
+    Shapes:  dY, X, scale, and what was saved -> dX like X, dScale and dB like scale.
+    Work:    a = 9 operations per element: the centered and scaled element 2, its products and both
+             sums 5, and the combination of a row 2; r rows: {alu}.
+    Traffic: each operand and each result once.
+    """
+
+    formulas: ClassVar[Mapping[str, str]] = {"alu": "a*e"}
+
+    def alu(self, ins: Inputs) -> int:
+        return 9
+
+    def infer(self, ins: Inputs) -> Types:
+        x, scale = tensor(ins, 1), tensor(ins, 2)
+        return (TensorType(tensor(ins, 0).dtype, x.shape), scale, scale)
+
+    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+        return {
+            "e": count(tensor(ins, 1)),
+            "a": self.alu(ins),
+            "r": self.rows(tensor(ins, 1).shape),
+        }
+
+
+def combined(
+    tape: Tape, dx_hat: Value, x_hat: Value, inverse: Value, axes: Sequence[int], centered: bool
+) -> Value:
+    """Return the gradient through the statistics of rows over ``axes``.
+
+    ``inverse * (d - mean(d) - x_hat * mean(d * x_hat))``, the first mean where rows are centered.
+    """
+    along = tape.mul(x_hat, tape.mean(tape.mul(dx_hat, x_hat), axes))
+    left = tape.sub(dx_hat, tape.mean(dx_hat, axes)) if centered else dx_hat
+    return tape.mul(tape.sub(left, along), inverse)
+
+
+@frozen
+class LayerNormalizationGrad(NormalizationGrad):
+    """Gradients of layer normalization.
+
+    Shapes:  dY, X[r..., n...], scale[n...], mean, inv_std_dev[r..., 1...] -> dX, dScale, dB.
+    Work:    {alu} with a = 9.
+    Traffic: each operand and each result once.
+    Source:  ONNX Runtime training, com.microsoft LayerNormalizationGrad.
+    """
+
+    mnemonic = "layer_norm_grad"
+    onnx: ClassVar[tuple[str, ...]] = ("com.microsoft::LayerNormalizationGrad",)
+    operands: ClassVar[tuple[str, ...]] = ("dY", "X", "scale", "mean", "inv_std_dev")
+    axis: int = -1
+    centered: ClassVar[bool] = True
+
+    def rows(self, shape: Shape | None) -> Dim:
+        return rows_before(shape, self.axis)
+
+    def expand(self, tape: Tape, ins: Inputs, outs: Types) -> tuple[Value | None, ...]:
+        dy, x, scale, *statistics = (v for v in ins if v is not None)
+        shape = tensor(ins, 1).shape or ()
+        at = normal_axis(self.axis, len(shape))
+        axes = range(at, len(shape))
+        moved = tape.sub(x, statistics[0]) if self.centered else x
+        x_hat = tape.mul(moved, statistics[-1])
+        dx = combined(tape, tape.mul(dy, scale), x_hat, statistics[-1], axes, self.centered)
+        extents = tensor(ins, 2).shape or ()
+        return (dx, tape.sum_to(tape.mul(dy, x_hat), extents), tape.sum_to(dy, extents))
+
+
+@frozen
+class SimplifiedLayerNormalizationGrad(LayerNormalizationGrad):
+    """Gradients of normalization by the root of the mean square.
+
+    Shapes:  dY, X[r..., n...], scale[n...], inv_std_var[r..., 1...] -> dX, dScale.
+    Work:    {alu} with a = 7: rows are not centered.
+    Traffic: each operand and each result once.
+    Source:  ONNX Runtime training, com.microsoft SimplifiedLayerNormalizationGrad.
+    """
+
+    mnemonic = "rms_norm_grad"
+    onnx: ClassVar[tuple[str, ...]] = ("com.microsoft::SimplifiedLayerNormalizationGrad",)
+    operands: ClassVar[tuple[str, ...]] = ("dY", "X", "scale", "inv_std_var")
+    centered = False
+
+    def alu(self, ins: Inputs) -> int:
+        return 7
+
+    def infer(self, ins: Inputs) -> Types:
+        return super().infer(ins)[:2]
+
+
+@frozen
+class BatchNormalizationGrad(NormalizationGrad):
+    """Gradients of batch normalization by the statistics of the batch.
+
+    Shapes:  dY, X[n, c, d...], scale, saved_mean, saved_inv_std[c] -> dX, dScale, dB.
+    Work:    {alu} with a = 9; 3 where statistics are fixed, through which nothing flows.
+    Traffic: each operand and each result once.
+    Source:  ONNX Runtime training, com.microsoft BatchNormalizationGrad; arXiv:1502.03167.
+    """
+
+    mnemonic = "batch_norm_grad"
+    onnx: ClassVar[tuple[str, ...]] = ("com.microsoft::BatchNormalizationGrad",)
+    operands: ClassVar[tuple[str, ...]] = ("dY", "X", "scale", "saved_mean", "saved_inv_std")
+    span = Span.CHANNEL
+    epsilon: float = 1e-5
+    is_fixed: bool = False
+    """True for running statistics; then the last operand is a variance."""
+
+    def alu(self, ins: Inputs) -> int:
+        return 5 if self.is_fixed else 9
+
+    def rows(self, shape: Shape | None) -> Dim:
+        if shape is None:
+            return 0
+        return shape[1] if len(shape) > 1 else 1
+
+    def expand(self, tape: Tape, ins: Inputs, outs: Types) -> tuple[Value | None, ...]:
+        dy, x, scale, mean, spread = (v for v in ins if v is not None)
+        shape = tensor(ins, 1).shape or ()
+        column = (1, shape[1], *(1 for _ in shape[2:]))
+        axes = (0, *range(2, len(shape)))
+        dtype = tensor(ins, 1).dtype
+        inverse = inverse_root(tape, spread, self.epsilon, dtype) if self.is_fixed else spread
+        inverse, mean = tape.reshape(inverse, column), tape.reshape(mean, column)
+        x_hat = tape.mul(tape.sub(x, mean), inverse)
+        scaled = tape.mul(dy, tape.reshape(scale, column))
+        if self.is_fixed:
+            dx = tape.mul(scaled, inverse)
+        else:
+            dx = combined(tape, scaled, x_hat, inverse, axes, centered=True)
+        return (dx, tape.sum(tape.mul(dy, x_hat), axes), tape.sum(dy, axes))
+
+
+@frozen
+class GroupNormalizationGrad(NormalizationGrad):
+    """Gradients of group and instance normalization; statistics are recomputed.
+
+    Shapes:  dY, X[n, c, d...], scale[c] -> dX, dScale, dB.
+    Work:    {alu} with a = 13: 4 for the statistics.
+    Traffic: each operand and each result once.
+    Source:  PyTorch, native_group_norm_backward; arXiv:1803.08494.
+    """
+
+    mnemonic = "group_norm_grad"
+    operands: ClassVar[tuple[str, ...]] = ("dY", "X", "scale")
+    span = Span.GROUP
+    num_groups: Positive | None = None
+    """Number of groups; None for one group per channel."""
+    epsilon: float = 1e-5
+
+    def alu(self, ins: Inputs) -> int:
+        return 13
+
+    def rows(self, shape: Shape | None) -> Dim:
+        if not shape:
+            return 0
+        return shape[0] * (self.num_groups or shape[1])
+
+    def problem(self, ins: Inputs, outs: Types) -> Rows:
+        e = self.extents(ins, outs)
+        return Rows(e["r"], e["e"], self.span)
+
+    def expand(self, tape: Tape, ins: Inputs, outs: Types) -> tuple[Value | None, ...]:
+        dy, x, scale = (v for v in ins if v is not None)
+        shape = tensor(ins, 1).shape or ()
+        groups = self.num_groups or shape[1]
+        column = (1, shape[1], *(1 for _ in shape[2:]))
+        rows = (shape[0], groups, element_count((shape[1] // groups, *shape[2:])))
+        flat = tape.reshape(x, rows)
+        moved = tape.sub(flat, tape.mean(flat, (2,)))
+        variance = tape.mean(tape.mul(moved, moved), (2,))
+        inverse = inverse_root(tape, variance, self.epsilon, tensor(ins, 1).dtype)
+        x_hat = tape.mul(moved, inverse)
+        of_channels = tensor(ins, 2).shape == (shape[1],)
+        spread = tape.reshape(scale, column) if of_channels else tape.reshape(scale, (1, groups, 1))
+        if of_channels:
+            scaled = tape.reshape(tape.mul(dy, spread), rows)
+        else:
+            scaled = tape.mul(tape.reshape(dy, rows), spread)
+        dx = tape.reshape(combined(tape, scaled, x_hat, inverse, (2,), centered=True), shape)
+        if of_channels:
+            axes = (0, *range(2, len(shape)))
+            product = tape.mul(dy, tape.reshape(x_hat, shape))
+            return (dx, tape.sum(product, axes), tape.sum(dy, axes))
+        flat_dy = tape.reshape(dy, rows)
+        return (dx, tape.sum(tape.mul(flat_dy, x_hat), (0, 2)), tape.sum(flat_dy, (0, 2)))
+
+
+def inverse_root(tape: Tape, variance: Value, epsilon: float, dtype: DType) -> Value:
+    """Return ``1 / sqrt(variance + epsilon)``."""
+    wide = variance.type.dtype if isinstance(variance.type, TensorType) else dtype
+    root = tape.apply(Sqrt(), tape.add(variance, tape.number(epsilon, wide)))
+    inverse = tape.apply(Reciprocal(), root)
+    return inverse if wide is dtype else tape.apply(Cast(to=dtype), inverse)

@@ -1,0 +1,1 @@
+"""Quantization, and operators on quantized tensors."""

@@ -1,0 +1,157 @@
+"""Quantization and its reverse."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from ...definition import Attributes, Natural
+from ...dim import Dim
+from ...graph import Inputs
+from ...known import Item, Known, elementwise
+from ...op import Folded, Kind, Op, Types, count, has, known, tensor
+from ...record import frozen
+from ...types import DType, TensorType
+from ..elementwise import exact
+from ..elementwise.cast import dtype_of
+
+QUANTIZE_ALU = 4
+"""Product with the reciprocal of the scale, rounding, addition of the zero point, clamping."""
+
+
+def _by_tensor(ins: Inputs) -> tuple[Known, Known, Known] | None:
+    """Return x, scale and zero point if contents are known, in f32 with one scale; else None."""
+    x, scale = known(ins, 0), known(ins, 1)
+    zero_point = known(ins, 2) if has(ins, 2) else Known((), (0,))
+    if x is None or scale is None or zero_point is None:
+        return None
+    is_single = len(scale.items) == len(zero_point.items) == 1
+    if not is_single or tensor(ins, 1).dtype is not DType.F32:
+        return None
+    return x, Known((), scale.items), Known((), zero_point.items)
+
+
+def _number(item: Item) -> float:
+    """Return ``item`` as a number.
+
+    Raises:
+        TypeError: it is symbolic or unknown.
+    """
+    if isinstance(item, int | float):
+        return item
+    raise TypeError("not a number")
+
+
+@frozen
+class QuantizeLinear(Op):
+    """``saturate(round(x / y_scale) + y_zero_point)``, by tensor, by axis or by block.
+
+    Shapes:  x -> same shape; the type is that of y_zero_point or ``output_dtype``, else u8.
+    Work:    {alu}: product with the reciprocal of the scale, rounding, addition, clamping;
+             the reciprocals themselves are left out.
+    Traffic: each operand once, the result once.
+    Source:  ONNX QuantizeLinear-25, ONNX Runtime contrib QuantizeLinear-1.
+    """
+
+    mnemonic = "quantize_linear"
+    onnx = ("QuantizeLinear", "com.microsoft::QuantizeLinear")
+    operands = ("x", "y_scale", "y_zero_point?")
+    kind = Kind.QUANTIZE
+    formulas = {"alu": f"{QUANTIZE_ALU}*e"}
+    axis: int = 1
+    saturate: int = 1
+    block_size: Natural = 0
+    output_dtype: DType = DType.UNKNOWN
+    precision: int = 0
+
+    @classmethod
+    def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
+        """Convert the number of the result's type to the type; 0 means not given."""
+        return {**attrs, "output_dtype": dtype_of(attrs.get("output_dtype", 0))}
+
+    def infer(self, ins: Inputs) -> Types:
+        dtype = self.output_dtype
+        if dtype is DType.UNKNOWN:
+            dtype = tensor(ins, 2).dtype if has(ins, 2) else DType.U8
+        return (TensorType(dtype, tensor(ins, 0).shape),)
+
+    def fold(self, ins: Inputs, outs: Types) -> Folded:
+        """Quantize known contents: shapes that a model computes in floats are quantized too."""
+        contents, target = _by_tensor(ins), outs[0]
+        if contents is None or not isinstance(target, TensorType) or not target.dtype.is_integer:
+            return ()
+        span, lowest = 1 << target.dtype.bits, 0
+        if target.dtype.is_signed:
+            lowest = -(span >> 1)
+
+        def one(x: Item, scale: Item, zero_point: Item) -> Item:
+            ratio = exact.round_to(_number(x) / _number(scale), DType.F32)
+            level = round(_number(ratio)) + int(_number(zero_point))
+            return min(max(level, lowest), lowest + span - 1)
+
+        return (elementwise(one, *contents),)
+
+
+@frozen
+class DequantizeLinear(Op):
+    """``(x - x_zero_point) * x_scale``, by tensor, by axis or by block.
+
+    Shapes:  x -> same shape; the type is ``output_dtype`` or that of x_scale.
+    Work:    {alu}: a product, and a difference where there is a zero point.
+    Traffic: each operand once, the result once.
+    Source:  ONNX DequantizeLinear-25, ONNX Runtime contrib DequantizeLinear-1.
+    """
+
+    mnemonic = "dequantize_linear"
+    onnx = ("DequantizeLinear", "com.microsoft::DequantizeLinear")
+    operands = ("x", "x_scale", "x_zero_point?")
+    kind = Kind.QUANTIZE
+    formulas = {"alu": "a*e"}
+    axis: int = 1
+    block_size: Natural = 0
+    output_dtype: DType = DType.UNKNOWN
+
+    @classmethod
+    def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
+        """The number of the result's type becomes the type; 0 means that it is not given."""
+        return {**attrs, "output_dtype": dtype_of(attrs.get("output_dtype", 0))}
+
+    def infer(self, ins: Inputs) -> Types:
+        dtype = self.output_dtype
+        if dtype is DType.UNKNOWN:
+            dtype = tensor(ins, 1).dtype
+        return (TensorType(dtype, tensor(ins, 0).shape),)
+
+    def fold(self, ins: Inputs, outs: Types) -> Folded:
+        contents, target = _by_tensor(ins), outs[0]
+        if contents is None or not isinstance(target, TensorType) or target.dtype is not DType.F32:
+            return ()
+
+        def one(x: Item, scale: Item, zero_point: Item) -> Item:
+            steps = exact.round_to(_number(x) - _number(zero_point), DType.F32)
+            return exact.round_to(_number(steps) * _number(scale), DType.F32)
+
+        return (elementwise(one, *contents),)
+
+    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+        return {"e": count(outs[0]), "a": 1 + has(ins, 2)}
+
+
+class DynamicQuantizeLinear(Op):
+    """Quantization to u8 with scale and zero point from the smallest and largest element.
+
+    Shapes:  x -> y like x in u8, y_scale f32[], y_zero_point u8[].
+    Work:    {alu}: two comparisons for the range, 4 of QuantizeLinear.
+    Traffic: x and the results once.
+    Source:  ONNX DynamicQuantizeLinear-11.
+    """
+
+    mnemonic = "dynamic_quantize_linear"
+    onnx = ("DynamicQuantizeLinear",)
+    operands = ("x",)
+    kind = Kind.QUANTIZE
+    formulas: ClassVar[Mapping[str, str]] = {"alu": f"{2 + QUANTIZE_ALU}*e"}
+
+    def infer(self, ins: Inputs) -> Types:
+        y = TensorType(DType.U8, tensor(ins, 0).shape)
+        return y, TensorType(DType.F32, ()), TensorType(DType.U8, ())

@@ -1,0 +1,78 @@
+"""Lookups in block-quantized tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ...cost import Traffic, dim_sum
+from ...definition import Positive
+from ...dim import Dim, dim_min
+from ...graph import Inputs
+from ...op import Kind, Op, Types, count, each_once, has, normal_axis, tensor
+from ...record import frozen
+from ...types import DType, TensorType, element_count, storage_bytes
+
+
+@frozen
+class GatherBlockQuantized(Op):
+    """Rows of a table that is quantized in blocks, dequantized.
+
+    Shapes:  data[..., v, ...], indices[i...] -> [..., i..., ...], of the type of scales; in 8-bit
+             data several elements of ``bits`` may be packed along the last axis.
+    Work:    {alu}: a product, and a difference where there are zero points.
+    Traffic: the indices; of data, scales and zero points the rows taken, at most one for each
+             index and at most all; the result.
+    Source:  ONNX Runtime contrib GatherBlockQuantized-1.
+    """
+
+    mnemonic = "gather_block_quantized"
+    onnx = ("com.microsoft::GatherBlockQuantized",)
+    operands = ("data", "indices", "scales", "zero_points?")
+    kind = Kind.GATHER
+    formulas = {"alu": "a*e"}
+    bits: Positive = 4
+    block_size: Positive = 128
+    gather_axis: int = 0
+    quantize_axis: int = 1
+
+    def infer(self, ins: Inputs) -> Types:
+        data, indices, dtype = tensor(ins, 0), tensor(ins, 1).shape, tensor(ins, 2).dtype
+        if data.shape is None or indices is None:
+            return (TensorType(dtype, None),)
+        at = normal_axis(self.gather_axis, len(data.shape), "gather_axis")
+        rest = data.shape[at + 1 :]
+        if rest:
+            rest = (*rest[:-1], rest[-1] * self._packed(data))
+        return (TensorType(dtype, (*data.shape[:at], *indices, *rest)),)
+
+    def _packed(self, data: TensorType) -> int:
+        """Return the logical elements per stored element."""
+        return 8 // self.bits if data.dtype is DType.U8 and 0 < self.bits < 8 else 1
+
+    def logical_elements(self, ins: Inputs) -> Mapping[int, Dim]:
+        data = tensor(ins, 0)
+        return {} if data.numel is None else {0: data.numel * self._packed(data)}
+
+    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+        return {"e": count(outs[0]), "a": 1 + has(ins, 3)}
+
+    def read_parts(self, ins: Inputs) -> Mapping[int, Dim]:
+        tables = {i: self._rows(ins, i) or 0 for i in (0, 2, 3) if has(ins, i)}
+        return {**tables, 1: tensor(ins, 1).nbytes or 0}
+
+    def traffic(self, ins: Inputs, outs: Types) -> Traffic:
+        rest = each_once(ins[1:2], outs)
+        tables = [self._rows(ins, i) for i in (0, 2, 3) if has(ins, i)]
+        read = dim_sum([rest.read_bytes, *(t for t in tables if t is not None)])
+        return Traffic(read, rest.write_bytes, rest.is_bound or None in tables)
+
+    def _rows(self, ins: Inputs, index: int) -> Dim | None:
+        """Return bytes of the rows read of a table, None if its shape is unknown."""
+        table, indices = tensor(ins, index), tensor(ins, 1).shape
+        if not table.shape or indices is None or table.dtype.bits == 0:
+            return None
+        at = normal_axis(self.gather_axis, len(table.shape), "gather_axis")
+        row = element_count(table.shape[:at] + table.shape[at + 1 :])
+        return storage_bytes(
+            dim_min(element_count(indices), table.shape[at]) * row, table.dtype.bits
+        )

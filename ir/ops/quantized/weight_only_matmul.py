@@ -1,0 +1,313 @@
+"""Matrix products whose weight is stored in few bits and unpacked on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ...definition import Positive
+from ...dim import Dim
+from ...graph import Inputs
+from ...known import Known
+from ...op import Kind, Op, Types, first_dtype, has, known, tensor
+from ...problem import Product
+from ...record import frozen
+from ...types import DType, Shape, TensorType
+from ..contraction.epilogue import activation_cost
+from ..contraction.matmul import contract
+from ..convolution.window import product
+
+
+@frozen
+class WeightOnly(Op):
+    """A product of activations with weights that are unpacked to the activations' type.
+
+    Shapes:  A[b, k] with b the product of the leading axes, a weight of k by n -> Y[b, n].
+    Work:    {mac} in the element type of A; {alu}: u operations to unpack a
+             weight (its zero point and its scale), x for the bias.
+    Traffic: each operand once, the weight in its packed size; Y once.
+    Source:  ONNX Runtime ContribOperators.
+    """
+
+    kind = Kind.MATMUL
+    formulas = {"mac": "b*n*k", "alu": "n*k*u + b*n*x"}
+
+    def weight(self, ins: Inputs) -> tuple[Dim, Dim] | None:
+        """Contracted extent and columns of the weight, None when not known."""
+        raise NotImplementedError(f"{type(self).__name__}.weight")
+
+    def unpacking(self, ins: Inputs) -> int:
+        """Operations that turn one stored weight into a number."""
+        return 2
+
+    def bias(self, ins: Inputs) -> int:
+        """Operations on each element of the product."""
+        return 0
+
+    def infer(self, ins: Inputs) -> Types:
+        a, weight = tensor(ins, 0), self.weight(ins)
+        if a.shape is None or weight is None or not a.shape:
+            return (TensorType(a.dtype, None),)
+        contract(a.shape[-1], weight[0])
+        return (TensorType(a.dtype, (*a.shape[:-1], weight[1])),)
+
+    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+        a, weight = tensor(ins, 0).shape, self.weight(ins)
+        if a is None or weight is None:
+            return {}
+        k, n = weight
+        rows = product(a[:-1])
+        return {"b": rows, "n": n, "k": k, "u": self.unpacking(ins), "x": self.bias(ins)}
+
+    def logical_elements(self, ins: Inputs) -> Mapping[int, Dim]:
+        weight = self.weight(ins)
+        return {} if weight is None else {1: weight[0] * weight[1]}
+
+    def packing(self) -> tuple[int, int]:
+        """Bits of a stored weight, and how many weights share a scale; 0 where nobody knows."""
+        raise NotImplementedError(f"{type(self).__name__}.packing")
+
+    def problem(self, ins: Inputs, outs: Types) -> Product | None:
+        e = self.extents(ins, outs)
+        return Product(1, e["b"], e["n"], e["k"], False, *self.packing()) if e else None
+
+
+@frozen
+class MatMulNBits(WeightOnly):
+    """Product with a weight of 2, 4 or 8 bits in blocks along k, each with a scale.
+
+    Shapes:  A[b, k], B[n, k/block, block*bits/8] -> Y[b, n].
+    Work:    {mac} in the element type of A, or int8 at ``accuracy_level`` 4;
+             alu = 2*n*k to unpack and b*n for the bias.
+    Traffic: each operand once, the weight in its packed size; Y once.
+    Source:  ONNX Runtime ContribOperators, MatMulNBits.
+    """
+
+    mnemonic = "matmul_nbits"
+    onnx = ("com.microsoft::MatMulNBits",)
+    operands = ("A", "B", "scales", "zero_points?", "g_idx?", "bias?")
+
+    K: Positive = 0
+    N: Positive = 0
+    bits: Positive = 4
+    block_size: Positive = 32
+    accuracy_level: int = 0
+    weight_prepacked: int = 0
+
+    def weight(self, ins: Inputs) -> tuple[Dim, Dim]:
+        return self.K, self.N
+
+    def packing(self) -> tuple[int, int]:
+        return self.bits, self.block_size
+
+    def bias(self, ins: Inputs) -> int:
+        return int(has(ins, 5))
+
+    def mac_dtype(self, ins: Inputs) -> DType | None:
+        return DType.I8 if self.accuracy_level == 4 else None
+
+
+@frozen
+class MatMulBnb4(WeightOnly):
+    """Product with a weight of 4-bit FP4 or NF4 codes.
+
+    Shapes:  A[b, k], B flat with n*k codes -> Y[b, n]; without ``transB`` the weight is [k, n].
+    Work:    {mac}; alu = n*k, one product with the block's scale; the table look-up of a
+             code is left out.
+    Traffic: each operand once, the weight in its packed size; Y once.
+    Source:  ONNX Runtime ContribOperators, MatMulBnb4; arXiv:2305.14314.
+    """
+
+    mnemonic = "matmul_bnb4"
+    onnx = ("com.microsoft::MatMulBnb4",)
+    operands = ("A", "B", "absmax")
+
+    K: Positive = 0
+    N: Positive = 0
+    block_size: Positive = 16
+    quant_type: int = 0
+    training_mode: int = 0
+    transB: int = 1  # noqa: N815
+
+    def weight(self, ins: Inputs) -> tuple[Dim, Dim]:
+        return (self.K, self.N) if self.transB else (self.N, self.K)
+
+    def packing(self) -> tuple[int, int]:
+        return 4, self.block_size
+
+    def unpacking(self, ins: Inputs) -> int:
+        return 1
+
+
+@frozen
+class MatMulFpQ4(WeightOnly):
+    """Product with a pre-packed 4-bit weight whose shape is an operand.
+
+    Shapes:  A[b, k], B a flat blob, B_shape = [k, n] -> Y[b, n].
+    Work:    {mac}; alu = 2*n*k to unpack.
+    Source:  ONNX Runtime ContribOperators, MatMulFpQ4.
+    """
+
+    mnemonic = "matmul_fpq4"
+    onnx = ("com.microsoft::MatMulFpQ4",)
+    operands = ("A", "B", "B_shape")
+
+    blk_quant_type: int = 1
+
+    def weight(self, ins: Inputs) -> tuple[Dim, Dim] | None:
+        dims = (known(ins, 2) or Known((0,), ())).dims
+        k, n = dims if len(dims) == 2 else (None, None)
+        return None if k is None or n is None else (k, n)
+
+    def packing(self) -> tuple[int, int]:
+        return 4, 0
+
+
+@frozen
+class MatMulBlockQuantizedFp8Weight(WeightOnly):
+    """Product with an 8-bit float weight scaled by blocks.
+
+    Shapes:  A[b, k], B[n, k] -> Y[b, n].
+    Work:    {mac} in the element type of A; alu = n*k for the scale and b*n for the bias.
+             With ``a_scale`` the macs may be in 8 bits; they are counted in the type of A.
+    Source:  ONNX Runtime ContribOperators, MatMulBlockQuantizedFp8Weight.
+    """
+
+    mnemonic = "matmul_block_fp8_weight"
+    onnx = ("com.microsoft::MatMulBlockQuantizedFp8Weight",)
+    operands = ("A", "B", "b_scale", "a_scale?", "bias?")
+
+    block_size: Positive = 128
+
+    def weight(self, ins: Inputs) -> tuple[Dim, Dim] | None:
+        b = tensor(ins, 1).shape
+        return None if b is None or len(b) != 2 else (b[1], b[0])
+
+    def packing(self) -> tuple[int, int]:
+        return 8, self.block_size
+
+    def unpacking(self, ins: Inputs) -> int:
+        return 1
+
+    def bias(self, ins: Inputs) -> int:
+        return int(has(ins, 4))
+
+
+@frozen
+class MatMulBlockQuantizedFp4Weight(WeightOnly):
+    """Product with a 4-bit float weight, two in a byte, scaled by blocks and as a whole.
+
+    Shapes:  A[b, k], B[n, k/2] -> Y[b, n].
+    Work:    {mac} in the element type of A; alu = 2*n*k for the scales and b*n for the bias.
+    Source:  ONNX Runtime ContribOperators, MatMulBlockQuantizedFp4Weight.
+    """
+
+    mnemonic = "matmul_block_fp4_weight"
+    onnx = ("com.microsoft::MatMulBlockQuantizedFp4Weight",)
+    operands = ("A", "B", "weight_scale", "weight_scale_2", "input_scale?", "bias?")
+
+    block_size: Positive = 16
+
+    def weight(self, ins: Inputs) -> tuple[Dim, Dim] | None:
+        b = tensor(ins, 1).shape
+        return None if b is None or len(b) != 2 else (b[1] * 2, b[0])
+
+    def packing(self) -> tuple[int, int]:
+        return 4, self.block_size
+
+    def bias(self, ins: Inputs) -> int:
+        return int(has(ins, 5))
+
+
+RMS_NORM = 4
+"""Square and addition, product with the reciprocal root, product with the scale."""
+
+
+@frozen
+class MatMulNBitsMlp(Op):
+    """Gate and up projections in few bits, ``activation(gate) * up``, after an optional norm.
+
+    Shapes:  A[b, k], two weights of k by n -> Y[b, n]; the sum of A and skip[b, k].
+    Work:    {mac}; alu = 4*n*k to unpack, b*n*x for biases, activation and product,
+             b*k*z for skip and norm; {sfu}.
+    Traffic: each operand once, each result once.
+    Source:  ONNX Runtime ContribOperators, MatMulNBitsMlp.
+    """
+
+    mnemonic = "matmul_nbits_mlp"
+    onnx = ("com.microsoft::MatMulNBitsMlp",)
+    operands = (
+        *("A", "skip?", "norm_scale?", "gate_B", "gate_scales", "gate_bias?", "up_B", "up_scales"),
+        "up_bias?",
+    )
+    kind = Kind.MATMUL
+    formulas = {"mac": "2*b*n*k", "alu": "4*n*k + b*n*x + b*k*z", "sfu": "b*n*y"}
+
+    K: Positive = 0
+    N: Positive = 0
+    bits: Positive = 4
+    block_size: Positive = 32
+    accuracy_level: int = 0
+    activation: str = ""
+    epsilon: float = 1e-5
+
+    def infer(self, ins: Inputs) -> Types:
+        a = tensor(ins, 0)
+        shape: Shape | None = None if a.shape is None else (*a.shape[:-1], self.N)
+        return TensorType(a.dtype, shape), a
+
+    def logical_elements(self, ins: Inputs) -> Mapping[int, Dim]:
+        return dict.fromkeys((3, 6), self.N * self.K)
+
+    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+        a = tensor(ins, 0).shape
+        if a is None:
+            return {}
+        alu, sfu = activation_cost(self.activation)
+        x = alu + 1 + int(has(ins, 5)) + int(has(ins, 8))
+        z = int(has(ins, 1)) + RMS_NORM * int(has(ins, 2))
+        return {"b": product(a[:-1]), "n": self.N, "k": self.K, "x": x, "y": sfu, "z": z}
+
+
+@frozen
+class MatMulNBitsQkv(Op):
+    """Norm, then the query, key and value projections in few bits.
+
+    Shapes:  A[b, k] -> Q[b, n], K[b, l], V[b, l], the sum of A and skip[b, k].
+    Work:    {mac}; alu = 2*k*(n + 2*l) to unpack and b*k*z for skip and norm;
+             biases are left out.
+    Traffic: each operand once, each result once.
+    Source:  ONNX Runtime ContribOperators, MatMulNBitsQkv.
+    """
+
+    mnemonic = "matmul_nbits_qkv"
+    onnx = ("com.microsoft::MatMulNBitsQkv",)
+    operands = (
+        *("A", "skip?", "norm_scale", "q_B", "q_scales", "q_bias?"),
+        *("k_B", "k_scales", "k_bias?", "v_B", "v_scales", "v_bias?"),
+    )
+    kind = Kind.MATMUL
+    formulas = {"mac": "b*k*(n + 2*l)", "alu": "2*k*(n + 2*l) + b*k*z"}
+
+    K: Positive = 0
+    Nq: Positive = 0
+    Nkv: Positive = 0
+    bits: Positive = 4
+    block_size: Positive = 32
+    accuracy_level: int = 0
+    epsilon: float = 1e-6
+
+    def infer(self, ins: Inputs) -> Types:
+        a, dtype = tensor(ins, 0), first_dtype(ins, 0)
+        rows = None if a.shape is None else a.shape[:-1]
+        widths = (self.Nq, self.Nkv, self.Nkv)
+        return (*(TensorType(dtype, None if rows is None else (*rows, w)) for w in widths), a)
+
+    def logical_elements(self, ins: Inputs) -> Mapping[int, Dim]:
+        return {3: self.Nq * self.K, 6: self.Nkv * self.K, 9: self.Nkv * self.K}
+
+    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+        a = tensor(ins, 0).shape
+        if a is None:
+            return {}
+        z = RMS_NORM + int(has(ins, 1))
+        return {"b": product(a[:-1]), "k": self.K, "n": self.Nq, "l": self.Nkv, "z": z}

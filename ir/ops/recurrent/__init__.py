@@ -1,0 +1,1 @@
+"""Layers with a state: recurrent cells, linear attention, state spaces, causal convolutions."""

@@ -1,0 +1,122 @@
+"""Depthwise causal convolutions that carry their last inputs to the next call."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from ...definition import Natural, Positive
+from ...dim import Dim
+from ...graph import Inputs
+from ...op import Kind, Op, Types, first_dtype, has, tensor
+from ...problem import Window
+from ...record import frozen
+from ...types import Shape, TensorType
+from ..attention.attention import axis, either
+from ..contraction.epilogue import activation_cost
+from ..convolution.conv import channels_first
+from ..convolution.window import product, result_shape
+
+
+@frozen
+class CausalConvWithState(Op):
+    """Depthwise convolution over the past of a sequence, with its state.
+
+    Shapes:  input[b, c, l], weight[c, 1, k], past_state[b, c, m] -> output like input,
+             present_state[b, c, m] with m = (k - 1)*dilation. In ONNX Runtime also with more
+             spatial axes, with the sequence before the channels, and with a window of states.
+    Work:    {mac} for e elements of the output and k taps; {alu} and {sfu} from the
+             bias and the activation.
+    Traffic: each operand once, each result once.
+    Source:  ONNX CausalConvWithState-27; ONNX Runtime ContribOperators, CausalConvWithState.
+    """
+
+    mnemonic = "causal_conv_with_state"
+    onnx: ClassVar[tuple[str, ...]] = ("CausalConvWithState", "com.microsoft::CausalConvWithState")
+    operands: ClassVar[tuple[str, ...]] = ("input", "weight", "bias?", "past_state?")
+    kind = Kind.CONV
+    formulas: ClassVar[Mapping[str, str]] = {"mac": "e*k", "alu": "e*x", "sfu": "e*y"}
+    bias_at: ClassVar[int] = 2
+
+    activation: str = "none"
+    channels_last: int = 0
+    dilation: Positive = 1
+    ndim: Positive = 1
+    state_window: Natural = 0
+
+    def infer(self, ins: Inputs) -> Types:
+        x, w = tensor(ins, 0).shape, tensor(ins, 1).shape
+        dtype = first_dtype(ins, 0, 1)
+        state = tensor(ins, 3).shape if has(ins, 3) else None
+        if state is None and x is not None:
+            taps = axis(w, -1)
+            held = either() if taps is None else (taps - 1) * self.dilation
+            state = (x[0], held, *x[2:]) if self.channels_last else (*x[:-1], held)
+            if self.state_window:
+                state = (self.state_window, *state)
+        return TensorType(dtype, x), TensorType(first_dtype(ins, 3, 0, 1), state)
+
+    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+        y, w = result_shape(outs), tensor(ins, 1).shape
+        if y is None or w is None:
+            return {}
+        alu, sfu = activation_cost(self.activation)
+        biased = int(has(ins, self.bias_at))
+        return {"e": product(y), "k": product(w[2:]), "x": alu + biased, "y": sfu}
+
+    def maps(self, ins: Inputs) -> Shape | None:
+        """Return the shape of the input as batch, channels, sequence."""
+        return channels_first(tensor(ins, 0).shape, self.channels_last)
+
+    def problem(self, ins: Inputs, outs: Types) -> Window | None:
+        x, w = self.maps(ins), tensor(ins, 1).shape
+        if x is None or w is None or len(x) != len(w) or not isinstance(x[1], int) or not x[1]:
+            return None
+        window, rank = w[2:], len(w) - 2
+        taken = [(d - 1) * self.dilation for d in window]
+        pads = tuple([(past if isinstance(past, int) else 0, 0) for past in taken])
+        return Window(
+            x[0], x[1], x[1], x[2:], x[2:], window, (1,) * rank, (self.dilation,) * rank, pads,
+            groups=x[1], carried=self.sequences(ins),
+        )  # fmt: skip
+
+    def sequences(self, ins: Inputs) -> Dim:
+        """Return the number of carried states."""
+        x = tensor(ins, 0).shape
+        return x[0] if x else 0
+
+
+@frozen
+class VarlenCausalConvWithState(CausalConvWithState):
+    """CausalConvWithState over packed sequences.
+
+    Shapes:  input[n, c], weight[c, 1, k], initial_state[b, c, m] -> output like input,
+             final_state like initial_state, state_update[b, capacity, c].
+    Work:    as CausalConvWithState.
+    Traffic: each operand once, each result once.
+    Source:  ONNX Runtime ContribOperators, VarlenCausalConvWithState.
+    """
+
+    mnemonic = "varlen_causal_conv_with_state"
+    onnx: ClassVar[tuple[str, ...]] = ("com.microsoft::VarlenCausalConvWithState",)
+    operands: ClassVar[tuple[str, ...]] = (
+        *("input", "weight", "cumulative_sequence_length", "bias?", "initial_state"),
+        "capture_count?",
+    )
+    bias_at = 3
+
+    state_update_capacity: Natural = 0
+
+    def maps(self, ins: Inputs) -> Shape | None:
+        x = tensor(ins, 0).shape
+        return None if x is None else (1, x[1], x[0])
+
+    def sequences(self, ins: Inputs) -> Dim:
+        state = tensor(ins, 4).shape
+        return state[0] if state else 0
+
+    def infer(self, ins: Inputs) -> Types:
+        x, state, dtype = tensor(ins, 0).shape, tensor(ins, 4), first_dtype(ins, 0, 1)
+        b, c = either(axis(state.shape, 0)), either(axis(x, 1), axis(state.shape, 1))
+        update: Shape = (b, self.state_update_capacity, c)
+        return TensorType(dtype, x), state, TensorType(dtype, update)

@@ -1,0 +1,223 @@
+"""Recurrent networks: one matrix product of input and of state for each step and direction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import ClassVar
+
+from ...cost import Work, dim_sum, work_of
+from ...definition import Positive
+from ...dim import Dim
+from ...graph import Inputs
+from ...op import Kind, Op, Types, first_dtype, has, known, tensor
+from ...problem import Recurrence
+from ...record import frozen
+from ...types import DType, Shape, TensorType
+from ..attention.attention import axis, either, ranked
+from ..contraction.epilogue import activation_cost
+
+
+@frozen
+class Recurrent(Op):
+    """A cell with ``gates`` gates applied step by step in one direction or in both.
+
+    Shapes:  X[t, b, i], W[r, g*h, i], R[r, g*h, h] -> Y[t, r, b, h], Y_h[r, b, h]; with
+             ``layout`` 1 X[b, t, i], Y[b, t, r, h], Y_h[b, r, h]; r directions.
+    Work:    {mac}; {alu} and {sfu}: sums of the products,
+             biases, clipping, gating and activations of all directions together. With
+             sequence_lens ``effective_mac`` counts the given steps; where their content is not
+             known t is 1, a lower bound.
+    Traffic: each operand once, each result once; weights stay on chip between steps.
+    Source:  ONNX LSTM-22, GRU-22, RNN-22.
+    """
+
+    kind = Kind.RECURRENT
+    least_results = 0
+    formulas: ClassVar[Mapping[str, str]] = {
+        "mac": "t*b*r*g*h*(i + h)",
+        "alu": "t*b*h*x",
+        "sfu": "t*b*h*y",
+    }
+    gates: ClassVar[int] = 1
+    uses: ClassVar[tuple[int, ...]] = (1,)
+    """How often each activation of a direction is applied to a step."""
+    defaults: ClassVar[tuple[str, ...]] = ("Tanh",)
+    states: ClassVar[int] = 1
+    """How many states the cell carries and returns."""
+
+    activation_alpha: tuple[float, ...] = ()
+    activation_beta: tuple[float, ...] = ()
+    activations: tuple[str, ...] = ()
+    clip: float | None = None
+    direction: str = "forward"
+    hidden_size: Positive | None = None
+    layout: int = 0
+
+    @property
+    def directions(self) -> int:
+        """r, the number of directions."""
+        return 2 if self.direction == "bidirectional" else 1
+
+    def gating(self, ins: Inputs) -> int:
+        """Vector operations that combine the gates of one element in one step."""
+        return 0
+
+    def input_width(self, ins: Inputs) -> Dim | None:
+        """i, the elements of a step's input."""
+        return axis(ranked(ins, 0, 3), 2)
+
+    def hidden(self, ins: Inputs) -> Dim:
+        """h, the elements of a state."""
+        if self.hidden_size:
+            return self.hidden_size
+        return either(axis(tensor(ins, 2).shape, 2))
+
+    def _sizes(self, ins: Inputs) -> tuple[Dim, Dim]:
+        x = ranked(ins, 0, 3)
+        first, second = either(axis(x, 0)), either(axis(x, 1))
+        return (second, first) if self.layout else (first, second)
+
+    def infer(self, ins: Inputs) -> Types:
+        (t, b), r, h = self._sizes(ins), self.directions, self.hidden(ins)
+        dtype = first_dtype(ins, 0, 1, 2)
+        y: Shape = (b, t, r, h) if self.layout else (t, r, b, h)
+        state: Shape = (b, r, h) if self.layout else (r, b, h)
+        return (TensorType(dtype, y), *(TensorType(dtype, state) for _ in range(self.states)))
+
+    def _activation_costs(self) -> tuple[int, int]:
+        """Operations of all activations of a step and element, all directions together."""
+        names = self.activations or self.defaults * self.directions
+        alu = sfu = 0
+        for position, name in enumerate(names):
+            times = self.uses[position % len(self.uses)]
+            vector, special = activation_cost(name)
+            alu, sfu = alu + times * vector, sfu + times * special
+        return alu, sfu
+
+    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+        i = self.input_width(ins)
+        if i is None or tensor(ins, 0).shape is None:
+            return {}
+        (t, b), r, g = self._sizes(ins), self.directions, self.gates
+        t = 1 if self._lengths(ins) is None else t
+        alu, sfu = self._activation_costs()
+        clipped = 2 * g if self.clip else 0
+        biased = g if has(ins, 3) else 0
+        x = alu + r * (g + biased + clipped + self.gating(ins))
+        return {"t": t, "b": b, "r": r, "g": g, "h": self.hidden(ins), "i": i, "x": x, "y": sfu}
+
+    def problem(self, ins: Inputs, outs: Types) -> Recurrence | None:
+        e = self.extents(ins, outs)
+        return Recurrence(e["t"]) if e else None
+
+    def work(self, ins: Inputs, outs: Types) -> Work | None:
+        done, lengths = super().work(ins, outs), self._lengths(ins)
+        if done is None or lengths == ():
+            return done
+        if lengths is None:
+            return replace(done, is_bound=True)
+        steps = {**self.extents(ins, outs), "t": dim_sum(lengths), "b": 1}
+        return replace(done, effective_mac=work_of(self.formulas, steps, None).mac)
+
+    def _lengths(self, ins: Inputs) -> Shape | None:
+        """Steps of every sequence, () where all run to the end, None where only running tells."""
+        if not has(ins, 4):
+            return ()
+        content = known(ins, 4)
+        dims = () if content is None else content.dims
+        lengths = tuple(d for d in dims if d is not None)
+        return lengths if content is not None and len(lengths) == len(dims) else None
+
+
+class RNN(Recurrent):
+    """``H = f(X @ W + H @ R + bias)``.
+
+    Work:    as Recurrent with g = 1.
+    Source:  ONNX RNN-22.
+    """
+
+    mnemonic = "rnn"
+    onnx = ("RNN",)
+    operands = ("X", "W", "R", "B?", "sequence_lens?", "initial_h?")
+
+
+@frozen
+class GRU(Recurrent):
+    """Gated recurrent unit: update, reset and hidden gate.
+
+    Work:    as Recurrent with g = 3; 4 operations mix old and new state, 1 resets.
+    Source:  ONNX GRU-22; arXiv:1406.1078.
+    """
+
+    mnemonic = "gru"
+    onnx = ("GRU",)
+    operands = ("X", "W", "R", "B?", "sequence_lens?", "initial_h?")
+    gates = 3
+    uses = (2, 1)
+    defaults = ("Sigmoid", "Tanh")
+
+    linear_before_reset: int = 0
+
+    def gating(self, ins: Inputs) -> int:
+        return 5
+
+
+LSTM_OPERANDS = ("X", "W", "R", "B?", "sequence_lens?", "initial_h?", "initial_c?", "P?")
+
+
+@frozen
+class LSTM(Recurrent):
+    """Long short-term memory: input, output, forget and cell gate.
+
+    Shapes:  as Recurrent, and Y_c like Y_h.
+    Work:    as Recurrent with g = 4; 4 operations update cell and state, 6 more for peepholes,
+             1 where input and forget gate are coupled.
+    Source:  ONNX LSTM-22; Hochreiter and Schmidhuber, Neural Computation 9(8), 1997.
+    """
+
+    mnemonic = "lstm"
+    onnx: ClassVar[tuple[str, ...]] = ("LSTM",)
+    operands: ClassVar[tuple[str, ...]] = LSTM_OPERANDS
+    gates = 4
+    uses = (3, 1, 1)
+    defaults = ("Sigmoid", "Tanh", "Tanh")
+    states = 2
+
+    input_forget: int = 0
+
+    def gating(self, ins: Inputs) -> int:
+        return 4 + 6 * int(has(ins, 7)) + int(bool(self.input_forget))
+
+
+class DynamicQuantizeLSTM(LSTM):
+    """LSTM whose products are of 8-bit integers, quantized step by step.
+
+    Shapes:  as LSTM with W[r, i, 4*h] and R[r, h, 4*h].
+    Work:    as LSTM in int8; quantizing inputs and states is left out.
+    Source:  ONNX Runtime ContribOperators, DynamicQuantizeLSTM.
+    """
+
+    mnemonic = "dynamic_quantize_lstm"
+    onnx = ("com.microsoft::DynamicQuantizeLSTM",)
+    operands = (*LSTM_OPERANDS, "W_scale", "W_zero_point", "R_scale", "R_zero_point")
+    macs_in = DType.I8
+
+    def hidden(self, ins: Inputs) -> Dim:
+        return self.hidden_size or either(axis(tensor(ins, 2).shape, 1))
+
+
+class AttnLSTM(LSTM):
+    """LSTM whose input carries the attention over a memory.
+
+    Shapes:  as LSTM; the last axis of W is the input together with the attention.
+    Work:    as LSTM on that joint input; the attention itself is left out.
+    Source:  ONNX Runtime ContribOperators, AttnLSTM; arXiv:1409.0473.
+    """
+
+    mnemonic = "attn_lstm"
+    onnx = ("com.microsoft::AttnLSTM",)
+    operands = (*LSTM_OPERANDS, "QW?", "MW?", "V?", "M?", "memory_seq_lens?", "AW?")
+
+    def input_width(self, ins: Inputs) -> Dim | None:
+        return axis(tensor(ins, 1).shape, 2)

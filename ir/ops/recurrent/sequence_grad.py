@@ -1,0 +1,141 @@
+"""Gradients of layers with a state: state spaces, delta rules and the convolutions before them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import ClassVar, TypeVar
+
+from ...dim import Dim
+from ...graph import Inputs
+from ...op import ABSENT, Op, Types, has, tensor
+from ...problem import Backward, LinearAttention
+from ...record import frozen
+from .causal_conv import VarlenCausalConvWithState
+from .linear_attention import GatedDeltaNet
+from .state_space import StateSpaceScan
+
+Operator = TypeVar("Operator", bound=Op)
+FORWARD = 1
+"""Operands before those of the forward pass."""
+
+
+def as_gradient(cls: type[Operator], op: Op) -> Operator:
+    """The gradient of an operator, with its attributes."""
+    return cls(**{f.name: getattr(op, f.name) for f in fields(cls) if hasattr(op, f.name)})
+
+
+def like_operands(ins: Inputs) -> Types:
+    """A gradient of each operand of the forward pass."""
+    return tuple(tensor(ins, i) if has(ins, i) else ABSENT for i in range(FORWARD, len(ins)))
+
+
+def backward_of(problem: object, products: float) -> Backward | None:
+    """States as the backward pass goes through them; None where they are no products."""
+    return Backward(problem, products) if isinstance(problem, LinearAttention) else None
+
+
+@frozen
+class StateSpaceScanGrad(StateSpaceScan):
+    """Gradients of a selective state space, whose states are computed again.
+
+    Shapes:  dY like y, then the operands of StateSpaceScan -> the gradient of each.
+    Work:    {mac}: states again, then of each token the gradients of its state, of x, of B and of
+             C, five outer products and reads for the forward pass's two; {alu}, {sfu} the
+             same with a decay for each element.
+    Traffic: each operand once, each result once.
+    Source:  mamba_ssm, selective_scan_bwd_kernel.cuh; arXiv:2405.21060 section 3.
+    """
+
+    mnemonic = "state_space_scan_grad"
+    operands: ClassVar[tuple[str, ...]] = (
+        *("dY", "x", "dt", "B", "C", "lengths?", "state", "A", "D?", "dt_bias?"),
+    )
+    formulas: ClassVar[Mapping[str, str]] = {
+        "mac": "5*n*h*p*s*m",
+        "alu": "n*h*p*(3*s + 4 + 10*s*(1 - m))",
+        "sfu": "n*h*(3 + 2*e)",
+    }
+
+    def infer(self, ins: Inputs) -> Types:
+        return like_operands(ins)
+
+    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+        return super().extents(ins[FORWARD:], outs)
+
+    def problem(self, ins: Inputs, outs: Types) -> Backward | None:  # type: ignore[override]
+        forward = as_gradient(StateSpaceScan, self)
+        return backward_of(forward.problem(ins[FORWARD:], outs), 2.5)
+
+
+@frozen
+class GatedDeltaNetGrad(GatedDeltaNet):
+    """Gradients of a gated delta rule, whose states are computed again.
+
+    Shapes:  dY like output, then the operands of GatedDeltaNet -> the gradient of each.
+    Work:    {mac}: states again, then of each token the gradients of its state, of the query, of
+             the key and of the value; {alu}, {sfu} twice those of the forward pass.
+    Traffic: each operand once, each result once.
+    Source:  flash-linear-attention, chunk_gated_delta_rule_bwd; arXiv:2412.06464.
+    """
+
+    mnemonic = "gated_delta_net_grad"
+    onnx: ClassVar[tuple[str, ...]] = ()
+    operands: ClassVar[tuple[str, ...]] = (
+        *("dY", "query", "key?", "value?", "cu_seqlens?", "decay?", "beta?", "initial_state?"),
+        *("a_log?", "dt_bias?", "capture_count?", "state_update_active?"),
+    )
+    formulas: ClassVar[Mapping[str, str]] = {
+        "mac": "b*t*d*v*(3*g*r + 2*h)",
+        "alu": "2*b*t*(g*(d*v*x + v*y) + h*v)",
+        "sfu": "2*b*t*g*z",
+    }
+
+    def infer(self, ins: Inputs) -> Types:
+        return like_operands(ins)
+
+    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+        return super().extents(ins[FORWARD:], outs)
+
+    def problem(self, ins: Inputs, outs: Types) -> Backward | None:  # type: ignore[override]
+        forward = as_gradient(GatedDeltaNet, self)
+        e = self.extents(ins, outs)
+        if not e:
+            return None
+        once, read = e["g"] * e["r"], e["h"]
+        if not isinstance(once, int) or not isinstance(read, int):
+            return None
+        products = (3 * once + 2 * read) / (once + read)
+        return backward_of(forward.problem(ins[FORWARD:], outs), products)
+
+
+@frozen
+class VarlenCausalConvWithStateGrad(VarlenCausalConvWithState):
+    """Gradients of a causal convolution over packed sequences, of its operand and its taps.
+
+    Shapes:  dY like output, then the operands of VarlenCausalConvWithState -> the gradient of each.
+    Work:    {mac}: each product again before the activation, and once more for each of the two
+             gradients; {alu} and {sfu} twice those of the forward pass.
+    Traffic: each operand once, each result once.
+    Source:  causal_conv1d, causal_conv1d_bwd.cu, one kernel.
+    """
+
+    mnemonic = "varlen_causal_conv_with_state_grad"
+    onnx: ClassVar[tuple[str, ...]] = ()
+    operands: ClassVar[tuple[str, ...]] = (
+        *("dY", "input", "weight", "cumulative_sequence_length", "bias?", "initial_state"),
+        "capture_count?",
+    )
+    formulas: ClassVar[Mapping[str, str]] = {"mac": "3*e*k", "alu": "2*e*x", "sfu": "2*e*y"}
+
+    def infer(self, ins: Inputs) -> Types:
+        return like_operands(ins)
+
+    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+        forward = as_gradient(VarlenCausalConvWithState, self)
+        return forward.extents(ins[FORWARD:], (tensor(ins, 0),))
+
+    def problem(self, ins: Inputs, outs: Types) -> Backward | None:  # type: ignore[override]
+        forward = as_gradient(VarlenCausalConvWithState, self)
+        found = forward.problem(ins[FORWARD:], (tensor(ins, 0),))
+        return None if found is None else Backward(found, 3.0)

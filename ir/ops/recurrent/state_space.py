@@ -1,0 +1,74 @@
+"""Selective state spaces over packed sequences: Mamba and Mamba-2."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from ...definition import Positive
+from ...dim import Dim
+from ...graph import Inputs
+from ...op import Kind, Op, Types, first_dtype, tensor
+from ...problem import LinearAttention
+from ...record import frozen
+from ...types import TensorType
+from ..attention.attention import axis, either
+
+
+@frozen
+class StateSpaceScan(Op):
+    """``S = exp(dt*A) * S + dt * x (x) B``, ``y = S @ C + D * x`` for each token and head.
+
+    Shapes:  x[n, h*p], dt[n, h], B[n, g*s], C[n, g*s], lengths[b], state[b, h, p, s], A[h] or
+             [h*p, s], D[h], dt_bias[h] -> y[n, h*p], state as it was.
+    Work:    with one decay a head (A[h], Mamba-2) {mac}: the outer product and the read;
+             {alu}: the decay of the state, and dt and D; {sfu}: softplus and exponential.
+             With a decay for each element (Mamba) all of it is on the vector unit. The recurrence
+             token by token; a chunked kernel does more macs.
+    Traffic: each operand once, each result once; the state stays on chip between tokens.
+    Source:  arXiv:2312.00752 algorithm 2; arXiv:2405.21060 section 3.
+    """
+
+    mnemonic = "state_space_scan"
+    operands: ClassVar[tuple[str, ...]] = (
+        "x",
+        "dt",
+        "B",
+        "C",
+        "lengths?",
+        "state",
+        "A",
+        "D?",
+        "dt_bias?",
+    )
+    kind = Kind.ATTENTION
+    formulas: ClassVar[Mapping[str, str]] = {
+        "mac": "2*n*h*p*s*m",
+        "alu": "n*h*p*(s + 2 + 4*s*(1 - m))",
+        "sfu": "n*h*(2 + e)",
+    }
+
+    heads: Positive = 1
+
+    def infer(self, ins: Inputs) -> Types:
+        return TensorType(first_dtype(ins, 0), tensor(ins, 0).shape), tensor(ins, 5)
+
+    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+        x, state, decay = (tensor(ins, i).shape for i in (0, 5, 6))
+        if x is None or state is None or decay is None:
+            return {}
+        s = either(axis(state, 3))
+        is_scalar = len(decay) == 1
+        return {
+            **{"n": x[0], "h": self.heads, "p": x[1] // self.heads, "s": s, "m": int(is_scalar)},
+            "e": 0 if is_scalar else s * (x[1] // self.heads),
+        }
+
+    def problem(self, ins: Inputs, outs: Types) -> LinearAttention | None:
+        """Of Mamba-2, whose states decay as a whole; Mamba's are no products."""
+        n, before = self.extents(ins, outs), axis(tensor(ins, 2).shape, 1)
+        sequences = axis(tensor(ins, 5).shape, 0)
+        if not n or not n["m"] or before is None or sequences is None:
+            return None
+        groups = before // n["s"]
+        return LinearAttention(sequences, n["n"], n["h"], groups, n["s"], n["p"], is_delta=False)

@@ -1,0 +1,1 @@
+"""Resampling of images: resizing, grid sampling, regions of interest."""

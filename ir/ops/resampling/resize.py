@@ -1,0 +1,194 @@
+"""Resampling along axes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+from perfc.errors import ShapeError
+
+from ...contents import elements, or_data, rounded
+from ...cost import Traffic
+from ...definition import Attributes
+from ...dim import Dim, Poly
+from ...fresh import data_extent
+from ...graph import Inputs
+from ...known import Item
+from ...op import Kind, Op, Types, count, has, known, normal_axis, tensor
+from ...record import frozen
+from ...traffic import lesser, moved, packed, stored
+from ...types import DType, TensorType
+from ..movement.movement import unknown_extents
+
+TAPS = {"nearest": 1, "linear": 2, "bilinear": 2, "cubic": 4, "bicubic": 4}
+"""Neighbours read along each axis."""
+
+
+def scaled_extent(extent: Dim, scale: Item) -> Dim | None:
+    """``floor(extent * scale)`` in single precision, as runtimes compute it.
+
+    Raises:
+        ShapeError: the scale is not a finite number above zero.
+    """
+    if isinstance(scale, int | float) and not 0 < scale < math.inf:
+        raise ShapeError(f"a scale of {scale:g}")
+    match scale:
+        case Poly():
+            return extent * scale
+        case int() | float() if isinstance(extent, int):
+            return math.floor(rounded(rounded(float(extent), DType.F32) * scale, DType.F32))
+        case int() | float():
+            return scaled_exactly(extent, float(scale))
+        case _:
+            return None
+
+
+def scaled_exactly(extent: Dim, scale: float) -> Dim:
+    """``floor(extent * scale)`` with the exact fraction of the scale, for symbolic extents."""
+    from fractions import Fraction
+
+    exact = Fraction(scale).limit_denominator(1 << 20)
+    return extent * exact.numerator // exact.denominator
+
+
+class Resampling(Op):
+    """Elements interpolated from neighbours of the operand, axis by axis.
+
+    Shapes:  as each operator says.
+    Work:    alu = e * o with e the elements of the result and o = 2 * taps - 1 operations each,
+             taps = 2**k (linear) or 4**k (cubic) for k resampled axes, o = 0 for nearest; the
+             weights, and the wider filter of ``antialias``, are not counted.
+    Traffic: the operand read once, of few large steps only the neighbours; the result written once.
+    Source:  ONNX Resize-19.
+    """
+
+    kind = Kind.POOL
+    formulas: ClassVar[Mapping[str, str]] = {"alu": "e*o"}
+    mode: str = "nearest"
+
+    def _taps(self, ins: Inputs, outs: Types) -> int:
+        x, y = tensor(ins, 0).shape, outs[0]
+        if x is None or not isinstance(y, TensorType) or y.shape is None:
+            return 1
+        resampled = sum(a != b for a, b in zip(x, y.shape, strict=False))
+        return int(TAPS.get(self.mode, 1) ** resampled)
+
+    def traffic(self, ins: Inputs, outs: Types) -> Traffic:
+        x, y = tensor(ins, 0), outs[0]
+        touched = y.numel if isinstance(y, TensorType) else None
+        if touched is not None:
+            touched = touched * self._taps(ins, outs)
+        read = packed(None if x.numel is None else lesser(x.numel, touched), x.dtype)
+        return moved([read], [stored(y)])
+
+    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+        return {"e": count(outs[0]), "o": 2 * self._taps(ins, outs) - 2 + (self.mode != "nearest")}
+
+
+@frozen
+class Resize(Resampling):
+    """Resampling by scales or to sizes.
+
+    Shapes:  with scales floor(extent * scale) in single precision; with sizes these, or with
+             ``keep_aspect_ratio_policy`` round(extent * s), s the smallest (not_larger) or largest
+             (not_smaller) of size / extent. Axes not in ``axes`` stay.
+    """
+
+    mnemonic = "resize"
+    onnx = ("Resize", "com.ms.internal.nhwc::Resize")
+    operands = ("X", "roi?", "scales?", "sizes?")
+    antialias: int = 0
+    axes: tuple[int, ...] | None = None
+    coordinate_transformation_mode: str = "half_pixel"
+    cubic_coeff_a: float = -0.75
+    exclude_outside: int = 0
+    extrapolation_value: float = 0.0
+    keep_aspect_ratio_policy: str = "stretch"
+    mode: str = "nearest"
+    nearest_mode: str = "round_prefer_floor"
+    version: int = 19
+    """10 for the first form, whose second operand is the scales."""
+
+    @classmethod
+    def adapt(cls, attrs: Attributes, version: int, n_inputs: int, n_outputs: int) -> Attributes:
+        """Mark the first form."""
+        return {**attrs, "version": 10} if version < 11 else attrs
+
+    def infer(self, ins: Inputs) -> Types:
+        x = tensor(ins, 0)
+        scales, sizes = (1, -1) if self.version < 11 else (2, 3)
+        if x.shape is None:
+            stated = next((e for i in (scales, sizes) if (e := self._given(ins, i))), None)
+            ranked = stated is not None and self.axes is None
+            return (TensorType(x.dtype, unknown_extents(len(stated or ())) if ranked else None),)
+        rank = len(x.shape)
+        axes = range(rank) if self.axes is None else [normal_axis(a, rank) for a in self.axes]
+        own = [x.shape[a] for a in axes]
+        new = self._resampled(ins, own, scales, sizes)
+        dims = list(x.shape)
+        for axis, extent in zip(axes, new, strict=True):
+            dims[axis] = extent
+        return (TensorType(x.dtype, tuple(dims)),)
+
+    def _given(self, ins: Inputs, index: int) -> Sequence[Item] | None:
+        """Elements of scales or sizes, () where left out, None where not even that is known."""
+        if index < 0 or not has(ins, index):
+            return ()
+        content = known(ins, index)
+        return elements(ins, index) if content is None else content.items
+
+    def _resampled(self, ins: Inputs, own: list[Dim], scales: int, sizes: int) -> list[Dim]:
+        by, to = self._given(ins, scales), self._given(ins, sizes)
+        if by:
+            if len(by) != len(own):
+                raise ShapeError(f"{len(by)} scales for {len(own)} axes")
+            return [or_data(scaled_extent(d, s)) for d, s in zip(own, by, strict=True)]
+        if not to:
+            return [data_extent() for _ in own]
+        if len(to) != len(own):
+            raise ShapeError(f"{len(to)} sizes for {len(own)} axes")
+        wanted = [s if isinstance(s, int | Poly) else None for s in to]
+        if self.keep_aspect_ratio_policy == "stretch":
+            return [or_data(w) for w in wanted]
+        return self._in_proportion(own, wanted)
+
+    def _in_proportion(self, own: list[Dim], wanted: Sequence[int | Poly | None]) -> list[Dim]:
+        is_larger = self.keep_aspect_ratio_policy != "not_larger"
+        pairs = [
+            (d, w)
+            for d, w in zip(own, wanted, strict=True)
+            if isinstance(d, int) and isinstance(w, int) and d > 0
+        ]
+        if len(pairs) < len(own):
+            return [data_extent(None if is_larger else w) for w in wanted]
+        ratios = [rounded(w / d, DType.F32) for d, w in pairs]
+        scale = max(ratios) if is_larger else min(ratios)
+        return [math.floor(rounded(scale * d, DType.F32) + 0.5) for d, _ in pairs]
+
+
+@frozen
+class Upsample(Resampling):
+    """Resampling by scales.
+
+    Shapes:  floor(extent * scale) in single precision.
+    Source:  ONNX Upsample-10.
+    """
+
+    mnemonic = "upsample"
+    onnx = ("Upsample",)
+    operands = ("X", "scales")
+    mode: str = "nearest"
+
+    def infer(self, ins: Inputs) -> Types:
+        x, content = tensor(ins, 0), known(ins, 1)
+        scales = elements(ins, 1) if content is None else content.items
+        if x.shape is None:
+            shape = None if scales is None else unknown_extents(len(scales))
+            return (TensorType(x.dtype, shape),)
+        if scales is None:
+            return (TensorType(x.dtype, unknown_extents(len(x.shape))),)
+        if len(scales) != len(x.shape):
+            raise ShapeError(f"{len(scales)} scales for rank {len(x.shape)}")
+        dims = tuple(or_data(scaled_extent(d, s)) for d, s in zip(x.shape, scales, strict=True))
+        return (TensorType(x.dtype, dims),)

@@ -1,0 +1,59 @@
+"""Kernels over lists of tensors, as optimizers launch them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from ...cost import Traffic, dim_sum
+from ...definition import Natural, Positive
+from ...dim import Dim
+from ...graph import Inputs, Value
+from ...op import Kind, Op, Types, count, tensor
+from ...record import frozen
+from ...traffic import moved, stored
+
+
+@frozen
+class MultiTensor(Op):
+    """A function of corresponding elements of several lists of tensors, in one launch.
+
+    Shapes:  ``lists`` lists of equally many tensors, one after the other -> a list for each of
+             ``written``, which overwrites that list, and ``fresh`` new lists like the first one.
+    Work:    {alu}, {sfu} over the e elements of the first list.
+    Traffic: each operand once, each result once.
+    Source:  PyTorch, torch._foreach_* and fused optimizers (multi_tensor_apply).
+    """
+
+    mnemonic = "multi_tensor"
+    operands: ClassVar[tuple[str, ...]] = ("tensors+",)
+    kind = Kind.OPTIMIZER
+    formulas: ClassVar[Mapping[str, str]] = {"alu": "e*a", "sfu": "e*s"}
+    function: str = ""
+    lists: Positive = 1
+    written: tuple[int, ...] = (0,)
+    fresh: Natural = 0
+    alu: Natural = 1
+    sfu: Natural = 0
+
+    def members(self, ins: Inputs) -> int:
+        """Return the number of tensors per list."""
+        return len(ins) // self.lists
+
+    def overwritten(self, ins: Inputs) -> tuple[Value | None, ...]:
+        """Return the operand that each result overwrites, None for new tensors."""
+        n = self.members(ins)
+        over = [ins[at * n + i] for at in self.written for i in range(n)]
+        return (*over, *((None,) * (self.fresh * n)))
+
+    def infer(self, ins: Inputs) -> Types:
+        n = self.members(ins)
+        sources = (*self.written, *((0,) * self.fresh))
+        return tuple(tensor(ins, at * n + i) for at in sources for i in range(n))
+
+    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+        e = dim_sum(count(tensor(ins, i)) for i in range(self.members(ins)))
+        return {"e": e, "a": self.alu, "s": self.sfu}
+
+    def traffic(self, ins: Inputs, outs: Types) -> Traffic:
+        return moved((stored(v.type) for v in ins if v is not None), map(stored, outs))

@@ -1,0 +1,124 @@
+"""Training: optimizer steps and gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from ...cost import dim_sum
+from ...dim import Dim
+from ...graph import Inputs
+from ...op import Kind, Op, Types, count, tensor
+from ...record import frozen
+
+
+@frozen
+class Optimizer(Op):
+    """An optimizer step on several tensors.
+
+    Shapes:  R, T, then tensors X, gradients G and each state, group by group -> the new X, and
+             each new state.
+    Work:    {alu}, sfu = 2*e over the e elements of all X.
+    Traffic: each operand and each result once.
+    Source:  ai.onnx.preview.training.
+    """
+
+    kind = Kind.OPTIMIZER
+    operands: ClassVar[tuple[str, ...]] = ("R", "T", "inputs+")
+    formulas: ClassVar[Mapping[str, str]] = {"alu": "a*e", "sfu": "s*e"}
+    states: ClassVar[int] = 1
+    alu: ClassVar[int] = 7
+    sfu: ClassVar[int] = 2
+
+    def _group(self, ins: Inputs) -> int:
+        """Return the number of optimized tensors."""
+        return max(len(ins) - 2, 0) // (2 + self.states)
+
+    def infer(self, ins: Inputs) -> Types:
+        n = self._group(ins)
+        updated = [0, *range(2, 2 + self.states)]
+        return tuple(tensor(ins, 2 + group * n + i) for group in updated for i in range(n))
+
+    def extents(self, ins: Inputs, outs: Types) -> Mapping[str, Dim]:
+        sizes = [count(tensor(ins, 2 + i)) for i in range(self._group(ins))]
+        return {"e": dim_sum(sizes), "a": self.alu, "s": self.sfu}
+
+
+@frozen
+class Adagrad(Optimizer):
+    """``h += g**2; x -= r * g / (sqrt(h) + epsilon)`` with a regularized gradient.
+
+    Shapes:  R, T, X..., G..., H... -> X..., H...
+    Work:    alu = 7*e: gradient 2, state 2, step 3; sfu = 2*e: root and division.
+    Traffic: each operand and each result once.
+    Source:  ai.onnx.preview.training Adagrad-1.
+    """
+
+    mnemonic = "adagrad"
+    onnx = ("ai.onnx.preview.training::Adagrad",)
+    decay_factor: float = 0.0
+    epsilon: float = 1e-6
+    norm_coefficient: float = 0.0
+
+
+@frozen
+class Adam(Optimizer):
+    """Step by moving averages of gradient and squared gradient.
+
+    Shapes:  R, T, X..., G..., V..., H... -> X..., V..., H...
+    Work:    alu = 13*e: gradient 2, V 3, H 4, step 4; sfu = 2*e: root and division.
+    Traffic: each operand and each result once.
+    Source:  ai.onnx.preview.training Adam-1; arXiv:1412.6980.
+    """
+
+    mnemonic = "adam"
+    onnx = ("ai.onnx.preview.training::Adam",)
+    states = 2
+    alu = 13
+    alpha: float = 0.9
+    beta: float = 0.999
+    epsilon: float = 1e-6
+    norm_coefficient: float = 0.0
+    norm_coefficient_post: float = 0.0
+
+
+@frozen
+class Momentum(Optimizer):
+    """Step by a moving average of the gradient.
+
+    Shapes:  R, T, X..., G..., V... -> X..., V...
+    Work:    alu = 7*e: gradient 2, V 3, step 2; Nesterov's variant adds 2, left out.
+    Traffic: each operand and each result once.
+    Source:  ai.onnx.preview.training Momentum-1.
+    """
+
+    mnemonic = "momentum"
+    onnx = ("ai.onnx.preview.training::Momentum",)
+    sfu = 0
+    alpha: float = 0.0
+    beta: float = 0.0
+    mode: str = "standard"
+    norm_coefficient: float = 0.0
+
+
+@frozen
+class Gradient(Op):
+    """Partial derivatives of a value with respect to others.
+
+    Shapes:  one result for each of ``xs``, of its shape; ``xs`` are the first inputs.
+    Work:    not known: that of the graph between.
+    Traffic: each operand and each result once.
+    Source:  ai.onnx.preview.training Gradient-1.
+    """
+
+    mnemonic = "gradient"
+    onnx = ("ai.onnx.preview.training::Gradient",)
+    operands = ("Inputs+",)
+    kind = Kind.OPAQUE
+    is_counted = False
+    xs: tuple[str, ...] = ()
+    y: str = ""
+    zs: tuple[str, ...] = ()
+
+    def infer(self, ins: Inputs) -> Types:
+        return tuple(tensor(ins, i) for i in range(len(self.xs)))
