@@ -163,7 +163,7 @@ def test_every_kernel_is_explained_by_its_number(how: dict[str, str]) -> None:
 
 
 def test_a_kernel_that_is_not_there_is_refused(resnet: Report) -> None:
-    with pytest.raises(NodeError, match=r"no kernel 56 \(kernels are kernel:0 to kernel:55\)"):
+    with pytest.raises(NodeError, match=r"no kernel 56 \(kernel:0 to kernel:55\)"):
         explain(resnet, "kernel:56")
 
 

@@ -1,4 +1,4 @@
-"""A chart before it is drawn: ceilings, points and the window that holds them."""
+"""Format-independent roofline chart: ceilings, points and window."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .marks import Basis, Mark, Point, points_of
 from .roofs import Level, Roofs
 
 DECADES = 4.0
-"""Width of a window with no points in it, in powers of ten around the ridges."""
+"""Width of an empty window around the ridges, in powers of ten."""
 
 
 @record
@@ -28,12 +28,12 @@ class Chart:
     """A hierarchical roofline.
 
     Args:
-        title: what it shows.
-        roofs: the ceilings drawn.
-        marks: kernels, analysed ones before measured ones, slowest first.
-        points: of the marks, one per level.
+        title: title of the chart.
+        roofs: ceilings.
+        marks: kernels, analyzed ones before measured ones, slowest first.
+        points: points of the marks, one per level.
         window: limits of the axes.
-        notes: what a reader must know: kernels left out, values assumed.
+        notes: notes on omitted kernels and assumed values.
     """
 
     title: str
@@ -50,15 +50,15 @@ class Chart:
 
 
 def chart(title: str, roofs: Roofs, marks: Iterable[Mark] = (), notes: Sequence[str] = ()) -> Chart:
-    """The chart of ``marks``; only ceilings that some mark runs under are kept."""
+    """Return the chart of ``marks``, with only the ceilings that marks use."""
     shown = tuple(sorted(marks, key=lambda m: (m.basis is Basis.MEASURED, -m.time_s * m.count)))
     points = tuple(points_of(roofs, shown))
     if shown:
         used = {(m.unit, m.dtype) for m in shown}
-        kept = roofs.only(used | {(Unit.VECTOR, "f32")} if used else used)
+        drawn = roofs.only(used | {(Unit.VECTOR, "f32")} if used else used)
     else:
-        kept = roofs
-    return Chart(title, kept, shown, points, window(kept, points), tuple(notes))
+        drawn = roofs
+    return Chart(title, drawn, shown, points, window(drawn, points), tuple(notes))
 
 
 def window(roofs: Roofs, points: Sequence[Point]) -> Window:

@@ -32,7 +32,7 @@ class RateView:
 
     @classmethod
     def of(cls, rate: Rate | None) -> RateView | None:
-        """Of a rate, None where there is none."""
+        """Create the view of a rate; None without one."""
         return None if rate is None else cls(rate.value, str(rate.origin), rate.source)
 
 
@@ -73,10 +73,10 @@ class PointView:
     """A kernel at one level of the memory.
 
     Args:
-        bytes: that pass the level.
-        flop_per_byte: its intensity there.
-        of_roofline: achieved over attainable rate; null where it takes no time.
-        is_above_peak: whether it is faster than the hardware can be.
+        bytes: traffic of the level.
+        flop_per_byte: arithmetic intensity at the level.
+        of_roofline: achieved over attainable rate; null if it takes no time.
+        is_above_peak: True if it is faster than the hardware peak.
     """
 
     bytes: float
@@ -90,19 +90,19 @@ class MarkView:
     """One kernel, or several equal ones.
 
     Args:
-        label: its operators, or its name in a profile.
-        phase: forward, backward or optimiser, where a profile tells.
-        basis: how its time is known.
-        count: kernels that it stands for.
-        nodes: of the graph.
-        flop: of all launches together.
-        is_bound: whether flop or bytes are lower bounds.
-        time_s: of all launches.
-        flop_per_s: achieved rate; null where it takes no time.
-        unit: that does most of the work.
-        dtype: whose ceiling it runs under.
-        bound: what limits it, where that is known.
-        levels: by level of the memory.
+        label: operators, or the name in a profile.
+        phase: forward, backward or optimizer, if a profile has it.
+        basis: basis of its time: predicted, sustained or measured.
+        count: number of equal kernels.
+        nodes: nodes of the graph.
+        flop: operations of all launches.
+        is_bound: True if flop or bytes are lower bounds.
+        time_s: time of all launches.
+        flop_per_s: achieved rate; null if it takes no time.
+        unit: unit that does most of the work.
+        dtype: element type of its ceiling.
+        bound: limiting ceiling, if known.
+        levels: figures by memory level.
     """
 
     label: str
@@ -121,7 +121,7 @@ class MarkView:
 
     @classmethod
     def of(cls, chart: Chart, mark: Mark) -> MarkView:
-        """Of one mark of a chart."""
+        """Create the view of a mark."""
         points = {p.level: p for p in chart.points if p.mark is mark}
         levels = {
             x.value: PointView(
@@ -141,15 +141,15 @@ class MarkView:
 
 @record
 class RooflineView:
-    """A roofline with what is drawn under it.
+    """A roofline with its kernels.
 
     Args:
-        title: of the chart.
+        title: title of the chart.
         target: the machine.
-        roofs: flat ceilings.
-        slopes: slanting ones.
-        kernels: marks.
-        notes: what a reader must know.
+        roofs: horizontal ceilings.
+        slopes: diagonal ceilings.
+        kernels: kernels.
+        notes: notes on the chart.
     """
 
     title: str
@@ -161,7 +161,7 @@ class RooflineView:
 
     @classmethod
     def of(cls, chart: Chart) -> RooflineView:
-        """Of a chart."""
+        """Create the view of a chart."""
         roofs = (
             RoofView(r.unit.value, tuple(r.dtypes), RateView.of(r.peak), RateView.of(r.sustained))
             for r in chart.roofs.roofs
@@ -176,6 +176,6 @@ class RooflineView:
 
 
 def render(chart: Chart) -> str:
-    """The text of the JSON document."""
+    """Return the JSON document as text."""
     tree = enveloped(SCHEMA, RooflineView.of(chart))
     return json.dumps(tree, indent=2, allow_nan=False) + "\n"

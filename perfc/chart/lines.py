@@ -1,4 +1,4 @@
-"""The ceilings as line segments inside a window; every renderer draws these."""
+"""Ceilings as line segments inside a window, shared by all renderers."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ class Line:
 
     Args:
         name: ``L2`` or ``f16 matrix``.
-        level: of a slope, None for a roof.
-        is_sustained: measured and drawn solid, rather than the peak.
+        level: level of a slope; None for a roof.
+        is_sustained: True for a measured ceiling, drawn solid, False for a peak.
         start: x and y of its left end.
         end: x and y of its right end.
-        rate: what it stands for.
-        text: name, value and origin, as a label.
+        rate: rate of the ceiling.
+        text: label with name, value and origin.
     """
 
     name: str
@@ -36,7 +36,7 @@ class Line:
 
 
 def lines_of(chart: Chart) -> Iterator[Line]:
-    """Slopes up to the highest roof, then roofs from the steepest slope on."""
+    """Yield slopes up to the highest roof, then roofs from the steepest slope on."""
     for slope in chart.roofs.slopes:
         yield from _slope(chart, slope)
     for roof in chart.roofs.roofs:
@@ -73,5 +73,5 @@ def _roof(chart: Chart, roof: Roof) -> Iterator[Line]:
 
 
 def is_float(dtype: str) -> bool:
-    """Whether a target file's element type is a floating-point one."""
+    """Return True if an element type of a target file is floating-point."""
     return dtype.lstrip("tb").startswith("f")

@@ -1,4 +1,4 @@
-"""What is drawn beneath the ceilings: kernels and their times, a point a memory level."""
+"""Kernels below the ceilings: times, and one point per memory level."""
 
 from __future__ import annotations
 
@@ -20,31 +20,31 @@ if TYPE_CHECKING:
 
 
 class Basis(Enum):
-    """How the time of a mark is known."""
+    """Basis of a mark's time."""
 
     PREDICTED = "predicted"
     SUSTAINED = "sustained"
-    """What measured ceilings give it: on the roofline by definition."""
+    """Time from measured ceilings, on the roofline by definition."""
     MEASURED = "measured"
 
 
 @record
 class Mark:
-    """One kernel, or several equal ones, as the chart shows it.
+    """One kernel, or several equal ones, in the chart.
 
     Args:
-        label: the operators it executes, or its name in a profile.
-        basis: how its time is known.
-        flop: of all its launches together; a multiply–accumulate is two.
-        time_s: of all its launches, launching not counted.
-        nbytes: bytes by level, of all its launches; a level without traffic is left out.
+        label: operators, or the name in a profile.
+        basis: basis of its time.
+        flop: operations of all launches; a multiply–accumulate is two.
+        time_s: time of all launches, without launch overhead.
+        nbytes: bytes by level of all launches, without levels that have no traffic.
         unit: arithmetic unit of most of its work.
-        dtype: element type whose ceiling it runs under, as the target file lists it.
-        bound: what binds it, where that is known.
-        nodes: names of the ONNX nodes, of the first one where there are several equal ones.
-        count: kernels this stands for.
-        phase: forward, backward or optimiser, where a profile tells.
-        is_bound: flop or bytes are lower bounds.
+        dtype: element type of its ceiling, as in the target file.
+        bound: limiting ceiling, if known.
+        nodes: names of the ONNX nodes of the first kernel.
+        count: number of equal kernels.
+        phase: forward, backward or optimizer, if a profile has it.
+        is_bound: True if flop or bytes are lower bounds.
     """
 
     label: str
@@ -62,22 +62,22 @@ class Mark:
 
     @property
     def flop_per_s(self) -> float | None:
-        """Achieved rate, None where it takes no time."""
+        """Achieved rate; None if it takes no time."""
         return self.flop / self.time_s if self.time_s > 0 else None
 
     def intensity(self, level: Level) -> float | None:
-        """Flop per byte at a level, None where nothing passes it."""
+        """Return flop per byte at a level; None without traffic."""
         moved = self.nbytes.get(level, 0.0)
         return self.flop / moved if moved > 0 else None
 
 
 @record
 class Point:
-    """A mark at one level, with where it stands beneath the ceilings.
+    """A mark at one level, with its position below the ceilings.
 
     Args:
-        of_roof: rate over what the roofline of measured ceilings allows at this intensity.
-        above_peak: the rate exceeds what the hardware can ever give, so a number is wrong.
+        of_roof: rate over the measured roofline at this intensity.
+        above_peak: True if the rate exceeds the peak of the hardware, so that a number is wrong.
     """
 
     mark: Mark
@@ -89,7 +89,7 @@ class Point:
 
 
 def points_of(roofs: Roofs, marks: Iterable[Mark]) -> Iterator[Point]:
-    """The points of ``marks``; one without flop or without time has none."""
+    """Yield the points of ``marks``; marks without flop or time have none."""
     for mark in marks:
         rate = mark.flop_per_s
         if not rate or not math.isfinite(rate):
@@ -101,19 +101,19 @@ def points_of(roofs: Roofs, marks: Iterable[Mark]) -> Iterator[Point]:
                 continue
             share, above = standing(roofs, roof, level, x, rate)
             if mark.basis is not Basis.MEASURED:
-                # The flop of an epilogue run on another unit, beside those the roof counts.
+                # An epilogue's flop run on another unit, in addition to those of the roof.
                 share, above = None if share is None else min(share, 1.0), False
             yield Point(mark, level, x, rate, share, above)
 
 
 TOLERANCE = 1.02
-"""A rate may exceed the peak by what clocks and counters are uncertain by."""
+"""Tolerance above the peak, for uncertain clocks and counters."""
 
 
 def standing(
     roofs: Roofs, roof: Roof | None, level: Level, intensity: float, flop_per_s: float
 ) -> tuple[float | None, bool]:
-    """Share of the measured roofline, and whether the peak one is exceeded."""
+    """Return the share of the measured roofline, and whether the peak is exceeded."""
     if roof is None:
         return None, False
     reached = roofs.attainable_flop_per_s(roof, level, intensity)
@@ -123,12 +123,12 @@ def standing(
 
 @record
 class Marks:
-    """Kernels as marks.
+    """Marks of the kernels of an analysis.
 
     Args:
-        marks: slowest first; equal kernels are one.
-        moving: kernels that only move bytes: without flop they have no place on the chart.
-        used: the ceilings that some kernel runs under.
+        marks: groups of equal kernels, slowest first.
+        moving: number of kernels that only move bytes and are not drawn.
+        used: ceilings that kernels use.
     """
 
     marks: tuple[Mark, ...]
@@ -137,16 +137,16 @@ class Marks:
 
 
 def marks_of(table: RooflineTable, predicted: Sequence[Estimate] | None = None) -> Marks:
-    """The kernels of an analysis: intensities against the bytes of each level, and times.
+    """Return marks of the kernels of an analysis: intensity at each level, and time.
 
-    L1 and L2 pass compulsory bytes; device memory what the sustained model charges it.
+    L1 and L2 count compulsory bytes, device memory the traffic of the sustained model.
 
     Args:
-        table: the kernels.
-        predicted: what each of them will take; without, sustained times are drawn. What a kernel
-            waits for its launch is not counted.
+        table: kernels.
+        predicted: predicted time of each kernel, without waits for launches; sustained times by
+            default.
     """
-    found: dict[tuple[object, ...], Mark] = {}
+    groups: dict[tuple[object, ...], Mark] = {}
     moving = 0
     for i, bound in enumerate(table.kernels):
         mark = _mark(table.machine, bound, None if predicted is None else predicted[i])
@@ -154,9 +154,9 @@ def marks_of(table: RooflineTable, predicted: Sequence[Estimate] | None = None) 
             moving += 1
             continue
         key = (mark.label, mark.flop, mark.time_s, tuple(mark.nbytes.values()), mark.dtype)
-        seen = found.get(key)
-        found[key] = mark if seen is None else replace(seen, count=seen.count + 1)
-    marks = sorted(found.values(), key=lambda m: -m.time_s * m.count)
+        seen = groups.get(key)
+        groups[key] = mark if seen is None else replace(seen, count=seen.count + 1)
+    marks = sorted(groups.values(), key=lambda m: -m.time_s * m.count)
     return Marks(tuple(marks), moving, frozenset((m.unit, m.dtype) for m in marks))
 
 

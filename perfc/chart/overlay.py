@@ -1,4 +1,4 @@
-"""Measured kernels for a chart, from whatever file holds them."""
+"""Measured kernels for a chart, from ncu and perfc files."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ MAX_BYTES = 256 << 20
 
 @record
 class Overlay:
-    """Marks of one file, and what must be known of them."""
+    """Marks of one file, with notes."""
 
     marks: tuple[Mark, ...]
     notes: tuple[str, ...] = ()
 
 
 def read(path: Path, machine: Machine, table: RooflineTable | None = None) -> Overlay:
-    """Measured marks: an ncu CSV, or JSON or rows that `perfc ncu` or `perfc measure` wrote.
+    """Read measured marks from an ncu CSV, or from output of `perfc ncu` or `perfc measure`.
 
     Args:
         path: the file.
-        machine: under whose ceilings the marks go.
-        table: the analysis of the model measured; rows that state no operations of their own get
-            those of the kernels that execute the same nodes.
+        machine: machine of the ceilings.
+        table: analysis of the measured model; rows without operation counts get those of the
+            kernels that execute the same nodes.
 
     Raises:
-        ParseError: none of these.
+        ParseError: if the file is none of these.
     """
     try:
         with path.open("rb") as stream:
@@ -99,8 +99,8 @@ def _of_csv(path: Path, machine: Machine) -> Overlay:
     from perfc.ncu.standing import problems
 
     report = load(path)
-    told = tuple(f"{path.name}: {d.text}" for d in problems(report, (), machine))
-    return Overlay(tuple(placed(k.mark, machine) for k in report.kernels if k.flop), told)
+    notes = tuple(f"{path.name}: {d.text}" for d in problems(report, (), machine))
+    return Overlay(tuple(placed(k.mark, machine) for k in report.kernels if k.flop), notes)
 
 
 def _ncu_mark(row: Mapping[str, object]) -> Mark | None:
@@ -125,7 +125,7 @@ def _ncu_mark(row: Mapping[str, object]) -> Mark | None:
 
 
 def _measured_mark(row: Mapping[str, object]) -> Mark | None:
-    """A kernel the analysis counted and a runtime timed: bytes are the compulsory ones."""
+    """Return the mark of a kernel with counted operations and a measured time."""
     launches = _number(row.get("launches", 1.0))
     mac, others = _number(row["mac"]), _number(row.get("alu", 0.0)) + _number(row.get("sfu", 0.0))
     time_s = _number(row["measured_s"] if "measured_s" in row else row["time_s"])
@@ -151,7 +151,7 @@ def _measured_mark(row: Mapping[str, object]) -> Mark | None:
 
 
 def _csv_rows(path: Path) -> list[Mapping[str, object]]:
-    """The rows of kernels that `perfc measure` appends to a data set."""
+    """Return the rows of kernels that `perfc measure` appends to a data set."""
     texts = {"label", "dtype", "nodes"}
     numbers = {"launches", "mac", "alu", "sfu", "time_s", "read_bytes", "write_bytes"}
     with path.open(encoding="utf-8", newline="") as stream:
@@ -171,7 +171,7 @@ def _csv_rows(path: Path) -> list[Mapping[str, object]]:
 def _joined(
     path: Path, rows: Sequence[Mapping[str, object]], table: RooflineTable | None
 ) -> list[Mark | None]:
-    """Times of `perfc measure` with the operations and bytes that the analysis counts."""
+    """Join times of `perfc measure` with operations and bytes of the analysis."""
     if table is None:
         raise ParseError(
             "these times have no operation counts",
@@ -222,7 +222,7 @@ def _number(value: object) -> float:
 
 
 def placed(mark: Mark, machine: Machine) -> Mark:
-    """The mark under the ceiling that the target lists for its unit and element type."""
+    """Assign a mark to the ceiling of its unit and element type."""
     peak = machine.compute.get((mark.unit, mark.dtype)) or machine.entry(mark.unit, mark.dtype)
     unit, dtype = listed(machine, peak, mark.unit, mark.dtype)
     return replace(mark, unit=unit, dtype=dtype)

@@ -1,4 +1,4 @@
-"""The chart drawn with characters, through plotext; for a terminal that somebody looks at."""
+"""Roofline charts in a terminal, drawn with plotext."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ COLOURS = {Level.L1: "blue+", Level.L2: "red+", Level.DEVICE: "green+"}
 MARKERS = {Level.L1: "o", Level.L2: "+", Level.DEVICE: "x"}
 MEASURED = {Level.L1: "1", Level.L2: "2", Level.DEVICE: "D"}
 LEAST_WIDTH, LEAST_HEIGHT = 60, 16
-"""Smaller terminals get the table alone."""
+"""Minimum terminal size for a chart; smaller ones get only the table."""
 PREFIXES = {0: "", 3: "k", 6: "M", 9: "G", 12: "T", 15: "P", 18: "E"}
 
 
 def plotted(chart: Chart, width: int, height: int, *, colour: bool) -> str:
-    """The chart as text of ``width`` columns and ``height`` lines.
+    """Draw the chart as text of ``width`` columns and ``height`` lines.
 
     Raises:
-        MissingExtraError: plotext is not installed.
+        MissingExtraError: if plotext is not installed.
     """
     try:
         import plotext
@@ -48,18 +48,18 @@ def plotted(chart: Chart, width: int, height: int, *, colour: bool) -> str:
         figure.draw(_signal(figure, (line.start, line.end), marker).lines())
     for basis in Basis:
         for level in Level:
-            found = [p for p in chart.points if p.level is level and p.mark.basis is basis]
-            if found:
+            points = [p for p in chart.points if p.level is level and p.mark.basis is basis]
+            if points:
                 character = (MEASURED if basis is Basis.MEASURED else MARKERS)[level]
                 marker = plotext.marker(character, plotext.pixel(COLOURS[level]))
-                at = [(p.intensity, p.flop_per_s) for p in found]
+                at = [(p.intensity, p.flop_per_s) for p in points]
                 figure.draw(_signal(figure, at, marker).label(f"{level.title} {basis.value}"))
     _axes(figure, chart)
     text: str = figure.build().string(colorless=not colour)
     return text
 
 
-# plotext's logarithmic scale takes no ticks of one's own, so logarithms are what it gets.
+# plotext's log scale does not accept custom ticks, so it gets logarithms.
 def _signal(figure: Any, at: Sequence[tuple[float, float]], marker: Any) -> Any:
     x, y = ([math.log10(v) for v in values] for values in zip(*at, strict=True))
     return figure.signal(x, y, marker=marker)

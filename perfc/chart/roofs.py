@@ -1,4 +1,4 @@
-"""The ceilings of a machine: what arithmetic can give, and what each memory level lets through.
+"""Ceilings of a machine: rates of arithmetic units and bandwidths of memory levels.
 
 Source: Williams et al. 2009 (roofline); Yang et al. 2020 (hierarchical roofline, one slope per
 memory level).
@@ -22,12 +22,12 @@ class Level(Enum):
 
     @property
     def title(self) -> str:
-        """As people read it."""
+        """Title of the level."""
         return self.value.upper() if self is not Level.DEVICE else "device"
 
 
 FLOAT_UNITS = (Unit.MATRIX, Unit.VECTOR)
-"""Units whose rates count operations of the vertical axis; special functions have their own."""
+"""Units whose rates are in operations of the vertical axis, unlike special functions."""
 
 
 @record
@@ -37,8 +37,8 @@ class Roof:
     Args:
         unit: matrix or vector.
         dtypes: element types, as the target file lists them.
-        peak: the most the hardware can ever give.
-        sustained: what was measured, None where nobody did.
+        peak: peak rate of the hardware.
+        sustained: measured rate; None if not measured.
     """
 
     unit: Unit
@@ -48,18 +48,18 @@ class Roof:
 
     @property
     def title(self) -> str:
-        """``f16 matrix``."""
+        """Title of the ceiling: ``f16 matrix``."""
         return f"{'/'.join(self.dtypes)} {self.unit.value}"
 
     @property
     def reached(self) -> Rate:
-        """The measured rate, the rated one where nobody measured."""
+        """Measured rate, or the vendor's if not measured."""
         return self.sustained or self.peak
 
 
 @record
 class Slope:
-    """A diagonal ceiling: bytes a second of one memory level."""
+    """A diagonal ceiling: bandwidth of one memory level."""
 
     level: Level
     peak: Rate
@@ -67,7 +67,7 @@ class Slope:
 
     @property
     def reached(self) -> Rate:
-        """The measured bandwidth, the rated one where nobody measured."""
+        """Measured bandwidth, or the vendor's if not measured."""
         return self.sustained or self.peak
 
 
@@ -77,9 +77,9 @@ class Roofs:
 
     Args:
         target: name of the target.
-        description: of the machine, in words.
-        roofs: horizontal, fastest first.
-        slopes: diagonal, innermost level first.
+        description: description of the machine.
+        roofs: horizontal ceilings, fastest first.
+        slopes: diagonal ceilings, innermost level first.
     """
 
     target: str
@@ -88,18 +88,17 @@ class Roofs:
     slopes: tuple[Slope, ...]
 
     def roof(self, unit: Unit, dtype: str) -> Roof | None:
-        """The horizontal ceiling of a unit and element type."""
-        found = (r for r in self.roofs if r.unit is unit and dtype in r.dtypes)
-        return next(found, None)
+        """Return the horizontal ceiling of a unit and element type; None without one."""
+        return next((r for r in self.roofs if r.unit is unit and dtype in r.dtypes), None)
 
     def slope(self, level: Level) -> Slope | None:
-        """The diagonal ceiling of a level."""
+        """Return the diagonal ceiling of a level."""
         return next((s for s in self.slopes if s.level is level), None)
 
     def attainable_flop_per_s(
         self, roof: Roof, level: Level, intensity: float, *, peak: bool = False
     ) -> float:
-        """The roofline: ``min(rate, bandwidth * intensity)``.
+        """Return the attainable rate: ``min(rate, bandwidth * intensity)``.
 
         Source: Williams et al. 2009; equation 3.1 of the thesis cited in `docs/ncu.md`.
         """
@@ -110,13 +109,13 @@ class Roofs:
         return min(top, (slope.peak if peak else slope.reached).value * intensity)
 
     def only(self, wanted: Collection[tuple[Unit, str]]) -> Roofs:
-        """The same machine with those horizontal ceilings alone; all of them where none is left."""
-        kept = tuple(r for r in self.roofs if any((r.unit, d) in wanted for d in r.dtypes))
-        return Roofs(self.target, self.description, kept or self.roofs, self.slopes)
+        """Return the machine with only these horizontal ceilings; all of them if none is left."""
+        selected = tuple(r for r in self.roofs if any((r.unit, d) in wanted for d in r.dtypes))
+        return Roofs(self.target, self.description, selected or self.roofs, self.slopes)
 
 
 def roofs_of(machine: Machine) -> Roofs:
-    """The ceilings of ``machine``; element types of one unit that run equally fast share one."""
+    """Return the ceilings of ``machine``; equally fast element types of one unit share one."""
     merged: dict[tuple[Unit, float, float | None], list[tuple[str, Peak]]] = {}
     for (unit, dtype), peak in machine.compute.items():
         if unit in FLOAT_UNITS and is_drawn(unit, dtype):
@@ -132,7 +131,7 @@ def roofs_of(machine: Machine) -> Roofs:
 
 
 def is_drawn(unit: Unit, dtype: str) -> bool:
-    """Whether a rate belongs on a chart of floating-point work: not the vector unit's integers."""
+    """Return True if a rate is drawn: all except integers of the vector unit."""
     return unit is Unit.MATRIX or not dtype.startswith(("i", "u", "b1"))
 
 
@@ -141,7 +140,7 @@ def _slope(level: MemoryLevel) -> Slope:
 
 
 def listed(machine: Machine, peak: Peak, unit: Unit, dtype: str) -> tuple[Unit, str]:
-    """The unit and element type under which the target lists a rate that stands in for another."""
+    """Return the unit and element type of the target entry that serves a rate."""
     for (u, d), p in machine.compute.items():
         if p is peak:
             return u, d

@@ -1,4 +1,4 @@
-"""The chart as a Vega-Lite specification: one description for SVG and HTML."""
+"""Vega-Lite specification of the chart, for SVG and HTML."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Json: TypeAlias = "Mapping[str, Json] | Sequence[Json] | str | int | float | boo
 
 WIDTH, HEIGHT = 860, 520
 COLOURS = {Level.L1: "#3b6fb6", Level.L2: "#c8553d", Level.DEVICE: "#3a8f5c"}
-"""Blue, red and green for L1, L2 and device memory, as the thesis and Nsight tools colour them."""
+"""Blue, red and green for L1, L2 and device memory, as in the thesis and Nsight tools."""
 ROOF_COLOUR = "#4a4a4a"
 SHAPES = {Level.L1: "circle", Level.L2: "square", Level.DEVICE: "triangle-up"}
 LABEL_HEIGHT = 11
@@ -27,16 +27,16 @@ LONGEST_NAME = 90
 
 
 def spec(chart: Chart) -> Json:
-    """The specification.
+    """Return the specification.
 
-    Names come from files nobody vouches for: characters that XML cannot hold end the compiler's
-    whole process, so none is left.
+    Names come from untrusted files: characters that XML does not allow would abort the compiler
+    process, so they are removed.
     """
     return clean(_spec(chart))
 
 
 def clean(value: Json) -> Json:
-    """The same tree with only printable characters in its texts."""
+    """Return the tree with only printable characters in its texts."""
     match value:
         case str():
             return printable(value)
@@ -103,7 +103,7 @@ def _y(chart: Chart, field: str = "y") -> Json:
 
 
 def _by_level(values: Mapping[Level, str]) -> dict[str, Json]:
-    """An encoding by memory level; equal titles make one legend of colour and shape."""
+    """Return an encoding by memory level; equal titles merge the legends of color and shape."""
     scale = {"domain": [x.title for x in Level], "range": [values[x] for x in Level]}
     return {"field": "level", "type": "nominal", "title": "bytes at", "scale": scale}
 
@@ -147,10 +147,10 @@ def _source(line: Line) -> str:
 
 
 def labelled(chart: Chart) -> Iterator[Line]:
-    """The line of each ceiling that carries the label: the measured one where there is one."""
-    found = list(lines_of(chart))
-    measured = {(line.name, line.level) for line in found if line.is_sustained}
-    for line in found:
+    """Yield the line of each ceiling that carries the label: the measured one if it exists."""
+    every = list(lines_of(chart))
+    measured = {(line.name, line.level) for line in every if line.is_sustained}
+    for line in every:
         if line.is_sustained or (line.name, line.level) not in measured:
             yield line
 
@@ -176,13 +176,13 @@ def _roof_labels(chart: Chart) -> Json:
 
 
 def decades(chart: Chart) -> float:
-    """Powers of ten on the vertical axis."""
+    """Return the powers of ten on the vertical axis."""
     low, high = chart.window.y
     return math.log10(high / low)
 
 
 def spread(chart: Chart, values: Sequence[float]) -> list[float]:
-    """Heights for labels of lines at ``values``: above the line, and above the label beneath."""
+    """Return heights for labels of lines at ``values``, above the line and the label below."""
     least = LABEL_HEIGHT * decades(chart) / HEIGHT
     placed = [0.0] * len(values)
     below = -math.inf
@@ -208,7 +208,7 @@ def _slope_labels(chart: Chart) -> Json:
 
 
 def angle(chart: Chart) -> float:
-    """Degrees by which a slope of one rises on the page; negative is anticlockwise."""
+    """Return the angle of a slope of one on the page, in degrees; negative is counterclockwise."""
     (x0, x1), (y0, y1) = chart.window.x, chart.window.y
     rise = HEIGHT / math.log10(y1 / y0)
     run = WIDTH / math.log10(x1 / x0)
@@ -260,10 +260,10 @@ def _points(chart: Chart) -> Json:
 
 
 def row(p: Point, total_s: float) -> dict[str, Json]:
-    """One point as the hover shows it."""
+    """Return the tooltip data of one point."""
     m = p.mark
     time = quantity(m.time_s, Unit.SECOND) + (f" × {m.count}" if m.count > 1 else "")
-    found: dict[str, Json] = {
+    data: dict[str, Json] = {
         "x": p.intensity,
         "y": p.flop_per_s,
         "level": p.level.title,
@@ -279,15 +279,15 @@ def row(p: Point, total_s: float) -> dict[str, Json]:
         "of roofline": DASH if p.of_roof is None else share(p.of_roof),
         "bound": m.bound or DASH,
     }
-    found["description"] = (
-        f"{found['kernel']}: {p.level.title}, {found['intensity']}, {found['rate']}, "
-        f"{found['time']}, {found['of roofline']} of the roofline"
+    data["description"] = (
+        f"{data['kernel']}: {p.level.title}, {data['intensity']}, {data['rate']}, "
+        f"{data['time']}, {data['of roofline']} of the roofline"
     )
-    return found
+    return data
 
 
 def shortened(text: str) -> str:
-    """A long name without its middle."""
+    """Shorten a long name in the middle."""
     if len(text) <= LONGEST_NAME:
         return text
     half = LONGEST_NAME // 2

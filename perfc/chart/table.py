@@ -1,4 +1,4 @@
-"""The chart in words: ceilings with their sources, kernels with where they stand."""
+"""Text of a roofline chart: ceilings with sources, and kernels with their positions."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from .marks import Basis, Mark
 from .roofs import Level, Roof, Slope
 
 TOP = 20
-"""Kernels shown where nobody asks for more."""
+"""Number of kernels shown by default."""
 
 
 def document(chart: Chart, top: int | None = TOP) -> Document:
-    """Sections: ceilings, then kernels, the slowest first."""
+    """Return the document: ceilings, then kernels, slowest first."""
     sections = [Section("ceilings", "Ceilings", (ceilings(chart),))]
     if chart.marks:
         sections.append(Section("kernels", "Kernels", tuple(_kernels(chart, top))))
@@ -28,7 +28,7 @@ def document(chart: Chart, top: int | None = TOP) -> Document:
 
 
 def ceilings(chart: Chart) -> Table:
-    """Every ceiling: peak, measured, and the intensity from which the slowest memory allows it."""
+    """Return the table of ceilings: peak, measured rate and ridge point."""
     columns = (
         Column("ceiling", "ceiling"),
         Column("peak", "peak"),
@@ -75,7 +75,7 @@ def _kernels(chart: Chart, top: int | None) -> Iterator[Part]:
 
 
 def columns() -> tuple[Column, ...]:
-    """Columns of the kernels."""
+    """Return the columns of kernels."""
     levels = [
         Column(
             f"{x.value}_flop_per_byte", x.title, Unit.FLOP_PER_BYTE, f"flop per byte at {x.title}"
@@ -96,7 +96,7 @@ def columns() -> tuple[Column, ...]:
 
 
 def row(chart: Chart, mark: Mark) -> tuple[Cell, ...]:
-    """One kernel."""
+    """Return the row of one kernel."""
     shares = [p.of_roof for p in chart.points if p.mark is mark and p.of_roof is not None]
     intensities = (mark.intensity(x) for x in Level)
     name = f"{mark.phase}: {mark.label}" if mark.phase else mark.label

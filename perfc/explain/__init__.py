@@ -1,4 +1,4 @@
-"""How the numbers of one node are made, and where each is from."""
+"""Explanation of the numbers of one node, with the origin of each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the times of one kernel are made: each ceiling's amount, rate, source and origin."""
+"""Times of one kernel under each ceiling, with amount, rate, source and origin."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _NOTES = {
 
 @record
 class RateCite:
-    """A rate with the place it is written in and who says so."""
+    """A rate with its target entry and source."""
 
     value: float
     unit: str
@@ -45,7 +45,7 @@ class RateCite:
 
 @record
 class CeilingTime:
-    """How long one ceiling takes for the kernel: an amount over a rate.
+    """Time of a kernel under one ceiling: an amount over a rate.
 
     ``amount`` is in the unit of ``rate`` times seconds; ``line`` is ``floor`` or ``sustained``.
     """
@@ -62,7 +62,7 @@ class CeilingTime:
 
 @record
 class KernelPart:
-    """The kernel a node runs in."""
+    """Kernel that executes a node."""
 
     index: int
     total: int
@@ -83,10 +83,10 @@ class KernelPart:
 
 
 def kernel_part(report: Report, node: Node) -> KernelPart | None:
-    """The kernel that ``node`` runs in, None where it launches nothing."""
+    """Return the kernel that executes ``node``; None if it launches none."""
     table = report.roofline
-    found = ((i, b) for i, b in enumerate(table.kernels) if node in b.kernel.nodes)
-    index, bound = next(found, (-1, None))
+    kernels = ((i, b) for i, b in enumerate(table.kernels) if node in b.kernel.nodes)
+    index, bound = next(kernels, (-1, None))
     if bound is None:
         return None
     ceilings = tuple(_ceilings(report, bound))

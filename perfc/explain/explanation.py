@@ -1,4 +1,4 @@
-"""How the numbers of one node are made: formulas filled in, rates with their sources, origins."""
+"""Explanation of one node: filled formulas, rates with sources, and origins."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ class Count:
 
     Args:
         name: ``mac``, ``alu``, ``read_bytes`` …
-        formula: over the letters of the operator's docstring, "" where it states none.
-        filled: the formula with this node's numbers.
-        symbolic: over the symbols of the model, "" where none occurs.
+        formula: formula over the letters of the operator's docstring; empty without one.
+        filled: formula with the numbers of this node.
+        symbolic: formula over the symbols of the model; empty without symbols.
     """
 
     name: str
@@ -60,12 +60,12 @@ class Count:
 
 @record
 class SymbolUsed:
-    """The number that stands for a symbolic extent.
+    """Value used for a symbolic extent.
 
     Args:
         value: the number.
-        origin: given, assumed, or the least that data allow.
-        label: the symbol's name, with the axis it stands for.
+        origin: given, assumed, or the lower limit of a data-dependent extent.
+        label: name of the symbol, with its axis.
     """
 
     value: int
@@ -75,7 +75,7 @@ class SymbolUsed:
 
 @record
 class Explanation:
-    """Everything that ``perfc explain`` says of a node."""
+    """Content of ``perfc explain`` for a node."""
 
     model: str
     target: str
@@ -102,26 +102,26 @@ class Explanation:
 
 
 def explain(report: Report, wanted: str) -> Explanation:
-    """Explain how the numbers of a node, or of a kernel and its largest node, are made.
+    """Explain the numbers of a node, or of a kernel and its heaviest node.
 
     Args:
         report: an analysis.
-        wanted: a node's name, one of its outputs, its position, part of its name, or
-            ``kernel:30`` by the numbers of the report's kernels.
+        wanted: name of a node, one of its outputs, its position, part of its name, or
+            ``kernel:30`` by kernel number.
 
     Raises:
-        NodeError: no such node or kernel.
+        NodeError: if there is no such node or kernel.
     """
-    # the nodes of a backward pass are in no file
+    # nodes of a backward pass are not in the file
     graph = (report.module if report.deployment.train else report.source).graph
     number = None if any(n.name == wanted for n in walk(graph)) else kernel_number(wanted)
     if number is None:
-        index, asked = find_node(graph, wanted)
+        index, requested = find_node(graph, wanted)
     else:
-        index, asked = largest_node(report, graph, number)
-    node = executed(report, asked)
+        index, requested = largest_node(report, graph, number)
+    node = executed(report, requested)
     cost = report.cost.nodes.get(node) if node is not None else None
-    shown = node or asked
+    shown = node or requested
     outs: Types = tuple(ABSENT if v is None else v.type for v in shown.outputs)
     extents = _extents(shown, outs, report.env)
     cls = type(shown.op)
@@ -130,12 +130,12 @@ def explain(report: Report, wanted: str) -> Explanation:
         model=report.path,
         target=report.machine.name,
         runtime=report.kernels.runtime.name,
-        name=asked.name,
+        name=requested.name,
         index=index,
         total=sum(1 for _ in walk(graph)),
-        op_type=asked.loc.op_type or asked.op.mnemonic,
-        mnemonic=asked.op.mnemonic,
-        defined_in=module_file(type(asked.op)),
+        op_type=requested.loc.op_type or requested.op.mnemonic,
+        mnemonic=requested.op.mnemonic,
+        defined_in=module_file(type(requested.op)),
         doc=documentation(cls),
         attributes=_attributes(shown),
         symbols=_symbols(report, shown, cost),
@@ -158,19 +158,19 @@ def kernel_number(wanted: str) -> int | None:
     >>> kernel_number("kernel:30"), kernel_number("kernel 7"), kernel_number("30")
     (30, 7, None)
     """
-    found = _KERNEL.fullmatch(wanted.strip().lower())
-    return int(found[1]) if found else None
+    match = _KERNEL.fullmatch(wanted.strip().lower())
+    return int(match[1]) if match else None
 
 
 def largest_node(report: Report, graph: Graph, number: int) -> tuple[int, Node]:
-    """Find the node of a kernel that computes most, else moves most, and its position in ``graph``.
+    """Return the heaviest node of a kernel and its position in ``graph``.
 
     Raises:
-        NodeError: no kernel has this number.
+        NodeError: if no kernel has this number.
     """
     kernels = report.roofline.kernels
     if number >= len(kernels):
-        hint = f"kernels are kernel:0 to kernel:{len(kernels) - 1}" if kernels else "it has none"
+        hint = f"kernel:0 to kernel:{len(kernels) - 1}" if kernels else "it has no kernels"
         raise NodeError(f"no kernel {number}", hint=hint)
 
     def size(node: Node) -> tuple[float, float]:
@@ -188,17 +188,17 @@ def largest_node(report: Report, graph: Graph, number: int) -> tuple[int, Node]:
         (i, n) for i, n in positions
         if n.loc == largest.loc and {v.name for v in n.results} == names
     )  # fmt: skip
-    # a node that a pass made is in no file: its position is in the module that runs
+    # a node that a pass created is not in the file: use its position in the executed module
     made = ((i, n) for i, n in enumerate(walk(report.module.graph)) if n is largest)
     return next(chain(same, as_read, made))
 
 
-def executed(report: Report, asked: Node) -> Node | None:
-    """The node of the folded (and retyped) module that ``asked`` became, None if it is gone."""
-    if asked in report.cost.nodes:
-        return asked
-    names = {v.name for v in asked.results}
-    key = (asked.loc, frozenset(names))
+def executed(report: Report, requested: Node) -> Node | None:
+    """Return the node of the folded (and retyped) module for ``requested``; None if it is gone."""
+    if requested in report.cost.nodes:
+        return requested
+    names = {v.name for v in requested.results}
+    key = (requested.loc, frozenset(names))
     for node in walk(report.module.graph):
         if node.loc == key[0] and {v.name for v in node.results} == key[1]:
             return node
@@ -259,7 +259,7 @@ def _extents(node: Node, outs: Types, env: Mapping[str, int]) -> dict[str, int]:
     try:
         extents = node.op.extents(node.inputs, outs)
     except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError):
-        # the same that the cost pass forgives: an operator fed what no definition foresees
+        # as in the cost pass: an operator with operands outside of its definition
         return {}
     return {name: int(evaluate(d, env)) for name, d in extents.items()}
 
@@ -295,7 +295,7 @@ def _counts(
 
 
 def _sum_of_bytes(node: Node, name: str, value: int, env: Mapping[str, int]) -> str:
-    """The tensors' sizes as a sum where they make up the total; else "": the docstring says why."""
+    """Return the tensors' sizes as a sum if they make up the total; otherwise empty."""
     values = node.inputs if name == "read_bytes" else node.outputs
     distinct = dict.fromkeys(v for v in values if v is not None)
     sizes = [_nbytes(v, env) for v in distinct]
@@ -305,7 +305,7 @@ def _sum_of_bytes(node: Node, name: str, value: int, env: Mapping[str, int]) -> 
 
 
 def filled(formula: str, extents: Mapping[str, int]) -> str:
-    """``formula`` with numbers for letters, quotients of two numbers worked out.
+    """Fill numbers into the letters of a formula and evaluate quotients of two numbers.
 
     >>> filled("k*(c//g)", {"k": 64, "c": 6, "g": 2})
     '64*3'

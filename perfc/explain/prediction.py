@@ -1,4 +1,4 @@
-"""How the prediction of one kernel is made: who says it, from what, and what moved it."""
+"""Explanation of the prediction of one kernel: predictor, training data and features."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from perfc.report.prediction import Prediction, collect
 
 @record
 class PredictionPart:
-    """The prediction of a kernel, its reason, which is the estimator's own, and of the run.
+    """Prediction of a kernel with its reason, and of the run.
 
     Args:
-        prediction: of the kernel.
-        energy: of the board; None where nobody fitted the power of such a machine.
-        notes: what to know before trusting it.
-        reason: of its estimator.
-        run: what the run takes, which the kernel is part of.
-        share: of the kernel, of the kernels' own sum.
+        prediction: prediction of the kernel.
+        energy: energy of the board; None without a fitted power model.
+        notes: warnings about the prediction.
+        reason: explanation by its estimator.
+        run: prediction of the run.
+        share: share of the kernel in the sum of the kernels.
     """
 
     prediction: Estimate
@@ -32,12 +32,12 @@ class PredictionPart:
 
 
 def prediction_part(report: Report, index: int) -> PredictionPart:
-    """The prediction of the kernel at ``index`` of the roofline."""
+    """Return the prediction of the kernel at ``index`` of the roofline."""
     from perfc.analyzers.estimators import why
 
     table = report.prediction
-    found = table.kernels[index]
+    estimate = table.kernels[index]
     energy = table.energies[index] if table.energies else None
-    reason = why(report.execution, index, found.predictor)
-    share = ratio(found.time_s, table.kernels_s)
-    return PredictionPart(found, energy, table.notes, reason, collect(report), share)
+    reason = why(report.execution, index, estimate.predictor)
+    share = ratio(estimate.time_s, table.kernels_s)
+    return PredictionPart(estimate, energy, table.notes, reason, collect(report), share)

@@ -1,4 +1,4 @@
-"""The text of a prediction's reasons."""
+"""Text of the explanation of a prediction."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from perfc.report.units import INTERVAL, Unit, plural, quantity, share, span
 from .prediction import PredictionPart
 
 NOTICEABLE = 0.05
-"""Part by which a kernel inside a run may differ from what was learned and is not said to."""
+"""Relative difference between a call and a kernel within the run that is mentioned."""
 SAYS = {
     Predictor.FITTED: "by rates fitted to kernels of this machine and runtime",
     Predictor.LEARNED: "by the operator predictor, trained on kernels of several machines",
@@ -24,7 +24,7 @@ SAYS = {
 
 
 def prediction_lines(part: PredictionPart) -> Iterator[str]:
-    """Prediction, interval, and where they come from."""
+    """Yield the prediction of a kernel, its interval and its explanation."""
     p = part.prediction
     low, time, high = (quantity(t, Unit.SECOND) for t in (p.low_s, p.time_s, p.high_s))
     yield f"prediction: {time}, {INTERVAL} {low} to {high}"
@@ -59,7 +59,7 @@ def prediction_lines(part: PredictionPart) -> Iterator[str]:
 
 
 def run_lines(part: PredictionPart) -> Iterator[str]:
-    """What the run takes that the kernel is part of, by every predictor that knows such runs."""
+    """Yield the predictions of the run by every predictor that covers it."""
     run = part.run
     ends = span(run.low_s.value or 0.0, run.high_s.value or 0.0, Unit.SECOND)
     yield f"run: {run.time_s}, {INTERVAL} {ends}"
@@ -75,13 +75,13 @@ def run_lines(part: PredictionPart) -> Iterator[str]:
 
 
 def term_line(term: TermTime) -> str:
-    """A term of a fitted time."""
+    """Format a term of a fitted time."""
     rate = f" at {1 / term.second_per_unit:.4g}" if term.name.endswith("per_s") else ""
     return f"  {quantity(term.time_s, Unit.SECOND):>10}  {term.amount:.6g}{rate} {term.name}"
 
 
 def step_lines(r: StepReason) -> Iterator[str]:
-    """Launches, each with its scale and factor, and the steps these were learned from."""
+    """Yield launches with scale and factor, and the steps they were fitted to."""
     here = "including this machine" if r.is_own else "not including this machine"
     machines = plural(r.machines, "machine")
     yield f"  weights {r.weights}, from steps in {r.setting} on {machines}, {here}"
@@ -94,7 +94,7 @@ def step_lines(r: StepReason) -> Iterator[str]:
 
 
 def reason_lines(r: ForestReason, here_s: float | None = None) -> Iterator[str]:
-    """Scale, factor, nearest rows, features; ``here_s`` is what came of it in this run."""
+    """Yield scale, factor, nearest rows and features; ``here_s`` is the time in this run."""
     if len(r.candidates) > 1:
         yield "  the kernel implementation is unknown: median of the measured ones"
         for c in r.candidates:
@@ -125,5 +125,5 @@ def reason_lines(r: ForestReason, here_s: float | None = None) -> Iterator[str]:
 
 
 def extents(parameters: Mapping[str, float]) -> str:
-    """``m=512 n=768``; parameters that are 0 or 1 are left out."""
+    """Format extents: ``m=512 n=768``, without parameters that are 0 or 1."""
     return " ".join(f"{k}={v:g}" for k, v in parameters.items() if v not in (0.0, 1.0)) or "scalar"

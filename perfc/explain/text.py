@@ -1,4 +1,4 @@
-"""The text and the JSON of an explanation."""
+"""Text and JSON output of explanations."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .explanation import Count, Explanation, Tensor
 from .prediction_text import prediction_lines
 
 WIDTH = 100
-"""Columns of text that is not for a narrower terminal."""
+"""Maximum width of text."""
 SCHEMA = "perfc-explain/1"
 _RATES = {
     "flop_per_s": (Unit.FLOP_PER_S, Unit.FLOP),
@@ -31,13 +31,13 @@ _LINES = {
 
 
 def render_text(e: Explanation, width: int = WIDTH) -> str:
-    """The explanation as people read it, ``width`` columns wide."""
+    """Return the explanation as text, ``width`` columns wide."""
     return "\n".join(_laid_out(_lines(e), min(width, WIDTH))) + "\n"
 
 
 @record
 class Hanging:
-    """A line that goes on ``indent`` columns from the left."""
+    """A line whose continuation is indented by ``indent`` columns."""
 
     text: str
     indent: int
@@ -166,7 +166,7 @@ def _ceiling(t: CeilingTime, number: int) -> str:
 
 
 def render_json(e: Explanation) -> str:
-    """The explanation as data; every number has its origin beside it."""
+    """Return the explanation as JSON, with an origin for every number."""
     from dataclasses import asdict
     from enum import Enum
 

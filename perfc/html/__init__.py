@@ -1,4 +1,4 @@
-"""The report as one HTML file: charts and tables, no network, any model's names are harmless."""
+"""Self-contained HTML reports: charts and tables, without network access, with escaped names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sections of the document as the template shows them: texts in their scales, nothing computed."""
+"""Sections of documents in the form that templates need."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from perfc.report.units import quantity
 
 @record
 class Head:
-    """What stands above a column."""
+    """Head of a column."""
 
     text: str
     is_numeric: bool
@@ -23,7 +23,7 @@ class Head:
 
 @record
 class TableBlock:
-    """A table; ``legend`` says in words what its columns mean."""
+    """A table; ``legend`` explains its columns."""
 
     kind: ClassVar[str] = "table"
     heads: tuple[Head, ...]
@@ -33,7 +33,7 @@ class TableBlock:
 
 @record
 class FactRow:
-    """One thing stated."""
+    """One fact."""
 
     label: str
     value: str
@@ -43,7 +43,7 @@ class FactRow:
 
 @record
 class FactsBlock:
-    """Things stated one below the other."""
+    """A list of facts."""
 
     kind: ClassVar[str] = "facts"
     rows: tuple[FactRow, ...]
@@ -51,7 +51,7 @@ class FactsBlock:
 
 @record
 class NoteBlock:
-    """A sentence or two."""
+    """A note of a sentence or two."""
 
     kind: ClassVar[str] = "note"
     text: str
@@ -63,10 +63,10 @@ class Bar:
     """One bar.
 
     Args:
-        left: where it begins, in hundredths of the width.
-        width: in hundredths of the whole width.
-        top: where it begins, in hundredths of the height from above.
-        words: what it is of, and its number.
+        left: left edge, in percent of the width.
+        width: width in percent.
+        top: upper edge, in percent of the height.
+        words: tooltip with its number.
     """
 
     left: float
@@ -94,7 +94,7 @@ class BarsBlock:
 
 Block: TypeAlias = TableBlock | FactsBlock | NoteBlock | BarsBlock
 MOST_BARS = 240
-"""Drawn at most; more numbers share a bar, which is as high as the largest."""
+"""Maximum number of bars; more numbers share a bar, as high as the largest."""
 
 
 @record
@@ -107,13 +107,13 @@ class SectionBlock:
 
 
 def section_block(section: Section) -> SectionBlock:
-    """A section of the document."""
+    """Return the block of a section."""
     parts = tuple(block(p) for p in section.parts)
     return SectionBlock(section.name, printable(section.title), parts)
 
 
 def block(part: Part) -> Block:
-    """A part of a section."""
+    """Return the block of a part of a section."""
     match part:
         case Table():
             scales = scales_of(part)
@@ -148,7 +148,7 @@ def block(part: Part) -> Block:
 
 
 def bars_block(part: Bars) -> BarsBlock | NoteBlock:
-    """Bars that need no script; the caption alone where there is nothing to draw."""
+    """Return bars that need no script, or the caption if there is nothing to draw."""
     caption, most = printable(part.caption), max(part.values, default=0.0)
     if most <= 0:
         return NoteBlock(caption, False)

@@ -1,4 +1,4 @@
-"""A comparison of machines in one page: times with ranges, and time against cost or energy."""
+"""HTML page of a comparison: times with intervals, and time against cost or energy."""
 
 from __future__ import annotations
 
@@ -21,47 +21,48 @@ TIMES = ChartBlock(
 )
 
 
-def compare_page(found: Comparison, shown: Document | None = None) -> str:
-    """The comparison as an HTML document without any reference to the outside.
+def compare_page(comparison: Comparison, shown: Document | None = None) -> str:
+    """Return the comparison as a self-contained HTML document.
 
     Args:
-        found: rows that are drawn.
-        shown: what stands below the charts; the table of the comparison by default.
+        comparison: rows to draw.
+        shown: document below the charts; the table of the comparison by default.
     """
     from perfc.comparison import document, recommendations
 
-    shown = shown or document(found)
+    shown = shown or document(comparison)
     charts = [TIMES]
-    if axis := cost_axis(found):
+    if axis := cost_axis(comparison):
         hint = "The line joins the Pareto front."
         charts.append(ChartBlock("cost", f"time and {axis}", hint, f"Time against {axis}"))
     sections = [section_block(s) for s in shown.sections]
-    lead = [*recommendations(found)]
-    return chart_page(shown.title, charts, sections, payload(found, axis), SCRIPTS, lead)
+    lead = [*recommendations(comparison)]
+    return chart_page(shown.title, charts, sections, payload(comparison, axis), SCRIPTS, lead)
 
 
-def cost_axis(found: Comparison) -> str:
-    """What times are set against: price where one is known of several rows, else energy."""
-    priced = sum(r.price_per_million is not None for r in found.rows)
-    if found.currency and priced > 1:
-        return f"{found.currency} per million {found.rows[0].verdict.throughput.item.value}"
-    return "energy" if sum(r.energy_j is not None for r in found.rows) > 1 else ""
+def cost_axis(comparison: Comparison) -> str:
+    """Return the axis against time: price if several rows have one, else energy."""
+    priced = sum(r.price_per_million is not None for r in comparison.rows)
+    if comparison.currency and priced > 1:
+        item = comparison.rows[0].verdict.throughput.item
+        return f"{comparison.currency} per million {item.value}"
+    return "energy" if sum(r.energy_j is not None for r in comparison.rows) > 1 else ""
 
 
-def payload(found: Comparison, axis: str) -> Json:
-    """What the scripts draw."""
-    several = {r.verdict.model for r in found.rows}
+def payload(comparison: Comparison, axis: str) -> Json:
+    """Return the data of the charts."""
+    several = {r.verdict.model for r in comparison.rows}
     return {
         "reports": [],
-        "slo_s": found.slo_s,
+        "slo_s": comparison.slo_s,
         "cost": axis,
         "cost_unit": "J" if axis == "energy" else "",
-        "rows": [row(r, axis, has_model=len(several) > 1) for r in found.rows],
+        "rows": [row(r, axis, has_model=len(several) > 1) for r in comparison.rows],
     }
 
 
 def row(r: Row, axis: str, *, has_model: bool) -> Json:
-    """One row; ``label`` says what differs."""
+    """Return the data of one row; ``label`` has what differs."""
     from perfc.comparison.views import way
 
     label = f"{r.verdict.target} · {way(r)}"

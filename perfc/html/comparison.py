@@ -1,4 +1,4 @@
-"""Two analyses in one page: the new one is shown, the old one and the change beside it."""
+"""HTML page of two analyses: the new one, with the old one and the change next to it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Change(Enum):
-    """What became of some kernels."""
+    """Status of kernels in a comparison."""
 
     ADDED = "added"
     REMOVED = "removed"
@@ -31,14 +31,14 @@ class Change(Enum):
 
 @record
 class Pair:
-    """Kernels that do the same work before and after; either side may be empty.
+    """Old and new kernels with the same work; either side may be empty.
 
     Args:
-        old: their positions before.
-        new: their positions after.
-        old_s: what they took of the run.
-        new_s: what they take of it.
-        is_same: whether they are the same kernels, whatever share each run's total gives them.
+        old: positions of the old kernels.
+        new: positions of the new kernels.
+        old_s: their time in the old run.
+        new_s: their time in the new run.
+        is_same: True if the kernels are equal, whatever their shares of each run.
     """
 
     old: tuple[int, ...]
@@ -49,13 +49,13 @@ class Pair:
 
     @property
     def delta_s(self) -> float:
-        """After less before; what rounding makes is nothing."""
+        """New minus old time; rounding errors are zero."""
         delta = self.new_s - self.old_s
         return delta if abs(delta) > 1e-12 * max(self.old_s, self.new_s) else 0.0
 
     @property
     def change(self) -> Change:
-        """What became of it."""
+        """Status of the kernels."""
         if not self.old:
             return Change.ADDED
         if not self.new:
@@ -73,14 +73,14 @@ class Side:
 
 @record
 class Comparison:
-    """What a page of two analyses is made from.
+    """Content of a page of two analyses.
 
     Args:
-        old: before.
-        new: after.
+        old: old analysis.
+        new: new analysis.
         pairs: every kernel of both sides once, in the order of the new run.
-        document: what was found, shown as it is; its title is the page's.
-        verdict: what became of the model, in a card.
+        document: document below the charts; its title is that of the page.
+        verdict: headline of the change.
     """
 
     old: Side
@@ -91,7 +91,7 @@ class Comparison:
 
 
 def comparison_of(difference: Difference, document: Document) -> Comparison:
-    """The comparison that ``perfc diff`` made; times are those of its tables."""
+    """Return the comparison of ``perfc diff``, with the times of its tables."""
     from perfc.report import collect
 
     sides = [Side(r, collect(r)) for r in (difference.old, difference.new)]
@@ -111,7 +111,7 @@ def comparison_of(difference: Difference, document: Document) -> Comparison:
 
 
 def ordered(comparison: Comparison) -> list[Pair]:
-    """Pairs, the largest change first."""
+    """Return pairs, largest change first."""
     return sorted(comparison.pairs, key=lambda pair: -abs(pair.delta_s))
 
 
@@ -127,12 +127,12 @@ COLUMNS = (
 
 
 def pair_table(comparison: Comparison, shown: Sequence[Pair]) -> Table:
-    """Pairs as a table."""
+    """Return the table of pairs."""
     return Table(COLUMNS, tuple(cells(comparison, r) for r in shown))
 
 
 def cells(comparison: Comparison, pair: Pair) -> tuple[Cell, ...]:
-    """One pair; names are those of the new side, where there is one."""
+    """Return the cells of one pair, with names of the new side if it exists."""
     old = [comparison.old.views.kernels[i] for i in pair.old]
     new = [comparison.new.views.kernels[i] for i in pair.new]
     labels = [" | ".join(k.label for k in side) for side in (old, new) if side]
@@ -149,7 +149,7 @@ def cells(comparison: Comparison, pair: Pair) -> tuple[Cell, ...]:
 
 
 def comparison_payload(comparison: Comparison) -> Json:
-    """The pairs as the scripts read them; a change is spread over the new kernels by time."""
+    """Return the data of pairs; a change is distributed over the new kernels by time."""
     every = ordered(comparison)
     kernels = comparison.new.views.kernels
     delta: list[float | None] = [None] * len(kernels)

@@ -1,4 +1,4 @@
-"""A document of tables as one page, without charts."""
+"""HTML page of a document without charts."""
 
 from __future__ import annotations
 
@@ -11,6 +11,6 @@ SCRIPTS = ("format", "theme", "ready")
 
 
 def document_page(document: Document) -> str:
-    """The document as HTML without any reference to the outside."""
+    """Return the document as self-contained HTML."""
     sections = [section_block(s) for s in document.sections]
     return chart_page(document.title, [], sections, {"reports": []}, SCRIPTS)

@@ -1,4 +1,4 @@
-"""Layered drawing of a directed graph: ranks, an order within each, coordinates, columns.
+"""Layered layout of directed graphs: ranks, order within ranks, coordinates, columns.
 
 Source: Sugiyama et al. 1981, as longest-path ranks and barycentre sweeps. Straight lines stand for
 edges, so there are no dummy vertices on edges that pass several ranks: a long edge may run behind
@@ -14,11 +14,11 @@ from collections.abc import Sequence
 from perfc.ir.record import record
 
 STEP_X, STEP_Y = 150, 64
-"""Distance of neighbours in a rank, and of ranks."""
+"""Distance of neighbors in a rank, and of ranks."""
 WIDEST = 12
-"""Vertices side by side; a rank of more goes on in the next line."""
+"""Maximum number of vertices in a line of a rank."""
 TALLEST = 16
-"""Ranks below each other before a drawing is broken into columns."""
+"""Number of ranks above which a drawing is broken into columns."""
 ASPECT = 1.9
 """Width over height of a drawing in columns."""
 SWEEPS = 4
@@ -28,18 +28,18 @@ Edge = tuple[int, int]
 
 @record
 class Drawing:
-    """Where each vertex stands: the middle of its box."""
+    """Center coordinates of each vertex's box."""
 
     x: tuple[int, ...]
     y: tuple[int, ...]
 
 
 def drawing(count: int, edges: Sequence[Edge]) -> Drawing:
-    """Coordinates of ``count`` vertices in execution order.
+    """Compute coordinates of ``count`` vertices in execution order.
 
     Args:
-        count: vertices are 0 to ``count - 1``; one earlier in the order stands higher.
-        edges: from, to; some may run in a circle, where a module is left and entered again.
+        count: number of vertices; earlier ones are placed higher.
+        edges: from, to; they may contain cycles if a module is left and entered again.
     """
     order = sequence(count, edges)
     place = {v: i for i, v in enumerate(order)}
@@ -51,7 +51,7 @@ def drawing(count: int, edges: Sequence[Edge]) -> Drawing:
 
 
 def sequence(count: int, edges: Sequence[Edge]) -> list[int]:
-    """Vertices behind what they read, else as they were; a circle is cut at its first vertex."""
+    """Sort vertices topologically, otherwise in order; cycles are cut at their first vertex."""
     waits = [0] * count
     below: list[list[int]] = [[] for _ in range(count)]
     for a, b in set(edges):
@@ -80,7 +80,7 @@ def sequence(count: int, edges: Sequence[Edge]) -> list[int]:
 
 
 def ranks(count: int, edges: Sequence[Edge]) -> list[int]:
-    """Longest path to the last vertex: each stands right above the first that reads it."""
+    """Return ranks by longest path: each vertex is directly above its first reader."""
     below = [0] * count
     for a, b in sorted(edges, key=lambda e: -e[0]):
         below[a] = max(below[a], below[b] + 1)
@@ -90,7 +90,7 @@ def ranks(count: int, edges: Sequence[Edge]) -> list[int]:
 
 
 def ordered(rank: Sequence[int], edges: Sequence[Edge]) -> list[list[int]]:
-    """Vertices of each rank from left to right, near those they are joined to."""
+    """Order the vertices of each rank near their neighbors."""
     rows: list[list[int]] = [[] for _ in range(max(rank, default=-1) + 1)]
     for v, r in enumerate(rank):
         rows[r].append(v)
@@ -106,7 +106,7 @@ def ordered(rank: Sequence[int], edges: Sequence[Edge]) -> list[list[int]]:
 
 
 def neighbours(count: int, edges: Sequence[Edge]) -> tuple[list[list[int]], list[list[int]]]:
-    """What each vertex reads from, and what reads it."""
+    """Return producers and readers of each vertex."""
     above: list[list[int]] = [[] for _ in range(count)]
     below: list[list[int]] = [[] for _ in range(count)]
     for a, b in edges:
@@ -116,7 +116,7 @@ def neighbours(count: int, edges: Sequence[Edge]) -> tuple[list[list[int]], list
 
 
 def placed(rows: Sequence[Sequence[int]], edges: Sequence[Edge]) -> dict[int, float]:
-    """Each vertex below the middle of what it reads, as far as its neighbours leave room."""
+    """Place each vertex below the mean of its producers, as far as neighbors allow."""
     above, _ = neighbours(sum(map(len, rows)), edges)
     at: dict[int, float] = {}
     for row in rows:
@@ -131,7 +131,7 @@ def placed(rows: Sequence[Sequence[int]], edges: Sequence[Edge]) -> dict[int, fl
 
 
 def in_columns(rows: Sequence[Sequence[int]], at: dict[int, float]) -> Drawing:
-    """Ranks from top to bottom, broken into columns where that looks better."""
+    """Lay out ranks from top to bottom, broken into columns if they are many."""
     spans = [(min(map(at.__getitem__, r)), max(map(at.__getitem__, r))) for r in rows]
     height = best_height(spans) if len(rows) > TALLEST else len(rows)
     x, y = [0] * len(at), [0] * len(at)
@@ -147,7 +147,7 @@ def in_columns(rows: Sequence[Sequence[int]], at: dict[int, float]) -> Drawing:
 
 
 def best_height(spans: Sequence[tuple[float, float]]) -> int:
-    """Ranks in a column so that the columns together come nearest to the shape of a window."""
+    """Return the ranks per column that bring the drawing nearest to the shape of a window."""
     most = max(len(spans) // TALLEST, 1)
     heights = {max(math.ceil(len(spans) / n), TALLEST) for n in range(1, most + 1)}
 
@@ -160,10 +160,10 @@ def best_height(spans: Sequence[tuple[float, float]]) -> int:
 
 
 def width_of(spans: Sequence[tuple[float, float]]) -> float:
-    """Room that a column takes, with the gap to the next."""
+    """Return the width of a column including the gap to the next."""
     return max(high for _, high in spans) - min(low for low, _ in spans) + 2
 
 
 def mean(values: Sequence[float], otherwise: float) -> float:
-    """The mean, or ``otherwise`` of nothing."""
+    """Return the mean, or ``otherwise`` without values."""
     return sum(values) / len(values) if values else otherwise

@@ -1,4 +1,4 @@
-"""Modules of a model, read from the names its exporter gave to nodes or to stored tensors."""
+"""Module tree of a model, from the names of nodes or stored tensors."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from perfc.ir.types import TensorType
 
 Path = tuple[str, ...]
 MOST_PARTS = 12
-"""Deeper modules are shown at this depth."""
+"""Maximum depth of modules."""
 MOST_CHILDREN = 96
-"""Children of one module; of more, neighbours are put together."""
+"""Maximum number of children of a module; neighbors are merged beyond it."""
 DOMINANT = 0.8
-"""Share of all nodes from which on a module says nothing about structure, and is opened."""
+"""Share of all nodes above which a module is replaced by its children."""
 NAMED = 0.5
-"""Share of nodes whose names must have a path for names to be where paths are read."""
+"""Minimum share of node names with a path for paths to be read from node names."""
 
 
 @dataclass(eq=False, slots=True)
@@ -25,8 +25,8 @@ class Module:
     """Nodes and modules below one name, in execution order.
 
     Args:
-        name: its part of the path.
-        children: positions of nodes, and modules.
+        name: part of the path.
+        children: positions of nodes, and nested modules.
     """
 
     name: str
@@ -34,11 +34,11 @@ class Module:
 
     @property
     def first(self) -> int:
-        """Position of the first node below it."""
+        """Position of the first node in the module."""
         return self.nodes()[0]
 
     def nodes(self) -> list[int]:
-        """Positions of all nodes below it."""
+        """Positions of all nodes in the module."""
         indices: list[int] = []
         waiting: list[int | Module] = [self]
         while waiting:
@@ -51,10 +51,10 @@ class Module:
 
 
 def tree(paths: Sequence[Path], name: str) -> Module:
-    """The modules of nodes whose ``paths`` are given in execution order.
+    """Build the module tree of nodes from their ``paths`` in execution order.
 
-    A module of one child is that child. Where a module has very many, runs of neighbours become
-    modules named after the positions they span.
+    A module with one child is replaced by it. If a module has too many children, runs of neighbors
+    become modules named after the positions they span.
     """
     root = Module(name)
     modules: dict[Path, Module] = {(): root}
@@ -72,7 +72,7 @@ def tree(paths: Sequence[Path], name: str) -> Module:
 
 
 def opened(root: Module, count: int) -> None:
-    """Replace a child of ``root`` that holds most of the ``count`` nodes by what is in it.
+    """Replace a child of ``root`` with most of the ``count`` nodes by its children.
 
     Wrappers such as ``model`` would otherwise be all that the first level shows. A numbered module
     keeps the name of the list it is in: ``h/11``.
@@ -91,7 +91,7 @@ def opened(root: Module, count: int) -> None:
 
 
 def simplify(module: Module) -> None:
-    """Replace children that hold one thing by it; put together neighbours where there are many.
+    """Replace children with a single child by it, and merge neighbors if there are too many.
 
     A module in a module keeps both names: ``encoder/layer``.
     """
@@ -110,13 +110,13 @@ def simplify(module: Module) -> None:
 
 
 def span(run: Sequence[int | Module]) -> str:
-    """The positions that a run of neighbours spans."""
+    """Return the name of a run of neighbors, from its positions."""
     indices = sorted(i for c in run for i in ([c] if isinstance(c, int) else c.nodes()))
     return f"nodes {indices[0]} to {indices[-1]}"
 
 
 def paths_of(nodes: Sequence[Node]) -> list[Path]:
-    """The module path of each node, its own name not included.
+    """Return the module path of each node, without its own name.
 
     Exporters that number nodes (``node_conv2d_12``) keep the modules in the names of stored
     tensors: a node that reads some has their path; others what the paths before and after them
@@ -130,7 +130,7 @@ def paths_of(nodes: Sequence[Node]) -> list[Path]:
 
 
 def split(name: str) -> Path:
-    """The parts of a name; slashes separate before dots do."""
+    """Split a name into parts, at slashes if it has any, otherwise at dots."""
     parts = name.strip("/").split("/")
     if len(parts) == 1:
         parts = name.split(".")
@@ -138,7 +138,7 @@ def split(name: str) -> Path:
 
 
 def path_of_weights(node: Node) -> Path | None:
-    """Where the first stored tensor a node reads belongs; None where it reads none with a path.
+    """Return the path of the first stored tensor that a node reads; None without one.
 
     Shapes, axes and the like are stored too, under names of the exporter's own: ``view_13/shape``.
     """
@@ -151,13 +151,13 @@ def path_of_weights(node: Node) -> Path | None:
 
 
 def is_setting(v: Value) -> bool:
-    """Whether a stored tensor says how to compute, and is not computed with."""
+    """Return True if a stored tensor is a setting, such as a shape, and not a weight."""
     t = v.type
     return isinstance(t, TensorType) and t.dtype.is_integer and (t.rank is None or t.rank < 2)
 
 
 def filled(paths: Sequence[Path | None]) -> list[Path]:
-    """``paths``, where there is none what the ones before and after have in common."""
+    """Fill missing paths with the common prefix of the ones before and after."""
     following: list[Path] = []
     after: Path = ()
     for path in reversed(paths):
@@ -172,7 +172,7 @@ def filled(paths: Sequence[Path | None]) -> list[Path]:
 
 
 def shared(a: Iterable[str], b: Iterable[str]) -> Path:
-    """The common beginning of two paths."""
+    """Return the common prefix of two paths."""
     prefix: list[str] = []
     for x, y in zip(a, b, strict=False):
         if x != y:

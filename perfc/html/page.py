@@ -1,4 +1,4 @@
-"""The page itself: template, style, scripts and data put into one file that needs no other."""
+"""Assembly of self-contained HTML pages from template, style, scripts and data."""
 
 from __future__ import annotations
 
@@ -47,25 +47,25 @@ SCRIPTS = (
 )
 """Files of ``scripts/`` in the order in which they run."""
 CHARTS = ("roofline", "modules", "kernels", "graph", "memory")
-"""Sections that the page lays out itself."""
+"""Sections with a layout of their own."""
 LINKED = ("bottlenecks", "assumptions", "changes")
 """Sections below the charts that have a link and a key."""
 FOLDED = ("assumptions", "coverage")
-"""Sections that a reader opens."""
+"""Sections that are collapsed at first."""
 PRINTED = 20
-"""Kernels on paper, slowest first."""
+"""Number of kernels in print, slowest first."""
 
 
 def page(report: Report, views: Views, targets: Sequence[str] = ()) -> str:
-    """One analysis as an HTML document without any reference to the outside.
+    """Return one analysis as a self-contained HTML document.
 
     Args:
-        report: what ``perfc.analyze`` returned.
-        views: the views collected from it, which every other format shows too.
-        targets: names or files of other machines to stand beside it.
+        report: result of ``perfc.analyze``.
+        views: views of the report.
+        targets: names or files of other machines to compare with.
 
     Raises:
-        TargetError: no such target.
+        TargetError: if there is no such target.
     """
     sections = document(views, NAMES, PRINTED).sections
     blocks = {s.name: section_block(s) for s in sections if s.name != "ceilings"}
@@ -78,7 +78,7 @@ def page(report: Report, views: Views, targets: Sequence[str] = ()) -> str:
 
 
 def comparison_page(found: Comparison) -> str:
-    """Two analyses as an HTML document: charts of the new one with the old one beside it."""
+    """Return two analyses as an HTML document: charts of the new one next to the old one."""
     shown = pair_table(found, list(ordered(found))[:PRINTED])
     new = found.new.views
     kernels = section_block(Section("kernels", "kernels", (shown,)))
@@ -113,7 +113,7 @@ def rendered(
     data: Json,
     verdict: VerdictBlock | None = None,
 ) -> str:
-    """The template filled in; a verdict, where there is one, stands first."""
+    """Render the page, with the headline first."""
     linked = [b.name for b in below if b.name in LINKED]
     has_what_if = data.get("what_if") is not None
     first = ["verdict"] if verdict else [b.name for b in above[:1]]
@@ -137,10 +137,10 @@ class ChartBlock:
     """A section that is one chart.
 
     Args:
-        name: of the section; a script fills ``NAME-chart`` and may fill ``NAME-note``.
-        title: of the section.
-        hint: what is drawn, and what can be done with it.
-        label: said of the chart to those who cannot see it.
+        name: name of the section; a script fills ``NAME-chart`` and may fill ``NAME-note``.
+        title: title of the section.
+        hint: explanation of the chart and its controls.
+        label: description of the chart for screen readers.
     """
 
     name: str
@@ -157,22 +157,22 @@ def chart_page(
     scripts: Sequence[str],
     lead: Sequence[str] = (),
 ) -> str:
-    """A document of charts with tables below them, which asks no server for anything.
+    """Return a self-contained HTML document of charts with tables below.
 
     Args:
-        title: of the page.
-        charts: drawn by ``scripts``.
+        title: title of the page.
+        charts: charts drawn by ``scripts``.
         sections: tables and notes.
-        data: for the scripts.
+        data: data for the scripts.
         scripts: files of ``scripts/`` in the order in which they run.
-        lead: the answer in a few lines, above the charts.
+        lead: summary lines above the charts.
     """
     more = {"charts": charts, "sections": sections, "lead": [*map(text, lead)]}
     return filled("charts.html.j2", title, data, scripts, **more)
 
 
 def filled(name: str, title: str, data: Json, scripts: Sequence[str], **more: object) -> str:
-    """A template of this package with its style, scripts and data."""
+    """Render a template of this package with its style, scripts and data."""
     from markupsafe import Markup
 
     every = (asset("echarts/echarts.min.js"), own_script(tuple(scripts)))
@@ -195,7 +195,7 @@ def filled(name: str, title: str, data: Json, scripts: Sequence[str], **more: ob
 
 @cache
 def environment() -> Environment:
-    """What templates are read by; one for all pages, whose parts are imported once."""
+    """Return the template environment, shared by all pages."""
     from jinja2 import Environment, FunctionLoader, StrictUndefined
 
     # names end in .j2, so that nothing but this would escape what files call their nodes
@@ -203,13 +203,13 @@ def environment() -> Environment:
 
 
 def inert(data: Json) -> str:
-    """JSON that cannot end the element it stands in, whatever names it holds."""
-    found = strict(data)
-    return found.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+    """Serialize JSON so that no name can end the enclosing element."""
+    json = strict(data)
+    return json.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 
 
 def policy(scripts: Sequence[str]) -> str:
-    """A content security policy: these scripts and no other, and no network at all."""
+    """Return a content security policy that allows only these scripts and no network."""
     digests = (hashlib.sha256(s.encode()).digest() for s in scripts)
     allowed = " ".join(f"'sha256-{base64.b64encode(d).decode()}'" for d in digests)
     return (
@@ -220,12 +220,12 @@ def policy(scripts: Sequence[str]) -> str:
 
 @cache
 def own_script(names: tuple[str, ...]) -> str:
-    """Scripts of ``scripts/`` in one scope."""
+    """Join scripts of ``scripts/`` in one scope."""
     parts = "\n".join(asset(f"scripts/{name}.js") for name in names)
     return f'(() => {{\n"use strict";\n{parts}}})();\n'
 
 
 @cache
 def asset(name: str) -> str:
-    """A file of this package."""
+    """Read a file of this package."""
     return (files("perfc.html") / name).read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""What the page's scripts show, as JSON: numbers of the views, drawings of the graph."""
+"""Data of the report page as JSON: numbers of the views and layout of the graph."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from perfc.ir.graph import Value
 
 LONGEST = 300
-"""Characters of a name: names come from files nobody vouches for."""
+"""Maximum number of characters of a name from an untrusted file."""
 
 Json = dict[str, object]
 
 
 def payload(report: Report, views: Views) -> Json:
-    """One report as the scripts read it; ``views`` are those of ``report``."""
+    """Return the data of one report; ``views`` are those of ``report``."""
     wires = wiring(report)
     return {
         "title": text(document(views, ()).title),
@@ -48,33 +48,33 @@ def payload(report: Report, views: Views) -> Json:
 
 
 def total_s(views: Views) -> float | None:
-    """The run's predicted time; where no prediction was asked for, the one at measured rates."""
-    found = views.summary.time_s if views.prediction is None else views.prediction.time_s
-    return found.value
+    """Return the predicted time of the run, or that at measured rates without a prediction."""
+    amount = views.summary.time_s if views.prediction is None else views.prediction.time_s
+    return amount.value
 
 
 def kernels_s(views: Views) -> float:
-    """The kernels' own sum, which shares of them are of; the run may take another time."""
+    """Return the sum of the kernels, the basis of their shares; the run may differ."""
     return math.fsum(map(time_s, views.kernels))
 
 
 def time_s(row: KernelRow) -> float:
-    """What a kernel is predicted to take; where no prediction was asked for, at measured rates."""
+    """Return the predicted time of a kernel, or that at measured rates without a prediction."""
     return row.time_s if row.predicted is None else row.predicted.time_s
 
 
 def label(views: Views) -> str:
-    """The model's file without its folders."""
+    """Return the file name of the model."""
     return (views.assumptions.path or views.assumptions.graph).replace("\\", "/").split("/")[-1]
 
 
 def text(name: str) -> str:
-    """``name`` as people read it, of bounded length."""
+    """Return a printable name of limited length."""
     return elided(printable(name[: 8 * LONGEST]), LONGEST)
 
 
 def kernels(views: Views) -> Json:
-    """Every kernel in execution order: the columns of the report's table, and its ceilings."""
+    """Return every kernel in execution order, with the table's columns and its ceilings."""
     sections = document(views, ("kernels",), None).sections
     tables = [p for s in sections for p in s.parts if isinstance(p, Table)]
     names = [p.ceiling for p in views.pressure if p.ceiling != "launch"]
@@ -97,8 +97,8 @@ def kernels(views: Views) -> Json:
 
 
 def table(shown: Table) -> Json:
-    """A table with unformatted numbers; scripts scale, sort and shorten."""
-    kept = [i for i, c in enumerate(shown.columns) if c.name != "count"]
+    """Return a table with unformatted numbers, which scripts scale, sort and shorten."""
+    columns = [i for i, c in enumerate(shown.columns) if c.name != "count"]
     scales = scales_of(shown)
     return {
         "columns": [
@@ -111,43 +111,43 @@ def table(shown: Table) -> Json:
                 "is_numeric": is_numeric(shown, i),
                 "is_name": c.is_name,
             }
-            for i, c in ((i, shown.columns[i]) for i in kept)
+            for i, c in ((i, shown.columns[i]) for i in columns)
         ],
-        "rows": [[cell(row[i]) for i in kept] for row in shown.rows],
+        "rows": [[cell(row[i]) for i in columns] for row in shown.rows],
     }
 
 
-def cell(found: Cell) -> str | float | None:
-    """A cell as JSON: numbers stay numbers."""
-    match found:
+def cell(content: Cell) -> str | float | None:
+    """Convert a cell to JSON; numbers stay numbers."""
+    match content:
         case Name(full):
             return text(full.removeprefix("<- "))
         case Amount():
-            return str(found)
+            return str(content)
         case str():
-            return text(found)
+            return text(content)
         case None:
             return None
         case _:
-            return number(found)
+            return number(content)
 
 
 def number(value: float | None) -> float | None:
-    """Six digits are more than anybody measures; what is not finite is not known."""
+    """Round a number to six digits; numbers that are not finite become None."""
     if value is None or not math.isfinite(value):
         return None
     return int(value) if float(value).is_integer() else float(f"{value:.6g}")
 
 
 def interned(at: Callable[[int], str], count: int) -> Json:
-    """Texts that repeat: each once, and which one stands where."""
+    """Return distinct texts, and the index of the text at each position."""
     places: dict[str, int] = {}
     which = [places.setdefault(at(i), len(places)) for i in range(count)]
     return {"texts": list(places), "which": which}
 
 
 def roofline(report: Report, views: Views) -> Json:
-    """Ceilings as lines; a point a memory level for each kind of kernel, with its first kernel."""
+    """Return ceilings as lines, and points per memory level for each group of equal kernels."""
     roofs = roofs_of(report.machine)
     marks = []
     first: dict[int, int] = {}
@@ -172,7 +172,7 @@ def roofline(report: Report, views: Views) -> Json:
 
 
 def points(drawn: Iterable[Point], kernel: Mapping[int, int]) -> list[list[object]]:
-    """Points as the scripts draw them; ``kernel`` has the position of each mark's."""
+    """Return the data of points; ``kernel`` maps marks to kernel positions."""
     return [
         [
             kernel[id(p.mark)],
@@ -188,13 +188,13 @@ def points(drawn: Iterable[Point], kernel: Mapping[int, int]) -> list[list[objec
 
 
 def decades(limits: tuple[float, float]) -> tuple[float, float]:
-    """Limits at powers of ten, where an axis has its ticks."""
+    """Extend limits to powers of ten, where an axis has its ticks."""
     low, high = limits
     return 10.0 ** math.floor(math.log10(low)), 10.0 ** math.ceil(math.log10(high))
 
 
 def lines(drawn: Chart) -> Iterator[Json]:
-    """The ceilings."""
+    """Yield the ceilings."""
     for line in lines_of(drawn):
         yield {
             "name": line.name,
@@ -206,19 +206,19 @@ def lines(drawn: Chart) -> Iterator[Json]:
 
 
 def memory(views: Views) -> Json:
-    """Live bytes at every step."""
-    found = views.memory
+    """Return live bytes at every step."""
+    live = views.memory
     return {
-        "live_bytes": [number(b) for b in found.live_bytes],
-        "nodes": [text(n) for n in found.nodes],
-        "peak": found.peak_step,
-        "weight_bytes": found.weight_bytes.value,
+        "live_bytes": [number(b) for b in live.live_bytes],
+        "nodes": [text(n) for n in live.nodes],
+        "peak": live.peak_step,
+        "weight_bytes": live.weight_bytes.value,
         "capacity_bytes": views.summary.device_capacity_bytes,
     }
 
 
 def graph(report: Report, wires: Wiring) -> Json:
-    """Nodes, modules, and where each stands: inside its module, and among all nodes."""
+    """Return nodes and modules with their positions in the module and among all nodes."""
     root = tree(paths_of(wires.nodes), report.source.name or "model")
     modules = [root]
     for module in modules:
@@ -252,9 +252,9 @@ def graph(report: Report, wires: Wiring) -> Json:
 
 
 def values(wires: Wiring) -> Json:
-    """Names of values, each at the node that writes it, else at the first that reads it.
+    """Return names of values, each at its producer, otherwise at its first reader.
 
-    A tab in front stands for the name of that node: most values are called like their writer.
+    A leading tab stands for the name of that node, as most values are named after their producer.
     """
     places: dict[Value, int] = {v: i for i, n in enumerate(wires.nodes) for v in n.results}
     for i, n in enumerate(wires.nodes):
@@ -265,14 +265,15 @@ def values(wires: Wiring) -> Json:
     named = [(v.name, i) for v, i in places.items() if v.name]
 
     def name(k: int) -> str:
-        own, node = named[k][0], wires.nodes[named[k][1]].name
-        return f"\t{text(own.removeprefix(node))}" if node and own.startswith(node) else text(own)
+        value, node = named[k][0], wires.nodes[named[k][1]].name
+        is_derived = bool(node) and value.startswith(node)
+        return f"\t{text(value.removeprefix(node))}" if is_derived else text(value)
 
     return {"values": interned(name, len(named)), "value_of": [i for _, i in named]}
 
 
 def op_of(wires: Wiring, i: int) -> str:
-    """The operator of a node as the file has it."""
+    """Return the operator of a node as in the file."""
     node = wires.nodes[i]
     return node.loc.op_type or node.op.mnemonic
 
@@ -280,7 +281,7 @@ def op_of(wires: Wiring, i: int) -> str:
 def scopes(
     modules: list[Module], number_of: dict[Module, int], home: list[int], wires: Wiring
 ) -> Iterator[Json]:
-    """The children of each module as a drawing; a child is a node, or ``~m`` for module m."""
+    """Return the layout of each module's children: nodes, or ``~m`` for module m."""
     parents = {c: m for m in modules for c in m.children if isinstance(c, Module)}
     chains: list[list[Module]] = []
     for m in modules:

@@ -1,4 +1,4 @@
-"""The hierarchical roofline alone as a page: the report's own section, and measured kernels."""
+"""HTML page of the hierarchical roofline, with predicted and measured kernels."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ROOFLINE = ChartBlock(
 
 
 def roofline_page(drawn: Chart) -> str:
-    """The chart and its tables as an HTML document without any reference to the outside."""
+    """Return the chart and its tables as a self-contained HTML document."""
     drawn = replace(drawn, window=Window(decades(drawn.window.x), decades(drawn.window.y)))
     bases = [[m for m in drawn.marks if (m.basis is Basis.MEASURED) is is_measured]
              for is_measured in (False, True)]  # fmt: skip
@@ -42,7 +42,7 @@ def roofline_page(drawn: Chart) -> str:
 
 
 def report(drawn: Chart, marks: Sequence[Mark]) -> Json:
-    """One set of kernels as the scripts read an analysis."""
+    """Return the data of one set of kernels."""
     index = {id(mark): i for i, mark in enumerate(marks)}
     shown = [p for p in drawn.points if id(p.mark) in index]
     return {

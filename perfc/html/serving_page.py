@@ -1,4 +1,4 @@
-"""A served model in one page: what its steps go to, latencies, memory; a search with its front."""
+"""HTML pages of LLM serving: step times by part, latencies, memory, and a search's Pareto front."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ FRONT = ChartBlock(
 
 
 def serving_page(report: ServingReport) -> str:
-    """One load on one setting as an HTML document without any reference to the outside."""
+    """Return one serving report as a self-contained HTML document."""
     from perfc.serving.views import document
 
     shown = document(report)
@@ -48,7 +48,7 @@ def serving_page(report: ServingReport) -> str:
 
 
 def search_page(found: SearchResult) -> str:
-    """A search as an HTML document without any reference to the outside."""
+    """Return a search as a self-contained HTML document."""
     from perfc.serving.views import search_document
 
     shown = search_document(found)
@@ -58,7 +58,7 @@ def search_page(found: SearchResult) -> str:
 
 
 def step(view: StepView) -> Json:
-    """A bar of the steps, as long as its parts are with the digits that they have on the page."""
+    """Return the bar of one step, as long as the sum of its rounded parts."""
     parts = [(text(p.what), number(p.time_s) or 0.0) for p in view.parts]
     whole = round(math.fsum(time_s for _, time_s in parts), 12) if parts else number(view.time_s)
     return {
@@ -68,7 +68,7 @@ def step(view: StepView) -> Json:
 
 
 def payload(report: ServingReport) -> Json:
-    """What the scripts draw of one setting."""
+    """Return the data of one serving report."""
     return {
         "reports": [], "steps": [step(s) for s in report.steps],
         "latencies": list(latencies(report)), "memory": memory(report.memory),
@@ -76,7 +76,7 @@ def payload(report: ServingReport) -> Json:
 
 
 def latencies(report: ServingReport) -> list[Json]:
-    """Means, percentiles and ranges, in the order of the table."""
+    """Yield means, percentiles and intervals, in the order of the table."""
     found = report.latencies
     if found is None:
         return []
@@ -100,7 +100,7 @@ def _range(mean_s: float, band: IntervalFactors | None) -> list[float | None]:
 
 
 def memory(m: MemoryView) -> list[list[object]]:
-    """Parts of the memory of a GPU, in bytes."""
+    """Return the parts of a GPU's memory in bytes."""
     parts = [
         ("weights", m.weight_bytes), ("activations", m.activation_bytes),
         ("contexts and graphs", m.overhead_bytes), (m.pool_name, max(m.pool_bytes, 0.0)),
@@ -110,7 +110,7 @@ def memory(m: MemoryView) -> list[list[object]]:
 
 
 def search_payload(found: SearchResult) -> Json:
-    """What the scripts draw of a search."""
+    """Return the data of a search."""
     from perfc.serving.front_chart import dots_of
 
     return {

@@ -1,4 +1,4 @@
-"""A sweep in one page: time with its range, and time an item, along the extent that is swept."""
+"""HTML page of a sweep: time with its interval, and time per item, along the swept dimension."""
 
 from __future__ import annotations
 
@@ -18,37 +18,37 @@ if TYPE_CHECKING:
 SCRIPTS = ("format", "theme", "canvas", "sweep", "ready")
 
 
-def sweep_page(found: Sweep) -> str:
-    """The sweep as an HTML document without any reference to the outside."""
-    along = next((a.name for a in found.axes if len(a.values) > 1), found.axes[0].name)
+def sweep_page(sweep: Sweep) -> str:
+    """Return the sweep as a self-contained HTML document."""
+    along = next((a.name for a in sweep.axes if len(a.values) > 1), sweep.axes[0].name)
     hint = "Line: predicted time. Band: 90 % interval. Dashed: lower bound."
     charts = [
         ChartBlock("times", "time per run", hint, "Time per run along the swept dimension"),
         ChartBlock(
             "each",
-            f"time per {text(found.label(along))}",
+            f"time per {text(sweep.label(along))}",
             "Lower is more efficient.",
             "Time per run divided by the swept dimension",
         ),
     ]
     sections = [
-        section_block(Section("points", "points", (table(found),))),
-        section_block(Section("regimes", "regimes and memory", tuple(notes(found)))),
+        section_block(Section("points", "points", (table(sweep),))),
+        section_block(Section("regimes", "regimes and memory", tuple(notes(sweep)))),
     ]
-    title = f"{text(PurePath(found.model).name or 'model')} along {text(found.label(along))}"
-    return chart_page(title, charts, sections, payload(found, along), SCRIPTS)
+    title = f"{text(PurePath(sweep.model).name or 'model')} along {text(sweep.label(along))}"
+    return chart_page(title, charts, sections, payload(sweep, along), SCRIPTS)
 
 
-def payload(found: Sweep, along: str) -> Json:
-    """One line for each target, and for each value of the other extents."""
+def payload(sweep: Sweep, along: str) -> Json:
+    """Return one line per target and value of the other dimensions."""
     lines: dict[tuple[object, ...], list[Point]] = {}
-    for p in found.points:
-        others = tuple(found.at({n: v}) for n, v in p.dims.items() if n != along)
-        several = [o for o in others if any(o not in _named(found, q, along) for q in found.points)]
+    for p in sweep.points:
+        others = tuple(sweep.at({n: v}) for n, v in p.dims.items() if n != along)
+        several = [o for o in others if any(o not in _named(sweep, q, along) for q in sweep.points)]
         lines.setdefault((p.target, *several), []).append(p)
     return {
         "reports": [],
-        "along": text(found.label(along)),
+        "along": text(sweep.label(along)),
         "lines": [
             {
                 "name": text(" · ".join(map(str, key))),
@@ -62,5 +62,5 @@ def payload(found: Sweep, along: str) -> Json:
     }
 
 
-def _named(found: Sweep, point: Point, along: str) -> set[str]:
-    return {found.at({n: v}) for n, v in point.dims.items() if n != along}
+def _named(sweep: Sweep, point: Point, along: str) -> set[str]:
+    return {sweep.at({n: v}) for n, v in point.dims.items() if n != along}

@@ -1,4 +1,4 @@
-"""The answer as the page's first section: the figures of the first screen, and what limits it."""
+"""Headline section of a page: the figures of the first screen and the limits."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ if TYPE_CHECKING:
     from perfc.diff.views import DiffViews
 
 ONE_LINE = 100_000
-"""Columns that no title fills."""
+"""Width larger than any title."""
 
 
 @record
 class LimitBlock:
-    """A part of the limits' bar.
+    """One part of the bar of limits.
 
     Args:
-        key: its name in data formats.
-        title: what limits that part of the time.
-        percent: of the time, as the first screen rounds it.
-        style: of the bar: work, traffic or waiting.
+        key: identifier in data formats.
+        title: title of the limit.
+        percent: percent of the time, rounded as on the first screen.
+        style: style of the bar: work, traffic or waiting.
     """
 
     key: str
@@ -50,9 +50,9 @@ class VerdictBlock:
 
     Args:
         title: model, machine, sizes, runtime and precision.
-        first: the time of a run.
-        rest: what else is known of it.
-        limits: what that time goes to, the most first.
+        first: time of a run.
+        rest: other figures.
+        limits: parts of the time by limit, largest first.
     """
 
     title: str
@@ -62,7 +62,7 @@ class VerdictBlock:
 
 
 def verdict_block(views: Views) -> VerdictBlock:
-    """The headline of the report that ``views`` are of."""
+    """Return the headline of a report."""
     first, *rest = (
         Fact(f.label, f.number, UNIT.sub(rf"\1{HARD_SPACE}\2", printable(f.words)), f.style)
         for f in facts_of(views.verdict)
@@ -71,23 +71,23 @@ def verdict_block(views: Views) -> VerdictBlock:
     return VerdictBlock(title, first, tuple(rest), limit_blocks(views.verdict.limits))
 
 
-BESIDE = (Metric.FLOOR, Metric.PEAK_MEMORY, Metric.ENERGY)
-"""What else than time the headline of a comparison has."""
+OTHER_METRICS = (Metric.FLOOR, Metric.PEAK_MEMORY, Metric.ENERGY)
+"""Metrics other than time in the headline of a comparison."""
 LESS = Style.GOOD
 MORE = Style.POOR
 
 
-def change_block(found: Difference, after: Views, title: str) -> VerdictBlock:
-    """What became of a model: before and after, and how surely.
+def change_block(difference: Difference, after: Views, title: str) -> VerdictBlock:
+    """Return the headline of a comparison: old and new time, change and interval.
 
     Args:
-        found: the comparison.
-        after: views of the new analysis, for what limits it.
-        title: of the page.
+        difference: the comparison.
+        after: views of the new analysis, for its limits.
+        title: title of the page.
     """
     from perfc.diff import views_of
 
-    views = views_of(found)
+    views = views_of(difference)
     rows = {BY_KEY[row.metric]: row for row in views.totals}
     time = rows[Metric.TIME]
     first = Fact("time", sides(time), f"{target_of(views)}predicted, per run", Style.PLAIN)
@@ -98,19 +98,19 @@ def change_block(found: Difference, after: Views, title: str) -> VerdictBlock:
         rest.append(Fact("from", share(culprit.share), clipped(what), Style.PLAIN))
     rest += [
         Fact(m.title, sides(rows[m]), percent(rows[m].relative), tone(rows[m]))
-        for m in BESIDE
+        for m in OTHER_METRICS
         if m in rows and rows[m].delta
     ]
     return VerdictBlock(text(title), first, tuple(rest), limit_blocks(after.verdict.limits))
 
 
 def target_of(views: DiffViews) -> str:
-    """Where, in words that others follow."""
+    """Return the target as a prefix of a description."""
     return clipped(f"on {views.target}, ")
 
 
 def change(row: TotalRow) -> Fact:
-    """The difference with its interval."""
+    """Return the change with its interval."""
     unit = BY_KEY[row.metric].unit
     words = percent(row.relative)
     if row.delta_low is not None and row.delta_high is not None:
@@ -120,14 +120,14 @@ def change(row: TotalRow) -> Fact:
 
 
 def sides(row: TotalRow) -> str:
-    """Before and after."""
+    """Format old and new value."""
     unit = BY_KEY[row.metric].unit
     ends = [DASH if x is None else quantity(x, unit) for x in (row.old, row.new)]
     return " → ".join(dict.fromkeys(end.replace(" ", HARD_SPACE) for end in ends))
 
 
 def tone(row: TotalRow) -> Style:
-    """Good where it becomes less, poor where it becomes more; plain where nobody can be sure."""
+    """Return good for a decrease, poor for an increase, plain if the interval contains zero."""
     low, high = row.delta_low, row.delta_high
     if not row.delta or (low is not None and high is not None and low < 0 < high):
         return Style.PLAIN
@@ -135,7 +135,7 @@ def tone(row: TotalRow) -> Style:
 
 
 def limit_blocks(limits: Sequence[LimitShare]) -> tuple[LimitBlock, ...]:
-    """Parts of the bar of at least one percent."""
+    """Return parts of the bar of at least one percent."""
     return tuple(
         LimitBlock(limit.key, limit.title, percent, LIMITS.get(limit.key, Style.WAITING).value)
         for limit, percent in zip(limits, percents(limits), strict=True)

@@ -1,4 +1,4 @@
-"""The run at other batches, precisions and targets, each analysed when the page is written."""
+"""What-if table: the run at other batches, precisions and targets, analyzed with the page."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ if TYPE_CHECKING:
     from perfc.api import Report
 
 BATCHES = tuple(2**i for i in range(9))
-"""Batches that are tried, with the report's own."""
+"""Batches to analyze in addition to that of the report."""
 HALF = "f16"
-"""The precision that is tried, with the report's own."""
+"""Precision to analyze in addition to that of the report."""
 MOST_TARGETS = 8
-"""Machines on one page."""
+"""Maximum number of machines on one page."""
 MOST_KERNELS = 400
-"""Kernels of a model that is analysed in so many ways without a reader having to wait for it."""
+"""Maximum number of kernels of a model that is analyzed in all settings."""
 
 
 def what_ifs(report: Report, targets: Sequence[str], *, predict: bool) -> Json | None:
-    """Headlines of every setting as the scripts read them; None where there is only one.
+    """Return the headline of every setting; None if there is only one.
 
-    A setting that cannot be analysed is null: nothing is known of it, and so nothing is shown.
+    A setting that cannot be analyzed is null.
 
     Args:
-        report: the page's.
+        report: report of the page.
         targets: names or files of other machines.
-        predict: whether times are predicted.
+        predict: predict times; otherwise use measured rates.
     """
     batches, dtypes = batches_of(report), dtypes_of(report)
     reported = reported_batch(report)
@@ -59,12 +59,12 @@ def what_ifs(report: Report, targets: Sequence[str], *, predict: bool) -> Json |
 
 
 def reported_batch(report: Report) -> int:
-    """Leading extent of the first input; 0 where no symbol leads."""
+    """Return the leading extent of the first input; 0 if it is not a symbol."""
     return report.env.get(batch_symbol(report) or "", 0)
 
 
 def batches_of(report: Report) -> list[int]:
-    """Batches that are tried, the report's own among them; that alone where no symbol leads."""
+    """Return the batches to analyze, including that of the report; only that if it is fixed."""
     reported = reported_batch(report)
     if reported < 1 or len(report.kernels.kernels) > MOST_KERNELS:
         return [reported]
@@ -72,17 +72,17 @@ def batches_of(report: Report) -> list[int]:
 
 
 def dtypes_of(report: Report) -> list[str]:
-    """The report's precision, and half precision where it has none."""
+    """Return the precision of the report, and half precision if none is set."""
     if report.dtype or len(report.kernels.kernels) > MOST_KERNELS:
         return [report.dtype]
     return ["", HALF]
 
 
 def bases(report: Report, target: str, dtype: str) -> Report | None:
-    """The report on a machine in a precision; None where it cannot be analysed in that.
+    """Return reports per machine and precision; None if a setting cannot be analyzed.
 
     Raises:
-        TargetError: no such target.
+        TargetError: if there is no such target.
     """
     moved = report if not target else report.under(target)
     try:
@@ -92,7 +92,7 @@ def bases(report: Report, target: str, dtype: str) -> Report | None:
 
 
 def headline(base: Report | None, batch: int, reported: int, *, predict: bool) -> Json | None:
-    """The figures of one setting."""
+    """Return the figures of one setting."""
     if base is None:
         return None
     try:
@@ -104,7 +104,7 @@ def headline(base: Report | None, batch: int, reported: int, *, predict: bool) -
 
 
 def figures(verdict: Verdict) -> Iterator[tuple[str, object]]:
-    """What a row shows."""
+    """Return the data of a row."""
     yield "time_s", number(verdict.time_s)
     yield "low_s", number(verdict.expected.low)
     yield "high_s", number(verdict.expected.high)

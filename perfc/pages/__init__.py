@@ -1,1 +1,1 @@
-"""Operators and targets as pages: what their files say of them."""
+"""Documentation pages of operators and targets, generated from their files."""

@@ -1,4 +1,4 @@
-"""What operators say of themselves: sections of their docstrings, formulas, what ONNX asks for."""
+"""Catalogue of operators: sections of their docstrings, formulas and ONNX names."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class OpDoc:
     """The documentation of one operator.
 
     Args:
-        summary: what it does, in one sentence or two.
-        sections: text by heading; one that the class leaves out is that of the class it extends.
+        summary: description in one or two sentences.
+        sections: text by heading; missing ones are inherited.
     """
 
     summary: str
@@ -29,18 +29,19 @@ class OpDoc:
 
 
 def documentation(cls: type[Op]) -> OpDoc:
-    """The docstring of an operator taken apart, what it inherits included, its counts filled in."""
-    summary, found = _parts(cls.__doc__ or "")
+    """Return the documentation of an operator, with inherited sections and filled counts."""
+    summary, sections = _parts(cls.__doc__ or "")
     for parent in cls.__mro__[1:]:
         if parent is Op or not issubclass(parent, Op):
             continue
         for name, text in _parts(parent.__doc__ or "")[1].items():
-            found.setdefault(name, text)
-    return OpDoc(summary, {name: _filled(found[name], cls) for name in SECTIONS if name in found})
+            sections.setdefault(name, text)
+    known = [name for name in SECTIONS if name in sections]
+    return OpDoc(summary, {name: _filled(sections[name], cls) for name in known})
 
 
 def _filled(text: str, cls: type[Op]) -> str:
-    """The text with the number of each count that a class states: operations an element."""
+    """Fill counts of a class into the text: operations per element."""
 
     def number(name: re.Match[str]) -> str:
         count = getattr(cls, name[1], None)
@@ -61,7 +62,7 @@ def _flowed(text: str) -> str:
 
 @cache
 def operators() -> tuple[type[Op], ...]:
-    """Every operator class that stands for ONNX operators, by mnemonic."""
+    """Return every operator class with ONNX names, by mnemonic."""
     from perfc.ir.op import REGISTRY
     from perfc.ir.ops import load_all
 
@@ -70,7 +71,7 @@ def operators() -> tuple[type[Op], ...]:
 
 
 def find_operator(name: str) -> type[Op] | None:
-    """The operator called ``name``: a mnemonic or an ONNX name, with or without its domain."""
+    """Return the operator of a mnemonic or an ONNX name, with or without its domain."""
     wanted = name.lower()
     for cls in operators():
         if wanted == cls.mnemonic or wanted in (n.lower() for n in cls.onnx):
@@ -82,5 +83,5 @@ def find_operator(name: str) -> type[Op] | None:
 
 
 def module_file(cls: type[Op]) -> str:
-    """The file that defines an operator, from the root of the repository."""
+    """Return the file that defines an operator, relative to the root of the repository."""
     return cls.__module__.removeprefix("perfc.").replace(".", "/") + ".py"

@@ -1,4 +1,4 @@
-"""The page of operators, from their docstrings and from themselves, and the coverage of ONNX."""
+"""Page of operators, from their docstrings and formulas, and coverage of ONNX."""
 
 from __future__ import annotations
 
@@ -24,10 +24,9 @@ UNITS = ("mac", "alu", "sfu", "integer")
 
 @record
 class Example:
-    """An application to operands with symbolic extents.
+    """Application of an operator to operands with symbolic extents.
 
-    ``operator`` is the instance with its attributes; ``numbers`` are formulas by name, those that
-    are zero left out.
+    ``operator`` is the instance with its attributes; ``numbers`` are nonzero formulas by name.
     """
 
     operator: str
@@ -37,7 +36,7 @@ class Example:
 
 
 def example(cls: type[Op]) -> Example | None:
-    """The operator on operands shaped as its docstring says, None where that takes more."""
+    """Return the operator on operands shaped as in its docstring; None if that is not enough."""
     shapes = documentation(cls).sections.get("Shapes", "")
     for _ in range(4):
         other = _AS.match(shapes)
@@ -132,7 +131,7 @@ def _apply(cls: type[Op], shapes: Mapping[str, tuple[Dim, ...]]) -> Example | No
 
 
 def describe(cls: type[Op]) -> Iterator[str]:
-    """One operator as Markdown."""
+    """Return one operator as Markdown."""
     doc = documentation(cls)
     yield f"## {cls.mnemonic}"
     yield ""
@@ -168,7 +167,7 @@ formulas for a node of a model.
 
 
 def page() -> str:
-    """The page ``docs/ops.md``."""
+    """Return the page ``docs/ops.md``."""
     lines = [_INTRODUCTION]
     lines += ["| operator | ONNX | kind |", "| --- | --- | --- |"]
     for cls in operators():
@@ -182,7 +181,7 @@ def page() -> str:
 
 @record
 class Coverage:
-    """Operators of one domain of the installed onnx: own ones, expanded ones, and the others."""
+    """Operators of one domain of the installed onnx: supported, expanded and missing."""
 
     domain: str
     own: tuple[str, ...]
@@ -191,7 +190,7 @@ class Coverage:
 
 
 def coverage() -> tuple[Coverage, ...]:
-    """How every operator that the installed onnx defines is handled."""
+    """Return the support of every operator of the installed onnx."""
     import onnx
 
     operators()

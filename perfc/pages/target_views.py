@@ -1,4 +1,4 @@
-"""Targets as JSON: schemas ``perfc-target/1``, ``perfc-targets/1`` and ``perfc-target-list/1``."""
+"""JSON output of targets: ``perfc-target/1``, ``perfc-targets/1``, ``perfc-target-list/1``."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ class RateView:
     """A number of a target with its origin.
 
     Args:
-        value: in SI units.
-        origin: who says so: vendor, measured, bound or assumed.
-        key: entry of the target's file.
+        value: value in SI units.
+        origin: origin of the value: vendor, measured, bound or assumed.
+        key: entry of the target file.
         from_: names of its sources.
-        note: what it leaves out, or how it is derived.
-        rounds: of the measurement that nothing disturbed; null where the file states none.
-        best: round.
-        worst: round.
-        is_uncertain: whether the rounds did not repeat well.
+        note: derivation or limits of the value.
+        rounds: undisturbed rounds of the measurement; null if the file has none.
+        best: fastest round.
+        worst: slowest round.
+        is_uncertain: True if the rounds were not reproducible.
     """
 
     value: float
@@ -40,12 +40,12 @@ class RateView:
 
     @classmethod
     def of(cls, rate: Rate | None) -> RateView | None:
-        """Of a rate, None where there is none."""
+        """Create the view of a rate; None without one."""
         return None if rate is None else cls.of_known(rate)
 
     @classmethod
     def of_known(cls, rate: Rate) -> RateView:
-        """Of a rate."""
+        """Create the view of a rate."""
         spread = rate.spread
         rounds, best, worst = (
             (None, None, None) if spread is None else (spread.rounds, spread.best, spread.worst)
@@ -59,15 +59,15 @@ class RateView:
 
 @record
 class RowView:
-    """One rate in its three readings.
+    """One rate: peak, vendor's and measured.
 
     Args:
-        name: of the unit and element type, or of the level.
-        unit: of the three.
-        best: used for floors.
-        nominal: the maker's figure.
-        measured: the best anybody is known to have reached; null where nobody measured.
-        capacity_bytes: of a memory level.
+        name: name of the unit and element type, or of the level.
+        unit: unit of the rates.
+        best: peak rate, used for lower bounds.
+        nominal: rate from the vendor.
+        measured: highest measured rate; null if not measured.
+        capacity_bytes: capacity of a memory level.
     """
 
     name: str
@@ -80,7 +80,7 @@ class RowView:
 
 @record
 class SourceView:
-    """Where numbers are from: a document or a measurement."""
+    """Source of numbers: a document or a measurement."""
 
     name: str
     origin: str
@@ -91,18 +91,18 @@ class SourceView:
 
 @record
 class TargetView:
-    """One target, with the sources' own words.
+    """One target with its sources.
 
     Args:
-        name: as commands take it.
+        name: name for commands.
         aliases: other names.
         kind: ``cuda``, ``cpu`` …
-        vendor: maker.
+        vendor: vendor.
         arch: architecture.
         description: product name.
-        rates: of units and levels.
-        facts: other numbers, by key.
-        sources: by name.
+        rates: rates of units and memory levels.
+        facts: other numbers by key.
+        sources: sources by name.
     """
 
     document: ClassVar[str] = "perfc-target/1"
@@ -118,7 +118,7 @@ class TargetView:
 
     @classmethod
     def of(cls, machine: Machine) -> TargetView:
-        """Of a machine."""
+        """Create the view of a machine."""
         rates = tuple(
             RowView(
                 r.name, r.unit.value, RateView.of_known(r.best), RateView.of(r.nominal),
@@ -139,7 +139,7 @@ class TargetView:
 
 @record
 class TargetsView:
-    """Several targets in the order asked for."""
+    """Several targets in the requested order."""
 
     document: ClassVar[str] = "perfc-targets/1"
     targets: tuple[TargetView, ...]
@@ -150,14 +150,14 @@ class ListedView:
     """One line of the list.
 
     Args:
-        name: as commands take it.
+        name: name for commands.
         aliases: other names.
         kind: ``cuda``, ``cpu`` …
         description: product name.
-        shipped: whether it comes with perfc.
-        memory_bytes: of the device; null where it states none.
-        bandwidth_bytes_per_s: of device memory.
-        matrix_op_per_s: by element type; null where the unit has none.
+        shipped: True if it comes with perfc.
+        memory_bytes: device memory; null if unknown.
+        bandwidth_bytes_per_s: bandwidth of device memory.
+        matrix_op_per_s: matrix rates by element type; null if unsupported.
     """
 
     name: str
@@ -171,7 +171,7 @@ class ListedView:
 
     @classmethod
     def of(cls, t: Listed) -> ListedView:
-        """Of one line."""
+        """Create the view of one line."""
         return cls(
             t.listing.name, tuple(t.listing.aliases), t.listing.kind, t.listing.description,
             t.listing.shipped, t.memory_bytes, t.bandwidth_bytes_per_s,
@@ -181,18 +181,18 @@ class ListedView:
 
 @record
 class ClusterView:
-    """One cluster of the list; rates are of one direction.
+    """One cluster of the list; rates are per direction.
 
     Args:
-        name: as commands take it.
+        name: name for commands.
         aliases: other names.
         description: product name.
-        shipped: whether it comes with perfc.
-        gpu: target of each GPU; null where the file cannot be read, as the numbers.
-        gpus_per_node: of one node.
-        nvlink_gpus: of those that NVLink joins.
-        nvlink_bytes_per_s: of one GPU.
-        network_bytes_per_s: of one node.
+        shipped: True if it comes with perfc.
+        gpu: target of each GPU; null, like the numbers, if the file cannot be read.
+        gpus_per_node: GPUs per node.
+        nvlink_gpus: GPUs connected by NVLink.
+        nvlink_bytes_per_s: NVLink bandwidth per GPU.
+        network_bytes_per_s: network bandwidth per node.
     """
 
     name: str
@@ -207,7 +207,7 @@ class ClusterView:
 
     @classmethod
     def of(cls, listing: Listing) -> ClusterView:
-        """Of one line."""
+        """Create the view of one line."""
         texts = (listing.name, listing.aliases, listing.description, listing.shipped)
         try:
             c = Cluster.of(load_machine(listing.path))
@@ -221,7 +221,7 @@ class ClusterView:
 
 @record
 class TargetListView:
-    """Every target and every cluster that there is."""
+    """List of all targets and clusters."""
 
     document: ClassVar[str] = "perfc-target-list/1"
     targets: tuple[ListedView, ...]
@@ -229,7 +229,7 @@ class TargetListView:
 
 
 def show_json(machines: Sequence[Machine]) -> str:
-    """Targets as data; of several a list."""
+    """Return targets as JSON; a list for several."""
     from perfc.report.json_form import enveloped, strict
 
     views = tuple(map(TargetView.of, machines))
@@ -238,7 +238,7 @@ def show_json(machines: Sequence[Machine]) -> str:
 
 
 def list_json(found: Sequence[Listing], clusters: Sequence[Listing] = ()) -> str:
-    """The list as data."""
+    """Return the list of targets as JSON."""
     from perfc.report.json_form import enveloped, strict
 
     view = TargetListView(

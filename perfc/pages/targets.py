@@ -1,4 +1,4 @@
-"""A target side by side: the most the hardware can give, the maker's figure, what was measured."""
+"""Text and Markdown of targets: peak, vendor's and measured rates."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from perfc.report.units import Unit, quantity
 
 @record
 class Row:
-    """One rate in its three readings.
+    """One rate: peak, vendor's and measured.
 
     Args:
         name: ``matrix f16``, ``L2``.
-        best: used for floors.
-        nominal: the maker's figure.
-        measured: the best anybody is known to have reached, None where nobody measured.
-        unit: of the three.
-        capacity_bytes: of a memory level.
+        best: peak rate, used for lower bounds.
+        nominal: rate from the vendor.
+        measured: highest measured rate; None if not measured.
+        unit: unit of the rates.
+        capacity_bytes: capacity of a memory level.
     """
 
     name: str
@@ -33,7 +33,7 @@ class Row:
 
     @property
     def reached(self) -> float | None:
-        """Measured as a share of the maker's figure."""
+        """Measured rate over the vendor's."""
         return None if self.measured is None else self.measured.value / self.nominal.value
 
 
@@ -41,7 +41,7 @@ _LEVELS = {"l1": "L1", "l2": "L2", "device": "device memory"}
 
 
 def rows(machine: Machine) -> Iterator[Row]:
-    """Every rate of a machine: units by element type, then memory levels."""
+    """Return every rate of a machine: units by element type, then memory levels."""
     for (part, dtype), peak in machine.compute.items():
         is_flop = part in (Part.MATRIX, Part.VECTOR) and dtype[0] in "fbt"
         unit = Unit.FLOP_PER_S if is_flop else Unit.OP_PER_S
@@ -58,19 +58,19 @@ def rows(machine: Machine) -> Iterator[Row]:
 
 
 LISTED = ("f32", "f16", "i8")
-"""Element types whose matrix rates the list shows."""
+"""Element types of matrix rates in the list."""
 
 
 @record
 class Listed:
-    """A target in the list, with the maker's figures; None where it has no such number.
+    """A target in the list with the vendor's figures; None if it has none.
 
     Args:
-        listing: its name and where it is from.
-        memory_bytes: of the device.
-        bandwidth_bytes_per_s: of the device's memory.
-        matrix_per_s: operations a second in each of ``LISTED``, the fastest way of doing them.
-        problem: why the file cannot be read, empty where it can.
+        listing: name and origin of the target.
+        memory_bytes: device memory.
+        bandwidth_bytes_per_s: bandwidth of device memory.
+        matrix_per_s: operations per second of the fastest unit for each of ``LISTED``.
+        problem: why the file cannot be read; empty if it can.
     """
 
     listing: Listing
@@ -81,7 +81,7 @@ class Listed:
 
     @classmethod
     def of(cls, listing: Listing) -> Listed:
-        """The figures of a target; what is wrong with its file is said in their place."""
+        """Return the figures of a target, or the problem of its file."""
         try:
             machine = load_machine(listing.path)
         except TargetError as error:
@@ -97,7 +97,7 @@ class Listed:
 
 
 def list_text(found: tuple[Listing, ...]) -> str:
-    """The targets, one a line, with their rates side by side."""
+    """Return the list of targets with their rates, one per line."""
     head = ("target", "memory", "bandwidth", *(f"matrix {d}" for d in LISTED), "machine")
     table = [head, *(_listed(Listed.of(t)) for t in found)]
     note = (
@@ -107,7 +107,7 @@ def list_text(found: tuple[Listing, ...]) -> str:
 
 
 def clusters_text(found: tuple[Listing, ...]) -> str:
-    """The clusters, one a line, with the links of a node; rates are of one direction."""
+    """Return the list of clusters with the links of a node, one per line."""
     head = ("cluster", "GPUs/node", "NVLink/GPU", "network/node", "nodes")
     table = [head, *(_cluster(t) for t in found)]
     note = "rates are per direction; `-t CLUSTER` selects its GPU with these links"
@@ -115,34 +115,34 @@ def clusters_text(found: tuple[Listing, ...]) -> str:
 
 
 def _cluster(t: Listing) -> tuple[str, ...]:
-    own = "" if t.shipped else f"  [{t.path}]"
+    origin = "" if t.shipped else f"  [{t.path}]"
     also = f"; also {', '.join(t.aliases)}" if t.aliases else ""
     try:
         c = Cluster.of(load_machine(t.path))
     except TargetError as error:
-        return t.name, "", "", "", f"cannot be read: {error.message}{own}"
+        return t.name, "", "", "", f"cannot be read: {error.message}{origin}"
     nvlink = quantity(c.nvlink_bytes_per_s, Unit.BYTE_PER_S) if c.nvlink_bytes_per_s else "none"
     network = quantity(c.network_bytes_per_s, Unit.BYTE_PER_S)
-    return t.name, str(c.gpus_per_node), nvlink, network, f"{t.description}{also}{own}"
+    return t.name, str(c.gpus_per_node), nvlink, network, f"{t.description}{also}{origin}"
 
 
 def _listed(t: Listed) -> tuple[str, ...]:
-    own = "" if t.listing.shipped else f"  [{t.listing.path}]"
+    origin = "" if t.listing.shipped else f"  [{t.listing.path}]"
     also = f"; also {', '.join(t.listing.aliases)}" if t.listing.aliases else ""
     rates = [quantity(rate, Unit.OP_PER_S) for rate in t.matrix_per_s] or [""] * len(LISTED)
     memory = quantity(t.memory_bytes, Unit.BYTE) if t.memory_bytes else ""
     bandwidth = quantity(t.bandwidth_bytes_per_s, Unit.BYTE_PER_S) if t.memory_bytes else ""
     about = f"cannot be read: {t.problem}" if t.problem else f"{t.listing.description}{also}"
-    return t.listing.name, memory, bandwidth, *rates, f"{about}{own}"
+    return t.listing.name, memory, bandwidth, *rates, f"{about}{origin}"
 
 
 HEAD = ("rate", "peak", "vendor", "measured", "measured/vendor", "capacity", "source")
 ROUNDS = ("worst to best round", "rounds", "")
-"""Columns of a target that states how far its measurements spread, before the last one."""
+"""Additional columns of a target with the spread of its measurements."""
 
 
 def _rounds(rate: Rate | None, shown: Callable[[float], str]) -> tuple[str, ...]:
-    """How far a number's rounds spread; empty where the file does not say."""
+    """Return the spread of a measurement; empty if the file has none."""
     if rate is None or rate.spread is None:
         return ("",) * len(ROUNDS)
     spread = rate.spread
@@ -165,7 +165,7 @@ def _cells(r: Row, numbers: Mapping[str, int], *, spread: bool) -> tuple[str, ..
 def _others(
     machine: Machine, numbers: Mapping[str, int], *, spread: bool
 ) -> Iterator[tuple[str, ...]]:
-    """Numbers of no unit and no level: those of the device, links, latencies, single cores."""
+    """Yield numbers other than rates: device, links, latencies, single cores."""
     for key, rate in machine.facts.items():
         if key.startswith(("device.", "link.", "node.")) or (spread and _is_aside(key, rate)):
             rounds = _rounds(rate, lambda v: f"{v:g}") if spread else ()
@@ -174,12 +174,12 @@ def _others(
 
 
 def _is_aside(key: str, rate: Rate) -> bool:
-    """Whether a measured number stands in no row of its unit or level."""
+    """Return True if a measured number is not in the row of its unit or level."""
     return rate.spread is not None and not key.rpartition(".")[2].startswith("sustained_")
 
 
 def show_text(machine: Machine, *, markdown: bool = False) -> str:
-    """All rates side by side, the other numbers, and the numbered sources."""
+    """Return all rates, other numbers, and numbered sources."""
     numbers = {name: i for i, name in enumerate(machine.sources, 1)}
     spread = any(rate.spread is not None for rate in machine.facts.values())
     more = ROUNDS if spread else ()
@@ -207,7 +207,7 @@ def show_text(machine: Machine, *, markdown: bool = False) -> str:
 
 
 def _columns(table: Sequence[tuple[str, ...]]) -> Iterator[str]:
-    """First and last column to the left, the numbers between them to the right."""
+    """Yield lines with the first and last column left-aligned, the others right-aligned."""
     widths = [max(len(row[i]) for row in table) for i in range(len(table[0]))]
     for row in table:
         middle = [f"{c:>{w}}" for c, w in zip(row[1:-1], widths[1:-1], strict=True)]
