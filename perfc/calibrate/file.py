@@ -46,15 +46,15 @@ def make_folder(path: Path) -> None:
         raise TargetError(f"cannot be made: {error.strerror}", where=str(path.parent)) from None
 
 
-def _quality(found: Iterable[Ceiling]) -> str:
-    """How good the ceilings are, in words."""
-    found = list(found)
-    good = sum(not c.is_uncertain for c in found)
-    return f"{good} of {len(found)} figures repeat within {100 * UNCERTAIN:.0f} %"
+def _quality(ceilings: Iterable[Ceiling]) -> str:
+    """Describe the quality of the ceilings."""
+    ceilings = list(ceilings)
+    good = sum(not c.is_uncertain for c in ceilings)
+    return f"{good} of {len(ceilings)} figures repeat within {100 * UNCERTAIN:.0f} %"
 
 
 def _sources(
-    session: Session, found: Iterable[Ceiling], samples: str, load: str
+    session: Session, ceilings: Iterable[Ceiling], samples: str, load: str
 ) -> dict[str, dict[str, str]]:
     device = session.backend.device
     cores = "core" if device.kind == "cpu" else "multiprocessor"
@@ -69,7 +69,7 @@ def _sources(
             "compiler": device.state.get("compiler", ""),
             "samples": samples,
             "date": datetime.date.today().isoformat(),
-            "note": f"median of the rounds; {_quality(found)}; {load}",
+            "note": f"median of the rounds; {_quality(ceilings)}; {load}",
         },
         "bound": {
             "origin": "assumed",
@@ -86,7 +86,7 @@ def _sources(
 def text(
     name: str,
     session: Session,
-    found: tuple[Ceiling, ...],
+    ceilings: tuple[Ceiling, ...],
     steps: tuple[Level, ...],
     samples: str,
     load: str,
@@ -96,14 +96,14 @@ def text(
     Args:
         name: of the target.
         session: with the samples, and power where it could be read.
-        found: ceilings, by key.
+        ceilings: ceilings, by key.
         steps: memory levels.
         samples: name of the file beside with the raw samples.
         load: what other programs used, in words.
     """
     device = session.backend.device
-    by_key = {c.key: c for c in found}
-    sources = _sources(session, found, samples, load)
+    by_key = {c.key: c for c in ceilings}
+    sources = _sources(session, ceilings, samples, load)
     base = _data_sheet(device)
     numbers: list[Number] = []
     if base is not None:
@@ -119,7 +119,7 @@ def text(
         numbers += bounds.device_numbers(device, by_key, steps)
     numbers += (
         Number(c.key, c.value, "lab", c.note, c.n, c.iqr, c.spread)
-        for c in found
+        for c in ceilings
         if _stands(c.key, numbers)
     )
     for key, value in energies(session.loads).items():
@@ -138,7 +138,7 @@ def text(
 
 
 def _stands(key: str, numbers: list[Number]) -> bool:
-    """Whether the file has the table's peak; a sustained rate alone is no table."""
+    """Return True if the file has the peak of a table; a sustained rate alone is not enough."""
     table = key.rpartition(".")[0]
     alone = table.startswith(("device", "link"))
     return alone or any(n.key.startswith(f"{table}.") for n in numbers)
@@ -167,7 +167,7 @@ def earlier(path: Path) -> Machine | None:
 
 
 def write(path: Path, text: str) -> Machine:
-    """Write to a file beside, check it, and put it in place in one step.
+    """Write a temporary file, validate it, and rename it.
 
     Raises:
         MeasurementError: the numbers contradict each other.
@@ -178,8 +178,8 @@ def write(path: Path, text: str) -> Machine:
             part.write_text(text, encoding="utf-8")
             problems = validate(part)
             if problems:
-                told = problems[0].partition(": ")[2]
-                raise MeasurementError(f"not written: {told}", where=path.name)
+                problem = problems[0].partition(": ")[2]
+                raise MeasurementError(f"not written: {problem}", where=path.name)
     except OSError as error:
         raise TargetError(f"cannot be written: {error.strerror}", where=str(path)) from None
     return load_machine(path)

@@ -22,7 +22,7 @@ from perfc.plain_text import say
 OVERRIDE = "PERFC_HOST"
 """Environment variable that names a target file for this machine, where one is known already."""
 SECONDS = 15
-"""That a probe may take."""
+"""Maximum seconds of a probe."""
 
 
 def host_file(probe: Callable[[Path], None] | None = None) -> Path:
@@ -44,7 +44,7 @@ def host_file(probe: Callable[[Path], None] | None = None) -> Path:
 
 
 def folder() -> Path:
-    """Where the file of this processor with so many cores lies."""
+    """Return the path of the target file of this processor with this many cores."""
     return cache_folder("hosts") / key()
 
 
@@ -52,8 +52,8 @@ def key() -> str:
     """A digest of the processor's model and of the cores that may be used."""
     device = host.describe(host.processors())
     parts = (device.name, device.arch, device.cores, *sorted(device.features), sys.platform)
-    told = "|".join(map(str, (*parts, *device.caches.items())))
-    return hashlib.sha256(told.encode()).hexdigest()[:16]
+    identity = "|".join(map(str, (*parts, *device.caches.items())))
+    return hashlib.sha256(identity.encode()).hexdigest()[:16]
 
 
 def quick_probe(path: Path) -> None:
@@ -76,6 +76,6 @@ def quick_probe(path: Path) -> None:
 
 
 def warn(line: str) -> None:
-    """What is uncertain of the measurement."""
+    """Describe the uncertainty of the measurement."""
     hint = "`perfc calibrate` measures it thoroughly"
     say(f"warning: {line}; {hint}", is_error=True)

@@ -1,4 +1,4 @@
-"""What a calibration gave: ceilings beside their peaks, what changed, and what is uncertain."""
+"""Result of a calibration: ceilings with their peaks, changes and uncertainty."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Change:
 
 @record
 class Calibration:
-    """What was written, and what to say about it.
+    """Written target file, with its summary.
 
     Args:
         elapsed_s: wall time that it took.
@@ -63,7 +63,7 @@ def _doubt(row: Row) -> tuple[bool, float]:
 
 
 def _spec(machine: Machine, key: str) -> Rate | None:
-    """The peak a sustained rate stands beside."""
+    """Peak of a sustained rate."""
     table, _, last = key.rpartition(".")
     kind, _, rest = table.partition(".")
     if kind == "memory" and last.startswith("sustained"):

@@ -25,19 +25,19 @@ if TYPE_CHECKING:
 
 
 LOAD_S = 0.5
-"""How long the use of the machine by others is watched before anything is measured."""
+"""Seconds during which the load of other programs is observed before measuring."""
 BUSY_SHARE = 0.05
-"""Of an accelerator's time, that others may use without a word."""
+"""Maximum fraction of an accelerator's time used by other programs without a warning."""
 
 SPOILED_ROUNDS = 4
-"""How often a reading out of all proportion is measured again."""
+"""Maximum repetitions of an implausible reading."""
 SPOILED_S = 2.0
 """Time that each of these rounds may take beyond the limit."""
 
 
 @record
 class Budget:
-    """How often to measure, and how long.
+    """Numbers and durations of measurements.
 
     Args:
         rounds: of all cases, two at least; the first two of the whole device come first.
@@ -65,7 +65,7 @@ _QUICK = {
 
 
 class UncertainError(MeasurementError):
-    """What is measured, or is to be, is uncertain, and the caller wants no such figure."""
+    """The measurement is uncertain and the caller requires certain figures."""
 
 
 def calibrate(
@@ -118,16 +118,16 @@ def calibrate(
     )
     meanwhile = host.Others() if backend.device.kind == "cpu" else None
     session.verify()
-    found = _without_spoiled(session, _measure(session, budget))
+    measured = _without_spoiled(session, _measure(session, budget))
     session.power(budget.power_s)
     load = _load(before, meanwhile.share() if meanwhile else None, backend.device)
-    _refuse_impossible(backend.device, found)
+    _refuse_impossible(backend.device, measured)
     if strict:
-        _refuse_uncertain(found)
-    return _written(session, found, path, load)
+        _refuse_uncertain(measured)
+    return _written(session, measured, path, load)
 
 
-def _written(session: Session, found: tuple[Ceiling, ...], path: Path, load: str) -> Calibration:
+def _written(session: Session, measured: tuple[Ceiling, ...], path: Path, load: str) -> Calibration:
     """Write the target file, and say what differs from an earlier one.
 
     Raises:
@@ -135,7 +135,7 @@ def _written(session: Session, found: tuple[Ceiling, ...], path: Path, load: str
     """
     device, samples = session.backend.device, path.with_suffix(".samples.jsonl")
     steps = levels(session.samples, device)
-    text = file.text(file.slug(path.stem), session, found, steps, samples.name, load)
+    text = file.text(file.slug(path.stem), session, measured, steps, samples.name, load)
     replaced = file.earlier(path)
     machine = file.write(path, text)
     return Calibration(
@@ -162,10 +162,10 @@ def _measure(session: Session, budget: Budget) -> tuple[Ceiling, ...]:
     # a resumed run has such rounds already
     index = max((r + 1 for _, r in session.samples), default=budget.rounds)
     for again in range(index, index + budget.again):
-        found = ceilings(session.samples, device)
-        open_ = [c for c in found if not c.is_settled(budget.shared_rounds)]
+        measured = ceilings(session.samples, device)
+        open_ = [c for c in measured if not c.is_settled(budget.shared_rounds)]
         if not open_ or deadline.is_over:
-            return found
+            return measured
         # others come and go: rounds of what they share lie further apart
         pause_s = budget.pause_s * (4 if all(c.is_shared for c in open_) else 1)
         time.sleep(min(pause_s, deadline.left_s))
@@ -173,23 +173,23 @@ def _measure(session: Session, budget: Budget) -> tuple[Ceiling, ...]:
     return ceilings(session.samples, device)
 
 
-def _without_spoiled(session: Session, found: tuple[Ceiling, ...]) -> tuple[Ceiling, ...]:
+def _without_spoiled(session: Session, measured: tuple[Ceiling, ...]) -> tuple[Ceiling, ...]:
     """Measure again what other programs spoiled beyond all proportion; leave out what stays so."""
     for _ in range(SPOILED_ROUNDS):
         cases = dict.fromkeys(
-            case for c in found if implausible(c.key, c.value) for case in c.cases
+            case for c in measured if implausible(c.key, c.value) for case in c.cases
         )
         if not cases:
-            return found
+            return measured
         session.deadline.limit_s = max(
             session.deadline.limit_s, session.deadline.elapsed_s + SPOILED_S
         )
         session.round(max(r for _, r in session.samples) + 1, cases, again=True)
-        found = ceilings(session.samples, session.backend.device)
-    for ceiling in found:
+        measured = ceilings(session.samples, session.backend.device)
+    for ceiling in measured:
         if implausible(ceiling.key, ceiling.value):
             session.refused[ceiling.key] = "other programs disturbed every reading"
-    return tuple(c for c in found if not implausible(c.key, c.value))
+    return tuple(c for c in measured if not implausible(c.key, c.value))
 
 
 def _watch(
@@ -219,32 +219,32 @@ def _used(share: float, device: Device) -> str:
 
 
 def _load(before: float | None, meanwhile: float | None, device: Device) -> str:
-    """What other programs used, for the file."""
+    """Describe the load of other programs, for the file."""
     stretches = (("just before", before), ("meanwhile", meanwhile))
     known = [f"{_used(s, device)} {when}" for when, s in stretches if s is not None]
     return f"other programs used {', '.join(known)}" if known else "use by others is not readable"
 
 
-def _refuse_impossible(device: Device, found: tuple[Ceiling, ...]) -> None:
+def _refuse_impossible(device: Device, measured: tuple[Ceiling, ...]) -> None:
     """Refuse what a working probe cannot give.
 
     Raises:
         MeasurementError: a rate is above what is possible, or there is no memory bandwidth.
     """
-    told = bounds.impossible(device, found)
-    if told:
-        raise MeasurementError(f"not written: {told}", hint="the probe is broken")
-    if not any(c.key.startswith("memory.") and "bandwidth" in c.key for c in found):
+    contradictions = bounds.impossible(device, measured)
+    if contradictions:
+        raise MeasurementError(f"not written: {contradictions}", hint="the probe is broken")
+    if not any(c.key.startswith("memory.") and "bandwidth" in c.key for c in measured):
         raise MeasurementError("not written: no bandwidth could be measured")
 
 
-def _refuse_uncertain(found: tuple[Ceiling, ...]) -> None:
+def _refuse_uncertain(measured: tuple[Ceiling, ...]) -> None:
     """Refuse ceilings that spread; launches are none, and may.
 
     Raises:
         UncertainError: some do.
     """
-    wide = [c for c in found if c.is_uncertain and not c.varies]
+    wide = [c for c in measured if c.is_uncertain and not c.varies]
     if not wide:
         return
     worst = max(wide, key=lambda c: c.spread.share(c.value))
@@ -257,7 +257,7 @@ def _refuse_uncertain(found: tuple[Ceiling, ...]) -> None:
 
 
 def _unmeasured(session: Session) -> Iterator[str]:
-    """What was not measured, by reason."""
+    """Return what was not measured, by reason."""
     by_reason: dict[str, list[str]] = {}
     if not session.loads:
         by_reason["no power or energy counter can be read"] = ["power", "energy"]

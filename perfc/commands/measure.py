@@ -198,7 +198,7 @@ def append(measurement: Measurement, dataset: Path) -> None:
 
     date = datetime.datetime.now(datetime.UTC).date().isoformat()
     files.append(dataset, rows.kernel_rows(measurement))
-    files.append(files.beside(dataset), [rows.model_row(measurement, date)])
+    files.append(files.models_file(dataset), [rows.model_row(measurement, date)])
 
 
 def width() -> int:

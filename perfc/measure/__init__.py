@@ -1,4 +1,4 @@
-"""Predicted against measured: runs a model, or reads a profile, and compares kernel by kernel."""
+"""Measurement: run a model or read a profile, and compare it with predictions per kernel."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> object:
-    """Import what is asked for."""
+    """Import a public name on first use."""
     from importlib import import_module
 
     if name == "Measurement":

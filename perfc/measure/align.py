@@ -1,4 +1,4 @@
-"""Finds the kernels of ours that operators of a trace without node names stand for.
+"""Match operators of a trace without node names to analyzed kernels.
 
 Both are sequences in execution order. Operators that cost much are matched first, as a longest
 common subsequence of their classes; what lies between goes with its neighbours.
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from perfc.api import Report
 
 LEAST_MATCHED = 0.6
-"""Share of the costly kernels that must be found on both sides."""
+"""Minimum fraction of costly kernels that must match."""
 LONGEST = 6000
 
 _TOKENS: dict[str, str] = {
@@ -49,14 +49,14 @@ _ANCHORS = frozenset(
 
 
 def token(kind: Kind) -> str:
-    """The class of one of our kernels."""
+    """Return the class of an analyzed kernel."""
     return kind.value
 
 
 def aligned(
     profile: Profile, report: Report, where: str | os.PathLike[str] = ""
 ) -> tuple[Profile, dict[str, Origin]]:
-    """The profile, and the nodes behind each of its operators.
+    """Return the profile, and the nodes behind each of its operators.
 
     Raises:
         ParseError: the costly operators are not those of the model.
@@ -89,7 +89,7 @@ def fill(
     made: dict[str, Node],
     origins: dict[str, Origin],
 ) -> None:
-    """Charge what lies between two matched operators to our kernels between them, in order."""
+    """Assign operators between two matches to the analyzed kernels between them, in order."""
     ends = [*anchors, (len(report.kernels.kernels), len(kernels))]
     before = (-1, -1)
     for ours_end, theirs_end in ends:
@@ -111,7 +111,7 @@ def fill(
 
 
 def common(a: Sequence[str], b: Sequence[str]) -> list[tuple[int, int]]:
-    """Positions of a longest common subsequence. Source: Wagner & Fischer 1974.
+    """Return positions of a longest common subsequence. Source: Wagner & Fischer 1974.
 
     Raises:
         ParseError: too long to compare.
@@ -131,15 +131,15 @@ def common(a: Sequence[str], b: Sequence[str]) -> list[tuple[int, int]]:
             else:
                 new[j], step[j] = new[j + 1], 3
         last = new
-    found: list[tuple[int, int]] = []
+    pairs: list[tuple[int, int]] = []
     i = j = 0
     while i < len(a) and j < len(b):
         match rows[i][j]:
             case 1:
-                found.append((i, j))
+                pairs.append((i, j))
                 i, j = i + 1, j + 1
             case 2:
                 i += 1
             case _:
                 j += 1
-    return found
+    return pairs

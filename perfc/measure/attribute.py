@@ -1,4 +1,4 @@
-"""Charges the times of a runtime's kernels to ONNX nodes, and from there to our kernels."""
+"""Attribution of a runtime's kernel times to ONNX nodes and analyzed kernels."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @record
 class Part:
-    """Kernels of ours and of the runtime that execute the same nodes.
+    """Analyzed kernels and runtime kernels that execute the same nodes.
 
     Args:
         kernels: indices of ours; empty for nodes that launch nothing in our reading.
@@ -40,13 +40,13 @@ class Part:
 
     @property
     def is_exact(self) -> bool:
-        """Whether it is one kernel of ours, so that its time is not shared out."""
+        """True for a single analyzed kernel, whose time need not be distributed."""
         return len(self.kernels) == 1
 
 
 @record
 class Attribution:
-    """Where the measured time went.
+    """Attribution of the measured time.
 
     Args:
         parts: by kernel of ours, in order; what launches nothing is one part for each node.
@@ -60,15 +60,15 @@ class Attribution:
 
     @property
     def share(self) -> float:
-        """Share of the measured kernel time that ONNX nodes were found for."""
+        """Fraction of the measured kernel time attributed to ONNX nodes."""
         return 1 - sum(k.time_s for k in self.lost) / self.total_s if self.total_s > 0 else 0.0
 
 
 def by_names(profile: Profile, report: Report) -> dict[str, Origin]:
-    """Nodes behind kernels by their names alone, for a profile without its graph."""
+    """Return the nodes behind kernels by name, for a profile without a graph."""
     names = Names.of(report.source.graph)
     order = list(walk(report.source.graph))
-    found: dict[str, Origin] = {}
+    origins: dict[str, Origin] = {}
     for k in profile.kernels:
         members = [n for m in k.members for n in nodes_called(names, m)]
         members += [n for m in k.members if RANGE in m for n in nodes_from(names, m, order)]
@@ -78,29 +78,29 @@ def by_names(profile: Profile, report: Report) -> dict[str, Origin]:
         if not members:
             members = nodes_called(names, k.name)
         if members:
-            found[k.name] = Origin(frozenset(members), How.NAMED)
-    return found
+            origins[k.name] = Origin(frozenset(members), How.NAMED)
+    return origins
 
 
 def nodes_from(names: Names, text: str, order: Sequence[Node]) -> list[Node]:
-    """Nodes of the file from one to another, ``a...b``, as TensorRT names what it compiles."""
+    """Return the nodes in a TensorRT range ``a...b``."""
     first, _, last = text.partition(RANGE)
     ends = [order.index(n) for name in (first, last) for n in nodes_called(names, name)]
     return list(order[min(ends) : max(ends) + 1]) if len(ends) > 1 else []
 
 
 def nodes_called(names: Names, name: str) -> list[Node]:
-    """Nodes of that name, or those below a call or a module of that name."""
-    own = names.by_name.get(name) or names.makers.get(name)
-    if own is not None:
-        return [own]
+    """Return the nodes with this name, or those below a call or module with this name."""
+    node = names.by_name.get(name) or names.makers.get(name)
+    if node is not None:
+        return [node]
     if name in names.below:
         return list(names.below[name])
     return []
 
 
 def attribute(profile: Profile, origins: Mapping[str, Origin], report: Report) -> Attribution:
-    """Charge each runtime kernel's time to the kernels of ours that share nodes with it."""
+    """Assign each runtime kernel's time to the analyzed kernels that share nodes with it."""
     home = kernel_of(report)
     order = {n: i for i, n in enumerate(walk(report.source.graph))}
     union = Union(len(report.kernels.kernels))
@@ -135,7 +135,7 @@ def part(
     timed: Sequence[tuple[RuntimeKernel, Origin]],
     order: Mapping[Node, int],
 ) -> Part:
-    """One part with its nodes in the order of the file."""
+    """Return one part with its nodes in file order."""
     nodes = sorted({n for _, o in timed for n in o.nodes}, key=lambda n: order.get(n, 0))
     names = tuple(dict.fromkeys(n.name for n in nodes))
     time_s = sum(k.time_s for k, _ in timed)
@@ -147,15 +147,15 @@ def part(
 
 
 def kernel_of(report: Report) -> dict[Node, int]:
-    """Kernel of ours by node of the file; nodes are the same where they give the same value."""
+    """Return the analyzed kernel by node of the file; nodes match by their results."""
     made = {v.name: n for n in walk(report.source.graph) for v in n.results}
-    found: dict[Node, int] = {}
+    kernels_of: dict[Node, int] = {}
     for i, kernel in enumerate(report.kernels.kernels):
         for node in kernel.nodes:
             for v in node.results:
                 if v.name in made:
-                    found.setdefault(made[v.name], i)
-    return found
+                    kernels_of.setdefault(made[v.name], i)
+    return kernels_of
 
 
 class Union:
@@ -165,13 +165,13 @@ class Union:
         self.parent = list(range(count))
 
     def root(self, i: int) -> int:
-        """The set's smallest member."""
+        """Return the set's smallest member."""
         while self.parent[i] != i:
             self.parent[i] = self.parent[self.parent[i]]
             i = self.parent[i]
         return i
 
     def join(self, a: int, b: int) -> None:
-        """Make two sets one."""
+        """Merge two sets."""
         a, b = self.root(a), self.root(b)
         self.parent[max(a, b)] = min(a, b)

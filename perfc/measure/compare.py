@@ -1,4 +1,4 @@
-"""Predicted against measured, kernel by kernel and in total."""
+"""Comparison of predicted and measured times, per kernel and in total."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from perfc.api import Report
 
 FASTER = "faster than its floor"
-"""Impossible: a bug of ours or of the clock."""
+"""Badge for an impossible time: an error of perfc or of the clock."""
 
 
 @record
 class Setting:
-    """What ran, on what.
+    """Runtime and device of a measurement.
 
     Args:
         runtime: ``ort``, ``torch`` or ``tensorrt``.
@@ -38,7 +38,7 @@ class Setting:
 
 @record
 class Compared:
-    """One kernel of ours, or several that the runtime's kernels overlap with.
+    """One analyzed kernel, or several that overlap with the same runtime kernels.
 
     Args:
         part: what was measured.
@@ -52,7 +52,7 @@ class Compared:
 
     @property
     def floor_s(self) -> float:
-        """No time can be below it."""
+        """Lower bound."""
         return math.fsum(b.floor_s for b in self.bounds)
 
     @property
@@ -62,31 +62,31 @@ class Compared:
 
     @property
     def residual_s(self) -> float:
-        """Measured time that the prediction lacks; negative where it has too much."""
+        """Measured minus predicted time."""
         return self.time_s - self.prediction_s
 
     @property
     def is_measured(self) -> bool:
-        """Whether the runtime timed anything of it; what it merged away has no time of its own."""
+        """True if the runtime timed it; merged operators have no separate time."""
         return bool(self.part.runtime)
 
     @property
     def badge(self) -> str:
-        """Always shown when a kernel was faster than is possible."""
+        """Badge for a kernel below its lower bound."""
         if self.is_measured and self.time_s + self.part.iqr_s < self.floor_s:
             return FASTER
         return ""
 
     @property
     def label(self) -> str:
-        """Operators it executes."""
+        """Operators of the kernel."""
         if not self.bounds:
             return " + ".join(dict.fromkeys(k.op or k.name for k in self.part.runtime))
         return " | ".join(b.kernel.label for b in self.bounds)
 
     @property
     def kind(self) -> str:
-        """Class of its longest kernel; ``host`` for what launches nothing in our reading."""
+        """Class of its longest kernel; ``host`` if it launches no analyzed kernel."""
         if not self.bounds:
             return "host"
         return max(self.bounds, key=lambda b: b.time_s).kernel.kind.value
@@ -94,7 +94,7 @@ class Compared:
 
 @dataclass(frozen=True)
 class Measurement:
-    """One model, measured, beside what the analysis says of it.
+    """Measured model with its analysis.
 
     Args:
         report: the analysis at the values that were measured.
@@ -141,24 +141,24 @@ class Measurement:
 
     @property
     def residual_s(self) -> float:
-        """Measured time of the run that the prediction lacks."""
+        """Measured minus predicted time of the run."""
         return self.total_s - self.prediction_s
 
     @property
     def badge(self) -> str:
-        """Always shown when the run was faster than is possible."""
+        """Badge for a run below its lower bound."""
         is_faster = self.has_target and self.total_s + self.total_iqr_s < self.floor_s
         return FASTER if is_faster else ""
 
 
 def compared(attribution: Attribution, report: Report) -> tuple[Compared, ...]:
-    """Every part beside what the analysis says of it."""
+    """Return every part with its analysis."""
     bounds, times = report.roofline.kernels, [k.time_s for k in report.prediction.kernels]
     efficiencies = of_machine(report.machine, report.kernels.runtime.name)
     host_s = efficiencies.host_s if efficiencies is not None else 0.0
     rows: list[Compared] = []
     for part in attribution.parts:
-        own = tuple(bounds[i] for i in part.kernels)
-        time_s = math.fsum(times[i] for i in part.kernels) if own else host_s * len(part.runtime)
-        rows.append(Compared(part, own, time_s))
+        bound = tuple(bounds[i] for i in part.kernels)
+        time_s = math.fsum(times[i] for i in part.kernels) if bound else host_s * len(part.runtime)
+        rows.append(Compared(part, bound, time_s))
     return tuple(rows)

@@ -1,4 +1,4 @@
-"""Datasets of measured rows: CSV, compressed CSV or Parquet, written in one step."""
+"""Data sets of measured rows: CSV, compressed CSV or Parquet, written atomically."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ R = TypeVar("R", KernelRow, ModelRow)
 LARGEST_ROWS = 20_000_000
 
 
-def beside(path: Path) -> Path:
-    """The file for the rows of whole runs: ``rows-models.csv.gz`` beside ``rows.csv.gz``."""
+def models_file(path: Path) -> Path:
+    """Return the file for rows of whole runs: ``rows-models.csv.gz`` for ``rows.csv.gz``."""
     stem, dot, endings = path.name.partition(".")
     return path.with_name(f"{stem}-models{dot}{endings}")
 
 
 def check_writable(path: Path) -> None:
-    """Refuse a dataset that could not be written, before anything is measured.
+    """Reject a data set that could not be written, before measuring.
 
     Raises:
         ParseError: no such format, or no such folder.
@@ -45,7 +45,7 @@ def check_writable(path: Path) -> None:
 
 
 def append(path: Path, rows: Sequence[R]) -> None:
-    """Add rows to a dataset in one step: ``.csv``, ``.csv.gz`` or ``.parquet`` by its ending.
+    """Append rows atomically to a data set: ``.csv``, ``.csv.gz`` or ``.parquet``.
 
     Raises:
         ParseError: no such format, or a file of other columns.
@@ -58,7 +58,7 @@ def append(path: Path, rows: Sequence[R]) -> None:
 
 
 def write(path: Path, rows: Sequence[R]) -> None:
-    """Write a dataset in one step.
+    """Write a data set atomically.
 
     Raises:
         ParseError: no such format.
@@ -68,7 +68,7 @@ def write(path: Path, rows: Sequence[R]) -> None:
 
 
 def encoded(path: Path, rows: Sequence[R]) -> bytes:
-    """The bytes of a dataset in the format of its ending."""
+    """Encode a data set in the format of its suffix."""
     columns = [f.name for f in fields(rows[0])] if rows else []
     if path.name.endswith(".parquet"):
         arrow, parquet = pyarrow(path)
@@ -90,14 +90,14 @@ def encoded(path: Path, rows: Sequence[R]) -> bytes:
 
 
 def cell(value: object) -> object:
-    """Numbers with as many digits as a clock gives."""
+    """Round a number to the resolution of a clock."""
     if isinstance(value, float):
         return str(int(value)) if value.is_integer() and abs(value) < 1e15 else f"{value:.4g}"
     return comma.harmless(value) if isinstance(value, str) else value
 
 
 def read(path: Path, kind: type[R]) -> list[R]:
-    """The rows of a dataset.
+    """Read the rows of a data set.
 
     Raises:
         ParseError: not such rows.
@@ -105,13 +105,13 @@ def read(path: Path, kind: type[R]) -> list[R]:
     """
     columns = fields(kind)
     try:
-        found = list(records(path))
+        rows_read = list(records(path))
     except (OSError, EOFError, UnicodeDecodeError, csv.Error) as error:
         raise ParseError(f"cannot be read: {error}", where=str(path)) from None
     rows: list[R] = []
-    for n, record in enumerate(found):
-        stated = [f for f in columns if record.get(f.name) is not None]
-        missing = [f.name for f in columns if f not in stated and f.default is MISSING]
+    for n, record in enumerate(rows_read):
+        present = [f for f in columns if record.get(f.name) is not None]
+        missing = [f.name for f in columns if f not in present and f.default is MISSING]
         if missing:
             raise ParseError(
                 f"no column {missing[0]}",
@@ -119,12 +119,12 @@ def read(path: Path, kind: type[R]) -> list[R]:
                 hint=f"{kind.__name__} has {len(columns)}",
             )
         try:
-            values = {f.name: _typed(record[f.name], str(f.type)) for f in stated}
+            values = {f.name: _typed(record[f.name], str(f.type)) for f in present}
         except ValueError as error:
             raise ParseError(str(error), where=f"{path}:{n + 2}") from None
         if values["schema"] != SCHEMA:
-            told = f"rows of schema {values['schema']}, this perfc reads {SCHEMA}"
-            raise ParseError(told, where=str(path))
+            message = f"rows of schema {values['schema']}, this perfc reads {SCHEMA}"
+            raise ParseError(message, where=str(path))
         rows.append(kind(**values))  # type: ignore[arg-type]
     return rows
 

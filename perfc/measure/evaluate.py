@@ -1,4 +1,4 @@
-"""How well fitted efficiencies predict whole models that they have not seen."""
+"""Accuracy of fitted efficiencies on held-out models."""
 
 from __future__ import annotations
 
@@ -68,15 +68,15 @@ def leave_one_out(
     host: Sequence[float],
 ) -> list[Outcome]:
     """Each model predicted by a fit to all the others."""
-    found: list[Outcome] = []
+    outcomes: list[Outcome] = []
     for digest in dict.fromkeys(m.digest for m in models):
         others = [s for s in samples if s.run[0] != digest]
         if not others:
             continue
         efficiencies = fit(others, host)
-        own = [m for m in models if m.digest == digest]
-        found += predict([k for k in kernels if k.digest == digest], own, efficiencies)
-    return found
+        held_out = [m for m in models if m.digest == digest]
+        outcomes += predict([k for k in kernels if k.digest == digest], held_out, efficiencies)
+    return outcomes
 
 
 def choose(kernels: Sequence[KernelRow], count: int) -> list[str]:
@@ -93,8 +93,8 @@ def choose(kernels: Sequence[KernelRow], count: int) -> list[str]:
             continue
         decade = math.floor(2 * math.log10(max(r.sustained_s, 1e-9)))
         name = f"{classify(subject_of(r)).names[0]} {decade}"
-        own = have.setdefault(r.digest, {})
-        own[name] = own.get(name, 0) + 1
+        counts = have.setdefault(r.digest, {})
+        counts[name] = counts.get(name, 0) + 1
         weight[name] = weight.get(name, 0.0) + r.sustained_s**0.5
     chosen: list[str] = []
     covered: dict[str, int] = {}

@@ -29,7 +29,7 @@ _PASSING = (Cast, Reshape, Unsqueeze, Squeeze, Identity, Flatten, Expand, Transp
 
 @record
 class Input:
-    """What one input gets.
+    """Specification of one input.
 
     Args:
         name: of the input.
@@ -53,14 +53,14 @@ class Input:
 
 
 def inputs_of(module: Module, env: Mapping[str, int]) -> tuple[Input, ...]:
-    """What a run needs, with symbols at ``env``.
+    """Return the inputs of a run, with symbols at ``env``.
 
     Raises:
         ModelError: an input is no tensor of numbers, or its extents are not known.
     """
     graph = module.graph
     stored = set(graph.weights)
-    found: list[Input] = []
+    inputs: list[Input] = []
     for v in graph.inputs:
         if v in stored or v.weight is not None:
             continue
@@ -70,11 +70,11 @@ def inputs_of(module: Module, env: Mapping[str, int]) -> tuple[Input, ...]:
         if type_.shape is None:
             raise ModelError("its rank is not declared", where=v.name)
         shape = tuple(int(evaluate(d, env)) for d in type_.shape)
-        found.append(Input(v.name, type_.dtype, shape, id_limit(graph, v, env)))
-    total = sum(i.nbytes for i in found)
+        inputs.append(Input(v.name, type_.dtype, shape, id_limit(graph, v, env)))
+    total = sum(i.nbytes for i in inputs)
     if total > LARGEST_BYTES:
         raise ModelError(f"the inputs take {total / 2**30:.1f} GiB", hint="set smaller --dim")
-    return tuple(found)
+    return tuple(inputs)
 
 
 def id_limit(graph: Graph, value: Value, env: Mapping[str, int]) -> int | None:

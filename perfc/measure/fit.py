@@ -97,7 +97,7 @@ def samples_of(
     parts: dict[tuple[Key, int], list[KernelRow]] = {}
     for r in kernels:
         parts.setdefault((key_of(r), r.part), []).append(r)
-    found: list[Sample] = []
+    samples: list[Sample] = []
     host: list[float] = []
     for (key, _), rows in parts.items():
         r = rows[0]
@@ -114,8 +114,8 @@ def samples_of(
             host.append(whole * own_s / max(count, 1))
         elif len(rows) == 1:
             copied_s = less(copied_s, added_s * copies)
-            found.append(Sample(key, subject_of(r), whole * own_s, whole * copied_s))
-    return found, host
+            samples.append(Sample(key, subject_of(r), whole * own_s, whole * copied_s))
+    return samples, host
 
 
 def settled(run: ModelRow, added_s: float) -> float:
@@ -145,17 +145,17 @@ def runtime_count(runtime_ops: str, only: frozenset[str] = frozenset()) -> int:
 
 
 def overhead_s(runs: Sequence[ModelRow]) -> float:
-    """What profiling added to each kernel: the median of what whole runs of short kernels tell.
+    """Return the profiling overhead per kernel: the median over whole runs of short kernels.
 
     Runs of long kernels tell little: what they differ by from time to time is more.
     """
-    told = [
+    extras = [
         ((r.kernel_s - r.time_s) / r.runtime_kernels, r.time_s / r.runtime_kernels)
         for r in runs
         if r.runtime_kernels and r.kernel_s > 0
     ]
-    told.sort(key=lambda e: e[1])
-    short = [extra for extra, _ in told[: max(len(told) // 4, LEAST_SAMPLES)]]
+    extras.sort(key=lambda e: e[1])
+    short = [extra for extra, _ in extras[: max(len(extras) // 4, LEAST_SAMPLES)]]
     return min(max(median(short), 0.0), MOST_OVERHEAD_S) if short else 0.0
 
 
@@ -171,9 +171,9 @@ def fit(samples: Sequence[Sample], host: Sequence[float] = ()) -> Efficiencies:
         raise ParseError("no kernel was timed alone: nothing to fit")
     groups: dict[str, list[tuple[Mapping[Term, float], float]]] = {}
     for s in samples:
-        found = classify(s.subject)
-        for name in found.names:
-            groups.setdefault(name, []).append((found.terms, s.time_s / s.subject.launches))
+        classes = classify(s.subject)
+        for name in classes.names:
+            groups.setdefault(name, []).append((classes.terms, s.time_s / s.subject.launches))
     groups[MOVES] = [
         ({Term.LAUNCH: 1.0, Term.MOVED_BYTE: s.subject.moved_bytes}, s.copied_s)
         for s in samples
@@ -194,7 +194,7 @@ def fit(samples: Sequence[Sample], host: Sequence[float] = ()) -> Efficiencies:
 
 
 def usual(name: str, term: Term) -> float:
-    """What a unit of a term takes at most, in a class; rows of products are products themselves."""
+    """Return the maximum time of a unit of a term in a class."""
     if term is not Term.ROW or name.startswith(("conv", "gemm")):
         return USUAL[term]
     return SPAN_S if name.startswith("elementwise") else COPY_S

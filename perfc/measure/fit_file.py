@@ -1,4 +1,4 @@
-"""Writes fitted efficiencies into a target file, beside the ceilings that are there."""
+"""Writing of fitted efficiencies to a target file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from perfc.machine.files import whole_card
 from perfc.passes.runtimes import Framework, standing_for
 from perfc.whole_file import replacing
 
-from .dataset import beside, read
+from .dataset import models_file, read
 from .evaluate import Outcome, leave_one_out
 from .fit import fit, samples_of
 from .residuals import ratios
@@ -29,7 +29,7 @@ LEAST_MODELS = 3
 
 @record
 class Fitted:
-    """What was fitted.
+    """Result of a fit.
 
     Args:
         machine: as it now stands in the file.
@@ -104,16 +104,18 @@ def fit_from(
 
 
 def models_beside(rows: Path) -> Path:
-    """The file with the rows of whole runs.
+    """Return the file with the rows of whole runs.
 
     Raises:
         ParseError: there is none.
     """
     named = rows.with_name(rows.name.replace("kernels", "models", 1))
-    for path in (beside(rows), named):
+    for path in (models_file(rows), named):
         if path != rows and path.is_file():
             return path
-    raise ParseError("no rows of whole runs beside it", where=str(rows), hint=str(beside(rows)))
+    raise ParseError(
+        "no rows of whole runs beside it", where=str(rows), hint=str(models_file(rows))
+    )
 
 
 def most_common(numbers: Iterable[int]) -> int:
@@ -143,10 +145,10 @@ def write(
         TargetError: the file would not be valid, or cannot be written.
     """
     name = source_of(runtime)
-    kept = without_fit(base.path.read_text(encoding="utf-8"))
+    text = without_fit(base.path.read_text(encoding="utf-8"))
     if efficiencies.host_s > 0:
-        kept = with_launch(kept, efficiencies.host_s, name)
-    replace_target(kept.rstrip() + "\n" + rendered(efficiencies, name, source), output)
+        text = with_launch(text, efficiencies.host_s, name)
+    replace_target(text.rstrip() + "\n" + rendered(efficiencies, name, source), output)
     return load_machine(output)
 
 
@@ -181,9 +183,9 @@ def without_fit(text: str) -> str:
 def with_launch(text: str, seconds: float, source: str) -> str:
     """A target file whose launch overhead is the fitted one."""
     line = f'launch_overhead_s = {{ value = {seconds:.4g}, from = "{source}" }}'
-    found = re.sub(r"(?m)^\s*launch_overhead_s\s*=.*$", line, text, count=1)
-    if found != text:
-        return found
+    replaced = re.sub(r"(?m)^\s*launch_overhead_s\s*=.*$", line, text, count=1)
+    if replaced != text:
+        return replaced
     return re.sub(r"(?m)^\[device\]\s*$", f"[device]\n{line}", text, count=1)
 
 
@@ -206,15 +208,15 @@ def rendered(efficiencies: Efficiencies, name: str, source: dict[str, str]) -> s
 
 def sides(efficiencies: Efficiencies, group: str, name: str) -> list[str]:
     """The ratios of a class as TOML, nothing where it has none."""
-    found = efficiencies.ratios.get(group)
-    if found is None or not found.low > 0:
+    ratio = efficiencies.ratios.get(group)
+    if ratio is None or not ratio.low > 0:
         return []
     return [
         f'{key} = {{ value = {value:.4g}, from = "{name}" }}'
-        for key, value in ((LOW, found.low), (HIGH, found.high))
+        for key, value in ((LOW, ratio.low), (HIGH, ratio.high))
     ]
 
 
 def plain(text: str) -> str:
-    """What the schema allows in a text."""
+    """Remove characters that the schema does not allow."""
     return "".join(c if c.isprintable() and c not in '|`"\\' else " " for c in text)[:400]

@@ -13,7 +13,7 @@ SCHEMA = "perfc-measure/1"
 
 @record
 class RuntimeKernel:
-    """A kernel of the runtime: its name, its operator, its time."""
+    """Kernel of the runtime: name, operator, time."""
 
     name: str
     op: str
@@ -22,7 +22,7 @@ class RuntimeKernel:
 
 @record
 class PartView:
-    """One kernel of the analysis, or several that the runtime's kernels overlap with.
+    """One analyzed kernel, or several that overlap with the same runtime kernels.
 
     Args:
         part: its place.
@@ -54,7 +54,7 @@ class PartView:
 
     @classmethod
     def of(cls, i: int, c: Compared, *, has_target: bool) -> PartView:
-        """Of one row."""
+        """Build the view of one row."""
         runtime = tuple(RuntimeKernel(k.name, k.op, k.time_s) for k in c.part.runtime)
         floor_s, prediction_s, residual_s, badge = (
             (c.floor_s, c.prediction_s, c.residual_s, c.badge)
@@ -69,7 +69,7 @@ class PartView:
 
 @record
 class MeasurementView:
-    """What was measured, and how it stands to what was expected.
+    """Measurement compared with the prediction.
 
     Args:
         model: the file.
@@ -123,7 +123,7 @@ class MeasurementView:
 
     @classmethod
     def of(cls, m: Measurement, notes: tuple[str, ...]) -> MeasurementView:
-        """Of a measurement."""
+        """Build the view of a measurement."""
         has, s = m.has_target, m.setting
         kernels = (PartView.of(i, c, has_target=has) for i, c in enumerate(m.rows) if c.is_measured)
         return cls(

@@ -30,7 +30,7 @@ class Operator:
 
 @dataclass(slots=True)
 class Trace:
-    """What is kept of a trace.
+    """Contents of a trace.
 
     Args:
         operators: by thread, in order.
@@ -85,7 +85,7 @@ class Trace:
 
 
 def read(path: str | os.PathLike[str]) -> Profile:
-    """The profile; of several runs alike, the medians.
+    """Read the profile, with medians over equal runs.
 
     Raises:
         ParseError: no operator ran.
@@ -101,20 +101,22 @@ def read(path: str | os.PathLike[str]) -> Profile:
     on_device = any(o.device_us > 0 for o in ran)
     length = period([o.name for o in ran])
     runs = len(ran) // length
-    kept = range(1, runs) if runs > 1 else range(runs)
+    counted = range(1, runs) if runs > 1 else range(runs)
     kernels: list[RuntimeKernel] = []
     for i in range(length):
-        alike = [ran[r * length + i] for r in kept]
-        times = [(o.device_us if on_device else o.end_us - o.begin_us) * 1e-6 for o in alike]
-        name = f"{i}:{alike[0].name}"
-        kernels.append(RuntimeKernel(name, alike[0].name, median(times), iqr(times), min(times)))
-    whole = [(ran[(r + 1) * length - 1].end_us - ran[r * length].begin_us) * 1e-6 for r in kept]
+        repeats = [ran[r * length + i] for r in counted]
+        times = [(o.device_us if on_device else o.end_us - o.begin_us) * 1e-6 for o in repeats]
+        name = f"{i}:{repeats[0].name}"
+        kernels.append(RuntimeKernel(name, repeats[0].name, median(times), iqr(times), min(times)))
+    whole = [(ran[(r + 1) * length - 1].end_us - ran[r * length].begin_us) * 1e-6 for r in counted]
     run_s = None if on_device else median(whole)
-    return Profile(Source.KINETO, tuple(kernels), len(kept), run_s, "cuda" if on_device else "cpu")
+    return Profile(
+        Source.KINETO, tuple(kernels), len(counted), run_s, "cuda" if on_device else "cpu"
+    )
 
 
 def is_object(path: str | os.PathLike[str]) -> bool:
-    """Whether the events lie in an object, as ``export_chrome_trace`` writes them."""
+    """Return True if the events are in an object, as ``export_chrome_trace`` writes them."""
     from .events import head
 
     return head(path, 64).lstrip().startswith("{")

@@ -28,11 +28,11 @@ RUNTIME_BYTES = 300 << 20
 FEED_COPIES = 3
 """Inputs as drawn, as numbers of the input's type, and as the runtime's."""
 MOST_BYTES = 1 << 60
-"""What is more is not told apart from it."""
+"""Upper limit of sizes; larger ones are clipped."""
 
 
 class Allocator(Enum):
-    """What becomes of memory that a run no longer needs; times the bytes alive at once, measured.
+    """Allocator behavior, as the measured ratio of used memory to live bytes.
 
     Six graphs of 256 MiB tensors under ONNX Runtime 1.31 took 1.0 to 1.4 times the bytes alive
     when buffers are given back, and 1.1 to 2.5 times with the arena, which grows by doubling.
@@ -46,7 +46,7 @@ class Allocator(Enum):
 
 @record
 class Need:
-    """What a run holds at once.
+    """Memory requirement of a run.
 
     Args:
         weight_bytes: stored tensors, as often as they are held.
@@ -69,7 +69,7 @@ class Need:
 def need_of(
     module: Module, env: Mapping[str, int], allocator: Allocator, sessions: int = 1
 ) -> Need:
-    """What running a module takes, its nodes one by one.
+    """Return the memory requirement of running a module node by node.
 
     Stored tensors are held by every session and, while one loads, by the message they are in.
 
@@ -95,7 +95,7 @@ def need_of(
 
 
 def fits(need: Need) -> bool:
-    """Whether it takes at most half of the free memory, or nobody knows how much is free."""
+    """Return True if it needs at most half of the free memory, or free memory is unknown."""
     total, free = host.memory()
     return not total or need.nbytes <= USABLE * free
 
@@ -136,5 +136,5 @@ def _number(d: Dim, env: Mapping[str, int]) -> int:
 
 
 def _is_open(d: Dim, env: Mapping[str, int]) -> bool:
-    """Whether a size depends on data without a limit."""
+    """Return True if a size depends on data without an upper limit."""
     return any(a.key not in env and a.hi is None for a in symbols(d))

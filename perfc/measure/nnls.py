@@ -35,8 +35,8 @@ def nnls(a: Matrix, b: Matrix) -> Matrix:
         active[j] = True
         while True:
             trial = np.zeros(n)
-            own = gram[np.ix_(active, active)]
-            trial[active] = np.linalg.lstsq(own, target[active], rcond=None)[0]
+            block = gram[np.ix_(active, active)]
+            trial[active] = np.linalg.lstsq(block, target[active], rcond=None)[0]
             bad = active & (trial <= 0)
             if not bad.any():
                 x = trial

@@ -89,7 +89,7 @@ class OrtRun:
         self.outputs = self.session.run_with_ort_values(None, self.feeds)
 
     def is_finite(self) -> bool:
-        """Whether the last results hold no NaN and no infinity."""
+        """Return True if the last results contain neither NaN nor infinity."""
         import numpy as np
 
         for value in self.outputs:

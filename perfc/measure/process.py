@@ -1,4 +1,4 @@
-"""Runs a model in a process of its own, with limits on its time and on memory."""
+"""Execution of a model in a separate process, with limits on time and memory."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PACKAGES = {Framework.TORCH: ("torch", "gnn"), Framework.ORT: ("onnxruntime", "o
 
 @record
 class Protocol:
-    """How a measurement is done.
+    """Settings of a measurement.
 
     Args:
         framework: that executes it.
@@ -74,7 +74,7 @@ class Case:
 
 @record
 class Outcome:
-    """What the process left behind.
+    """Results of the worker process.
 
     Args:
         version: of the runtime, with its name.
@@ -141,11 +141,11 @@ def execute(
         PassError: the runtime failed on the model before anything was measured.
     """
     check_installed(protocol.framework)
-    kept = []
+    requests = []
     for n, inputs in enumerate(cases):
         path = folder / f"case{n}.npz"
         write(inputs, path, protocol.seed)
-        kept.append({"feeds": str(path)})
+        requests.append({"feeds": str(path)})
     request: dict[str, Any] = {
         "model": str(model.path),
         "folder": str(folder),
@@ -158,7 +158,7 @@ def execute(
         "profile": protocol.is_profiled,
         "nodes": nodes,
         "inputs": [(i.name, i.dtype.onnx, is_plain(i)) for i in cases[0]],
-        "cases": kept,
+        "cases": requests,
     }
     (folder / "request.json").write_text(json.dumps(request), encoding="utf-8")
     why = spawn(folder, protocol.limit_s)
@@ -166,7 +166,7 @@ def execute(
 
 
 def is_plain(i: Input) -> bool:
-    """Whether NumPy has the input's element type."""
+    """Return True if NumPy supports the input's element type."""
     return not i.dtype.is_float or i.dtype.code in ("f16", "f32", "f64")
 
 
@@ -217,7 +217,7 @@ def last_line(path: Path) -> str:
 
 
 def collected(folder: Path, why: str) -> Outcome:
-    """What the worker wrote before it ended.
+    """Read the worker's results.
 
     Raises:
         PassError: nothing was measured.
@@ -261,7 +261,7 @@ def check_installed(framework: Framework) -> None:
 
 
 def all_threads() -> int:
-    """Processors this process may use."""
+    """Return the number of CPUs available to this process."""
     if hasattr(os, "sched_getaffinity"):
         return max(len(os.sched_getaffinity(0)), 1)
     return max(os.cpu_count() or 1, 1)

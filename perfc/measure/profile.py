@@ -15,7 +15,7 @@ from .process import iqr
 
 
 class Source(Enum):
-    """Who wrote a profile."""
+    """Tools that write profiles."""
 
     ORT = "onnxruntime"
     KINETO = "PyTorch"
@@ -24,7 +24,7 @@ class Source(Enum):
 
 @record
 class RuntimeKernel:
-    """What a runtime timed under one name.
+    """Kernel of a runtime, with its times.
 
     Args:
         name: as the runtime calls it.
@@ -94,7 +94,7 @@ class Sampled:
 
 
 def recognise(path: str | os.PathLike[str]) -> Source:
-    """Who wrote a profile, by its content.
+    """Detect the tool that wrote a profile by its content.
 
     Raises:
         ParseError: nobody we know.
@@ -141,15 +141,15 @@ def read(path: str | os.PathLike[str], layers: str | os.PathLike[str] | None = N
         case Source.ORT:
             from .ort_profile import read as read_ort
 
-            found = read_ort(path)
+            profile = read_ort(path)
         case Source.KINETO:
             from .kineto import read as read_kineto
 
-            found = read_kineto(path)
+            profile = read_kineto(path)
         case Source.TENSORRT:
             from .tensorrt import read as read_tensorrt
 
-            found = read_tensorrt(path, layers)
-    if not found.kernels or found.kernel_s <= 0:
+            profile = read_tensorrt(path, layers)
+    if not profile.kernels or profile.kernel_s <= 0:
         raise ParseError("a profile in which nothing ran", where=os.fspath(path))
-    return found
+    return profile

@@ -1,4 +1,4 @@
-"""How far measured times lie from fitted ones, on models that the fit had not seen."""
+"""Residuals of fitted times on held-out models."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def ratios(
         host: times of nodes that launch nothing in our reading.
         outcomes: whole runs, each predicted by a fit to other models.
     """
-    found: dict[str, dict[str, list[float]]] = {}
+    ratios: dict[str, dict[str, list[float]]] = {}
     models = sorted({s.run[0] for s in samples})
     part = {digest: i % GROUPS for i, digest in enumerate(models)}
     for held in range(GROUPS):
@@ -51,10 +51,10 @@ def ratios(
                 continue
             ratio = s.time_s / (predicted.time_s - copied_s)
             for name in classify(s.subject).names:
-                found.setdefault(name, {}).setdefault(s.run[0], []).append(ratio)
+                ratios.setdefault(name, {}).setdefault(s.run[0], []).append(ratio)
     spread = {
         name: between(list(by_model.values()))
-        for name, by_model in found.items()
+        for name, by_model in ratios.items()
         if sum(map(len, by_model.values())) >= LEAST_SAMPLES
     }
     if outcomes:

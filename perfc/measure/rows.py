@@ -217,20 +217,20 @@ class Run:
 def kernel_rows(m: Measurement) -> list[KernelRow]:
     """A row for every kernel of ours that the runtime timed."""
     run = Run.of(m)
-    found: list[KernelRow] = []
+    rows: list[KernelRow] = []
     kernels = m.report.kernels
     moved = moved_bytes(kernels.kernels, kernels.runtime, m.report.env)
     for number, c in enumerate(m.rows):
         if not c.is_measured:
             continue
         if not c.bounds:
-            found.append(host_row(run, number, c))
+            rows.append(host_row(run, number, c))
             continue
         whole_s = sum(b.time_s for b in c.bounds)
         for index, b in zip(c.part.kernels, c.bounds, strict=True):
             share = b.time_s / whole_s if whole_s > 0 else 1 / len(c.bounds)
-            found.append(timed_row(run, number, c, index, b, share, moved[index], m.report.env))
-    return found
+            rows.append(timed_row(run, number, c, index, b, share, moved[index], m.report.env))
+    return rows
 
 
 def timed_row(
@@ -305,9 +305,9 @@ def runtime_operators(c: Compared) -> str:
     return "+".join(f"{op}*{n}" if n > 1 else op for op, n in counts.items())
 
 
-def names(found: Iterable[str]) -> str:
+def names(operators: Iterable[str]) -> str:
     """Names of nodes in one cell; blanks in them become underscores."""
-    listed = [n.replace(" ", "_") for n in found]
+    listed = [n.replace(" ", "_") for n in operators]
     more = len(listed) - MOST_NODES
     return " ".join([*listed[:MOST_NODES], *([f"+{more}"] if more > 0 else [])])
 

@@ -35,13 +35,13 @@ if TYPE_CHECKING:
 EXECUTED_BY = {
     Source.ORT: Framework.ORT, Source.KINETO: Framework.TORCH, Source.TENSORRT: Framework.TENSORRT,
 }  # fmt: skip
-"""What executed a model that was profiled."""
+"""Framework by profile source."""
 Optimised: TypeAlias = "tuple[tuple[OptimisedNode, ...], frozenset[str]]"
 """Nodes of a runtime's graph, and its stored tensors."""
 LOAD_S = 0.2
-"""How long the use of the processors by others is watched, before and after a measurement."""
+"""Seconds during which the load of other programs is observed before and after a measurement."""
 LEAST_SHARE = 0.5
-"""A profile of whose time less is found in the model is another model's."""
+"""Minimum fraction of a profile's time that must be attributed to the model."""
 
 
 def measure(
@@ -62,8 +62,8 @@ def measure(
     Raises:
         PerfcError: the model cannot be read or run.
     """
-    found = measure_cases(model, target, [dict(dims or {})], protocol or Protocol())
-    return found[0]
+    measurements = measure_cases(model, target, [dict(dims or {})], protocol or Protocol())
+    return measurements[0]
 
 
 def measure_cases(
@@ -128,7 +128,7 @@ def load_of_others(device: str) -> float:
 
 
 def load_note(share: float) -> set[str]:
-    """Returns the note of a measurement beside other programs; none where they use little."""
+    """Return a note if other programs used the CPUs during a measurement."""
     if share <= host.busy_share():
         return set()
     return {f"other programs used {host.cores_used(share)}: kernels took longer than they do alone"}
@@ -140,16 +140,16 @@ def check_stored(report: Report) -> None:
     Raises:
         ParseError: such a size.
     """
-    asked = [name for name in AXES if name in report.deployment.dims]
-    stored = {s.name for s in load(report.model).symbols} if asked else set()
-    for name in asked:
+    requested = [name for name in AXES if name in report.deployment.dims]
+    stored = {s.name for s in load(report.model).symbols} if requested else set()
+    for name in requested:
         if name in report.given and name not in stored:
             hint = f"export it with a symbol as its {AXES[name][0]}"
             raise ParseError("the file has a number there", where=f"--{name}", hint=hint)
 
 
 def default_target(device: str) -> str:
-    """What stands for a processor that nobody named, so that its kernels can be told apart."""
+    """Return a substitute target for an unnamed CPU, which distinguishes its kernels."""
     if device.startswith("cpu"):
         return "generic-x86-64"
     raise ParseError(f"which machine is {device}?", where="--target", hint="as in --target h100")
@@ -161,7 +161,7 @@ def table_of(protocol: Protocol) -> str:
 
 
 def allocator_of(protocol: Protocol) -> Allocator:
-    """What becomes of memory that the run no longer needs."""
+    """Return the allocator of the run."""
     if protocol.device != "cpu":
         return Allocator.DEVICE
     return Allocator.RETURNED if protocol.framework is Framework.TORCH else Allocator.ARENA
@@ -204,7 +204,7 @@ def inlined(
 
 
 def notes_of(model: Runnable, outcome: Outcome) -> tuple[str, ...]:
-    """What a reader must know of how it ran."""
+    """Return notes on the conditions of the run."""
     notes = []
     if model.is_random:
         notes.append("weights that the file does not hold are random")
@@ -307,12 +307,12 @@ def read_profile(
 
 def certain_share(profile: Profile, origins: Mapping[str, Origin]) -> float:
     """Share of a profile's time whose nodes are named in the model."""
-    found = sum(
+    certain = sum(
         k.time_s
         for k in profile.kernels
         if k.name in origins and origins[k.name].how is not How.INSERTED
     )
-    return found / profile.kernel_s
+    return certain / profile.kernel_s
 
 
 def neighbours(profile: Profile, origins: Mapping[str, Origin]) -> dict[str, Origin]:

@@ -64,7 +64,7 @@ def read(path: str | os.PathLike[str], layers: str | os.PathLike[str] | None = N
 
 
 def is_layers(content: object) -> bool:
-    """Whether a file is layer information."""
+    """Return True if a file is layer information."""
     return isinstance(content, dict) and "Layers" in content
 
 
@@ -72,28 +72,28 @@ def members_by_layer(content: object) -> Mapping[str, tuple[str, ...]]:
     """Names of the ONNX nodes of each layer, from its metadata."""
     if not isinstance(content, dict):
         return {}
-    found: dict[str, tuple[str, ...]] = {}
+    members_by_layer: dict[str, tuple[str, ...]] = {}
     layers = cast("dict[str, object]", content).get("Layers")
     for item in cast("list[object]", layers)[:MOST_LAYERS] if isinstance(layers, list) else ():
         if isinstance(item, dict):
             layer = cast("Event", item)
             members = tuple(m.strip() for m in _ONNX.findall(text(layer, "Metadata")))
-            found[text(layer, "Name")] = members or members_of(text(layer, "Name"))
-    return found
+            members_by_layer[text(layer, "Name")] = members or members_of(text(layer, "Name"))
+    return members_by_layer
 
 
 def members_of(name: str) -> tuple[str, ...]:
     """Names of the ONNX nodes that a layer's name lists; ``a...b`` for all from one to another."""
     if _REFORMAT.match(name):
         return ()
-    found: list[str] = []
+    words: list[str] = []
     for begin, end in _FOREIGN.findall(name):
-        found.append(f"{begin.strip()}{RANGE}{end.strip()}")
+        words.append(f"{begin.strip()}{RANGE}{end.strip()}")
     rest = _FOREIGN.sub("", name)
     for part in re.split(r" \+ |, |\|\|", rest):
         word = _WRAPPED.sub("", part.strip(" {}"))
         while word.endswith(")") and word.count(")") > word.count("("):
             word = word[:-1]
         if word:
-            found.append(word)
-    return tuple(found)
+            words.append(word)
+    return tuple(words)

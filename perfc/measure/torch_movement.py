@@ -68,7 +68,7 @@ def _slice(torch: Any, at: Attributes, x: Any, *rest: Any) -> Any:
     ends = at["ends"] if "ends" in at else ints(rest[1])
     axes = at.get("axes") or (ints(rest[2]) if len(rest) > 2 and rest[2] is not None else None)
     steps = ints(rest[3]) if len(rest) > 3 and rest[3] is not None else [1] * len(starts)
-    found: list[Any] = [slice(None)] * x.dim()
+    index: list[Any] = [slice(None)] * x.dim()
     flipped: list[int] = []
     for axis, a, b, step in zip(axes or range(len(starts)), starts, ends, steps, strict=True):
         n = x.shape[axis]
@@ -76,8 +76,8 @@ def _slice(torch: Any, at: Attributes, x: Any, *rest: Any) -> Any:
             flipped.append(axis)
             a, b, step = n - 1 - (a + n if a < 0 else min(a, n - 1)), n - 1 - (
                 -1 if b < -n else b + n if b < 0 else b), -step  # fmt: skip
-        found[axis] = slice(a, b, step)
-    return (x.flip(flipped) if flipped else x)[tuple(found)]
+        index[axis] = slice(a, b, step)
+    return (x.flip(flipped) if flipped else x)[tuple(index)]
 
 
 @operator("Gather")

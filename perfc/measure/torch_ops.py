@@ -232,21 +232,21 @@ def _global_max(torch: Any, _: Attributes, x: Any) -> Any:
 def _reduce(torch: Any, at: Attributes, x: Any, axes: Any = None) -> Any:
     given = at.get("axes") if axes is None else ints(axes)
     dims = tuple(given) if given else tuple(range(x.dim()))
-    kept = bool(at.get("keepdims", 1))
+    keeps_dims = bool(at.get("keepdims", 1))
     match at["_op"]:
         case "ReduceMean":
-            return x.mean(dim=dims, keepdim=kept)
+            return x.mean(dim=dims, keepdim=keeps_dims)
         case "ReduceSum":
-            return x.sum(dim=dims, keepdim=kept)
+            return x.sum(dim=dims, keepdim=keeps_dims)
         case "ReduceMax":
-            return x.amax(dim=dims, keepdim=kept)
+            return x.amax(dim=dims, keepdim=keeps_dims)
         case "ReduceMin":
-            return x.amin(dim=dims, keepdim=kept)
+            return x.amin(dim=dims, keepdim=keeps_dims)
         case "ReduceL2":
-            return torch.linalg.vector_norm(x, dim=dims, keepdim=kept)
+            return torch.linalg.vector_norm(x, dim=dims, keepdim=keeps_dims)
         case _:
             for axis in sorted((d % x.dim() for d in dims), reverse=True):
-                x = x.prod(dim=axis, keepdim=kept)
+                x = x.prod(dim=axis, keepdim=keeps_dims)
             return x
 
 
@@ -311,9 +311,9 @@ def _einsum(torch: Any, at: Attributes, *inputs: Any) -> Any:
 
 @operator("ScatterND")
 def _scatter_nd(torch: Any, _: Attributes, x: Any, index: Any, updates: Any) -> Any:
-    found = x.clone()
-    found[tuple(index.to(x.device).unbind(-1))] = updates
-    return found
+    result = x.clone()
+    result[tuple(index.to(x.device).unbind(-1))] = updates
+    return result
 
 
 @operator("ArgMax", "ArgMin")

@@ -63,9 +63,9 @@ class TorchRun:
 
     def tensor(self, array: Any) -> Any:
         """An array on the device; integers that only tell shapes stay on the host."""
-        found = self.torch.from_numpy(array.copy())
+        tensor = self.torch.from_numpy(array.copy())
         is_shape = array.dtype.kind in "iu" and array.size <= 16
-        return found if is_shape else found.to(self.device)
+        return tensor if is_shape else tensor.to(self.device)
 
     def feed(self, path: str) -> None:
         """Take the inputs of a case from a file."""
@@ -74,10 +74,10 @@ class TorchRun:
         arrays = np.load(path, allow_pickle=False)
         self.feeds = {}
         for i, (name, number, is_plain) in enumerate(self.request["inputs"]):
-            found = self.torch.from_numpy(arrays[f"i{i}"])
+            tensor = self.torch.from_numpy(arrays[f"i{i}"])
             if not is_plain and number == 16:
-                found = found.view(self.torch.bfloat16)
-            self.feeds[name] = found.to(self.device)
+                tensor = tensor.view(self.torch.bfloat16)
+            self.feeds[name] = tensor.to(self.device)
 
     def step(self) -> None:
         """Run once."""
@@ -123,7 +123,7 @@ class TorchRun:
             self.torch.cuda.synchronize()
 
     def is_finite(self) -> bool:
-        """Whether the last results hold no NaN and no infinity."""
+        """Return True if the last results contain neither NaN nor infinity."""
         floats = (v for v in self.outputs.values() if v.is_floating_point())
         return all(bool(self.torch.isfinite(v).all()) for v in floats)
 
@@ -185,5 +185,5 @@ class Step:
 
     def run(self, torch: Any, *inputs: Any) -> tuple[Any, ...]:
         """Results of the node."""
-        found = self.call(torch, self.attributes, *inputs)
-        return found if isinstance(found, tuple) else (found,)
+        tensor = self.call(torch, self.attributes, *inputs)
+        return tensor if isinstance(tensor, tuple) else (tensor,)

@@ -16,7 +16,7 @@ from perfc.ir.record import record
 
 
 class How(Enum):
-    """How the nodes behind a runtime's kernel were found."""
+    """Methods by which nodes were matched to a runtime's kernel."""
 
     TRACED = "traced"
     """By the values it reads and writes."""
@@ -60,11 +60,11 @@ _EPILOGUES = frozenset(
         "Mul",
     }
 )
-"""What runtimes merge into what runs before."""
+"""Operators that runtimes merge into the preceding kernel."""
 BLOCKED = "_nchwc"
 """Ends the name of an operator on blocked channels, which begins with the value it gives."""
 SCALED = "_bn_nchwc"
-"""That of a normalisation that became a convolution."""
+"""Operator of a normalization that became a convolution."""
 MAX_MERGED = 5
 MAX_ROUNDS = 4
 
@@ -173,7 +173,7 @@ class Tracing:
             self.last_resort(i, n)
 
     def step(self, i: int, n: OptimisedNode) -> None:
-        """What one node tells of its operands."""
+        """Propagate the origins of one node to its operands."""
         if self.is_move(i, n) and n.inputs and n.outputs:
             source, target = n.inputs[0], n.outputs[0]
             if source in self.same:
@@ -194,7 +194,7 @@ class Tracing:
                 self.same[name] = operand.name
 
     def is_move(self, i: int, n: OptimisedNode) -> bool:
-        """Whether a node was inserted; a copy may also stand for a transposition."""
+        """Return True if a node was inserted; a copy may also represent a transposition."""
         anchor = self.anchors.get(i)
         if n.op in _COPIES:
             return anchor is None or anchor.loc.op_type != "Transpose"
@@ -238,10 +238,10 @@ def trace(
     taken: set[Node] = set()
     for i, n in enumerate(nodes):
         targets = [same[v] for v in n.outputs if v in same]
-        own = {same[v] for v in n.inputs if v in same}
+        inner = {same[v] for v in n.inputs if v in same}
         if tracing.is_move(i, n):
             continue
-        group = between(targets, (borders - set(targets)) | own, names.makers)
+        group = between(targets, (borders - set(targets)) | inner, names.makers)
         anchor = tracing.anchors.get(i)
         if anchor is not None and not group:
             group = {anchor}

@@ -70,7 +70,7 @@ def shown(m: Measurement, columns: Sequence[Column], rows: Sequence[tuple[Cell, 
 
 
 def title(m: Measurement) -> str:
-    """What was measured, on what."""
+    """Return the title: model, runtime and device."""
     labels = m.report.source.labels
     dims = ", ".join(f"{labels.get(k, k)} = {v}" for k, v in m.report.env.items())
     threads = f", {plural(m.setting.threads, 'thread')}" if m.setting.threads else ""
@@ -184,7 +184,7 @@ def kernels(m: Measurement, top: int | None) -> Section:
 
 def cells(i: int, c: Compared, m: Measurement) -> tuple[Cell, ...]:
     """One kernel's cells."""
-    own = "≈ " if len(c.bounds) > 1 else ""
+    approximate = "≈ " if len(c.bounds) > 1 else ""
     return (
         float(i),
         c.time_s / m.kernel_s if m.kernel_s else 0.0,
@@ -194,7 +194,7 @@ def cells(i: int, c: Compared, m: Measurement) -> tuple[Cell, ...]:
         c.part.iqr_s,
         c.residual_s,
         c.badge,
-        own + c.label,
+        approximate + c.label,
         " + ".join(dict.fromkeys(k.op or k.name for k in c.part.runtime)),
         f"<- {', '.join(c.part.nodes)}",
     )

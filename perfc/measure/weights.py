@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import onnx
 
 BLOCK = 1 << 20
-"""Random numbers drawn once; tensors are cut out of them at places of their own."""
+"""Random numbers drawn once; tensors are slices of them at distinct offsets."""
 ALIGNMENT = 4096
 """The runtime maps tensors that begin at a page."""
 WEIGHTS = "weights.bin"
@@ -31,7 +31,7 @@ MODEL = "model.onnx"
 
 @record
 class Role:
-    """How a stored tensor is used, as far as its values matter.
+    """Use of a stored tensor, as far as its values matter.
 
     Args:
         mean: of its values.
@@ -128,7 +128,7 @@ def external(graph: onnx.GraphProto) -> Iterator[onnx.TensorProto]:
 
 
 def name_nodes(graph: onnx.GraphProto, taken: set[str]) -> int:
-    """Give every node a name of its own, that of its first output; how many had none."""
+    """Name unnamed nodes after their first output, and return how many were unnamed."""
     renamed = 0
     for node in graph.node:
         if not node.name or node.name in taken:
@@ -149,7 +149,7 @@ def own_constants(graph: onnx.GraphProto) -> None:
     """Turn constants that point outside the model into initializers, which runtimes can map."""
     import onnx
 
-    kept: list[onnx.NodeProto] = []
+    nodes: list[onnx.NodeProto] = []
     for node in graph.node:
         for attribute in node.attribute:
             if attribute.HasField("g"):
@@ -161,10 +161,10 @@ def own_constants(graph: onnx.GraphProto) -> None:
             added.CopyFrom(tensor)
             added.name = node.output[0]
         else:
-            kept.append(node)
-    if len(kept) < len(graph.node):
+            nodes.append(node)
+    if len(nodes) < len(graph.node):
         copies = []
-        for node in kept:
+        for node in nodes:
             copy = onnx.NodeProto()
             copy.CopyFrom(node)
             copies.append(copy)
@@ -173,7 +173,7 @@ def own_constants(graph: onnx.GraphProto) -> None:
 
 
 def _stored_at(tensor: onnx.TensorProto, folder: Path) -> bool:
-    """Whether the tensor's file is there, in the model's own folder."""
+    """Return True if the tensor's file exists in the model's folder."""
     location = next((e.value for e in tensor.external_data if e.key == "location"), "")
     if not location or os.path.isabs(location):
         return False

@@ -57,7 +57,7 @@ def main(request_path: str) -> int:
 
 
 def runtime(request: dict[str, Any]) -> Any:
-    """What runs the model."""
+    """Create the runner of the model."""
     if request["runtime"] == "torch":
         from .torch_runtime import TorchRun
 

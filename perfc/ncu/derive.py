@@ -45,7 +45,7 @@ TENSOR = "tensor"
 
 @record
 class Counted:
-    """What the counters of one launch say.
+    """Quantities derived from the counters of one launch.
 
     Args:
         time_s: None where neither cycles nor a duration were collected.
@@ -63,12 +63,12 @@ class Counted:
 
     @property
     def is_bound(self) -> bool:
-        """Whether arithmetic is missing, so that its sum is a lower bound."""
+        """True if arithmetic counters are missing, so that the sum is a lower bound."""
         return any(name in self.missing for name in ("FP32", "FP16", TENSOR))
 
 
 def is_wanted(name: str) -> bool:
-    """Whether a metric enters any equation."""
+    """Return True if an equation uses a metric."""
     return name in _WANTED or OPS_PATH.match(name) is not None or name.startswith(_DERIVED)
 
 

@@ -23,7 +23,7 @@ class WorkView:
 
 @record
 class LevelView:
-    """What passes a level of the memory.
+    """Traffic of a memory level.
 
     Args:
         bytes: of all launches.
@@ -36,7 +36,7 @@ class LevelView:
 
 @record
 class CeilingView:
-    """How near a kernel comes to a ceiling.
+    """Utilization of a ceiling by a kernel.
 
     Args:
         name: of the unit or level.
@@ -57,7 +57,7 @@ class CeilingView:
 
 @record
 class CountersView:
-    """What was counted of one kernel.
+    """Counters of one kernel.
 
     Args:
         kernel: its name.
@@ -83,7 +83,7 @@ class CountersView:
 
     @classmethod
     def of(cls, s: Standing) -> CountersView:
-        """Of one kernel."""
+        """Build the view of one kernel."""
         k, mark = s.kernel, s.kernel.mark
         levels = {x.value: LevelView(n, mark.intensity(x)) for x, n in k.nbytes.items()}
         ceilings = tuple(
@@ -99,7 +99,7 @@ class CountersView:
 
 @record
 class DiagnosticView:
-    """What is wrong or missing in a report."""
+    """Error or gap in a report."""
 
     severity: str
     text: str
@@ -130,7 +130,7 @@ class NcuView:
         cls, report: NcuReport, target: str, standings: tuple[Standing, ...],
         diagnostics: tuple[DiagnosticView, ...],
     ) -> NcuView:  # fmt: skip
-        """Of a report."""
+        """Build the view of a report."""
         kernels = tuple(map(CountersView.of, standings))
         return cls(report.path, report.arch, target, report.time_s, kernels, diagnostics)
 

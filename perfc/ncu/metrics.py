@@ -65,7 +65,7 @@ OPS_PATH_TYPES = {
 
 @record
 class TensorInstruction:
-    """What one warp-level instruction of the tensor pipe does.
+    """Operations of one warp-level tensor instruction.
 
     Args:
         flop: a multiply–accumulate counted as two.
@@ -119,20 +119,20 @@ _NAMED = (
 
 
 def instruction(arch: str, pipe: str, kernel: str) -> tuple[TensorInstruction | None, bool]:
-    """What an instruction of ``pipe`` does, and whether that is certain.
+    """Return the operations of an instruction of ``pipe``, and True if that is certain.
 
     On Volta and Turing there is one shape. From Ampere on there are several; cuBLAS and cuDNN write
     theirs into the kernel's name (``s16816gemm``), else the widest is assumed.
     """
     table = ARCHITECTURES.get(arch, {})
-    found = table.get(pipe)
-    if found is None or table in (VOLTA, TURING):
-        return found, True
+    operations = table.get(pipe)
+    if operations is None or table in (VOLTA, TURING):
+        return operations, True
     if pipe in ("hmma", "tensor"):
         for pattern, named in _NAMED:
             if pattern.search(kernel):
                 return named, True
-    return found, pipe not in ("hmma", "tensor", "imma")
+    return operations, pipe not in ("hmma", "tensor", "imma")
 
 
 def generation(arch: str) -> int:
@@ -141,7 +141,7 @@ def generation(arch: str) -> int:
 
 
 def has_tensor_pipe(arch: str) -> bool:
-    """Whether an architecture has one, or is not known."""
+    """Return True if an architecture has one, or is unknown."""
     return not 0 < generation(arch) < 70
 
 

@@ -33,15 +33,15 @@ class Shown:
 
     @property
     def has_errors(self) -> bool:
-        """Whether some number contradicts the hardware."""
+        """True if a number contradicts the hardware."""
         return any(d.severity is Severity.ERROR for d in self.diagnostics)
 
 
 def shown(report: NcuReport, machine: Machine | None) -> Shown:
     """Compare every kernel with the ceilings of ``machine``."""
     standings = tuple(standing(k, machine) for k in report.kernels)
-    told = problems(report, standings, machine)
-    return Shown(report, standings, told, machine.name if machine else "")
+    notes = problems(report, standings, machine)
+    return Shown(report, standings, notes, machine.name if machine else "")
 
 
 def flop_of(s: Standing, kind: str) -> float | None:
@@ -67,7 +67,7 @@ def document(shown: Shown, top: int | None) -> Document:
     hidden = len(report.kernels) - (len(report.kernels) if top is None else top)
     if hidden > 0:
         kernels.append(Note(f"and {plural(hidden, 'kernel')} with less time; --top all"))
-    told = tuple(
+    notes = tuple(
         Note(f"{d.severity.value}: {d.text}", d.severity is not Severity.NOTE)
         for d in shown.diagnostics
     )
@@ -75,7 +75,7 @@ def document(shown: Shown, top: int | None) -> Document:
         Section("summary", "Summary", tuple(parts)),
         Section("kernels", "Kernels", tuple(kernels)),
     ]
-    return Document(title, (*sections, *([Section("notes", "Notes", told)] if told else [])))
+    return Document(title, (*sections, *([Section("notes", "Notes", notes)] if notes else [])))
 
 
 def _phases(shown: Shown) -> Iterator[Part]:

@@ -37,7 +37,7 @@ _PHASES = (
 
 
 class Severity(Enum):
-    """How much a message matters."""
+    """Severities of a message."""
 
     NOTE = "note"
     WARNING = "warning"
@@ -103,7 +103,7 @@ class KernelCounters:
 
 @record
 class NcuReport:
-    """What a CSV of ncu holds.
+    """Contents of an ncu CSV.
 
     Args:
         path: the file.
@@ -168,16 +168,16 @@ def load(path: Path, *, arch: str = "", process: str = "") -> NcuReport:
     sums: dict[tuple[str, Phase], _Sum] = {}
     counted: list[Counted] = []
     for launch in launches:
-        found = derive(launch, arch)
-        counted.append(found)
-        if found.time_s is None or found.time_s <= 0:
+        derived = derive(launch, arch)
+        counted.append(derived)
+        if derived.time_s is None or derived.time_s <= 0:
             continue
-        sums.setdefault((launch.kernel, phase_of(launch.ranges)), _Sum()).add(found)
+        sums.setdefault((launch.kernel, phase_of(launch.ranges)), _Sum()).add(derived)
     if not sums:
         raise _nothing(table, path)
     kernels = sorted((_kernel(k, s) for k, s in sums.items()), key=lambda k: -k.time_s)
-    told = tuple(_diagnostics(table, launches, counted, arch, processes, bool(process)))
-    return NcuReport(str(path), arch, tuple(kernels), processes, told)
+    diagnostics = tuple(_diagnostics(table, launches, counted, arch, processes, bool(process)))
+    return NcuReport(str(path), arch, tuple(kernels), processes, diagnostics)
 
 
 def _kernel(key: tuple[str, Phase], s: _Sum) -> KernelCounters:
@@ -206,8 +206,10 @@ def phase_of(ranges: Sequence[str]) -> Phase:
 
 
 def _arch(launches: Iterable[Launch]) -> str:
-    found = {x.capability for x in launches if x.capability}
-    best = max(found, default="", key=lambda c: [int(d) for d in re.findall(r"\d+", c)[:2]] or [0])
+    capabilities = {x.capability for x in launches if x.capability}
+    best = max(
+        capabilities, default="", key=lambda c: [int(d) for d in re.findall(r"\d+", c)[:2]] or [0]
+    )
     digits = re.findall(r"\d+", best)
     return f"sm_{''.join(digits[:2])}" if digits else ""
 
@@ -268,7 +270,7 @@ def _reading(
 
 
 def is_cut(name: str) -> bool:
-    """Whether a kernel's name ends before it is over."""
+    """Return True if a kernel's name is truncated."""
     name = name.replace("operator<<", "").replace("operator>>", "").replace("->", "")
     brackets = name.count("(") != name.count(")") or name.count("<") > name.count(">")
     return name.endswith(("...", "…")) or brackets

@@ -1,4 +1,4 @@
-"""Where measured kernels stand beneath the ceilings of a target."""
+"""Measured kernels relative to the ceilings of a target."""
 
 from __future__ import annotations
 
@@ -57,19 +57,19 @@ class Standing:
 
     @property
     def nearest(self) -> Ceiling | None:
-        """The ceiling it comes closest to."""
+        """Ceiling with the highest utilization."""
         return max(self.ceilings, key=lambda c: c.share, default=None)
 
 
 def standing(kernel: KernelCounters, machine: Machine | None) -> Standing:
-    """Shares of the ceilings of ``machine``."""
+    """Return the utilization of the ceilings of ``machine``."""
     if machine is None:
         return Standing(kernel)
     units: list[Ceiling] = []
     for (unit, dtype), flop in kernel.flop.items():
-        found = machine.compute.get((unit, dtype))
-        # A type the target does not list: what stands in for it runs at its rate.
-        peak = found or machine.entry(unit, dtype)
+        exact = machine.compute.get((unit, dtype))
+        # a type that the target does not list runs at the rate of its substitute
+        peak = exact or machine.entry(unit, dtype)
         reached = (peak.sustained or peak.nominal).value
         u, d = listed(machine, peak, unit, dtype)
         name = f"{d} {u.value}"
@@ -87,11 +87,11 @@ def standing(kernel: KernelCounters, machine: Machine | None) -> Standing:
 def problems(
     report: NcuReport, standings: Iterable[Standing], machine: Machine | None
 ) -> tuple[Diagnostic, ...]:
-    """Everything said of a report, with what contradicts the target."""
-    found = list(report.diagnostics)
+    """Return the diagnostics of a report, including contradictions to the target."""
+    diagnostics = list(report.diagnostics)
     if machine is not None and report.arch and machine.arch and report.arch != machine.arch:
         text = f"the report is of {report.arch}, the target {machine.name} of {machine.arch}"
-        found.append(Diagnostic(Severity.WARNING, f"{text}: shares compare different chips"))
+        diagnostics.append(Diagnostic(Severity.WARNING, f"{text}: shares compare different chips"))
     for s in standings:
         for c in s.ceilings:
             if c.is_above:
@@ -100,8 +100,8 @@ def problems(
                     f"above the roof: {s.kernel.kernel} has {quantity(c.achieved, unit)} at "
                     f"{c.name}, {share(c.achieved / c.peak)} of what {_name(machine)} can give"
                 )
-                found.append(Diagnostic(Severity.ERROR, text))
-    return tuple(found)
+                diagnostics.append(Diagnostic(Severity.ERROR, text))
+    return tuple(diagnostics)
 
 
 _LEVELS = frozenset(level.title for level in Level)

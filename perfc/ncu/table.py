@@ -144,7 +144,7 @@ class Parser:
             self.row(text)
 
     def is_header(self, text: str) -> bool:
-        """Whether ``text`` is a header; if it is, what follows is read by it."""
+        """Return True if ``text`` is a header, which then applies to the following lines."""
         if NAME not in text:
             return False
         for delimiter in (",", ";", "\t"):
@@ -204,12 +204,12 @@ class Parser:
                 launch.texts[name] = (text, self.units.get(name, ""))
 
     def accepts(self, name: str) -> bool:
-        """Whether a metric is kept."""
-        found = self.accepted.get(name)
-        if found is None:
-            found = self.accepted[name] = self.wanted(name)
+        """Return True if a metric is needed."""
+        accepted = self.accepted.get(name)
+        if accepted is None:
+            accepted = self.accepted[name] = self.wanted(name)
             self.table.has_names |= "__" in name
-        return found
+        return accepted
 
     def launch(self, row: dict[str, str]) -> Launch:
         """A new launch with what identifies it."""
@@ -220,9 +220,9 @@ class Parser:
                 hint="profile one iteration, with --launch-count or --profile-from-start off",
             )
         process = (row.get("Process ID", "").strip(), row.get("Process Name", "").strip())
-        found = Launch(row[NAME].strip(), process, row.get("CC", "").strip(), ranges_of(row))
-        self.table.launches.append(found)
-        return found
+        accepted = Launch(row[NAME].strip(), process, row.get("CC", "").strip(), ranges_of(row))
+        self.table.launches.append(accepted)
+        return accepted
 
     def finish(self) -> None:
         """Say why there is nothing, where there is nothing.
@@ -250,7 +250,7 @@ class Parser:
 
 
 def hint_of(errors: Sequence[str]) -> str:
-    """What to do about a message of ncu."""
+    """Return advice for a message of ncu."""
     if any("ERR_NVGPUCTRPERM" in e for e in errors):
         return "reading counters needs administrator rights: https://developer.nvidia.com/ERR_NVGPUCTRPERM"
     return f"export one with: {EXPORT.format('REPORT.ncu-rep')}"
@@ -272,11 +272,11 @@ and message."""
 
 def ranges_of(row: dict[str, str]) -> tuple[str, ...]:
     """Names of NVTX ranges, from columns ``…Push/Pop_Range:PL_Type:…``, outermost first."""
-    found: list[str] = []
+    accepted: list[str] = []
     for column, text in row.items():
         if "Push/Pop_Range" in column or "Start/Stop_Range" in column:
-            found += [name for name in map(range_name, _QUOTED.findall(text) or [text]) if name]
-    return tuple(found)
+            accepted += [name for name in map(range_name, _QUOTED.findall(text) or [text]) if name]
+    return tuple(accepted)
 
 
 def range_name(text: str) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from enum import Enum
 
 MISSING = frozenset({"", "n/a", "nan", "-nan", "inf", "-inf", "no data", "(!) n/a"})
-"""What stands in a value's place where there is none."""
+"""Placeholders for missing values."""
 
 _PREFIXES = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12, "p": 1e15}
 _BINARY = {"ki": 2.0**10, "mi": 2.0**20, "gi": 2.0**30, "ti": 2.0**40}
@@ -32,7 +32,7 @@ _WORD = re.compile(r"(?P<prefix>[kmgtp]i?)?(?P<word>byte|b|hz)s?$", re.IGNORECAS
 
 
 class Convention(Enum):
-    """How a locale writes 1234.5."""
+    """Number formats of locales, by how they write 1234.5."""
 
     POINT = "1,234.5"
     COMMA = "1.234,5"
@@ -64,9 +64,9 @@ def convention_of(texts: Iterable[str]) -> Convention | None:
     """
     seen: set[Convention] = set()
     for text in texts:
-        found = evidence(_EXPONENT.sub("", text.strip().translate(_SPACES)))
-        if found is not None:
-            seen.add(found)
+        locale = evidence(_EXPONENT.sub("", text.strip().translate(_SPACES)))
+        if locale is not None:
+            seen.add(locale)
             if len(seen) > 1:
                 return None
     return seen.pop() if seen else Convention.POINT
@@ -99,7 +99,7 @@ def number(text: str, convention: Convention) -> float | None:
 
 
 def factor(unit: str) -> float | None:
-    """What a value in ``unit`` is multiplied by for bytes, seconds, hertz or a count.
+    """Return the factor from ``unit`` to bytes, seconds, hertz or a count.
 
     None for a unit that nobody knows: its value must not be used.
     """

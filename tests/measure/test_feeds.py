@@ -113,7 +113,7 @@ def test_types_without_elements_that_can_be_made_up(dtype: DType) -> None:
      ("rows", "rows-models")],
 )  # fmt: skip
 def test_rows_of_runs_lie_beside(name: str, models: str) -> None:
-    assert dataset.beside(Path("a.b") / name) == Path("a.b") / models
+    assert dataset.models_file(Path("a.b") / name) == Path("a.b") / models
 
 
 def test_only_formats_that_can_be_written_are_taken(tmp_path: Path) -> None:
