@@ -35,12 +35,12 @@ from perfc.errors import PerfcError
 from perfc.ir.evaluate import evaluate
 from perfc.ir.graph import Module
 from perfc.machine import Machine, load_machine
-from perfc.passes.canonicalize import Canonicalize
-from perfc.passes.cost import Cost
-from perfc.passes.fuse import Fuse
+from perfc.passes.fusion.fuse import Fuse
 from perfc.passes.manager import Analyses
-from perfc.passes.mixed import what_if
-from perfc.passes.roofline import RooflineTable, bounds
+from perfc.passes.precision.mixed import what_if
+from perfc.passes.rewriting.canonicalize import Canonicalize
+from perfc.passes.roofline.cost import Cost
+from perfc.passes.roofline.roofline import RooflineTable, bounds
 from perfc_lab.datasets import dataset
 from perfc_lab.datasets.spaces.help_nas import SearchSpace, architectures
 from perfc_lab.tables.timm_variants import variants

@@ -31,9 +31,9 @@ from perfc.api import typed
 from perfc.errors import PerfcError
 from perfc.ir.graph import Module, Node
 from perfc.ir.op import Kind
-from perfc.passes.canonicalize import Canonicalize
-from perfc.passes.fuse import Fuse, KernelTable
+from perfc.passes.fusion.fuse import Fuse, KernelTable
 from perfc.passes.manager import Analyses
+from perfc.passes.rewriting.canonicalize import Canonicalize
 
 MODELS = (
     "legacy__timm__resnet50",

@@ -24,9 +24,9 @@ from perfc.analyzers.steps.launches import launches
 from perfc.analyzers.steps.setting import Setting
 from perfc.frontend import load
 from perfc.frontend.collector import paused_collector
-from perfc.passes.canonicalize import Canonicalize
+from perfc.passes.inference.shapes import Shapes
 from perfc.passes.manager import Analyses
-from perfc.passes.shapes import Shapes
+from perfc.passes.rewriting.canonicalize import Canonicalize
 
 RUNS = 9
 PARTS = ("read", "types", "fold", "operators", "kernels")

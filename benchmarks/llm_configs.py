@@ -223,9 +223,9 @@ def ours(name: str) -> dict[str, int | None]:
     from perfc.ir.ops.recurrent.causal_conv import VarlenCausalConvWithState
     from perfc.ir.ops.recurrent.linear_attention import GatedDeltaNet
     from perfc.ir.ops.recurrent.state_space import StateSpaceScan
-    from perfc.passes.cost import Cost
+    from perfc.passes.inference.shapes import Shapes
     from perfc.passes.manager import Analyses
-    from perfc.passes.shapes import Shapes
+    from perfc.passes.roofline.cost import Cost
 
     model = read_config(name)
     sizes = {

@@ -28,7 +28,7 @@ import onnx
 import torch
 
 import perfc
-from perfc.passes.parameters import Role
+from perfc.passes.roofline.parameters import Role
 
 TORCHVISION = (
     *("resnet18", "mobilenet_v2", "mobilenet_v3_small", "squeezenet1_1", "shufflenet_v2_x0_5"),

@@ -21,11 +21,11 @@ from benchmarks.step_models import models
 from perfc.api import typed
 from perfc.ir.graph import Module, Phase
 from perfc.ir.op import Kind
-from perfc.passes.canonicalize import Canonicalize
-from perfc.passes.cost import Cost
 from perfc.passes.manager import Analyses
-from perfc.passes.saved import Saved
-from perfc.passes.train import Train
+from perfc.passes.memory.saved import Saved
+from perfc.passes.rewriting.canonicalize import Canonicalize
+from perfc.passes.roofline.cost import Cost
+from perfc.passes.training.train import Train
 
 RANK = 4
 WITHIN = (0.001, 0.02)

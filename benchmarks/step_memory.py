@@ -28,7 +28,7 @@ from typing import Any
 import torch
 
 import perfc
-from perfc.passes.storage import Storages
+from perfc.passes.memory.storage import Storages
 
 WITHIN = 0.05
 OPSET = 23

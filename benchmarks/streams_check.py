@@ -3,10 +3,10 @@
     OMP_NUM_THREADS=1 python benchmarks/streams_check.py MODEL... [--target FILE] [--repeat 15]
 
 PyTorch runs the graph operator by operator, each on one thread: in order, then on two threads, each
-of which runs one stream of `perfc.passes.streams` in the order of its timeline and waits for what
-the other has yet to make. The runs take turns; the speed-up is the median of the first over that of
-the second. It is predicted from the kernels' measured times, which tests the timeline alone, and
-from the target's predictions, which a user has. A kernel keeps one of the cores busy.
+of which runs one stream of `perfc.passes.roofline.streams` in the order of its timeline and waits
+for what the other has yet to make. The runs take turns; the speed-up is the median of the first
+over that of the second. It is predicted from the kernels' measured times, which tests the timeline
+alone, and from the target's predictions, which a user has. A kernel keeps one of the cores busy.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from perfc.measure.process import Protocol
 from perfc.measure.session import measure_cases
 from perfc.measure.torch_runtime import Step, TorchRun
 from perfc.measure.weights import runnable
+from perfc.passes.roofline.streams import Timeline, depends_on, timeline, use
 from perfc.passes.runtimes import Framework
-from perfc.passes.streams import Timeline, depends_on, timeline, use
 
 if TYPE_CHECKING:
     from perfc.measure.compare import Measurement

@@ -20,9 +20,9 @@ from perfc.ir.op import Kind
 from perfc.ir.record import frozen
 from perfc.ir.rewrite import Rewriter, with_graph
 from perfc.passes import Analysis, Transform
-from perfc.passes.cost import Cost
 from perfc.passes.manager import Analyses
-from perfc.passes.roofline import Roofline
+from perfc.passes.roofline.cost import Cost
+from perfc.passes.roofline.roofline import Roofline
 
 MODEL = Path(__file__).parent / "models" / "resnet50.onnx.gz"
 

@@ -64,7 +64,7 @@ Pass: TypeAlias = "Analysis[object] | Transform"
 def pass_name(pass_: type[Pass] | Pass) -> str:
     """Return the name of a pass in pipelines: its file name in kebab case.
 
-    >>> pass_name(type("Roofline", (Transform,), {"__module__": "perfc.passes.roofline"}))
+    >>> pass_name(type("Roofline", (Transform,), {"__module__": "perfc.passes.roofline.roofline"}))
     'roofline'
     """
     cls = pass_ if isinstance(pass_, type) else type(pass_)

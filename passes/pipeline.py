@@ -227,20 +227,28 @@ def _class_name(name: str) -> str:
     return "".join(part.capitalize() for part in name.split("-"))
 
 
-def _files() -> dict[str, Path]:
-    """Return all modules of this package by pass name, passes or not."""
+def _files() -> dict[str, tuple[str, Path]]:
+    """Return the modules of this package and of its folders by pass name, passes or not.
+
+    A module is its dotted name relative to this package, and its file.
+    """
     files = {}
-    for m in pkgutil.iter_modules(__path__):
-        if not m.ispkg:
-            folder = getattr(m.module_finder, "path", __path__[0])
-            files[m.name.replace("_", "-")] = Path(folder) / f"{m.name}.py"
+    folders = [("", Path(folder)) for folder in __path__]
+    for prefix, folder in folders:
+        for m in pkgutil.iter_modules([str(folder)]):
+            if not m.ispkg:
+                name = m.name.replace("_", "-")
+                files.setdefault(name, (f"{prefix}.{m.name}", folder / f"{m.name}.py"))
+            elif not prefix:
+                folders.append((f".{m.name}", folder / m.name))
     return files
 
 
 def find(name: str) -> type[Pass] | None:
     """Return the class of the pass ``name``: from its file, or from an installed plug-in."""
-    if name in _files():
-        module = import_module(f".{name.replace('-', '_')}", __package__)
+    known = _files().get(name)
+    if known is not None:
+        module = import_module(known[0], __package__)
         cls = getattr(module, _class_name(name), None)
     else:
         from importlib.metadata import entry_points
@@ -263,14 +271,17 @@ def list_passes() -> tuple[PassInfo, ...]:
     """Return all passes, read from the source files without importing them."""
     from importlib.metadata import entry_points
 
-    builtin = [info for name, path in _files().items() if (info := describe(name, path))]
+    builtin = [info for name, (_, path) in _files().items() if (info := describe(name, path))]
     plugins = [PassInfo(e.name, "plug-in", e.value) for e in entry_points(group=ENTRY_POINTS)]
     return tuple(sorted([*builtin, *plugins], key=lambda p: p.name))
 
 
 def describe(name: str, path: Path) -> PassInfo | None:
     """Return the entry of the pass in the file at ``path``; None if it does not define one."""
-    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+    text = path.read_text(encoding="utf-8")
+    if f"class {_class_name(name)}(" not in text:
+        return None
+    for node in ast.parse(text).body:
         if not isinstance(node, ast.ClassDef) or node.name != _class_name(name):
             continue
         kinds = {ast.unparse(base).partition("[")[0] for base in node.bases}

@@ -22,17 +22,17 @@ from perfc.ir.graph import Module, Value
 from perfc.ir.sizes import bound_type, sizes_of
 from perfc.ir.types import Type
 from perfc.machine import Machine, load_machine
-from perfc.passes.canonicalize import Canonicalize
-from perfc.passes.cost import Cost, CostTable
-from perfc.passes.fuse import Fuse, KernelTable
-from perfc.passes.liveness import Liveness, LivenessTable
+from perfc.passes.fusion.fuse import Fuse, KernelTable
+from perfc.passes.inference.shapes import Shapes
+from perfc.passes.inference.sizes import Sizes, holds, settled, with_numbers
+from perfc.passes.inference.sizing import Sizing
 from perfc.passes.manager import Analyses, Instrument
-from perfc.passes.retype import Retype
-from perfc.passes.roofline import Roofline, RooflineTable, bounds
+from perfc.passes.memory.liveness import Liveness, LivenessTable
+from perfc.passes.precision.retype import Retype
+from perfc.passes.rewriting.canonicalize import Canonicalize
+from perfc.passes.roofline.cost import Cost, CostTable
+from perfc.passes.roofline.roofline import Roofline, RooflineTable, bounds
 from perfc.passes.runtimes import Tf32
-from perfc.passes.shapes import Shapes
-from perfc.passes.sizes import Sizes, holds, settled, with_numbers
-from perfc.passes.sizing import Sizing
 from perfc.presentation import Presentation
 from perfc.stored import StoredTensors
 
@@ -137,7 +137,7 @@ class Report(StoredTensors, Presentation):
             return analyze(self.model, values=self.values, predictor=self.predictor, deployment=how)
         am, module = replace(self.analyses, instruments=()), self.module
         if dtype != self.dtype:
-            from perfc.passes.mixed import what_if
+            from perfc.passes.precision.mixed import what_if
 
             module = am.apply(what_if(dtype), module)
         kernels = am.get(Fuse(how.table_name), module)
@@ -273,11 +273,11 @@ def prepared(source: Module, how: Deployment, am: Analyses) -> Module:
     """
     module = am.apply(Canonicalize(bool(how.train)), source)
     if how.train:
-        from perfc.passes.untie import Untie
+        from perfc.passes.rewriting.untie import Untie
 
         module = am.apply(Untie(), module)
     if dtype := how.executed(source):
-        from perfc.passes.mixed import what_if
+        from perfc.passes.precision.mixed import what_if
 
         module = am.apply(what_if(dtype, trained_by=how.trained_by), module)
     recipe = how.recipe

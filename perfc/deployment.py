@@ -15,7 +15,7 @@ from perfc.ir.record import record
 from perfc.ir.types import DType
 from perfc.machine import NOTHING, Capacity, Machine, Reserve, capacity_of, load_machine
 from perfc.parallel import ALONE, Parallel
-from perfc.passes.retype import element_type
+from perfc.passes.precision.retype import element_type
 from perfc.passes.runtimes import (
     DEFAULT,
     SERVING_DEFAULT,
@@ -33,7 +33,7 @@ from perfc.passes.training.implementation import Implementation, Policy
 
 if TYPE_CHECKING:
     from perfc.ir.graph import Module
-    from perfc.passes.train import Train
+    from perfc.passes.training.train import Train
 
 
 @record
@@ -193,7 +193,7 @@ class Deployment:
         """Return the transform that builds the training step; None for a forward pass."""
         if not self.train:
             return None
-        from perfc.passes.train import Train
+        from perfc.passes.training.train import Train
 
         return Train(
             self.train, self.loss, self.update.value, self.freeze,

@@ -15,7 +15,7 @@ from perfc.errors import ParseError, PassError
 from perfc.ir.sizes import sizes_of
 from perfc.machine import Reserve
 from perfc.parallel import ALONE, Parallel
-from perfc.passes.retype import precision_name
+from perfc.passes.precision.retype import precision_name
 from perfc.passes.runtimes import MAX_STREAMS, Layout, Serving, Tf32, canonical
 
 VERSION = re.compile(r"(\d{1,3})\.(\d{1,3})(\.\S*)?")

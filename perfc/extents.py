@@ -18,8 +18,8 @@ from perfc.ir.record import record
 from perfc.ir.rewrite import Rewriter, with_graph
 from perfc.ir.sizes import bound_type, sizes_of
 from perfc.ir.types import UNKNOWN, TensorType
+from perfc.passes.inference.sizes import Sizes
 from perfc.passes.manager import Analyses
-from perfc.passes.sizes import Sizes
 
 BATCH = "batch"
 SEQUENCE = "seq"

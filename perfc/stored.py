@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, cast
 
 from perfc.ir.cost import dim_sum
 from perfc.ir.dim import Dim
-from perfc.passes.liveness import all_weights, in_memory, storage
-from perfc.passes.parameters import Parameters, ParameterTable
-from perfc.passes.untie import Untie
+from perfc.passes.memory.liveness import all_weights, in_memory, storage
+from perfc.passes.rewriting.untie import Untie
+from perfc.passes.roofline.parameters import Parameters, ParameterTable
 
 if TYPE_CHECKING:
     from perfc.api import Report

@@ -41,8 +41,8 @@ from perfc.analyzers.steps.setting import Setting, precision_of
 from perfc.api import typed
 from perfc.frontend import load
 from perfc.machine import load_machine
-from perfc.passes.canonicalize import Canonicalize
 from perfc.passes.manager import Analyses
+from perfc.passes.rewriting.canonicalize import Canonicalize
 from perfc.passes.runtimes import Tf32
 from perfc_lab.papers.kernel_forest import FEATURES, KernelTable
 from perfc_lab.papers.networks.row_features import ROW, row_features

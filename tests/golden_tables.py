@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from perfc.ir.graph import Module, Node, Value
-from perfc.passes.autocast import StoredTypes
-from perfc.passes.fuse import Fuse, Kernel, KernelTable
-from perfc.passes.liveness import LivenessTable
+from perfc.passes.fusion.fuse import Fuse, Kernel, KernelTable
+from perfc.passes.inference.strides import StrideTable
 from perfc.passes.manager import Analyses
-from perfc.passes.parameters import ParameterTable
-from perfc.passes.roofline import RooflineTable
+from perfc.passes.memory.liveness import LivenessTable
+from perfc.passes.memory.saved import SavedTable
+from perfc.passes.precision.autocast import StoredTypes
+from perfc.passes.roofline.parameters import ParameterTable
+from perfc.passes.roofline.roofline import RooflineTable
+from perfc.passes.roofline.streams import Timeline
 from perfc.passes.runtimes import runtimes
-from perfc.passes.saved import SavedTable
-from perfc.passes.streams import Timeline
-from perfc.passes.strides import StrideTable
 
 
 def kernels_by_runtime(module: Module, am: Analyses) -> str:

@@ -25,9 +25,9 @@ from perfc.ir.dim import symbol
 from perfc.ir.graph import Graph, Module, Node, SymbolDecl, Value
 from perfc.ir.parse import parse
 from perfc.ir.types import UNKNOWN, TensorType
-from perfc.passes.cost import Cost
+from perfc.passes.inference.shapes import Shapes
 from perfc.passes.manager import Analyses
-from perfc.passes.shapes import Shapes
+from perfc.passes.roofline.cost import Cost
 
 NODES_OF_AN_OPERATOR = 2
 SYMBOL = "N"

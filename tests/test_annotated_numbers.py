@@ -10,7 +10,7 @@ import pytest
 from perfc.annotate.properties import NodeNumbers
 from perfc.ir.cost import Traffic, Work
 from perfc.ir.dim import symbol
-from perfc.passes.cost import NodeCost, Tier
+from perfc.passes.roofline.cost import NodeCost, Tier
 
 N = symbol("N")
 

@@ -88,7 +88,7 @@ def test_tests_of_a_file_are_those_named_after_it_or_importing_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(tests_of, "MAP", "nobody wrote one")
-    near, far = stages(ROOT, Path("passes/streams.py"), 1)
+    near, far = stages(ROOT, Path("passes/roofline/streams.py"), 1)
     assert "tests/passes/test_streams.py" in near
     assert "tests/golden" in near
     assert "tests/data/test_fetch.py" not in near

@@ -22,9 +22,9 @@ from perfc.ir.ops.elementwise.elementwise import Add, Mul
 from perfc.ir.ops.movement.shape import Shape
 from perfc.ir.types import SequenceType
 from perfc.ir.verify import verify
-from perfc.passes.cost import Cost
 from perfc.passes.manager import Analyses
-from perfc.passes.retype import Retype, precision
+from perfc.passes.precision.retype import Retype, precision
+from perfc.passes.roofline.cost import Cost
 
 MODELS = Path(__file__).parent.parent / "examples" / "models"
 

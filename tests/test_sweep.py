@@ -14,7 +14,7 @@ from perfc.api import Report, analyze
 from perfc.commands.sweep import command
 from perfc.errors import ParseError
 from perfc.machine import load_machine
-from perfc.passes.roofline import bounds
+from perfc.passes.roofline.roofline import bounds
 from perfc.sweep import Capacity, Regime, Span, largest, merged_spans, sweep
 from perfc.sweep.axes import Axis, parse_axes
 from perfc.sweep.data_form import render_csv, render_json

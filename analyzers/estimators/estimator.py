@@ -18,8 +18,8 @@ from ..estimate.estimate import Estimate, Predictor
 if TYPE_CHECKING:
     from perfc.ir.graph import Module
     from perfc.machine import Machine
-    from perfc.passes.fuse import KernelTable
-    from perfc.passes.roofline import RooflineTable
+    from perfc.passes.fusion.fuse import KernelTable
+    from perfc.passes.roofline.roofline import RooflineTable
 
     from ..steps.kernels import Autocasting
 

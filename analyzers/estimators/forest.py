@@ -28,7 +28,7 @@ from .unfused import FUSED, bounded, parts
 
 if TYPE_CHECKING:
     from perfc.machine import Machine
-    from perfc.passes.roofline import RooflineTable
+    from perfc.passes.roofline.roofline import RooflineTable
 
     from ..artefacts.card import Card
     from ..features.classes import Array

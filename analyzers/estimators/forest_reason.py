@@ -24,7 +24,7 @@ from .forest import INSIDE, inside, is_integer_product, of_half_depth, served, w
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from perfc.passes.roofline import RooflineTable
+    from perfc.passes.roofline.roofline import RooflineTable
 
     from ..artefacts.artefact import Artefact
     from ..artefacts.forest import Forest

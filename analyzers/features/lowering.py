@@ -29,7 +29,7 @@ from perfc.ir.types import TensorType
 
 if TYPE_CHECKING:
     from perfc.ir.graph import Value
-    from perfc.passes.roofline import KernelBound
+    from perfc.passes.roofline.roofline import KernelBound
 
 TOLERANCE = 0.01
 LATENT = (576.0, 512.0)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from perfc.ir.types import BY_CODE
-from perfc.passes.floor import Floors
+from perfc.passes.roofline.floor import Floors
 
 from .rows import Protocol
 
@@ -61,7 +61,7 @@ def roofline_s(amounts: Amounts, dtype: str, sheet: Sheet) -> Array:
 
 
 def floor_s(amounts: Amounts, dtype: str, sheet: Sheet) -> Array:
-    """What no kernel beats; `perfc.passes.floor` says why."""
+    """What no kernel beats; `perfc.passes.roofline.floor` says why."""
     times_s = Floors(sheet.machine, tf32=dtype != "f32").times_s(amounts, BY_CODE[dtype])
     largest: Array = reduce(np.maximum, times_s.values())
     return largest

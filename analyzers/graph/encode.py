@@ -15,9 +15,9 @@ from perfc.ir.graph import Module, Node, Value, walk
 from perfc.ir.op import Kind
 from perfc.ir.problem import Problem, Window
 from perfc.ir.types import DType, TensorType, Type
-from perfc.passes.cost import Cost, CostTable
-from perfc.passes.fuse import KernelTable
-from perfc.passes.liveness import Liveness
+from perfc.passes.fusion.fuse import KernelTable
+from perfc.passes.memory.liveness import Liveness
+from perfc.passes.roofline.cost import Cost, CostTable
 
 from ..steps.columns import LinearColumns, tabulated
 from ..steps.geometry import product, shape
@@ -77,9 +77,9 @@ def encode_module(
         PerfcError: it contradicts itself.
     """
     from perfc.frontend.collector import paused_collector
-    from perfc.passes.canonicalize import Canonicalize
+    from perfc.passes.inference.shapes import Shapes
     from perfc.passes.manager import Analyses
-    from perfc.passes.shapes import Shapes
+    from perfc.passes.rewriting.canonicalize import Canonicalize
 
     with paused_collector():
         am = Analyses()

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from perfc.machine import Machine
-    from perfc.passes.roofline import KernelBound
+    from perfc.passes.roofline.roofline import KernelBound
 
 FILE = Path(__file__).parent / "power.toml"
 

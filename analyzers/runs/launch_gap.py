@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from perfc.ir.facts import Origin
-from perfc.passes.roofline import GRAPH_GAP
+from perfc.passes.roofline.roofline import GRAPH_GAP
 from perfc.passes.runtimes import Launch
 
 from ..estimate.interval import Interval

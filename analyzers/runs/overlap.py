@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from perfc.passes.streams import depends_on, timeline, use
+from perfc.passes.roofline.streams import depends_on, timeline, use
 
 if TYPE_CHECKING:
     from perfc.ir.graph import Module
-    from perfc.passes.fuse import KernelTable
-    from perfc.passes.roofline import RooflineTable
+    from perfc.passes.fusion.fuse import KernelTable
+    from perfc.passes.roofline.roofline import RooflineTable
 
     from ..estimate.estimate import Estimate, RunEstimate
 

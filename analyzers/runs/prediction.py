@@ -27,8 +27,8 @@ from .recurrence import chained
 if TYPE_CHECKING:
     from perfc.ir.graph import Module
     from perfc.machine import Machine
-    from perfc.passes.fuse import KernelTable
-    from perfc.passes.roofline import RooflineTable
+    from perfc.passes.fusion.fuse import KernelTable
+    from perfc.passes.roofline.roofline import RooflineTable
     from perfc.passes.runtimes import Runtime
 
     from ..steps.kernels import Autocasting

@@ -15,8 +15,8 @@ from perfc.ir.problem import Recurrence
 from ..estimate.interval import Interval
 
 if TYPE_CHECKING:
-    from perfc.passes.fuse import Kernel
-    from perfc.passes.roofline import KernelBound
+    from perfc.passes.fusion.fuse import Kernel
+    from perfc.passes.roofline.roofline import KernelBound
 
     from ..estimate.estimate import Estimate
 

@@ -20,8 +20,8 @@ from perfc.ir.evaluate import Numbers
 from perfc.ir.record import cached_entity
 from perfc.ir.types import TensorType
 from perfc.machine import Unit
+from perfc.passes.inference.strides import strides_of
 from perfc.passes.runtimes import Tf32
-from perfc.passes.strides import strides_of
 
 from ..estimate.estimate import Predictor
 from ..estimate.interval import Interval
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from perfc.deployment import Deployment
     from perfc.ir.graph import Module
-    from perfc.passes.roofline import RooflineTable
+    from perfc.passes.roofline.roofline import RooflineTable
 
     from ..estimate.estimate import Estimate
     from ..estimators import Execution

@@ -14,7 +14,7 @@ from perfc.ir.types import TensorType
 from .launch_kind import LaunchKind
 
 if TYPE_CHECKING:
-    from perfc.passes.fuse import Kernel
+    from perfc.passes.fusion.fuse import Kernel
 
 IMAGE_CHANNELS = 4
 

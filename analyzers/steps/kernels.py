@@ -21,13 +21,13 @@ import numpy as np
 from perfc.ir.op import Kind
 from perfc.ir.record import entity, record
 from perfc.ir.types import TensorType
-from perfc.passes.autocast import Autocast
-from perfc.passes.canonicalize import Canonicalize
-from perfc.passes.fuse import Fuse
+from perfc.passes.fusion.fuse import Fuse
+from perfc.passes.inference.strides import Strides, strides_of
 from perfc.passes.manager import Analyses
-from perfc.passes.retype import AUTOCAST
+from perfc.passes.precision.autocast import Autocast
+from perfc.passes.precision.retype import AUTOCAST
+from perfc.passes.rewriting.canonicalize import Canonicalize
 from perfc.passes.runtimes import Steps
-from perfc.passes.strides import Strides, strides_of
 
 from ..artefacts import artefact
 from ..artefacts.artefact import Artefact, WeightsError
@@ -52,8 +52,8 @@ from .setting import Mode, Precision, Setting
 
 if TYPE_CHECKING:
     from perfc.ir.graph import Module, Value
-    from perfc.passes.fuse import Kernel, KernelTable
-    from perfc.passes.roofline import RooflineTable
+    from perfc.passes.fusion.fuse import Kernel, KernelTable
+    from perfc.passes.roofline.roofline import RooflineTable
 
     from ..artefacts.card import Card
     from ..features.classes import Array

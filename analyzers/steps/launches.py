@@ -13,9 +13,9 @@ from perfc.ir.op import Kind
 from perfc.ir.problem import Span
 from perfc.ir.record import record
 from perfc.ir.types import TensorType, Type
-from perfc.passes.autocast import NARROW_KINDS, Autocast, Policy, StoredTypes
-from perfc.passes.fuse import Fuse, Kernel, KernelTable
-from perfc.passes.strides import Strides, StrideTable
+from perfc.passes.fusion.fuse import Fuse, Kernel, KernelTable
+from perfc.passes.inference.strides import Strides, StrideTable
+from perfc.passes.precision.autocast import NARROW_KINDS, Autocast, Policy, StoredTypes
 
 from .geometry import geometry, kind_of, product, shape, span_of
 from .launch_kind import LaunchKind

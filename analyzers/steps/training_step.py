@@ -10,12 +10,12 @@ from perfc.ir.evaluate import Numbers
 from perfc.ir.graph import Module, Phase, Value
 from perfc.ir.ops.convolution.conv_grad import ConvDataGrad, ConvFilterGrad
 from perfc.ir.ops.elementwise.cast import Cast
-from perfc.passes.fuse import Fuse, Kernel, KernelTable
-from perfc.passes.mixed import what_if
+from perfc.passes.fusion.fuse import Fuse, Kernel, KernelTable
+from perfc.passes.inference.strides import Strides
+from perfc.passes.precision.mixed import what_if
+from perfc.passes.rewriting.untie import Untie
 from perfc.passes.runtimes import runtime
-from perfc.passes.strides import Strides
-from perfc.passes.train import Train
-from perfc.passes.untie import Untie
+from perfc.passes.training.train import Train
 
 from .kernels import Stored
 from .launch_kind import LaunchKind, Role

@@ -15,8 +15,8 @@ from perfc.ir.record import record
 from perfc.ir.rewrite import with_defaults
 from perfc.ir.types import TensorType
 from perfc.machine import load_machine
+from perfc.passes.inference.sizes import Sizes
 from perfc.passes.manager import Analyses
-from perfc.passes.sizes import Sizes
 
 from ..artefacts.artefact import WeightsError
 from ..estimate.interval import Interval

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from perfc.ir.op import Kind
 from perfc.ir.ops import mnemonics, operator
 from perfc.ir.record import record
-from perfc.passes.liveness import Liveness
+from perfc.passes.memory.liveness import Liveness
 
 from ..graph.rows import GraphRow
 from ..graph.weights import read_card

@@ -27,7 +27,7 @@ from onnx import TensorProto, helper
 import perfc
 from perfc.errors import MissingExtraError
 from perfc.machine import load_machine
-from perfc.passes.roofline import KernelBound
+from perfc.passes.roofline.roofline import KernelBound
 from perfc.vegalite import converter
 
 HEIGHT, WIDTH, CHANNELS = 128, 96, 112
@@ -173,7 +173,7 @@ def draw(folder: Path) -> None:
     """Rooflines as SVG: one a GPU, a direction and a factor, marks named by their cases."""
     from perfc.chart import chart, marks_of, roofs_of
     from perfc.chart.drawing import svg
-    from perfc.passes.roofline import RooflineTable
+    from perfc.passes.roofline.roofline import RooflineTable
 
     folder.mkdir(parents=True, exist_ok=True)
     for gpu, name in thesis.TARGETS.items():

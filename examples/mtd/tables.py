@@ -15,7 +15,7 @@ import thesis
 import perfc
 from perfc.api import Report
 from perfc.machine import Unit
-from perfc.passes.ceilings import Ceiling, KernelBound
+from perfc.passes.roofline.ceilings import Ceiling, KernelBound
 
 DTYPES = {"single": "", "mixed": "f16"}
 """Of inference: mixed precision is taken for f16 everywhere."""

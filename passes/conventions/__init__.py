@@ -32,7 +32,7 @@ from perfc.ir.ops.normalization.softmax import Softmax
 from perfc.ir.record import record
 from perfc.ir.types import TensorType
 
-from ..cost import CostTable, NodeCost
+from ..roofline.cost import CostTable, NodeCost
 
 FOLDER = Path(__file__).parent
 NOTHING = "0"

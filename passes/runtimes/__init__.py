@@ -14,7 +14,7 @@ from perfc.ir.graph import Node
 from perfc.ir.op import Kind
 from perfc.ir.record import record
 
-from ..windows import WINDOWS, window_steps
+from ..fusion.windows import WINDOWS, window_steps
 from ._engine_kind import Batching as Batching
 from ._engine_kind import EngineKind as EngineKind
 from ._engine_kind import PoolOf as PoolOf
@@ -155,7 +155,8 @@ class Runtime:
         epilogue: kind of a kernel to the kinds of what it absorbs after it.
         epilogue_tags: kind of a kernel to the only mnemonics or pattern tags absorbed, where not
             all of a kind are.
-        patterns: multi-operator patterns (``passes/patterns.py``) it knows as one kernel; where
+        patterns: multi-operator patterns (``passes/fusion/patterns.py``) it knows as one kernel;
+        where
             two claim a node, the first named has it.
         attention: which of the attention that ``patterns`` know it has kernels for.
         stores_integers: whether kernels write quantised tensors as integers for those that read

@@ -1,6 +1,6 @@
 """A framework that runs operator by operator: one launch a node, strided views free."""
 
-from ..windows import WINDOWS
+from ..fusion.windows import WINDOWS
 from . import STRIDED, Framework, Launch, Layout, Runtime, Steps, Tf32
 
 TABLE = Runtime(

@@ -5,7 +5,7 @@ Its wrapper launches one after the other, unless graphs are recorded (`inductor_
 
 from perfc.ir.op import Kind
 
-from ..windows import WINDOWS
+from ..fusion.windows import WINDOWS
 from . import STRIDED, Framework, Launch, Layout, Runtime, Steps, Tf32
 
 _POINTWISE = frozenset({Kind.ELEMENTWISE, Kind.QUANTIZE, Kind.MOVEMENT, Kind.RANDOM})

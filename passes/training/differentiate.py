@@ -12,7 +12,7 @@ from perfc.ir.ops.elementwise.cast import Cast
 from perfc.ir.record import entity
 from perfc.ir.types import DType, TensorType
 
-from ..retype import is_wide_float
+from ..precision.retype import is_wide_float
 
 
 @entity

@@ -11,8 +11,8 @@ from perfc.ir.evaluate import evaluate
 from perfc.ir.graph import Graph, Node, walk
 from perfc.ir.types import TensorType
 from perfc.onnx_file import dim_param
-from perfc.passes.cost import NodeCost, Tier
-from perfc.passes.roofline import KernelBound
+from perfc.passes.roofline.cost import NodeCost, Tier
+from perfc.passes.roofline.roofline import KernelBound
 
 if TYPE_CHECKING:
     import onnx

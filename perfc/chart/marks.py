@@ -16,7 +16,7 @@ from .roofs import Level, Roof, Roofs, listed
 if TYPE_CHECKING:
     from perfc.analyzers.estimate.estimate import Estimate
     from perfc.machine import Machine
-    from perfc.passes.roofline import KernelBound, RooflineTable
+    from perfc.passes.roofline.roofline import KernelBound, RooflineTable
 
 
 class Basis(Enum):
@@ -168,8 +168,8 @@ def _mark(machine: Machine, bound: KernelBound, predicted: Estimate | None) -> M
         basis = Basis.PREDICTED
     if not flop or not time_s:
         return None
-    from perfc.passes.cost import Tier
-    from perfc.passes.roofline import Ceiling
+    from perfc.passes.roofline.cost import Tier
+    from perfc.passes.roofline.roofline import Ceiling
 
     unit = Unit.MATRIX if 2 * counts.mac >= counts.alu + counts.sfu else Unit.VECTOR
     if bound.binding is Ceiling.VECTOR:

@@ -19,7 +19,7 @@ from .marks import Basis, Mark
 from .roofs import Level, listed
 
 if TYPE_CHECKING:
-    from perfc.passes.roofline import RooflineTable
+    from perfc.passes.roofline.roofline import RooflineTable
 
 MAX_BYTES = 256 << 20
 

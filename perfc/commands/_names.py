@@ -83,7 +83,7 @@ def conventions() -> Iterable[str]:
 
 def precisions() -> Iterable[str]:
     """Return element types and autocast modes."""
-    from perfc.passes.retype import AUTOCAST, NARROW, WIDE
+    from perfc.passes.precision.retype import AUTOCAST, NARROW, WIDE
 
     return (*WIDE, *NARROW, *AUTOCAST)
 

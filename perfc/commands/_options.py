@@ -113,8 +113,8 @@ def sized_model(model: str, dims: dict[str, int], *, is_trained: bool = False) -
     from dataclasses import replace
 
     from perfc.ir.sizes import sizes_of
+    from perfc.passes.inference.sizes import Sizes
     from perfc.passes.manager import Analyses
-    from perfc.passes.sizes import Sizes
 
     module = read_model(model, dims, is_trained=is_trained)
     try:

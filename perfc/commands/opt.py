@@ -72,7 +72,7 @@ def command(
     from perfc.ir.text import print_module
     from perfc.passes.manager import Analyses, DumpTo, PrintAfter, Timing, VerifyEach
     from perfc.passes.pipeline import facts_of, parse_pipeline
-    from perfc.passes.train import Train
+    from perfc.passes.training.train import Train
 
     pipeline = parse_pipeline(passes)
     timing = Timing()

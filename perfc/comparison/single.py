@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from perfc.deployment import Deployment
     from perfc.ir.dim import Dim
     from perfc.ir.graph import Module
-    from perfc.passes.fuse import Kernel as FusedKernel
+    from perfc.passes.fusion.fuse import Kernel as FusedKernel
 
 SCHEMA = "perfc-op/1"
 

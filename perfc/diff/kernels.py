@@ -19,7 +19,7 @@ from perfc.analyzers.intervals.difference import (
 from perfc.ir.evaluate import Numbers
 from perfc.ir.graph import Node
 from perfc.ir.record import record
-from perfc.passes.roofline import KernelBound
+from perfc.passes.roofline.roofline import KernelBound
 
 from .align import Alignment
 from .figures import Metric
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from perfc.analyzers.estimate.estimate import Estimate
     from perfc.analyzers.runs.energy import Energy
     from perfc.api import Report
-    from perfc.passes.fuse import Kernel
+    from perfc.passes.fusion.fuse import Kernel
 
 
 @record

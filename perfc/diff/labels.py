@@ -11,7 +11,7 @@ from perfc.ir.evaluate import Numbers
 from perfc.ir.graph import Node, Value
 from perfc.ir.op import Op
 from perfc.ir.types import TensorType, Type
-from perfc.passes.cost import NodeCost
+from perfc.passes.roofline.cost import NodeCost
 
 Label: TypeAlias = "Callable[[Node], Hashable]"
 

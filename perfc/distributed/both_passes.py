@@ -12,13 +12,13 @@ from perfc.analyzers.estimate.estimate import Estimate
 from perfc.ir.graph import Module, Node, Phase, Value
 from perfc.ir.op import Kind
 from perfc.ir.record import frozen, record
-from perfc.passes.backward import differentiated
-from perfc.passes.canonicalize import Canonicalize
-from perfc.passes.cost import Cost
-from perfc.passes.fuse import Fuse, Kernel, KernelTable
+from perfc.passes.fusion.fuse import Fuse, Kernel, KernelTable
+from perfc.passes.inference.sizes import Sizes
 from perfc.passes.manager import Analyses
-from perfc.passes.roofline import KernelBound
-from perfc.passes.sizes import Sizes
+from perfc.passes.rewriting.canonicalize import Canonicalize
+from perfc.passes.roofline.cost import Cost
+from perfc.passes.roofline.roofline import KernelBound
+from perfc.passes.training.backward import differentiated
 
 
 class Role(Enum):

@@ -1,8 +1,8 @@
 """A graph as a training step sees it: kernels in order, cut into parts that take equally long.
 
 Copies of it run side by side, each with samples of its own; its products are not divided. Kernels
-are those of the step's own graph (`perfc.passes.train`). A backward kernel counts where the forward
-one is whose gradient it is.
+are those of the step's own graph (`perfc.passes.training.train`). A backward kernel counts where
+the forward one is whose gradient it is.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from perfc.errors import ModelError
 from perfc.ir.graph import Phase, Value
 from perfc.machine import load_machine
 from perfc.parallel import Parallel
-from perfc.passes.roofline import KernelBound
+from perfc.passes.roofline.roofline import KernelBound
 
 from .both_passes import Ran, Role
 from .parts import PartCost, part_of

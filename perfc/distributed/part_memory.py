@@ -15,12 +15,12 @@ from perfc.ir.graph import Module, Value
 from perfc.ir.op import Kind
 from perfc.ir.record import record
 from perfc.ir.types import TensorType
-from perfc.passes.backward import differentiated
-from perfc.passes.canonicalize import Canonicalize
+from perfc.passes.inference.sizes import Sizes
 from perfc.passes.manager import Analyses
+from perfc.passes.memory.saved import Saved
+from perfc.passes.rewriting.canonicalize import Canonicalize
 from perfc.passes.runtimes import TRAINING_DEFAULT
-from perfc.passes.saved import Saved
-from perfc.passes.sizes import Sizes
+from perfc.passes.training.backward import differentiated
 
 CHEAP = frozenset({Kind.NORMALIZATION, Kind.ELEMENTWISE, Kind.SOFTMAX, Kind.MOVEMENT})
 """Kinds whose results selective checkpointing computes again: they read more than they compute."""

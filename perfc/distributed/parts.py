@@ -21,8 +21,8 @@ from perfc.ir.problem import Collective, Exchange, Experts, forward_of
 from perfc.ir.record import record
 from perfc.ir.types import TensorType
 from perfc.machine import load_machine
-from perfc.passes.fuse import Kernel
-from perfc.passes.roofline import RooflineTable, bounds
+from perfc.passes.fusion.fuse import Kernel
+from perfc.passes.roofline.roofline import RooflineTable, bounds
 from perfc.passes.runtimes import Tf32
 
 from .both_passes import BothPasses, Ran, Role, both_passes, kept

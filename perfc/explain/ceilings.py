@@ -11,7 +11,7 @@ from perfc.ir.graph import Node
 from perfc.ir.record import record
 from perfc.ir.types import DType
 from perfc.machine import Machine, Rate, Unit
-from perfc.passes.roofline import GRAPH_GAP, Ceiling, KernelBound
+from perfc.passes.roofline.roofline import GRAPH_GAP, Ceiling, KernelBound
 from perfc.passes.runtimes import Launch
 
 _UNITS = {

@@ -17,8 +17,8 @@ from perfc.ir.record import record
 from perfc.ir.types import TensorType
 from perfc.locate import NodeError, find_node
 from perfc.pages.catalogue import OpDoc, documentation, module_file
-from perfc.passes.cost import NodeCost, Tier
-from perfc.passes.fuse import HOST
+from perfc.passes.fusion.fuse import HOST
+from perfc.passes.roofline.cost import NodeCost, Tier
 
 from .ceilings import KernelPart, kernel_part
 from .prediction import PredictionPart, prediction_part

@@ -11,7 +11,7 @@ from perfc.analyzers.estimate.interval import Interval
 from perfc.errors import ParseError
 from perfc.extents import keyed
 from perfc.ir.record import frozen
-from perfc.passes.storage import Role, StorageTable
+from perfc.passes.memory.storage import Role, StorageTable
 from perfc.report import Verdict
 from perfc.report.footprint import Footprint, footprint, holds, table_of
 

@@ -13,11 +13,11 @@ from perfc.ir.dim import Dim
 from perfc.ir.evaluate import evaluate
 from perfc.ir.graph import Graph, Module, Node, Value
 from perfc.ir.types import TensorType
-from perfc.passes.canonicalize import Canonicalize
-from perfc.passes.fuse import Fuse, Kernel, KernelTable
+from perfc.passes.fusion.fuse import Fuse, Kernel, KernelTable
+from perfc.passes.inference.shapes import Shapes
 from perfc.passes.manager import Analyses
-from perfc.passes.roofline import KernelBound, Roofline, RooflineTable, bounds
-from perfc.passes.shapes import Shapes
+from perfc.passes.rewriting.canonicalize import Canonicalize
+from perfc.passes.roofline.roofline import KernelBound, Roofline, RooflineTable, bounds
 
 from .edit import Edit, rewritten
 from .finding import Basis, Gain

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from perfc.analyzers.estimators.fitted_rates import of_machine
 from perfc.ir.record import record
-from perfc.passes.roofline import KernelBound
+from perfc.passes.roofline.roofline import KernelBound
 
 from .attribute import Attribution, Part
 

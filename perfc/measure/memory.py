@@ -16,8 +16,8 @@ from perfc.ir.graph import Module, Value
 from perfc.ir.record import record
 from perfc.ir.types import TensorType
 from perfc.kernels import host
-from perfc.passes.liveness import Liveness
 from perfc.passes.manager import Analyses
+from perfc.passes.memory.liveness import Liveness
 from perfc.plain_text import printable
 from perfc.report.units import Unit, quantity
 

@@ -21,7 +21,7 @@ from perfc.ir.evaluate import evaluate
 from perfc.ir.record import record
 
 if TYPE_CHECKING:
-    from perfc.passes.roofline import KernelBound
+    from perfc.passes.roofline.roofline import KernelBound
 
     from .compare import Compared, Measurement
 

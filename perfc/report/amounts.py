@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from perfc.ir.dim import Dim, Poly, symbols
 from perfc.ir.evaluate import evaluate
-from perfc.passes.roofline import Ceiling
+from perfc.passes.roofline.roofline import Ceiling
 
 from .document import Amount
 from .units import Unit

@@ -10,7 +10,7 @@ from perfc.ir.record import record
 from perfc.ir.types import DType
 from perfc.machine import Rate
 from perfc.machine import Unit as Engine
-from perfc.passes.roofline import GRAPH_GAP, TILE
+from perfc.passes.roofline.roofline import GRAPH_GAP, TILE
 from perfc.passes.runtimes import Launch
 
 from . import uncertainty

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from perfc.ir.record import record
-from perfc.passes.roofline import GRAPH_GAP, Ceiling, KernelBound
+from perfc.passes.roofline.roofline import GRAPH_GAP, Ceiling, KernelBound
 from perfc.passes.runtimes import Launch
 
 from . import remedies

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from perfc.frontend import is_configuration, load
 from perfc.ir.record import record
 from perfc.passes.conventions import convention, tally
-from perfc.passes.cost import Cost, CostTable
+from perfc.passes.inference.sizes import Sizes
 from perfc.passes.manager import Analyses
-from perfc.passes.sizes import Sizes
+from perfc.passes.roofline.cost import Cost, CostTable
 
 from .amounts import amount
 from .document import Amount, Column, Note, Section, Table

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from perfc.ir.cost import dim_sum
 from perfc.ir.graph import Node, walk
 from perfc.ir.record import record
-from perfc.passes.cost import NodeCost, Tier
+from perfc.passes.roofline.cost import NodeCost, Tier
 
 from .amounts import amount, ratio
 from .document import Amount, Column, Note, Section, Table

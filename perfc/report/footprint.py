@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from perfc.ir.graph import Phase
 from perfc.ir.record import record
-from perfc.passes.allocators import Allocator, OutOfMemoryError, Replay, allocator_of, replay
+from perfc.passes.memory.allocators import Allocator, OutOfMemoryError, Replay, allocator_of, replay
+from perfc.passes.memory.storage import Role, Storages, StorageTable
 from perfc.passes.runtimes import Framework
-from perfc.passes.storage import Role, Storages, StorageTable
 
 if TYPE_CHECKING:
     from perfc.api import Report

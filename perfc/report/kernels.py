@@ -7,7 +7,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from perfc.ir.record import record
-from perfc.passes.roofline import Ceiling, KernelBound
+from perfc.passes.roofline.roofline import Ceiling, KernelBound
 
 from . import names
 from .amounts import amount, key, ratio, title

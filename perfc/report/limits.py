@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from perfc.ir.record import record
-from perfc.passes.ceilings import Ceiling
+from perfc.passes.roofline.ceilings import Ceiling
 
 from .amounts import key, ratio
 
 if TYPE_CHECKING:
     from perfc.analyzers.runs.prediction import PredictionTable
-    from perfc.passes.roofline import KernelBound, RooflineTable
+    from perfc.passes.roofline.roofline import KernelBound, RooflineTable
 
 HOST = "host"
 """Limit that is not a ceiling of a kernel: host nodes, and a host that launches too slowly."""

@@ -15,7 +15,7 @@ from .limits import HOST
 if TYPE_CHECKING:
     from perfc.analyzers.runs.prediction import PredictionTable
     from perfc.api import Report
-    from perfc.passes.fuse import Kernel
+    from perfc.passes.fusion.fuse import Kernel
 
 
 @record
@@ -66,7 +66,7 @@ def step_of(report: Report, table: PredictionTable | None) -> Step | None:
     """
     if not report.deployment.train:
         return None
-    from perfc.passes.saved import Saved
+    from perfc.passes.memory.saved import Saved
 
     roof = report.roofline
     times: dict[Phase, list[tuple[float, float, str, float]]] = {}

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from perfc.analyzers.runs.energy import Energy
     from perfc.analyzers.runs.prediction import PredictionTable
     from perfc.api import Report
-    from perfc.passes.ceilings import KernelBound
+    from perfc.passes.roofline.ceilings import KernelBound
 
     from .confidence import Confidence
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from perfc.ir.record import record
-from perfc.passes.roofline import Ceiling, KernelBound
+from perfc.passes.roofline.roofline import Ceiling, KernelBound
 
 from .amounts import key, ratio, title
 from .document import Column, Section, Table

@@ -8,7 +8,7 @@ from perfc.ir.cost import dim_sum
 from perfc.ir.dim import Dim
 from perfc.ir.evaluate import evaluate
 from perfc.ir.record import record
-from perfc.passes.parameters import Role
+from perfc.passes.roofline.parameters import Role
 
 from .amounts import amount, ratio
 from .document import Amount, Fact, Facts, Note, Section

@@ -12,7 +12,7 @@ from perfc.ir.facts import Origin
 from perfc.ir.record import record
 from perfc.machine import Machine, MemoryLevel, Peak, Rate
 from perfc.machine import Unit as Engine
-from perfc.passes.ceilings import Ceiling, KernelBound
+from perfc.passes.roofline.ceilings import Ceiling, KernelBound
 
 from .amounts import title
 from .document import Note

@@ -14,7 +14,7 @@ from perfc.ir.dim import Dim
 from perfc.ir.evaluate import evaluate
 from perfc.ir.record import record
 from perfc.ir.types import DType, TensorType
-from perfc.passes.storage import Role
+from perfc.passes.memory.storage import Role
 
 from .amounts import open_symbols
 from .confidence import Confidence, confidence

@@ -12,7 +12,7 @@ from perfc.lint.edit import ReadInstead, Store
 from perfc.lint.finding import Finding, Saves, Severity
 from perfc.lint.rule import Rule
 from perfc.lint.subject import Subject
-from perfc.passes.canonicalize import NEVER_FOLDED
+from perfc.passes.rewriting.canonicalize import NEVER_FOLDED
 from perfc.report.units import plural
 
 MAX_BYTES = 1 << 16

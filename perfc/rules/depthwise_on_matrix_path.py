@@ -8,7 +8,7 @@ from perfc.ir.problem import Window
 from perfc.lint.finding import Finding, Severity
 from perfc.lint.rule import Rule
 from perfc.lint.subject import Subject
-from perfc.passes.ceilings import Ceiling
+from perfc.passes.roofline.ceilings import Ceiling
 
 
 class DepthwiseOnMatrixPath(Rule):

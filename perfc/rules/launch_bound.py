@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from perfc.lint.finding import Basis, Finding, Gain
 from perfc.lint.rule import Rule
 from perfc.lint.subject import Subject
-from perfc.passes.roofline import GRAPH_GAP
+from perfc.passes.roofline.roofline import GRAPH_GAP
 from perfc.passes.runtimes import Launch, recorded
 from perfc.report.units import plural, share
 

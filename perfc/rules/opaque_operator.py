@@ -8,7 +8,7 @@ from perfc.ir.graph import Node
 from perfc.lint.finding import Finding, Saves
 from perfc.lint.rule import Rule
 from perfc.lint.subject import Subject
-from perfc.passes.cost import Tier
+from perfc.passes.roofline.cost import Tier
 
 
 class OpaqueOperator(Rule):

@@ -9,7 +9,7 @@ from perfc.ir.op import Kind
 from perfc.lint.finding import Finding
 from perfc.lint.rule import Rule
 from perfc.lint.subject import Subject
-from perfc.passes.residency import capacity
+from perfc.passes.memory.residency import capacity
 from perfc.report.units import Unit, quantity
 
 RATIO = 2.0

@@ -12,7 +12,7 @@ from perfc.lint.finding import Finding
 from perfc.lint.rule import Rule
 from perfc.lint.subject import Subject
 from perfc.machine import Unit
-from perfc.passes.ceilings import Ceiling, KernelBound
+from perfc.passes.roofline.ceilings import Ceiling, KernelBound
 
 
 class QuantizationFallback(Rule):

@@ -10,7 +10,7 @@ from perfc.ir.types import TensorType
 from perfc.lint.finding import Basis, Finding, Gain, Severity
 from perfc.lint.rule import Rule
 from perfc.lint.subject import Subject
-from perfc.passes.roofline import bounds
+from perfc.passes.roofline.roofline import bounds
 from perfc.report.units import share
 
 TIMES = 8

@@ -8,7 +8,7 @@ from perfc.lint.finding import Finding
 from perfc.lint.rule import Rule
 from perfc.lint.subject import Subject
 from perfc.machine import Unit
-from perfc.passes.ceilings import KernelBound
+from perfc.passes.roofline.ceilings import KernelBound
 from perfc.passes.runtimes import Tf32
 
 from .wide_type import share_in

@@ -10,7 +10,7 @@ from perfc.ir.types import TensorType
 from perfc.lint.finding import Finding
 from perfc.lint.rule import Rule
 from perfc.lint.subject import Subject
-from perfc.passes.fuse import Kernel
+from perfc.passes.fusion.fuse import Kernel
 from perfc.passes.runtimes import Framework, Launch, Steps, tables
 
 

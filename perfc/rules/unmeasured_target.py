@@ -8,7 +8,7 @@ from perfc.lint.finding import Finding, Saves, Severity
 from perfc.lint.rule import Rule
 from perfc.lint.subject import Subject
 from perfc.machine import Machine, MemoryLevel
-from perfc.passes.ceilings import KernelBound
+from perfc.passes.roofline.ceilings import KernelBound
 from perfc.report.uncertainty import ENGINES, binding_entry
 from perfc.report.units import share
 

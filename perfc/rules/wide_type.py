@@ -8,7 +8,7 @@ from perfc.ir.types import DType
 from perfc.lint.finding import Finding
 from perfc.lint.rule import Rule
 from perfc.lint.subject import Subject
-from perfc.passes.ceilings import KernelBound
+from perfc.passes.roofline.ceilings import KernelBound
 from perfc.report.units import share
 
 HALF = "f16"

@@ -16,8 +16,10 @@ from perfc.ir.op import Kind
 from perfc.ir.types import TensorType
 from perfc.machine import Capacity as DeviceCapacity
 from perfc.machine import Machine
-from perfc.passes.fuse import Kernel, KernelTable
-from perfc.passes.roofline import (
+from perfc.passes.fusion.fuse import Kernel, KernelTable
+from perfc.passes.inference.sizes import settled
+from perfc.passes.inference.sizing import Sizing
+from perfc.passes.roofline.roofline import (
     GRAPH_GAP,
     Ceiling,
     Counts,
@@ -31,8 +33,6 @@ from perfc.passes.roofline import (
     weight_floor,
 )
 from perfc.passes.runtimes import Launch
-from perfc.passes.sizes import settled
-from perfc.passes.sizing import Sizing
 
 from .axes import Axis
 from .results import Capacity, Crossover, Point, Regime, Sweep

@@ -29,10 +29,10 @@ from perfc.ir.op import Op
 from perfc.ir.ops.convolution.window import touched as touched_in_ir
 from perfc.ir.types import DType, TensorType
 from perfc.machine import Machine, list_machines, load_machine
-from perfc.passes.fuse import Fuse
+from perfc.passes.fusion.fuse import Fuse
 from perfc.passes.manager import Analyses
-from perfc.passes.mixed import what_if
-from perfc.passes.roofline import KernelBound, RooflineTable, bounds
+from perfc.passes.precision.mixed import what_if
+from perfc.passes.roofline.roofline import KernelBound, RooflineTable, bounds
 from tests.passes.random_graphs import op
 
 MODELS = Path(__file__).parents[2] / "examples" / "models"

@@ -6,7 +6,7 @@ import pytest
 
 from perfc.analyzers.runs.launch_gap import launch_gap
 from perfc.machine import load_machine
-from perfc.passes.roofline import GRAPH_GAP
+from perfc.passes.roofline.roofline import GRAPH_GAP
 from perfc.passes.runtimes import Launch
 
 

@@ -26,11 +26,11 @@ from perfc.analyzers.runs.prediction import PredictionTable, notes, total
 from perfc.analyzers.runs.recurrence import chained, chained_s
 from perfc.analyzers.steps.setting import Precision, Setting
 from perfc.machine import load_machine
-from perfc.passes.ceilings import KernelBound
-from perfc.passes.roofline import GRAPH_GAP
+from perfc.passes.roofline.ceilings import KernelBound
+from perfc.passes.roofline.roofline import GRAPH_GAP
+from perfc.passes.roofline.streams import launch_s
 from perfc.passes.runtimes import Launch
 from perfc.passes.runtimes import runtime as runtime_named
-from perfc.passes.streams import launch_s
 
 from .toy import bound, toy
 

@@ -21,7 +21,7 @@ from perfc.ir.op import Kind
 from perfc.ir.problem import LinearAttention, Product, Window
 from perfc.ir.types import DType, TensorType
 from perfc.machine import load_machine
-from perfc.passes.roofline import bounds
+from perfc.passes.roofline.roofline import bounds
 from perfc.serving.cost.program import passes_of
 
 if TYPE_CHECKING:

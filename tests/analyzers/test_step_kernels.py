@@ -37,7 +37,7 @@ from perfc.analyzers.steps.predict import CLASS, weights_name
 from perfc.analyzers.steps.setting import Mode, Precision, Setting
 from perfc.ir.op import Kind
 from perfc.machine import load_machine
-from perfc.passes.roofline import RooflineTable
+from perfc.passes.roofline.roofline import RooflineTable
 
 from . import flat_weights
 

@@ -12,8 +12,8 @@ from perfc.analyzers.steps.predict import StepEstimate, predict_module, weights_
 from perfc.analyzers.steps.setting import Mode, Precision, Setting
 from perfc.api import typed
 from perfc.machine import load_machine
-from perfc.passes.canonicalize import Canonicalize
 from perfc.passes.manager import Analyses
+from perfc.passes.rewriting.canonicalize import Canonicalize
 
 MODELS = Path(__file__).parents[2] / "examples" / "models"
 SETTINGS = {

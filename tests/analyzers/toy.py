@@ -8,9 +8,9 @@ from pathlib import Path
 from perfc.ir.graph import Graph, Module, Node, Value
 from perfc.ir.types import DType, TensorType
 from perfc.machine import Machine, load_machine
-from perfc.passes.ceilings import Ceiling, Counts, KernelBound
-from perfc.passes.fuse import Fuse, Kernel
+from perfc.passes.fusion.fuse import Fuse, Kernel
 from perfc.passes.manager import Analyses
+from perfc.passes.roofline.ceilings import Ceiling, Counts, KernelBound
 from tests.passes.random_graphs import op
 
 TARGET = """\

@@ -14,7 +14,7 @@ from perfc.errors import ModelError, ParseError, PassError, ShapeError
 from perfc.ir.graph import Module
 from perfc.ir.parse import parse_module
 from perfc.ir.text import print_module
-from perfc.passes.canonicalize import Canonicalize
+from perfc.passes.rewriting.canonicalize import Canonicalize
 
 TEXT = """\
 perfir 1

@@ -35,8 +35,8 @@ from perfc.ir.types import DType
 from perfc.machine import load_machine
 from perfc.parallel import Parallel
 from perfc.passes.manager import Analyses
-from perfc.passes.train import Train
 from perfc.passes.training.optimizer import names
+from perfc.passes.training.train import Train
 
 LAW = RunLaw(1.0, 1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0)
 SMALL = Training(seq=1024, batch=64)

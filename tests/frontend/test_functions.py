@@ -13,8 +13,8 @@ import perfc.frontend.lower as lowering
 from perfc.api import typed
 from perfc.errors import ModelError
 from perfc.frontend import load
-from perfc.passes.cost import Cost, Tier
 from perfc.passes.manager import Analyses
+from perfc.passes.roofline.cost import Cost, Tier
 from tests.frontend.test_lower import model, node, output, value
 
 F1 = [("", 17), ("f", 1)]

@@ -15,8 +15,8 @@ from perfc.ir.fresh import numbering
 from perfc.ir.gradients.tape import Tape
 from perfc.ir.graph import Graph, Value
 from perfc.ir.text import all_values
-from perfc.passes.canonicalize import Canonicalize
 from perfc.passes.manager import Analyses
+from perfc.passes.rewriting.canonicalize import Canonicalize
 from perfc.passes.training.differentiate import differentiate
 from tests.oracles import executed
 

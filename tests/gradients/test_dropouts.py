@@ -13,10 +13,10 @@ from perfc.errors import PassError
 from perfc.ir.graph import Module, Phase
 from perfc.ir.parse import parse_module
 from perfc.ir.text import print_module
-from perfc.passes.cost import Cost
 from perfc.passes.manager import Analyses
-from perfc.passes.saved import Saved
-from perfc.passes.training.dropouts import MOST_BRANCHES, Places
+from perfc.passes.memory.saved import Saved
+from perfc.passes.roofline.cost import Cost
+from perfc.passes.training.decomposition.dropouts import MOST_BRANCHES, Places
 
 from .test_steps import FEEDS, LAYERS, PLAIN, model, results, trained
 

@@ -11,12 +11,12 @@ import numpy as np
 
 from perfc.ir.graph import Module
 from perfc.ir.parse import parse_module
-from perfc.passes.canonicalize import Canonicalize
+from perfc.passes.inference.shapes import Shapes
 from perfc.passes.manager import Analyses
-from perfc.passes.saved import Saved, SavedTable
-from perfc.passes.shapes import Shapes
-from perfc.passes.train import Train
-from perfc.passes.untie import Untie
+from perfc.passes.memory.saved import Saved, SavedTable
+from perfc.passes.rewriting.canonicalize import Canonicalize
+from perfc.passes.rewriting.untie import Untie
+from perfc.passes.training.train import Train
 from tests.oracles import executed
 
 PLAIN = Train(optimizer="", loss="mean")

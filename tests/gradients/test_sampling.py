@@ -8,12 +8,12 @@ from perfc.ir.evaluate import evaluate
 from perfc.ir.graph import Module, Node
 from perfc.ir.ops.resampling.sample_grad import GridSampleGrad
 from perfc.ir.parse import parse_module
-from perfc.passes.canonicalize import Canonicalize
-from perfc.passes.cost import Cost
+from perfc.passes.inference.shapes import Shapes
 from perfc.passes.manager import Analyses
-from perfc.passes.saved import Saved
-from perfc.passes.shapes import Shapes
-from perfc.passes.train import Train
+from perfc.passes.memory.saved import Saved
+from perfc.passes.rewriting.canonicalize import Canonicalize
+from perfc.passes.roofline.cost import Cost
+from perfc.passes.training.train import Train
 
 TEXT = """\
 perfir 1

@@ -12,12 +12,12 @@ from perfc.errors import PassError
 from perfc.ir.graph import Module, Phase
 from perfc.ir.parse import parse_module
 from perfc.ir.text import print_module
-from perfc.passes.cost import Cost
-from perfc.passes.liveness import Liveness
 from perfc.passes.manager import Analyses
-from perfc.passes.saved import Saved
-from perfc.passes.train import Train
+from perfc.passes.memory.liveness import Liveness
+from perfc.passes.memory.saved import Saved
+from perfc.passes.roofline.cost import Cost
 from perfc.passes.training.optimizer import names
+from perfc.passes.training.train import Train
 from tests.oracles import executed
 
 LAYERS = 3

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from perfc.passes.train import Train
+from perfc.passes.training.train import Train
 
 from .test_kept import graph, step
 

@@ -11,9 +11,9 @@ import pytest
 from perfc.ir import ops
 from perfc.ir.op import BY_ONNX
 from perfc.ir.ops.elementwise import activation, rounding
-from perfc.passes.patterns import PATTERNS
+from perfc.passes.fusion.patterns import PATTERNS
+from perfc.passes.fusion.windows import WINDOWS
 from perfc.passes.runtimes import tables
-from perfc.passes.windows import WINDOWS
 
 
 def test_every_defined_operator_is_found_without_a_list() -> None:

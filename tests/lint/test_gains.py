@@ -14,8 +14,8 @@ from perfc.ir.types import DType
 from perfc.lint.finding import Basis, Gain
 from perfc.lint.subject import Subject
 from perfc.machine import load_machine
-from perfc.passes.ceilings import Ceiling
-from perfc.passes.roofline import GRAPH_GAP
+from perfc.passes.roofline.ceilings import Ceiling
+from perfc.passes.roofline.roofline import GRAPH_GAP
 from perfc.passes.runtimes import Launch
 from perfc.rules import launch_bound
 from perfc.rules.depthwise_on_matrix_path import DepthwiseOnMatrixPath

@@ -12,7 +12,7 @@ from perfc.ir.graph import Node, Value, Weight
 from perfc.ir.known import Known
 from perfc.ir.ops import operator_for
 from perfc.ir.types import DType, SequenceType, TensorType
-from perfc.passes.roofline import Ceiling
+from perfc.passes.roofline.roofline import Ceiling
 from perfc.rules import (
     cast_chain,
     constant_foldable,

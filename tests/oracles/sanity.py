@@ -32,13 +32,13 @@ from perfc.errors import PerfcError
 from perfc.frontend import load
 from perfc.ir.graph import Module
 from perfc.machine import Machine, Unit, list_machines, load_machine
-from perfc.passes.canonicalize import Canonicalize
-from perfc.passes.cost import Cost
-from perfc.passes.fuse import Fuse
-from perfc.passes.liveness import Liveness
+from perfc.passes.fusion.fuse import Fuse
 from perfc.passes.manager import Analyses
-from perfc.passes.retype import Retype
-from perfc.passes.roofline import bounds
+from perfc.passes.memory.liveness import Liveness
+from perfc.passes.precision.retype import Retype
+from perfc.passes.rewriting.canonicalize import Canonicalize
+from perfc.passes.roofline.cost import Cost
+from perfc.passes.roofline.roofline import bounds
 
 from .sanity_models import MODELS
 

@@ -13,8 +13,8 @@ from perfc.ir.known import Known
 from perfc.ir.op import Op
 from perfc.ir.ops import operator
 from perfc.ir.types import DType, TensorType
+from perfc.passes.inference.shapes import Shapes
 from perfc.passes.manager import Analyses
-from perfc.passes.shapes import Shapes
 
 N = symbol("N")
 

@@ -13,11 +13,11 @@ from perfc.analyzers.runs.prediction import PredictionTable, predict
 from perfc.frontend import load
 from perfc.ir.graph import Module
 from perfc.machine import load_machine
-from perfc.passes.fuse import Fuse, KernelTable
+from perfc.passes.fusion.fuse import Fuse, KernelTable
+from perfc.passes.inference.shapes import Shapes
 from perfc.passes.manager import Analyses
-from perfc.passes.roofline import RooflineTable, bounds
+from perfc.passes.roofline.roofline import RooflineTable, bounds
 from perfc.passes.runtimes import runtimes
-from perfc.passes.shapes import Shapes
 from tests.passes.random_graphs import modules
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "models"

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from perfc.passes.allocators import Allocator, OutOfMemoryError, allocator_of, replay
-from perfc.passes.allocators.bfc import BfcArena
-from perfc.passes.allocators.cuda_caching import CudaCaching, rounded, segment_bytes
-from perfc.passes.allocators.planned import Planned
+from perfc.passes.memory.allocators import Allocator, OutOfMemoryError, allocator_of, replay
+from perfc.passes.memory.allocators.bfc import BfcArena
+from perfc.passes.memory.allocators.cuda_caching import CudaCaching, rounded, segment_bytes
+from perfc.passes.memory.allocators.planned import Planned
 from perfc.passes.runtimes import Framework
 
 MIB = 1 << 20

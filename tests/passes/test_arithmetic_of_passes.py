@@ -26,12 +26,13 @@ from perfc.ir.types import (
     Type,
     UnknownType,
 )
-from perfc.passes import cost, regions, remedies, shapes, sizes
-from perfc.passes.cost import Tier
-from perfc.passes.liveness import all_weights, last_uses
+from perfc.passes.inference import regions, remedies, shapes, sizes
+from perfc.passes.inference.shapes import Shapes
+from perfc.passes.inference.sizes import Sizes
 from perfc.passes.manager import Analyses
-from perfc.passes.shapes import Shapes
-from perfc.passes.sizes import Sizes
+from perfc.passes.memory.liveness import all_weights, last_uses
+from perfc.passes.roofline import cost
+from perfc.passes.roofline.cost import Tier
 
 N, M = symbol("N"), symbol("M")
 
@@ -320,7 +321,7 @@ def test_a_size_that_makes_two_extents_equal_is_found() -> None:
 
 
 def test_the_least_that_is_known_of_a_convolution_is_the_most_that_filtering_gains() -> None:
-    from perfc.passes.fuse import MOST_AXES, MOST_GAIN, Kernel
+    from perfc.passes.fusion.fuse import MOST_AXES, MOST_GAIN, Kernel
 
     def gain(kind: Kind, type_: Type) -> float:
         anchor: Any = SimpleNamespace(op=SimpleNamespace(kind=kind), results=(Value("y", type_),))

@@ -9,10 +9,10 @@ import pytest
 from perfc.api import typed
 from perfc.ir.graph import Module
 from perfc.ir.types import DType
-from perfc.passes.autocast import Autocast, Policy
-from perfc.passes.canonicalize import Canonicalize
-from perfc.passes.fuse import Fuse, Kernel
+from perfc.passes.fusion.fuse import Fuse, Kernel
 from perfc.passes.manager import Analyses
+from perfc.passes.precision.autocast import Autocast, Policy
+from perfc.passes.rewriting.canonicalize import Canonicalize
 
 MODELS = Path(__file__).parents[2] / "examples" / "models"
 

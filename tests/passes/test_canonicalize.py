@@ -10,9 +10,9 @@ from perfc.ir.graph import Graph, Loc, Module, Node, Value, walk
 from perfc.ir.known import Known
 from perfc.ir.types import DType, TensorType
 from perfc.ir.verify import verify
-from perfc.passes.canonicalize import Canonicalize
-from perfc.passes.cost import Cost
 from perfc.passes.manager import Analyses
+from perfc.passes.rewriting.canonicalize import Canonicalize
+from perfc.passes.roofline.cost import Cost
 from tests.passes.random_graphs import Builder, modules, op
 
 ENV = {"N": 3}

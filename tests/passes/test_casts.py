@@ -9,14 +9,14 @@ import pytest
 from perfc.errors import PassError
 from perfc.ir.graph import Module, Node
 from perfc.ir.parse import parse_module
-from perfc.passes.casts import Casts
+from perfc.passes.inference.shapes import Shapes
 from perfc.passes.manager import Analyses
-from perfc.passes.mixed import Mixed, what_if
-from perfc.passes.retype import Retype
-from perfc.passes.saved import Saved
-from perfc.passes.shapes import Shapes
-from perfc.passes.train import Train
-from perfc.passes.untie import Untie
+from perfc.passes.memory.saved import Saved
+from perfc.passes.precision.casts import Casts
+from perfc.passes.precision.mixed import Mixed, what_if
+from perfc.passes.precision.retype import Retype
+from perfc.passes.rewriting.untie import Untie
+from perfc.passes.training.train import Train
 
 BLOCK = """perfir 1
 module @m

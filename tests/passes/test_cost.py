@@ -12,11 +12,11 @@ from perfc.ir.known import Known
 from perfc.ir.parse import parse
 from perfc.ir.types import DType, SequenceType, TensorType
 from perfc.machine import load_machine
-from perfc.passes.cost import Cost, CostTable, Tier
-from perfc.passes.fuse import Fuse
+from perfc.passes.fusion.fuse import Fuse
+from perfc.passes.inference.shapes import Shapes
 from perfc.passes.manager import Analyses, Step
-from perfc.passes.roofline import bounds
-from perfc.passes.shapes import Shapes
+from perfc.passes.roofline.cost import Cost, CostTable, Tier
+from perfc.passes.roofline.roofline import bounds
 from tests.passes.random_graphs import Builder, modules, op
 
 PRODUCT = 2 * 4 * 4 * 4

@@ -13,10 +13,10 @@ from perfc.ir.evaluate import evaluate
 from perfc.ir.graph import Module, Node, Value, walk
 from perfc.ir.op import Kind
 from perfc.ir.types import TensorType
-from perfc.passes.cost import Cost, CostTable
-from perfc.passes.fuse import Fuse, Kernel, KernelTable
-from perfc.passes.grouping import Grouping
+from perfc.passes.fusion.fuse import Fuse, Kernel, KernelTable
+from perfc.passes.fusion.grouping import Grouping
 from perfc.passes.manager import Analyses
+from perfc.passes.roofline.cost import Cost, CostTable
 from perfc.passes.runtimes import Launch, Runtime, runtimes
 from tests.passes.random_graphs import modules
 

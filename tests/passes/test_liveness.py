@@ -11,8 +11,8 @@ from perfc.ir.graph import Graph, Loc, Module, Node, Value, captured
 from perfc.ir.known import Known
 from perfc.ir.op import Kind
 from perfc.ir.types import DType, TensorType
-from perfc.passes.liveness import Liveness, LivenessTable
 from perfc.passes.manager import Analyses
+from perfc.passes.memory.liveness import Liveness, LivenessTable
 from tests.passes.random_graphs import Builder, modules, op
 
 ENV = {"N": 3}

@@ -18,11 +18,11 @@ from perfc.ir.op import Kind
 from perfc.ir.types import DType, TensorType
 from perfc.ir.verify import verify
 from perfc.machine import load_machine
-from perfc.passes.canonicalize import Canonicalize
-from perfc.passes.fuse import Fuse
+from perfc.passes.fusion.fuse import Fuse
 from perfc.passes.manager import Analyses
-from perfc.passes.mixed import Mixed, what_if
-from perfc.passes.retype import Retype
+from perfc.passes.precision.mixed import Mixed, what_if
+from perfc.passes.precision.retype import Retype
+from perfc.passes.rewriting.canonicalize import Canonicalize
 from tests.passes.random_graphs import modules
 
 MODELS = Path(__file__).parents[2] / "examples" / "models"

@@ -16,9 +16,9 @@ import pytest
 
 from perfc.errors import PerfcError
 from perfc.ir.parse import parse
-from perfc.passes.fuse import Fuse
+from perfc.passes.fusion.fuse import Fuse
+from perfc.passes.inference.shapes import Shapes
 from perfc.passes.manager import Analyses
-from perfc.passes.shapes import Shapes
 
 FUSED = Path(__file__).parents[1] / "golden" / "fuse"
 GOLDEN = Path(__file__).with_name("near_misses.txt")

@@ -14,7 +14,7 @@ from onnx import TensorProto, helper, numpy_helper
 import perfc
 from perfc.diff.difference import compare, parameters
 from perfc.diff.figures import Metric, figures
-from perfc.passes.parameters import Role
+from perfc.passes.roofline.parameters import Role
 from perfc.report.summary import besides
 
 KIND = "pkg.torch.export.graph_signature.InputSpec.kind"

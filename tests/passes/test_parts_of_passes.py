@@ -20,8 +20,10 @@ from perfc.ir.ops.control.control import Loop, Scan, SequenceMap
 from perfc.ir.ops.convolution.conv import Conv
 from perfc.ir.ops.elementwise.activation import Relu
 from perfc.ir.types import DType, MapType, OptionalType, SequenceType, TensorType, Type, UnknownType
-from perfc.passes import pipeline, reparameterize, retype
-from perfc.passes.liveness import Sum, stacked_results
+from perfc.passes import pipeline
+from perfc.passes.memory.liveness import Sum, stacked_results
+from perfc.passes.precision import retype
+from perfc.passes.rewriting import reparameterize
 
 N, M = symbol("N"), symbol("M")
 

@@ -10,10 +10,10 @@ from perfc.ir.graph import Module
 from perfc.ir.op import Kind
 from perfc.ir.problem import Product
 from perfc.ir.types import DType
-from perfc.passes.canonicalize import Canonicalize
-from perfc.passes.fuse import Fuse, Kernel, KernelTable
+from perfc.passes.fusion.fuse import Fuse, Kernel, KernelTable
 from perfc.passes.manager import Analyses
-from perfc.passes.mixed import what_if
+from perfc.passes.precision.mixed import what_if
+from perfc.passes.rewriting.canonicalize import Canonicalize
 
 HEAD = '<ir_version: 8, opset_import: ["" : 18]>\n'
 X = "float[2, 16, 64] x"

@@ -229,7 +229,7 @@ def test_listing_reads_summaries_and_imports_nothing() -> None:
     code = (
         "import sys; from perfc.passes.pipeline import list_passes; found = list_passes();"
         "assert found and all(p.summary for p in found), found;"
-        "assert 'perfc.passes.shapes' not in sys.modules"
+        "assert 'perfc.passes.inference.shapes' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
 

@@ -9,11 +9,11 @@ import pytest
 from perfc.ir.graph import Module
 from perfc.ir.parse import parse
 from perfc.ir.text import print_module
-from perfc.passes.fuse import Fuse
+from perfc.passes.fusion.fuse import Fuse
+from perfc.passes.inference.shapes import Shapes
+from perfc.passes.inference.sizing import Sizing
 from perfc.passes.manager import Analyses, DumpTo
 from perfc.passes.pipeline import parse_pipeline
-from perfc.passes.shapes import Shapes
-from perfc.passes.sizing import Sizing
 
 TEXT = """perfir 1
 module @m

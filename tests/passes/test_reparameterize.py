@@ -9,10 +9,10 @@ from perfc.ir.ops.convolution.conv import Conv
 from perfc.ir.ops.normalization.normalization import BatchNormalization
 from perfc.ir.types import DType, TensorType
 from perfc.ir.verify import verify
-from perfc.passes.canonicalize import Canonicalize
-from perfc.passes.cost import Cost
 from perfc.passes.manager import Analyses
-from perfc.passes.reparameterize import Reparameterize
+from perfc.passes.rewriting.canonicalize import Canonicalize
+from perfc.passes.rewriting.reparameterize import Reparameterize
+from perfc.passes.roofline.cost import Cost
 from tests.passes.random_graphs import op
 
 CHANNELS, SIZE = 8, 10

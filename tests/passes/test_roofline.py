@@ -18,14 +18,14 @@ from perfc.ir.ops.contraction.matmul import MatMul
 from perfc.ir.ops.convolution.conv import Conv, NhwcConv
 from perfc.ir.types import UNKNOWN, DType, TensorType
 from perfc.machine import Machine, MemoryLevel, Peak, Rate, list_machines, load_machine
-from perfc.passes.efficiency import TILE
-from perfc.passes.floor import excess
-from perfc.passes.fuse import Fuse
+from perfc.passes.fusion.fuse import Fuse
+from perfc.passes.inference.shapes import Shapes
 from perfc.passes.manager import Analyses
-from perfc.passes.residency import missed
-from perfc.passes.roofline import GRAPH_GAP, Ceiling, RooflineTable, bounds
+from perfc.passes.memory.residency import missed
+from perfc.passes.roofline.efficiency import TILE
+from perfc.passes.roofline.floor import excess
+from perfc.passes.roofline.roofline import GRAPH_GAP, Ceiling, RooflineTable, bounds
 from perfc.passes.runtimes import Tf32, runtimes
-from perfc.passes.shapes import Shapes
 from tests.passes.random_graphs import Builder, modules, op
 
 TARGETS = tuple(m.name for m in list_machines())

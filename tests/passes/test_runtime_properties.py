@@ -54,9 +54,9 @@ NOT_OF_RUNTIMES = {
     "analyzers/steps/setting.py": "a way of running PyTorch that weights are named after",
     "kernels/cpu.py": "a probe of launches",
     "kernels/probe.py": "a probe of launches",
-    "passes/autocast.py": "the default of a pass",
-    "passes/casts.py": "the default of a pass",
-    "passes/strides.py": "the default of a pass",
+    "passes/precision/autocast.py": "the default of a pass",
+    "passes/precision/casts.py": "the default of a pass",
+    "passes/inference/strides.py": "the default of a pass",
 }
 
 

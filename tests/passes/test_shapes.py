@@ -12,8 +12,8 @@ from perfc.ir.graph import Graph, Loc, Module, Node, SymbolDecl, Value, walk
 from perfc.ir.known import Known
 from perfc.ir.op import Op, Types
 from perfc.ir.types import UNKNOWN, DType, SequenceType, TensorType, Type
+from perfc.passes.inference.shapes import Inference, Shapes, checked, sharper
 from perfc.passes.manager import Analyses
-from perfc.passes.shapes import Inference, Shapes, checked, sharper
 from tests.passes.random_graphs import Builder, modules, op
 
 F = DType.F32

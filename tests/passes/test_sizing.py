@@ -14,8 +14,8 @@ from perfc.ir.dim import Dim, dim_max, dim_min, symbol
 from perfc.ir.graph import Value
 from perfc.ir.known import Known
 from perfc.ir.types import DType, TensorType, Type
-from perfc.passes.remedies import is_limited, least
-from perfc.passes.sizing import has_symbols, is_open_in
+from perfc.passes.inference.remedies import is_limited, least
+from perfc.passes.inference.sizing import has_symbols, is_open_in
 
 N, M = symbol("n"), symbol("m")
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 import perfc
 from perfc.errors import PassError
 from perfc.passes.manager import Analyses
+from perfc.passes.roofline.streams import Streams, Timeline, depends_on, timeline
 from perfc.passes.runtimes import Launch, runtime
-from perfc.passes.streams import Streams, Timeline, depends_on, timeline
 
 RESNET = Path(__file__).parents[2] / "examples" / "models" / "resnet50.onnx.gz"
 

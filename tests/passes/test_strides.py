@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from perfc.api import typed
-from perfc.passes.canonicalize import Canonicalize
+from perfc.passes.inference.strides import PROBE, Strides, contiguous, viewed
 from perfc.passes.manager import Analyses
-from perfc.passes.strides import PROBE, Strides, contiguous, viewed
+from perfc.passes.rewriting.canonicalize import Canonicalize
 
 MODELS = Path(__file__).parents[2] / "examples" / "models"
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from perfc.ir.parse import parse
-from perfc.passes.fuse import Fuse
+from perfc.passes.fusion.fuse import Fuse
+from perfc.passes.inference.shapes import Shapes
+from perfc.passes.inference.strides import PROBE, Strides, StrideTable, windowed
 from perfc.passes.manager import Analyses
-from perfc.passes.shapes import Shapes
-from perfc.passes.strides import PROBE, Strides, StrideTable, windowed
 
 TEXT = """perfir 1
 module @m

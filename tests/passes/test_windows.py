@@ -8,10 +8,10 @@ from onnx import TensorProto, helper, numpy_helper
 
 from perfc.api import typed
 from perfc.ir.graph import Module
-from perfc.passes.canonicalize import Canonicalize
-from perfc.passes.fuse import Fuse
+from perfc.passes.fusion.fuse import Fuse
+from perfc.passes.inference.strides import Strides
 from perfc.passes.manager import Analyses
-from perfc.passes.strides import Strides
+from perfc.passes.rewriting.canonicalize import Canonicalize
 
 WINDOWS = np.arange(3)[:, None] * 3 + np.arange(6)[None, :]
 

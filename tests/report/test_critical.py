@@ -13,7 +13,7 @@ import pytest
 import perfc
 from perfc.ir.dim import Dim
 from perfc.ir.types import DType
-from perfc.passes.ceilings import Ceiling, KernelBound
+from perfc.passes.roofline.ceilings import Ceiling, KernelBound
 from perfc.report import kernels
 from perfc.report.amounts import ratio, title
 from perfc.report.bottlenecks import Run, scaled, words

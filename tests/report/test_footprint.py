@@ -15,8 +15,8 @@ from perfc.api import Report
 from perfc.fit import Way, fitted
 from perfc.ir.graph import Phase
 from perfc.machine import CONTEXT_BYTES
-from perfc.passes.allocators.cuda_caching import CudaCaching
-from perfc.passes.storage import Role, Storages
+from perfc.passes.memory.allocators.cuda_caching import CudaCaching
+from perfc.passes.memory.storage import Role, Storages
 from perfc.report.device_memory import DeviceMemory
 from perfc.report.document import Bars
 from perfc.report.footprint import CUBLAS_BYTES, footprint, holds, table_of

@@ -5,7 +5,7 @@ import math
 import pytest
 
 import perfc
-from perfc.passes.roofline import Ceiling
+from perfc.passes.roofline.roofline import Ceiling
 from perfc.report import Views, bottlenecks, collect, pressure
 from perfc.report.kernels import groups
 

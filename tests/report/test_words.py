@@ -13,7 +13,7 @@ from perfc.ir.dim import Dim, symbol
 from perfc.ir.facts import Origin
 from perfc.ir.graph import Value
 from perfc.ir.types import DType, TensorType
-from perfc.passes.ceilings import Ceiling
+from perfc.passes.roofline.ceilings import Ceiling
 from perfc.report.amounts import amount
 from perfc.report.assumptions import (
     RateUsed,

@@ -19,7 +19,7 @@ from perfc.frontend.config import (
 from perfc.frontend.config.facts import parameters, weight_bytes
 from perfc.ir.ops.contraction.grouped_matmul import GroupedGemm
 from perfc.machine import load_machine
-from perfc.passes.roofline import bounds
+from perfc.passes.roofline.roofline import bounds
 from perfc.serving import llm
 from perfc.serving.cost.program import Program
 

@@ -19,9 +19,9 @@ from perfc.frontend.config import (
 from perfc.ir.evaluate import evaluate
 from perfc.ir.graph import Module
 from perfc.ir.types import DType, TensorType
-from perfc.passes.cost import Cost
+from perfc.passes.inference.shapes import Shapes
 from perfc.passes.manager import Analyses
-from perfc.passes.shapes import Shapes
+from perfc.passes.roofline.cost import Cost
 from perfc.serving import llm
 
 NAME = "llama-3.2-1b"

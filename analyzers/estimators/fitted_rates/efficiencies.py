@@ -14,7 +14,7 @@ from .layout import moved_bytes
 from .subject import Subject, of_bound
 
 if TYPE_CHECKING:
-    from perfc.passes.roofline import RooflineTable
+    from perfc.passes.roofline.roofline import RooflineTable
     from perfc.passes.runtimes import Runtime
 
 MOVES = "move"

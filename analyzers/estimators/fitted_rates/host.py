@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from perfc.ir.graph import Module, walk
 
 if TYPE_CHECKING:
-    from perfc.passes.fuse import KernelTable
+    from perfc.passes.fusion.fuse import KernelTable
 
 
 def host_nodes(source: Module, kernels: KernelTable) -> int:

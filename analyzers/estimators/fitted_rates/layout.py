@@ -24,7 +24,7 @@ from perfc.ir.problem import Window
 from perfc.ir.types import DType, TensorType
 
 if TYPE_CHECKING:
-    from perfc.passes.fuse import Kernel
+    from perfc.passes.fusion.fuse import Kernel
     from perfc.passes.runtimes import Runtime
 
 BLOCK = 16

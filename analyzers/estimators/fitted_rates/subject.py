@@ -20,8 +20,8 @@ from perfc.ir.record import record
 from perfc.ir.types import TensorType
 
 if TYPE_CHECKING:
-    from perfc.passes.fuse import Kernel
-    from perfc.passes.roofline import KernelBound
+    from perfc.passes.fusion.fuse import Kernel
+    from perfc.passes.roofline.roofline import KernelBound
 
 LONGEST_OP = 400
 MOST_OPERANDS = 8

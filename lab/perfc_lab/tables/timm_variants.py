@@ -59,8 +59,8 @@ def read_trained(path: Path) -> tuple[Module, Analyses]:
 
 def _canonical(path: Path, am: Analyses, *, keeps_parameters: bool = False) -> Module:
     from perfc.frontend import load
-    from perfc.passes.canonicalize import Canonicalize
-    from perfc.passes.shapes import Shapes
+    from perfc.passes.inference.shapes import Shapes
+    from perfc.passes.rewriting.canonicalize import Canonicalize
 
     return am.apply(Canonicalize(keeps_parameters), am.apply(Shapes(), load(path)))
 
@@ -90,8 +90,8 @@ def variants(module: Module, am: Analyses) -> list[Module]:
     Branches alone, and the normalisations behind convolutions too; nothing but the module itself
     where no branches fold, since nobody deploys such a model in another form.
     """
-    from perfc.passes.canonicalize import Canonicalize
-    from perfc.passes.reparameterize import Reparameterize
+    from perfc.passes.rewriting.canonicalize import Canonicalize
+    from perfc.passes.rewriting.reparameterize import Reparameterize
 
     found = [module]
     for norms in (False, True):

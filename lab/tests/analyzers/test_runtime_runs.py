@@ -37,7 +37,7 @@ from perfc.analyzers.whole_runs.whole_run import launched_apart, no_slower, with
 from perfc.deployment import Deployment
 from perfc.errors import ModelError, ParseError
 from perfc.machine import load_machine
-from perfc.passes.roofline import RooflineTable
+from perfc.passes.roofline.roofline import RooflineTable
 from perfc.passes.runtimes import Tf32, runtime
 from perfc_lab.tables.whole_models import WholeModel, version_of, whole_models
 from perfc_lab.training.experiments.runtimes import RuntimeExperiment

@@ -16,9 +16,9 @@ from perfc.analyzers.steps.launches import Launch, Listing, launches
 from perfc.analyzers.steps.setting import Precision, Setting
 from perfc.api import typed
 from perfc.machine import load_machine
-from perfc.passes.canonicalize import Canonicalize
-from perfc.passes.cost import Cost
 from perfc.passes.manager import Analyses
+from perfc.passes.rewriting.canonicalize import Canonicalize
+from perfc.passes.roofline.cost import Cost
 from perfc_lab.tables.timm import BATCHES, Measured, lower
 
 MODELS = Path(__file__).parents[3] / "examples" / "models"

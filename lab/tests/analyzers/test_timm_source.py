@@ -10,9 +10,9 @@ import pytest
 from perfc.analyzers.features.rows import DataError
 from perfc.analyzers.graph.measured_runs import model_folder
 from perfc.frontend import load
-from perfc.passes.canonicalize import Canonicalize
+from perfc.passes.inference.shapes import Shapes
 from perfc.passes.manager import Analyses
-from perfc.passes.shapes import Shapes
+from perfc.passes.rewriting.canonicalize import Canonicalize
 from perfc_lab.tables.timm import TABLE, measured, step_rows
 from perfc_lab.tables.timm_variants import forms, parameters, variants
 

@@ -18,8 +18,8 @@ from perfc.analyzers.steps.setting import Precision, Setting
 from perfc.analyzers.steps.training_step import step_launches
 from perfc.api import typed
 from perfc.machine import load_machine
-from perfc.passes.canonicalize import Canonicalize
 from perfc.passes.manager import Analyses
+from perfc.passes.rewriting.canonicalize import Canonicalize
 from perfc_lab.tables.timm import Measured, lower_steps
 from perfc_lab.tables.timm_variants import read_trained, require_parameters
 

@@ -20,7 +20,7 @@ from perfc.commands.schema import schema_named
 from perfc.errors import ModelError, ParseError
 from perfc.frontend.config import Parallel, precision_of, read_config
 from perfc.machine import load_machine
-from perfc.passes.roofline import bounds
+from perfc.passes.roofline.roofline import bounds
 from perfc.serving import Load, llm
 from perfc.serving.cost.grid import Grid, octaves, points
 from perfc.serving.cost.memory import Demand, MemoryPlan

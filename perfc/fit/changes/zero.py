@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from perfc.errors import PerfcError
-from perfc.passes.storage import Role
+from perfc.passes.memory.storage import Role
 from perfc.report.footprint import table_of
 
 from ..way import Way

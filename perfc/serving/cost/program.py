@@ -21,13 +21,19 @@ from perfc.ir.problem import Experts
 from perfc.ir.record import frozen, record
 from perfc.ir.types import TensorType
 from perfc.machine import Machine
-from perfc.passes.canonicalize import Canonicalize
-from perfc.passes.cost import Cost
-from perfc.passes.fuse import Fuse, Kernel, KernelTable
-from perfc.passes.liveness import Liveness, LivenessTable
+from perfc.passes.fusion.fuse import Fuse, Kernel, KernelTable
+from perfc.passes.inference.sizes import Sizes
 from perfc.passes.manager import Analyses
-from perfc.passes.roofline import KernelBound, RooflineTable, bounds, value_bytes, weight_floor
-from perfc.passes.sizes import Sizes
+from perfc.passes.memory.liveness import Liveness, LivenessTable
+from perfc.passes.rewriting.canonicalize import Canonicalize
+from perfc.passes.roofline.cost import Cost
+from perfc.passes.roofline.roofline import (
+    KernelBound,
+    RooflineTable,
+    bounds,
+    value_bytes,
+    weight_floor,
+)
 
 Env = Mapping[str, int]
 OCTAVES = 14

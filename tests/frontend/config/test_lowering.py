@@ -35,11 +35,11 @@ from perfc.ir.problem import Attention, Collective, Exchange, Experts, MixedAtte
 from perfc.ir.text import print_module
 from perfc.ir.types import DType, TensorType
 from perfc.ir.verify import verify
-from perfc.passes.cost import Cost, CostTable
-from perfc.passes.fuse import Fuse, Kernel
+from perfc.passes.fusion.fuse import Fuse, Kernel
+from perfc.passes.inference.shapes import Shapes
 from perfc.passes.manager import Analyses
-from perfc.passes.parameters import Parameters, Role
-from perfc.passes.shapes import Shapes
+from perfc.passes.roofline.cost import Cost, CostTable
+from perfc.passes.roofline.parameters import Parameters, Role
 
 SIZES = {
     "batch": 2, "seq": 96, "past": 160, "decodes": 3, "context": 160, "target": 4, "source": 96,

@@ -20,9 +20,9 @@ from perfc.frontend.config import (
 from perfc.frontend.config.facts import parameters
 from perfc.ir.evaluate import evaluate
 from perfc.ir.ops.attention.ragged_attention import RaggedAttention
-from perfc.passes.cost import Cost
+from perfc.passes.inference.shapes import Shapes
 from perfc.passes.manager import Analyses
-from perfc.passes.shapes import Shapes
+from perfc.passes.roofline.cost import Cost
 
 PIXTRAL = {
     "architectures": ["Mistral3ForConditionalGeneration"], "model_type": "mistral3",

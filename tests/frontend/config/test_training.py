@@ -13,7 +13,7 @@ from perfc.fit import fitted
 from perfc.ir.evaluate import evaluate
 from perfc.ir.graph import Phase
 from perfc.ir.ops.normalization.softmax import Softmax
-from perfc.passes.saved import Saved
+from perfc.passes.memory.saved import Saved
 from perfc.report import Verdict
 
 LLAMA = {

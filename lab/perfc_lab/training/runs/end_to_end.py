@@ -3,8 +3,8 @@
 How kernels reach the device is the runtime's: an eager host launches each, which shows where a
 kernel is shorter than its launch; a recorded graph leaves the device's own gap; compiled code is a
 graph of fewer kernels. Where the host launches, views that strides cannot express are copied
-(`view_copies`). Training runs the kernels of the step's graph (`perfc.passes.train`), and those
-that PyTorch launches besides (`second_kernels`).
+(`view_copies`). Training runs the kernels of the step's graph (`perfc.passes.training.train`), and
+those that PyTorch launches besides (`second_kernels`).
 Left out: optimisers, data loading, overlap of several streams.
 """
 
@@ -35,16 +35,16 @@ from perfc.analyzers.runs.prediction import predict
 from perfc.frontend import load
 from perfc.ir.graph import Module, Value
 from perfc.ir.record import record
-from perfc.passes.canonicalize import Canonicalize
-from perfc.passes.fuse import Fuse, KernelTable
+from perfc.passes.fusion.fuse import Fuse, KernelTable
+from perfc.passes.inference.shapes import Shapes
+from perfc.passes.inference.strides import Strides, StrideTable
 from perfc.passes.manager import Analyses
-from perfc.passes.roofline import Roofline, RooflineTable
+from perfc.passes.rewriting.canonicalize import Canonicalize
+from perfc.passes.rewriting.untie import Untie
+from perfc.passes.roofline.roofline import Roofline, RooflineTable
 from perfc.passes.runtimes import Launch, Steps, Tf32
 from perfc.passes.runtimes import runtime as runtime_of
-from perfc.passes.shapes import Shapes
-from perfc.passes.strides import Strides, StrideTable
-from perfc.passes.train import Train
-from perfc.passes.untie import Untie
+from perfc.passes.training.train import Train
 
 from .second_kernels import accumulated, second
 from .view_copies import copied

@@ -23,13 +23,13 @@ from perfc.extents import sized
 from perfc.frontend import load
 from perfc.frontend.collector import paused_collector
 from perfc.machine import load_machine
-from perfc.passes.canonicalize import Canonicalize
-from perfc.passes.fuse import Fuse
+from perfc.passes.fusion.fuse import Fuse
+from perfc.passes.inference.sizes import Sizes
 from perfc.passes.manager import Analyses
-from perfc.passes.mixed import what_if
-from perfc.passes.roofline import bounds
+from perfc.passes.precision.mixed import what_if
+from perfc.passes.rewriting.canonicalize import Canonicalize
+from perfc.passes.roofline.roofline import bounds
 from perfc.passes.runtimes import of_steps
-from perfc.passes.sizes import Sizes
 
 from ...tables.whole_models import FRAMEWORK, WholeModel, whole_models
 

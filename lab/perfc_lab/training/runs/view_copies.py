@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING
 
 from perfc.analyzers.features.lowering import Lowered, shape
 from perfc.ir.op import Kind
-from perfc.passes.strides import numel, viewed
+from perfc.passes.inference.strides import numel, viewed
 
 if TYPE_CHECKING:
     from perfc.ir.graph import Value
-    from perfc.passes.fuse import Kernel
-    from perfc.passes.strides import StrideTable
+    from perfc.passes.fusion.fuse import Kernel
+    from perfc.passes.inference.strides import StrideTable
 
 
 ITEM = 4

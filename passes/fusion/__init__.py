@@ -1,0 +1,1 @@
+"""Fusion: which nodes a runtime runs as one kernel."""

@@ -1,0 +1,1 @@
+"""Type inference: shapes, strides and the numbers of symbols."""

@@ -1,0 +1,328 @@
+"""Type inference: the type of every value, and the contents of those that drive shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import field
+from typing import TYPE_CHECKING, NamedTuple
+
+from perfc.errors import ShapeError
+from perfc.ir.alike import Alike
+from perfc.ir.dim import Dim, Poly, interval, symbols
+from perfc.ir.fresh import issued, numbering
+from perfc.ir.graph import Graph, Inputs, Module, Node, Value
+from perfc.ir.known import Known
+from perfc.ir.op import Folded, Kind, Op, Types
+from perfc.ir.ops.opaque import Opaque
+from perfc.ir.record import frozen, mutable
+from perfc.ir.sizes import bound_type, misfit
+from perfc.ir.types import UNKNOWN, DType, SequenceType, TensorType, Type, UnknownType
+
+from .. import Transform
+from .regions import infer_control
+
+if TYPE_CHECKING:
+    from ..manager import Analyses
+
+Key = tuple[int, ...]
+
+
+class Inferred(NamedTuple):
+    """What an application gives: types, contents, and the numbers of both together.
+
+    ``misfit`` is the first result that no tensor can be, as its position and the extent at fault.
+    """
+
+    types: Types
+    folded: Folded
+    numbers: tuple[int, ...] = ()
+    misfit: tuple[int, int] | None = None
+
+
+NOTHING = Inferred((), ())
+
+
+class Application(NamedTuple):
+    """An operator on operands, and what that gives; equal ones are met once."""
+
+    op: Op
+    ins: Inputs
+    result: Inferred
+
+
+@frozen
+class Shapes(Transform):
+    """Infer types and small contents, symbols kept, subgraphs included.
+
+    Each operator's ``infer`` and ``fold`` are pure, so equal operands give remembered results.
+    A declared type fills what inference leaves open; it never overrides it.
+    """
+
+    def run(self, module: Module, am: Analyses) -> Module:
+        """The module with every value typed.
+
+        Raises:
+            ShapeError: operands of a node cannot go together.
+        """
+        return inferred(module)[0]
+
+
+@frozen
+class Recording(Shapes):
+    """`Shapes` that keeps what it met.
+
+    Args:
+        applications: those that differ, filled by ``run``.
+    """
+
+    applications: list[Application] = field(default_factory=list[Application], compare=False)
+
+    def run(self, module: Module, am: Analyses) -> Module:
+        """The module with every value typed, as `Shapes` gives it."""
+        typed, applications = inferred(module)
+        self.applications.extend(applications)
+        return typed
+
+
+def inferred(module: Module) -> tuple[Module, list[Application]]:
+    """A module with every value typed, and the applications in it that differ.
+
+    Raises:
+        ShapeError: operands of a node cannot go together.
+    """
+    declared = {s.name for s in module.symbols}
+    inference = Inference(declared=declared)
+    with numbering(declared):
+        graph = inference.graph(module.graph, {})
+    return Module(graph, module.symbols, module.origin), inference.applications
+
+
+@mutable
+class Inference:
+    """Walks graphs and remembers what equal applications gave.
+
+    Args:
+        declared: names of the module's symbols.
+        sizes: numbers that are put in for symbols, in the types of inputs and in declared ones.
+        refused: the node whose operands did not go together last.
+    """
+
+    declared: set[str] = field(default_factory=set[str])
+    sizes: Mapping[str, int] = field(default_factory=dict[str, int])
+    alike: Alike = field(default_factory=Alike)
+    memo: dict[Key, Inferred] = field(default_factory=dict[Key, Inferred])
+    fills: dict[tuple[Type, Type], tuple[Type, bool]] = field(
+        default_factory=dict[tuple[Type, Type], tuple[Type, bool]]
+    )
+    bound: dict[Type, Type] = field(default_factory=dict[Type, Type])
+    equal: dict[Type, Type] = field(default_factory=dict[Type, Type])
+    applications: list[Application] = field(default_factory=list[Application])
+    steps: int = 0
+    refused: Node | None = None
+
+    def graph(
+        self,
+        graph: Graph,
+        env: Mapping[Value, Value],
+        arguments: Sequence[tuple[Type, Known | None]] | None = None,
+    ) -> Graph:
+        """``graph`` with types, outer values replaced by ``env``, inputs by ``arguments``."""
+        local: dict[Value, Value] = dict(env)
+        inputs: list[Value] = []
+        for i, v in enumerate(graph.inputs):
+            new = v
+            type_ = self.sized(v.type)
+            if arguments is not None and i < len(arguments):
+                new = Value(v.name, sharper(arguments[i][0], type_), arguments[i][1], v.weight)
+            elif type_ is not v.type:
+                new = Value(v.name, type_, v.known, v.weight)
+            if new is not v:
+                local[v] = new
+            inputs.append(new)
+        nodes = [self.node(node, local) for node in graph.nodes]
+        outputs = tuple(local.get(v, v) for v in graph.outputs)
+        return Graph(graph.name, tuple(inputs), outputs, tuple(nodes), graph.weights)
+
+    def node(self, node: Node, local: dict[Value, Value]) -> Node:
+        """One node with typed results, itself where it has them; ``local`` learns what is new."""
+        self.steps += 1
+        ins: Inputs = node.inputs
+        if not local.keys().isdisjoint(ins):
+            ins = tuple([v if v is None else local.get(v, v) for v in ins])
+        regions = node.regions
+        numbers: tuple[int, ...] = ()
+        try:
+            if regions and node.op.kind is Kind.CONTROL:
+                types, folded, regions = infer_control(self, node, ins, local)
+            else:
+                types, folded, numbers, misfit = self.apply(node.op, ins)
+                if misfit is not None:
+                    raise impossible(node, *misfit)
+        except ShapeError as error:
+            if not error.where:
+                self.refused = node
+            raise _located(error, node, ins) from None
+        outputs: list[Value | None] = []
+        is_new = ins is not node.inputs or regions is not node.regions
+        for i, v in enumerate(node.outputs):
+            if v is None:
+                outputs.append(None)
+                continue
+            inferred = types[i] if i < len(types) else UNKNOWN
+            known = folded[i] if i < len(folded) else None
+            type_, as_inferred = self.fill(inferred, v.type)
+            new = v
+            if type_ is not v.type or known is not v.known or v.weight is not None:
+                is_new = True
+                new = local[v] = Value(v.name, type_, known)
+            if as_inferred and i < len(numbers):
+                self.alike.values[new] = numbers[i]
+            outputs.append(new)
+        return Node(node.op, ins, tuple(outputs), regions, node.loc) if is_new else node
+
+    def apply(self, op: Op, ins: Inputs) -> Inferred:
+        """Types and contents of an operator's results, remembered."""
+        key = self.alike.operator(op), *self.alike.operands(ins)
+        outcome = self.memo.get(key)
+        if outcome is not None:
+            return outcome
+        before = issued()
+        try:
+            types, folded = applied(op, ins)
+            # one object for equal types: further down, they are compared by identity first
+            types = tuple([self.equal.setdefault(t, t) for t in types])
+        except UNFORESEEN:
+            self.applications.append(Application(op, ins, NOTHING))
+            return NOTHING
+        misfits = ((i, d) for i, t in enumerate(types) if (d := misfit(t)) is not None)
+        at_fault = next(misfits, None)
+        if issued() != before:
+            outcome = Inferred(types, folded, (), at_fault)
+            self.applications.append(Application(op, ins, outcome))
+            return outcome
+        known = [*folded, *[None] * (len(types) - len(folded))]
+        numbers = tuple(map(self.alike.content, types, known))
+        outcome = self.memo[key] = Inferred(types, folded, numbers, at_fault)
+        self.applications.append(Application(op, ins, outcome))
+        return outcome
+
+    def sized(self, type_: Type) -> Type:
+        """A type of the file with the numbers in it that are put in; itself where none is."""
+        if not self.sizes:
+            return type_
+        numeric = self.bound.get(type_)
+        if numeric is None:
+            numeric = self.bound[type_] = bound_type(type_, self.sizes)
+        return numeric
+
+    def fill(self, inferred: Type, declared: Type) -> tuple[Type, bool]:
+        """What `filled` gives, and whether it is what was inferred; remembered.
+
+        Where it is what was declared, it is that very object.
+        """
+        if declared is inferred or declared is UNKNOWN:
+            return inferred, True
+        key = inferred, declared
+        filled = self.fills.get(key)
+        if filled is None:
+            type_ = self.filled(inferred, self.sized(declared))
+            as_inferred = type_ == inferred
+            filled = self.fills[key] = declared if type_ == declared else type_, as_inferred
+        return filled
+
+    def filled(self, inferred: Type, declared: Type) -> Type:
+        """``inferred`` with what only the file's declaration tells."""
+        if inferred == declared:
+            return inferred
+        match inferred, declared:
+            case UnknownType(), _:
+                return declared
+            case TensorType(dtype, None), TensorType(other, shape):
+                return TensorType(other if dtype is DType.UNKNOWN else dtype, shape)
+            case TensorType(dtype, mine), TensorType(other, theirs) if mine and theirs:
+                if len(mine) != len(theirs):
+                    return inferred
+                dims = tuple(self._extent(a, b) for a, b in zip(mine, theirs, strict=True))
+                return TensorType(other if dtype is DType.UNKNOWN else dtype, dims)
+            case SequenceType(UnknownType(), length), SequenceType(elem, _):
+                return SequenceType(elem, length)
+            case _:
+                return inferred
+
+    def _extent(self, mine: Dim, declared: Dim) -> Dim:
+        if not isinstance(mine, Poly) or not self._is_data(mine):
+            return mine
+        if isinstance(declared, int):
+            lo, hi = interval(mine)
+            fits = (lo is None or lo <= declared) and (hi is None or declared <= hi)
+            return declared if fits else mine
+        return mine if self._is_data(declared) else declared
+
+    def _is_data(self, dim: Dim) -> bool:
+        return any(s.key not in self.declared for s in symbols(dim))
+
+
+UNFORESEEN = (ArithmeticError, LookupError, TypeError, ValueError, AttributeError)
+"""An attribute or operand that no definition foresees: nothing is known, nothing is claimed."""
+
+
+def applied(op: Op, ins: Inputs) -> tuple[Types, Folded]:
+    """Types and contents of an operator's results.
+
+    Raises:
+        ShapeError: the operands cannot go together.
+    """
+    types = op.infer(ins)
+    return types, checked(types, op.fold(ins, types))
+
+
+def sharper(first: Type, second: Type) -> Type:
+    """The one of two types for the same value that says more."""
+    match first, second:
+        case UnknownType(), _:
+            return second
+        case TensorType(dtype, None), TensorType(other, shape):
+            return TensorType(other if dtype is DType.UNKNOWN else dtype, shape)
+        case TensorType(DType.UNKNOWN, shape), TensorType(other, _):
+            return TensorType(other, shape)
+        case _:
+            return first
+
+
+def checked(types: Types, folded: Folded) -> Folded:
+    """Contents that agree with their types; one that does not is dropped."""
+    if not folded:
+        return folded
+    return tuple(k if fits(t, k) else None for t, k in zip(types, folded, strict=False))
+
+
+def fits(type_: Type, known: Known | None) -> bool:
+    """Whether a content is one that a value of this type can have."""
+    match type_:
+        case TensorType(shape=shape):
+            return known is not None and known.shape == shape
+        case SequenceType(length=length):
+            return known is not None and known.shape == (length,)
+        case _:
+            return False
+
+
+def impossible(node: Node, index: int, extent: int) -> ShapeError:
+    """The error of a result that no tensor can be."""
+    value = node.outputs[index] if index < len(node.outputs) else None
+    name = f"result {index}" if value is None else value.name
+    if extent < 0:
+        return ShapeError(f"leaves {name} with extent {extent}")
+    return ShapeError(f"{name} has more than 2^{extent.bit_length() - 1} elements")
+
+
+def _located(error: ShapeError, node: Node, ins: Inputs) -> ShapeError:
+    if error.where:
+        return error
+    shown = ", ".join("-" if v is None else str(v.type) for v in ins)
+    name = "opaque" if isinstance(node.op, Opaque) else node.loc.op_type or node.op.mnemonic
+    return ShapeError(
+        f"{name}: {error.message}; operands {shown}",
+        where=f"node {node.name!r}",
+        hint=error.hint or "the model contradicts itself here; check what feeds this node",
+    )

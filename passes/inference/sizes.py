@@ -1,0 +1,174 @@
+"""Numbers for every symbol: they go together, leave no extent negative, and formulas hold there."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from perfc.ir.dim import Dim, Poly
+from perfc.ir.graph import Module, Value, walk
+from perfc.ir.known import Known
+from perfc.ir.record import frozen
+from perfc.ir.sizes import bound_type
+from perfc.ir.types import OptionalType, SequenceType, TensorType, Type, UnknownType
+
+from .. import Transform
+from .shapes import Recording
+from .sizing import Refusal, Settled, Sizing
+
+if TYPE_CHECKING:
+    from ..manager import Analyses
+
+MOST_KEPT = 8
+"""Symbols whose formulas are kept where they can be, once those of all do not hold."""
+
+
+@frozen
+class Sizes(Transform):
+    """Types at formulas, checked with the numbers of all symbols put in.
+
+    Inference runs with symbols and once more with their values. Values that contradict each other
+    or the model, or leave an extent negative, are an error; those that nobody gave are changed
+    until they are none. Where the formulas leave open what the numbers tell, or are wrong there,
+    numbers stand in the place of as few symbols as that takes.
+
+    Args:
+        given: symbols whose values the user stated, so that they are not changed.
+        formulas: symbols that stay in every formula, even where a number would tell more.
+    """
+
+    given: tuple[str, ...] = ()
+    formulas: tuple[str, ...] = ()
+
+    def run(self, module: Module, am: Analyses) -> Module:
+        """The module with every value typed, and values of its symbols that go together.
+
+        Raises:
+            ShapeError: operands of a node cannot go together, at these sizes or at any.
+        """
+        recording = Recording()
+        typed = am.apply(recording, module)
+        if not module.symbols:
+            return typed
+        sizing = Sizing(module, typed, recording.applications)
+        given = {s.name: s.default for s in module.symbols if s.name in self.given}
+        return numbered(sizing, settled(sizing, given), self.formulas)
+
+
+def settled(sizing: Sizing, given: Mapping[str, int]) -> Settled:
+    """Values of all symbols: those given, the others as they are assumed or as the model asks for.
+
+    Raises:
+        ShapeError: what is given contradicts itself or the model; or nothing that could be
+            assumed goes together.
+    """
+    env = sizing.read.defaults(given)
+    if sizing.is_filled(env) and sizing.holds_at(env):
+        return Settled(sizing.read.symbols, env, None)
+    from .remedies import Remedies, contradiction
+
+    sizing.steps = 0
+    outcome = Remedies(sizing, given).mended(sizing.read.symbols)
+    if isinstance(outcome, Refusal):
+        raise contradiction(sizing, outcome, given)
+    return outcome
+
+
+def with_numbers(module: Module, typed: Module, given: Mapping[str, int]) -> Module:
+    """A module typed with numbers for some symbols, in formulas where those say as much.
+
+    Args:
+        module: as read.
+        typed: the same with types in formulas.
+        given: the numbers.
+
+    Raises:
+        ShapeError: they contradict each other or the model.
+    """
+    sizing = Sizing(module, typed)
+    numeric = sizing.attempt(given)
+    if isinstance(numeric, Refusal):
+        from .remedies import contradiction
+
+        raise contradiction(sizing, numeric, given)
+    return typed if holds(typed, numeric, given) else numeric
+
+
+def numbered(sizing: Sizing, at: Settled, formulas: Collection[str] = ()) -> Module:
+    """The typed module, with numbers for the symbols whose formulas do not hold."""
+    if at.numeric is None or holds(sizing.typed, at.numeric, at.env):
+        return replace(sizing.typed, symbols=at.declared)
+    bound = {n: v for n, v in at.env.items() if n not in formulas}
+    found = at.numeric if len(bound) == len(at.env) else sizing.attempt(bound)
+    for name in list(bound)[:MOST_KEPT]:
+        fewer = {n: v for n, v in bound.items() if n != name}
+        trial = sizing.attempt(fewer) if fewer else sizing.typed
+        if isinstance(trial, Module) and holds(trial, at.numeric, at.env):
+            bound, found = fewer, trial
+    module = found if isinstance(found, Module) else sizing.typed
+    declared = tuple(replace(s, is_bound=s.name in bound) for s in at.declared)
+    return replace(module, symbols=declared)
+
+
+def holds(typed: Module, numeric: Module, env: Mapping[str, int]) -> bool:
+    """Whether formulas say at ``env`` what inference with numbers says.
+
+    Control flow is compared by the contents that decide it, too. Operators on nothing are cases of
+    their own, which formulas may not know.
+    """
+    is_exact = 0 in env.values()
+    memo: dict[tuple[Type, Type], bool] = {}
+    for left, right in zip(walk(typed.graph), walk(numeric.graph), strict=True):
+        for a, b in zip(left.outputs, right.outputs, strict=True):
+            if a is None or b is None:
+                continue
+            pair = a.type, b.type
+            if pair not in memo:
+                memo[pair] = agrees(bound_type(a.type, env), b.type, is_exact=is_exact)
+            if not memo[pair]:
+                return False
+        if left.regions and not all(map(as_well_known, left.inputs, right.inputs)):
+            return False
+    return True
+
+
+def as_well_known(formula: Value | None, number: Value | None) -> bool:
+    """Whether as many elements of a content are known with symbols as with numbers."""
+    return known_items(formula) >= known_items(number)
+
+
+def known_items(v: Value | None) -> int:
+    """How many elements of a value are known."""
+    content: Known | None = None if v is None else v.known
+    return 0 if content is None else sum(i is not None for i in content.items)
+
+
+def agrees(a: Type, b: Type, *, is_exact: bool) -> bool:
+    """Whether ``a`` contradicts nothing that ``b`` says, and leaves no more open.
+
+    With ``is_exact`` it must not say more either.
+    """
+    match a, b:
+        case TensorType(), TensorType():
+            if a.shape is None or b.shape is None:
+                return b.shape is None
+            return len(a.shape) == len(b.shape) and all(
+                agrees_in(x, y, is_exact=is_exact) for x, y in zip(a.shape, b.shape, strict=True)
+            )
+        case SequenceType(), SequenceType():
+            fits = b.length is None or agrees_in(a.length, b.length, is_exact=is_exact)
+            items = zip(a.items or (), b.items or (), strict=False)
+            parts = ((a.elem, b.elem), *items)
+            return fits and all(agrees(x, y, is_exact=is_exact) for x, y in parts)
+        case OptionalType(elem), OptionalType(other):
+            return agrees(elem, other, is_exact=is_exact)
+        case _:
+            return a == b or isinstance(b, UnknownType)
+
+
+def agrees_in(a: Dim | None, b: Dim, *, is_exact: bool) -> bool:
+    """Whether one extent agrees with another, as types do."""
+    if isinstance(b, Poly):
+        return not is_exact or isinstance(a, Poly)
+    return a == b

@@ -1,0 +1,256 @@
+"""Strides of values in a framework with strided tensors: permuted reads, and reshapes that copy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import field
+from functools import lru_cache
+from typing import TYPE_CHECKING, ClassVar
+
+from perfc.ir.evaluate import evaluate
+from perfc.ir.graph import Module, Node, Value
+from perfc.ir.op import Kind
+from perfc.ir.ops.elementwise.cast import Cast
+from perfc.ir.ops.movement.gather import Gather
+from perfc.ir.ops.movement.movement import Expand, Transpose
+from perfc.ir.ops.movement.slice import Slice, Split
+from perfc.ir.ops.normalization.normalization import BatchNormalization
+from perfc.ir.record import entity, frozen, record
+from perfc.ir.types import TensorType
+
+from .. import Analysis
+from ..fusion.fuse import Fuse, Kernel, KernelTable
+from ..fusion.windows import window_steps
+from ..runtimes import Runtime
+
+if TYPE_CHECKING:
+    from ..manager import Analyses
+
+PROBE = 32
+"""Stands for every symbol; an extent of 1 would hide permutations."""
+
+Extents = tuple[int, ...]
+
+
+@record
+class StrideTable:
+    """How values lie in memory.
+
+    Args:
+        shapes: extents with every symbol at ``PROBE``.
+        strides: in elements, of values that are not contiguous.
+        copies: views that strides cannot express, and the value that each copies.
+    """
+
+    shapes: Mapping[Value, Extents]
+    strides: Mapping[Value, Extents]
+    copies: Mapping[Node, Value]
+
+    def of(self, value: Value) -> Extents:
+        """Strides of a value."""
+        strides = self.strides.get(value)
+        return contiguous(self.shapes.get(value, ())) if strides is None else strides
+
+    def permuted_share(self, kernel: Kernel) -> float:
+        """Share of the elements a kernel reads whose last axis is not the densest."""
+        if not [v for node in kernel.nodes for v in node.inputs if v in self.strides]:
+            return 0.0
+        permuted = total = 0
+        for node in kernel.nodes:
+            if node.op.kind is Kind.VIEW:
+                continue
+            for v in node.inputs:
+                if v is None or v.weight is not None or len(self.shapes.get(v, ())) < 2:
+                    continue
+                shape, strides = self.shapes[v], self.of(v)
+                count = numel(shape)
+                total += count
+                steps = [step for step, extent in zip(strides, shape, strict=True) if extent > 1]
+                if steps and steps[-1] != min(steps):
+                    permuted += count
+        return permuted / total if total else 0.0
+
+
+@frozen
+class Strides(Analysis[StrideTable]):
+    """Strides node by node, as PyTorch propagates them.
+
+    Transposes permute strides, slices keep them, expansions set them to 0; a reshape is a view
+    where every new axis lies within axes that are dense among themselves, else it copies.
+    Elementwise results and batch normalisation keep the order of their first operand of the same
+    shape; fused attention leaves heads inside of positions; everything else writes contiguous
+    results. Left out: channels-last results of
+    convolutions, which only the layout asked for decides.
+
+    Source: PyTorch, aten/src/ATen/TensorUtils.cpp, ``computeStride``; TensorIterator's rule for
+    the layout of results.
+    """
+
+    requires: ClassVar = (Fuse,)
+    runtime: str = "eager"
+
+    def run(self, module: Module, am: Analyses) -> StrideTable:
+        """Strides of the values of the main graph."""
+        return strides_of(module, am.get(Fuse(self.runtime), module))
+
+
+def strides_of(module: Module, kernels: KernelTable) -> StrideTable:
+    """Strides of the values of the main graph, whose kernels are known."""
+    walk = Walk({s.name: PROBE for s in module.symbols}, kernels.runtime)
+    fused = {n for k in kernels.kernels if k.kind is Kind.ATTENTION for n in k.nodes}
+    for node in module.graph.nodes:
+        walk.visit(node, node in fused)
+    return StrideTable(walk.shapes, walk.strides, walk.copies)
+
+
+@entity
+class Walk:
+    """State of one walk over the nodes."""
+
+    env: Mapping[str, int]
+    table: Runtime
+    shapes: dict[Value, Extents] = field(default_factory=dict[Value, Extents])
+    strides: dict[Value, Extents] = field(default_factory=dict[Value, Extents])
+    copies: dict[Node, Value] = field(default_factory=dict[Node, Value])
+    extents: dict[TensorType, Extents] = field(default_factory=dict[TensorType, Extents])
+
+    def shape(self, v: Value) -> Extents | None:
+        """Extents as numbers, None where the rank is not known."""
+        known = self.shapes.get(v)
+        if known is None and isinstance(v.type, TensorType) and v.type.shape is not None:
+            known = self.extents.get(v.type)
+            if known is None:
+                extents = [int(evaluate(d, self.env)) for d in v.type.shape]
+                known = self.extents[v.type] = tuple(extents)
+            self.shapes[v] = known
+        return known
+
+    def visit(self, node: Node, is_fused: bool) -> None:
+        """The results of a node; inside fused attention nothing is stored."""
+        for v in (*node.inputs, *node.outputs):
+            if v is not None and v not in self.shapes:
+                self.shape(v)
+        if not node.results or not node.inputs or node.inputs[0] is None:
+            return
+        if self.table.is_view(node):
+            self.view(node, node.inputs[0])
+        elif is_fused:
+            self.attended(node.results[0])
+        elif node.op.kind is Kind.ELEMENTWISE or isinstance(node.op, BatchNormalization | Cast):
+            self.keeps_order(node)
+
+    def view(self, node: Node, source: Value) -> None:
+        """A view's strides, or a copy."""
+        old, result = self.shapes.get(source), node.results[0]
+        new = self.shapes.get(result)
+        if old is None or new is None:
+            return
+        strides = self.strides.get(source) or contiguous(old)
+        match node.op:
+            case Transpose(perm=perm):
+                order: Sequence[int] = perm or range(len(old))[::-1]
+                self.strides[result] = tuple(strides[axis] for axis in order)
+            case Slice() | Split():
+                for v in node.results:
+                    self.strides[v] = strides
+            case Expand():
+                lead = len(new) - len(old)
+                axes = zip(old, new[lead:], strides, strict=True)
+                self.strides[result] = (0,) * lead + tuple(s if a == b else 0 for a, b, s in axes)
+            case Gather(axis=axis):
+                self.strides[result] = windowed(strides, axis, window_steps(node) or (1, 1))
+            case _:
+                result_strides = viewed(old, strides, new)
+                if result_strides is None:
+                    self.copies[node] = result
+                elif result_strides != contiguous(new):
+                    self.strides[result] = result_strides
+
+    def attended(self, result: Value) -> None:
+        """Fused attention writes ``[b, s, h, d]`` and shows it as ``[b, h, s, d]``."""
+        shape = self.shapes.get(result, ())
+        if len(shape) == 4:
+            b, s, h, d = contiguous((shape[0], shape[2], shape[1], shape[3]))
+            self.strides[result] = (b, h, s, d)
+
+    def keeps_order(self, node: Node) -> None:
+        """Results are dense, in the order of the first operand of their shape."""
+        result = node.results[0]
+        shape = self.shapes.get(result, ())
+        for v in node.inputs:
+            if v is None or len(shape) < 2 or self.shapes.get(v) != shape:
+                continue
+            strides = self.strides.get(v)
+            if strides is not None and 0 not in strides:
+                order = sorted(range(len(shape)), key=lambda axis: (-strides[axis], axis))
+                dense = contiguous(tuple([shape[axis] for axis in order]))
+                by_axis = dict(zip(order, dense, strict=True))
+                self.strides[result] = tuple(by_axis[axis] for axis in range(len(shape)))
+            return
+
+
+def windowed(strides: Extents, axis: int, steps: Extents) -> Extents:
+    """Strides of windows along an axis, which stand in its place.
+
+    >>> windowed((12, 4, 1), -1, (2, 1))
+    (12, 4, 2, 1)
+    """
+    axis %= len(strides)
+    return (*strides[:axis], *(strides[axis] * n for n in steps), *strides[axis + 1 :])
+
+
+def numel(shape: Sequence[int]) -> int:
+    """Number of elements."""
+    count = 1
+    for extent in shape:
+        count *= extent
+    return count
+
+
+def contiguous(shape: Sequence[int]) -> Extents:
+    """Strides of a dense tensor in row-major order.
+
+    >>> contiguous((2, 3, 4))
+    (12, 4, 1)
+    """
+    return _dense(tuple(shape))
+
+
+@lru_cache(maxsize=1 << 12)
+def _dense(shape: Extents) -> Extents:
+    strides: list[int] = []
+    step = 1
+    for extent in reversed(shape):
+        strides.append(step)
+        step *= max(extent, 1)
+    return tuple(reversed(strides))
+
+
+@lru_cache(maxsize=1 << 12)
+def viewed(shape: Extents, strides: Extents, new: Extents) -> Extents | None:
+    """Strides of the same elements under another shape, None where no strides express it.
+
+    >>> viewed((2, 3, 4), (12, 4, 1), (6, 4))
+    (4, 1)
+    >>> viewed((3, 2), (1, 3), (6,)) is None
+    True
+    """
+    if not shape or 0 in shape or numel(shape) != numel(new):
+        return contiguous(new)
+    steps = [0] * len(new)
+    at, step, block, covered = len(new) - 1, strides[-1], 1, 1
+    for axis in range(len(shape) - 1, -1, -1):
+        block *= shape[axis]
+        outer = axis - 1
+        if axis and (shape[outer] == 1 or strides[outer] == block * step):
+            continue
+        # a block of axes that are dense among themselves must be made of whole new axes
+        while at >= 0 and (covered < block or new[at] == 1):
+            steps[at] = covered * step
+            covered *= new[at]
+            at -= 1
+        if covered != block:
+            return None
+        if axis:
+            step, block, covered = strides[outer], 1, 1
+    return tuple(steps) if at < 0 else None

@@ -1,0 +1,1 @@
+"""Memory: live values, buffers, allocators, bytes that caches keep."""

@@ -1,0 +1,135 @@
+"""Allocators of frameworks, simulated: what a run holds of the device beyond what lives in it.
+
+One allocator, one file. Addresses stand for those of the device; a segment is what is asked of it.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from typing import ClassVar
+
+from perfc.ir.record import record
+
+from ...runtimes import Framework
+
+
+class OutOfMemoryError(Exception):
+    """The device has no room left, even when everything unused is given back."""
+
+
+class Allocator(ABC):
+    """Takes memory of a device and gives parts of it out."""
+
+    title: ClassVar[str]
+    """In words."""
+
+    @abstractmethod
+    def __init__(self, capacity_bytes: int | None = None) -> None:
+        """Nothing is given out yet.
+
+        Args:
+            capacity_bytes: of the device; None without an end.
+        """
+
+    reserved_bytes: int = 0
+    """Taken of the device."""
+    allocated_bytes: int = 0
+    """Given out, as rounded."""
+
+    @abstractmethod
+    def allocate(self, key: int, nbytes: int) -> None:
+        """Give out memory under a key.
+
+        Raises:
+            OutOfMemoryError: the device has no more.
+        """
+
+    @abstractmethod
+    def free(self, key: int) -> None:
+        """Take back what was given out under a key."""
+
+
+@record
+class Replay:
+    """What an allocator did in a run.
+
+    Args:
+        reserved_bytes: most that was taken of the device.
+        allocated_bytes: most that was given out.
+        peak_step: kernel at which the most was given out.
+        reserved_line: taken of the device after each kernel began.
+        allocated_line: given out then.
+    """
+
+    reserved_bytes: int
+    allocated_bytes: int
+    peak_step: int
+    reserved_line: tuple[int, ...]
+    allocated_line: tuple[int, ...]
+
+
+def replay(
+    events: Iterable[tuple[int, int, int]], allocator: Allocator, steps: int, runs: int = 1
+) -> Replay:
+    """Let an allocator serve the events of a run.
+
+    Args:
+        events: kernel, key and bytes; below zero where the key is given back.
+        allocator: with nothing given out.
+        steps: kernels of the run.
+        runs: how often it is repeated, what outlives it kept: later runs find what the first left.
+
+    Raises:
+        OutOfMemoryError: the device has no room.
+    """
+    every = list(events)
+    reserved, allocated = [0] * max(steps, 1), [0] * max(steps, 1)
+    kept: set[int] = set()
+    for _ in range(max(runs, 1)):
+        reserved, allocated = [0] * max(steps, 1), [0] * max(steps, 1)
+        # what earlier runs left is held even where this one asks for nothing
+        reserved[0], allocated[0] = allocator.reserved_bytes, allocator.allocated_bytes
+        for step, key, nbytes in every:
+            if key in kept:
+                continue
+            at = max(step, 0)
+            # what is given back lived while the kernel ran
+            allocated[at] = max(allocated[at], allocator.allocated_bytes)
+            if nbytes < 0:
+                allocator.free(key)
+            elif nbytes > 0:
+                allocator.allocate(key, nbytes)
+            reserved[at] = max(reserved[at], allocator.reserved_bytes)
+            allocated[at] = max(allocated[at], allocator.allocated_bytes)
+        freed = {key for _, key, nbytes in every if nbytes < 0}
+        kept |= {key for _, key, _ in every if key not in freed}
+    lines = tuple(_filled(reserved)), tuple(_filled(allocated))
+    peak = max(range(len(lines[1])), key=lines[1].__getitem__)
+    return Replay(max(lines[0]), max(lines[1]), peak, *lines)
+
+
+def _filled(line: list[int]) -> list[int]:
+    """A line without gaps: kernels that ask for nothing have what was there before."""
+    found, last = [], 0
+    for value in line:
+        last = value or last
+        found.append(last)
+    return found
+
+
+def allocator_of(framework: Framework) -> type[Allocator]:
+    """The allocator of a framework; a plan where it is not known."""
+    match framework:
+        case Framework.TORCH:
+            from .cuda_caching import CudaCaching
+
+            return CudaCaching
+        case Framework.ORT:
+            from .bfc import BfcArena
+
+            return BfcArena
+        case _:
+            from .planned import Planned
+
+            return Planned

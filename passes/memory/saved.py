@@ -1,0 +1,136 @@
+"""What a training step keeps of its forward pass for its backward pass."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import prod
+from typing import TYPE_CHECKING, ClassVar
+
+from perfc.ir.cost import dim_sum
+from perfc.ir.dim import Dim
+from perfc.ir.evaluate import evaluate
+from perfc.ir.graph import Module, Node, Phase, Value
+from perfc.ir.op import Kind
+from perfc.ir.ops.contraction.matmul import FusedMatMul
+from perfc.ir.ops.normalization.normalization_grad import GroupNormalizationGrad
+from perfc.ir.record import frozen
+from perfc.ir.types import TensorType
+
+from .. import Analysis
+from ..inference.strides import Strides, StrideTable, viewed
+from ..runtimes import DEFAULT, runtime
+
+if TYPE_CHECKING:
+    from ..manager import Analyses
+
+BEFORE = (Phase.FORWARD, Phase.LOSS)
+AFTER = (Phase.BACKWARD, Phase.RECOMPUTE)
+
+
+@frozen
+class SavedTable:
+    """Values that backward nodes read of the forward pass.
+
+    Args:
+        values: each, with the value whose storage holds it; views share one.
+        copied: values that a backward kernel reads as a copy that was made of them.
+        readers: the first backward node that reads each.
+        is_bound: whether the size of one is not known.
+    """
+
+    values: Mapping[Value, Value]
+    copied: tuple[Value, ...]
+    readers: Mapping[Value, Node]
+    is_bound: bool
+
+    @property
+    def storages(self) -> tuple[Value, ...]:
+        """What is held, each storage once."""
+        return tuple(dict.fromkeys(self.values.values()))
+
+    @property
+    def nbytes(self) -> Dim:
+        """Bytes of all storages that are held."""
+        return dim_sum(_bytes(v) or 0 for v in (*self.storages, *self.copied))
+
+    def bytes_at(self, env: Mapping[str, int]) -> int:
+        """The same with numbers for symbols."""
+        return int(evaluate(self.nbytes, env))
+
+    def facts(self) -> dict[Node, dict[str, object]]:
+        """Which value each backward node is the first to read."""
+        found: dict[Node, dict[str, object]] = {}
+        for v, node in self.readers.items():
+            held = found.setdefault(node, {})
+            held[f"saved{len(held)}"] = f"{v.name}: {v.type}"
+        return found
+
+
+@frozen
+class Saved(Analysis[SavedTable]):
+    """Values kept for the backward pass: results, inputs, and what views show of them.
+
+    Stored tensors are left out: they are there anyway. A view holds the storage that it shows, as
+    in PyTorch, where a runtime's views move nothing and strides can express them.
+
+    Source: PyTorch, torch.autograd.graph.saved_tensors_hooks sees the same tensors.
+    """
+
+    requires: ClassVar = (Strides,)
+    runtime: str = DEFAULT
+
+    def run(self, module: Module, am: Analyses) -> SavedTable:
+        """Values by storage, in the order of the forward pass."""
+        graph = module.graph
+        strides = am.get(Strides(self.runtime), module)
+        copies = strides.copies
+        views = runtime(self.runtime).views
+        root: dict[Value, Value] = {v: v for v in graph.inputs}
+        for node in graph.nodes:
+            if node.loc.phase not in BEFORE:
+                continue
+            is_view = node.op.kind is Kind.VIEW or node.op.mnemonic in views
+            source = node.inputs[0] if node.inputs else None
+            if not is_view or node in copies or source is None:
+                root.update((v, v) for v in node.results)
+            elif source in root:
+                # a view of a stored tensor needs no storage
+                shown = node.results[:1] if node.op.kind is Kind.VIEW else node.results
+                root.update((v, root[source]) for v in shown)
+                root.update((v, v) for v in node.results[len(shown) :])
+        readers: dict[Value, Node] = {}
+        uncopied: dict[Value, None] = {}
+        copied: dict[Value, None] = {}
+        for node in graph.nodes:
+            if node.loc.phase in AFTER:
+                for v in node.inputs:
+                    if v in root and v is not None:
+                        readers.setdefault(v, node)
+                        (copied if is_copied(v, node, strides) else uncopied)[v] = None
+        values = {v: root[v] for v in root if v in uncopied}
+        is_bound = any(_bytes(v) is None for v in (*values.values(), *copied))
+        return SavedTable(values, tuple(copied), readers, is_bound)
+
+
+def is_copied(v: Value, reader: Node, table: StrideTable) -> bool:
+    """Whether a view is copied before its kernel, which then keeps the copy.
+
+    Axes of a batch of products are one, and so are the rows of a product with a matrix, whose
+    gradient reads them by a reshape; groups of channels lie together.
+    """
+    strides = table.strides.get(v)
+    if strides is None:
+        return False
+    if reader in table.copies:
+        return True
+    if isinstance(reader.op, GroupNormalizationGrad):
+        return True
+    shape = table.shapes[v]
+    if not isinstance(reader.op, FusedMatMul) or len(shape) < 4:
+        return False
+    merged = (prod(shape[:-2]), *shape[-2:])
+    return viewed(shape, strides, merged) is None
+
+
+def _bytes(v: Value) -> Dim | None:
+    return v.type.nbytes if isinstance(v.type, TensorType) else None

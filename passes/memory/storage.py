@@ -1,0 +1,260 @@
+"""When each buffer of a run is taken and given back: what an allocator sees, kernel by kernel.
+
+Values that stay inside a kernel take no buffer. A buffer lives from the kernel that first writes it
+to the last one that reads it; views and what is written over another lie in its buffer. Stored
+tensors are there before the run and after it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import field
+from enum import Enum
+from functools import cached_property
+from typing import TYPE_CHECKING, ClassVar
+
+from perfc.ir.dim import Dim
+from perfc.ir.evaluate import evaluate
+from perfc.ir.graph import Module, Node, Phase, Value
+from perfc.ir.op import Kind
+from perfc.ir.record import frozen, record
+
+from .. import Analysis
+from ..fusion.fuse import Fuse, Kernel
+from ..inference.strides import Strides
+from ..runtimes import DEFAULT, Framework, Runtime, runtime
+from .liveness import Liveness, all_weights, in_memory, last_uses, storage
+
+if TYPE_CHECKING:
+    from ..manager import Analyses
+
+FORWARD = (Phase.FORWARD, Phase.LOSS)
+
+
+class Role(Enum):
+    """What a buffer is for."""
+
+    PARAMETER = "parameters"
+    """Stored tensors of the model, constants and statistics among them."""
+    STATE = "optimizer"
+    """What an optimiser keeps from step to step."""
+    GRADIENT = "gradients"
+    """Of parameters: what the optimiser reads."""
+    SAVED = "saved"
+    """Made by the forward pass and read by the backward pass."""
+    CACHE = "cache"
+    """Keys and values of earlier tokens."""
+    INPUT = "inputs"
+    """Of the caller."""
+    ACTIVATION = "activations"
+    """Everything else: read soon after it is made."""
+    WORKSPACE = "workspace"
+    """What a kernel needs while it runs."""
+
+    __hash__ = object.__hash__
+
+
+@record
+class Buffer:
+    """Memory that is taken at once and given back at once.
+
+    Args:
+        value: that owns it.
+        nbytes: its size; None where nobody knows.
+        born: kernel before which it is taken; -1 where it is there before the run.
+        dies: kernel after which it is given back; the number of kernels where it stays.
+        role: what it is for.
+    """
+
+    value: Value
+    nbytes: Dim | None
+    born: int
+    dies: int
+    role: Role
+
+
+@frozen
+class StorageTable:
+    """The buffers of a run in the order of its kernels.
+
+    Args:
+        steps: the first node of every kernel, with its phase.
+        names: of the kernels.
+        buffers: those of stored tensors first.
+        is_bound: whether some buffer has no known size.
+        shards: among how many devices buffers of a role are divided; the others are whole.
+    """
+
+    steps: tuple[Node, ...]
+    names: tuple[str, ...]
+    buffers: tuple[Buffer, ...]
+    is_bound: bool
+    shards: Mapping[Role, int] = field(default_factory=dict[Role, int])
+
+    def sizes(self, env: Mapping[str, int]) -> list[int]:
+        """Bytes of every buffer; 0 where nobody knows."""
+        memo: dict[Dim, int] = {}
+        found: list[int] = []
+        for b in self.buffers:
+            if b.nbytes is None:
+                found.append(0)
+                continue
+            if b.nbytes not in memo:
+                memo[b.nbytes] = int(evaluate(b.nbytes, env))
+            found.append(-(-memo[b.nbytes] // self.shards.get(b.role, 1)))
+        return found
+
+    @cached_property
+    def phases(self) -> tuple[Phase, ...]:
+        """Of every kernel."""
+        return tuple(n.loc.phase for n in self.steps)
+
+    def live(self, env: Mapping[str, int]) -> list[dict[Role, int]]:
+        """Bytes alive while each kernel runs, by what they are for."""
+        count = len(self.steps)
+        starts: list[list[tuple[Role, int]]] = [[] for _ in range(count + 1)]
+        current: dict[Role, int] = {}
+        for b, nbytes in zip(self.buffers, self.sizes(env), strict=True):
+            starts[max(b.born, 0)].append((b.role, nbytes))
+            starts[min(b.dies + 1, count)].append((b.role, -nbytes))
+        line: list[dict[Role, int]] = []
+        for step in range(count):
+            for role, nbytes in starts[step]:
+                current[role] = current.get(role, 0) + nbytes
+            line.append({r: n for r, n in current.items() if n})
+        return line
+
+    def events(self, env: Mapping[str, int]) -> Iterator[tuple[int, int, int]]:
+        """What an allocator is asked for, in order: kernel, number of the buffer, bytes.
+
+        Bytes are below zero where the buffer is given back. Stored tensors come first, of kernel
+        -1; buffers that outlive the run are never given back.
+        """
+        count = len(self.steps)
+        born: list[list[int]] = [[] for _ in range(count + 1)]
+        dead: list[list[int]] = [[] for _ in range(count + 1)]
+        sizes = self.sizes(env)
+        for i, b in enumerate(self.buffers):
+            # what no step makes, as sequences of tensors on the host, is there at the end
+            born[min(b.born + 1, count)].append(i)
+            if b.dies < count:
+                dead[b.dies + 1].append(i)
+        for step in range(count + 1):
+            for i in born[step]:
+                yield step - 1, i, sizes[i]
+            for i in dead[step]:
+                yield step - 1, i, -sizes[i]
+
+
+@frozen
+class Storages(Analysis[StorageTable]):
+    """Buffers of a run under a runtime's fusion table, nothing written over but by optimisers."""
+
+    requires: ClassVar = (Fuse, Strides)
+    runtime: str = DEFAULT
+
+    def run(self, module: Module, am: Analyses) -> StorageTable:
+        """Buffers of the main graph."""
+        kernels, table = am.get(Fuse(self.runtime), module).kernels, runtime(self.runtime)
+        copies: frozenset[Node] = frozenset()
+        if table.framework is Framework.TORCH:
+            copies = frozenset(am.get(Strides(self.runtime), module).copies)
+        return _Walk(module, kernels, table, copies).table()
+
+
+@record
+class _Walk:
+    """One module with the kernels it runs as."""
+
+    module: Module
+    kernels: Sequence[Kernel]
+    runtime: Runtime
+    copies: frozenset[Node]
+
+    def is_view(self, node: Node) -> bool:
+        """Whether a node shows its operand instead of writing a result."""
+        shows = node.op.kind is Kind.VIEW or node.op.mnemonic in self.runtime.views
+        return shows and node not in self.copies
+
+    def table(self) -> StorageTable:
+        """Its buffers."""
+        graph = self.module.graph
+        at = {n: i for i, k in enumerate(self.kernels) for n in (*k.nodes, *k.folded)}
+        owner = Liveness(in_place=False).owners(graph, last_uses(graph), self.is_view)
+        count = len(self.kernels)
+        born: dict[Value, int] = {}
+        dies: dict[Value, int] = {}
+        step = -1
+        for node in graph.nodes:
+            step = at.get(node, step)
+            for v in node.inputs:
+                home = owner.get(v) if v is not None else None
+                if home is not None:
+                    dies[home] = max(dies.get(home, step), step)
+            for v in node.results:
+                home = owner.get(v)
+                if home is not None:
+                    born.setdefault(home, max(step, 0))
+                    dies.setdefault(home, max(step, 0))
+        for v in graph.outputs:
+            if (home := owner.get(v)) is not None:
+                dies[home] = count
+        buffers = [*self.stored(), *self.given(count)]
+        buffers += self.made(owner, born, dies)
+        steps = tuple(k.anchor for k in self.kernels)
+        names = tuple(k.anchor.name for k in self.kernels)
+        is_bound = any(b.nbytes is None for b in buffers)
+        return StorageTable(steps, names, tuple(buffers), is_bound)
+
+    def stored(self) -> Iterator[Buffer]:
+        """Stored tensors."""
+        count = len(self.kernels)
+        for w in in_memory(all_weights(self.module.graph), self.runtime):
+            is_state = w.weight is not None and w.weight.is_state
+            role = Role.STATE if is_state else Role.PARAMETER
+            yield Buffer(w, storage(w.type), -1, count, role)
+
+    def given(self, count: int) -> Iterator[Buffer]:
+        """What the caller gives: a cache where an attention writes the next one."""
+        for v in self.module.graph.inputs:
+            role = Role.CACHE if v.name.startswith("past") else Role.INPUT
+            yield Buffer(v, storage(v.type), -1, count, role)
+
+    def made(
+        self, owner: Mapping[Value, Value], born: Mapping[Value, int], dies: Mapping[Value, int]
+    ) -> Iterator[Buffer]:
+        """What kernels make, but for what stays inside one."""
+        graph = self.module.graph
+        outside = set(graph.outputs)
+        for k in self.kernels:
+            outside.update(k.reads)
+            outside.update(k.writes)
+        used = {owner[v] for v in outside if v in owner}
+        phases = [k.anchor.loc.phase for k in self.kernels]
+        optimizer = [n for n in graph.nodes if n.loc.phase is Phase.OPTIMIZER]
+        # the gradient of a matrix that is shown transposed is shown transposed too
+        read = {v for n in optimizer for v in n.inputs if v is not None}
+        updated = {owner[v] for v in read if v in owner}
+        given = set(graph.inputs)
+        for home, start in born.items():
+            if home in given or home not in used:
+                continue
+            end = dies[home]
+            role = role_of(home, start, end, phases, updated)
+            if role is Role.GRADIENT:
+                end = len(phases) - 1  # until the next step sets it to nothing
+            yield Buffer(home, storage(home.type), start, end, role)
+
+
+def role_of(
+    home: Value, start: int, end: int, phases: Sequence[Phase], updated: set[Value]
+) -> Role:
+    """What a buffer that a kernel makes is for."""
+    if not phases:
+        return Role.ACTIVATION
+    made, read = phases[start], phases[min(end, len(phases) - 1)]
+    if made in (Phase.BACKWARD, Phase.LOSS) and home in updated:
+        return Role.GRADIENT
+    if made in FORWARD and read not in FORWARD:
+        return Role.SAVED
+    return Role.ACTIVATION

@@ -1,0 +1,1 @@
+"""Precision what-ifs: autocast, mixed precision, another element type."""

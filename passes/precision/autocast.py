@@ -1,0 +1,138 @@
+"""Element types in which an eager framework stores values under automatic mixed precision."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum
+from functools import lru_cache
+from typing import TYPE_CHECKING, ClassVar
+
+from perfc.ir.dim import Dim
+from perfc.ir.graph import Module, Node, Value
+from perfc.ir.op import Kind
+from perfc.ir.record import frozen, record
+from perfc.ir.types import DType, TensorType
+
+from .. import Analysis
+from ..fusion.fuse import Fuse, Kernel
+from .retype import is_wide_float
+
+if TYPE_CHECKING:
+    from ..manager import Analyses
+
+
+class Policy(Enum):
+    """Treatment of an operator by autocast."""
+
+    NARROW = "narrow"
+    """Operands are cast to the narrow type, and so is the result."""
+    WIDE = "wide"
+    """Operands are cast to f32, and the result is f32."""
+    WIDE_INSIDE = "wide inside"
+    """The kernel itself reads any type and writes f32."""
+    WIDEST = "widest"
+    """The result has the type of the widest operand; scalars and rank-0 tensors are ignored."""
+
+    __hash__ = object.__hash__
+
+
+NARROW_KINDS = frozenset({Kind.MATMUL, Kind.CONV, Kind.ATTENTION, Kind.RECURRENT})
+FIRST_ONLY = frozenset({Kind.VIEW, Kind.POOL, Kind.GATHER, Kind.REDUCTION, Kind.NORMALIZATION})
+"""Kinds whose result has the type of the first operand, whatever the parameters' types."""
+
+
+def policy(kernel: Kernel) -> Policy:
+    """Return autocast's treatment of the operator behind a kernel of the eager table."""
+    from .autocast_operators import NARROW, WIDE, WIDE_INSIDE
+
+    op = kernel.anchor.op
+    if kernel.kind in NARROW_KINDS or isinstance(op, NARROW):
+        return Policy.NARROW
+    if kernel.pattern.endswith("_norm"):
+        return Policy.WIDE
+    if kernel.pattern:
+        return Policy.WIDEST
+    if isinstance(op, WIDE_INSIDE):
+        return Policy.WIDE_INSIDE
+    return Policy.WIDE if isinstance(op, WIDE) else Policy.WIDEST
+
+
+@record
+class StoredTypes:
+    """Element types of values under autocast, and the policy of each kernel.
+
+    Args:
+        narrow: element type of products.
+        types: element types of floating-point values that differ from the declared ones.
+        policies: of each kernel's anchor.
+    """
+
+    narrow: DType
+    types: Mapping[Value, DType]
+    policies: Mapping[Node, Policy]
+
+    def of(self, value: Value) -> DType:
+        """Return the element type in which a value is stored."""
+        found = self.types.get(value)
+        if found is None and isinstance(value.type, TensorType):
+            found = value.type.dtype
+        return found or DType.UNKNOWN
+
+
+@frozen
+class Autocast(Analysis[StoredTypes]):
+    """Element type of each stored value when a model with f32 weights runs under autocast.
+
+    Products, convolutions and attention run narrow; normalisation over features, sums, powers and
+    exponentials run in f32; everything else takes the widest of its operands, so that one added
+    f32 parameter keeps a residual stream wide from there on. Batch normalisation keeps its
+    input's type. Left out: disabled regions, and explicit casts in models.
+
+    Source: PyTorch, Automatic Mixed Precision package, CUDA Op-Specific Behavior.
+    """
+
+    requires: ClassVar = (Fuse,)
+    dtype: str = "f16"
+    runtime: str = "eager"
+
+    def run(self, module: Module, am: Analyses) -> StoredTypes:
+        """Return types by value, computed kernel by kernel in the order of the eager table."""
+        narrow = DType.BF16 if self.dtype == "bf16" else DType.F16
+        table = am.get(Fuse(self.runtime), module)
+        types: dict[Value, DType] = {}
+        policies: dict[Node, Policy] = {}
+        for kernel in table.kernels:
+            found = policy(kernel)
+            policies[kernel.anchor] = found
+            if found is Policy.NARROW:
+                result = narrow
+            elif found is Policy.WIDEST:
+                result = widest(kernel, types)
+            else:
+                result = DType.F32
+            for node in kernel.nodes:
+                for v in node.results:
+                    if isinstance(v.type, TensorType) and is_wide_float(v.type.dtype):
+                        types[v] = result
+        return StoredTypes(narrow, types, policies)
+
+
+def widest(kernel: Kernel, types: Mapping[Value, DType]) -> DType:
+    """Return the type after promotion: that of the widest operand with rank above 0."""
+    reads = [v for v in kernel.reads if isinstance(v.type, TensorType)]
+    floats = [v for v in reads if is_wide_float(_type(v).dtype) and _takes_part(_type(v))]
+    if kernel.anchor.op.kind in FIRST_ONLY:
+        floats = floats[:1]
+    found = [types.get(v, _type(v).dtype) for v in floats]
+    return max(found, key=lambda d: d.bits, default=DType.F32)
+
+
+def _type(v: Value) -> TensorType:
+    assert isinstance(v.type, TensorType)
+    return v.type
+
+
+@lru_cache(maxsize=1 << 12)
+def _takes_part(type_: TensorType) -> bool:
+    shape: tuple[Dim, ...] = type_.shape or ()
+    return any(d != 1 for d in shape)

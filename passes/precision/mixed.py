@@ -1,0 +1,138 @@
+"""What-if autocast: an f32 model under a framework's automatic mixed precision."""
+
+from __future__ import annotations
+
+from dataclasses import field
+from typing import TYPE_CHECKING
+
+from perfc.errors import PassError
+from perfc.ir.graph import Graph, Inputs, Module, Node, Value
+from perfc.ir.record import entity, frozen
+from perfc.ir.types import BY_CODE, DType, TensorType
+
+from .. import Transform
+from .retype import (
+    AUTOCAST,
+    Retype,
+    converting,
+    element_type,
+    operand_positions,
+    precision_name,
+    retyped,
+)
+
+if TYPE_CHECKING:
+    from ..manager import Analyses
+
+
+def what_if(dtype: str, *, trained_by: str = "") -> Transform:
+    """Return the transform that puts a model in a precision, given any spelling of its name.
+
+    Args:
+        dtype: name of the precision.
+        trained_by: eager table of the framework that runs the training step, so that saved
+        tensors have its types; "" for a forward pass.
+
+    Raises:
+        PassError: the precision is unknown.
+
+    >>> what_if("amp-bf16")
+    Mixed(dtype='bf16')
+    """
+    name = precision_name(dtype)
+    narrow = AUTOCAST.get(name)
+    if narrow is None:
+        return Retype(name)
+    if trained_by:
+        from .casts import Casts
+
+        return Casts(narrow, trained_by)
+    return Mixed(narrow)
+
+
+@frozen
+class Mixed(Transform):
+    """Autocast lower bound: products and all activations narrow, parameters unchanged.
+
+    This is the least traffic of any autocast, as lower bounds require: `Autocast` knows which
+    operators write f32, but models contain explicit casts too. Predictors of times count launches
+    with `Autocast`, casts included (`perfc.analyzers.steps`).
+    """
+
+    dtype: str = "f16"
+
+    def run(self, module: Module, am: Analyses) -> Module:
+        """Return the module in mixed precision.
+
+        Raises:
+            PassError: the model is not stored in f32, or loops or branches while it runs.
+        """
+        require_castable(module)
+        graph = Mixing(BY_CODE[self.dtype]).graph(module.graph)
+        return Module(graph, module.symbols, module.origin)
+
+
+def require_castable(module: Module) -> None:
+    """Raise an error for models that autocast what-ifs do not support.
+
+    Raises:
+        PassError: the model is not stored in f32, or loops or branches while it runs.
+    """
+    looping = next((node for node in module.graph.nodes if node.regions), None)
+    if looping is not None:
+        raise PassError(
+            f"autocast what-ifs do not support control flow ({looping.op.mnemonic})",
+            hint="another --dtype, or none",
+            where=looping.loc.name or "autocast",
+        )
+    if any(is_narrow_matrix(v) for v in module.graph.weights):
+        raise PassError(
+            "autocast needs a model stored in f32", hint="leave --dtype out", where="autocast"
+        )
+
+
+def is_narrow_matrix(v: Value) -> bool:
+    """Return True for a tensor of rank 2 or more with floats below 32 bits."""
+    dtype = element_type(v)
+    return (
+        isinstance(v.type, TensorType)
+        and len(v.type.shape or ()) > 1
+        and dtype.is_float
+        and dtype.bits < DType.F32.bits
+    )
+
+
+def on_values(node: Node, ins: Inputs, outs: Inputs, narrow: DType) -> Node:
+    """Return the node on other values, with products in the narrow type."""
+    if (ins, outs) == (node.inputs, node.outputs):
+        return node
+    executed = narrow if operand_positions(node) else None
+    op = converting(node.op, executed, tuple(map(element_type, outs)))
+    return Node(op, ins, outs, (), node.loc)
+
+
+@entity
+class Mixing:
+    """State of one walk: the replacements of values."""
+
+    narrow: DType
+    values: dict[Value, Value] = field(default_factory=dict[Value, Value])
+
+    def graph(self, graph: Graph) -> Graph:
+        """Return the graph with narrow activations."""
+        nodes = tuple(self.node(node) for node in graph.nodes)
+        outputs = tuple(self.values.get(v, v) for v in graph.outputs)
+        return Graph(graph.name, graph.inputs, outputs, nodes, graph.weights)
+
+    def node(self, node: Node) -> Node:
+        """Return the node on narrow values."""
+        ins = tuple(v and self.values.get(v, v) for v in node.inputs)
+        return on_values(node, ins, tuple(v and self.value(v) for v in node.outputs), self.narrow)
+
+    def value(self, v: Value) -> Value:
+        """Return the replacement of ``v``; the same object if nothing changes."""
+        type_ = retyped(v.type, self.narrow)
+        if type_ == v.type:
+            return v
+        made = self.values[v] = Value(v.name, type_, v.known, v.weight)
+        return made

@@ -1,0 +1,1 @@
+"""Rewrites that keep what a model computes."""

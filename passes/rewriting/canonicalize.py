@@ -1,0 +1,169 @@
+"""Constant folding, inlining of decided branches and dead-code removal."""
+
+from __future__ import annotations
+
+from dataclasses import field
+from typing import TYPE_CHECKING
+
+from perfc.ir.graph import Graph, Module, Node, Value, Weight, captured
+from perfc.ir.op import Kind
+from perfc.ir.ops.control.control import If
+from perfc.ir.ops.elementwise.cast import Cast
+from perfc.ir.ops.movement.movement import Transpose
+from perfc.ir.ops.movement.view import Identity, View
+from perfc.ir.record import entity, frozen
+from perfc.ir.types import TensorType
+
+from .. import Transform
+
+if TYPE_CHECKING:
+    from ..manager import Analyses
+
+NEVER_FOLDED = frozenset({Kind.RANDOM, Kind.CONTROL, Kind.OPAQUE, Kind.OPTIMIZER, Kind.QUANTIZE})
+
+
+@frozen
+class Canonicalize(Transform):
+    """Constant folding on types, branch inlining, identity and dead-code removal.
+
+    A node whose results are all known, or that reads stored tensors only, runs once at load time
+    in every runtime: its results become stored tensors that are not parameters.
+
+    Args:
+        keeps_parameters: keep nodes that depend on parameters alone, as in training, where
+            they change from step to step.
+    """
+
+    keeps_parameters: bool = False
+
+    def run(self, module: Module, am: Analyses) -> Module:
+        """Return the smaller module; needs inferred types."""
+        graph = Folding({}, self.keeps_parameters).graph(module.graph)
+        if graph is module.graph:
+            return module
+        return Module(graph, module.symbols, module.origin)
+
+
+@entity
+class Folding:
+    """Rewrites a graph from its inputs to its outputs, then removes dead nodes."""
+
+    replaced: dict[Value, Value]
+    keeps_parameters: bool = False
+    changing: set[Value] = field(default_factory=set[Value])
+
+    def graph(self, graph: Graph) -> Graph:
+        """Return the folded graph; the same object if nothing changed."""
+        weights = list(graph.weights)
+        nodes: list[Node] = []
+        for node in graph.nodes:
+            self.node(node, nodes, weights)
+        outputs = tuple([self.replaced.get(v, v) for v in graph.outputs])
+        alive, used = live_nodes(nodes, outputs)
+        used_weights = tuple([w for w in dict.fromkeys(weights) if w in used])
+        if (used_weights, outputs, alive) == (graph.weights, graph.outputs, list(graph.nodes)):
+            return graph
+        return Graph(graph.name, graph.inputs, outputs, tuple(alive), used_weights)
+
+    def node(self, node: Node, nodes: list[Node], weights: list[Value]) -> None:
+        """Fold, inline or keep one node."""
+        ins = node.inputs
+        if not self.replaced.keys().isdisjoint(ins):
+            ins = tuple([v and self.replaced.get(v, v) for v in ins])
+        if self.folds(node, ins):
+            for v in node.results:
+                weight = Weight(is_parameter=False, shares=shared(node, ins))
+                stored = Value(v.name, v.type, v.known, weight)
+                self.replaced[v] = stored
+                weights.append(stored)
+            return
+        if self.changes_nothing(node, ins) and ins[0] is not None:
+            self.replaced[node.results[0]] = ins[0]
+            return
+        branch = self.decided(node, ins)
+        if branch is not None:
+            weights.extend(branch.weights)
+            for inner in branch.nodes:
+                self.node(inner, nodes, weights)
+            for made, given in zip(node.outputs, branch.outputs, strict=False):
+                if made is not None:
+                    self.replaced[made] = self.replaced.get(given, given)
+            return
+        regions = tuple([self.graph(r) for r in node.regions])
+        if ins != node.inputs or regions != node.regions:
+            node = Node(node.op, ins, node.outputs, regions, node.loc)
+        nodes.append(node)
+
+    @staticmethod
+    def changes_nothing(node: Node, ins: tuple[Value | None, ...]) -> bool:
+        """Return True if the result is the operand: an identity, or a cast to its own type."""
+        if not ins or ins[0] is None or not node.results:
+            return False
+        match node.op:
+            case Identity():
+                return True
+            case Cast():
+                type_ = ins[0].type
+                return isinstance(type_, TensorType) and type_ == node.results[0].type
+            case _:
+                return False
+
+    def folds(self, node: Node, ins: tuple[Value | None, ...]) -> bool:
+        """Return True if the results are known before the model runs."""
+        results = node.results
+        if node.op.kind in NEVER_FOLDED or not results or self.follows_parameters(node, ins):
+            return False
+        if all(
+            v.known is not None and v.known.is_complete and isinstance(v.type, TensorType)
+            for v in results
+        ):
+            return True
+        present = [v for v in ins if v is not None]
+        return (
+            bool(present)
+            and not [v for v in present if v.weight is None]
+            and all(isinstance(v.type, TensorType) and v.type.is_static for v in results)
+        )
+
+    def follows_parameters(self, node: Node, ins: tuple[Value | None, ...]) -> bool:
+        """Return True if the results depend on parameters that change from step to step."""
+        if not self.keeps_parameters or not any(v and self.changes(v) for v in ins):
+            return False
+        made = [v for v in node.results if v.is_real]
+        self.changing.update(made)
+        return bool(made)
+
+    def changes(self, v: Value) -> bool:
+        """Return True if a tensor changes in the next step: a parameter, or computed from one."""
+        if v in self.changing:
+            return True
+        return v.weight is not None and v.weight.is_parameter and v.is_real
+
+    @staticmethod
+    def decided(node: Node, ins: tuple[Value | None, ...]) -> Graph | None:
+        """Return the branch that an If with a known condition takes."""
+        if not isinstance(node.op, If) or len(node.regions) != 2 or ins[0] is None:
+            return None
+        taken = ins[0].known.item if ins[0].known is not None else None
+        return None if taken is None else node.regions[0 if taken else 1]
+
+
+def shared(node: Node, ins: tuple[Value | None, ...]) -> str:
+    """Return the name of the stored tensor whose elements a result reorders; "" if computed."""
+    base = ins[0] if ins and isinstance(node.op, View | Transpose) else None
+    return "" if base is None or base.weight is None else base.weight.shares or base.name
+
+
+def live_nodes(nodes: list[Node], outputs: tuple[Value, ...]) -> tuple[list[Node], set[Value]]:
+    """Return the nodes whose results are read, and every value that is read."""
+    needed = set(outputs)
+    alive: list[Node] = []
+    for node in reversed(nodes):
+        for v in node.outputs:
+            if v in needed and v is not None:
+                alive.append(node)
+                needed.update([v for v in node.inputs if v is not None])
+                if node.regions:
+                    needed |= captured(node)
+                break
+    return alive[::-1], needed

@@ -1,0 +1,214 @@
+"""Folds linear branches side by side into one convolution, as deploying such models does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from perfc.ir.graph import Graph, Module, Node, Value, Weight
+from perfc.ir.ops.convolution.conv import Conv
+from perfc.ir.ops.elementwise.elementwise import Add
+from perfc.ir.ops.normalization.normalization import BatchNormalization
+from perfc.ir.record import frozen
+from perfc.ir.rewrite import Rewriter
+from perfc.ir.types import TensorType
+
+from .. import Transform
+
+if TYPE_CHECKING:
+    from ..manager import Analyses
+
+MAX_BRANCHES = 64
+"""Sums of more are left alone; keeps the search linear."""
+
+
+@frozen
+class Reparameterize(Transform):
+    """Convolutions and normalisations between one tensor and one sum become one convolution.
+
+    Both are linear, so their sum is a convolution with the largest of the windows; filters are
+    summed before the model runs, a tensor added as it is counts as a filter of one. Here filters
+    have no content, so that the largest stands for the sum. Folded where all branches begin at
+    one tensor, stride alike, are centred, and the largest has no more groups than any other.
+    Branches with two convolutions in a row are left: their product has a wider window. Nodes that
+    nobody reads any more are left to ``canonicalize``.
+
+    Source: Ding et al., "RepVGG: Making VGG-style ConvNets Great Again", CVPR 2021, section 3.3;
+    Vasu et al., "MobileOne", CVPR 2023, section 3.2.
+
+    Args:
+        norms: fold the normalisation behind a convolution into it, too.
+    """
+
+    norms: bool = False
+
+    def run(self, module: Module, am: Analyses) -> Module:
+        """The smaller module; needs inferred types."""
+        graph = _settled(module.graph, fold_sums)
+        if self.norms:
+            graph = _settled(graph, fold_norms)
+        if graph is module.graph:
+            return module
+        return Module(graph, module.symbols, module.origin)
+
+
+def _settled(graph: Graph, fold: Callable[[Graph], Graph]) -> Graph:
+    """Folds until nothing is left: a folded sum may be a branch of the next."""
+    while True:
+        folded = fold(graph)
+        if folded is graph:
+            return graph
+        graph = folded
+
+
+class Branch(NamedTuple):
+    """A way from a tensor to a summand.
+
+    Args:
+        origin: where it begins.
+        convolution: the one on it, None where the tensor is added as it is.
+    """
+
+    origin: Value
+    convolution: Node | None
+
+
+def fold_sums(graph: Graph) -> Graph:
+    """The graph with one convolution in the place of each sum of branches."""
+    changes = Rewriter(graph)
+    taken: set[Node] = set()
+    for node in reversed(graph.nodes):
+        if not isinstance(node.op, Add) or node in taken:
+            continue
+        sums, summands = _summands(graph, node)
+        merged = _merged([_branch(graph, v) for v in summands], node.results[0])
+        if merged is not None:
+            taken |= sums
+            _replace(changes, node, merged)
+    return changes.result()
+
+
+def fold_norms(graph: Graph) -> Graph:
+    """The graph with convolutions that normalise, where nobody else reads what they make."""
+    changes = Rewriter(graph)
+    for node in graph.nodes:
+        if not _is_norm(node) or node.inputs[0] is None:
+            continue
+        before = graph.producers.get(node.inputs[0])
+        if before is not None and type(before.op) is Conv and _is_lone(graph, node.inputs[0]):
+            _replace(changes, node, before)
+    return changes.result()
+
+
+def _replace(changes: Rewriter, node: Node, convolution: Node) -> None:
+    """A convolution with a bias makes what ``node`` made."""
+    x, w = convolution.inputs[:2]
+    bias = convolution.inputs[2] if len(convolution.inputs) > 2 else None
+    result = node.results[0]
+    if bias is None and w is not None and isinstance(w.type, TensorType) and w.type.shape:
+        kind = TensorType(w.type.dtype, w.type.shape[:1])
+        nbytes = kind.nbytes if isinstance(kind.nbytes, int) else None
+        bias = Value(f"{result.name}.bias", kind, None, Weight(nbytes))
+        changes.add_weight(bias)
+    folded = Node(convolution.op, (x, w, bias), (result,), (), convolution.loc)
+    changes.replace_node(node, folded)
+
+
+def _summands(graph: Graph, root: Node) -> tuple[set[Node], list[Value]]:
+    """The additions that end in ``root`` and nowhere else, and what they add."""
+    sums, summands = {root}, list[Value]()
+    stack = [root]
+    while stack and len(summands) <= MAX_BRANCHES:
+        for v in stack.pop().inputs:
+            maker = graph.producers.get(v) if v is not None else None
+            if maker is not None and isinstance(maker.op, Add) and v and _is_lone(graph, v):
+                sums.add(maker)
+                stack.append(maker)
+            elif v is not None:
+                summands.append(v)
+    return sums, summands
+
+
+def _branch(graph: Graph, v: Value) -> Branch:
+    """The linear way that ends in ``v``, one convolution at most on it."""
+    convolution: Node | None = None
+    while _is_lone(graph, v):
+        node = graph.producers.get(v)
+        x = node.inputs[0] if node is not None and node.inputs else None
+        if node is None or x is None:
+            break
+        if type(node.op) is Conv and convolution is None:
+            convolution = node
+        elif not _is_norm(node):
+            break
+        v = x
+    return Branch(v, convolution)
+
+
+def _merged(branches: Sequence[Branch], result: Value) -> Node | None:
+    """The convolution that all of them are, None where they are not one."""
+    convolutions = [b.convolution for b in branches if b.convolution is not None]
+    if len(branches) < 2 or len(branches) > MAX_BRANCHES or not convolutions:
+        return None
+    if len({b.origin for b in branches}) != 1:
+        return None
+    windows = [_window(c) for c in convolutions]
+    known = [w for w in windows if w is not None]
+    if len(known) != len(windows) or len({w.strides for w in known}) != 1:
+        return None
+    largest = max(range(len(known)), key=lambda i: (known[i].taps, -known[i].groups))
+    chosen = known[largest]
+    if len(known) < len(branches):
+        origin = branches[0].origin.type
+        if set(chosen.strides) != {1} or origin != result.type:
+            return None
+    fits = all(
+        w.groups % chosen.groups == 0
+        and all(a <= b for a, b in zip(w.extents, chosen.extents, strict=True))
+        for w in known
+    )
+    return convolutions[largest] if fits else None
+
+
+class Window(NamedTuple):
+    """Extents of a centred filter, its strides and groups."""
+
+    extents: tuple[int, ...]
+    strides: tuple[int, ...]
+    groups: int
+
+    @property
+    def taps(self) -> int:
+        """Elements of the window."""
+        count = 1
+        for extent in self.extents:
+            count *= extent
+        return count
+
+
+def _window(node: Node) -> Window | None:
+    """Of a convolution whose filter is stored, dense and centred; None of any other."""
+    op, w = node.op, node.inputs[1] if len(node.inputs) > 1 else None
+    if not isinstance(op, Conv) or w is None or w.weight is None:
+        return None
+    if not isinstance(w.type, TensorType) or w.type.shape is None:
+        return None
+    extents = [d for d in w.type.shape[2:] if isinstance(d, int)]
+    rank = len(w.type.shape) - 2
+    if len(extents) != rank or op.auto_pad not in ("", "NOTSET"):
+        return None
+    if any(d != 1 for d in op.dilations) or any(e % 2 == 0 for e in extents):
+        return None
+    half = tuple([e // 2 for e in extents])
+    if (op.pads or (0,) * (2 * rank)) != half + half:
+        return None
+    return Window(tuple(extents), op.strides or (1,) * rank, op.group)
+
+
+def _is_norm(node: Node) -> bool:
+    return isinstance(node.op, BatchNormalization) and len(node.results) == 1
+
+
+def _is_lone(graph: Graph, v: Value) -> bool:
+    """Whether one node reads a value, once, and nobody outside."""
+    return len(graph.users.get(v, ())) == 1 and v not in graph.outputs

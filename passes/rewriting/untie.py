@@ -1,0 +1,96 @@
+"""Stored tensors that an exporter merged, each module's own again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from perfc.ir.fresh import numbering
+from perfc.ir.gradients.tape import Tape, shape_of
+from perfc.ir.graph import Graph, Inputs, Module, Node, Value
+from perfc.ir.ops.movement.gather import Gather
+from perfc.ir.record import frozen
+from perfc.ir.text import all_values
+
+from .. import Transform
+
+if TYPE_CHECKING:
+    from ..manager import Analyses
+
+
+@frozen
+class Untie(Transform):
+    """The module whose modules of equal parameters each read their own, as they are trained.
+
+    torch.onnx stores tensors of equal contents once (``_jit_pass_onnx_deduplicate_initializers``),
+    as those of a model that was not trained yet, or was written without its contents. A module
+    that is called twice has one path, and keeps its tensors. A tensor inside the file, an
+    embedding, and a matrix that operators of another kind read are as they are said to be.
+    """
+
+    def run(self, module: Module, am: Analyses) -> Module:
+        """The module with a tensor for each module; names of nodes are paths of modules."""
+        graph = module.graph
+        readers: dict[Value, list[tuple[Node, str]]] = {
+            w: [] for w in graph.weights if _is_merged(w)
+        }
+        for node in graph.nodes:
+            for v in dict.fromkeys(node.inputs):
+                if v in readers:
+                    readers[v].append((node, node.name.rpartition("/")[0]))
+        with numbering():
+            own = _own(readers, Tape(v.name for v in all_values(graph)))
+        if not own:
+            return module
+        changed = {node for node, _ in own}
+        nodes = tuple(_reading(n, own) if n in changed else n for n in graph.nodes)
+        weights = tuple(dict.fromkeys((*graph.weights, *own.values())))
+        return replace(module, graph=Graph(graph.name, graph.inputs, graph.outputs, nodes, weights))
+
+
+def _own(
+    readers: dict[Value, list[tuple[Node, str]]], tape: Tape
+) -> dict[tuple[Node, Value], Value]:
+    """What each node reads in the place of a tensor that is its module's no more."""
+    own: dict[tuple[Node, Value], Value] = {}
+    for w, read in readers.items():
+        paths = dict.fromkeys(path for _, path in read)
+        if len(paths) < 2 or not all(paths) or not _is_of_modules(w, [n for n, _ in read]):
+            continue
+        copies = {p: replace(w, name=tape.fresh(name_in(p, w.name))) for p in [*paths][1:]}
+        own.update(((node, w), copies[path]) for node, path in read if path in copies)
+    return own
+
+
+def name_in(path: str, name: str) -> str:
+    """What PyTorch calls the tensor in the module of a path, so that ``--freeze`` means it.
+
+    >>> name_in("/blocks/blocks.1/attn/proj", "blocks.0.norm1.bias")
+    'blocks.1.attn.proj.bias'
+    >>> name_in("/head", "onnx::MatMul_12")
+    'head.weight'
+    """
+    parts = [part for part in path.split("/") if part]
+    behind = [*parts[1:], ""]
+    module = [p for p, q in zip(parts, behind, strict=True) if not q.startswith(f"{p}.")]
+    leaf = name.rpartition(".")[2] if "." in name else "weight"
+    return ".".join([*module, leaf])
+
+
+def _is_merged(w: Value) -> bool:
+    """Whether a tensor may stand for several: a parameter whose contents the file leaves out."""
+    weight = w.weight
+    is_outside = weight is not None and weight.is_parameter and weight.location != ""
+    return is_outside and weight is not None and not weight.digest and w.is_real
+
+
+def _is_of_modules(w: Value, nodes: Sequence[Node]) -> bool:
+    """Whether the readers are modules of one kind: a vector's always, a matrix' by operator."""
+    kinds = {type(n.op) for n in nodes}
+    return Gather not in kinds and (len(shape_of(w)) < 2 or len(kinds) == 1)
+
+
+def _reading(node: Node, own: dict[tuple[Node, Value], Value]) -> Node:
+    inputs: Inputs = tuple(v if v is None else own.get((node, v), v) for v in node.inputs)
+    return replace(node, inputs=inputs)

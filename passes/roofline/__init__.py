@@ -1,0 +1,1 @@
+"""Costs and lower bounds: FLOPs, traffic, parameters, the roofline."""

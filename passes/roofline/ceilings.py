@@ -1,0 +1,171 @@
+"""Ceilings of a roofline, and the times of one kernel under them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from enum import Enum
+
+from perfc.ir.graph import Phase
+from perfc.ir.record import record
+from perfc.ir.types import DType
+
+from ..fusion.fuse import Kernel
+
+
+class Ceiling(Enum):
+    """A limit of the hardware that can bind a kernel."""
+
+    MATRIX = "matrix units"
+    VECTOR = "vector units"
+    SPECIAL = "special functions"
+    INTEGER = "integer units"
+    L1 = "L1 cache"
+    L2 = "L2 cache"
+    DEVICE = "device memory"
+    WAVES = "part-full waves"
+    LAUNCH = "launches"
+
+    __hash__ = object.__hash__
+
+
+def vector_dtype(dtype: DType) -> DType:
+    """Return the element type of a kernel's vector operations.
+
+    It is that of the products, or f16 if they are integers or narrower: kernels add real numbers
+    and take exponentials in no narrower type, so that the time is a lower bound.
+    """
+    return dtype if dtype.is_float and dtype.bits >= 16 else DType.F16
+
+
+@record
+class Counts:
+    """Operations and bytes of one launch as numbers.
+
+    ``floor_mac`` is the lowest count of any algorithm: minimal filtering, no masked pairs.
+    """
+
+    mac: float
+    floor_mac: float
+    alu: float
+    sfu: float
+    integer: float
+    read_bytes: float
+    write_bytes: float
+
+    @property
+    def flop(self) -> float:
+        """Floating-point operations."""
+        return 2 * self.mac + self.alu + self.sfu
+
+    @property
+    def nbytes(self) -> float:
+        """Compulsory bytes."""
+        return self.read_bytes + self.write_bytes
+
+
+@record
+class KernelBound:
+    """Times of one kernel; sums over all its launches in one run.
+
+    Args:
+        kernel: what runs.
+        counts: of one launch.
+        launches: in one run.
+        floor: seconds under each ceiling at the highest rate the hardware can reach.
+        sustained: seconds under each ceiling at measured rates (rated ones if none is measured).
+        launch_gap_s: launch overhead, if the kernel is shorter than its launch.
+        device_bytes: bytes charged to device memory in ``sustained``.
+        dtype: element type of the multiply–accumulates.
+        tf32: whether f32 multiply–accumulates may use TF32.
+    """
+
+    kernel: Kernel
+    counts: Counts
+    launches: float
+    floor: Mapping[Ceiling, float]
+    sustained: Mapping[Ceiling, float]
+    launch_gap_s: float
+    device_bytes: float
+    dtype: DType
+    tf32: bool = True
+
+    def of(self, kernel: Kernel) -> KernelBound:
+        """Return the bounds of a duplicate kernel, which differs in names and position only."""
+        return KernelBound(
+            kernel, self.counts, self.launches, self.floor, self.sustained, self.launch_gap_s,
+            self.device_bytes, self.dtype, self.tf32,
+        )  # fmt: skip
+
+    @property
+    def vector_dtype(self) -> DType:
+        """Element type of vector operations."""
+        return vector_dtype(self.dtype)
+
+    @property
+    def is_wide(self) -> bool:
+        """Return True if it multiplies in f32 without TF32."""
+        return self.dtype is DType.F32 and self.counts.mac > 0 and not self.tf32
+
+    @property
+    def is_gradient(self) -> bool:
+        """Return True if the kernel belongs to a backward pass."""
+        return self.kernel.anchor.loc.phase is Phase.BACKWARD
+
+    @property
+    def floor_s(self) -> float:
+        """Lower bound of the kernel's time."""
+        return max(self.floor.values(), default=0.0)
+
+    @property
+    def sustained_s(self) -> float:
+        """Time at measured rates without launch overhead."""
+        return max(self.sustained.values(), default=0.0)
+
+    @property
+    def time_s(self) -> float:
+        """Time at measured rates with launch overhead."""
+        return self.sustained_s + self.launch_gap_s
+
+    @property
+    def binding(self) -> Ceiling:
+        """Ceiling with the longest time at measured rates; launching if that takes longer."""
+        return Ceiling.LAUNCH if self.launch_gap_s > self.sustained_s else self.busiest
+
+    @property
+    def idle_share(self) -> float:
+        """Share of the sustained time lost to partly filled waves."""
+        waves_s = self.sustained.get(Ceiling.WAVES, 0.0)
+        return max(1 - self.sustained.get(self.unit, 0.0) / waves_s, 0.0) if waves_s else 0.0
+
+    @property
+    def unit(self) -> Ceiling:
+        """Ceiling that would bind with full waves; launching if the kernel does nothing."""
+        others = {c: t for c, t in self.sustained.items() if c is not Ceiling.WAVES}
+        return max(others, key=others.__getitem__, default=Ceiling.LAUNCH)
+
+    @property
+    def busiest(self) -> Ceiling:
+        """Ceiling that takes most of the kernel's running time; waves if most of it is idle."""
+        return Ceiling.WAVES if self.idle_share > 0.5 else self.unit
+
+    @property
+    def margin(self) -> float:
+        """Time under the binding ceiling divided by the time under the next."""
+        times = sorted((*self.sustained.values(), 0.0), reverse=True)
+        return times[0] / times[1] if len(times) > 1 and times[1] > 0 else math.inf
+
+    @property
+    def intensity_flop_per_byte(self) -> float | None:
+        """FLOPs per compulsory byte, None without traffic."""
+        return self.counts.flop / self.counts.nbytes if self.counts.nbytes else None
+
+
+def lowered(side: Sequence[KernelBound], least_s: float) -> list[KernelBound]:
+    """Scale the lower bounds of one side of a branch down to the other side's, if lower."""
+    total_s = math.fsum(k.floor_s for k in side)
+    if total_s <= least_s:
+        return list(side)
+    share = least_s / total_s
+    return [replace(k, floor={c: t * share for c, t in k.floor.items()}) for k in side]

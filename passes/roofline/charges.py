@@ -1,0 +1,282 @@
+"""Costs of kernels: the work of their nodes, and the bytes that cross their border."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from perfc.ir.cost import Traffic, Work, dim_sum, total_work
+from perfc.ir.dim import Dim, Poly, dim_max, dim_min
+from perfc.ir.graph import Node, Value
+from perfc.ir.op import Kind
+from perfc.ir.problem import Attention, Problem, Product
+from perfc.ir.types import DType, TensorType, Type
+
+from ..fusion.fuse import Kernel
+from ..fusion.patterns import JOINED
+from ..fusion.product_patterns import is_dequantize
+from ..runtimes import Runtime
+from .cost import NodeCost, Tier
+
+if TYPE_CHECKING:
+    from ..fusion.group import Group
+
+TIERS = {tier: i for i, tier in enumerate(Tier)}
+MATRIX = frozenset({Kind.MATMUL, Kind.CONV})
+
+
+class Sizes(dict[Type, Dim]):
+    """Bytes of values by their type, 0 if unknown."""
+
+    def __missing__(self, type_: Type) -> Dim:
+        nbytes = type_.nbytes if isinstance(type_, TensorType) else None
+        self[type_] = size = nbytes or 0
+        return size
+
+
+class Charging:
+    """Turns the fusion groups of one segment of nodes into kernels."""
+
+    def __init__(
+        self,
+        cost: Mapping[Node, NodeCost],
+        table: Runtime,
+        shows: Mapping[Value, Value],
+        views: Collection[Node],
+        makers: Mapping[Value, Node],
+        written: Collection[Value],
+        class_ids: dict[object, int],
+    ) -> None:
+        """Store the tables that all kernels share.
+
+        Args:
+            cost: counts by node.
+            table: the runtime.
+            shows: from views to the values whose bytes they show.
+            views: nodes that move nothing.
+            makers: the nodes that compute values of this segment.
+            written: values that are read outside their group.
+            class_ids: numbers of the classes of duplicate kernels so far; grows.
+        """
+        self.cost, self.table, self.shows, self.views = cost, table, shows, views
+        self.makers, self.written, self.class_ids = makers, written, class_ids
+        self.sizes = Sizes()
+        # equal applications share their costs, so that these are looked up by identity
+        self.parts: dict[int, tuple[tuple[int, Dim], ...]] = {}
+        self.sums: dict[tuple[int, ...], Work] = {}
+
+    def kernel(self, group: Group) -> Kernel:
+        """Return the kernel of a finished group with its costs.
+
+        A value from outside counts with the largest part that one node reads; a value that is
+        read outside counts in full.
+        """
+        folded, views = group.folded, self.views
+        nodes = tuple(group.nodes)
+        real = [n for n in nodes if n not in views]
+        counted = [n for n in real if n not in folded] if folded else real
+        costs = [self.cost[n] for n in counted]
+        results = {v: None for n in real for v in n.outputs if v is not None}
+        if group.assigned:
+            costs = [self._assigned(n, c, group) for n, c in zip(counted, costs, strict=True)]
+        reads, is_shown = self._reads(counted, costs, results, group.assigned)
+        writes = tuple([v for v in results if v in self.written])
+        if len(real) == 1 and writes and not is_shown:
+            traffic = costs[0].traffic
+        else:
+            written = [self._written(n, c) for n, c in zip(counted, costs, strict=True)]
+            written += [self.sizes[v.type] for n in folded for v in n.results if v in self.written]
+            is_bound = bool([c for c in costs if c.traffic.is_bound])
+            given = [nbytes for nbytes in written if nbytes]
+            traffic = Traffic(added(tuple(reads.values())), added(given), is_bound)
+        tiers = [c.tier for c in costs]
+        work = self._typed(self._work(costs), group.anchor)
+        return Kernel(
+            nodes,
+            group.anchor,
+            work,
+            traffic,
+            tuple(reads),
+            writes,
+            self.cost[group.anchor].repeat,
+            tiers[0] if len(tiers) == 1 else max(tiers, key=TIERS.__getitem__),
+            self._number(group, nodes, work.dtype, reads, writes),
+            tuple([n for n in nodes if n in folded]) if folded else (),
+            group.pattern,
+            tuple(reads.values()),
+            self._problem(group, nodes),
+        )
+
+    def _number(
+        self,
+        group: Group,
+        nodes: tuple[Node, ...],
+        dtype: DType | None,
+        reads: Mapping[Value, Dim],
+        writes: tuple[Value, ...],
+    ) -> int:
+        """Return the number of the kernel's class: equal nodes, folded nodes and border."""
+        cost = self.cost
+        excluded = group.folded | group.assigned
+        key = (
+            tuple([(id(cost[n]), n.loc.op_type) for n in nodes]),
+            nodes.index(group.anchor),
+            dtype,
+            group.pattern,
+            tuple([(nbytes, v.type, v.weight is None) for v, nbytes in reads.items()]),
+            tuple([v.type for v in writes]),
+            tuple([n in excluded for n in nodes]) if excluded else (),
+        )
+        return self.class_ids.setdefault(key, len(self.class_ids))
+
+    def _problem(self, group: Group, nodes: Sequence[Node]) -> Problem | None:
+        """Return the problem of the anchor, of parallel products, or of an attention's two."""
+        if group.pattern == JOINED:
+            return self._joined(group, nodes)
+        if group.pattern != "attention" or group.anchor.op.kind is Kind.ATTENTION:
+            return self.cost[group.anchor].problem
+        products = [n for n in nodes if n.op.kind is Kind.MATMUL]
+        match [self.cost[n].problem for n in products]:
+            case [Product() as first, Product() as second]:
+                scores = products[0].results[0].type
+                shape = scores.shape if isinstance(scores, TensorType) else None
+                if shape and len(shape) > 1 and (first.m, first.n) == (second.m, second.k):
+                    return Attention.of_products(first, second, shape)
+        return None
+
+    def _joined(self, group: Group, nodes: Sequence[Node]) -> Problem | None:
+        """Return the product with the columns of several products of one left operand."""
+        first = self.cost[group.anchor].problem
+        columns = [
+            problem.n for n in nodes
+            if n.op.kind is Kind.MATMUL and isinstance(problem := self.cost[n].problem, Product)
+        ]  # fmt: skip
+        return first._replace(n=added(columns)) if isinstance(first, Product) else first
+
+    def _work(self, costs: Sequence[NodeCost]) -> Work:
+        """Return the operations of several nodes; equal applications are summed once."""
+        if len(costs) == 1:
+            return costs[0].work
+        works = [c.work for c in costs]
+        key = tuple(map(id, works))
+        total = self.sums.get(key)
+        if total is None:
+            total = self.sums[key] = total_work(works)
+        return total
+
+    def _reads(
+        self,
+        nodes: list[Node],
+        costs: list[NodeCost],
+        results: Collection[Value],
+        assigned: Collection[Node],
+    ) -> tuple[dict[Value, Dim], bool]:
+        """Return bytes read of each outside value, and True if any is read through a view."""
+        reads: dict[Value, Dim] = {}
+        is_shown = False
+        shows = self.shows
+        for node, cost in zip(nodes, costs, strict=True):
+            inputs = node.inputs
+            parts = ((2, cost.traffic.read_bytes),) if node in assigned else self._parts(node, cost)
+            for i, nbytes in parts:
+                v = inputs[i]
+                root = v and shows.get(v, v)
+                if root is None or root in results:
+                    continue
+                if root is not v:
+                    is_shown = True
+                    nbytes = _smaller(nbytes, self.sizes[root.type])
+                before = reads.get(root)
+                if before is not None and before != nbytes:
+                    nbytes = dim_max(before, nbytes)
+                reads[root] = nbytes
+        return reads, is_shown
+
+    def _parts(self, node: Node, cost: NodeCost) -> tuple[tuple[int, Dim], ...]:
+        """Return positions of a node's operands with the bytes it reads of each."""
+        parts = self.parts.get(id(cost))
+        if parts is None:
+            read_bytes = cost.traffic.read_bytes
+            parts = self.parts[id(cost)] = tuple(shares(node, read_bytes, self.sizes))
+        return parts
+
+    def _written(self, node: Node, cost: NodeCost) -> Dim:
+        """Return the bytes that a node's part of the kernel writes."""
+        outputs = [v for v in node.outputs if v is not None]
+        outside = [v for v in outputs if v in self.written]
+        if len(outside) == len(outputs):
+            return cost.traffic.write_bytes
+        if not outside:
+            return 0
+        return added([self.sizes[v.type] for v in outside])
+
+    def _assigned(self, node: Node, cost: NodeCost, group: Group) -> NodeCost:
+        """Return the cost of an assignment in place: assigned elements only, no indices."""
+        source = node.inputs[2] if node in group.assigned else None
+        if source is None:
+            return cost
+        nbytes = self.sizes[source.type]
+        return replace(cost, traffic=Traffic(nbytes, nbytes, cost.traffic.is_bound))
+
+    def _typed(self, work: Work, anchor: Node) -> Work:
+        """Return work with the element type of its multiply–accumulates."""
+        dtype = self.cost[anchor].work.dtype or self._narrow(anchor)
+        if dtype is None or dtype is work.dtype:
+            return work
+        return replace(work, dtype=dtype)
+
+    def _narrow(self, anchor: Node) -> DType | None:
+        """Return the integer type behind both factors, if the runtime multiplies integers."""
+        if anchor.op.kind not in MATRIX or "quantized" not in self.table.patterns:
+            return None
+        types: list[DType] = []
+        for v in anchor.inputs[:2]:
+            maker = self.makers.get(v) if v is not None else None
+            source = maker.inputs[0] if maker is not None and is_dequantize(maker) else None
+            if source is None or not isinstance(source.type, TensorType):
+                return None
+            types.append(source.type.dtype)
+        return max(types, key=lambda d: d.bits) if types else None
+
+
+def shares(node: Node, read_bytes: Dim, sizes: Sizes) -> Iterator[tuple[int, Dim]]:
+    """Yield the bytes that a node reads of each operand, by position.
+
+    Where it does not read all of everything, the first operand is the one read in part; a
+    movement's other operands are parameters that no kernel loads.
+    """
+    first: dict[Value, int] = {}
+    for i, v in enumerate(node.inputs):
+        if v is not None:
+            first.setdefault(v, i)
+    if len(first) == 1:
+        yield next(iter(first.values())), read_bytes
+        return
+    declared = node.op.read_parts(node.inputs)
+    if declared:
+        yield from declared.items()
+        return
+    parts = [sizes[v.type] for v in first]
+    if added(parts) == read_bytes:
+        yield from zip(first.values(), parts, strict=True)
+        return
+    if node.op.kind is Kind.MOVEMENT:
+        parts = [0] * len(parts)
+    others = added(parts[1:])
+    for at, (i, part) in enumerate(zip(first.values(), parts, strict=True)):
+        rest = read_bytes - others if at == 0 else part
+        yield i, rest if isinstance(rest, Poly) else max(rest, 0)
+
+
+def added(parts: Sequence[Dim]) -> Dim:
+    """Return the sum of a few extents."""
+    if len(parts) == 1:
+        return parts[0]
+    if len(parts) == 2:
+        return parts[0] + parts[1]
+    return dim_sum(parts)
+
+
+def _smaller(a: Dim, b: Dim) -> Dim:
+    return a if a == b else dim_min(a, b)

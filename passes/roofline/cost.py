@@ -1,0 +1,371 @@
+"""Operations and compulsory bytes of every node, and how exactly they are known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import field
+from enum import Enum
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from perfc.ir.alike import Alike
+from perfc.ir.cost import NO_TRAFFIC, NO_WORK, Traffic, Work, dim_sum, total_traffic, total_work
+from perfc.ir.dim import Dim, interval, symbols
+from perfc.ir.evaluate import Numbers
+from perfc.ir.fresh import numbering
+from perfc.ir.graph import Graph, Module, Node, Value, Weight
+from perfc.ir.op import ABSENT, Kind, Op, Types
+from perfc.ir.ops.control.control import If, Loop, Scan, SequenceMap
+from perfc.ir.ops.movement.view import Identity
+from perfc.ir.problem import Problem
+from perfc.ir.record import cached_entity, frozen, record
+from perfc.ir.text import free_symbols
+from perfc.ir.types import SequenceType, TensorType
+
+from .. import Analysis
+
+if TYPE_CHECKING:
+    from ..manager import Analyses
+
+
+class Tier(Enum):
+    """Certainty of a node's cost, most certain first."""
+
+    EXACT = "exact"
+    """A supported operator with every extent known."""
+    EXPANDED = "expanded"
+    """Part of the function body that ONNX gives the operator."""
+    BYTES = "bytes only"
+    """Sizes are known but not all of the arithmetic, so counts are lower bounds."""
+    UNKNOWN = "unknown"
+    """Some operand or result has no known size."""
+
+    __hash__ = object.__hash__
+
+
+@record
+class NodeCost:
+    """Counts of one execution of a node, and its number of executions."""
+
+    work: Work
+    traffic: Traffic
+    tier: Tier
+    repeat: Dim = 1
+    problem: Problem | None = None
+
+
+@frozen
+class CostTable:
+    """Costs by node, including nodes of subgraphs; totals are sums over nodes.
+
+    Args:
+        nodes: nodes that run in any case; of an undecided branch the cheaper side.
+        weights: the stored tensors that those nodes read.
+        others: the sides of undecided branches that are not in ``nodes``.
+        undecided: nodes with such branches, or with an unknown number of iterations, and the
+            region that ``nodes`` has.
+        declared: names of the module's symbols; others depend on data.
+    """
+
+    nodes: Mapping[Node, NodeCost]
+    weights: Mapping[Value, Weight]
+    others: Mapping[Node, NodeCost] = field(default_factory=dict[Node, NodeCost])
+    undecided: Mapping[Node, int] = field(default_factory=dict[Node, int])
+    declared: frozenset[str] = frozenset()
+
+    @cached_property
+    def work(self) -> Work:
+        """All operations of one run."""
+        return total_work(_repeated(c) for c in self.nodes.values())
+
+    @cached_property
+    def traffic(self) -> Traffic:
+        """All bytes of one run if every node is a kernel."""
+        return total_traffic(
+            c.traffic if c.repeat == 1 else c.traffic.times(c.repeat) for c in self.nodes.values()
+        )
+
+    @cached_property
+    def weight_bytes(self) -> Dim:
+        """Bytes of all stored tensors that are read."""
+        return dim_sum(v.type.nbytes or 0 for v in self.weights if isinstance(v.type, TensorType))
+
+    def count(self, tier: Tier) -> int:
+        """Return the number of nodes of a tier."""
+        return sum(c.tier is tier for c in self.nodes.values())
+
+    @cached_property
+    def is_bound(self) -> bool:
+        """Return True if totals are lower bounds, because something depends on data."""
+        if self.undecided or any(c.tier in (Tier.BYTES, Tier.UNKNOWN) for c in self.nodes.values()):
+            return True
+        w, t = self.work, self.traffic
+        totals = (w.mac, w.alu, w.sfu, w.integer, t.read_bytes, t.write_bytes)
+        return any(a.key not in self.declared for d in totals for a in symbols(d))
+
+    def facts(self) -> dict[Node, dict[str, object]]:
+        """Return the counts printed below each node in the text form."""
+        return {
+            node: {
+                name: value
+                for name, value in (
+                    ("mac", c.work.mac),
+                    ("alu", c.work.alu),
+                    ("sfu", c.work.sfu),
+                    ("integer", c.work.integer),
+                    ("read_bytes", c.traffic.read_bytes),
+                    ("write_bytes", c.traffic.write_bytes),
+                    ("repeat", 0 if c.repeat == 1 else c.repeat),
+                )
+                if value != 0
+            }
+            for node, c in self.nodes.items()
+        }
+
+
+def _repeated(cost: NodeCost) -> Work:
+    return cost.work if cost.repeat == 1 else cost.work.times(cost.repeat)
+
+
+@frozen
+class Cost(Analysis[CostTable]):
+    """Operations by unit and compulsory traffic of every node, in closed form."""
+
+    def run(self, module: Module, am: Analyses) -> CostTable:
+        """Return the costs of the module's nodes."""
+        counting = Counting(module.defaults())
+        with numbering(_Mentioned(module)):
+            counting.graph(module.graph, 1)
+        return CostTable(
+            counting.nodes,
+            counting.weights,
+            counting.others,
+            counting.undecided,
+            frozenset(s.name for s in module.symbols),
+        )
+
+
+@cached_entity
+class _Mentioned:
+    """Names of symbols in the types of a module; collected on first use."""
+
+    module: Module
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        return frozenset(atom.key for atom in free_symbols(self.module))
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.names
+
+
+class Memo:
+    """Cache of costs; equal applications share one object."""
+
+    def __init__(self) -> None:
+        self.duplicates = Alike()
+        self.costs: dict[tuple[object, ...], NodeCost] = {}
+
+
+class Counting:
+    """Walks graphs; equal applications are counted once."""
+
+    def __init__(self, defaults: Mapping[str, int], memo: Memo | None = None) -> None:
+        self.defaults = defaults
+        self.memo = Memo() if memo is None else memo
+        self.nodes: dict[Node, NodeCost] = {}
+        self.weights: dict[Value, Weight] = {}
+        self.others: dict[Node, NodeCost] = {}
+        self.undecided: dict[Node, int] = {}
+
+    def graph(self, graph: Graph, repeat: Dim) -> None:
+        """Count a graph that runs ``repeat`` times."""
+        for node in graph.nodes:
+            for v in node.inputs:
+                if v is not None and v.weight is not None:
+                    self.weights[v] = v.weight
+            if node.regions:
+                self.control(node, repeat)
+            else:
+                self.nodes[node] = self.node(node, repeat)
+
+    def control(self, node: Node, repeat: Dim) -> None:
+        """Count the regions of a node as often as they run at least."""
+        self.nodes[node] = NodeCost(NO_WORK, NO_TRAFFIC, Tier.EXACT, repeat)
+        runs = executions(node)
+        if runs.is_choice:
+            self.cheaper(node, repeat)
+            return
+        if not runs.is_certain:
+            self.undecided[node] = 0
+        for region in runs.regions:
+            self.graph(region, repeat * runs.count)
+
+    def cheaper(self, node: Node, repeat: Dim) -> None:
+        """Count the branch with less arithmetic, then with less traffic, at the default extents."""
+        sides = [Counting(self.defaults, self.memo) for _ in node.regions]
+        for side, region in zip(sides, node.regions, strict=True):
+            side.graph(region, repeat)
+        least = min(range(len(sides)), key=lambda i: sides[i].price())
+        self.undecided[node] = least
+        for i, side in enumerate(sides):
+            (self.nodes if i == least else self.others).update(side.nodes)
+            self.others.update(side.others)
+            self.undecided.update(side.undecided)
+            if i == least:
+                self.weights.update(side.weights)
+
+    def price(self) -> tuple[float, float]:
+        """Return arithmetic and traffic so far, to compare branches."""
+        work = total_work(_repeated(c) for c in self.nodes.values())
+        traffic = total_traffic(c.traffic.times(c.repeat) for c in self.nodes.values())
+        at = Numbers(self.defaults)
+        return at(work.flop) + at(work.integer), at(traffic.nbytes)
+
+    def node(self, node: Node, repeat: Dim) -> NodeCost:
+        """Return the counts of one node; equal applications share one object."""
+        duplicates = self.memo.duplicates
+        ins, outs = node.inputs, node.outputs
+        key: tuple[object, ...] = (
+            duplicates.operator(node.op),
+            repeat,
+            node.loc.is_expanded,
+            len(ins),
+            *duplicates.operands(ins),
+            *duplicates.operands(outs),
+        )
+        if len(ins) > 1 and len(set(ins)) < len(ins):
+            # an operand that is read twice is loaded once
+            key = (*key, *map(ins.index, ins))
+        cost = self.memo.costs.get(key)
+        if cost is None:
+            types: Types = tuple([ABSENT if v is None else v.type for v in outs])
+            work, traffic, tier = work_and_traffic(node.op, node, types)
+            if tier is Tier.EXACT and node.loc.is_expanded:
+                tier = Tier.EXPANDED
+            problem = problem_of(node.op, node, types)
+            cost = self.memo.costs[key] = NodeCost(work, traffic, tier, repeat, problem)
+        return cost
+
+
+def work_and_traffic(op: Op, node: Node, outs: Types) -> tuple[Work, Traffic, Tier]:
+    """Return work, traffic and tier of one application."""
+    try:
+        work = op.work(node.inputs, outs)
+        traffic = op.traffic(node.inputs, outs)
+    except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError):
+        return NO_WORK, Traffic(is_bound=True), Tier.UNKNOWN
+    sized = not traffic.is_bound
+    if work is None or work.is_bound or op.kind is Kind.OPAQUE:
+        return work or NO_WORK, traffic, Tier.BYTES if sized else Tier.UNKNOWN
+    return work, traffic, Tier.EXACT if sized else Tier.UNKNOWN
+
+
+def problem_of(op: Op, node: Node, outs: Types) -> Problem | None:
+    """Return the problem of one application, None on any error of its formulas."""
+    try:
+        return op.problem(node.inputs, outs)
+    except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError):
+        return None
+
+
+@record
+class Runs:
+    """Regions of a node that run, and their number of executions.
+
+    ``is_choice`` means that only one of them runs, ``is_certain`` that the count is exact and not
+    a lower bound.
+    """
+
+    regions: tuple[Graph, ...]
+    count: Dim = 1
+    is_certain: bool = True
+    is_choice: bool = False
+
+
+def executions(node: Node) -> Runs:
+    """Return the regions of a node that run, with their lowest number of executions.
+
+    Of an If the taken branch where the condition is known. A Loop runs its known trip count, else
+    its smallest; a Scan the extent it scans; a SequenceMap the length of its sequence.
+    """
+    match node.op:
+        case If():
+            condition = node.inputs[0].known if node.inputs and node.inputs[0] else None
+            taken = condition.item if condition is not None else None
+            if taken is not None and len(node.regions) == 2:
+                return Runs((node.regions[0 if taken else 1],))
+            return Runs(node.regions, is_choice=len(node.regions) > 1)
+        case Loop():
+            return _surely(node.regions, _trip_count(node), _starts(node))
+        case Scan() as scan:
+            return _surely(node.regions, _scan_count(scan, node))
+        case SequenceMap():
+            return _surely(node.regions, _sequence_length(node))
+        case _:
+            return Runs(node.regions)
+
+
+def _surely(regions: tuple[Graph, ...], count: Dim | None, least: int = 0) -> Runs:
+    if count is None:
+        return Runs(regions, least, is_certain=False)
+    lo, hi = interval(count)
+    if isinstance(count, int) or (lo is not None and lo > 0) or hi is not None:
+        return Runs(regions, count)
+    return Runs(regions, max(lo or 0, least), is_certain=False)
+
+
+def _starts(node: Node) -> int:
+    """Return 1 if the first iteration runs in any case."""
+    limit, condition = (node.inputs[i] if i < len(node.inputs) else None for i in (0, 1))
+    begins = condition is None or (condition.known is not None and condition.known.item is True)
+    return int(limit is None and begins)
+
+
+def _trip_count(node: Node) -> Dim | None:
+    """Return the trip count from the limit or a stacked result's length; None if unknown."""
+    carried = len(node.inputs) - 2
+    for v in node.outputs[max(carried, 0) :]:
+        if v is not None and isinstance(v.type, TensorType) and v.type.shape:
+            return v.type.shape[0]
+    limit = node.inputs[0].known if node.inputs and node.inputs[0] else None
+    if limit is None or not limit.items or not _goes_on(node):
+        return None
+    item = limit.dims[0]
+    return max(item, 0) if isinstance(item, int) else item
+
+
+def _goes_on(node: Node) -> bool:
+    """Return True if no condition ends the loop before its limit."""
+    condition = node.inputs[1] if len(node.inputs) > 1 else None
+    if condition is not None and (condition.known is None or not condition.known.item):
+        return False
+    body = node.regions[0]
+    if not body.outputs:
+        return False
+    again = body.outputs[0]
+    source = body.producers.get(again)
+    while source is not None and isinstance(source.op, Identity) and source.inputs[0]:
+        again = source.inputs[0]
+        source = body.producers.get(again)
+    if again.known is not None:
+        return bool(again.known.item)
+    return len(body.inputs) > 1 and again is body.inputs[1]
+
+
+def _scan_count(scan: Scan, node: Node) -> Dim | None:
+    for i, v in enumerate(node.inputs[len(node.inputs) - scan.num_scan_inputs :]):
+        if v is None or not isinstance(v.type, TensorType) or not v.type.shape:
+            continue
+        shape = v.type.shape
+        if scan.has_batch:
+            return shape[0] * shape[1] if len(shape) > 1 else None
+        axis = scan.scan_input_axes[i] if i < len(scan.scan_input_axes) else 0
+        if -len(shape) <= axis < len(shape):
+            return shape[axis]
+    return None
+
+
+def _sequence_length(node: Node) -> Dim | None:
+    lengths = (v.type.length for v in node.inputs if v and isinstance(v.type, SequenceType))
+    return next((d for d in lengths if d is not None), None)

@@ -1,0 +1,122 @@
+"""Lower bounds of kernel times, for one kernel or for arrays of kernels."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from perfc.ir.types import DType
+from perfc.machine import Machine, Peak, Unit
+
+from ..memory.residency import capacity
+from .ceilings import Ceiling, vector_dtype
+
+LEVELS = {"l1": Ceiling.L1, "l2": Ceiling.L2, "device": Ceiling.DEVICE}
+NUMBERS = (int, float)
+INTEGERS_AT_ONCE = 4
+"""Integer operations per 32-bit lane and cycle on packed bytes."""
+
+
+class Demand(Protocol):
+    """Operations and bytes of kernels: numbers, or arrays with one element per kernel."""
+
+    @property
+    def floor_mac(self) -> Any:
+        """Multiply–accumulates of the algorithm that needs the fewest."""
+
+    @property
+    def alu(self) -> Any:
+        """Operations of the vector unit."""
+
+    @property
+    def sfu(self) -> Any:
+        """Operations of the special-function unit."""
+
+    @property
+    def integer(self) -> Any:
+        """Operations on integers."""
+
+    @property
+    def read_bytes(self) -> Any:
+        """Compulsory bytes read."""
+
+    @property
+    def write_bytes(self) -> Any:
+        """Compulsory bytes written."""
+
+
+class Floors:
+    """Highest rates of one machine, looked up once per unit and element type.
+
+    Args:
+        machine: the target.
+        tf32: whether f32 products may use TF32.
+    """
+
+    def __init__(self, machine: Machine, *, tf32: bool = True) -> None:
+        self.machine, self.tf32 = machine, tf32
+        self.entries: dict[tuple[Unit, DType], Peak] = {}
+        # the L1 of a CPU keeps data between kernels; that of a GPU does not
+        near = 0 if machine.kind == "cuda" else capacity(machine, "l1")
+        before = {Ceiling.L1: 0, Ceiling.L2: near, Ceiling.DEVICE: capacity(machine, "l2")}
+        self.memory = {
+            ceiling: level
+            for name, ceiling in LEVELS.items()
+            if (level := machine.level(name)) is not None
+        }
+        self.levels = [(c, m.bandwidth.value, before[c]) for c, m in self.memory.items()]
+
+    def entry(self, unit: Unit, dtype: DType) -> Peak:
+        """Return the rates of a unit."""
+        key = (unit, dtype)
+        if key not in self.entries:
+            self.entries[key] = self.machine.entry(unit, dtype.code, allow_tf32=self.tf32)
+        return self.entries[key]
+
+    def times_s(self, n: Demand, dtype: DType, *, is_chosen: bool = False) -> dict[Ceiling, Any]:
+        """Return the lower bound in seconds under each ceiling; ceilings without work are left out.
+
+        All bytes pass L1. A cache that keeps data between kernels may hold a kernel's operands at
+        its start and its results at its end: only the excess passes the next level. Rows selected
+        by indices may all be the same row.
+
+        Args:
+            n: operations and bytes of one launch.
+            dtype: element type of the products.
+            is_chosen: whether indices select the rows that are read.
+        """
+        times: dict[Ceiling, Any] = {}
+        if is_some(n.floor_mac):
+            times[Ceiling.MATRIX] = 2 * n.floor_mac / self.entry(Unit.MATRIX, dtype).peak.value
+        vector = vector_dtype(dtype)
+        if is_some(n.alu):
+            times[Ceiling.VECTOR] = n.alu / self.entry(Unit.VECTOR, vector).peak.value
+        if is_some(n.sfu):
+            times[Ceiling.SPECIAL] = n.sfu / self.entry(Unit.SPECIAL, vector).peak.value
+        if is_some(n.integer):
+            peak = self.entry(Unit.INTEGER, DType.I32).peak
+            times[Ceiling.INTEGER] = n.integer / INTEGERS_AT_ONCE / peak.value
+        written = n.write_bytes
+        nbytes = n.read_bytes + written
+        if not is_some(nbytes):
+            return times
+        far = n.read_bytes * (not is_chosen)
+        for ceiling, bytes_per_s, held in self.levels:
+            least = nbytes
+            if ceiling is not Ceiling.L1:
+                least = excess(far, held) + excess(written, held) if held else far + written
+            times[ceiling] = least / bytes_per_s
+        return times
+
+
+def is_some(amount: Any) -> bool:
+    """Return True if ``amount`` is an array, or a number other than 0."""
+    return not isinstance(amount, NUMBERS) or amount != 0
+
+
+def excess(nbytes: Any, held_bytes: int) -> Any:
+    """Return the bytes that exceed a cache's capacity, or 0.
+
+    Written without a maximum, for numbers and arrays alike; halving a double is exact.
+    """
+    beyond = nbytes - held_bytes
+    return (beyond + abs(beyond)) / 2

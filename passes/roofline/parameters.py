@@ -1,0 +1,239 @@
+"""Parameter counts from the tensors in a model's file, independent of later folding."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from perfc.ir.cost import dim_sum
+from perfc.ir.dim import Dim
+from perfc.ir.graph import Graph, Module, Node, Value
+from perfc.ir.op import Kind, Op
+from perfc.ir.ops.control.control import If, Scan
+from perfc.ir.ops.elementwise.cast import Cast
+from perfc.ir.ops.normalization.normalization import BatchNormalization
+from perfc.ir.ops.opaque import Opaque
+from perfc.ir.ops.quantized.quantize import DequantizeLinear
+from perfc.ir.ops.resampling.resize import Resize, Upsample
+from perfc.ir.record import frozen
+from perfc.ir.types import DType, TensorType
+
+from .. import Analysis
+from ..memory.liveness import all_weights, in_memory
+from ..rewriting.canonicalize import NEVER_FOLDED, live_nodes
+from ..runtimes import Runtime
+from .cost import executions
+
+if TYPE_CHECKING:
+    from ..manager import Analyses
+
+
+class Role(Enum):
+    """Role of a stored tensor in the model; of several uses the first in this list counts."""
+
+    PARAMETER = "parameter"
+    """A learned weight, bias or embedding, in the type that the file stores."""
+    STATISTIC = "running statistic"
+    """Mean or variance of a batch normalization, updated without a gradient."""
+    QUANTIZATION = "scale or zero point"
+    """Converts a stored integer to a real number."""
+
+    __hash__ = object.__hash__
+
+
+ORDER = tuple(Role)
+STATISTICS = frozenset({"input_mean", "input_var"})
+QUANTIZATION = re.compile(r"(?<!norm_)scale|zero_point|absmax")
+"""Names of operands that scale or shift a quantised one."""
+SETTINGS = frozenset(
+    {
+        *("M", "cond", "condition", "axes", "axis", "shape", "sizes", "roi", "repeats", "pads"),
+        *("constant_value", "starts", "ends", "steps", "split", "depth", "size", "values", "Pads"),
+        *("limit", "start", "delta", "max", "min", "training_mode", "ratio", "dft_length"),
+        *("frame_length", "frame_step", "indices", "k", "target_type", "output_shape", "I"),
+        *("image_shape", "block_shape", "iou_threshold", "score_threshold", "B_shape", "g_idx"),
+        *("max_output_boxes_per_class", "sequence_lens", "cos_cache", "sin_cache", "crop_size"),
+        *("initial_h", "initial_c", "position", "position_ids", "seqlens_k", "block_table"),
+        *("total_sequence_length", "slot_mapping", "cumulative_sequence_length", "past_seqlens"),
+        *("past_key", "past_value", "past", "key_cache", "value_cache", "past_sequence_length"),
+        *("mask_index", "key_padding_mask", "token_offset", "beam_width", "cache_indirection"),
+    }
+)
+"""Names of operands that are settings or state; none of them is learned."""
+MOVES = frozenset({Kind.VIEW, Kind.MOVEMENT, Kind.GATHER})
+"""Kinds of operators whose results contain their input's elements unchanged."""
+BIASES = frozenset({"B", "C", "bias"})
+"""Operands that quantised operators take in 32 bits."""
+
+
+@frozen
+class ParameterTable:
+    """Stored tensors that a model computes with, each once.
+
+    Args:
+        roles: role of each tensor.
+        elements: number of logical elements, which may be packed into fewer stored elements.
+        sources: from the name of a value that is computed from stored tensors alone to those
+        tensors; a stored tensor is its only source.
+    """
+
+    roles: Mapping[Value, Role]
+    elements: Mapping[Value, Dim]
+    sources: Mapping[str, tuple[Value, ...]]
+
+    def count(self, role: Role) -> Dim:
+        """Return the elements of all tensors of a role."""
+        return dim_sum(self.elements[v] for v, r in self.roles.items() if r is role)
+
+    def tied(self, module: Module, table: Runtime) -> tuple[Dim, Dim]:
+        """Return elements of parameters that are read in several layouts, and of their copies.
+
+        A head that shares the table of an embedding reads it transposed: PyTorch in place,
+        a runtime that folds the transposition from a second copy.
+        """
+        weights = all_weights(module.graph)
+        uses, places = self._whole(weights), self._whole(in_memory(weights, table))
+        several = dim_sum(self.elements[w] for w, n in uses.items() if n > 1)
+        return several, dim_sum(self.elements[w] * (n - 1) for w, n in places.items() if n > 1)
+
+    def _whole(self, stored: Iterable[Value]) -> Counter[Value]:
+        """Return how many of the stored tensors hold all of each parameter."""
+        return Counter(
+            w for v in stored for w in self.sources.get(v.name, ())
+            if self.roles.get(w) is Role.PARAMETER and numel(w) == numel(v)
+        )  # fmt: skip
+
+    def behind(self, values: Iterable[Value | None]) -> dict[Value, Dim]:
+        """Return elements of the parameters from which folded ``values`` were computed."""
+        read = (s for v in values if v is not None for s in self.sources.get(v.name, ()))
+        return {v: self.elements[v] for v in read if self.roles.get(v) is Role.PARAMETER}
+
+
+@frozen
+class Parameters(Analysis[ParameterTable]):
+    """The role and the logical elements of every stored tensor that a result depends on.
+
+    Runs on the module before folding: an operator on stored tensors alone (a transposition, a
+    cast, a dequantization) passes them to the operators that read its result, so that the count
+    does not depend on a runtime's folding. Integers of more than 8 bits are shapes, axes, trip
+    counts and positions, unless a quantised operator takes them as a bias.
+    """
+
+    def run(self, module: Module, am: Analyses) -> ParameterTable:
+        """Return the table of the module; needs inferred types."""
+        walk = Walk()
+        walk.graph(module.graph)
+        walk.use(Role.PARAMETER, [v for v in module.graph.outputs if v.is_real])
+        return ParameterTable(
+            walk.roles, walk.elements, {v.name: s for v, s in walk.sources.items() if s}
+        )
+
+
+class Walk:
+    """Follows stored tensors to the operators that compute with them."""
+
+    def __init__(self) -> None:
+        self.sources: dict[Value, tuple[Value, ...]] = {}
+        self.stored: set[Value] = set()
+        self.roles: dict[Value, Role] = {}
+        self.elements: dict[Value, Dim] = {}
+
+    def graph(self, graph: Graph) -> None:
+        """Follow the stored tensors of one graph."""
+        for w in graph.weights:
+            self.sources[w] = (w,)
+            self.stored.add(w)
+        for node in live_nodes(list(graph.nodes), graph.outputs)[0]:
+            if node.regions:
+                self.control(node)
+            else:
+                self.node(node)
+
+    def control(self, node: Node) -> None:
+        """Follow operands into the regions that run; into both if a condition is unknown."""
+        skipped = int(isinstance(node.op, Scan) and node.op.has_batch)
+        for region in executions(node).regions:
+            if not isinstance(node.op, If):
+                for inner, outer in zip(region.inputs, node.inputs[skipped:], strict=False):
+                    self.sources[inner] = self.sources.get(outer, ()) if outer else ()
+            self.graph(region)
+            self.use(Role.PARAMETER, [v for v in region.outputs if v.is_real and v in self.stored])
+
+    def node(self, node: Node) -> None:
+        """Assign roles to an operator's operands, or pass them to the readers of its results."""
+        op, present = node.op, [v for v in node.inputs if v is not None]
+        is_stored = op.kind not in NEVER_FOLDED - {Kind.QUANTIZE} and all(
+            v in self.stored or (v.known is not None and v.known.is_complete) for v in present
+        )
+        handed: dict[Value, None] = {}
+        packed = op.logical_elements(node.inputs)
+        for i, v in enumerate(node.inputs):
+            sources = self.sources.get(v, ()) if v is not None else ()
+            if v is None or not sources:
+                continue
+            role = role_of(op, operand_name(op, i), v)
+            if i in packed:
+                self.unpack(sources, v, packed[i])
+            if role is Role.PARAMETER and (is_stored or (op.kind in MOVES and not v.is_real)):
+                handed.update(dict.fromkeys(sources))
+            elif role is not None:
+                self.use(role, [v])
+        for v in node.results:
+            self.sources[v] = tuple(handed)
+            if is_stored:
+                self.stored.add(v)
+
+    def use(self, role: Role, values: Collection[Value]) -> None:
+        """Record that an operator computes with the stored tensors behind ``values``."""
+        for w in dict.fromkeys(s for v in values for s in self.sources.get(v, ())):
+            if role is Role.PARAMETER and not (w.weight and w.weight.is_parameter):
+                continue
+            self.roles[w] = min(role, self.roles.get(w, role), key=ORDER.index)
+            self.elements.setdefault(w, numel(w))
+
+    def unpack(self, sources: Collection[Value], operand: Value, elements: Dim) -> None:
+        """Record the number of logical elements of the stored tensors behind an operand."""
+        for w in sources:
+            mine, whole = numel(w), numel(operand)
+            if isinstance(mine, int) and isinstance(whole, int) and isinstance(elements, int):
+                self.elements[w] = mine * elements // whole if whole else 0
+
+
+def role_of(op: Op, name: str, v: Value) -> Role | None:
+    """Return the role of an operator's stored operand ``name``; None if it is a setting.
+
+    >>> role_of(DequantizeLinear(), "x_scale", Value("s", TensorType(DType.F32, ())))
+    <Role.QUANTIZATION: 'scale or zero point'>
+    """
+    if name in SETTINGS or op.kind is Kind.SHAPE:
+        return None
+    is_quantised = any(map(QUANTIZATION.search, op.operands)) and op.kind is not Kind.NORMALIZATION
+    match op:
+        case BatchNormalization() if name in STATISTICS:
+            return Role.STATISTIC
+        case Resize() | Upsample() if name != "X":
+            return None
+        case _ if is_quantised and QUANTIZATION.search(name):
+            return Role.QUANTIZATION
+    dtype = v.type.dtype if isinstance(v.type, TensorType) else DType.UNKNOWN
+    if not dtype.is_integer and dtype is not DType.BOOL:
+        return Role.PARAMETER
+    if dtype is DType.I32 and is_quantised:
+        is_bias = name in BIASES or isinstance(op, DequantizeLinear)
+        return Role.PARAMETER if is_bias else None
+    is_computed = is_quantised or op.kind in MOVES or isinstance(op, Cast | Opaque)
+    return Role.PARAMETER if dtype.is_integer and dtype.bits <= 8 and is_computed else None
+
+
+def operand_name(op: Op, index: int) -> str:
+    """Return the name of an operand; repeated operands have the name of the last one."""
+    names = op.operands
+    return names[min(index, len(names) - 1)] if names else ""
+
+
+def numel(v: Value) -> Dim:
+    """Return the elements of a tensor; 0 if unknown."""
+    return (v.type.numel or 0) if isinstance(v.type, TensorType) else 0

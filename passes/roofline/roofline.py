@@ -1,0 +1,310 @@
+"""Hierarchical roofline: what each kernel cannot beat, and what measured rates would give."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field
+from functools import cached_property
+from types import MappingProxyType
+from typing import TYPE_CHECKING, ClassVar
+
+from perfc.ir.evaluate import Numbers
+from perfc.ir.graph import Module, Value
+from perfc.ir.op import Kind
+from perfc.ir.problem import Experts, Window
+from perfc.ir.record import frozen
+from perfc.ir.types import DType
+from perfc.machine import Machine, Unit, load_machine
+
+from .. import Analysis
+from ..fusion.fuse import Fuse, Kernel, KernelTable
+from ..memory.residency import capacity, missed
+from ..runtimes import DEFAULT, Launch, Tf32
+from .ceilings import Ceiling as Ceiling
+from .ceilings import Counts as Counts
+from .ceilings import KernelBound as KernelBound
+from .ceilings import lowered, vector_dtype
+from .charges import Sizes
+from .efficiency import TILE as TILE
+from .efficiency import wave_efficiency
+from .floor import Floors
+
+if TYPE_CHECKING:
+    from ..manager import Analyses
+
+
+NOTHING: Mapping[str, int] = MappingProxyType({})
+
+
+GRAPH_GAP = 0.25
+"""Gap between kernels of a recorded graph as a share of an eager launch; assumed."""
+
+
+@frozen
+class RooflineTable:
+    """Bounds of all kernels on a machine, and of the run as a whole.
+
+    ``weight_floor_s`` is what streaming the weights that no cache can hold from run to run takes;
+    the kernels' floors alone would let each of them find its weights in cache. On several
+    ``streams`` kernels overlap: the floor is what one stream's share, the longest kernel, and each
+    unit or memory that all of them use take; sustained times stay those of one after the other.
+    ``envs`` has the symbols of each kernel where kernels of several sizes stand side by side, so
+    that all are estimated at once; then the table is of no run.
+    """
+
+    machine: Machine
+    kernels: tuple[KernelBound, ...]
+    weight_floor_s: float
+    env: Mapping[str, int] = field(default_factory=dict[str, int])
+    streams: int = 1
+    envs: tuple[Mapping[str, int], ...] = ()
+
+    def env_of(self, index: int) -> Mapping[str, int]:
+        """The symbols of one kernel."""
+        return self.envs[index] if self.envs else self.env
+
+    @cached_property
+    def floor_s(self) -> float:
+        """Lower bound of one run's kernel time."""
+        floors = [k.floor_s for k in self.kernels]
+        if self.streams == 1:
+            return max(math.fsum(floors), self.weight_floor_s)
+        busy: dict[Ceiling, float] = {}
+        for k in self.kernels:
+            for ceiling, t in k.floor.items():
+                busy[ceiling] = busy.get(ceiling, 0.0) + t
+        return max(math.fsum(floors) / self.streams, *floors, *busy.values(), self.weight_floor_s)
+
+    @cached_property
+    def sustained_s(self) -> float:
+        """Kernel time at measured rates."""
+        return math.fsum(k.sustained_s for k in self.kernels)
+
+    @cached_property
+    def launch_gap_s(self) -> float:
+        """What launching adds to it."""
+        return math.fsum(k.launch_gap_s for k in self.kernels)
+
+    @cached_property
+    def time_s(self) -> float:
+        """Kernel time at measured rates with launching."""
+        return self.sustained_s + self.launch_gap_s
+
+
+@frozen
+class Roofline(Analysis[RooflineTable]):
+    """Time ≥ max over units and memory levels, kernel by kernel.
+
+    Floor: peak rates; a kernel's bytes pass L1 and L2 once, and device memory only as far as they
+    exceed what L2 can hold at its start and at its end; on processors, where L1 too outlives a
+    kernel, L2 likewise. Rows that indices choose may all be one, so that only L1 sees them all.
+    Stride-one convolutions may use Winograd's minimal filtering, so their multiply–accumulates
+    are divided by its gain. Causal attention counts only unmasked pairs. What depends on data
+    has its least value. Left out: workspace, bank conflicts, clocks below boost.
+
+    Sustained: measured rates where the target has them, bytes charged to device memory unless the
+    tensor was touched within the last L2 capacity of traffic, whole waves of tiles, depthwise
+    convolutions on the vector unit.
+
+    Source: Williams et al. 2009 (roofline); Yang et al. 2020 (hierarchical roofline); Lavin & Gray
+    2016 (Winograd).
+    """
+
+    requires: ClassVar = (Fuse,)
+    target: str = "a100"
+    runtime: str = DEFAULT
+    tf32: Tf32 | None = None
+    dims: tuple[tuple[str, int], ...] = ()
+
+    def run(self, module: Module, am: Analyses) -> RooflineTable:
+        """Bounds at the default values of the symbols, or at ``dims``."""
+        table = am.get(Fuse(self.runtime), module)
+        env = {**module.defaults(), **dict(self.dims)}
+        return bounds(table, load_machine(self.target), env, tf32=self.tf32)
+
+
+def bounds(
+    table: KernelTable, machine: Machine, env: Mapping[str, int], *, tf32: Tf32 | None = None
+) -> RooflineTable:
+    """Bounds of every kernel with symbols at ``env``; TF32 where the runtime uses it by default."""
+    tf32 = table.runtime.tf32_on(machine.vendor) if tf32 is None else tf32
+    at = Numbers(env)
+    sizes = value_bytes(table, at)
+    firsts: dict[int, Counts] = {}
+    counts = [
+        firsts.get(k.alike) or firsts.setdefault(k.alike, counts_at(k, at)) for k in table.kernels
+    ]
+    charged = device_traffic(table.kernels, counts, sizes, machine)
+    overhead = machine.launch_overhead_s
+    gap_s = overhead.value if overhead is not None else 0.0
+    if table.runtime.launch is Launch.GRAPH:
+        gap_s *= GRAPH_GAP
+    rates = rates_by_kind(machine, tf32)
+    bound_of: dict[tuple[int, float], KernelBound] = {}
+    bounded: list[KernelBound] = []
+    for k, c, charge in zip(table.kernels, counts, charged, strict=True):
+        twin = bound_of.get((k.alike, charge))
+        if twin is None:
+            chosen = rates(k.kind)
+            twin = bound_of[k.alike, charge] = chosen.bound(k, c, at(k.repeat), charge, gap_s, env)
+        bounded.append(twin if twin.kernel is k else twin.of(k))
+    for other in table.alternatives:
+        inner = KernelTable(table.runtime, other.kernels, (), other.alternatives)
+        least = math.fsum(k.floor_s for k in bounds(inner, machine, env, tf32=tf32).kernels)
+        bounded[other.first : other.last] = lowered(bounded[other.first : other.last], least)
+    weights_s = weight_floor(table, sizes, machine, env)
+    return RooflineTable(machine, tuple(bounded), weights_s, dict(env), table.runtime.streams)
+
+
+def value_bytes(table: KernelTable, at: Numbers) -> dict[Value, float]:
+    """Bytes of each value that kernels read or write."""
+    nbytes = Sizes()
+    sizes: dict[Value, float] = {}
+    for k in table.kernels:
+        for v in (*k.reads, *k.writes):
+            if v not in sizes:
+                sizes[v] = at(nbytes[v.type])
+    return sizes
+
+
+def counted(kernel: Kernel, env: Mapping[str, int]) -> Counts:
+    """The kernel's formulas at ``env``."""
+    return counts_at(kernel, Numbers(env))
+
+
+def reads_at(kernel: Kernel, at: Numbers) -> list[float]:
+    """Bytes that a kernel reads of each value; of experts, those that its tokens choose on average.
+
+    Uniform independent routing is assumed, as for the time of a step.
+    """
+    parts = [at(part) for part in kernel.read_parts]
+    if not isinstance(kernel.problem, Experts):
+        return parts
+    times = kernel.problem.touched_over_least(at)
+    return [
+        part if v.weight is None else part * times
+        for v, part in zip(kernel.reads, parts, strict=True)
+    ]
+
+
+def counts_at(kernel: Kernel, at: Numbers) -> Counts:
+    """The kernel's formulas as numbers."""
+    w, t = kernel.work, kernel.traffic
+    read_bytes = at(t.read_bytes)
+    if isinstance(kernel.problem, Experts):
+        read_bytes += math.fsum(reads_at(kernel, at)) - math.fsum(map(at, kernel.read_parts))
+    return Counts(
+        at(w.mac),
+        at(w.floor_mac) / kernel.winograd_gain,
+        at(w.alu),
+        at(w.sfu),
+        at(w.integer),
+        read_bytes,
+        at(t.write_bytes),
+    )
+
+
+def device_traffic(
+    kernels: Sequence[Kernel],
+    counts: Sequence[Counts],
+    sizes: Mapping[Value, float],
+    machine: Machine,
+) -> list[float]:
+    """Bytes each kernel fetches from or leaves to device memory, caches kept in between."""
+    moved = [(c.read_bytes, c.write_bytes) for c in counts]
+    return missed(kernels, moved, sizes, capacity(machine, "l2"))
+
+
+def weight_floor(
+    table: KernelTable,
+    sizes: Mapping[Value, float],
+    machine: Machine,
+    env: Mapping[str, int] = NOTHING,
+) -> float:
+    """Seconds to stream, each run, the weights beyond what the last cache can keep."""
+    device = machine.level("device")
+    if device is None:
+        return 0.0
+    at = Numbers(env)
+    unsure = {i for a in table.alternatives for i in range(a.first, a.last)}
+    parts: dict[Value, float] = {}
+    for i, k in enumerate(table.kernels):
+        if k.repeat == 1 and i not in unsure:
+            for v, part in zip(k.reads, reads_at(k, at), strict=True):
+                if v.weight is not None:
+                    parts[v] = max(parts.get(v, 0.0), min(part, sizes[v]))
+    beyond_cache = math.fsum(parts.values()) - capacity(machine, "l2")
+    return max(beyond_cache, 0.0) / device.bandwidth.value
+
+
+class Rates(Floors):
+    """Best and measured rates of one machine."""
+
+    def bound(
+        self,
+        kernel: Kernel,
+        c: Counts,
+        launches: float,
+        device_bytes: float,
+        gap_s: float,
+        env: Mapping[str, int],
+    ) -> KernelBound:
+        """Floor and sustained times of a kernel, all launches together."""
+        dtype = kernel.mac_dtype
+        sustained = self.sustained_s(kernel, c, dtype, device_bytes, env)
+        floor = self.times_s(c, dtype, is_chosen=kernel.kind is Kind.GATHER)
+        floor = {ceiling: t for ceiling, t in floor.items() if ceiling in sustained}
+        once = max(sustained.values(), default=0.0)
+        gap = launches * max(gap_s - once, 0.0)
+        if launches != 1:
+            floor = {ceiling: launches * t for ceiling, t in floor.items()}
+            sustained = {ceiling: launches * t for ceiling, t in sustained.items()}
+        return KernelBound(
+            kernel, c, launches, floor, sustained, gap, device_bytes * launches, dtype, self.tf32
+        )
+
+    def sustained_s(
+        self,
+        kernel: Kernel,
+        c: Counts,
+        dtype: DType,
+        device_bytes: float,
+        env: Mapping[str, int],
+    ) -> dict[Ceiling, float]:
+        """Seconds that each ceiling takes at measured rates, rated ones where there are none."""
+        times_s: dict[Ceiling, float] = {}
+        vector = vector_dtype(dtype)
+        if c.mac:
+            time_s = 2 * c.mac / self.measured(Unit.MATRIX, dtype)
+            if isinstance(kernel.problem, Window) and kernel.problem.is_depthwise:
+                times_s[Ceiling.VECTOR] = 2 * c.mac / self.measured(Unit.VECTOR, vector)
+            times_s[Ceiling.MATRIX] = time_s
+            waves = wave_efficiency(kernel, self.machine, env)
+            if waves < 1:
+                times_s[Ceiling.WAVES] = time_s / waves
+        for ceiling, unit, type_, amount in (
+            (Ceiling.VECTOR, Unit.VECTOR, vector, c.alu),
+            (Ceiling.SPECIAL, Unit.SPECIAL, vector, c.sfu),
+            (Ceiling.INTEGER, Unit.INTEGER, DType.I32, c.integer),
+        ):
+            if amount:
+                time_s = amount / self.measured(unit, type_)
+                times_s[ceiling] = times_s.get(ceiling, 0.0) + time_s
+        nbytes = c.read_bytes + c.write_bytes
+        for ceiling, level in self.memory.items():
+            all_ = device_bytes if ceiling is Ceiling.DEVICE and nbytes else nbytes
+            if all_:
+                times_s[ceiling] = all_ / (level.sustained or level.nominal).value
+        return times_s
+
+    def measured(self, unit: Unit, dtype: DType) -> float:
+        """Operations a second that somebody measured; the rated ones where nobody did."""
+        peak = self.entry(unit, dtype)
+        return (peak.sustained or peak.nominal).value
+
+
+def rates_by_kind(machine: Machine, tf32: Tf32) -> Callable[[Kind], Rates]:
+    """The rates of a machine for kernels of a kind, some of which may use TF32."""
+    both = {allowed: Rates(machine, tf32=allowed) for allowed in (False, True)}
+    return lambda kind: both[tf32.of(kind)]

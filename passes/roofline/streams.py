@@ -1,0 +1,249 @@
+"""When each kernel runs where several streams overlap, and which chain of kernels ends last."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from heapq import heapify, heappop, heappush
+from typing import TYPE_CHECKING, ClassVar
+
+from perfc.ir.graph import Graph, Module, Value
+from perfc.ir.op import Kind
+from perfc.ir.record import frozen, record
+from perfc.ir.types import TensorType
+
+from .. import Analysis
+from ..fusion.fuse import Fuse, KernelTable
+from ..runtimes import DEFAULT, Launch, Tf32
+from .ceilings import Ceiling, KernelBound
+from .efficiency import TILE
+from .roofline import GRAPH_GAP, Roofline
+
+if TYPE_CHECKING:
+    from perfc.machine import Machine
+
+    from ..manager import Analyses
+
+SHARED = (
+    Ceiling.MATRIX, Ceiling.VECTOR, Ceiling.SPECIAL, Ceiling.INTEGER,
+    Ceiling.L1, Ceiling.L2, Ceiling.DEVICE,
+)  # fmt: skip
+"""What kernels that run at once share; the SMs come last."""
+RESIDENT_THREADS = 2048
+"""Threads that one SM keeps at once where the target does not say; those of A100 and H100."""
+
+
+@record
+class Timeline:
+    """A run in time.
+
+    Args:
+        start_s: of each kernel, from the start of the run.
+        end_s: of each kernel.
+        stream: number of the stream that each runs on.
+        critical: the kernels, in order, each of which waited for the one before it to end or to
+            be launched; the last of them ends the run.
+    """
+
+    start_s: tuple[float, ...]
+    end_s: tuple[float, ...]
+    stream: tuple[int, ...]
+    critical: tuple[int, ...]
+
+    @property
+    def makespan_s(self) -> float:
+        """From the start of the first kernel to the end of the last."""
+        return max(self.end_s, default=0.0)
+
+
+@frozen
+class Streams(Analysis[Timeline]):
+    """Kernels on the streams of a runtime at sustained rates.
+
+    Kernels start in the order of the table as soon as their operands are there and a stream is
+    free (list scheduling, Graham, "Bounds on multiprocessing timing anomalies", 1969), no earlier
+    than the host can launch them. Those that run at once share the machine: where together they
+    would use more than all of a unit, of a memory's bandwidth or of the SMs, all slow down alike.
+    What is inside of regions runs alone. Left out: caches that kernels take from each other, and
+    priorities. Checked on two cores of a processor by ``benchmarks/streams_check.py``, on no GPU.
+    """
+
+    requires: ClassVar = (Fuse, Roofline)
+    target: str = "a100"
+    runtime: str = DEFAULT
+    tf32: Tf32 | None = None
+
+    def run(self, module: Module, am: Analyses) -> Timeline:
+        """The run at the default values of the symbols."""
+        table = am.get(Fuse(self.runtime), module)
+        roof = am.get(Roofline(self.target, self.runtime, self.tf32), module)
+        times = [k.sustained_s for k in roof.kernels]
+        gap_s = launch_s(roof.machine, table.runtime.launch)
+        waits = [gap_s * k.launches for k in roof.kernels]
+        uses = [use(k, t, roof.machine) for k, t in zip(roof.kernels, times, strict=True)]
+        return timeline(depends_on(table, module.graph), times, uses, waits, table.runtime.streams)
+
+
+def launch_s(machine: Machine, launch: Launch) -> float:
+    """Shortest time from one launch to the next; 0 where the target states none."""
+    overhead = machine.launch_overhead_s
+    if overhead is None:
+        return 0.0
+    return overhead.value * (GRAPH_GAP if launch is Launch.GRAPH else 1.0)
+
+
+def depends_on(table: KernelTable, graph: Graph) -> list[set[int]]:
+    """For each kernel those whose results it reads, views and the host's nodes looked through."""
+    owner = {n: i for i, k in enumerate(table.kernels) for n in (*k.nodes, *k.folded)}
+    comes_from: dict[Value, frozenset[int]] = {}
+    found: list[set[int]] = [set() for _ in table.kernels]
+    outer = set(graph.nodes)
+    for node in graph.nodes:
+        sources = frozenset[int]().union(
+            *(comes_from.get(v, frozenset()) for v in node.inputs if v is not None)
+        )
+        kernel = owner.get(node)
+        if kernel is not None:
+            found[kernel] |= sources
+            if not table.runtime.is_view(node):
+                sources = frozenset({kernel})
+        comes_from.update(dict.fromkeys(node.results, sources))
+    last: int | None = None
+    for i, k in enumerate(table.kernels):
+        found[i] = {j for j in found[i] if j < i}
+        if last is not None:
+            found[i].add(last)
+        if not outer.issuperset(k.nodes):
+            found[i].update(range((last or 0), i))
+            last = i
+    return found
+
+
+def use(bound: KernelBound, time_s: float, machine: Machine) -> tuple[float, ...]:
+    """Share of each unit, memory and of the SMs that a kernel keeps busy while it runs alone."""
+    shares = [min(bound.sustained.get(c, 0.0) / time_s, 1.0) if time_s else 0.0 for c in SHARED]
+    return (*shares, filled(bound, machine))
+
+
+def filled(bound: KernelBound, machine: Machine) -> float:
+    """Share of the SMs that a kernel's blocks fill, a result an element or a tile a block.
+
+    Tiles are of ``TILE`` × ``TILE`` results, other kernels have one thread a result.
+    """
+    kernel, counts = bound.kernel, bound.counts
+    if machine.kind != "cuda" or not machine.sm_count:
+        return 1.0
+    widths = [v.type.dtype.bits for v in kernel.writes if isinstance(v.type, TensorType)]
+    results = 8 * counts.write_bytes / max(widths, default=8)
+    tiled = kernel.kind in (Kind.MATMUL, Kind.CONV, Kind.ATTENTION)
+    threads = machine.device("max_threads_per_sm")
+    each = TILE * TILE if tiled else threads.value if threads is not None else RESIDENT_THREADS
+    return min(math.ceil(results / each) / machine.sm_count, 1.0)
+
+
+def timeline(
+    depends: Sequence[set[int]],
+    time_s: Sequence[float],
+    uses: Sequence[tuple[float, ...]],
+    wait_s: Sequence[float],
+    streams: int,
+) -> Timeline:
+    """Kernels on streams.
+
+    Args:
+        depends: for each kernel those that must end before; all of them earlier ones.
+        time_s: of each kernel alone.
+        uses: of each kernel, share of what is shared.
+        wait_s: time from the launch of each kernel to the next launch, at least.
+        streams: that run at once, at least one.
+    """
+    return _Run(depends, time_s, uses, wait_s, streams).timeline()
+
+
+class _Run:
+    """A simulation, event by event."""
+
+    def __init__(
+        self,
+        depends: Sequence[set[int]],
+        time_s: Sequence[float],
+        uses: Sequence[tuple[float, ...]],
+        wait_s: Sequence[float],
+        streams: int,
+    ) -> None:
+        self.depends, self.time_s, self.uses, self.wait_s = depends, time_s, uses, wait_s
+        self.missing = [len(d) for d in depends]
+        self.readers: list[list[int]] = [[] for _ in depends]
+        for i, before in enumerate(depends):
+            for j in before:
+                self.readers[j].append(i)
+        self.ready = [i for i, n in enumerate(self.missing) if not n]
+        heapify(self.ready)
+        self.free = list(range(max(streams, 1)))
+        self.left: dict[int, float] = {}
+        self.now = self.launched = 0.0
+        self.previous: int | None = None
+        count = len(depends)
+        self.start_s, self.end_s = [0.0] * count, [0.0] * count
+        self.stream = [0] * count
+        self.ended: list[int] = []
+        self.after: list[int | None] = [None] * count
+
+    def timeline(self) -> Timeline:
+        """Run to the end."""
+        while self.ready or self.left:
+            self._start()
+            self._advance()
+        critical: list[int] = []
+        at = max(range(len(self.end_s)), key=self.end_s.__getitem__, default=None)
+        while at is not None:
+            critical.append(at)
+            at = self.after[at]
+        return Timeline(
+            tuple(self.start_s), tuple(self.end_s), tuple(self.stream), tuple(critical[::-1])
+        )
+
+    def _start(self) -> None:
+        while self.ready and self.free and self.now >= self.launched:
+            i = heappop(self.ready)
+            self.stream[i] = heappop(self.free)
+            self.start_s[i] = self.now
+            self.after[i] = self._released_by(i)
+            self.previous = i
+            self.left[i] = self.time_s[i]
+            self.launched = self.now + self.wait_s[i]
+
+    def _released_by(self, i: int) -> int | None:
+        """Whom a kernel that starts now waited for: an operand, a stream, or its launch."""
+        for those in (self.depends[i], self.ended):
+            found = [j for j in those if j not in self.left and self.end_s[j] == self.now]
+            if found:
+                return found[0]
+        return self.previous
+
+    def _advance(self) -> None:
+        """To the next end of a kernel, or to when the next can be launched."""
+        columns = zip(*(self.uses[i] for i in self.left), strict=True)
+        slow = max([1.0, *map(sum, columns)])
+        least = min(self.left.values(), default=math.inf)
+        until = self.now + least * slow
+        if self.ready and self.free and self.launched < until:
+            for i in self.left:
+                self.left[i] -= (self.launched - self.now) / slow
+            self.now = self.launched
+            return
+        self.now = until
+        self.ended = [i for i, left in self.left.items() if left <= least]
+        for i in self.left:
+            self.left[i] -= least
+        for i in self.ended:
+            self._end(i)
+
+    def _end(self, i: int) -> None:
+        del self.left[i]
+        self.end_s[i] = self.now
+        heappush(self.free, self.stream[i])
+        for reader in self.readers[i]:
+            self.missing[reader] -= 1
+            if not self.missing[reader]:
+                heappush(self.ready, reader)

@@ -1,0 +1,98 @@
+"""Differentiation of a part of a model; gradients of its results are inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from perfc.errors import PassError
+from perfc.ir.fresh import numbering
+from perfc.ir.gradients.tape import Tape
+from perfc.ir.graph import Graph, Module, Node, Phase, Value
+from perfc.ir.record import frozen, record
+from perfc.ir.text import all_values
+from perfc.ir.types import TensorType
+
+from .. import Transform
+from .differentiate import differentiate
+from .train import alive, kept_weights
+
+if TYPE_CHECKING:
+    from ..manager import Analyses
+
+SEED = ".seed"
+"""Suffix of the name of a result's incoming gradient."""
+ACTIVATIONS = (1, 2, 3)
+"""Ranks of activations between parts (rows of tokens); caches and states have more axes."""
+
+
+@frozen
+class Backward(Transform):
+    """Add gradients of parameters and of activations from the previous part to a module.
+
+    Results are those of the module, then gradients of inputs, then those of parameters. Unlike
+    `Train` it has no loss and no optimizer, because it differentiates a part of a larger model.
+    """
+
+    def run(self, module: Module, am: Analyses) -> Module:
+        """Return the forward and backward pass of the part; needs inferred types.
+
+        Raises:
+            PassError: an operator has no gradient, or nothing has one.
+        """
+        return differentiated(module).module
+
+
+@record
+class BothWays:
+    """Forward and backward pass of a part.
+
+    Args:
+        module: with gradients as further results.
+        inputs: activations from the previous part that have a gradient.
+        before: nodes of the backward pass that the previous part waits for.
+    """
+
+    module: Module
+    inputs: tuple[Value, ...]
+    before: frozenset[Node]
+
+
+def differentiated(module: Module) -> BothWays:
+    """Return a part with its backward pass; options and errors as in `Backward`."""
+    with numbering():
+        graph = module.graph
+        tape = Tape((v.name for v in all_values(graph)), Phase.BACKWARD)
+        seeds = {
+            v: Value(tape.fresh(f"{v.name}{SEED}"), v.type) for v in graph.outputs if v.is_real
+        }
+        before = handed(graph.inputs)
+        wanted = [*before, *trained(graph.weights)]
+        derivatives = differentiate(graph.nodes, seeds, wanted, tape)
+        gradients = [derivatives.gradients[v] for v in wanted if v in derivatives.gradients]
+        if not gradients:
+            raise PassError("nothing has a gradient", where=module.graph.name)
+        # gradients may need results that the forward pass drops, such as statistics
+        nodes = alive([*derivatives.forward, *tape.nodes], [*graph.outputs, *gradients])
+        weights = kept_weights((*graph.weights, *tape.constants.values()), nodes)
+        outputs = tuple(dict.fromkeys((*graph.outputs, *gradients)))
+        inputs = (*graph.inputs, *seeds.values())
+        both = replace(module, graph=Graph(graph.name, inputs, outputs, tuple(nodes), weights))
+        given = tuple([v for v in before if v in derivatives.gradients])
+        waited = alive(tape.nodes, [derivatives.gradients[v] for v in given])
+        return BothWays(both, given, frozenset(waited))
+
+
+def handed(values: Iterable[Value]) -> list[Value]:
+    """Return inputs that another part computed: real numbers of few axes, unlike caches."""
+    return [
+        v
+        for v in values
+        if v.is_real and isinstance(v.type, TensorType) and len(v.type.shape or ()) in ACTIVATIONS
+    ]
+
+
+def trained(weights: Iterable[Value]) -> list[Value]:
+    """Return the floating-point parameters."""
+    return [w for w in weights if w.weight is not None and w.weight.is_parameter and w.is_real]

@@ -1,0 +1,1 @@
+"""Fused operators written out as operators that have gradients."""

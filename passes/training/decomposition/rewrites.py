@@ -1,0 +1,247 @@
+"""What exporters write out, as the operators that a framework differentiates."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+
+from perfc.ir.gradients.tape import Tape, shape_of
+from perfc.ir.graph import Inputs, Loc, Node, Value
+from perfc.ir.known import Item
+from perfc.ir.op import Kind, Op, known, normal_axis
+from perfc.ir.ops.contraction.einsum import Einsum, in_pairs
+from perfc.ir.ops.control.container import SequenceAt
+from perfc.ir.ops.control.sequence_parts import SplitToSequence
+from perfc.ir.ops.elementwise.activation import Gelu, Sigmoid, Swish, Tanh
+from perfc.ir.ops.elementwise.elementwise import Add, Mul
+from perfc.ir.ops.elementwise.rounding import Erf
+from perfc.ir.ops.movement.slice import Split
+from perfc.ir.ops.movement.view import Reshape
+from perfc.ir.ops.normalization.normalization import GroupNormalization, InstanceNormalization
+from perfc.ir.ops.normalization.softmax import Softmax
+from perfc.ir.types import DType, SequenceType, Shape, TensorType
+
+from ..differentiate import active
+from .written_out import Changes, Written, attention, gelu_by_erf, gelu_by_tanh
+
+
+def rewritten(
+    nodes: Sequence[Node],
+    outputs: Sequence[Value],
+    trained: Collection[Value],
+    tape: Tape,
+    *,
+    fuses_attention: bool = True,
+) -> list[Node]:
+    """The same nodes, with sequences of parts as parts, and what PyTorch differentiates at once.
+
+    Exporters write SiLU as two operators, GELU as five, attention as six, group normalisation as
+    one of instances between views, and Megatron's GELU as eight. PyTorch keeps their operands.
+
+    Args:
+        nodes: of the forward pass, in an order that can run.
+        outputs: of the model.
+        trained: parameters.
+        tape: names what is written anew.
+        fuses_attention: whether the framework runs attention as one operator.
+    """
+    at = Written(nodes, set(outputs))
+    has_fused = fuses_attention and any(n.op.is_exactly(Softmax) for n in nodes)
+    learned = active(nodes, trained) if has_fused else set[Value]()
+    changed: Changes = {}
+    for node in nodes:
+        match node.op:
+            case SplitToSequence():
+                changed.update(parts(node, at, tape))
+            case Sigmoid():
+                changed.update(gated(node, at))
+            case Tanh():
+                changed.update(factored_gelu(node, at) or gelu_by_tanh(node, at))
+            case Erf():
+                changed.update(gelu_by_erf(node, at))
+            case Softmax() if has_fused:
+                changed.update(attention(node, at, learned, tape))
+            case InstanceNormalization():
+                changed.update(grouped(node, at, tape))
+            case Einsum() if len(node.inputs) > 2:
+                changed.update(pairwise(node, tape))
+            case _:
+                pass
+    return [new for node in nodes for new in changed.get(node, [node])]
+
+
+def gated(node: Node, at: Written) -> Changes:
+    """``x * sigmoid(x)`` whose gate nobody else reads."""
+    gate, x = node.results[0], node.inputs[0]
+    product = at.reader(gate, Mul)
+    if product is None or set(product.inputs) != {gate, x} or len(product.inputs) != 2:
+        return {}
+    loc = replace(product.loc, op_type="Swish")
+    return {node: [], product: [Node(Swish(), (x,), product.outputs, (), loc)]}
+
+
+def factored_gelu(node: Node, at: Written) -> Changes:
+    """``x/2 * (1 + tanh(c*x * (1 + d*x*x)))``, the cube factored out, all of it read once.
+
+    Source: Megatron-LM, megatron/core/fusions/fused_bias_gelu.py, and transformers,
+    modeling_bloom.py: an autograd function of its own, which keeps the operand.
+    """
+    inner = at.maker(node.inputs[0], Mul)
+    outer = at.reader(node.results[0], Add)
+    product = outer and at.reader(outer.results[0], Mul)
+    if inner is None or outer is None or product is None:
+        return {}
+    scaled, sums = parts_of(inner, at, Mul), parts_of(inner, at, Add)
+    halves = [n for n in parts_of(product, at, Mul) if n is not outer]
+    x = factored(scaled[0]) if len(scaled) == 1 else None
+    squares = [n for n in (parts_of(sums[0], at, Mul) if sums else ()) if x in n.inputs]
+    if x is None or len(squares) != 1 or len(halves) != 1 or factored(halves[0]) is not x:
+        return {}
+    first = [n for n in parts_of(squares[0], at, Mul) if factored(n) is x]
+    gone = [*first, squares[0], *sums, *scaled, inner, node, *halves, outer]
+    if len(first) != 1 or not at.is_inner(gone):
+        return {}
+    loc = replace(product.loc, op_type="Gelu")
+    gelu = Node(Gelu(approximate="tanh"), (x,), product.outputs, (), loc)
+    return {**{n: [] for n in gone}, product: [gelu]}
+
+
+def parts_of(node: Node, at: Written, kind: type[Op]) -> list[Node]:
+    """What makes the operands of a node, as far as it is of a kind."""
+    return [n for n in (at.maker(v, kind) for v in node.inputs) if n is not None]
+
+
+def factored(node: Node) -> Value | None:
+    """What a product scales by a number."""
+    numbers = [v for v in node.inputs if v is not None and v.weight and not _shape(v.type)]
+    others = [v for v in node.inputs if v is not None and v not in numbers]
+    return others[0] if len(numbers) == 1 and len(others) == 1 else None
+
+
+def grouped(node: Node, at: Written, tape: Tape) -> Changes:
+    """Groups shown as instances, normalised, and shown as channels, which may be scaled then."""
+    before = at.maker(node.inputs[0], Reshape)
+    after = at.reader(node.results[0], Reshape)
+    x = None if before is None else before.inputs[0]
+    if x is None or after is None or not isinstance(node.op, InstanceNormalization):
+        return {}
+    shape, groups = shape_of(x), shape_of(node.results[0])[1]
+    if shape_of(after.results[0]) != shape or len(shape) < 3 or not isinstance(groups, int):
+        return {}
+    items = [contents(node.inputs, i) for i in (1, 2)]
+    if (
+        set(items[0] or ()) != {1.0}
+        or set(items[1] or ()) != {0.0}
+        or not isinstance(shape[1], int)
+    ):
+        return {}
+    one, none = (tape.constant((n,) * shape[1], (shape[1],), _dtype(x.type)) for n in (1.0, 0.0))
+    last, affine, gone, written = after, (one, none), [node], list[Node]()
+    product = at.reader(after.results[0], Mul)
+    added = product and at.reader(product.results[0], Add)
+    if product is not None and added is not None:
+        scale = of_channels(product, after.results[0], shape, at)
+        offset = of_channels(added, product.results[0], shape, at)
+        if scale is not None and offset is not None:
+            last, gone = added, [node, after, product]
+            views = [as_vector(v, tape) for v in (scale, offset)]
+            written = [n for nodes, _ in views for n in nodes]
+            affine = (views[0][1], views[1][1])
+    op = GroupNormalization(num_groups=groups, epsilon=node.op.epsilon)
+    loc = replace(last.loc, op_type="GroupNormalization")
+    normalised = Node(op, (x, *affine), last.outputs, (), loc)
+    return {**{n: [] for n in gone}, last: [*written, normalised]}
+
+
+def pairwise(node: Node, tape: Tape) -> Changes:
+    """Products of two operands each, from the left, in place of one of several.
+
+    torch.einsum saves the operands of each of its products.
+    """
+    assert isinstance(node.op, Einsum)
+    first, *others = [v for v in node.inputs if v is not None]
+    steps = in_pairs(node.op.equation, len(node.inputs))
+    made: list[Node] = []
+    for equation, second in zip(steps, others, strict=bool(steps)):
+        op, ins = Einsum(equation), (first, second)
+        is_last = second is others[-1] and len(made) == len(steps) - 1
+        name = node.results[0].name
+        results = node.outputs if is_last else (Value(tape.fresh(name), op.infer(ins)[0]),)
+        made.append(Node(op, ins, results, (), node.loc))
+        first = made[-1].results[0]
+    return {node: made} if made else {}
+
+
+def as_vector(v: Value, tape: Tape) -> tuple[list[Node], Value]:
+    """A parameter that the exporter stored as a column, shown with one axis."""
+    shape = shape_of(v)
+    if len(shape) == 1:
+        return [], v
+    extent = next((e for e in shape if e != 1), 1)
+    shown = Value(tape.fresh(v.name), TensorType(_dtype(v.type), (extent,)))
+    return [Node(Reshape(), (v, tape.ints((extent,))), (shown,), (), Loc(v.name, "Reshape"))], shown
+
+
+def contents(ins: Inputs, index: int) -> tuple[Item, ...] | None:
+    """Numbers of an operand, where they are known."""
+    found = known(ins, index)
+    return None if found is None else found.items
+
+
+def of_channels(node: Node, v: Value, shape: Shape, at: Written) -> Value | None:
+    """The parameter that is shown along the channels as the other operand of ``v``."""
+    other = next((w for w in node.inputs if w is not None and w is not v), None)
+    column = (shape[1], *(1 for _ in shape[2:]))
+    if other is None or shape_of(other) not in (column, (1, *column)):
+        return None
+    if other.weight is not None:
+        return other
+    while other is not None and shape_of(other) != shape[1:2]:
+        maker = at.makers.get(other)
+        other = maker.inputs[0] if maker is not None and maker.op.kind is Kind.VIEW else None
+    return other
+
+
+def parts(node: Node, at: Written, tape: Tape) -> Changes:
+    """A sequence that is only read element by element, at known places."""
+    sequence, x = node.results[0], node.inputs[0]
+    readers = at.users.get(sequence, [])
+    places = [known(reader.inputs, 1) for reader in readers]
+    found_at = [p.item for p in places if p is not None]
+    type_ = sequence.type
+    if x is None or not isinstance(type_, SequenceType) or not isinstance(type_.length, int):
+        return {}
+    items = type_.items or (type_.elem,) * type_.length
+    is_plain = all(isinstance(r.op, SequenceAt) for r in readers) and len(found_at) == len(readers)
+    if not is_plain or len(items) != type_.length or not isinstance(node.op, SplitToSequence):
+        return {}
+    axis = normal_axis(node.op.axis, len(shape_of(x)))
+    keeps = len(shape_of(x)) == len(_shape(items[0]))
+    sizes = tuple(_shape(t)[axis] if keeps else 1 for t in items)
+    own = shape_of(x)
+    made = [
+        Value(
+            tape.fresh(f"{sequence.name}.{i}"),
+            TensorType(_dtype(t), (*own[:axis], size, *own[axis + 1 :])),
+        )
+        for i, (t, size) in enumerate(zip(items, sizes, strict=True))
+    ]
+    loc = Loc(node.name, "Split")
+    split = Node(Split(axis=axis), (x, tape.ints(sizes)), tuple(made), (), loc)
+    found: Changes = {node: [split]}
+    for reader, place in zip(readers, found_at, strict=True):
+        if not isinstance(place, int):
+            return {}
+        part = made[place % len(made)]
+        extents = tape.ints(shape_of(reader.results[0]))
+        found[reader] = [Node(Reshape(), (part, extents), reader.outputs, (), reader.loc)]
+    return found
+
+
+def _shape(type_: object) -> Shape:
+    return (type_.shape or ()) if isinstance(type_, TensorType) else ()
+
+
+def _dtype(type_: object) -> DType:
+    assert isinstance(type_, TensorType)
+    return type_.dtype

@@ -1,0 +1,290 @@
+"""GELU and attention that exporters write out, as the operators that PyTorch runs and saves."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+
+from perfc.ir.gradients.tape import Tape, dtype_of, shape_of
+from perfc.ir.graph import Node, Value
+from perfc.ir.op import Op
+from perfc.ir.ops.attention.attention import Attention
+from perfc.ir.ops.contraction.matmul import MatMul
+from perfc.ir.ops.elementwise.activation import Gelu
+from perfc.ir.ops.elementwise.elementwise import Add, Div, Mul, Pow
+from perfc.ir.ops.elementwise.logic import IsNaN, Where
+from perfc.ir.ops.movement.movement import Transpose
+from perfc.ir.ops.normalization.softmax import Softmax
+from perfc.ir.types import TensorType
+
+from ...fusion.neighbourhood import is_scalar, number
+
+Changes = dict[Node, list[Node]]
+CLOSE = 1e-3
+"""Relative, of numbers that exporters round."""
+CUBE, INNER = 0.044715, math.sqrt(2 / math.pi)
+"""Of GELU by tanh. Source: Hendrycks & Gimpel 2016, section 2."""
+RANK = 4
+"""Of queries, keys and values: batch, heads, tokens, width."""
+
+
+class Written:
+    """Who makes and who reads the values of a graph, and what may not disappear.
+
+    Args:
+        nodes: in an order that can run.
+        taken: values that somebody outside reads.
+    """
+
+    def __init__(self, nodes: Sequence[Node], taken: Collection[Value]) -> None:
+        self.taken = taken
+        self.users: dict[Value, list[Node]] = {}
+        self.makers: dict[Value, Node] = {}
+        for node in nodes:
+            self.makers.update((v, node) for v in node.results)
+            for v in node.inputs:
+                if v is not None:
+                    self.users.setdefault(v, []).append(node)
+
+    def maker(self, v: Value | None, *kinds: type[Op]) -> Node | None:
+        """The node that makes a value, where its operator is exactly of one of the kinds."""
+        node = None if v is None else self.makers.get(v)
+        return node if node is not None and node.op.is_exactly(*kinds) else None
+
+    def reader(self, v: Value, *kinds: type[Op]) -> Node | None:
+        """The only reader of a value, where its operator is exactly of one of the kinds."""
+        readers = self.users.get(v, [])
+        if len(readers) != 1 or v in self.taken or not readers[0].op.is_exactly(*kinds):
+            return None
+        return readers[0]
+
+    def is_inner(self, nodes: Sequence[Node]) -> bool:
+        """Whether the results of nodes are read once each, by nobody outside."""
+        results = [v for n in nodes for v in n.results]
+        return all(len(self.users.get(v, [])) == 1 and v not in self.taken for v in results)
+
+
+def is_near(found: float | None, wanted: float) -> bool:
+    """Whether a number is the one wanted, but for rounding."""
+    return found is not None and math.isclose(found, wanted, rel_tol=CLOSE)
+
+
+def factor(node: Node | None) -> tuple[Value, float] | None:
+    """What a node scales, and by which number."""
+    if node is None or not node.op.is_exactly(Mul, Div) or len(node.inputs) != 2:
+        return None
+    first, second = node.inputs
+    by = number(second)
+    if first is not None and by:
+        return first, 1 / by if node.op.is_exactly(Div) else by
+    by = number(first)
+    return (second, by) if second is not None and by and node.op.is_exactly(Mul) else None
+
+
+def other(node: Node, v: Value) -> Value | None:
+    """The second operand of a node, given one of its two."""
+    rest = [w for w in node.inputs if w is not v]
+    return rest[0] if len(node.inputs) == 2 and len(rest) == 1 else None
+
+
+def gelu_by_erf(node: Node, at: Written) -> Changes:
+    """``x * (1 + erf(x / sqrt(2))) / 2``, the half wherever an exporter puts it.
+
+    Source: torch.onnx, symbolic_opset9.gelu, and its torch.export successor.
+    """
+    inner = at.maker(node.inputs[0], Mul, Div)
+    scaled = factor(inner)
+    if inner is None or scaled is None or not is_near(scaled[1], math.sqrt(0.5)):
+        return {}
+    return closed(node, scaled[0], [inner, node], "none", at)
+
+
+def gelu_by_tanh(node: Node, at: Written) -> Changes:
+    """``x * (1 + tanh(sqrt(2/pi) * (x + 0.044715 * x**3))) / 2``, its cube as two products.
+
+    Where the cube is a power, the exporter names the last product after the function that it
+    expanded: a module that is written so runs each operator.
+
+    Source: torch.onnx, symbolic_opset9.gelu, and its torch.export successor; transformers,
+    activations.NewGELUActivation, for the module.
+    """
+    inner = at.maker(node.inputs[0], Mul)
+    scaled = factor(inner)
+    total = at.maker(scaled[0], Add) if scaled is not None else None
+    if inner is None or scaled is None or not is_near(scaled[1], INNER) or total is None:
+        return {}
+    for x in total.inputs:
+        small = None if x is None else at.maker(other(total, x), Mul)
+        cubed = factor(small)
+        cube = at.maker(cubed[0], Mul, Pow) if cubed is not None else None
+        if x is None or small is None or cubed is None or cube is None:
+            continue
+        behind = _cubed(x, cube, at)
+        if behind and is_near(cubed[1], CUBE):
+            found = closed(node, x, [*behind, small, total, inner, node], "tanh", at)
+            is_named = any("gelu" in last.name for last, written in found.items() if written)
+            return found if is_named or not cube.op.is_exactly(Pow) else {}
+    return {}
+
+
+def _cubed(x: Value, cube: Node, at: Written) -> list[Node]:
+    """The nodes of the cube of ``x``; none where it is not that."""
+    if cube.op.is_exactly(Pow):
+        return [cube] if cube.inputs[0] is x and is_near(number(cube.inputs[1]), 3.0) else []
+    square = at.maker(other(cube, x), Mul)
+    return [square, cube] if square is not None and set(square.inputs) == {x} else []
+
+
+def closed(node: Node, x: Value, gone: list[Node], approximate: str, at: Written) -> Changes:
+    """The GELU of ``x`` whose error function, or tanh, is ``node``; nothing where it is none."""
+    plus = at.reader(node.results[0], Add)
+    if plus is None or not is_near(number(other(plus, node.results[0])), 1.0):
+        return {}
+    gone = [*gone, plus]
+    first = at.reader(plus.results[0], Mul, Div)
+    if first is None:
+        return {}
+    beside = other(first, plus.results[0])
+    half = at.maker(beside, Mul, Div)
+    halved = factor(half)
+    if halved is not None and half is not None and halved[0] is x and is_near(halved[1], 0.5):
+        last, gone = first, [*gone, half]
+    else:
+        second = at.reader(first.results[0], Mul, Div)
+        if second is None:
+            return {}
+        pair = {first: plus.results[0], second: first.results[0]}
+        halves = [
+            n for n, v in pair.items() if (f := factor(n)) and f[0] is v and is_near(f[1], 0.5)
+        ]
+        gates = [n for n, v in pair.items() if n.op.is_exactly(Mul) and other(n, v) is x]
+        if len(halves) != 1 or len(gates) != 1:
+            return {}
+        last, gone = second, [*gone, first]
+    if not at.is_inner(gone):
+        return {}
+    loc = replace(last.loc, op_type="Gelu")
+    gelu = Node(Gelu(approximate=approximate), (x,), last.outputs, (), loc)
+    return {**{n: [] for n in gone}, last: [gelu]}
+
+
+def _halves(node: Node, v: Value) -> bool:
+    """Whether a node takes half of a value."""
+    scaled = factor(node)
+    return scaled is not None and scaled[0] is v and is_near(scaled[1], 0.5)
+
+
+def attention(node: Node, at: Written, trained: Collection[Value], tape: Tape) -> Changes:
+    """``softmax(q * s @ (k * s)^T + mask) @ v``, the scale split between queries and keys.
+
+    Only exporters' expansion of ``scaled_dot_product_attention`` splits it. Its fused kernels keep
+    their operands and result, and no mask that is trained.
+
+    Source: torch.onnx, symbolic_opset14.scaled_dot_product_attention; PyTorch,
+    derivatives.yaml, _scaled_dot_product_efficient_attention.
+
+    Args:
+        node: the softmax.
+        at: the graph around it.
+        trained: values that depend on parameters.
+        tape: names what is written anew.
+    """
+    total = at.maker(node.inputs[0], Add, MatMul)
+    scores, mask = _masked(total, at)
+    product, cleaned = _weighted(node, at)
+    if total is None or scores is None or product is None or (mask in trained and mask):
+        return {}
+    ends = [at.maker(v, Mul, Div) for v in scores.inputs]
+    found = [_scaled(end) for end in ends]
+    if len(found) != 2 or None in found or product.inputs[0] not in _ends(node, cleaned):
+        return {}
+    q, k = (v for v in found if v is not None)
+    v = product.inputs[1]
+    if v is None or not _are_heads(node, q, k, v):
+        return {}
+    gone = [*(e for e in ends if e is not None), scores, *((total,) if mask else ()), node]
+    if not at.is_inner([n for n in gone if n is not node]):
+        return {}
+    written, keys = _keys(k, product, at, tape)
+    by = [factor(end) for end in ends]
+    split = by[0][1] * by[1][1] if by[0] and by[1] else None
+    usual = split is None or is_near(split, 1 / math.sqrt(float(str(shape_of(q)[-1]))))
+    op = Attention(scale=None if usual else split)
+    ins = (q, keys, v, *((mask,) if mask is not None else ()))
+    loc = replace(product.loc, op_type="Attention")
+    fused = Node(op, ins, product.outputs, (), loc)
+    return {**{n: [] for n in (*gone, *cleaned)}, product: [*written, fused]}
+
+
+def _masked(total: Node | None, at: Written) -> tuple[Node | None, Value | None]:
+    """The product of queries and keys, and what is added to it."""
+    if total is None or total.op.is_exactly(MatMul):
+        return total, None
+    for v in total.inputs:
+        scores = at.maker(v, MatMul)
+        mask = None if v is None else other(total, v)
+        if scores is not None and mask is not None:
+            return scores, mask
+    return None, None
+
+
+def _weighted(node: Node, at: Written) -> tuple[Node | None, list[Node]]:
+    """The product with values, and what cleans rows without a key before it."""
+    readers = at.users.get(node.results[0], [])
+    cleaned: list[Node] = []
+    out = node.results[0]
+    if len(readers) == 2 and any(n.op.is_exactly(IsNaN) for n in readers):
+        cleaned = sorted(readers, key=lambda n: not n.op.is_exactly(IsNaN))
+        if at.reader(cleaned[0].results[0], Where) is not cleaned[1]:
+            return None, []
+        out = cleaned[1].results[0]
+    return at.reader(out, MatMul), cleaned
+
+
+def _ends(node: Node, cleaned: Sequence[Node]) -> tuple[Value, ...]:
+    """Where the probabilities are read: behind the softmax, or behind what cleans them."""
+    return (cleaned[-1] if cleaned else node).results
+
+
+def _scaled(node: Node | None) -> Value | None:
+    """What a node scales by one number, stored or computed from shapes."""
+    if node is None:
+        return None
+    wide = [v for v in node.inputs if v is not None and not is_scalar(v)]
+    return wide[0] if len(wide) == 1 and len(node.inputs) == 2 else None
+
+
+def _are_heads(softmax: Node, q: Value, k: Value, v: Value) -> bool:
+    """Whether these are queries, keys shown with their tokens last, and values.
+
+    Heads of keys and values are those of queries, or one that all of them read.
+    """
+    if any(not isinstance(x.type, TensorType) or not x.type.shape for x in (q, k, v)):
+        return False
+    of_q, of_k, of_v = shape_of(q), shape_of(k), shape_of(v)
+    axis = softmax.op.axis if isinstance(softmax.op, Softmax) else None
+    return (
+        {len(of_q), len(of_k), len(of_v)} == {RANK}
+        and axis in (-1, RANK - 1)
+        and of_q[0] == of_k[0] == of_v[0]
+        and of_k[1] == of_v[1]
+        and of_k[1] in (of_q[1], 1)
+        and of_q[-1] == of_k[-2]
+        and isinstance(of_q[-1], int)
+        and of_k[-1] == of_v[-2]
+    )
+
+
+def _keys(k: Value, product: Node, at: Written, tape: Tape) -> tuple[list[Node], Value]:
+    """Keys with their width last: what was transposed, or what is shown so anew."""
+    perm = (0, 1, 3, 2)
+    maker = at.maker(k, Transpose)
+    if maker is not None and isinstance(maker.op, Transpose) and maker.op.perm == perm:
+        operand = maker.inputs[0]
+        assert operand is not None
+        return [], operand
+    shape = shape_of(k)
+    shown = Value(tape.fresh(k.name), TensorType(dtype_of(k), tuple(shape[i] for i in perm)))
+    loc = replace(product.loc, op_type="Transpose")
+    return [Node(Transpose(perm=perm), (k,), (shown,), (), loc)], shown

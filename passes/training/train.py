@@ -1,0 +1,232 @@
+"""A training step: the model, a loss, the gradients of its parameters, and their update."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+from perfc.errors import PassError
+from perfc.ir.fresh import numbering
+from perfc.ir.gradients.tape import Tape, dtype_of, shape_of
+from perfc.ir.graph import Graph, Loc, Module, Node, Phase, Value
+from perfc.ir.ops.elementwise.cast import Cast
+from perfc.ir.record import frozen
+from perfc.ir.text import all_values
+from perfc.ir.types import DType
+
+from .. import Transform
+from .accumulation import accumulated
+from .checkpointing import Checkpoints, recomputed
+from .decomposition.dropouts import dropped
+from .decomposition.rewrites import rewritten
+from .decomposition.unfused import unfused
+from .differentiate import Derivatives, differentiate
+from .implementation import Implementation, Policy
+from .lora import adapted
+from .loss import head
+from .modes import trained_form
+from .optimizer import Step, apply, optimizer, state_like
+
+if TYPE_CHECKING:
+    from ..manager import Analyses
+
+BUFFERS = (
+    "*running_mean", "*running_var", "*num_batches_tracked", "*attn_mask", "*attention_mask",
+    "*inv_freq", "*position_ids", "*relative_position_index", "*causal_mask",
+    "*/Constant_output_0", "*/Constant_*_output_0",
+)  # fmt: skip
+"""Names that PyTorch modules, and torch.onnx's constants, give to what is no parameter."""
+UNNAMED = "val_[0-9]*"
+"""Names that torch.onnx gives to constants of its own, among them biases of zeros that it adds to
+convolutions; parameters under such a name are matrices that it turned over."""
+SCALE = 65536.0
+"""PyTorch, torch.amp.GradScaler: the scale that it starts with."""
+UNSCALE = Step("_amp_foreach_non_finite_check_and_unscale_", "g", "g", alu=2)
+COPY = Step("_foreach_copy_", "pw", "p", alu=0)
+
+
+@frozen
+class Train(Transform):
+    """The module as one training step: forward, loss, backward and optimiser, a node each.
+
+    Every node behind the model's own says its phase. Stored tensors of real numbers are trained,
+    but for constants, statistics of batch normalisation, and what ``freeze`` names.
+
+    Args:
+        optimizer: by name; "" for gradients alone.
+        loss: by name; "" for the one that fits the first result.
+        implementation: of the optimiser, ``foreach`` or ``fused``.
+        freeze: patterns of names of parameters that are not trained.
+        master_weights: whether the optimiser keeps parameters below 32 bits in f32 besides.
+        loss_scaling: whether the loss is scaled and gradients are checked, as f16 needs.
+        accumulate: small batches, each of the model's batch, before an update.
+        lora_rank: of the factors beside matrices, which then alone are trained; 0 for none.
+        lora: patterns of names of the matrices; every one by default.
+        checkpointing: policy of what is computed again: none, block, selective or optimal.
+        keep: share of the kept bytes that may stay, under ``optimal``.
+        dropout: share of the elements that a transformer drops, where the model has lost its own.
+        fuses_attention: whether the framework runs and differentiates attention as one operator.
+    """
+
+    optimizer: str = "adamw"
+    loss: str = ""
+    implementation: str = "foreach"
+    freeze: tuple[str, ...] = ()
+
+    master_weights: bool = False
+    loss_scaling: bool = False
+    accumulate: int = 1
+    lora_rank: int = 0
+    lora: tuple[str, ...] = ()
+    checkpointing: str = "none"
+    keep: float = 0.5
+    dropout: float = 0.0
+    fuses_attention: bool = True
+
+    def run(self, module: Module, am: Analyses) -> Module:
+        """The step; needs inferred types, and parameters that are not folded.
+
+        Raises:
+            PassError: nothing is left to train, an operator has no gradient, or no such name.
+        """
+        with numbering():
+            return self.step(module)
+
+    def step(self, module: Module) -> Module:
+        """The module of a step."""
+        graph = module.graph
+        tape = Tape((v.name for v in all_values(graph)), Phase.LOSS)
+        trained = [w for w in graph.weights if self.is_trained(w)]
+        nodes = rewritten(
+            graph.nodes, graph.outputs, trained, tape, fuses_attention=self.fuses_attention
+        )
+        tape.phase = Phase.FORWARD
+        nodes = unfused(nodes, tape, fuses_attention=self.fuses_attention)
+        tape.phase = Phase.LOSS
+        if self.dropout:
+            tape.phase = Phase.FORWARD
+            nodes, tape.phase = dropped(nodes, self.dropout, tape), Phase.LOSS
+        nodes = trained_form(nodes, tape)
+        if self.lora_rank:
+            tape.phase = Phase.FORWARD
+            beside = adapted(nodes, self.lora_rank, self.lora or ("*",), tape)
+            nodes, trained, tape.phase = beside.nodes, beside.factors, Phase.LOSS
+        if not trained:
+            raise PassError("nothing is left to train", where="--freeze", hint="freeze less")
+        tape.place, tape.suffix = Loc("loss"), ""
+        ends = head(self.loss, tape, graph.outputs, nodes)
+        loss = self.scaled(ends.loss, tape)
+        before = [*nodes, *tape.nodes]
+        tape.phase, tape.suffix, tape.nodes = Phase.BACKWARD, ".grad", []
+        seed = tape.number(1.0, dtype_of(loss))
+        found = differentiate(before, {loss: seed}, trained, tape)
+        pairs = self.of_parameters(trained, found, tape)
+        backward = self.kept(module, found.forward, trained, tape)
+        inputs = (*graph.inputs, *ends.inputs)
+        passes = accumulated(
+            alive([*found.forward, *backward], [loss, *(g for _, g in pairs)]),
+            inputs, [g for _, g in pairs], self.accumulate, tape,
+        )  # fmt: skip
+        pairs = [(p, g) for (p, _), g in zip(pairs, passes.gradients, strict=True)]
+        tape.phase, tape.nodes = Phase.OPTIMIZER, []
+        updated, states = self.update(pairs, tape)
+        stepped = alive([*passes.nodes, *tape.nodes], [loss, *updated])
+        weights = kept_weights(
+            (*graph.weights, *trained, *states, *tape.constants.values()), stepped
+        )
+        return replace(
+            module,
+            graph=Graph(
+                graph.name, (*inputs, *passes.inputs), (loss, *updated), tuple(stepped), weights
+            ),
+        )
+
+    def kept(
+        self, module: Module, forward: Sequence[Node], trained: Sequence[Value], tape: Tape
+    ) -> list[Node]:
+        """The backward pass on the tape, with what the policy does not keep computed again."""
+        policy = Policy(self.checkpointing)
+        if policy is Policy.NONE:
+            return tape.nodes
+        points = Checkpoints.of(forward, tape.nodes, trained, module.defaults())
+        plan = points, points.policies(policy, self.keep)
+        return recomputed(forward, tape.nodes, plan, tape)
+
+    def scaled(self, loss: Value, tape: Tape) -> Value:
+        """The loss as it is differentiated: a share of it, and scaled for narrow gradients."""
+        factor = (SCALE if self.loss_scaling else 1.0) / self.accumulate
+        return tape.scaled(loss, factor)
+
+    def is_trained(self, w: Value) -> bool:
+        """Whether a stored tensor is a parameter that is not frozen."""
+        if w.weight is None or not w.weight.is_parameter or not w.is_real:
+            return False
+        if fnmatchcase(w.name, UNNAMED) and len(shape_of(w)) <= 1:
+            return False
+        patterns = (*BUFFERS, *self.freeze)
+        return not any(fnmatchcase(w.name, p) for p in patterns)
+
+    def of_parameters(
+        self, trained: Sequence[Value], found: Derivatives, tape: Tape
+    ) -> list[tuple[Value, Value]]:
+        """Parameters with their gradients, in the parameter's type, those without left out."""
+        pairs: list[tuple[Value, Value]] = []
+        for p in trained:
+            g = found.gradients.get(p)
+            if g is None:
+                continue
+            if dtype_of(g) is not dtype_of(p):
+                tape.place = Loc(p.name)
+                g = tape.apply(Cast(to=dtype_of(p)), g)
+            pairs.append((p, g))
+        if not pairs:
+            raise PassError("no parameter has a gradient", where="--loss")
+        return pairs
+
+    def update(
+        self, pairs: Sequence[tuple[Value, Value]], tape: Tape
+    ) -> tuple[list[Value], list[Value]]:
+        """New parameters and states, and the states; gradients where nothing updates."""
+        if not self.optimizer:
+            return [g for _, g in pairs], []
+        how = Implementation(self.implementation)
+        if self.loss_scaling:
+            lists = {"p": [p for p, _ in pairs], "g": [g for _, g in pairs]}
+            apply(tape, UNSCALE, lists)
+            pairs = list(zip(lists["p"], lists["g"], strict=True))
+        narrow = [p for p, _ in pairs if dtype_of(p).bits < DType.F32.bits]
+        if not self.master_weights or not narrow:
+            return optimizer(self.optimizer).update(tape, pairs, how)
+        masters = [state_like(tape, p, "master", DType.F32) for p, _ in pairs]
+        wide = [widened(tape, g) for _, g in pairs]
+        updated, kept = optimizer(self.optimizer).update(
+            tape, list(zip(masters, wide, strict=True)), how
+        )
+        lists = {"p": [p for p, _ in pairs], "w": updated[: len(pairs)]}
+        apply(tape, COPY, lists)
+        return [*lists["p"], *updated], [*masters, *kept]
+
+
+def widened(tape: Tape, g: Value) -> Value:
+    """A gradient in f32."""
+    tape.place, tape.suffix = Loc(g.name), ".f32"
+    return g if dtype_of(g) is DType.F32 else tape.apply(Cast(to=DType.F32), g)
+
+
+def alive(nodes: Sequence[Node], outputs: Sequence[Value]) -> list[Node]:
+    """Nodes that something needs, in their order."""
+    needed = set(outputs)
+    kept: list[Node] = []
+    for node in reversed(nodes):
+        if any(v in needed for v in node.results):
+            kept.append(node)
+            needed.update(v for v in node.inputs if v is not None)
+    return kept[::-1]
+
+
+def kept_weights(weights: Sequence[Value], nodes: Sequence[Node]) -> tuple[Value, ...]:
+    """Stored tensors that some node reads."""
+    read = {v for n in nodes for v in n.inputs}
+    return tuple(w for w in dict.fromkeys(weights) if w in read)
