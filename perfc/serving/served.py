@@ -8,8 +8,8 @@ from perfc.ir.record import record
 from perfc.passes.runtimes import Batching
 
 from .engine import Engine
-from .simulation.apart import Prefill, served_apart
 from .simulation.arrivals import Workload
+from .simulation.disaggregated import Prefill, simulate_disaggregated
 from .simulation.load import Load
 from .simulation.simulate import Run, simulate
 from .simulation.steady_state import Server, Steady, at_once, steady
@@ -44,7 +44,7 @@ def served(engine: Engine, load: Load, engines: int, prefill_gpus: int = 0) -> S
     def serve(workload: Workload) -> Run:
         if prefill_gpus:
             prefill = Prefill(engine, prefill_gpus // engine.ranks, busy)
-            return served_apart(workload, limits, engine.cost, prefill)
+            return simulate_disaggregated(workload, limits, engine.cost, prefill)
         return simulate(workload, limits, engine.cost)
 
     # users with equal answer lengths would stay in lockstep where all prompts are computed first

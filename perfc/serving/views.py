@@ -215,7 +215,9 @@ def search_document(result: SearchResult, *, has_chart: bool = False) -> Documen
         for r in result.pareto
         if r.latencies is not None and r.throughput is not None
     )  # fmt: skip
-    looked = f"{result.settings:,} settings, {result.misfits:,} of them too large for the memory"
+    looked = (
+        f"{result.settings:,} settings, {result.misfits:,} of them too large or with too many users"
+    )
     notes = [Note(looked), *(Note(words, is_warning=True) for words in result.notes)]
     if result.unpriced:
         names = ", ".join(result.unpriced)

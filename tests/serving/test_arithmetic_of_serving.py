@@ -22,9 +22,9 @@ from perfc.serving.cost.memory import Demand, MemoryPlan
 from perfc.serving.host import FEW, HostModel, amounts
 from perfc.serving.search import Setting, Slo, _best, _front, _holds, cost_of, steady
 from perfc.serving.service import IntervalFactors, _interval_factors
-from perfc.serving.simulation import apart, arrivals
-from perfc.serving.simulation.apart import Prefill, served_apart
+from perfc.serving.simulation import arrivals, disaggregated
 from perfc.serving.simulation.arrivals import Request, Workload, closed_loop, poisson, traced
+from perfc.serving.simulation.disaggregated import Prefill, simulate_disaggregated
 from perfc.serving.simulation.metrics import (
     Quantiles,
     Throughput,
@@ -628,12 +628,12 @@ def test_a_prompt_is_computed_in_chunks_and_its_cache_handed_over() -> None:
     assert prefill().prompt_s(150, 0) == pytest.approx(0.150 + handed)
     assert prefill().prompt_s(150, 100) == pytest.approx(0.050 + handed)
     slow = prefill(machine=load_machine("l4")).prompt_s(150, 0)
-    assert slow == pytest.approx(0.150 + 150e6 / apart.LINK_BYTES_PER_S)
+    assert slow == pytest.approx(0.150 + 150e6 / disaggregated.LINK_BYTES_PER_S)
 
 
 def test_requests_that_come_by_themselves_wait_for_a_worker_in_turn() -> None:
     run = run_of(served(0.0, 0.1, 1.1, 3), served(0.2, 0.3, 1.3, 3), served(9.0, 9.1, 9.2, 3))
-    found = apart._delayed(run, 0.5, 2.0)
+    found = disaggregated._delayed(run, 0.5, 2.0)
     # one starts every half second: at 0, 0.5 and 9
     assert [s.first_s for s in found.served] == pytest.approx([0.6, 1.1, 9.6])
     assert [s.last_s for s in found.served] == pytest.approx([1.6, 2.1, 9.7])
@@ -644,20 +644,20 @@ def test_both_halves_of_a_closed_loop_pass_as_many_requests() -> None:
     work = closed_loop(40, 64, 11, count=80)
     pool = prefill(workers=1)
     each_s = pool.prompt_s(64, 0)
-    run = served_apart(work, Limits(), Clock(), pool)
+    run = simulate_disaggregated(work, Limits(), Clock(), pool)
     # as many decode at once as end no more requests than prompts are computed
     most = max(n for n in range(1, 40) if n / (11 * (10 + n) * 1e-3) <= 1 / each_s)
     assert max(s.decodes for s in run.strides) == most
     passed = most / (11 * (10 + most) * 1e-3)
     assert run.served[-1].ttft_s >= (40 - most) / passed
     begun = closed_loop(40, 64, 11, count=80, is_staggered=True)
-    middle = served_apart(begun, Limits(), Clock(), pool)
+    middle = simulate_disaggregated(begun, Limits(), Clock(), pool)
     assert max(s.decodes for s in middle.strides) == most, "first answers are cut short, not all"
-    many = served_apart(work, Limits(), Clock(), prefill(workers=100))
+    many = simulate_disaggregated(work, Limits(), Clock(), prefill(workers=100))
     assert max(s.decodes for s in many.strides) >= 39
-    with pytest.raises(ParseError, match="too few GPUs for one worker of prompts"):
-        served_apart(work, Limits(), Clock(), prefill(workers=0))
-    alone = served_apart(poisson(0.1, 64, 11, count=5), Limits(), Clock(), pool)
+    with pytest.raises(ParseError, match="too few GPUs for one prefill worker"):
+        simulate_disaggregated(work, Limits(), Clock(), prefill(workers=0))
+    alone = simulate_disaggregated(poisson(0.1, 64, 11, count=5), Limits(), Clock(), pool)
     assert all(s.ttft_s >= each_s for s in alone.served)
 
 

@@ -119,8 +119,8 @@ def test_a_model_lends_its_tables_to_its_own_predictor() -> None:
 @pytest.mark.parametrize(
     ("drafts", "said"),
     [
-        (Speculation(3), "a number of tokens and how many"),
-        (Speculation(0, 0.5), "a number of tokens and how many"),
+        (Speculation(3), "a number of draft tokens and an acceptance"),
+        (Speculation(0, 0.5), "a number of draft tokens and an acceptance"),
         (Speculation(3, 1.5), "--acceptance"),
         (Speculation(-1, 0.5), "--draft-tokens"),
         (Speculation(65, 0.5), "0 to 64"),

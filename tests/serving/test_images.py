@@ -82,7 +82,7 @@ def test_larger_images_are_more_tokens() -> None:
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"image_size": 448}, "a size of no images"),
+        ({"image_size": 448}, "no images to size"),
         ({"images": -1}, "-1 images"),
         ({"images": 1 << 20}, "images in a prompt"),
         ({"images": 1, "trace": "requests.jsonl"}, "states its tokens"),

@@ -1,1 +1,1 @@
-"""What a step of a serving engine costs: its kernels at any sizes, and the memory it needs."""
+"""Cost of a step of a serving engine: its kernels at any sizes, and the memory it needs."""

@@ -1,4 +1,4 @@
-"""Attention of single tokens: what reading the cache costs at any length, also in chunks."""
+"""Decode attention: cost of reading the KV cache at any context length, also in chunks."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ INTEGER_LANES = 64
 """Integer instructions of a multiprocessor in a clock: CUDA C++ Programming Guide, arithmetic
 instructions, of compute capability 7 and 8; AMD's compute units have as many lanes."""
 STEPS = 32
-"""How many lengths up to the longest at which attention in chunks is looked at."""
+"""Number of context lengths up to the longest at which chunked attention is estimated."""
 
 
 def context_costs(
@@ -39,17 +39,17 @@ def context_costs(
     longest: int = 0,
     cached: DType = DType.BF16,
 ) -> list[KernelCost]:
-    """What kernels that see the cache cost together, at each of several sizes.
+    """Return the total cost of kernels that read the KV cache, at each of several sizes.
 
     Args:
-        program: a pass of single tokens.
+        program: a decode pass.
         wanted: indices of its kernels.
-        envs: values of its symbols.
-        machine: where it runs.
-        framework: whose kernels.
-        anew: which of them read keys and values once for each head of queries.
-        longest: tokens of the longest sequence that the engine is made for; 0 for any.
-        cached: element type of keys and values.
+        envs: values of its symbolic dimensions.
+        machine: target machine.
+        framework: runtime whose kernels are estimated.
+        anew: which kernels read keys and values once for each query head.
+        longest: longest sequence that the engine is configured for, in tokens; 0 for any.
+        cached: element type of the KV cache.
     """
     by_chunk: dict[int, list[int]] = {}
     for i in wanted:
@@ -80,16 +80,16 @@ def context_costs(
 def emulation_s(
     program: Program, wanted: Sequence[int], env: Env, machine: Machine, cached: DType
 ) -> float:
-    """Seconds that vector units take to convert each cached element once; 0 where nothing is.
+    """Return the seconds that vector units take to convert each cached element once; 0 for none.
 
-    Nothing obliges an engine to convert so: floors do not have it.
+    An engine need not convert this way, so lower bounds do not include it.
 
     Args:
-        program: a pass of single tokens.
+        program: a decode pass.
         wanted: indices of its kernels.
-        env: values of its symbols.
-        machine: where it runs.
-        cached: element type of keys and values.
+        env: values of its symbolic dimensions.
+        machine: target machine.
+        cached: element type of the KV cache.
     """
     ops = 0 if machine.takes(cached.code) else EMULATION_OPS.get(cached, 0)
     if not ops:
@@ -103,7 +103,7 @@ def emulation_s(
 
 
 def chunk_of(program: Program, kernel: int) -> int:
-    """Tokens of the chunks that a kernel attends in, 0 where it sees all."""
+    """Return the chunk size in tokens that a kernel attends in; 0 if it sees the whole context."""
     match program.table.kernels[kernel].anchor.op:
         case RaggedAttention() as op:
             return int(op.chunk)
@@ -112,31 +112,30 @@ def chunk_of(program: Program, kernel: int) -> int:
 
 
 def chunks_of(program: Program) -> frozenset[int]:
-    """Tokens of the chunks that a pass attends in; none where it attends in none."""
+    """Return the chunk sizes in tokens of a pass; empty if no kernel attends in chunks."""
     return frozenset(chunk_of(program, i) for i in range(len(program.counts))) - {0}
 
 
 def kept_tokens(program: Program, tokens: int) -> int:
-    """Tokens of a sequence from which memory of each is told: all of its layers keep them.
+    """Return the tokens from which memory per token is computed: every layer caches all of them.
 
-    Chunks that are over are kept too. Sources: vLLM, config/vllm.py, where attention in chunks
-    turns the hybrid manager of caches off; TensorRT-LLM, `modeling_llama.py`, which states no
-    window.
+    Finished chunks stay cached too. Sources: vLLM, config/vllm.py, where chunked attention turns
+    the hybrid KV cache manager off; TensorRT-LLM, `modeling_llama.py`, which declares no window.
 
     Args:
-        program: a pass of single tokens.
-        tokens: of the whole sequence.
+        program: a decode pass.
+        tokens: length of the whole sequence.
     """
     return min([tokens, *(chunk - 1 for chunk in chunks_of(program))])
 
 
 def lengths(program: Program, usual: tuple[float, ...], longest: int) -> tuple[float, ...]:
-    """Lengths at which kernels are looked at: more of them where chunks begin and end.
+    """Return the context lengths to estimate kernels at: more of them with chunked attention.
 
     Args:
-        program: a pass of single tokens.
-        usual: where none attends in chunks.
-        longest: tokens of the longest sequence that an engine is made for; 0 for any.
+        program: a decode pass.
+        usual: lengths for a pass without chunks.
+        longest: longest sequence that the engine is configured for, in tokens; 0 for any.
     """
     if not longest or not chunks_of(program):
         return usual
@@ -147,15 +146,15 @@ def lengths(program: Program, usual: tuple[float, ...], longest: int) -> tuple[f
 
 
 def within(env: Env, chunk: int, longest: int) -> Env:
-    """Sizes with as many tokens as a chunk shows of sequences of that mean length.
+    """Return sizes with the mean number of tokens that a chunk shows at that mean length.
 
-    They are taken to be as long as the longest and shorter evenly, or beyond their first chunk
-    anywhere in one where nobody says how long they may be.
+    Lengths are assumed to be spread evenly up to the longest. If the longest is unknown, a sequence
+    beyond its first chunk is assumed to be anywhere in one.
 
     Args:
-        env: values of a pass's symbols; ``context`` is the mean length, in tokens.
-        chunk: tokens of the chunks, 0 where there are none.
-        longest: tokens of the longest sequence that the engine is made for; 0 for any.
+        env: values of a pass's symbolic dimensions; ``context`` is the mean length in tokens.
+        chunk: chunk size in tokens; 0 for none.
+        longest: longest sequence that the engine is configured for, in tokens; 0 for any.
     """
     context = env["context"]
     if not chunk or (not longest and context < chunk):
@@ -171,6 +170,6 @@ def within(env: Env, chunk: int, longest: int) -> Env:
 
 
 def _shown(tokens: int, chunk: int) -> float:
-    """Sum over lengths up to so many tokens of what a chunk shows."""
+    """Return the sum over lengths up to ``tokens`` of the tokens that a chunk shows."""
     whole, rest = divmod(tokens, chunk)
     return whole * chunk**2 / 2 + rest**2 / 2

@@ -1,9 +1,9 @@
-"""What engines do otherwise than kernels were timed: conversions, and sums of 16 bits.
+"""Costs of engines that convert activations or accumulate in 16 bits, unlike the timed kernels.
 
-Some keep activations in 32 bits and multiply in 16. A product's operand is narrowed before it and
-its result widened after it, what lies between products moves twice the bytes, and prompts attend as
-two products and a softmax. Products add up in 16 bits, which some boards do at a higher rate than
-in 32.
+Some keep activations in 32 bits and multiply in 16. A matmul's operand is narrowed before it and
+its result widened after it, ops between matmuls move twice the bytes, and prefill attention runs
+as two matmuls and a softmax. Matmuls accumulate in 16 bits, which some boards do at a higher rate
+than in 32.
 
 Source: llama.cpp, ggml/src/ggml-cuda: ``ggml_cuda_op_mul_mat_cublas`` converts operands, quantised
 weights and results around ``cublasGemmEx``, which it asks for ``CUBLAS_COMPUTE_16F``;
@@ -30,25 +30,25 @@ from perfc.passes.runtimes import EngineKind
 from .program import Env, KernelCost, Program
 
 HALF, WIDE = 2, 4
-"""Bytes of an element, in products and between them."""
+"""Bytes of an element in matmuls and between them."""
 SUSTAINED = 0.8
-"""Of the rated bandwidth, what copies reach: AIConfigurator's ``mem_bw_empirical_scaling_factor``
-of its GPUs."""
+"""Share of the rated bandwidth that copies reach: ``mem_bw_empirical_scaling_factor`` of the GPUs
+in AIConfigurator."""
 
 
 def as_run(
     cost: KernelCost, program: Program, wanted: Sequence[int], env: Env, machine: Machine,
     kind: EngineKind | None,
 ) -> KernelCost:  # fmt: skip
-    """A cost of some kernels of prompts as engines of a kind run them.
+    """Return the cost of prefill kernels as an engine runs them.
 
     Args:
-        cost: as kernels were timed.
+        cost: cost as the kernels were timed.
         program: the pass.
         wanted: indices of its kernels.
-        env: values of its symbols.
-        machine: where it runs.
-        kind: of the engine; None where nothing is known of it.
+        env: values of its symbolic dimensions.
+        machine: target machine.
+        kind: engine description; None if unknown.
     """
     run = multiplied(cost, program, wanted, env, machine, kind)
     is_converted = kind is not None and kind.converts
@@ -59,19 +59,19 @@ def multiplied(
     cost: KernelCost, program: Program, wanted: Sequence[int], env: Env, machine: Machine,
     kind: EngineKind | None,
 ) -> KernelCost:  # fmt: skip
-    """As `as_run`, without what is converted around the kernels."""
+    """Return the same as `as_run` without conversions around the kernels."""
     is_half = kind is not None and kind.sums_halves
     return sooner(cost, saved_s(program, wanted, env, machine) if is_half else 0.0)
 
 
 def between_s(program: Program, wanted: Sequence[int], env: Env, machine: Machine) -> float:
-    """Seconds of what some kernels of prompts move beyond what is told of them.
+    """Return the seconds of traffic that prefill kernels have beyond their own estimates.
 
     Args:
-        program: a pass in which activations are of `HALF` bytes.
+        program: a pass whose activations have `HALF` bytes per element.
         wanted: indices of its kernels.
-        env: values of its symbols.
-        machine: where it runs.
+        env: values of its symbolic dimensions.
+        machine: target machine.
     """
     at = Numbers(env)
     every = [program.counts[i] * _moved_bytes(program.table.kernels[i], at) for i in wanted]
@@ -79,12 +79,12 @@ def between_s(program: Program, wanted: Sequence[int], env: Env, machine: Machin
 
 
 def widening_s(packed: Program, widened: Program, machine: Machine) -> float:
-    """Seconds in which the packed weights of products are read and written in `HALF` bytes.
+    """Return the seconds to read packed weights and write them with `HALF` bytes per element.
 
     Args:
-        packed: the pass as weights are stored.
+        packed: the pass with weights as stored.
         widened: the same pass with weights of `HALF` bytes.
-        machine: where it runs.
+        machine: target machine.
     """
     at, total = Numbers({}), 0.0
     for stored, wide in zip(packed.whole, widened.whole, strict=True):
@@ -95,23 +95,23 @@ def widening_s(packed: Program, widened: Program, machine: Machine) -> float:
 
 
 def saved_s(program: Program, wanted: Sequence[int], env: Env, machine: Machine) -> float:
-    """Seconds by which products of 16 bits are over sooner that add up in 16 bits, not in 32.
+    """Return the seconds that 16-bit matmuls save by accumulating in 16 bits instead of 32.
 
-    GeForce boards add up in 32 bits at half the rate. What rates power leaves is regarded; other
-    boards gain nothing.
+    GeForce boards accumulate in 32 bits at half the rate. Rates are those that the power limit
+    allows; other boards save nothing.
 
     Args:
         program: a pass.
         wanted: indices of its kernels.
-        env: values of its symbols.
-        machine: where it runs.
+        env: values of its symbolic dimensions.
+        machine: target machine.
     """
     kernels = [(program.table.kernels[i], program.counts[i]) for i in wanted]
     products = [(k, n) for k, n in kernels if _multiplies_halves(k)]
     if not products or not machine.takes("bf16"):
         return 0.0
     sheet, at = Sheet(machine), Numbers(env)
-    # data sheets state f16 with sums of 16 bits where they are faster, bf16 with sums of 32
+    # where 16-bit accumulation is faster, data sheets give it as f16, and 32-bit as bf16
     wide_s, half_s = (1 / matrix_flop_per_s(code, sheet) for code in ("bf16", "f16"))
     mac = math.fsum([n * at(k.work.mac) for k, n in products])
     return 2 * mac * max(wide_s - half_s, 0.0)
@@ -126,7 +126,7 @@ def _multiplies_halves(kernel: Kernel) -> bool:
 
 
 def sooner(cost: KernelCost, less_s: float) -> KernelCost:
-    """A cost with less time, no lower than its floor; a board draws as much at any rate."""
+    """Return a cost with less time, but not below its lower bound; power draw stays the same."""
     if cost.time_s <= 0 or less_s <= 0:
         return cost
     time_s = max(cost.time_s - less_s, cost.floor_s)
@@ -138,7 +138,7 @@ def sooner(cost: KernelCost, less_s: float) -> KernelCost:
 
 
 def longer(cost: KernelCost, more_s: float) -> KernelCost:
-    """A cost with as much time on top, in which the board draws what it draws; its floor stays."""
+    """Return a cost with more time at the same power draw; its lower bound stays."""
     if cost.time_s <= 0 or more_s <= 0:
         return cost
     return replace(
@@ -148,26 +148,26 @@ def longer(cost: KernelCost, more_s: float) -> KernelCost:
 
 
 def _bytes_per_s(machine: Machine) -> float:
-    """What such copies reach, which nobody measured.
+    """Return the bandwidth of such copies, which nobody measured.
 
-    A share of the bandwidth that a board keeps up over whole networks. One element a thread, they
-    are taken to gain nothing from a last cache that holds their tensors. That was chosen on
-    llama.cpp's published prompts: with such a gain H100, A100 and RTX 6000 Ada were told 1.3 to 1.9
-    times too fast.
+    It is a share of the bandwidth that a board sustains over whole networks. With one element per
+    thread, copies are assumed not to gain from a last-level cache that holds their tensors. This
+    was chosen on llama.cpp's published prompts: with such a gain, predictions for H100, A100 and
+    RTX 6000 Ada were 1.3 to 1.9 times too fast.
     """
     return SUSTAINED * EffectiveSheet(machine).device_bytes_per_s
 
 
 def score_bytes(program: Program, tokens: int, chunk: int, kind: EngineKind | None) -> float:
-    """Bytes of the scores that a step with prompts writes, 0 where attention is fused.
+    """Return the bytes of attention scores of a step with prompts; 0 if attention is fused.
 
-    The largest attention counts, in `WIDE` bytes each: layers write theirs one after another.
+    The largest attention counts, with `WIDE` bytes per score: layers reuse the same memory.
 
     Args:
-        program: a pass with prompts.
-        tokens: of the longest sequence.
-        chunk: of these, the last ones, in one step.
-        kind: of the engine; None where nothing is known of it.
+        program: a prefill pass.
+        tokens: longest sequence.
+        chunk: number of its last tokens that one step computes.
+        kind: engine description; None if unknown.
     """
     if kind is None or not kind.converts:
         return 0.0
@@ -181,7 +181,7 @@ def _scores(problem: Attention, at: Numbers) -> float:
 
 
 def _moved_bytes(kernel: Kernel, at: Numbers) -> float:
-    """Of one kernel, beyond what it moves in `HALF` bytes."""
+    """Return one kernel's traffic beyond what it moves with `HALF` bytes per element."""
     read = zip(kernel.reads, kernel.read_parts, strict=True)
     halves = [at(part) for v, part in read if v.weight is None and v.is_real]
     halves += [_nbytes(v, at) for v in kernel.writes if v.is_real]
@@ -199,7 +199,7 @@ def _moved_bytes(kernel: Kernel, at: Numbers) -> float:
 
 
 def _converted(half_bytes: float) -> float:
-    """Read in one type and written in the other."""
+    """Return the traffic of a conversion: read in one type and written in the other."""
     return (HALF + WIDE) / HALF * half_bytes
 
 

@@ -21,12 +21,12 @@ MOST_DRAFTED = 64
 
 @record
 class Speculation:
-    """How tokens are drafted.
+    """Settings of speculative decoding.
 
     Args:
-        tokens: drafted for each sequence before a step verifies them; 0 for none.
-        acceptance: probability that the next drafted token is kept, where those before it were.
-        drafter: model that drafts; None for the model's own layer that predicts further tokens.
+        tokens: tokens drafted per sequence before a step verifies them; 0 for none.
+        acceptance: probability that a drafted token is accepted if those before it were.
+        drafter: model that drafts; None for the model's own multi-token-prediction layer.
     """
 
     tokens: int = 0
@@ -34,20 +34,20 @@ class Speculation:
     drafter: LanguageModel | None = None
 
     def checked(self) -> Speculation:
-        """Itself.
+        """Return the settings if they are valid.
 
         Raises:
-            ParseError: a number that is none.
+            ParseError: a value is out of range.
         """
         if not 0 <= self.tokens <= MOST_DRAFTED:
             hint = f"0 to {MOST_DRAFTED}"
             raise ParseError(f"{self.tokens} drafted tokens", where="--draft-tokens", hint=hint)
         if not 0 <= self.acceptance <= 1:
             hint = "a probability, as 0.7"
-            raise ParseError(f"{self.acceptance} is none", where="--acceptance", hint=hint)
+            raise ParseError(f"{self.acceptance} is out of range", where="--acceptance", hint=hint)
         if bool(self.tokens) is not bool(self.acceptance):
             raise ParseError(
-                "drafts need a number of tokens and how many of them are kept",
+                "speculative decoding needs a number of draft tokens and an acceptance",
                 where="--draft-tokens", hint="as in --draft-tokens 3 --acceptance 0.7",
             )  # fmt: skip
         if self.drafter is not None and not self.tokens:
@@ -57,16 +57,16 @@ class Speculation:
 
     @property
     def tokens_per_step(self) -> float:
-        """Mean tokens that a sequence writes in a step: those kept, and one of the model's own.
+        """Mean tokens that a sequence generates per step: accepted drafts and one of the model.
 
-        Leviathan and others 2023, arXiv:2211.17192, equation 1.
+        Leviathan et al. 2023, arXiv:2211.17192, equation 1.
         """
         if not self.tokens:
             return 1.0
         return sum(self.acceptance**i for i in range(self.tokens + 1))
 
     def drafter_of(self, model: LanguageModel) -> LanguageModel:
-        """The model that drafts.
+        """Return the model that drafts.
 
         Raises:
             ModelError: there is none.
@@ -80,9 +80,9 @@ class DraftsView:
 
     Args:
         drafter: model that drafts.
-        tokens: drafted for each sequence in a step.
-        acceptance: probability that one is kept where those before it were.
-        tokens_per_step: that a sequence writes in the mean.
+        tokens: tokens drafted per sequence and step.
+        acceptance: probability that one is accepted if those before it were.
+        tokens_per_step: mean tokens that a sequence generates per step.
     """
 
     drafter: str
@@ -92,7 +92,7 @@ class DraftsView:
 
     @classmethod
     def of(cls, drafts: Speculation, model: LanguageModel) -> DraftsView | None:
-        """Of drafts for a model; None for none."""
+        """Return the view of drafts for a model; None without speculative decoding."""
         if not drafts.tokens:
             return None
         name = drafts.drafter_of(model).name
@@ -100,13 +100,13 @@ class DraftsView:
 
 
 class DraftedCost(StepCost):
-    """What steps cost in which drafted tokens are verified, and drafting them.
+    """Cost of steps that verify drafted tokens, drafting included.
 
     Args:
-        verifying: of the model, whose decodes have the drafted tokens in them.
-        drafting: of the model that drafts, one token a pass.
-        tokens: drafted for each sequence.
-        is_own: whether the model lends its embedding and its head to what drafts.
+        verifying: cost of the model; its decodes include the drafted tokens.
+        drafting: cost of the drafter, one token per pass.
+        tokens: tokens drafted per sequence.
+        is_own: True if the drafter shares the model's embedding and head.
     """
 
     def __init__(
@@ -116,10 +116,10 @@ class DraftedCost(StepCost):
         self.drafting, self.tokens, self.is_own = drafting, tokens, is_own
 
     def parts(self, quantity: str, chunks: Sequence[Chunk], decodes: int, context: float) -> Parts:
-        """One of ``QUANTITIES`` of a step: the model's pass, and those of what drafts."""
+        """Return one of ``QUANTITIES`` of a step: the model's pass and the drafter's passes."""
         both = [super().parts(quantity, chunks, decodes, context)]
         if chunks:
-            # sequences beside prompts have as many more tokens as were drafted
+            # in steps with prompts each decoding sequence also verifies its drafted tokens
             both += [self._drafted_rows(quantity, chunks, decodes)] if decodes else []
             both.append(self.drafting.parts(quantity, chunks, 0, 0.0))
         if decodes:
@@ -128,7 +128,7 @@ class DraftedCost(StepCost):
         return Parts(sum(p.kernels for p in both), sum(p.exchanges for p in both))
 
     def launches(self, chunks: Sequence[Chunk], decodes: int) -> int:
-        """Those of the step that verifies, in which drafted tokens are beside each next one."""
+        """Return the launches of the verifying step, which also computes the drafted tokens."""
         return super().launches(chunks, decodes * (1 + self.tokens))
 
     def _drafted_rows(self, quantity: str, chunks: Sequence[Chunk], decodes: int) -> Parts:
@@ -137,28 +137,29 @@ class DraftedCost(StepCost):
         for stage, count in self.stages:
             for surface in (stage.prompt_tokens, stage.prompt_exchanges):
                 more = surface.at(quantity, rows + decodes * self.tokens)
-                found = count * (more - surface.at(quantity, rows))
+                extra = count * (more - surface.at(quantity, rows))
                 if surface is stage.prompt_tokens:
-                    kernels += found
+                    kernels += extra
                 else:
-                    exchanges += found
+                    exchanges += extra
         return Parts(kernels, exchanges)
 
     def demand(self, tokens: int, budget: int, sequences: int) -> Demand:
-        """Memory of the rank that holds the most, what drafts included."""
-        own, small = (
+        """Return the memory demand of the fullest rank, the drafter included."""
+        target, small = (
             super().demand(tokens, budget, sequences),
             self.drafting.demand(tokens, budget, sequences),
         )
         weights = small.weight_bytes - (self._lent_bytes if self.is_own else 0.0)
         return replace(
-            own, weight_bytes=own.weight_bytes + weights, kv_bytes=own.kv_bytes + small.kv_bytes,
-            state_bytes=own.state_bytes + small.state_bytes,
+            target, weight_bytes=target.weight_bytes + weights,
+            kv_bytes=target.kv_bytes + small.kv_bytes,
+            state_bytes=target.state_bytes + small.state_bytes,
         )  # fmt: skip
 
     @property
     def _lent_bytes(self) -> float:
-        """Of the embedding and the head, which are stored once."""
+        """Bytes of the shared embedding and head, which are stored once."""
         program = self.drafting.stages[0][0].passes.decode
         lent = (".embedding.weight", ".head.weight")
         types = [v.type for v in program.module.graph.weights if v.name.endswith(lent)]

@@ -1,4 +1,4 @@
-"""A positive quantity on a grid of sizes, and between its points."""
+"""Positive quantity on a grid of sizes, with interpolation between its points."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from collections.abc import Iterable, Sequence
 from perfc.ir.record import entity
 
 SMALLEST = 1e-12
-"""Seconds or joules that stand for none, whose logarithm is finite."""
+"""Value in seconds or joules that replaces zero, so that its logarithm is finite."""
 
 
 @entity
 class Grid:
-    """A quantity on a few axes, interpolated in logarithms.
+    """Quantity on a few axes, interpolated in logarithms.
 
-    Sizes below an axis count as its smallest; beyond its end the last cell goes on.
+    Sizes below an axis count as its smallest; beyond its end the last cell is extrapolated.
 
     Args:
         axes: logarithms of the sizes along each axis, rising.
-        strides: how far apart neighbours along each axis lie in ``logs``.
-        logs: logarithms of the quantity, the last axis running fastest.
+        strides: distance in ``logs`` between neighbours along each axis.
+        logs: logarithms of the quantity, the last axis varying fastest.
     """
 
     axes: tuple[tuple[float, ...], ...]
@@ -30,7 +30,7 @@ class Grid:
 
     @classmethod
     def of(cls, axes: Sequence[Sequence[float]], values: Iterable[float]) -> Grid:
-        """Of values in the order of the points that `points` gives."""
+        """Return a grid from values in the order of `points`."""
         logs = tuple([math.log(max(v, SMALLEST)) for v in values])
         strides = [1]
         for axis in reversed(axes[1:]):
@@ -38,7 +38,7 @@ class Grid:
         return cls(tuple([tuple(map(math.log, axis)) for axis in axes]), tuple(strides), logs)
 
     def at(self, *sizes: float) -> float:
-        """The quantity at a size on each axis.
+        """Return the quantity at a size on each axis.
 
         >>> round(Grid.of([(1, 4), (1, 4)], [1.0, 4.0, 4.0, 16.0]).at(2, 2), 9)
         4.0
@@ -61,7 +61,7 @@ class Grid:
 
 
 def _place(axis: tuple[float, ...], size: float) -> tuple[int, float]:
-    """The cell of an axis in which a size lies, and where in it."""
+    """Return the index of the cell that contains a size, and the position within it."""
     if len(axis) == 1:
         return 0, 0.0
     value = math.log(size) if size > 0 else axis[0]
@@ -70,31 +70,32 @@ def _place(axis: tuple[float, ...], size: float) -> tuple[int, float]:
 
 
 def points(axes: Sequence[Sequence[float]]) -> list[tuple[float, ...]]:
-    """Every combination of sizes, the last axis running fastest."""
-    found: list[tuple[float, ...]] = [()]
+    """Return every combination of sizes, the last axis varying fastest."""
+    combinations: list[tuple[float, ...]] = [()]
     for axis in axes:
-        found = [(*point, size) for point in found for size in axis]
-    return found
+        combinations = [(*point, size) for point in combinations for size in axis]
+    return combinations
 
 
 def octaves(least: int, largest: int, *, step: int = 2, between: int = 0) -> tuple[float, ...]:
-    """Sizes from ``least`` to ``largest``, each ``step`` times the one before.
+    """Return sizes from ``least`` to ``largest``, each ``step`` times the one before.
 
     Args:
-        least: first.
-        largest: last.
+        least: first size.
+        largest: last size.
         step: ratio of neighbours.
-        between: from this size on the middle between two neighbours is one, too; 0 for nowhere.
+        between: size from which the midpoints between neighbours are added; 0 for never.
+
 
     >>> octaves(1, 32, between=8)
     (1.0, 2.0, 4.0, 8.0, 12.0, 16.0, 24.0, 32.0)
     """
-    found: list[float] = []
+    sizes: list[float] = []
     size = least
     while size < largest:
-        found.append(float(size))
+        sizes.append(float(size))
         middle = size * (1 + step) // 2
         if between and between <= size and middle < largest:
-            found.append(float(middle))
+            sizes.append(float(middle))
         size *= step
-    return (*found, float(largest))
+    return (*sizes, float(largest))

@@ -1,4 +1,4 @@
-"""Heads of queries that share keys, under engines whose kernels read these anew for each head."""
+"""Grouped-query attention in engines whose kernels read keys once per query head."""
 
 from __future__ import annotations
 
@@ -24,28 +24,28 @@ KERNELS: tuple[tuple[tuple[int, int], frozenset[int]], ...] = (
     ((0, 10), frozenset({8})),
     ((0, 11), frozenset({8, 16})),
 )
-"""Versions of TensorRT-LLM before which a kernel reads keys once for groups of so many heads alone.
-Sources: TensorRT-LLM, blogs/XQA-kernel.md, by which that kernel came; decoderXQARunner.h and
+"""TensorRT-LLM versions before which only groups of these sizes share one read of the keys.
+Sources: TensorRT-LLM, blogs/XQA-kernel.md, which introduced that kernel; decoderXQARunner.h and
 decoderXQAImplPrecompiled.cpp, ``nbQHeadsPerKV``."""
 NEWEST = (1, 0)
-"""What a version without a minor number stands for."""
+"""Version assumed for one without a minor number."""
 WIDE_ANEW = (0, 10), (0, 12), 8
-"""From the first version on and before the second, keys of 16 bits are read anew where so many
-heads share them. Published rows of Llama 2 70B take what multiplying for each head takes there, in
-16 bits and not in 8. No source was found that says so."""
+"""From the first version up to, but without, the second, 16-bit keys are read once per query
+head for groups of this size. Published rows of Llama 2 70B take as long as multiplying for each
+head does, in 16 bits and not in 8. No source confirms it."""
 ELEMENTS_PER_CLOCK = 14
-"""Cached elements that a multiprocessor widens and multiplies in a clock, outside of tensor cores,
-each once for a head of queries. Chosen on published rows, of 12 to 15: 12 was read off groups of
+"""Cached elements that a multiprocessor widens and multiplies per clock, outside of tensor cores,
+once per query head. Chosen on published rows, from 12 to 15: 12 was read off groups of
 four heads alone (lab/notes/serving_kernels.md)."""
 
 
 class Anew(Enum):
-    """Which kernels of decoding read keys and values once for each head of queries."""
+    """Decode kernels that read keys and values once per query head."""
 
     NOWHERE = "nowhere"
     CHUNKS = "in chunks"
-    """Those in chunks: XQA, which reads keys once, has none. Where no sequence may be longer than a
-    chunk, attention without chunks is asked for. Sources: TensorRT-LLM, decoderXQAImplJIT,
+    """Chunked attention: XQA, which reads keys once, lacks it. If no sequence may be longer
+    than a chunk, attention without chunks is used. Sources: TensorRT-LLM, decoderXQAImplJIT,
     kernelUtils.cpp, ``supportConfigCommon``; modeling_llama.py, ``Llama4Attention``."""
     EVERYWHERE = "everywhere"
 
@@ -53,22 +53,22 @@ class Anew(Enum):
 
 
 HAS_CHUNKS = 10
-"""Major compute capability for which TensorRT-LLM has kernels of its own that attend in chunks."""
+"""Major compute capability for which TensorRT-LLM has dedicated chunked-attention kernels."""
 
 
 def reads_keys_anew(
     model: LanguageModel, runtime: str, version: str, cached_bits: float, machine: Machine,
     longest: int,
 ) -> Anew:  # fmt: skip
-    """Where a step of decoding reads keys and values once for each head of queries.
+    """Return which decode kernels read keys and values once per query head.
 
     Args:
-        model: that is served.
-        runtime: by its name.
-        version: of it; "" for the newest.
-        cached_bits: of an element of keys and values.
-        machine: where it runs.
-        longest: tokens of the longest sequence that the engine is made for; 0 for any.
+        model: served model.
+        runtime: name of the runtime.
+        version: its version; "" for the newest.
+        cached_bits: bits per element of the KV cache.
+        machine: target machine.
+        longest: longest sequence that the engine is configured for, in tokens; 0 for any.
     """
     if runtime_named(runtime).serving is not Serving.TRTLLM:
         return Anew.NOWHERE
@@ -88,22 +88,22 @@ def reads_keys_anew(
 
 
 def attends_in_chunks(model: LanguageModel) -> bool:
-    """Whether a layer of a model's decoder sees no more than the chunk of each token."""
+    """Return True if a layer of the model's decoder uses chunked attention."""
     return any(a.chunk for a in _attentions(model))
 
 
 def anew_s(program: Program, wanted: Sequence[int], env: Env, machine: Machine) -> float:
-    """What kernels of decoding take at least that read keys and values for each head of queries.
+    """Return the least time of decode kernels that read keys and values once per query head.
 
-    Heads that share keys run side by side and find them in L2, so that multiplying takes longest.
-    H100 and H200 take the same, though one reads memory 1.4 times as fast, and 16 bits take about
-    what 8 do.
+    Heads that share keys run concurrently and hit L2, so that multiplying takes longest. H100 and
+    H200 take the same time, though one has 1.4 times the memory bandwidth, and 16 bits take about
+    as long as 8.
 
     Args:
-        program: a pass of single tokens.
+        program: a decode pass.
         wanted: indices of its kernels.
-        env: values of its symbols.
-        machine: where it runs.
+        env: values of its symbolic dimensions.
+        machine: target machine.
     """
     at, sheet = Numbers(env), Sheet(machine)
     grouped = ((n, p) for n, p in attentions(program, wanted) if at(p.heads) > at(p.kv_heads))
@@ -112,7 +112,7 @@ def anew_s(program: Program, wanted: Sequence[int], env: Env, machine: Machine) 
 
 
 def attentions(program: Program, wanted: Sequence[int]) -> Iterator[tuple[float, AttentionProblem]]:
-    """Yields the attention of each of some kernels, with how often the kernel runs."""
+    """Yield the attention problem of each kernel with the number of times the kernel runs."""
     for i in wanted:
         match program.table.kernels[i].problem:
             case AttentionProblem() as problem:
@@ -122,7 +122,7 @@ def attentions(program: Program, wanted: Sequence[int]) -> Iterator[tuple[float,
 
 
 def cached_elements(problem: AttentionProblem, at: Numbers) -> float:
-    """Returns elements of keys and values that one head of a batch of sequences sees."""
+    """Return the elements of keys and values that one head reads for a batch of sequences."""
     keys = at(problem.kv_len)
     seen = min(keys, problem.window) if problem.window else keys
     return at(problem.batch) * seen * (at(problem.head_dim) + at(problem.value_dim))

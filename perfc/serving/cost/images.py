@@ -1,4 +1,4 @@
-"""Images in prompts: a tower reads them in the step that computes a prompt's first tokens."""
+"""Images in prompts: a vision tower runs in the step that computes a prompt's first tokens."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .surface import Parts, Surface
 
 COUNTS = octaves(1, 32, between=2)
 AT_ONCE = 32
-"""Images of one pass of a tower; assumed. Engines limit the tokens that encoders give a step."""
+"""Images per pass of a tower; assumed. Engines limit the encoder tokens of a step."""
 MOST_IMAGES = 1024
 
 
@@ -30,10 +30,10 @@ class ImagesView:
     """Images of each prompt as a report shows them.
 
     Args:
-        count: of a prompt.
-        edge: pixels along an edge of what the tower reads.
-        tiles: that it reads of one image.
-        tokens: that one image becomes.
+        count: images per prompt.
+        edge: edge length of the tower's input in pixels.
+        tiles: tiles per image.
+        tokens: tokens per image.
     """
 
     count: int
@@ -43,7 +43,7 @@ class ImagesView:
 
     @classmethod
     def of(cls, model: LanguageModel, count: int) -> ImagesView | None:
-        """Of so many images a prompt; None for none."""
+        """Return the view of ``count`` images per prompt; None for none."""
         tower = model.tower
         if not count or tower is None:
             return None
@@ -51,16 +51,16 @@ class ImagesView:
 
 
 def checked(count: int, edge: int, has_trace: bool) -> int:
-    """The number of images of a prompt.
+    """Return the number of images per prompt if it is valid.
 
     Raises:
-        ParseError: it is none, or goes with something else that is not there.
+        ParseError: it is out of range, or another option excludes it.
     """
     if not 0 <= count <= MOST_IMAGES:
         hint = f"{MOST_IMAGES} at most"
         raise ParseError(f"{count} images in a prompt", where="--images", hint=hint)
     if edge and not count:
-        raise ParseError("a size of no images", where="--image-size", hint="--images 1")
+        raise ParseError("there are no images to size", where="--image-size", hint="--images 1")
     if count and has_trace:
         hint = "count them as input_tokens"
         raise ParseError("a trace states its tokens", where="--images", hint=hint)
@@ -68,19 +68,19 @@ def checked(count: int, edge: int, has_trace: bool) -> int:
 
 
 class TowerCost:
-    """What a tower takes for images, by how many of them.
+    """Cost of a vision tower by the number of images.
 
     Args:
         program: its pass.
-        machine: each rank.
-        framework: whose kernels run.
+        machine: target machine of each rank.
+        framework: runtime whose kernels are estimated.
     """
 
     def __init__(self, program: Program, machine: Machine, framework: str) -> None:
         self.program, self.machine, self.framework = program, machine, framework
 
     def at(self, quantity: str, images: int) -> Parts:
-        """One of ``QUANTITIES`` of so many images, in passes of `AT_ONCE`."""
+        """Return one of ``QUANTITIES`` of so many images, in passes of `AT_ONCE`."""
         whole, rest = divmod(images, AT_ONCE)
         kernels = exchanges = 0.0
         for passes, size in ((whole, AT_ONCE), (1, rest)):
@@ -105,12 +105,12 @@ class TowerCost:
 
     @property
     def weight_bytes(self) -> float:
-        """Stored on one rank."""
+        """Weight bytes on one rank."""
         return float(evaluate(self.program.liveness.weight_bytes, {}))
 
     @property
     def activation_bytes(self) -> float:
-        """Of the pass of one image."""
+        """Activation bytes of a pass with one image."""
         return float(self.program.liveness.peak({"batch": 1})[0])
 
 
@@ -119,24 +119,24 @@ def tower_cost(
     model: LanguageModel, precision: Precision, parallel: Parallel, runtime: str, target: str,
     framework: str,
 ) -> TowerCost:  # fmt: skip
-    """The cost of a model's tower on a target, by the path of its file.
+    """Return the cost of a model's tower on a target, by the path of the target's file.
 
     Raises:
-        ModelError: the model reads no images, or its tower does not divide so.
+        ModelError: the model reads no images, or its tower cannot be divided so.
     """
     program = Program.of(lower_images(model, precision, parallel), runtime)
     return TowerCost(program, load_machine(target), framework)
 
 
 class ImagedCost(StepCost):
-    """What steps cost where each prompt has images, which its first chunk needs.
+    """Cost of steps whose prompts have images, which the first chunk of each prompt needs.
 
-    A chunk behind cached tokens has no images of its own: those are cached with what they became.
+    A chunk after cached tokens has no images: the cache holds them with the tokens.
 
     Args:
-        language: of the language model.
-        tower: of its tower.
-        images: of each prompt.
+        language: cost of the language model.
+        tower: cost of its vision tower.
+        images: images per prompt.
     """
 
     def __init__(self, language: StepCost, tower: TowerCost, images: int) -> None:
@@ -144,23 +144,23 @@ class ImagedCost(StepCost):
         self.language, self.tower, self.images = language, tower, images
 
     def parts(self, quantity: str, chunks: Sequence[Chunk], decodes: int, context: float) -> Parts:
-        """One of ``QUANTITIES`` of a step: the language model's, and the tower's before it."""
-        found = self.language.parts(quantity, chunks, decodes, context)
+        """Return one of ``QUANTITIES`` of a step: the language model's and the tower's."""
+        parts = self.language.parts(quantity, chunks, decodes, context)
         images = self.images * sum([c.context == 0 for c in chunks])
         if not images:
-            return found
+            return parts
         more = self.tower.at(quantity, images)
-        return Parts(found.kernels + more.kernels, found.exchanges + more.exchanges)
+        return Parts(parts.kernels + more.kernels, parts.exchanges + more.exchanges)
 
     def launches(self, chunks: Sequence[Chunk], decodes: int) -> int:
-        """Those of the tower, too, where a prompt begins."""
+        """Return the launches of a step; a step that starts a prompt includes the tower's."""
         begins = any(c.context == 0 for c in chunks)
         return super().launches(chunks, decodes) + len(self.tower.program.whole) * begins
 
     def demand(self, tokens: int, budget: int, sequences: int) -> Demand:
-        """Memory of the rank that holds the most, the tower on it."""
-        own = self.language.demand(tokens, budget, sequences)
+        """Return the memory demand of the fullest rank, the tower included."""
+        demand = self.language.demand(tokens, budget, sequences)
         return replace(
-            own, weight_bytes=own.weight_bytes + self.tower.weight_bytes,
-            activation_bytes=max(own.activation_bytes, self.tower.activation_bytes),
+            demand, weight_bytes=demand.weight_bytes + self.tower.weight_bytes,
+            activation_bytes=max(demand.activation_bytes, self.tower.activation_bytes),
         )  # fmt: skip

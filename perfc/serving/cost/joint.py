@@ -1,4 +1,4 @@
-"""Steps whose prompts and decodes attend in one kernel: how that compares with two kernels."""
+"""Joint attention kernels for prefill and decode, relative to two separate kernels."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .program import Program
 
 NEAR = 512
-"""Added to cached tokens before their logarithm is taken, as there may be none."""
+"""Offset added to cached tokens, which may be 0, before taking the logarithm."""
 AXES = (
     octaves(1, 64, step=8),
     octaves(32, 8192, step=4),
@@ -29,20 +29,20 @@ AXES = (
     octaves(1, 512, step=4),
     octaves(256, 1 << 17, step=8),
 )
-"""Chunks, tokens of each, tokens cached before it and `NEAR`; decodes, tokens that each sees."""
+"""Chunks, tokens of each, cached tokens before it plus `NEAR`; decodes, context of each."""
 CLASS = "mixed_attention"
 SAME = ("heads", "kv_heads", "head_dim", "value_dim", "window", "cache_bits")
-"""What both kernels of a layer have alike."""
+"""Fields that are equal in both kernels of a layer."""
 
 
 @record
 class Layer:
-    """An attention, as often as a model has it.
+    """Attention of identical layers.
 
     Args:
-        heads: problem of single tokens, whose extents of heads are those of prompts.
-        dtype: of its results.
-        count: of such layers.
+        heads: decode problem, whose head sizes equal those of prefill.
+        dtype: element type of its results.
+        count: number of such layers.
     """
 
     heads: Attention
@@ -53,13 +53,13 @@ class Layer:
 def layers_of(
     prefill: Program, prompts: Sequence[int], decode: Program, tokens: Sequence[int]
 ) -> tuple[Layer, ...]:
-    """The attention of each kind of layer; none where something else looks at other tokens too.
+    """Return the attention of each kind of layer; empty if other kernels read the context too.
 
     Args:
-        prefill: pass of prompts.
-        prompts: its kernels that look at other tokens.
-        decode: pass of single tokens.
-        tokens: the same of it.
+        prefill: prefill pass.
+        prompts: indices of its kernels that read the context.
+        decode: decode pass.
+        tokens: indices of its kernels that read the context.
     """
     found = []
     if len(prompts) != len(tokens):
@@ -76,12 +76,12 @@ def layers_of(
 
 
 def _are_alike(one: Attention, other: Attention) -> bool:
-    """Whether both halves have the same heads, known and no latents."""
+    """Return True if both halves have the same known heads and no latent attention."""
     extents = {name: getattr(other, name) for name in SAME}
     if not all(isinstance(value, int) for value in extents.values()):
         return False
-    stated: dict[str, Any] = {**extents, "causal": True}
-    return not is_latent(stated) and all(getattr(one, n) == v for n, v in extents.items())
+    config: dict[str, Any] = {**extents, "causal": True}
+    return not is_latent(config) and all(getattr(one, n) == v for n, v in extents.items())
 
 
 def _dtype(kernel: Kernel) -> str:
@@ -93,18 +93,18 @@ def relative_to_both(
     layers: Sequence[Layer],
     machine: Machine,
     framework: str,
-    apart_s: Callable[[float, float, float, float, float], float],
+    separate_s: Callable[[float, float, float, float, float], float],
 ) -> Grid | None:
-    """Time of joint kernels over that of two apart, on `AXES`.
+    """Return the time of joint kernels relative to two separate ones, on `AXES`.
 
-    None where no rows of joint kernels on this machine and type were learned: kernels apart were
-    measured on more machines, and know them better.
+    None if joint kernels of this type were not measured on this machine: separate kernels were
+    measured on more machines and predict better.
 
     Args:
-        layers: of a stage.
-        machine: each rank.
-        framework: whose kernels.
-        apart_s: of both kinds of kernels of all layers, by the sizes of `AXES`.
+        layers: attention layers of a stage.
+        machine: target machine of each rank.
+        framework: runtime whose kernels are estimated.
+        separate_s: seconds of the separate kernels of all layers, by the sizes of `AXES`.
     """
     if not layers or CLASS not in known_classes():
         return None
@@ -117,7 +117,7 @@ def relative_to_both(
     joint_s = [0.0] * len(sizes)
     for times_s in _times(layers, machine, framework, sizes):
         joint_s = [whole + part for whole, part in zip(joint_s, times_s, strict=True)]
-    return Grid.of(AXES, [t / apart_s(*at) for t, at in zip(joint_s, sizes, strict=True)])
+    return Grid.of(AXES, [t / separate_s(*at) for t, at in zip(joint_s, sizes, strict=True)])
 
 
 def _times(
@@ -126,7 +126,7 @@ def _times(
     framework: str,
     sizes: Sequence[tuple[float, ...]],
 ) -> Iterator[list[float]]:
-    """Seconds of all layers of each kind."""
+    """Yield the seconds of all layers of each kind."""
     import numpy as np
 
     chunks, lengths, pasts, decodes, contexts = np.array(sizes).T
@@ -140,5 +140,5 @@ def _times(
             "decodes": decodes,
             "cached_len": contexts,
         }
-        found = predict(CLASS, rows, layer.dtype, machine, Protocol.KERNELS, framework)
-        yield (layer.count * found.time_s).tolist()
+        prediction = predict(CLASS, rows, layer.dtype, machine, Protocol.KERNELS, framework)
+        yield (layer.count * prediction.time_s).tolist()

@@ -1,4 +1,4 @@
-"""Kernels of an engine's steps that its host launches one by one."""
+"""Kernels of an engine's steps that the host launches one by one."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from perfc.passes.runtimes import EngineKind
 
 from .program import Passes, Program
 
-APART = frozenset({Kind.ATTENTION, Kind.RECURRENT})
-"""Kinds of kernels that see other tokens, which recorded steps with prompts launch apart."""
+NOT_RECORDED = frozenset({Kind.ATTENTION, Kind.RECURRENT})
+"""Kinds of kernels that read the context; recorded steps with prompts launch them separately."""
 
 
 @record
 class Launches:
-    """Kernels that a host launches in a step of each kind; none in a recorded step of decoding.
+    """Kernels that the host launches in each kind of step; 0 in a recorded decode step.
 
     Args:
-        decoding: of a step of decoding that is not recorded.
-        prompts: of one with prompts that is not.
-        pieces: of one with prompts that is recorded but for attention.
+        decoding: launches of a decode step that is not recorded.
+        prompts: launches of a step with prompts that is not recorded.
+        pieces: launches of a step with prompts that is recorded except for attention.
     """
 
     decoding: int
@@ -27,25 +27,25 @@ class Launches:
     pieces: int
 
     def of(self, *, is_recorded: bool, has_prompts: bool) -> int:
-        """Of a step that is recorded or not, with prompts or of single tokens alone."""
+        """Return the launches of a step."""
         if has_prompts:
             return self.pieces if is_recorded else self.prompts
         return 0 if is_recorded else self.decoding
 
 
 def launches_of(passes: Passes, kind: EngineKind | None) -> Launches:
-    """Of the stage of a model; each kernel is one where nobody says how an engine runs.
+    """Return the launches of a model's stage; one per kernel if the engine is unknown.
 
     Args:
-        passes: of the stage.
-        kind: how its engine runs it.
+        passes: passes of the stage.
+        kind: engine description.
     """
     decoding, prompts = (_singly(program, kind) for program in (passes.decode, passes.prefill))
     if kind is not None and kind.is_compiled:
         return Launches(decoding, 0, 0)
     recording = None if kind is None else kind.recording
     around = 0 if recording is None else recording.around_attention
-    attentions = [k for k in passes.prefill.whole if k.anchor.op.kind in APART]
+    attentions = [k for k in passes.prefill.whole if k.anchor.op.kind in NOT_RECORDED]
     return Launches(decoding, prompts, around * len(attentions) if around else prompts)
 
 

@@ -1,4 +1,4 @@
-"""Memory of one GPU that serves: what is left for keys and values, and for how many users."""
+"""Memory of a serving GPU: size of the KV cache pool and the sequences that it holds."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from perfc.passes.runtimes import PoolOf
 
 GIB = 1 << 30
 GRAPH_BYTES = 0.4 * GIB
-"""Recorded graphs of decode steps; assumed."""
+"""CUDA graphs of decode steps; assumed."""
 BLOCK_TOKENS = 16
-"""Of one page of keys and values, as vLLM has them."""
+"""Tokens per page of the KV cache, as in vLLM."""
 
 
 @record
 class Demand:
-    """What a model asks of each GPU that serves it.
+    """Memory that a model needs on each GPU.
 
     Args:
-        weight_bytes: stored on one GPU.
-        kv_bytes: that a token leaves on one GPU.
-        state_bytes: that a sequence holds on one GPU whatever its length.
-        activation_bytes: of the largest step.
+        weight_bytes: weights on one GPU.
+        kv_bytes: KV cache of one token on one GPU.
+        state_bytes: states of one sequence on one GPU, whatever its length.
+        activation_bytes: activations of the largest step.
     """
 
     weight_bytes: float
@@ -32,15 +32,15 @@ class Demand:
 
 @record
 class MemoryPlan:
-    """How the memory of one GPU is shared out.
+    """Division of one GPU's memory.
 
     Args:
-        capacity_bytes: of the device, as its driver reports, less what is held back.
-        utilization: share that the engine may take, of what ``pool_of`` names.
-        demand: of the model.
+        capacity_bytes: memory of the device as its driver reports it, less the reserve.
+        utilization: share that the engine may take of what ``pool_of`` names.
+        demand: demand of the model.
         overhead_bytes: contexts, libraries and recorded graphs.
-        block_tokens: of one page.
-        pool_of: what the share is of.
+        block_tokens: tokens per page.
+        pool_of: memory that the share applies to.
     """
 
     capacity_bytes: float
@@ -52,7 +52,7 @@ class MemoryPlan:
 
     @property
     def pool_bytes(self) -> float:
-        """Left for keys, values and states; below zero where not even the weights fit."""
+        """Bytes left for the KV cache and states; negative if the weights do not fit."""
         d = self.demand
         taken = d.weight_bytes + d.activation_bytes + self.overhead_bytes
         left = self.capacity_bytes - taken
@@ -67,19 +67,19 @@ class MemoryPlan:
 
     @property
     def kv_tokens(self) -> int:
-        """Whole pages of the pool, in tokens, where states take nothing of it."""
+        """Capacity of the KV cache in tokens, in whole pages, if states take none of it."""
         if self.demand.kv_bytes <= 0:
             return 1 << 40 if self.pool_bytes > 0 else 0
         blocks = self.pool_bytes // (self.demand.kv_bytes * self.block_tokens)
         return max(0, int(blocks)) * self.block_tokens
 
     def sequences(self, tokens: int, shared: int = 0, share: float = 1.0) -> int:
-        """Sequences of so many tokens that the pool holds at once, with their states.
+        """Return the number of sequences that the pool holds at once, with their states.
 
         Args:
-            tokens: of each.
-            shared: in front of them that are the same, whose whole pages are stored once.
-            share: of the sequences those that have these.
+            tokens: length of each.
+            shared: shared prefix, whose whole pages are stored once.
+            share: share of the sequences that have this prefix.
         """
         blocks, front = -(-tokens // self.block_tokens), shared // self.block_tokens
         page = self.block_tokens * self.demand.kv_bytes
@@ -90,5 +90,5 @@ class MemoryPlan:
         return int(left // each) if each > 0 else 1 << 20
 
     def fits(self, tokens: int) -> bool:
-        """Whether one sequence of so many tokens can be served."""
+        """Return True if the pool holds at least one sequence of so many tokens."""
         return self.sequences(tokens) >= 1

@@ -1,4 +1,4 @@
-"""A pass of a model, lowered and fused once, and what its kernels cost at many sizes at once."""
+"""Model pass that is lowered and fused once and estimated at many sizes at once."""
 
 from __future__ import annotations
 
@@ -37,19 +37,19 @@ from perfc.passes.roofline.roofline import (
 
 Env = Mapping[str, int]
 OCTAVES = 14
-"""Powers of two tokens at which weights of a step are looked at; the most touch all experts."""
+"""Powers of two tokens at which a step's weights are evaluated; the largest touch all experts."""
 
 
 @record
 class KernelCost:
-    """Of some kernels, one after another.
+    """Cost of kernels that run one after another.
 
     Args:
-        time_s: expected.
-        low_s: end of the interval that holds nine in ten.
-        high_s: its other end.
-        floor_s: nothing is faster.
-        energy_j: of the board; not a number where no power is known.
+        time_s: predicted time.
+        low_s: lower end of the 90 % prediction interval.
+        high_s: upper end of it.
+        floor_s: lower bound.
+        energy_j: energy of the board; NaN if the power is unknown.
     """
 
     time_s: float
@@ -64,13 +64,13 @@ QUANTITIES = tuple(f.name for f in fields(KernelCost))
 
 @frozen
 class Program:
-    """A pass of a model, fused, with its kernels by what their sizes depend on.
+    """Fused pass of a model, with its kernels deduplicated.
 
     Args:
-        module: typed and canonical.
-        table: its kernels, each that is alike another left out.
-        counts: how many of each there are.
-        liveness: what is live in it, with caches that it reads, without the rows that they take.
+        module: typed, canonical module.
+        table: one of each set of equivalent kernels.
+        counts: number of equivalent kernels for each.
+        liveness: liveness of the pass, with caches that it reads, without the rows it adds to them.
         whole: all of its kernels in order.
     """
 
@@ -82,7 +82,7 @@ class Program:
 
     @classmethod
     def of(cls, module: Module, runtime: str) -> Program:
-        """Of a module as a configuration gives it."""
+        """Return the program of a lowered configuration."""
         am = Analyses()
         typed = am.apply(Canonicalize(), am.apply(Sizes(()), module))
         am.get(Cost(), typed)
@@ -93,16 +93,16 @@ class Program:
             firsts.setdefault(kernel.alike, kernel)
         table = KernelTable(whole.runtime, tuple(firsts.values()), ())
         counts = tuple([count[a] for a in firsts])
-        # behind the first output are rows that are written into caches
+        # outputs after the first are rows that are written into caches
         alone = replace(typed, graph=replace(typed.graph, outputs=typed.graph.outputs[:1]))
         return cls(typed, table, counts, am.get(Liveness(), alone), whole.kernels)
 
     def activation_bytes(self, env: Env) -> float:
-        """Most that lives at a time, but for caches and states: those lie in a pool."""
+        """Return the peak of live bytes without caches and states, which are in a pool."""
         return self.liveness.peak(env)[0] - self.cached_bytes(env)
 
     def cached_bytes(self, env: Env) -> float:
-        """Of the caches and states that the pass reads: its inputs of more than two axes."""
+        """Return the bytes of caches and states read: inputs with more than two axes."""
         at = Numbers(env)
         types = [v.type for v in self.module.graph.inputs]
         return sum([
@@ -111,15 +111,15 @@ class Program:
         ])  # fmt: skip
 
     def differ(self, first: Env, second: Env) -> frozenset[int]:
-        """Kernels that do other work or traffic at other values of the symbols."""
+        """Return the kernels whose work or traffic differs between two sets of sizes."""
         return frozenset(
             i for i, k in enumerate(self.table.kernels) if _amounts(k, first) != _amounts(k, second)
         )
 
     def weights_floors_s(self, machine: Machine) -> tuple[float, ...]:
-        """What reading the weights takes at least in steps of 1, 2, 4 and more tokens.
+        """Return the least time to read the weights in steps of 1, 2, 4 and more tokens.
 
-        No cache keeps all of them. More tokens touch more experts.
+        No cache holds all of them. More tokens touch more experts.
         """
         has_experts = any(isinstance(k.problem, Experts) for k in self.table.kernels)
         table = KernelTable(self.table.runtime, self.whole, ())
@@ -130,7 +130,7 @@ class Program:
 
     @cached_property
     def exchanges(self) -> frozenset[int]:
-        """Collectives."""
+        """Indices of the collectives."""
         return frozenset(i for i, k in enumerate(self.table.kernels) if k.kind is Kind.COLLECTIVE)
 
 
@@ -141,11 +141,11 @@ def _amounts(kernel: Kernel, env: Env) -> tuple[float, ...]:
 
 @record
 class Passes:
-    """The passes that a step may be made of.
+    """Passes that a step may consist of.
 
     Args:
-        prefill: of prompts alone.
-        decode: of single tokens alone.
+        prefill: pass of prompts only.
+        decode: pass of single tokens only.
     """
 
     prefill: Program
@@ -156,52 +156,52 @@ class Passes:
 def passes_of(
     model: LanguageModel, precision: Precision, parallel: Parallel, runtime: str, stage: int = 0
 ) -> Passes:
-    """The passes of a stage of a model, lowered and fused once.
+    """Return the passes of a model's stage, lowered and fused once.
 
     Raises:
-        ModelError: the model has no such pass or does not divide so.
+        ModelError: the model has no such pass or cannot be divided so.
     """
-    found = [
+    passes = [
         Program.of(lower(model, step, precision, parallel, stage=stage), runtime)
         for step in (Step.EXTEND, Step.DECODE)
     ]
-    return Passes(*found)
+    return Passes(*passes)
 
 
 def estimated(
     program: Program, wanted: Sequence[int], envs: Sequence[Env], machine: Machine, framework: str
 ) -> list[KernelCost]:
-    """What some kernels of a pass cost together, launches included, at each of several sizes.
+    """Return the total cost of kernels of a pass, launches included, at each of several sizes.
 
     Args:
         program: the pass.
         wanted: indices of its kernels.
-        envs: values of its symbols.
-        machine: where it runs.
-        framework: whose kernels.
+        envs: values of its symbolic dimensions.
+        machine: target machine.
+        framework: runtime whose kernels are estimated.
     """
     if not wanted:
         return [KernelCost(0.0, 0.0, 0.0, 0.0, 0.0)] * len(envs)
-    kernels, found = _looked_at(program, wanted, envs, machine, framework)
+    kernels, each = _estimates_at(program, wanted, envs, machine, framework)
     counts = [program.counts[i] for i in wanted]
     width = len(wanted)
     return [
-        _summed(kernels[at : at + width], found[at : at + width], counts, machine)
+        _summed(kernels[at : at + width], each[at : at + width], counts, machine)
         for at in range(0, len(kernels), width)
     ]
 
 
 def each_alone(program: Program, env: Env, machine: Machine, framework: str) -> list[KernelCost]:
-    """What each kernel of a pass costs with all that are alike; otherwise as `estimated`."""
+    """Return the cost of each kernel of a pass times its count; otherwise as `estimated`."""
     every = range(len(program.counts))
-    pairs = zip(*_looked_at(program, every, [env], machine, framework), strict=True)
+    pairs = zip(*_estimates_at(program, every, [env], machine, framework), strict=True)
     return [_summed([b], [e], [program.counts[i]], machine) for i, (b, e) in enumerate(pairs)]
 
 
-def _looked_at(
+def _estimates_at(
     program: Program, wanted: Sequence[int], envs: Sequence[Env], machine: Machine, framework: str
 ) -> tuple[Sequence[KernelBound], Sequence[Estimate]]:
-    """Kernels at each of several sizes, one size after the other, and their estimates."""
+    """Return the kernels at each of several sizes, size by size, and their estimates."""
     part = KernelTable(program.table.runtime, tuple([program.table.kernels[i] for i in wanted]), ())
     each = [bounds(part, machine, env) for env in envs]
     kernels = tuple([bound for table in each for bound in table.kernels])
@@ -213,13 +213,13 @@ def _looked_at(
 
 
 def _summed(
-    bound: Sequence[KernelBound], found: Sequence[Estimate], counts: Sequence[int], machine: Machine
+    bound: Sequence[KernelBound], each: Sequence[Estimate], counts: Sequence[int], machine: Machine
 ) -> KernelCost:
-    """Kernels one after another; they are taken to be wrong together."""
+    """Return the sum of kernels that run one after another, with fully correlated errors."""
     sums = [0.0] * 5
-    for b, e, n in zip(bound, found, counts, strict=True):
+    for b, e, n in zip(bound, each, counts, strict=True):
         energy = energy_of(b, e.time, e.wait_s, machine)
         energy_j = energy.energy_j if energy is not None else math.nan
-        each = (e.time_s, e.summed.low, e.summed.high, e.floor_s, energy_j)
-        sums = [s + n * v for s, v in zip(sums, each, strict=True)]
+        values = (e.time_s, e.summed.low, e.summed.high, e.floor_s, energy_j)
+        sums = [s + n * v for s, v in zip(sums, values, strict=True)]
     return KernelCost(*sums)

@@ -1,7 +1,7 @@
-"""What one step of an engine costs: from the kernels of the IR, at any mix of prompts and decodes.
+"""Cost of one engine step from the kernels of the IR, at any mix of prompts and decodes.
 
-The model is lowered and fused once, its kernels are estimated on grids of sizes, all of a grid at
-once and kernels that are alike once. A step of any size is read off the grids.
+The model is lowered and fused once. Its kernels are estimated on grids of sizes, a whole grid at
+once and equivalent kernels once; a step of any size is interpolated.
 """
 
 from __future__ import annotations
@@ -38,22 +38,22 @@ PROMPTS = octaves(1, 64, step=8)
 LENGTHS = octaves(32, 16384)
 PASTS = octaves(NEAR, 1 << 17)
 TIMES = frozenset({"time_s", "low_s", "high_s"})
-"""Quantities that a joint kernel has of its own."""
+"""Quantities that a joint kernel has on its own."""
 
 
 class StageCost:
-    """What a stage of a model costs in steps of any mix of prompts and decodes.
+    """Cost of a model's stage in steps of any mix of prompts and decodes.
 
     Args:
-        passes: of the stage.
-        machine: each rank.
-        framework: whose kernels run.
-        anew: which kernels of decoding read keys once for each head of queries.
-        kind: how its engine runs it.
-        widened: the stage with weights of 16 bits, where quantised ones are widened for prompts.
-        held_bytes: of each token of a step, which the engine refers to longer than needed.
-        longest: tokens of the longest sequence that the engine is made for; 0 for any.
-        cached: element type of keys and values.
+        passes: passes of the stage.
+        machine: target machine of each rank.
+        framework: runtime whose kernels are estimated.
+        anew: which decode kernels read keys once per query head.
+        kind: engine description.
+        widened: the stage with 16-bit weights, if quantized weights are widened for prompts.
+        held_bytes: bytes per token of a step that the engine keeps longer than needed.
+        longest: longest sequence that the engine is configured for, in tokens; 0 for any.
+        cached: element type of the KV cache.
     """
 
     def __init__(
@@ -75,22 +75,22 @@ class StageCost:
 
     @cached_property
     def launches(self) -> Launches:
-        """Kernels of its steps that a host launches one by one."""
+        """Kernels of its steps that the host launches one by one."""
         return launches_of(self.passes, self.kind)
 
     @cached_property
     def weights_floors_s(self) -> tuple[float, ...]:
-        """Reading the weights of a step takes no less, at each power of two tokens."""
+        """Lower bounds of reading a step's weights, at each power of two tokens."""
         return self.passes.decode.weights_floors_s(self.machine)
 
     def parts(self, quantity: str, chunks: Sequence[Chunk], decodes: int, context: float) -> Parts:
-        """One of ``QUANTITIES`` of a step, what the engine's host takes left out."""
-        found = self._summed(quantity, chunks, decodes, context)
+        """Return one of ``QUANTITIES`` of a step, without host overhead."""
+        parts = self._summed(quantity, chunks, decodes, context)
         if quantity != "floor_s":
-            return found
+            return parts
         octave = (decodes + sum([c.tokens for c in chunks])).bit_length() - 1
         least_s = self.weights_floors_s[max(0, min(octave, len(self.weights_floors_s) - 1))]
-        return Parts(max(found.kernels, least_s), found.exchanges)
+        return Parts(max(parts.kernels, least_s), parts.exchanges)
 
     def _summed(
         self, quantity: str, chunks: Sequence[Chunk], decodes: int, context: float
@@ -120,55 +120,55 @@ class StageCost:
         decodes: float,
         context: float,
     ) -> float:
-        """Kernels that see other tokens, of prompts and of decodes in one step.
+        """Return one of ``QUANTITIES`` of the context-reading kernels of a mixed step.
 
-        Energy and floor of a joint kernel are those of both kernels.
+        Energy and lower bound of a joint kernel are those of both separate kernels.
         """
-        apart = self.prompt_context.at(quantity, count, length, past)
-        apart += self.decode_context.at(quantity, decodes, context)
+        separate = self.prompt_context.at(quantity, count, length, past)
+        separate += self.decode_context.at(quantity, decodes, context)
         if quantity not in TIMES or self.joint is None:
-            return apart
-        joint = apart * self.joint.at(count, length, past, decodes, context)
+            return separate
+        joint = separate * self.joint.at(count, length, past, decodes, context)
         floor = self.prompt_context.at("floor_s", count, length, past)
         return max(joint, floor + self.decode_context.at("floor_s", decodes, context))
 
     @cached_property
     def joint(self) -> Grid | None:
-        """Joint kernels of attention over those apart; None where they run or are known apart."""
+        """Joint over separate attention kernels; None if none run or were measured."""
         if self.kind is None or not self.kind.attends_jointly:
             return None
         passes = self.passes
         seen = self._of_prompts[0], self._of_decode[0]
         layers = layers_of(passes.prefill, seen[0], passes.decode, seen[1])
 
-        def apart_s(
+        def separate_s(
             count: float, length: float, past: float, decodes: float, context: float
         ) -> float:
             prompts_s = self.prompt_context.at("time_s", count, length, past)
             return prompts_s + self.decode_context.at("time_s", decodes, context)
 
-        return relative_to_both(layers, self.machine, self.framework, apart_s)
+        return relative_to_both(layers, self.machine, self.framework, separate_s)
 
     @cached_property
     def _of_decode(self) -> tuple[list[int], list[int], list[int]]:
-        """Kernels of a decode step: those that see the cache, exchanges, and the others."""
+        """Kernels of a decode step: those that read the cache, collectives, and the others."""
         program = self.passes.decode
         at = {"decodes": 3, "context": 4096}
         seen = program.differ(at, {**at, "context": 5000})
-        # where a window is full, a longer context changes nothing
+        # if a window is full, a longer context changes nothing
         seen |= program.differ(at, {**at, "context": int(CONTEXTS[0])})
         rest = [i for i in range(len(program.counts)) if i not in seen | program.exchanges]
         return sorted(seen), sorted(program.exchanges), rest
 
     @cached_property
     def _of_prompts(self) -> tuple[list[int], list[int], list[int], list[int]]:
-        """Kernels of prompts: those that see other tokens, exchanges, heads, and the others."""
+        """Kernels of prompts: those that read the context, collectives, heads, and the others."""
         program = self.passes.prefill
         at = {"batch": 4, "seq": 512, "past": 4096}
         every = range(len(program.counts))
         of_length = program.differ(at, {**at, "seq": 1024})
         cached = program.differ(at, {**at, "past": 5000})
-        # as many tokens, in fewer and longer prompts
+        # the same number of tokens in fewer and longer prompts
         parted = program.differ(at, {**at, "batch": 1, "seq": 2048})
         heads = [i for i in every if i not in of_length | cached | program.exchanges]
         seen = {i for i in cached | parted if i not in heads} - program.exchanges
@@ -177,12 +177,12 @@ class StageCost:
 
     @cached_property
     def decode_tokens(self) -> Surface:
-        """Kernels of a decode step that see no cache, by its sequences."""
+        """Kernels of a decode step that do not read the cache, by its sequences."""
         return self._decode(self._of_decode[2])
 
     @cached_property
     def decode_exchanges(self) -> Surface:
-        """Exchanges of a decode step, by its sequences."""
+        """Collectives of a decode step, by its sequences."""
         return self._decode(self._of_decode[1])
 
     def _decode(self, wanted: Sequence[int]) -> Surface:
@@ -192,7 +192,7 @@ class StageCost:
 
     @cached_property
     def decode_context(self) -> Surface:
-        """Kernels of a decode step that see the cache, by its sequences and their tokens."""
+        """Kernels of a decode step that read the cache, by its sequences and their context."""
         program, wanted = self.passes.decode, self._of_decode[0]
         axes = (DECODES, lengths(program, CONTEXTS, self.longest))
         envs = [{"decodes": int(n), "context": int(c)} for n, c in points(axes)]
@@ -201,31 +201,31 @@ class StageCost:
 
     @cached_property
     def prompt_tokens(self) -> Surface:
-        """Kernels of a step with prompts that see single tokens, by all of its tokens."""
+        """Token-wise kernels of a step with prompts, by all of its tokens."""
         return Surface.of((TOKENS,), self._prompt_costs)
 
     @cached_property
     def _prompt_costs(self) -> list[KernelCost]:
-        own = self._of_tokens(self._of_prompts[3])
+        costs = self._of_tokens(self._of_prompts[3])
         if self.widened is None:
-            return own
-        return [  # nothing obliges an engine to widen: floors stay
+            return costs
+        return [  # an engine need not widen weights: lower bounds stay
             replace(longer(wide, self.widening_s), floor_s=cost.floor_s)
             if self.widens(int(n))
             else cost
-            for n, cost, wide in zip(TOKENS, own, self.widened._prompt_costs, strict=True)
+            for n, cost, wide in zip(TOKENS, costs, self.widened._prompt_costs, strict=True)
         ]
 
     @cached_property
     def prompt_exchanges(self) -> Surface:
-        """Exchanges of a step with prompts, by all of its tokens."""
+        """Collectives of a step with prompts, by all of its tokens."""
         return Surface.of((TOKENS,), self._of_tokens(self._of_prompts[1]))
 
     def _of_tokens(self, wanted: Sequence[int]) -> list[KernelCost]:
         return self._prompts(wanted, [{"batch": 1, "seq": int(n), "past": 0} for n in TOKENS])
 
     def _prompts(self, wanted: Sequence[int], envs: Sequence[Env]) -> list[KernelCost]:
-        """Of kernels of prompts, conversions beside them included."""
+        """Return the cost of prefill kernels, conversions included."""
         program = self.passes.prefill
         costs = estimated(program, wanted, envs, self.machine, self.framework)
         return [
@@ -234,38 +234,38 @@ class StageCost:
         ]
 
     def widens(self, tokens: int) -> bool:
-        """Whether a step of so many tokens writes its quantised weights in 16 bits first."""
+        """Return True if a step of so many tokens widens its quantized weights to 16 bits first."""
         return (
             self.kind is not None and self.widened is not None and tokens > self.kind.widens_beyond
         )
 
     @cached_property
     def widening_s(self) -> float:
-        """Of writing them."""
+        """Seconds to write the widened weights."""
         if self.widened is None:
             return 0.0
         return widening_s(self.passes.prefill, self.widened.passes.prefill, self.machine)
 
     @cached_property
     def heads(self) -> Surface:
-        """Kernels that see one token of each sequence, by the sequences."""
+        """Kernels that read one token of each sequence, by the sequences."""
         envs = [{"batch": int(n), "seq": 1, "past": 0} for n in SEQUENCES]
         return Surface.of((SEQUENCES,), self._prompts(self._of_prompts[2], envs))
 
     @cached_property
     def prompt_context(self) -> Surface:
-        """Kernels that see all tokens of a prompt, by prompts, new and cached tokens."""
+        """Kernels that read all tokens of a prompt, by prompts, new and cached tokens."""
         axes = (PROMPTS, LENGTHS, PASTS)
         envs = [{"batch": int(b), "seq": int(n), "past": int(p) - NEAR} for b, n, p in points(axes)]
         return Surface.of(axes, self._prompts(self._of_prompts[0], envs))
 
     def demand(self, tokens: int, budget: int, sequences: int) -> Demand:
-        """Memory that the stage asks of one rank.
+        """Return the memory that the stage needs on one rank.
 
         Args:
-            tokens: of a sequence, prompt and answer.
+            tokens: length of a sequence, prompt and answer.
             budget: tokens of the largest step.
-            sequences: in the largest decode step.
+            sequences: sequences in the largest decode step.
         """
         decode, prefill = self.passes.decode, self.passes.prefill
         known = kept_tokens(decode, tokens)
@@ -294,7 +294,7 @@ def stage_cost(
     anew: Anew = Anew.NOWHERE,
     longest: int = 0,
 ) -> StageCost:
-    """The cost of a stage on a target, by the path of its file; its grids are made once."""
+    """Return the cached cost of a stage on a target, by the path of the target's file."""
     passes = passes_of(model, precision, parallel, runtime, stage)
     kind = table_of(runtime).engine
     how = parallel, runtime, stage, target, framework
@@ -308,26 +308,26 @@ def stage_cost(
 
 
 def held_bytes(model: LanguageModel, precision: Precision, kind: EngineKind | None) -> float:
-    """Of each token, as `EngineKind.held` has it."""
+    """Return the bytes per token that the engine holds, by `EngineKind.held`."""
     if kind is None or model.decoder is None:
         return 0.0
     return kind.held * model.decoder.hidden * precision.half.bits / 8
 
 
 class StepCost:
-    """What steps of a model cost on machines of one kind; sizes are those of one rank.
+    """Cost of a model's steps on machines of one kind; sizes are those of one rank.
 
     Args:
-        model: what is served.
-        machine: each rank.
+        model: served model.
+        machine: target machine of each rank.
         precision: element types.
-        parallel: how the model is divided.
-        runtime: whose fusion table of that version holds.
-        framework: whose kernels run.
-        law: what the engine takes beside the kernels.
-        version: of the runtime, "" for the newest.
-        recorded: tokens of the largest step that the engine records.
-        longest: tokens of the longest sequence that the engine is made for; 0 for any.
+        parallel: degrees of parallelism.
+        runtime: runtime whose fusion rules of that version apply.
+        framework: runtime whose kernels are estimated.
+        law: fitted host overhead.
+        version: version of the runtime, "" for the newest.
+        recorded: tokens of the largest step that the engine records as a graph.
+        longest: longest sequence that the engine is configured for, in tokens; 0 for any.
     """
 
     def __init__(
@@ -347,9 +347,9 @@ class StepCost:
         depth = parallel.pipeline
         bits = bits_of(precision.cached.code)
         anew = reads_keys_anew(model, runtime, version, bits, machine, longest)
-        # grids of a model without chunks are the same for every length
+        # the grids of a model without chunked attention are the same for every length
         known = longest if attends_in_chunks(model) else 0
-        # the stages between the first and the last are alike but for one layer
+        # the stages between the first and the last are the same, and differ from these by one layer
         middle, last = {1: depth - 2} if depth > 2 else {}, {depth - 1: 1} if depth > 1 else {}
         chosen = {0: 1, **middle, **last}
         table, path = of_serving(runtime, numbers_of(version)).name, str(machine.path)
@@ -360,17 +360,17 @@ class StepCost:
         ])  # fmt: skip
 
     def step_s(self, chunks: Sequence[Chunk], decodes: int, context: float) -> float:
-        """As `Clock` asks."""
+        """Return the seconds of a step, as `Clock` requires."""
         parts = self.launched(self.parts("time_s", chunks, decodes, context), chunks, decodes)
         step_s = self.law.step(parts.kernels, parts.exchanges, len(chunks), decodes)
         if step_s >= parts.kernels + parts.exchanges:
             return step_s
-        # a factor below 1 speaks of kernels that are slower than they can be
+        # a factor below 1 was fitted to kernels that are slower than their lower bound
         floor = self.parts("floor_s", chunks, decodes, context)
         return max(step_s, floor.kernels + floor.exchanges)
 
     def launches(self, chunks: Sequence[Chunk], decodes: int) -> int:
-        """Kernels of a step that the host launches one by one, through all stages."""
+        """Return the kernels of a step that the host launches one by one, in all stages."""
         tokens = decodes + sum([c.tokens for c in chunks])
         is_recorded, has_prompts = tokens <= self.recorded, bool(chunks)
         return sum([
@@ -379,12 +379,12 @@ class StepCost:
         ])  # fmt: skip
 
     def launched(self, parts: Parts, chunks: Sequence[Chunk], decodes: int) -> Parts:
-        """Times of a step: it takes no less than the host needs to launch its kernels."""
+        """Return the times of a step, not shorter than the host takes to launch its kernels."""
         host_s = self.law.launch_s * self.launches(chunks, decodes)
         return Parts(max(parts.kernels, host_s - parts.exchanges), parts.exchanges)
 
     def parts(self, quantity: str, chunks: Sequence[Chunk], decodes: int, context: float) -> Parts:
-        """One of ``QUANTITIES`` of a step through all stages, without the engine's host."""
+        """Return one of ``QUANTITIES`` of a step through all stages, without host overhead."""
         if len(self.stages) == 1:
             return self.stages[0][0].parts(quantity, chunks, decodes, context)
         each = [(s.parts(quantity, chunks, decodes, context), n) for s, n in self.stages]
@@ -394,6 +394,6 @@ class StepCost:
         )
 
     def demand(self, tokens: int, budget: int, sequences: int) -> Demand:
-        """Memory that the model asks of the rank that holds the most; else as of a stage."""
+        """Return the memory demand of the fullest rank; arguments as for a stage."""
         each = [s.demand(tokens, budget, sequences) for s, _ in self.stages]
         return Demand(*(max(values) for values in zip(*map(astuple, each), strict=True)))

@@ -1,4 +1,4 @@
-"""What kernels of a step cost on a grid of sizes, and the parts that a step is read off as."""
+"""Kernel costs on a grid of sizes, and the parts that a step is interpolated as."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from .program import QUANTITIES, KernelCost
 
 @entity
 class Surface:
-    """What some kernels cost on a grid of sizes."""
+    """Costs of kernels on a grid of sizes."""
 
     grids: Mapping[str, Grid]
 
     @classmethod
     def of(cls, axes: Sequence[Sequence[float]], costs: Sequence[KernelCost]) -> Surface:
-        """Of costs in the order of the grid's points."""
+        """Return a surface from costs in the order of the grid's points."""
         return cls({name: Grid.of(axes, [getattr(c, name) for c in costs]) for name in QUANTITIES})
 
     def at(self, quantity: str, *sizes: float) -> float:
-        """One of ``QUANTITIES``."""
+        """Return one of ``QUANTITIES`` at the given sizes."""
         return self.grids[quantity].at(*sizes)
 
 
 @record
 class Parts:
-    """A quantity of a step: of its exchanges among ranks, and of all other kernels."""
+    """A quantity of a step, split into collectives and all other kernels."""
 
     kernels: float
     exchanges: float

@@ -1,1 +1,1 @@
-"""Requests through an engine: when they come, which of them a step takes, when their tokens end."""
+"""Simulation of requests in an engine: arrivals, scheduling of steps, completion of tokens."""

@@ -1,4 +1,4 @@
-"""Requests and when they come: a closed loop, a rate, or a trace."""
+"""Requests and their arrival times: a closed loop, a rate, or a trace."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from perfc.errors import ParseError
 from perfc.ir.record import record
 
 MOST_REQUESTS = 200_000
-"""A trace of more lines is refused; so is a simulation of more requests."""
+"""Maximum number of requests of a trace or a simulation."""
 PREFIX = 0
 """Number of the prefix that a cache holds for all prompts."""
 LONGEST = 1 << 24
-"""Tokens of one request; more is a slip."""
+"""Maximum tokens of one request; more is taken for a mistake."""
 
 
 @record
@@ -24,13 +24,13 @@ class Request:
     """One request.
 
     Args:
-        arrival_s: since the first one.
-        input_tokens: of its prompt.
-        output_tokens: that it asks for, the first one included.
-        cached_tokens: of the prompt that a prefix cache holds when it comes.
-        prompt: number of the prompt, whose pages all requests share that have the same and run at
-            once; None where no other has it.
-        shared_tokens: of the front of the prompt, whose whole pages are shared so.
+        arrival_s: arrival time since the first request.
+        input_tokens: prompt tokens.
+        output_tokens: tokens to generate, the first one included.
+        cached_tokens: prompt tokens that the prefix cache holds at arrival.
+        prompt: number of the prompt; concurrent requests with the same number share its pages.
+            None if no other request has it.
+        shared_tokens: length of the shared prefix, of which whole pages are shared.
     """
 
     arrival_s: float
@@ -43,12 +43,12 @@ class Request:
 
 @record
 class Workload:
-    """Requests, and how many of them are under way at most.
+    """Requests and their maximum concurrency.
 
     Args:
-        requests: in the order of arrival.
-        concurrency: users of a closed loop: a request comes when another ends, and at most so many
-            are under way; 0 where requests come by themselves.
+        requests: requests in the order of arrival.
+        concurrency: users of a closed loop: a request arrives when another ends, and at most this
+            many run at once; 0 for an open loop.
     """
 
     requests: tuple[Request, ...]
@@ -67,26 +67,26 @@ def closed_loop(
     seed: int = 0,
     is_staggered: bool = False,
 ) -> Workload:
-    """Users who ask again as soon as they have their answer.
+    """Return the requests of users who send the next one as soon as they have their answer.
 
     Args:
-        concurrency: users.
+        concurrency: number of users.
         isl: tokens of a prompt.
         osl: tokens of an answer.
-        count: requests in all.
-        spread: lengths are drawn evenly from ``(1 − spread)`` to 1 times those asked for.
-        cached: tokens of a prompt that a prefix cache holds.
-        cached_share: of the requests those whose prompts it holds.
-        seed: of the draw.
-        is_staggered: whether the users are in the middle of their first answers, so that the loop
-            is steady from the start; else all ask at once, as in benchmarks.
+        count: total number of requests.
+        spread: lengths are drawn uniformly from ``(1 − spread)`` to 1 times the given ones.
+        cached: prompt tokens that the prefix cache holds.
+        cached_share: share of the requests that hit the prefix cache.
+        seed: random seed.
+        is_staggered: True to start users in the middle of their first answers, so that the loop
+            is steady from the start; else all start at once, as in benchmarks.
     """
-    found = _drawn(0.0, isl, osl, count, spread, (cached, cached_share), seed)
+    drawn = _drawn(0.0, isl, osl, count, spread, (cached, cached_share), seed)
     if is_staggered:
-        for i, r in enumerate(found[:concurrency]):
+        for i, r in enumerate(drawn[:concurrency]):
             left = max(1, round(r.output_tokens * (i + 0.5) / concurrency))
-            found[i] = replace(r, arrival_s=0.0, output_tokens=left)
-    return Workload(tuple(found), concurrency)
+            drawn[i] = replace(r, arrival_s=0.0, output_tokens=left)
+    return Workload(tuple(drawn), concurrency)
 
 
 def poisson(
@@ -100,9 +100,9 @@ def poisson(
     cached_share: float = 1.0,
     seed: int = 0,
 ) -> Workload:
-    """Requests that come independently, ``rate`` a second; else as ``closed_loop``."""
-    found = _drawn(rate, isl, osl, count, spread, (cached, cached_share), seed)
-    return Workload(tuple(found))
+    """Return requests of a Poisson process, ``rate`` per second; else as ``closed_loop``."""
+    drawn = _drawn(rate, isl, osl, count, spread, (cached, cached_share), seed)
+    return Workload(tuple(drawn))
 
 
 def _drawn(
@@ -114,10 +114,10 @@ def _drawn(
     held: tuple[int, float],
     seed: int,
 ) -> list[Request]:
-    """Requests of drawn lengths; those of no rate come at once."""
+    """Return requests of drawn lengths; with rate 0 all arrive at once."""
     draw, hits = random.Random(seed), random.Random(seed + 1)
     cached, share = held
-    found: list[Request] = []
+    requests: list[Request] = []
     at_s = 0.0
     for _ in range(count):
         read, wrote = (
@@ -126,21 +126,21 @@ def _drawn(
         )
         held_tokens = min(cached, read - 1) if hits.random() < share else 0
         prefix = PREFIX if held_tokens else None
-        found.append(Request(at_s, read, wrote, held_tokens, prefix, held_tokens))
+        requests.append(Request(at_s, read, wrote, held_tokens, prefix, held_tokens))
         at_s += draw.expovariate(rate) if rate else 0.0
-    return found
+    return requests
 
 
 def traced(path: Path) -> Workload:
-    """The requests of a file of JSON lines.
+    """Return the requests of a file of JSON lines.
 
     A line has ``input_tokens`` and ``output_tokens``, and may have ``arrival_s`` and
-    ``cached_tokens``; other keys are not looked at.
+    ``cached_tokens``; other keys are ignored.
 
     Raises:
-        ParseError: it cannot be read, or a line is no request; names the line.
+        ParseError: it cannot be read, or a line is not a request; names the line.
     """
-    found: list[Request] = []
+    requests: list[Request] = []
     try:
         with path.open(encoding="utf-8") as lines:
             for number, line in enumerate(lines, 1):
@@ -148,16 +148,16 @@ def traced(path: Path) -> Workload:
                     hint = f"{MOST_REQUESTS} requests at most"
                     raise ParseError("too many requests", where=str(path), hint=hint)
                 if line.strip():
-                    found.append(_request(line, f"{path}:{number}"))
+                    requests.append(_request(line, f"{path}:{number}"))
     except (OSError, UnicodeDecodeError) as error:
         raise ParseError(f"cannot be read: {error}", where=str(path)) from None
-    if not found:
+    if not requests:
         raise ParseError("has no request", where=str(path), hint="one JSON object a line")
-    return Workload(tuple(sorted(found, key=lambda r: r.arrival_s)))
+    return Workload(tuple(sorted(requests, key=lambda r: r.arrival_s)))
 
 
 def _request(line: str, where: str) -> Request:
-    """One line of a trace."""
+    """Return the request of one line of a trace."""
     hint = 'as in {"arrival_s": 0.5, "input_tokens": 900, "output_tokens": 200}'
     try:
         tree = json.loads(line)
@@ -177,10 +177,10 @@ def _request(line: str, where: str) -> Request:
 
 
 def _size(value: object, name: str, least: int, where: str, hint: str) -> int:
-    """A number of tokens.
+    """Return a number of tokens.
 
     Raises:
-        ParseError: it is none.
+        ParseError: the value is not a size.
     """
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= LONGEST:
         raise ParseError(f"{name} = {value!r} is no size", where=where, hint=hint)

@@ -1,4 +1,4 @@
-"""How much of a simulated series is warm-up, and how certain the mean of the rest is.
+"""Warm-up and confidence of the mean of a simulated series.
 
 Sources: White, An effective truncation heuristic for bias reduction in simulation output
 (Simulation 69, 1997), for MSER; Schmeiser, Batch size effects in the analysis of simulation output
@@ -13,20 +13,21 @@ from collections.abc import Sequence
 from perfc.ir.record import record
 
 MSER_BATCH = 5
-"""Values of a batch of MSER-5."""
+"""Batch size of MSER-5."""
 STUDENT_95 = (
     12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
 )  # fmt: skip
-"""Two-sided 95 % quantiles of Student's t distribution from one degree of freedom on."""
+"""Two-sided 95 % quantiles of Student's t distribution, from one degree of freedom up."""
 
 
 @record
 class Interval:
-    """The mean of a steady series.
+    """Mean of a steady series with its confidence interval.
 
     Args:
-        mean: of all values.
-        half_width: of its 95 % interval, over the mean; infinite of fewer than two batches.
+        mean: mean of all values.
+        half_width: half-width of its 95 % interval relative to the mean; infinite for fewer than
+            two batches.
     """
 
     mean: float
@@ -34,13 +35,13 @@ class Interval:
 
 
 def batch_means(values: Sequence[float], batch: int) -> list[float]:
-    """Returns the means of consecutive whole batches of values."""
+    """Return the means of consecutive whole batches of values."""
     whole = len(values) - len(values) % batch
     return [math.fsum(values[i : i + batch]) / batch for i in range(0, whole, batch)]
 
 
 def warm_up(values: Sequence[float], batch: int = MSER_BATCH) -> int:
-    """Returns how many values in front MSER leaves out: whole batches, half of them at most."""
+    """Return the number of leading values that MSER leaves out: whole batches, at most half."""
     means = batch_means(values, batch)
     total = squares = 0.0
     scores: list[float] = []
@@ -48,13 +49,13 @@ def warm_up(values: Sequence[float], batch: int = MSER_BATCH) -> int:
         total += mean
         squares += mean * mean
         scores.append((squares - total * total / left) / left**2)
-    # the score of each truncation, none first; half of the series is always kept
+    # the score of each truncation, starting with none; at most half of the series is left out
     allowed = scores[::-1][: len(means) // 2 + 1]
     return allowed.index(min(allowed)) * batch if allowed else 0
 
 
 def interval(values: Sequence[float], batch: int) -> Interval:
-    """Returns the mean of values and its relative half-width, from means of batches."""
+    """Return the mean of values and its relative half-width, from means of batches."""
     means = batch_means(values, batch)
     mean = math.fsum(values) / len(values)
     if len(means) < 2:

@@ -1,4 +1,4 @@
-"""What is asked of an engine: lengths, users or arrivals, and the requests that they make."""
+"""Request load of an engine: lengths, users or arrivals, and the resulting requests."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from perfc.ir.record import record
 from .arrivals import MOST_REQUESTS, Workload, closed_loop, poisson, traced
 
 SOME_REQUESTS = 24
-"""Of a load that states no number of them."""
+"""Number of requests of a load that gives none."""
 
 
 @record
 class Load:
-    """What is asked of an engine.
+    """Request load of an engine.
 
     Args:
         isl: tokens of a prompt.
         osl: tokens of an answer.
-        concurrency: users who ask again as soon as they have their answer; 0 where ``rate`` or
-            ``trace`` says when requests come.
-        rate: requests a second that come independently of each other; 0 for none.
+        concurrency: users who send the next request as soon as they have their answer; 0 if
+            ``rate`` or ``trace`` gives the arrivals.
+        rate: requests per second of a Poisson process; 0 for none.
         trace: file of requests, "" for none.
-        spread: lengths are drawn evenly from ``(1 − spread)`` to 1 times those asked for.
-        cached_tokens: of a prompt that a prefix cache holds.
-        cached_share: of the requests those whose prompts it holds; others are computed whole.
-        requests: how many are simulated; 0 for as many as a steady state needs.
-        seed: of what is drawn.
-        is_batch: whether all requests come at once, and nothing is measured but the whole run.
+        spread: lengths are drawn uniformly from ``(1 − spread)`` to 1 times the given ones.
+        cached_tokens: prompt tokens that the prefix cache holds.
+        cached_share: share of the requests that hit the prefix cache; others are computed whole.
+        requests: requests to simulate; 0 for as many as a steady state needs.
+        seed: random seed.
+        is_batch: True if all requests arrive at once and only the whole run is measured.
     """
 
     isl: int = 2048
@@ -46,10 +46,10 @@ class Load:
     is_batch: bool = False
 
     def checked(self) -> Load:
-        """Itself.
+        """Return the load if it is valid.
 
         Raises:
-            ParseError: a number that is none.
+            ParseError: a value is out of range.
         """
         sizes = (("isl", self.isl, 1), ("osl", self.osl, 1), ("concurrency", self.concurrency, 0))
         for name, value, least in sizes:
@@ -93,10 +93,10 @@ class Load:
 
     @property
     def longest(self) -> tuple[int, int]:
-        """Tokens of the longest prompt, and of the longest answer.
+        """Tokens of the longest prompt and of the longest answer.
 
         Raises:
-            ParseError: a trace that cannot be read.
+            ParseError: the trace cannot be read.
         """
         if not self.trace:
             return self.isl, self.osl
@@ -105,23 +105,23 @@ class Load:
 
     @property
     def least_cached_tokens(self) -> int:
-        """Of every prompt: none where some are computed whole."""
+        """Cached tokens that every prompt has: 0 if some requests miss the cache."""
         return self.cached_tokens if self.cached_share == 1 else 0
 
     @property
     def mean_cached_tokens(self) -> int:
-        """Of a prompt, over requests whose prompts a prefix cache holds and others."""
+        """Mean cached tokens of a prompt, over cache hits and misses."""
         return round(self.cached_tokens * self.cached_share)
 
     def workload(self, engines: int, *, is_staggered: bool = False) -> Workload:
-        """The part of it that one of several engines gets.
+        """Return the part of the load that one of several engines serves.
 
         Args:
-            engines: over which it is spread.
-            is_staggered: whether users of a closed loop are in the middle of answers at first.
+            engines: engines that the load is spread over.
+            is_staggered: True to start users of a closed loop in the middle of answers.
 
         Raises:
-            ParseError: a trace that cannot be read.
+            ParseError: the trace cannot be read.
         """
         if self.trace:
             whole = traced(Path(self.trace))

@@ -1,4 +1,4 @@
-"""What users and owners of an engine ask about: latencies, throughput, energy, carbon, money."""
+"""Latencies and throughput of a simulated load."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ MILLION = 1e6
 
 @record
 class Quantiles:
-    """Of a latency, in seconds.
+    """Mean and quantiles of a latency, in seconds.
 
     Args:
-        mean: of all.
-        p50: half are shorter.
-        p90: nine in ten are.
-        p99: 99 in 100 are.
+        mean: mean.
+        p50: median.
+        p90: 90 % quantile.
+        p99: 99 % quantile.
     """
 
     mean: float
@@ -31,7 +31,7 @@ class Quantiles:
 
     @classmethod
     def of(cls, values: Sequence[float]) -> Quantiles | None:
-        """Of values that are numbers; None where there is none."""
+        """Return the quantiles of values, NaN ignored; None if there are none."""
         known = sorted(v for v in values if not math.isnan(v))
         if not known:
             return None
@@ -40,13 +40,13 @@ class Quantiles:
 
     @classmethod
     def weighted(cls, pairs: Sequence[tuple[float, float]]) -> Quantiles | None:
-        """Of values that each occur some number of times."""
+        """Return the quantiles of ``(value, weight)`` pairs; None if there are none."""
         if not pairs:
             return None
         ordered = sorted(pairs)
         count = sum(n for _, n in ordered)
         mean = math.fsum(v * n for v, n in ordered) / count
-        found: list[float] = []
+        quantiles: list[float] = []
         for share in (0.5, 0.9, 0.99):
             seen, value = 0.0, ordered[-1][0]
             for at, n in ordered:
@@ -54,17 +54,17 @@ class Quantiles:
                 if seen >= share * count:
                     value = at
                     break
-            found.append(value)
-        return cls(mean, *found)
+            quantiles.append(value)
+        return cls(mean, *quantiles)
 
     def scaled(self, factor: float) -> Quantiles:
-        """All times a factor."""
+        """Return all values times a factor."""
         each = (self.mean, self.p50, self.p90, self.p99)
         return Quantiles(*(v * factor for v in each))
 
 
 def _at(ordered: Sequence[float], share: float) -> float:
-    """A quantile, between the two values next to it."""
+    """Return a quantile, interpolated between neighbouring values."""
     place = share * (len(ordered) - 1)
     low = int(place)
     high = min(low + 1, len(ordered) - 1)
@@ -73,14 +73,14 @@ def _at(ordered: Sequence[float], share: float) -> float:
 
 @record
 class Latencies:
-    """What the users of a run met.
+    """Latencies of the requests of a run.
 
     Args:
-        ttft: time to the first token.
-        tpot: of each request, its time after the first token over the tokens after it.
-        tpot_inclusive: of each request, its whole time over all of its tokens.
+        ttft: time to first token.
+        tpot: for each request, its time after the first token divided by the tokens after it.
+        tpot_inclusive: for each request, its end-to-end time divided by all of its tokens.
         itl: time between two tokens of a sequence, every gap counted.
-        end_to_end: whole time of a request.
+        end_to_end: end-to-end time of a request.
     """
 
     ttft: Quantiles
@@ -91,11 +91,11 @@ class Latencies:
 
 
 def latencies(shares: Sequence[Share], before_s: Callable[[float], float]) -> Latencies:
-    """Returns the latencies of measured requests, each share's weighted by what it finishes.
+    """Return the latencies of measured requests, weighted by the throughput of each share.
 
     Args:
-        shares: of the groups of ranks that have something to do.
-        before_s: what the server in front of the engine takes of each wait, by tokens of a prompt.
+        shares: shares of the busy rank groups.
+        before_s: time before the engine, by prompt tokens, that is added to each wait.
     """
     measured = [
         (s, before_s(s.request.input_tokens), share.weight)
@@ -123,25 +123,25 @@ def latencies(shares: Sequence[Share], before_s: Callable[[float], float]) -> La
 
 
 def _gaps(shares: Sequence[Share]) -> Iterator[tuple[float, float]]:
-    """Times between two tokens, and how often each occurs."""
+    """Yield the times between two tokens, with the weight of each."""
     for share in shares:
         strides, weight = share.run.strides, share.groups / share.run.time_s
         yield from [(s.step_s, weight * s.steps * s.decodes) for s in strides if s.decodes]
-        # tokens that were drafted and kept come with the one before them
-        kept = math.fsum([written(s) - s.steps * s.decodes for s in strides])
-        if kept > 0:
-            yield 0.0, weight * kept
+        # accepted draft tokens arrive together with the token before them
+        accepted = math.fsum([written(s) - s.steps * s.decodes for s in strides])
+        if accepted > 0:
+            yield 0.0, weight * accepted
 
 
 @record
 class Throughput:
-    """What a load was delivered.
+    """Throughput of a load.
 
     Args:
-        output_tokens_per_s: written.
-        input_tokens_per_s: of prompts.
-        requests_per_s: finished.
-        gpus: that it took.
+        output_tokens_per_s: output tokens per second.
+        input_tokens_per_s: prompt tokens per second.
+        requests_per_s: finished requests per second.
+        gpus: number of GPUs.
     """
 
     output_tokens_per_s: float
@@ -151,25 +151,25 @@ class Throughput:
 
     @property
     def output_tokens_per_s_per_gpu(self) -> float:
-        """Written by each GPU."""
+        """Output tokens per second and GPU."""
         return self.output_tokens_per_s / self.gpus
 
 
-def throughput(found: Steady, gpus: int) -> Throughput:
-    """Returns what all groups of ranks deliver.
+def throughput(result: Steady, gpus: int) -> Throughput:
+    """Return the throughput of all rank groups.
 
     Args:
-        found: a load as it was served.
-        gpus: of all groups, whether they have something to do or not.
+        result: steady state of a load.
+        gpus: GPUs of all groups, busy or idle.
     """
     output = read = 0.0
-    for share in found.shares:
+    for share in result.shares:
         served = share.served
         output += share.weight * math.fsum([s.request.output_tokens for s in served])
         read += share.weight * math.fsum([s.request.input_tokens for s in served])
-    return Throughput(output, read, found.requests_per_s, gpus)
+    return Throughput(output, read, result.requests_per_s, gpus)
 
 
 def written(stride: Stride) -> float:
-    """Tokens that a stride writes; the first ones of prompts are too few to count."""
+    """Return the tokens that a stride generates, without the few first tokens of prompts."""
     return stride.steps * stride.decodes * stride.tokens_per_step

@@ -1,4 +1,4 @@
-"""Which requests take part in a step: continuous batching, as engines do it."""
+"""Continuous batching: choice of the requests that take part in a step."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from .arrivals import Request
 
 @record
 class Limits:
-    """What an engine allows.
+    """Scheduling limits of an engine.
 
     Args:
-        max_num_seqs: sequences under way.
+        max_num_seqs: maximum concurrent sequences.
         token_budget: tokens of one step.
-        kv_tokens: that the pool of keys and values holds.
-        batching: whose tokens a step may have.
-        reserves_output: whether a request starts only when its whole answer has room, so that none
-            is ever preempted.
-        keeps_prefixes: whether pages of a preempted sequence are read again where nobody took them.
-        starts_whole: whether a request starts only when its whole prompt has room beside a token
-            of each that runs, however it is cut.
-        block_tokens: of one page of the pool.
-        tokens_per_step: that a sequence writes in a step of decoding: more than one in the mean
-            where drafted tokens are kept.
-        drafted: tokens that a sequence has in a step beside the next one.
-        is_ahead: whether a step is scheduled while the one before it runs, so that a request which
-            comes to a busy engine is not in the next one.
-        looks_every: steps of decoding after which a busy engine looks for requests again.
+        kv_tokens: capacity of the KV cache.
+        batching: which tokens a step may mix.
+        reserves_output: True if a request starts only when its whole answer fits, so that none is
+            ever preempted.
+        keeps_prefixes: True if pages of a preempted sequence are reused unless overwritten.
+        starts_whole: True if a request starts only when its whole prompt fits beside one token of
+            each running sequence, whatever the chunk size.
+        block_tokens: tokens per page.
+        tokens_per_step: mean tokens that a sequence generates per decode step: more than one if
+            drafted tokens are accepted.
+        drafted: draft tokens of a sequence per step.
+        is_ahead: True if a step is scheduled while the one before it runs, so that a request that
+            arrives at a busy engine misses the next step.
+        looks_every: decode steps after which a busy engine polls for new requests.
     """
 
     max_num_seqs: int = 256
@@ -50,17 +50,17 @@ class Limits:
 
 @mutable
 class Sequence:
-    """A request under way.
+    """A request in progress.
 
     Args:
-        index: of its request.
-        request: what was asked.
-        todo: tokens of its prompt, and of what it had written when preempted, not computed yet.
+        index: index of its request.
+        request: the request.
+        todo: tokens still to prefill: of the prompt, and of output that was lost by preemption.
         done: tokens in the pool before the first decode.
-        left: tokens that it still writes.
-        since: count of decode steps when its decoding began; −1 while its prompt is computed.
-        kept: tokens that lay in the pool when it was preempted.
-        lost_from: count of tokens taken from the pool from which on those are overwritten.
+        left: output tokens left.
+        since: count of decode steps when its decoding began; −1 during prefill.
+        kept: tokens that were in the pool when it was preempted.
+        lost_from: count of tokens allocated from the pool after which those are overwritten.
     """
 
     index: int
@@ -75,11 +75,11 @@ class Sequence:
 
 @record
 class Chunk:
-    """A part of a prompt in a step.
+    """Part of a prompt in a step.
 
     Args:
-        tokens: computed in the step.
-        context: tokens of the sequence that the pool holds already.
+        tokens: tokens computed in the step.
+        context: tokens of the sequence that are already in the pool.
     """
 
     tokens: int
@@ -87,7 +87,7 @@ class Chunk:
 
 
 class Scheduler:
-    """Sequences that wait and run. Pages are counted as half a page more than each sequence has."""
+    """Waiting and running sequences. Each is assumed to waste half a page of the pool."""
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
@@ -108,18 +108,18 @@ class Scheduler:
 
     @property
     def running(self) -> int:
-        """Sequences under way."""
+        """Number of sequences in progress."""
         return len(self.prefilling) + len(self.decoding)
 
     @property
     def free_tokens(self) -> int:
-        """Room in the pool."""
+        """Free tokens of the pool."""
         rounding = self.running * (self.limits.block_tokens // 2)
         used = (self.reserved or self.context_sum + self.prefill_tokens) - self.shared_tokens
         return self.limits.kv_tokens - used - rounding
 
     def add(self, index: int, request: Request) -> None:
-        """A request arrives."""
+        """Add a request that arrives."""
         todo = request.input_tokens - request.cached_tokens
         come = Sequence(index, request, todo, request.cached_tokens, request.output_tokens)
         is_late = self.running and (self.limits.is_ahead or self.limits.looks_every > 1)
@@ -127,15 +127,15 @@ class Scheduler:
 
     @property
     def steps_until_look(self) -> int:
-        """Steps of decoding that run before requests which came meanwhile are looked at."""
+        """Decode steps until the engine polls for new requests."""
         return max(1, self.limits.looks_every - self.since_look)
 
     def look(self, steps: int, *, has_prompts: bool) -> None:
-        """Steps were scheduled; what came before them may be in the next one.
+        """Poll for requests after steps were scheduled.
 
         Args:
-            steps: how many.
-            has_prompts: whether they have some: an engine looks after each of these.
+            steps: number of steps.
+            has_prompts: True if they had prompts: an engine polls after each of these.
         """
         self.since_look += steps
         if has_prompts or self.since_look >= self.limits.looks_every or not self.running:
@@ -144,13 +144,13 @@ class Scheduler:
             self.since_look = 0
 
     def admits(self) -> bool:
-        """Whether the first request that waits could start now."""
+        """Return True if the first waiting request could start now."""
         if not self.waiting or self.running >= self.limits.max_num_seqs:
             return False
-        return self._room(self.waiting[0]) or not self.running
+        return self._fits(self.waiting[0]) or not self.running
 
-    def _room(self, first: Sequence) -> bool:
-        """Whether the pool has room for it to start."""
+    def _fits(self, first: Sequence) -> bool:
+        """Return True if the pool has enough free tokens for a sequence to start."""
         limits, request = self.limits, first.request
         if limits.reserves_output:
             need = request.input_tokens + request.output_tokens
@@ -165,20 +165,20 @@ class Scheduler:
         return need <= self.free_tokens
 
     def next_chunks(self) -> list[tuple[Sequence, Chunk]]:
-        """Parts of prompts of the next step; empty where it has decodes alone."""
+        """Return the prompt chunks of the next step; empty for a decode-only step."""
         limits = self.limits
-        is_apart = limits.batching is Batching.PROMPTS_FIRST
+        is_prompts_first = limits.batching is Batching.PROMPTS_FIRST
         taken = len(self.decoding) * (1 + limits.drafted)
-        budget = limits.token_budget - (0 if is_apart else taken)
-        found: list[tuple[Sequence, Chunk]] = []
+        budget = limits.token_budget - (0 if is_prompts_first else taken)
+        chunks: list[tuple[Sequence, Chunk]] = []
         for sequence in self.prefilling:
             if budget <= 0:
                 break
-            budget -= self._take(sequence, budget, found)
+            budget -= self._take(sequence, budget, chunks)
         while budget > 0 and self.admits():
             first = self.waiting[0]
             is_whole = limits.batching is Batching.WHOLE_PROMPTS
-            if is_whole and first.todo > budget and found:
+            if is_whole and first.todo > budget and chunks:
                 break
             self.waiting.popleft()
             self._resume(first)
@@ -187,11 +187,11 @@ class Scheduler:
             self.prefill_tokens += first.done
             if limits.reserves_output:
                 self.reserved += first.request.input_tokens + first.request.output_tokens
-            budget -= self._take(first, first.todo if is_whole else budget, found)
-        return found
+            budget -= self._take(first, first.todo if is_whole else budget, chunks)
+        return chunks
 
     def _resume(self, sequence: Sequence) -> None:
-        """Tokens of a preempted sequence whose pages nobody took need no computing."""
+        """Skip the tokens of a preempted sequence that are still in the pool."""
         if sequence.kept and self.limits.keeps_prefixes:
             lost = max(0, self.taken_tokens - sequence.lost_from)
             hit = max(0, min(sequence.kept - lost, sequence.todo - 1))
@@ -200,7 +200,7 @@ class Scheduler:
             self.taken_tokens += hit
 
     def _share(self, sequence: Sequence, more: int) -> None:
-        """One more runs that has a prompt, or one less: its pages are in the pool once."""
+        """Count a running sequence in or out of those that share its prompt's pages."""
         request = sequence.request
         if request.prompt is None:
             return
@@ -210,14 +210,14 @@ class Scheduler:
             self.shared_tokens += more * self._shared_pages(request)
 
     def _shared_pages(self, request: Request) -> int:
-        """Tokens of the pages that requests with the same prompt have once."""
+        """Return the tokens of pages that requests with the same prompt share."""
         return request.shared_tokens // self.limits.block_tokens * self.limits.block_tokens
 
-    def _take(self, sequence: Sequence, budget: int, found: list[tuple[Sequence, Chunk]]) -> int:
-        """Put a chunk of one prompt into the step; gives its tokens."""
-        room = self.free_tokens if not self.limits.reserves_output else budget
-        tokens = min(sequence.todo, budget, max(room, 1))
-        found.append((sequence, Chunk(tokens, sequence.done)))
+    def _take(self, sequence: Sequence, budget: int, chunks: list[tuple[Sequence, Chunk]]) -> int:
+        """Add a chunk of one prompt to the step and return its tokens."""
+        free = self.free_tokens if not self.limits.reserves_output else budget
+        tokens = min(sequence.todo, budget, max(free, 1))
+        chunks.append((sequence, Chunk(tokens, sequence.done)))
         sequence.todo -= tokens
         sequence.done += tokens
         self.prefill_tokens += tokens
@@ -225,7 +225,7 @@ class Scheduler:
         return tokens
 
     def preempt(self) -> None:
-        """Put sequences back until each decode has room for its token, the last that came first."""
+        """Preempt the latest sequences until each decode has a free token."""
         while self.free_tokens < self._wanted and self.running > 1:
             if self.prefilling:
                 last = self.prefilling.pop()
@@ -241,18 +241,18 @@ class Scheduler:
             total = last.todo + last.done + written
             last.kept = last.done + written
             last.todo, last.done, last.since = total, 0, -1
-            # pages are taken again in the order in which they were freed
+            # pages are reused in the order in which they were freed
             last.lost_from = self.taken_tokens + max(self.free_tokens - last.kept, 0)
             self.preempted += 1
             self.waiting.appendleft(last)
 
     @property
     def _wanted(self) -> int:
-        """Tokens that the next step of decoding needs room for."""
+        """Tokens that the next decode step needs."""
         return len(self.decoding) * (1 + self.limits.drafted)
 
     def decodes_until(self) -> int:
-        """Tokens of each sequence until one ends or the pool is full; at least 1."""
+        """Return the decode steps until a sequence ends or the pool is full; at least 1."""
         count = len(self.decoding)
         index = self._next_end()
         steps = self.decoding[index].since + self.decoding[index].left - self.decode_steps
@@ -261,7 +261,7 @@ class Scheduler:
         return max(1, steps)
 
     def _next_end(self) -> int:
-        """The sequence that ends first."""
+        """Return the index of the sequence that ends first."""
         while True:
             end, index = self.ends[0]
             sequence = self.decoding.get(index)
@@ -270,24 +270,24 @@ class Scheduler:
             heappop(self.ends)
 
     def advance(self, decode_steps: int) -> list[Sequence]:
-        """Decodes write so many tokens each; gives the sequences that end.
+        """Let decodes generate so many tokens each and return the sequences that end.
 
-        Where one ends with fewer left, what it was given beyond them is dropped.
+        Tokens beyond the end of a sequence are dropped.
         """
         self.decode_steps += decode_steps
         self.context_sum += decode_steps * len(self.decoding)
         self.taken_tokens += decode_steps * len(self.decoding)
-        found: list[Sequence] = []
+        ended: list[Sequence] = []
         while self.decoding:
             sequence = self.decoding[self._next_end()]
             if sequence.since + sequence.left > self.decode_steps:
                 break
-            found.append(sequence)
+            ended.append(sequence)
             self._leave(sequence)
-        return found
+        return ended
 
     def finish_prompts(self) -> tuple[list[Sequence], list[Sequence]]:
-        """Sequences whose prompt is done write a token; gives all of them, and those that end."""
+        """Start decoding finished prompts; return these sequences and those that end at once."""
         ready = [s for s in self.prefilling if s.todo == 0]
         ended: list[Sequence] = []
         if not ready:

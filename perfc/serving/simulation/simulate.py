@@ -1,4 +1,4 @@
-"""Requests through an engine, step by step; runs of equal decode steps are taken in one jump."""
+"""Simulation of requests in an engine; equal decode steps are advanced in one jump."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from .arrivals import MOST_REQUESTS, Request, Workload
 from .scheduler import Chunk, Limits, Scheduler, Sequence
 
 FINEST = 64
-"""Decode steps of one jump, at most: keys and values grow while it lasts."""
+"""Maximum decode steps of one jump, because the KV cache grows during it."""
 
 
 class Clock(Protocol):
-    """Says how long steps take."""
+    """Model of step times."""
 
     def step_s(self, chunks: Sized[Chunk], decodes: int, context: float) -> float:
-        """Seconds of one step.
+        """Return the seconds of one step.
 
         Args:
             chunks: parts of prompts in it.
@@ -33,7 +33,7 @@ class Clock(Protocol):
 
 @mutable
 class Served:
-    """What a request met.
+    """Timeline of one request.
 
     Args:
         request: what was asked.
@@ -50,29 +50,29 @@ class Served:
     spans: tuple[int, int, int] = (0, 0, 0)
 
     def wrote_first(self, now_s: float, strides: int) -> None:
-        """Its first token is written; a sequence that was preempted wrote it before."""
+        """Record the first token; a preempted sequence keeps its earlier one."""
         if math.isnan(self.first_s):
             self.first_s = now_s
             self.spans = (self.spans[0], strides, strides)
 
     def wrote_last(self, now_s: float, strides: int) -> None:
-        """Its last token is written."""
+        """Record the last token."""
         self.last_s = now_s
         self.spans = (*self.spans[:2], strides)
 
     @property
     def answer_s(self) -> float:
-        """Time of the whole answer."""
+        """End-to-end time."""
         return self.last_s - self.arrival_s
 
     @property
     def ttft_s(self) -> float:
-        """Time to the first token."""
+        """Time to first token."""
         return self.first_s - self.arrival_s
 
     @property
     def tpot_s(self) -> float:
-        """Mean time of the tokens after the first; not a number where there is none."""
+        """Mean time per output token after the first; NaN if there is none."""
         rest = self.request.output_tokens - 1
         return (self.last_s - self.first_s) / rest if rest else math.nan
 
@@ -100,7 +100,7 @@ class Stride:
 
 @record
 class Run:
-    """What came of a workload.
+    """Result of a workload.
 
     Args:
         served: requests in the order of their arrival.
@@ -116,12 +116,12 @@ class Run:
 
     @property
     def steps(self) -> int:
-        """Steps that ran."""
+        """Number of steps."""
         return sum(s.steps for s in self.strides)
 
     @property
     def busy_s(self) -> float:
-        """Time in which steps ran."""
+        """Seconds in which steps ran."""
         return math.fsum([s.step_s * s.steps for s in self.strides])
 
 
@@ -210,8 +210,8 @@ def _next(scheduler: Scheduler, clock: Clock, until_s: float) -> Stride:
     if not scheduler.limits.reserves_output:
         scheduler.preempt()
     chunks = tuple([chunk for _, chunk in scheduler.next_chunks()])
-    is_apart = bool(chunks) and scheduler.limits.batching is Batching.PROMPTS_FIRST
-    decodes = 0 if is_apart else len(scheduler.decoding)
+    is_prompts_first = bool(chunks) and scheduler.limits.batching is Batching.PROMPTS_FIRST
+    decodes = 0 if is_prompts_first else len(scheduler.decoding)
     context = scheduler.context_sum / decodes if decodes else 0.0
     each = scheduler.limits.tokens_per_step
     steps = 1 if chunks else min(math.ceil(scheduler.decodes_until() / each), FINEST)

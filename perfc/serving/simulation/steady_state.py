@@ -1,9 +1,9 @@
-"""A load on groups of ranks until it is steady: a run is lengthened until its means are certain.
+"""Steady state of a load on rank groups: a run is lengthened until its means are certain.
 
-The warm-up of a run is left out by MSER, the certainty of its means is that of batch means. What a
-closed loop delivers follows from the time of its answers by Little's law (Little, A proof for the
+MSER removes the warm-up of a run, batch means give the confidence of its means. The throughput of
+a closed loop follows from its end-to-end times by Little's law (Little, A proof for the
 queuing formula L = λW, Operations Research 9, 1961), as does the wait of users beyond those that
-an engine can serve at once: one queue, whose head is served alike however long it is.
+an engine can serve at once: they form one queue, whose length does not change service.
 """
 
 from __future__ import annotations
@@ -21,30 +21,30 @@ from .scheduler import Limits
 from .simulate import Run, Served, come_earlier
 
 ROUNDS, MOST_ROUNDS = 4, 64
-"""Requests of a closed loop for each user: of the first run, and at most."""
+"""Requests per user of a closed loop: in the first run, and at most."""
 FIRST_REQUESTS = 400
-"""That come by themselves, of the first run."""
+"""Requests of an open loop's first run."""
 LATE_REQUESTS = 2000
-"""Requests, at least, of a run that cannot keep up."""
+"""Minimum requests of a run that cannot keep up."""
 LEAST_BATCH = 6
-"""Requests of a batch of a closed loop, which is of whole rounds."""
+"""Minimum requests in a batch of a closed loop, which consists of whole rounds."""
 BATCHES = 20
-"""Of requests that come by themselves; Schmeiser advises 10 to 30."""
+"""Number of batches of an open loop; Schmeiser advises 10 to 30."""
 HALF_WIDTH = 0.05
-"""Of the mean times of an answer and to its first token, relative, which is certain enough."""
+"""Relative half-width of mean end-to-end time and TTFT at which a run is long enough."""
 MOST_STRIDES, MOST_REQUESTS, GROWTH = 30_000, 8_000, 4
-"""Of a run, which is made so many times as long unless it would have more."""
+"""Limits of a run, and the factor by which it is lengthened within them."""
 
 
 @record
 class Server:
-    """One group of ranks.
+    """One rank group.
 
     Args:
-        serve: simulates a workload on it.
-        limits: of the group.
-        before_s: what a request takes before its first step, by the tokens of its prompt.
-        is_staggered: whether users of a closed loop are in the middle of answers at first.
+        serve: function that simulates a workload on it.
+        limits: limits of the group.
+        before_s: seconds of a request before its first step, by its prompt tokens.
+        is_staggered: True to start users of a closed loop in the middle of answers.
     """
 
     serve: Callable[[Workload], Run]
@@ -53,10 +53,10 @@ class Server:
     is_staggered: bool = False
 
     def most_users(self, load: Load) -> int:
-        """Returns users of a closed loop beyond whom more only wait.
+        """Return the number of closed-loop users beyond which more only wait.
 
-        They are as many as there are seats, or as the pool holds to their ends where it reserves
-        them. Else they fill it with prompts, and some wait, as who is let in depends on what runs.
+        It is the number of sequence slots, or of whole sequences that the pool holds if it reserves
+        them. Else prompts fill the pool, and some wait, because admission depends on what runs.
         """
         limits, page = self.limits, self.limits.block_tokens // 2
         shared = round(load.cached_tokens * load.cached_share)
@@ -71,16 +71,16 @@ class Server:
 
 @record
 class Share:
-    """What each of some groups of ranks does, which have the same part of a load.
+    """Share of a load on rank groups that all run the same part of it.
 
     Args:
-        run: of one group.
-        groups: that run so.
-        first: request from which on the run is measured.
-        last: request up to which it is.
-        requests_per_s: that each group finishes.
-        half_width: relative, of the less certain of the means of the time to the first token and
-            of the whole answer; infinite where the run is one batch.
+        run: run of one group.
+        groups: number of groups.
+        first: first measured request.
+        last: end of the measured requests.
+        requests_per_s: requests that each group finishes per second.
+        half_width: relative half-width of the less certain of mean TTFT and mean end-to-end time;
+            infinite if the run is one batch.
     """
 
     run: Run
@@ -92,25 +92,25 @@ class Share:
 
     @property
     def served(self) -> tuple[Served, ...]:
-        """Requests that are measured."""
+        """Measured requests."""
         return self.run.served[self.first : self.last]
 
     @property
     def weight(self) -> float:
-        """Requests a second of all groups that are like one of those measured."""
+        """Requests per second of all groups for each measured request."""
         return self.groups * self.requests_per_s / (self.last - self.first)
 
 
 @record
 class Steady:
-    """A load as it was served.
+    """Steady state of a load.
 
     Args:
-        shares: of the groups that have something to do.
-        idle: groups that have nothing to do.
-        capacity_per_s: requests a second from which on all groups cannot keep up; 0 of a closed
-            loop, whose users wait.
-        is_late: whether more come than that.
+        shares: shares of the busy groups.
+        idle: number of idle groups.
+        capacity_per_s: requests per second that all groups sustain; 0 for a closed loop, whose
+            users wait.
+        is_late: True if more arrive than that.
     """
 
     shares: tuple[Share, ...]
@@ -119,20 +119,20 @@ class Steady:
     is_late: bool = False
 
     def with_idle(self, groups: int) -> Steady:
-        """Returns the same with more groups that have nothing to do."""
+        """Return the same with more idle groups."""
         return replace(self, idle=self.idle + groups)
 
     @property
     def requests_per_s(self) -> float:
-        """That all groups finish."""
+        """Requests that all groups finish per second."""
         return math.fsum([s.groups * s.requests_per_s for s in self.shares])
 
 
 def steady(load: Load, groups: int, server: Server) -> Steady:
-    """Returns a load that is spread over groups of ranks, in its steady state.
+    """Return the steady state of a load that is spread over rank groups.
 
     Raises:
-        ParseError: a trace that cannot be read, or a request that can never be served.
+        ParseError: the trace cannot be read, or a request can never be served.
     """
     if load.trace:
         return _traced(load, groups, server)
@@ -142,13 +142,13 @@ def steady(load: Load, groups: int, server: Server) -> Steady:
 
 
 def at_once(load: Load, groups: int, server: Server) -> Steady:
-    """Returns a load whose requests all come at once, from its first step to its last token."""
+    """Return a load whose requests all arrive at once, from its first step to its last token."""
     whole = replace(load, requests=load.requests or load.concurrency)
     return spread(whole, groups, lambda part, count: _whole(part.workload(1), count, server))
 
 
 def spread(load: Load, groups: int, share: Callable[[Load, int], Share]) -> Steady:
-    """Returns users spread over groups: some have one user more than the others, or none."""
+    """Return users spread over groups: some have one user more than the others, or none."""
     fewer, more = divmod(load.concurrency, groups)
     shares = [
         share(
@@ -164,18 +164,18 @@ def spread(load: Load, groups: int, share: Callable[[Load, int], Share]) -> Stea
 
 
 def _traced(load: Load, groups: int, server: Server) -> Steady:
-    """The requests of a file, of which each group gets its turn."""
+    """Return the steady state of a trace, whose requests groups take in turn."""
     requests = load.workload(1).requests
     busy = min(groups, len(requests))
     parts = [_whole(Workload(requests[i::busy]), 1, server) for i in range(busy)]
-    # all end when the last of them does
+    # all groups end with the last of them
     time_s = max(len(part.served) / part.requests_per_s for part in parts)
     shares = [replace(part, requests_per_s=len(part.served) / time_s) for part in parts]
     return Steady(tuple(shares), groups - busy)
 
 
 def _whole(workload: Workload, groups: int, server: Server) -> Share:
-    """A run of given requests from the first step to the last token."""
+    """Return the share of given requests, from the first step to the last token."""
     run = server.serve(workload)
     count = len(run.served)
     time_s = max(s.last_s + server.before_s(s.request.input_tokens) for s in run.served)
@@ -183,7 +183,7 @@ def _whole(workload: Workload, groups: int, server: Server) -> Share:
 
 
 def _closed(load: Load, groups: int, server: Server) -> Share:
-    """Users of one group who ask again as soon as they have their answer."""
+    """Return the share of one group's users who send the next request at once."""
     users = min(load.concurrency, server.most_users(load))
     batch = users * max(1, math.ceil(LEAST_BATCH / users))
     requested = load.requests
@@ -194,7 +194,7 @@ def _closed(load: Load, groups: int, server: Server) -> Share:
         count = requested or rounds * batch
         part = replace(load, concurrency=users, requests=count)
         run = server.serve(part.workload(1, is_staggered=server.is_staggered))
-        # the last round meets a queue that runs dry
+        # in the last round the queue runs dry
         last = count - count % batch - batch
         first = max(batch, warm_up([s.answer_s for s in run.served[:last]], batch))
         share = _measured(run, groups, first, last, batch)
@@ -204,7 +204,7 @@ def _closed(load: Load, groups: int, server: Server) -> Share:
     served = share.served
     each_s = math.fsum([s.answer_s for s in served]) / len(served)
     before_s = math.fsum([server.before_s(s.request.input_tokens) for s in served]) / len(served)
-    # who waits takes a seat at once, without the time of a server
+    # a waiting user takes a free slot at once, without the server's time
     rate = min(users / each_s, load.concurrency / (each_s + before_s))
     wait_s = load.concurrency / rate - each_s - before_s
     waited = come_earlier(run, wait_s) if wait_s > 0 else run
@@ -212,7 +212,7 @@ def _closed(load: Load, groups: int, server: Server) -> Share:
 
 
 def _open(load: Load, groups: int, server: Server) -> Steady:
-    """Requests that come by themselves, evenly spread over the groups."""
+    """Return the steady state of open-loop requests, spread evenly over the groups."""
     users = server.most_users(load)
     full = _closed(
         replace(load, concurrency=users, rate=0.0, requests=0), 1,
@@ -229,27 +229,27 @@ def _open(load: Load, groups: int, server: Server) -> Steady:
     count = requested or FIRST_REQUESTS
     while True:
         run = server.serve(replace(each, requests=count).workload(1))
-        # those who come last meet fewer than come after others
+        # the last arrivals see less load than requests with others after them
         ends_s = run.served[-1].arrival_s
         last = next((i for i, s in enumerate(run.served) if s.last_s > ends_s), count)
         last = max(last, count // 2, 1)
         first = min(warm_up([s.answer_s for s in run.served[:last]]), last - 1)
         share = _measured(run, groups, first, last, max(1, (last - first) // BATCHES))
         if requested or _is_long_enough(share):
-            found = replace(share, requests_per_s=each.rate)
-            return Steady((found,), 0, capacity * groups)
+            steady_share = replace(share, requests_per_s=each.rate)
+            return Steady((steady_share,), 0, capacity * groups)
         count *= GROWTH
 
 
 def _is_long_enough(share: Share) -> bool:
-    """Whether the means of a run are certain, or it cannot be lengthened."""
+    """Return True if the means of a run are certain, or it cannot be lengthened."""
     run = share.run
     is_long = GROWTH * len(run.strides) > MOST_STRIDES or GROWTH * len(run.served) > MOST_REQUESTS
     return share.half_width <= HALF_WIDTH or is_long
 
 
 def _measured(run: Run, groups: int, first: int, last: int, batch: int) -> Share:
-    """Part of a run, with how certain its means are."""
+    """Return the measured part of a run, with the confidence of its means."""
     served = run.served[first:last]
     means = (
         interval([s.ttft_s for s in served], batch),

@@ -1,4 +1,4 @@
-"""Prompts computed by some engines, tokens written by others: steady state of both."""
+"""Steady state of disaggregated prefill: some engines compute prompts, others decode."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from .scheduler import Chunk, Limits
 from .simulate import Clock, Run, Served, Stride, come_earlier, simulate
 
 LINK_BYTES_PER_S = 25e9
-"""Between workers where a target states no link: 200 Gbit/s InfiniBand; assumed."""
+"""Bandwidth between workers if a target gives no link: 200 Gbit/s InfiniBand; assumed."""
 
 
 @record
 class Prefill:
-    """The engines that compute prompts.
+    """Engines that compute prompts.
 
     Args:
         engine: each of them.
-        workers: how many.
-        parts: engines that write tokens, over which the load is spread.
+        workers: number of engines.
+        parts: number of decode engines that the load is spread over.
     """
 
     engine: Engine
@@ -33,48 +33,50 @@ class Prefill:
 
     @property
     def at_once(self) -> float:
-        """Prompts that workers compute at once for one engine that writes tokens.
+        """Prompts that workers compute at once for one decode engine.
 
-        Groups of ranks with sequences of their own have a prompt each.
+        Each rank group with sequences of its own has one prompt.
         """
         return self.workers * self.engine.parallel.sequence_groups / self.parts
 
     def prompt_s(self, tokens: int, cached: int) -> float:
-        """Time of one prompt, in chunks of the engine's budget, and of handing its cache over."""
+        """Return the time of one prompt, in chunks of the token budget, and of its KV transfer."""
         cost, budget = self.engine.cost, self.engine.kind.token_budget
-        found, done = 0.0, cached
+        total_s, done = 0.0, cached
         while done < tokens:
             chunk = min(budget, tokens - done)
-            found += cost.step_s([Chunk(chunk, done)], 0, 0.0)
+            total_s += cost.step_s([Chunk(chunk, done)], 0, 0.0)
             done += chunk
         speed = self.engine.machine.joined_bytes_per_s(2) or LINK_BYTES_PER_S
         demand = cost.demand(tokens, min(tokens, budget), 1)
-        return found + demand.kv_bytes * tokens / speed
+        return total_s + demand.kv_bytes * tokens / speed
 
 
 class _Decoding:
-    """A clock of engines to which prompts come computed."""
+    """Clock of engines that receive prompts already computed."""
 
     def __init__(self, clock: Clock) -> None:
         self.clock = clock
 
     def step_s(self, chunks: Sequence[Chunk], decodes: int, context: float) -> float:
-        """Prompts take nothing here."""
+        """Return the seconds of a step; prompts take no time here."""
         return self.clock.step_s((), decodes, context) if decodes else 1e-6
 
 
-def served_apart(workload: Workload, limits: Limits, clock: Clock, prefill: Prefill) -> Run:
-    """A run whose prompts wait for the workers that compute them.
+def simulate_disaggregated(
+    workload: Workload, limits: Limits, clock: Clock, prefill: Prefill
+) -> Run:
+    """Return a run whose prompts wait for the prefill workers.
 
-    Each group of ranks takes one prompt at a time, in order. Users of a closed loop who wait there
-    write no tokens, so that fewer decode at once.
+    Each rank group computes one prompt at a time, in order. Users of a closed loop who wait there
+    generate no tokens, so fewer decode at once.
 
     Raises:
-        ParseError: no worker; else as `simulate`.
+        ParseError: there is no worker; else as `simulate`.
     """
     if prefill.workers < 1:
         raise ParseError(
-            "too few GPUs for one worker of prompts", where="--prefill-gpus",
+            "too few GPUs for one prefill worker", where="--prefill-gpus",
             hint=f"{prefill.engine.ranks} or more",
         )  # fmt: skip
     requests = workload.requests
@@ -86,7 +88,7 @@ def served_apart(workload: Workload, limits: Limits, clock: Clock, prefill: Pref
         return _delayed(simulate(workload, limits, _Decoding(clock)), each_s, rate)
     users = workload.concurrency
     passed_by = _Passing.of(workload, limits, clock)
-    # users who decode, where both halves pass as many requests
+    # number of decoding users at which both halves have the same request rate
     low, high = 1, users
     while low < high:
         decoding = (low + high + 1) // 2
@@ -101,13 +103,13 @@ def served_apart(workload: Workload, limits: Limits, clock: Clock, prefill: Pref
 
 @record
 class _Passing:
-    """Requests a second that end where so many users decode at once.
+    """Request rate of the decode engines by the number of decoding users.
 
     Args:
         clock: times of steps.
-        limits: of the engine.
+        limits: limits of the engine.
         context: tokens of a sequence in the middle of its answer.
-        answer: tokens of one.
+        answer: tokens of an answer.
     """
 
     clock: Clock
@@ -117,7 +119,7 @@ class _Passing:
 
     @classmethod
     def of(cls, workload: Workload, limits: Limits, clock: Clock) -> _Passing:
-        """Of the mean request: users may begin in the middle of their first answers."""
+        """Return the rate of the mean request, without users' first answers, which may be cut."""
         later = workload.requests[workload.concurrency :] or workload.requests
         prompt, answer = (
             math.fsum(tokens) / len(later)
@@ -126,14 +128,14 @@ class _Passing:
         return cls(clock, limits, prompt + answer / 2, answer)
 
     def __call__(self, decoding: int) -> float:
-        """Of so many users."""
+        """Return the requests per second that finish with so many decoding users."""
         running = min(decoding, self.limits.max_num_seqs)
         step_s = self.clock.step_s((), running, self.context) / self.limits.tokens_per_step
         return running / (self.answer * step_s)
 
 
 def _delayed(run: Run, each_s: float, rate: float) -> Run:
-    """Requests that come by themselves wait for a worker in the order of their arrival."""
+    """Return the run with open-loop requests delayed until a prefill worker is free."""
     free_s = 0.0
     served: list[Served] = []
     strides: tuple[Stride, ...] = run.strides
