@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from .target import Number
 
 if TYPE_CHECKING:
-    from .backend import Device
+    from .backends.backend import Device
     from .ceilings import Ceiling, Level
 
 COMPUTE_HEADROOM = 1.25

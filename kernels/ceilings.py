@@ -22,7 +22,7 @@ from .probe import PROBES, STREAMS, Case, Quantity, Scope
 from .steps import plateaus
 
 if TYPE_CHECKING:
-    from .backend import Device, Load
+    from .backends.backend import Device, Load
     from .session import Sample
 
 AGREEMENT = 0.05

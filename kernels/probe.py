@@ -15,7 +15,7 @@ from perfc.ir.record import record
 from . import reference
 
 if TYPE_CHECKING:
-    from .backend import Device
+    from .backends.backend import Device
     from .reference import Expected, Inputs
 
 KIB = 1 << 10

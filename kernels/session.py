@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, cast
 
 from perfc.ir.record import record
 
-from . import host
-from .backend import MeasurementError
+from .backends import host
+from .backends.backend import MeasurementError
 from .probe import PROBES, Case, Scope, cases
 from .timing import Clocks, Deadline, Series, Settings, measure
 
 if TYPE_CHECKING:
-    from .backend import Backend, Load
+    from .backends.backend import Backend, Load
 
 FORMAT = 1
 LARGE_BYTES = 1 << 30

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from perfc.ir.record import record
 
-from .backend import MeasurementError
+from .backends.backend import MeasurementError
 
 if TYPE_CHECKING:
-    from .backend import Run
+    from .backends.backend import Run
 
 CLOCK_RESOLUTIONS = 2_000
 """A sample lasts at least so many ticks of the clock: its reading is then exact to 0.05 %."""

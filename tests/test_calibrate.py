@@ -22,9 +22,9 @@ from perfc.cli import run
 from perfc.commands.calibrate import quantity
 from perfc.errors import PerfcError
 from perfc.ir.facts import Origin
-from perfc.kernels.backend import Device, Load, MeasurementError
+from perfc.kernels.backends.backend import Device, Load, MeasurementError
+from perfc.kernels.backends.fake import LEVELS, RATES, TIMES, Fake, FakeRun
 from perfc.kernels.ceilings import energies
-from perfc.kernels.fake import LEVELS, RATES, TIMES, Fake, FakeRun
 from perfc.kernels.probe import Case, Scope
 from perfc.kernels.session import Sample, Session
 from perfc.kernels.timing import Series

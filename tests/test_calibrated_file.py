@@ -12,7 +12,7 @@ from perfc.calibrate import file, run
 from perfc.calibrate.outcome import Calibration, Change, Row, _spec, changes, rows
 from perfc.calibrate.run import MeasurementError, UncertainError
 from perfc.ir.facts import Origin
-from perfc.kernels import host
+from perfc.kernels.backends import host
 from perfc.machine import Rate, Spread, load_machine
 
 

@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 
 from perfc.calibrate import calibrate
 from perfc.commands.targets import command
-from perfc.kernels.fake import Fake
+from perfc.kernels.backends.fake import Fake
 from perfc.machine import Unit, list_machines, load_machine, render_markdown
 from perfc.pages.targets import rows, show_text
 from perfc.report.units import Unit as Amount

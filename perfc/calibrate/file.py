@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 import perfc
 from perfc.errors import TargetError
 from perfc.kernels import bounds
-from perfc.kernels.backend import MeasurementError
+from perfc.kernels.backends.backend import MeasurementError
 from perfc.kernels.ceilings import Ceiling, Level, energies
 from perfc.kernels.target import Number, render
 from perfc.machine import UNCERTAIN, Machine, load_machine, validate
 from perfc.whole_file import replacing
 
 if TYPE_CHECKING:
-    from perfc.kernels.backend import Device
+    from perfc.kernels.backends.backend import Device
     from perfc.kernels.session import Session
 
 

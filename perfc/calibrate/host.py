@@ -15,7 +15,7 @@ from pathlib import Path
 
 from perfc.cache_folder import cache_folder
 from perfc.errors import TargetError
-from perfc.kernels import host
+from perfc.kernels.backends import host
 from perfc.machine import HOST
 from perfc.plain_text import say
 

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 from perfc.errors import TargetError
 from perfc.ir.record import record
-from perfc.kernels import bounds, host
-from perfc.kernels.backend import MeasurementError, open_backend
+from perfc.kernels import bounds
+from perfc.kernels.backends import host
+from perfc.kernels.backends.backend import MeasurementError, open_backend
 from perfc.kernels.ceilings import Ceiling, ceilings, levels
 from perfc.kernels.probe import Rank, Scope, rank
 from perfc.kernels.session import Progress, Session
@@ -21,7 +22,7 @@ from . import file
 from .outcome import Calibration, changes, rows
 
 if TYPE_CHECKING:
-    from perfc.kernels.backend import Backend, Device
+    from perfc.kernels.backends.backend import Backend, Device
 
 
 LOAD_S = 0.5

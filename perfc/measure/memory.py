@@ -15,7 +15,7 @@ from perfc.ir.evaluate import evaluate
 from perfc.ir.graph import Module, Value
 from perfc.ir.record import record
 from perfc.ir.types import TensorType
-from perfc.kernels import host
+from perfc.kernels.backends import host
 from perfc.passes.manager import Analyses
 from perfc.passes.memory.liveness import Liveness
 from perfc.plain_text import printable

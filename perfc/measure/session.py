@@ -15,7 +15,7 @@ from perfc.errors import ParseError
 from perfc.extents import AXES
 from perfc.frontend import load
 from perfc.ir.graph import walk
-from perfc.kernels import host
+from perfc.kernels.backends import host
 from perfc.passes.runtimes import Framework, standing_for
 from perfc.report.units import Unit, quantity
 

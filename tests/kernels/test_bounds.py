@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from perfc.kernels.backend import Device
+from perfc.kernels.backends.backend import Device
 from perfc.kernels.bounds import (
     UNKNOWN_CLOCK_HZ,
     cpu_numbers,

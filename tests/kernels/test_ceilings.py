@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
+from perfc.kernels.backends.fake import Fake
 from perfc.kernels.ceilings import Ceiling, Level, ceilings, levels
-from perfc.kernels.fake import Fake
 from perfc.kernels.probe import PROBES, Case, Scope
 from perfc.kernels.session import Sample
 from perfc.kernels.timing import Series

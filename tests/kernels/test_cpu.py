@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from perfc.errors import TargetError
-from perfc.kernels import blas, compiled, host
-from perfc.kernels.cpu import Cpu, DispatchRun
-from perfc.kernels.numpy_runs import Product
+from perfc.kernels.backends import blas, compiled, host
+from perfc.kernels.backends.cpu import Cpu, DispatchRun
+from perfc.kernels.backends.numpy_runs import Product
 from perfc.kernels.probe import PROBES, Case, Probe, Quantity, Scope, cases
 from perfc.kernels.timing import Settings, measure
 

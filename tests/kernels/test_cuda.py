@@ -20,9 +20,9 @@ from perfc.calibrate import run as calibrate_module
 from perfc.cli import run as run_command
 from perfc.errors import MissingExtraError, TargetError
 from perfc.extras import install
-from perfc.kernels import compiled, cuda, cuda_answers, cuda_runs
-from perfc.kernels.backend import MeasurementError, open_backend
-from perfc.kernels.cublaslt import KINDS, Multiplier
+from perfc.kernels.backends import compiled, cuda, cuda_answers, cuda_runs
+from perfc.kernels.backends.backend import MeasurementError, open_backend
+from perfc.kernels.backends.cublaslt import KINDS, Multiplier
 from perfc.kernels.probe import MATRIX_TYPES, PROBES, Case, Scope
 from perfc.machine import load_machine
 
@@ -216,7 +216,7 @@ def test_types_without_a_product_are_refused() -> None:
 
 
 def test_readings_that_fail_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    from perfc.kernels.nvml import Nvml
+    from perfc.kernels.backends.nvml import Nvml
 
     def unsupported(*_: Any) -> float:
         raise RuntimeError("not supported")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from perfc.kernels import framework_runs
-from perfc.kernels.framework_runs import BLOCKS, OPERATORS, FrameworkRun, lacking
+from perfc.kernels.backends import framework_runs
+from perfc.kernels.backends.framework_runs import BLOCKS, OPERATORS, FrameworkRun, lacking
 
 
 def test_passes_take_as_long_as_there_are_of_them() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from perfc.kernels import host
+from perfc.kernels.backends import host
 
 
 def written(folder: Path, **files: str) -> None:

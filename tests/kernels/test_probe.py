@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from perfc.errors import TargetError
-from perfc.kernels.backend import Device, MeasurementError, open_backend
+from perfc.kernels.backends.backend import Device, MeasurementError, open_backend
 from perfc.kernels.probe import PROBES, Probe, Rank, Scope, cases, rank
 from perfc.kernels.reference import cycle
 

@@ -7,7 +7,7 @@ from itertools import chain, repeat
 
 import pytest
 
-from perfc.kernels.backend import MeasurementError
+from perfc.kernels.backends.backend import MeasurementError
 from perfc.kernels.timing import (
     CLOCK_RESOLUTIONS,
     LEAST_SAMPLES,

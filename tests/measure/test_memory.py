@@ -15,7 +15,7 @@ from onnx import helper, numpy_helper
 from perfc.api import typed
 from perfc.cli import run
 from perfc.errors import ModelError
-from perfc.kernels import host
+from perfc.kernels.backends import host
 from perfc.lint import proof
 from perfc.measure.memory import RUNTIME_BYTES, Allocator, check_room, need_of
 

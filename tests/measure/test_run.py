@@ -155,7 +155,7 @@ def test_load_of_other_programs_is_noted(
     shares: tuple[float, float], is_noted: bool, residual: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     watched = iter(shares)
-    monkeypatch.setattr("perfc.kernels.host.Others.share", lambda self: next(watched))
+    monkeypatch.setattr("perfc.kernels.backends.host.Others.share", lambda self: next(watched))
     text = invoke(residual, *SHORT).output
     assert ("other programs used " in " ".join(text.split())) is is_noted
 

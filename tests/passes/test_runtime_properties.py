@@ -52,7 +52,7 @@ NOT_OF_RUNTIMES = {
     "analyzers/features/rows.py": "a protocol of timing",
     "analyzers/features/classes/convolution.py": "a protocol of timing",
     "analyzers/steps/setting.py": "a way of running PyTorch that weights are named after",
-    "kernels/cpu.py": "a probe of launches",
+    "kernels/backends/cpu.py": "a probe of launches",
     "kernels/probe.py": "a probe of launches",
     "passes/precision/autocast.py": "the default of a pass",
     "passes/precision/casts.py": "the default of a pass",

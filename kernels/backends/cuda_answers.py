@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from .cuda_runs import CHAINS, LINE, pointers
 
 if TYPE_CHECKING:
+    from ..probe import Probe
+    from ..reference import Array, Inputs
     from .cublaslt import Multiplier
     from .cuda import Cuda
-    from .probe import Probe
-    from .reference import Array, Inputs
 
 
 def bits_of(values: Array, dtype: str) -> Array:

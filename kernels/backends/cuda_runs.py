@@ -9,12 +9,12 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from . import reference
+from .. import reference
 from .cublaslt import KINDS, Multiplier
 
 if TYPE_CHECKING:
+    from ..reference import Array
     from .cuda import Cuda
-    from .reference import Array
 
 KERNELS = {
     "arithmetic.cu": (

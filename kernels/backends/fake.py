@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 from perfc.ir.record import record
 
+from ..probe import PROBES, Case, Quantity, Scope
 from .backend import Device, Load
-from .probe import PROBES, Case, Quantity, Scope
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from .probe import Probe
-    from .reference import Array, Inputs
+    from ..probe import Probe
+    from ..reference import Array, Inputs
 
 MIB = 1 << 20
 CORES = 8

@@ -51,7 +51,7 @@ class NoCompilerError(MeasurementError):
 
 def sources(suffixes: tuple[str, ...] = (".c", ".h")) -> dict[str, str]:
     """Text of the native sources by file name."""
-    folder = files("perfc.kernels.native")
+    folder = files("perfc.kernels.backends.native")
     names = sorted(f.name for f in folder.iterdir() if f.name.endswith(suffixes))
     return {n: (folder / n).read_text(encoding="utf-8") for n in names}
 

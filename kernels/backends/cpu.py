@@ -12,15 +12,16 @@ from typing import TYPE_CHECKING
 
 from perfc.errors import TargetError
 
-from . import blas, compiled, host, numpy_runs, reference
+from .. import reference
+from ..probe import PROBES, Case, Quantity, Scope
+from . import blas, compiled, host, numpy_runs
 from .backend import Load, MeasurementError
 from .compiled import Task
-from .probe import PROBES, Case, Quantity, Scope
 
 if TYPE_CHECKING:
+    from ..probe import Probe
+    from ..reference import Array, Inputs
     from .backend import Backend, Device, Run
-    from .probe import Probe
-    from .reference import Array, Inputs
 
 LINE = 64
 PAD = 1344

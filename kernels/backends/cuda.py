@@ -10,16 +10,17 @@ from typing import TYPE_CHECKING, Any
 from perfc.errors import MissingExtraError, TargetError
 from perfc.extras import install
 
-from . import compiled, cuda_answers, cuda_runs, framework_runs, reference
+from .. import reference
+from ..probe import PROBES, Case, Quantity, Scope
+from . import compiled, cuda_answers, cuda_runs, framework_runs
 from .backend import Device, Load, MeasurementError
 from .cublaslt import KINDS, WORKSPACE_BYTES, Multiplier, find_library
 from .nvml import Nvml
-from .probe import PROBES, Case, Quantity, Scope
 
 if TYPE_CHECKING:
+    from ..probe import Probe
+    from ..reference import Array, Inputs
     from .backend import Backend, Run
-    from .probe import Probe
-    from .reference import Array, Inputs
 
 _SPECIAL = ("exp2", "rsqrt", "reciprocal")
 _CHAIN_DTYPES = {"f64": "f8", "f32": "f4", "f16": "u4", "bf16": "u4", "i32": "i4", "i8": "i4"}

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
+from ..probe import Scope
 from . import blas
-from .probe import Scope
 
 if TYPE_CHECKING:
+    from ..probe import Case, Probe
+    from ..reference import Array, Inputs
     from .backend import Device
-    from .probe import Case, Probe
-    from .reference import Array, Inputs
 
 MATRIX_TYPES = ("f32", "f64")
 """Element types that BLAS multiplies; NumPy does the others in plain loops."""

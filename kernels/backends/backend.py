@@ -10,8 +10,8 @@ from perfc.errors import PerfcError, TargetError
 from perfc.ir.record import record
 
 if TYPE_CHECKING:
-    from .probe import Case, Probe
-    from .reference import Array, Inputs
+    from ..probe import Case, Probe
+    from ..reference import Array, Inputs
 
 
 class MeasurementError(PerfcError):

@@ -1,0 +1,1 @@
+"""Devices that can be measured: processors, CUDA devices, a simulated one."""
