@@ -155,17 +155,17 @@ def _csv_rows(path: Path) -> list[Mapping[str, object]]:
     texts = {"label", "dtype", "nodes"}
     numbers = {"launches", "mac", "alu", "sfu", "time_s", "read_bytes", "write_bytes"}
     with path.open(encoding="utf-8", newline="") as stream:
-        found: list[Mapping[str, object]] = []
+        rows: list[Mapping[str, object]] = []
         try:
             for row in csv.DictReader(stream):
-                kept: dict[str, object] = {name: row[name] for name in texts}
-                kept.update({name: float(row[name]) for name in numbers})
-                found.append(kept)
+                fields: dict[str, object] = {name: row[name] for name in texts}
+                fields.update({name: float(row[name]) for name in numbers})
+                rows.append(fields)
         except csv.Error as error:
             raise ParseError(f"not CSV: {error}", where=str(path)) from None
         except (KeyError, TypeError, ValueError) as error:
             raise ParseError(f"a kernel without {error}", where=str(path)) from None
-    return found
+    return rows
 
 
 def _joined(
@@ -179,7 +179,7 @@ def _joined(
             hint="give the model as --model",
         )
     by_node = {n.name: i for i, k in enumerate(table.kernels) for n in k.kernel.nodes}
-    found: list[Mark | None] = []
+    marks: list[Mark | None] = []
     for row in rows:
         names = [str(n) for n in _listed(row["nodes"])]
         indices = sorted({by_node[n] for n in names if n in by_node})
@@ -187,14 +187,14 @@ def _joined(
         flop = sum(k.counts.flop * k.launches for k in kernels)
         time_s = _number(row["time_s"])
         if not flop or not time_s:
-            found.append(None)
+            marks.append(None)
             continue
         moved = sum(k.counts.nbytes * k.launches for k in kernels)
         device = sum(k.device_bytes for k in kernels)
         nbytes = {Level.L1: moved, Level.L2: moved, Level.DEVICE: device}
         heaviest = max(kernels, key=lambda k: k.counts.flop * k.launches)
         others = heaviest.counts.alu + heaviest.counts.sfu
-        found.append(
+        marks.append(
             Mark(
                 str(row["label"]),
                 Basis.MEASURED,
@@ -206,7 +206,7 @@ def _joined(
                 nodes=tuple(names),
             )
         )
-    return found
+    return marks
 
 
 def _listed(value: object) -> list[object]:

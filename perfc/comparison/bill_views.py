@@ -18,30 +18,30 @@ MOST_OFFERS = 6
 """Maximum number of offers shown per machine; the JSON has all."""
 
 
-def document(found: Costs) -> Document:
+def document(billed: Costs) -> Document:
     """Return the document of bills, offers and notes."""
-    first = found.rows[0]
-    models = dict.fromkeys(r.row.verdict.model for r in found.rows)
-    title = f"{', '.join(models)} · {amount(found)} · {way(first.row)} · {first.bill.region.name}"
-    bills = Section("cost", "cost", (bills_table(found), *notes(found)))
-    offers = offers_table(found)
+    first = billed.rows[0]
+    models = dict.fromkeys(r.row.verdict.model for r in billed.rows)
+    title = f"{', '.join(models)} · {amount(billed)} · {way(first.row)} · {first.bill.region.name}"
+    bills = Section("cost", "cost", (bills_table(billed), *notes(billed)))
+    offers = offers_table(billed)
     more = Section("offers", "offers", (offers,))
     return Document(title, (bills, more) if offers.rows else (bills,))
 
 
-def amount(found: Costs) -> str:
+def amount(billed: Costs) -> str:
     """Describe the amount of runs: ``450,000 steps``, ``1,000 runs`` or ``8,000,000 images``."""
-    first = found.rows[0]
+    first = billed.rows[0]
     each, runs = first.row.verdict.throughput, first.bill.runs
-    if found.amounts.runs is None and each.item is not Item.RUN:
+    if billed.amounts.runs is None and each.item is not Item.RUN:
         return f"{runs * each.per_run:,.0f} {each.item.value}"
     count, noun = f"{runs:,.0f}", "run" if first.row.verdict.step is None else "step"
     return f"{count} {noun}" if count == "1" else f"{count} {noun}s"
 
 
-def bills_table(found: Costs) -> Table:
+def bills_table(billed: Costs) -> Table:
     """Return the table of bills, one row per machine."""
-    several = len({r.row.verdict.model for r in found.rows}) > 1
+    several = len({r.row.verdict.model for r in billed.rows}) > 1
     columns = (
         *((Column("model", "model", is_name=True),) if several else ()),
         Column("target", "target"),
@@ -53,7 +53,7 @@ def bills_table(found: Costs) -> Table:
         Column("price_range", INTERVAL, is_spare=True),
         Column("offer", "rented"),
     )
-    rows = tuple((*((r.row.verdict.model,) if several else ()), *_cells(r)) for r in found.rows)
+    rows = tuple((*((r.row.verdict.model,) if several else ()), *_cells(r)) for r in billed.rows)
     return Table(columns, rows)
 
 
@@ -80,7 +80,7 @@ def _offer(offer: Offer) -> str:
     return f"{offer.cloud}, {offer.terms.value}" + ("" if is_list else f", {offer.market.value}")
 
 
-def offers_table(found: Costs) -> Table:
+def offers_table(billed: Costs) -> Table:
     """Return the table of offers for each machine, cheapest first."""
     columns = (
         Column("target", "target"),
@@ -94,7 +94,7 @@ def offers_table(found: Costs) -> Table:
     )
     rows: list[tuple[Cell, ...]] = []
     seen: set[str] = set()
-    for one in found.rows:
+    for one in billed.rows:
         target = one.row.verdict.target
         for bill in () if target in seen else one.offers[:MOST_OFFERS]:
             offer, price = bill.offer, bill.price
@@ -108,14 +108,14 @@ def offers_table(found: Costs) -> Table:
     return Table(columns, tuple(rows))
 
 
-def notes(found: Costs) -> Iterator[Note]:
+def notes(billed: Costs) -> Iterator[Note]:
     """Yield notes on sources and on what is not included."""
-    first = found.rows[0].bill
+    first = billed.rows[0].bill
     region = first.region
     yield Note(
         f"{region.name}: {region.carbon_g_per_kwh:g} g CO2 per kWh, {region.source}, {region.date}"
     )
-    known = [r.bill for r in found.rows if r.bill.energy_j is not None]
+    known = [r.bill for r in billed.rows if r.bill.energy_j is not None]
     for bill in known[:1]:
         assert bill.host_j is not None
         assert bill.board_j is not None
@@ -123,20 +123,20 @@ def notes(found: Costs) -> Iterator[Note]:
         share = bill.host_j.mid / both if both > 0 else 0.0
         yield Note(
             f"energy covers boards, hosts and the data center (PUE {bill.pue:g}); the host draws "
-            f"{found.host.power_w:g} W per board, {100 * share:.0f} % of both on "
-            f"{found.rows[0].row.verdict.target}: {found.host.source}"
+            f"{billed.host.power_w:g} W per board, {100 * share:.0f} % of both on "
+            f"{billed.rows[0].row.verdict.target}: {billed.host.source}"
         )
-    if len(known) < len(found.rows):
+    if len(known) < len(billed.rows):
         yield Note("energy and carbon are omitted for machines without a fitted power model")
-    for source, date in {(o.source, o.date): None for o in _taken(found)}:
+    for source, date in {(o.source, o.date): None for o in _taken(billed)}:
         yield Note(f"prices: {source}, {date}")
-    if any(r.bill.offer is None for r in found.rows):
+    if any(r.bill.offer is None for r in billed.rows):
         yield Note("some machines have no known price: set one in [prices] of perfc.toml", True)
-    if any(not r.row.fits for r in found.rows):
-        names = ", ".join(r.row.verdict.target for r in found.rows if not r.row.fits)
+    if any(not r.row.fits for r in billed.rows):
+        names = ", ".join(r.row.verdict.target for r in billed.rows if not r.row.fits)
         yield Note(f"memory does not hold a run on {names}", is_warning=True)
     yield Note("assumes a fully used machine; storage and network are not included")
 
 
-def _taken(found: Costs) -> list[Offer]:
-    return [r.bill.offer for r in found.rows if r.bill.offer is not None]
+def _taken(billed: Costs) -> list[Offer]:
+    return [r.bill.offer for r in billed.rows if r.bill.offer is not None]

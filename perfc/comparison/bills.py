@@ -67,7 +67,7 @@ class Costs:
 
 
 def costs(
-    found: Comparison,
+    comparison: Comparison,
     machines: Sequence[Machine],
     amounts: Amounts,
     prices: Prices,
@@ -79,7 +79,7 @@ def costs(
     """Compute the bills of the rows of a comparison.
 
     Args:
-        found: comparison, in any order.
+        comparison: comparison, in any order.
         machines: machines of its rows.
         amounts: amount of runs.
         prices: prices of the project, and the cloud of other offers.
@@ -92,12 +92,12 @@ def costs(
     """
     by_name = {m.name: m for m in machines}
     rows: list[Priced] = []
-    for row in found.rows:
+    for row in comparison.rows:
         bill = row.bill(amounts.of(row), host=host, pue=pue, power_limit_w=power_limit_w)
         every = offers_of(by_name[row.verdict.target], None, prices.cloud)
         rows.append(Priced(row, bill, tuple(replace(bill, offer=o) for o in _distinct(every))))
     rows.sort(key=lambda r: math.inf if r.bill.price is None else r.bill.price.mid)
-    return Costs(tuple(rows), amounts, host, found.is_predicted)
+    return Costs(tuple(rows), amounts, host, comparison.is_predicted)
 
 
 def _distinct(offers: Sequence[Offer]) -> Sequence[Offer]:
@@ -240,12 +240,12 @@ class CostsView:
     rows: tuple[CostView, ...]
 
     @classmethod
-    def of(cls, found: Costs) -> CostsView:
+    def of(cls, billed: Costs) -> CostsView:
         """Create the view of costs."""
-        rows = tuple(map(CostView.of, found.rows))
-        return cls(found.host.power_w, found.host.source, found.is_predicted, rows)
+        rows = tuple(map(CostView.of, billed.rows))
+        return cls(billed.host.power_w, billed.host.source, billed.is_predicted, rows)
 
 
-def to_dict(found: Costs) -> dict[str, object]:
+def to_dict(billed: Costs) -> dict[str, object]:
     """Return the JSON document, schema ``perfc-cost/1``."""
-    return enveloped(SCHEMA, CostsView.of(found))
+    return enveloped(SCHEMA, CostsView.of(billed))

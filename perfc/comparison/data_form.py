@@ -144,25 +144,25 @@ class ComparisonView:
     rows: tuple[RowView, ...]
 
     @classmethod
-    def of(cls, found: Comparison) -> ComparisonView:
+    def of(cls, comparison: Comparison) -> ComparisonView:
         """Create the view of a comparison."""
-        holds = found.holds if found.slo_s is not None else None
-        rows = tuple(RowView.of(r, found.slo_s) for r in found.rows)
-        return cls(found.order.value, found.slo_s, holds, found.is_predicted, rows)
+        holds = comparison.holds if comparison.slo_s is not None else None
+        rows = tuple(RowView.of(r, comparison.slo_s) for r in comparison.rows)
+        return cls(comparison.order.value, comparison.slo_s, holds, comparison.is_predicted, rows)
 
 
-def cells(found: Comparison) -> tuple[list[str], list[list[Any]]]:
+def cells(comparison: Comparison) -> tuple[list[str], list[list[Any]]]:
     """Return the names of columns, and one list per row."""
     header = [f.name for f in fields(RowView) if f.name not in NESTED]
-    rows = (RowView.of(r, found.slo_s) for r in found.rows)
+    rows = (RowView.of(r, comparison.slo_s) for r in comparison.rows)
     return header, [[getattr(r, name) for name in header] for r in rows]
 
 
-def to_csv(found: Comparison) -> str:
+def to_csv(comparison: Comparison) -> str:
     """Return the rows as CSV."""
-    return comma.records(*cells(found))
+    return comma.records(*cells(comparison))
 
 
-def to_json(found: Comparison) -> str:
+def to_json(comparison: Comparison) -> str:
     """Return the comparison as JSON, including sizes of symbols."""
-    return strict(enveloped(SCHEMA, ComparisonView.of(found)), indent=2) + "\n"
+    return strict(enveloped(SCHEMA, ComparisonView.of(comparison)), indent=2) + "\n"

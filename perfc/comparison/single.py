@@ -77,7 +77,7 @@ class KernelView(ComparisonView):
     work: Kernels
 
     @classmethod
-    def with_work(cls, found: Comparison, work: Kernels) -> KernelView:
+    def with_work(cls, comparison: Comparison, work: Kernels) -> KernelView:
         """Create the view of a kernel from its rows and its work."""
-        rows = ComparisonView.of(found)
+        rows = ComparisonView.of(comparison)
         return cls(rows.order, rows.slo_s, rows.holds, rows.is_predicted, rows.rows, work)

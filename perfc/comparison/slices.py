@@ -134,10 +134,10 @@ def slicing(
         raise TargetError(what, where="--target", hint=f"there are those of {known}")
     order = sorted(partition.profiles, key=lambda p: (p.card_share, p.sm_count))
     cut: list[Machine] = [load_machine(f"{card.path}/{p.name}") for p in order]
-    found = compare(
+    comparison = compare(
         [setting], [card, *cut], order=Order.GIVEN, slo_s=slo_s, prices=prices, predict=predict
     )
-    whole, *rest = found.rows
+    whole, *rest = comparison.rows
     report = analyze(
         setting.model, str(card.path), deployment=setting.deployment, values=setting.values
     )
@@ -226,24 +226,24 @@ class SlicingView:
     slices: tuple[SliceView, ...]
 
     @classmethod
-    def of(cls, found: Slicing) -> SlicingView:
+    def of(cls, result: Slicing) -> SlicingView:
         """Create the view of a card and its slices."""
-        smallest = found.smallest
+        smallest = result.smallest
         views = tuple(
             SliceView(
                 s.profile.name, s.profile.sm_count, s.profile.compute_share,
                 s.profile.memory_share, s.profile.instances, s.card_per_s,
-                s.holding(found.slo_s).value, s.profile.note, RowView.of(s.row, found.slo_s),
+                s.holding(result.slo_s).value, s.profile.note, RowView.of(s.row, result.slo_s),
             )
-            for s in found.slices
+            for s in result.slices
         )  # fmt: skip
         return cls(
-            RowView.of(found.card, found.slo_s), found.slo_s,
-            None if smallest is None else smallest.profile.name, found.by_memory or None,
-            found.by_use or None, found.used, found.need_bytes, found.source, views,
+            RowView.of(result.card, result.slo_s), result.slo_s,
+            None if smallest is None else smallest.profile.name, result.by_memory or None,
+            result.by_use or None, result.used, result.need_bytes, result.source, views,
         )  # fmt: skip
 
 
-def to_dict(found: Slicing) -> dict[str, object]:
+def to_dict(result: Slicing) -> dict[str, object]:
     """Return the JSON document, schema ``perfc-mig/1``."""
-    return enveloped(SCHEMA, SlicingView.of(found))
+    return enveloped(SCHEMA, SlicingView.of(result))

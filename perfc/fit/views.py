@@ -54,12 +54,19 @@ class ChoiceView:
     note: str
 
     @classmethod
-    def of(cls, found: Choice) -> ChoiceView:
+    def of(cls, choice: Choice) -> ChoiceView:
         """Create the view of a choice."""
         return cls(
-            found.title, found.largest, found.fits, DeviceMemory.shown(found.footprint),
-            found.time_s.mid, found.time_s.low, found.time_s.high, found.items_per_s, found.note,
-        )  # fmt: skip
+            choice.title,
+            choice.largest,
+            choice.fits,
+            DeviceMemory.shown(choice.footprint),
+            choice.time_s.mid,
+            choice.time_s.low,
+            choice.time_s.high,
+            choice.items_per_s,
+            choice.note,
+        )
 
 
 @record
@@ -89,55 +96,55 @@ class FitView:
     choices: tuple[ChoiceView, ...]
 
     @classmethod
-    def of(cls, found: Fit) -> FitView:
+    def of(cls, fit: Fit) -> FitView:
         """Create the view of a fit."""
-        report = found.report
+        report = fit.report
         return cls(
             report.path or report.source.name, report.machine.name, report.deployment.table_name,
-            report.deployment.train, found.batch, found.is_auto, found.fits, found.is_predicted,
-            tuple(map(ChoiceView.of, found.choices)),
+            report.deployment.train, fit.batch, fit.is_auto, fit.fits, fit.is_predicted,
+            tuple(map(ChoiceView.of, fit.choices)),
         )  # fmt: skip
 
 
-def to_dict(found: Fit) -> dict[str, object]:
+def to_dict(fit: Fit) -> dict[str, object]:
     """Return the JSON document, schema ``perfc-fit/1``."""
-    return enveloped(SCHEMA, FitView.of(found))
+    return enveloped(SCHEMA, FitView.of(fit))
 
 
-def document(found: Fit) -> Document:
+def document(fit: Fit) -> Document:
     """Return the document: whether the run fits, changes, and memory by part."""
-    report, first = found.report, found.choices[0]
+    report, first = fit.report, fit.choices[0]
     how = report.deployment
     step = f"a training step with {how.train}" if how.train else "a run"
     runtime = runtime_title(report.kernels.runtime)
     name = report.path.rpartition("/")[2] or report.source.name
     title = f"{name} · {step} on {machine_title(report.machine)} · {runtime}"
-    parts: tuple[Part, ...] = (Facts(tuple(facts(found))), table(found), *notes(found))
+    parts: tuple[Part, ...] = (Facts(tuple(facts(fit))), table(fit), *notes(fit))
     memory = tuple(parts_of(DeviceMemory.shown(first.footprint)))
     return Document(title, (Section("fit", "fit", parts), Section("memory", "memory", memory)))
 
 
-def facts(found: Fit) -> Iterator[Fact]:
+def facts(fit: Fit) -> Iterator[Fact]:
     """Yield batch, memory and whether the run fits."""
-    first = found.choices[0]
+    first = fit.choices[0]
     whole = first.footprint.capacity_bytes
     need = quantity(first.footprint.total_bytes, Unit.BYTE)
     margin = quantity(first.footprint.margin_bytes, Unit.BYTE)
     of = "" if whole is None else f" of {quantity(whole, Unit.BYTE)}, with a margin of {margin}"
-    if found.is_auto and first.fits:
-        yield Fact("batch", None, f"{found.batch} is the largest that fits")
-    elif found.batch is not None:
-        yield Fact("batch", None, f"{found.batch}; the largest that fits is {first.largest}")
+    if fit.is_auto and first.fits:
+        yield Fact("batch", None, f"{fit.batch} is the largest that fits")
+    elif fit.batch is not None:
+        yield Fact("batch", None, f"{fit.batch}; the largest that fits is {first.largest}")
     verdict = "fits" if first.fits else "does not fit"
     yield Fact("memory", None, f"{need}{of}: {verdict}")
     if not first.fits:
-        enough = [c.title for c in found.choices if c.fits]
+        enough = [c.title for c in fit.choices if c.fits]
         yield Fact("would fit", None, ", ".join(enough) or "no known change")
 
 
-def table(found: Fit) -> Table:
+def table(fit: Fit) -> Table:
     """Return the table of changes, one row each."""
-    at = "" if found.batch is None else f" at {found.batch}"
+    at = "" if fit.batch is None else f" at {fit.batch}"
     columns = (
         Column("title", "change"),
         Column("largest", "largest batch"),
@@ -147,7 +154,7 @@ def table(found: Fit) -> Table:
         Column("cost", "time change"),
         Column("items_per_s", "items/s", Unit.COUNT),
     )
-    first = found.choices[0]
+    first = fit.choices[0]
     rows: tuple[tuple[Cell, ...], ...] = tuple(
         (
             c.title, DASH if c.largest is None else f"{c.largest:,}",
@@ -158,21 +165,21 @@ def table(found: Fit) -> Table:
             else f"{100 * (c.time_s.mid / first.time_s.mid - 1):+.0f} %",
             Amount(c.items_per_s, Unit.COUNT),
         )
-        for c in found.choices
+        for c in fit.choices
     )  # fmt: skip
     return Table(columns, rows)
 
 
-def notes(found: Fit) -> Iterator[Note]:
+def notes(fit: Fit) -> Iterator[Note]:
     """Yield the notes below the table."""
-    for text in dict.fromkeys(c.note for c in found.choices if c.note):
-        titles = ", ".join(c.title for c in found.choices if c.note == text)
+    for text in dict.fromkeys(c.note for c in fit.choices if c.note):
+        titles = ", ".join(c.title for c in fit.choices if c.note == text)
         yield Note(f"{titles}: {text}")
-    kernels = found.report.roofline.kernels
-    if words := emulated(found.report.machine, {k.dtype.code for k in kernels if k.dtype}):
+    kernels = fit.report.roofline.kernels
+    if words := emulated(fit.report.machine, {k.dtype.code for k in kernels if k.dtype}):
         yield Note(words, is_warning=True)
-    if not found.is_predicted:
+    if not fit.is_predicted:
         yield Note("times are at measured rates")
-    if any(c.footprint.is_bound for c in found.choices):
+    if any(c.footprint.is_bound for c in fit.choices):
         yield Note("some sizes are unknown: more may be needed", is_warning=True)
     yield Note("not included: convolution workspace and memory of other processes")

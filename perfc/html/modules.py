@@ -95,18 +95,18 @@ def simplify(module: Module) -> None:
 
     A module in a module keeps both names: ``encoder/layer``.
     """
-    kept: list[int | Module] = []
+    children: list[int | Module] = []
     for child in module.children:
         only = child.children[0] if isinstance(child, Module) and len(child.children) == 1 else None
         if isinstance(only, Module) and isinstance(child, Module):
-            kept.append(Module(f"{child.name}/{only.name}", only.children))
+            children.append(Module(f"{child.name}/{only.name}", only.children))
         else:
-            kept.append(child if only is None else only)
-    if len(kept) > MOST_CHILDREN:
-        size = math.ceil(math.sqrt(len(kept)))
-        runs = [kept[i : i + size] for i in range(0, len(kept), size)]
-        kept = [Module(span(run), run) for run in runs]
-    module.children = kept
+            children.append(child if only is None else only)
+    if len(children) > MOST_CHILDREN:
+        size = math.ceil(math.sqrt(len(children)))
+        runs = [children[i : i + size] for i in range(0, len(children), size)]
+        children = [Module(span(run), run) for run in runs]
+    module.children = children
 
 
 def span(run: Sequence[int | Module]) -> str:

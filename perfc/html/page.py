@@ -77,23 +77,23 @@ def page(report: Report, views: Views, targets: Sequence[str] = ()) -> str:
     return rendered(headline(views), [], tables, below, data, verdict_block(views))
 
 
-def comparison_page(found: Comparison) -> str:
+def comparison_page(comparison: Comparison) -> str:
     """Return two analyses as an HTML document: charts of the new one next to the old one."""
-    shown = pair_table(found, list(ordered(found))[:PRINTED])
-    new = found.new.views
+    shown = pair_table(comparison, list(ordered(comparison))[:PRINTED])
+    new = comparison.new.views
     kernels = section_block(Section("kernels", "kernels", (shown,)))
     memory = section_block(document(new, ("memory",)).sections[0])
-    sections = [s for s in found.document.sections if s.name not in CHARTS]
+    sections = [s for s in comparison.document.sections if s.name not in CHARTS]
     above, below = (
         [section_block(s) for s in sections if (s.name == "changes") == is_below]
         for is_below in (False, True)
     )
     data: Json = {
-        "reports": [payload(side.report, side.views) for side in (found.new, found.old)],
-        "comparison": comparison_payload(found),
+        "reports": [payload(side.report, side.views) for side in (comparison.new, comparison.old)],
+        "comparison": comparison_payload(comparison),
     }
     return rendered(
-        found.document.title, above, Tables(kernels, memory), below, data, found.verdict
+        comparison.document.title, above, Tables(kernels, memory), below, data, comparison.verdict
     )
 
 

@@ -47,14 +47,14 @@ def serving_page(report: ServingReport) -> str:
     return chart_page(shown.title, charts, sections, payload(report), SCRIPTS)
 
 
-def search_page(found: SearchResult) -> str:
+def search_page(search: SearchResult) -> str:
     """Return a search as a self-contained HTML document."""
     from perfc.serving.views import search_document
 
-    shown = search_document(found)
+    shown = search_document(search)
     sections = [section_block(s) for s in shown.sections]
-    charts = [FRONT] if found.pareto else []
-    return chart_page(shown.title, charts, sections, search_payload(found), SCRIPTS)
+    charts = [FRONT] if search.pareto else []
+    return chart_page(shown.title, charts, sections, search_payload(search), SCRIPTS)
 
 
 def step(view: StepView) -> Json:
@@ -77,13 +77,13 @@ def payload(report: ServingReport) -> Json:
 
 def latencies(report: ServingReport) -> list[Json]:
     """Yield means, percentiles and intervals, in the order of the table."""
-    found = report.latencies
-    if found is None:
+    latency = report.latencies
+    if latency is None:
         return []
     named = (
-        ("time to first token (TTFT)", found.ttft, report.ttft_band),
-        ("time per output token (TPOT)", found.tpot, report.tpot_band),
-        ("inter-token latency (ITL)", found.itl, None),
+        ("time to first token (TTFT)", latency.ttft, report.ttft_band),
+        ("time per output token (TPOT)", latency.tpot, report.tpot_band),
+        ("inter-token latency (ITL)", latency.itl, None),
     )
     return [
         {
@@ -109,16 +109,16 @@ def memory(m: MemoryView) -> list[list[object]]:
     return [[name, number(size)] for name, size in (*parts, ("unused", max(rest, 0.0)))]
 
 
-def search_payload(found: SearchResult) -> Json:
+def search_payload(search: SearchResult) -> Json:
     """Return the data of a search."""
     from perfc.serving.front_chart import dots_of
 
     return {
         "reports": [],
-        "cost": found.cost_unit,
-        "tpot_s": found.slo.tpot_s,
+        "cost": search.cost_unit,
+        "tpot_s": search.slo.tpot_s,
         "dots": [
             [number(d.time_s), number(d.cost), text(d.target), d.is_best, text(d.words)]
-            for d in dots_of(found)
+            for d in dots_of(search)
         ],
     }

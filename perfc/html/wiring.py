@@ -39,8 +39,8 @@ def wiring(report: Report) -> Wiring:
 def edges(nodes: Sequence[Node]) -> list[Edge]:
     """Writer and reader of every value; a node with regions reads what they hand back."""
     writer: dict[Value, int] = {v: i for i, n in enumerate(nodes) for v in n.results}
-    found: list[Edge] = []
+    edges: list[Edge] = []
     for i, n in enumerate(nodes):
         read = [*n.inputs, *(v for region in n.regions for v in region.outputs)]
-        found += [(writer[v], i) for v in read if v is not None and v in writer]
-    return found
+        edges += [(writer[v], i) for v in read if v is not None and v in writer]
+    return edges

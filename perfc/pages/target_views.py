@@ -237,11 +237,11 @@ def show_json(machines: Sequence[Machine]) -> str:
     return strict(enveloped(view.document, view), indent=2) + "\n"
 
 
-def list_json(found: Sequence[Listing], clusters: Sequence[Listing] = ()) -> str:
+def list_json(listings: Sequence[Listing], clusters: Sequence[Listing] = ()) -> str:
     """Return the list of targets as JSON."""
     from perfc.report.json_form import enveloped, strict
 
     view = TargetListView(
-        tuple(ListedView.of(Listed.of(t)) for t in found), tuple(map(ClusterView.of, clusters))
+        tuple(ListedView.of(Listed.of(t)) for t in listings), tuple(map(ClusterView.of, clusters))
     )
     return strict(enveloped(view.document, view), indent=2) + "\n"

@@ -96,20 +96,20 @@ class Listed:
         )
 
 
-def list_text(found: tuple[Listing, ...]) -> str:
+def list_text(listings: tuple[Listing, ...]) -> str:
     """Return the list of targets with their rates, one per line."""
     head = ("target", "memory", "bandwidth", *(f"matrix {d}" for d in LISTED), "machine")
-    table = [head, *(_listed(Listed.of(t)) for t in found)]
+    table = [head, *(_listed(Listed.of(t)) for t in listings)]
     note = (
         "matrix: the fastest matrix unit for the type, TF32 for f32; `targets show` has all rates"
     )
     return "\n".join([*_columns(table), "", note]) + "\n"
 
 
-def clusters_text(found: tuple[Listing, ...]) -> str:
+def clusters_text(clusters: tuple[Listing, ...]) -> str:
     """Return the list of clusters with the links of a node, one per line."""
     head = ("cluster", "GPUs/node", "NVLink/GPU", "network/node", "nodes")
-    table = [head, *(_cluster(t) for t in found)]
+    table = [head, *(_cluster(t) for t in clusters)]
     note = "rates are per direction; `-t CLUSTER` selects its GPU with these links"
     return "\n".join([*_columns(table), "", note]) + "\n"
 

@@ -72,26 +72,26 @@ def render(
     return written(collect(report, predict=predict), form, views, top, width)
 
 
-def written(found: Views, form: Format, shown: Collection[str], top: int | None, width: int) -> str:
+def written(views: Views, form: Format, shown: Collection[str], top: int | None, width: int) -> str:
     """Render views in the given format."""
     match form:
         case Format.JSON:
             from . import json_form
 
-            return json_form.render(found)
+            return json_form.render(views)
         case Format.CSV:
             from . import comma
 
-            return comma.render(found.kernels)
+            return comma.render(views.kernels)
         case Format.TRACE:
             from . import trace
 
-            return trace.render(found)
+            return trace.render(views)
         case Format.MARKDOWN:
             from . import markdown
 
-            return markdown.render(document(found, shown, top))
+            return markdown.render(document(views, shown, top))
         case Format.TEXT:
             from . import text
 
-            return text.render(document(found, shown, top), width)
+            return text.render(document(views, shown, top), width)

@@ -85,8 +85,8 @@ class Coverage:
         of = "known " if self.opaque else ""
         parts = [
             f"{t.tier} {share(t.node_share)} of {plural(self.nodes_executed, 'node')}, "
-            f"{stated(t.flop, t.flop_share, f'{of}flop')}, "
-            f"{stated(t.nbytes, t.bytes_share, f'{of}bytes')}"
+            f"{tier_share(t.flop, t.flop_share, f'{of}flop')}, "
+            f"{tier_share(t.nbytes, t.bytes_share, f'{of}bytes')}"
             for t in self.tiers
         ]
         text = "coverage: " + ("; ".join(parts) or "no node executes")
@@ -102,7 +102,7 @@ class Coverage:
         return text
 
 
-def stated(amount: Amount, part: float | None, noun: str) -> str:
+def tier_share(amount: Amount, part: float | None, noun: str) -> str:
     """Describe the share of a tier."""
     if amount.value is None:
         return f"unknown {noun.removeprefix('known ')}"

@@ -107,21 +107,31 @@ class DeviceMemory:
         return replace(cls.shown(footprint(report)), checkpoints=curve_of(report))
 
     @classmethod
-    def shown(cls, found: Footprint) -> DeviceMemory:
+    def shown(cls, footprint: Footprint) -> DeviceMemory:
         """Create the view of a footprint."""
-        named = [(role.value, n) for role, n in found.parts.items()]
-        named += [(ALLOCATOR, found.allocator_bytes), (CONTEXT, found.context_bytes)]
+        named = [(role.value, n) for role, n in footprint.parts.items()]
+        named += [(ALLOCATOR, footprint.allocator_bytes), (CONTEXT, footprint.context_bytes)]
         parts = tuple(MemoryPart(name, n) for name, n in named if n > 0)
         return cls(
-            parts, found.live_bytes, found.reserved_bytes, found.total_bytes, found.capacity_bytes,
-            found.margin_bytes, found.fits, found.allocator, found.peak_node,
-            found.peak_phase.value, tuple(_phases(found)), found.live, found.is_bound,
-        )  # fmt: skip
+            parts,
+            footprint.live_bytes,
+            footprint.reserved_bytes,
+            footprint.total_bytes,
+            footprint.capacity_bytes,
+            footprint.margin_bytes,
+            footprint.fits,
+            footprint.allocator,
+            footprint.peak_node,
+            footprint.peak_phase.value,
+            tuple(_phases(footprint)),
+            footprint.live,
+            footprint.is_bound,
+        )
 
 
-def _phases(found: Footprint) -> Iterator[PhaseMemory]:
+def _phases(footprint: Footprint) -> Iterator[PhaseMemory]:
     peaks: dict[str, list[int]] = {}
-    for phase, nbytes in zip(found.phases, found.live, strict=True):
+    for phase, nbytes in zip(footprint.phases, footprint.live, strict=True):
         peaks.setdefault(phase.value, []).append(nbytes)
     for name, line in peaks.items():
         yield PhaseMemory(name, len(line), max(line))

@@ -16,19 +16,19 @@ LONGEST = 100
 """Maximum number of characters of a name."""
 
 
-def document(found: Sweep) -> Document:
+def document(sweep: Sweep) -> Document:
     """Return the points as a table, with regimes and memory in words."""
-    parts: tuple[Table | Note, ...] = (table(found), *notes(found))
-    return Document(title(found), (Section("points", "points", parts),))
+    parts: tuple[Table | Note, ...] = (table(sweep), *notes(sweep))
+    return Document(title(sweep), (Section("points", "points", parts),))
 
 
-def title(found: Sweep) -> str:
+def title(sweep: Sweep) -> str:
     """Return the model, the machines and the swept ranges."""
-    targets = list(dict.fromkeys(p.target for p in found.points))
+    targets = list(dict.fromkeys(p.target for p in sweep.points))
     where = ", ".join(targets) if len(targets) < 4 else plural(len(targets), "machine")
-    axes = [printable(f"{found.label(a.name)[:LONGEST]} {span(a.values)}") for a in found.axes]
-    name = printable(PurePath(found.model).name[:LONGEST]) or "model"
-    return " · ".join([f"{name} on {where}", *axes, plural(len(found.points), "point")])
+    axes = [printable(f"{sweep.label(a.name)[:LONGEST]} {span(a.values)}") for a in sweep.axes]
+    name = printable(PurePath(sweep.model).name[:LONGEST]) or "model"
+    return " · ".join([f"{name} on {where}", *axes, plural(len(sweep.points), "point")])
 
 
 def span(values: tuple[int, ...]) -> str:
@@ -36,41 +36,41 @@ def span(values: tuple[int, ...]) -> str:
     return str(values[0]) if len(values) == 1 else f"{values[0]} to {values[-1]}"
 
 
-def summary_lines(found: Sweep) -> tuple[str, str, str]:
+def summary_lines(sweep: Sweep) -> tuple[str, str, str]:
     """Return a summary: ranges, shortest and longest time, lower bound and memory."""
-    first, last = (min(found.points, key=_time), max(found.points, key=_time))
+    first, last = (min(sweep.points, key=_time), max(sweep.points, key=_time))
     how = "at measured rates" if first.report is None else "predicted"
     ends = (first,) if first is last else (first, last)
-    times = " to ".join(f"{quantity(_time(p), Unit.SECOND)} ({place(found, p)})" for p in ends)
-    beyond = [p for p in found.points if not p.fits]
+    times = " to ".join(f"{quantity(_time(p), Unit.SECOND)} ({place(sweep, p)})" for p in ends)
+    beyond = [p for p in sweep.points if not p.fits]
     fits = "all points fit in memory"
     if beyond:
-        fits = f"{len(beyond)} of {len(found.points)} points do not fit in memory"
-    return title(found), f"  {how} {times}", f"  {LOWER_BOUND} {bounds_of(found)}; {fits}"
+        fits = f"{len(beyond)} of {len(sweep.points)} points do not fit in memory"
+    return title(sweep), f"  {how} {times}", f"  {LOWER_BOUND} {bounds_of(sweep)}; {fits}"
 
 
-def bounds_of(found: Sweep) -> str:
+def bounds_of(sweep: Sweep) -> str:
     """Return the range of lower bounds."""
-    floors = [p.floor_s for p in found.points]
+    floors = [p.floor_s for p in sweep.points]
     ends = dict.fromkeys(quantity(s, Unit.SECOND) for s in (min(floors), max(floors)))
     return " to ".join(ends)
 
 
-def place(found: Sweep, point: Point) -> str:
+def place(sweep: Sweep, point: Point) -> str:
     """Describe a point by its sizes and machine."""
-    return printable(f"{found.at(point.dims)} on {point.target}")
+    return printable(f"{sweep.at(point.dims)} on {point.target}")
 
 
 def _time(point: Point) -> float:
     return point.time_s
 
 
-def table(found: Sweep) -> Table:
+def table(sweep: Sweep) -> Table:
     """Return the table of points."""
-    names = [a.name for a in found.axes]
+    names = [a.name for a in sweep.axes]
     columns = (
         Column("target", "target"),
-        *(Column(name, printable(found.label(name)[:LONGEST]), Unit.COUNT) for name in names),
+        *(Column(name, printable(sweep.label(name)[:LONGEST]), Unit.COUNT) for name in names),
         Column("time_s", "time"),
         Column("low_s", "low"),
         Column("high_s", "high"),
@@ -92,7 +92,7 @@ def table(found: Sweep) -> Table:
             Amount(p.memory_bytes, Unit.BYTE),
             p.regime.value,
         )
-        for p in found.points
+        for p in sweep.points
     )
     return Table(columns, rows)
 
@@ -103,12 +103,12 @@ def interval(point: Point) -> tuple[float | None, float | None]:
     return (None, None) if run is None else (run.low_s, run.high_s)
 
 
-def notes(found: Sweep) -> Iterator[Note]:
+def notes(sweep: Sweep) -> Iterator[Note]:
     """Yield notes on regimes and memory."""
-    for c in found.crossovers:
+    for c in sweep.crossovers:
         if c.what == "model":
-            words = in_words(c.spans, found.label(c.symbol))
+            words = in_words(c.spans, sweep.label(c.symbol))
             yield Note(printable(f"{c.target}: {words}"))
-    for capacity in found.capacities:
-        words = capacity_in_words(capacity, found.label(capacity.symbol))
+    for capacity in sweep.capacities:
+        words = capacity_in_words(capacity, sweep.label(capacity.symbol))
         yield Note(printable(f"{capacity.target}: {words}"))

@@ -24,7 +24,14 @@ from perfc.report.assumptions import (
     unit_of,
     used,
 )
-from perfc.report.coverage import Coverage, OpaqueOperator, TierCoverage, listed, section, stated
+from perfc.report.coverage import (
+    Coverage,
+    OpaqueOperator,
+    TierCoverage,
+    listed,
+    section,
+    tier_share,
+)
 from perfc.report.document import Amount, Note
 from perfc.report.kernels import CeilingTime
 from perfc.report.memory import bucketed
@@ -82,9 +89,9 @@ def test_a_section_of_coverage_lists_what_is_not_known() -> None:
 def test_four_names_are_listed_and_the_others_counted() -> None:
     assert listed(list("abcd")) == "a, b, c, d"
     assert listed(list("abcdef")) == "a, b, c, d and 2 more"
-    assert stated(count(None), None, "known flop") == "unknown flop"
-    assert stated(count(0), None, "flop") == "no flop"
-    assert stated(count(1), 0.5, "flop") == "50.0 % of flop"
+    assert tier_share(count(None), None, "known flop") == "unknown flop"
+    assert tier_share(count(0), None, "flop") == "no flop"
+    assert tier_share(count(1), 0.5, "flop") == "50.0 % of flop"
 
 
 def test_amounts_are_added_with_their_formulas() -> None:

@@ -130,14 +130,14 @@ function power(value) {
 
 function markKernel(chart, kernel, withTip) {
   chart.dispatchAction({ type: "downplay" });
-  let told = false;
+  let isTipShown = false;
   chart.getOption().series.forEach((series, seriesIndex) => {
     if (series.type !== "scatter" || kernel === null) return;
     series.data.forEach((item, dataIndex) => {
       if (item.kernel === null || alike(item.kernel) !== alike(kernel)) return;
       chart.dispatchAction({ type: "highlight", seriesIndex, dataIndex });
-      if (withTip && !told) chart.dispatchAction({ type: "showTip", seriesIndex, dataIndex });
-      told = true;
+      if (withTip && !isTipShown) chart.dispatchAction({ type: "showTip", seriesIndex, dataIndex });
+      isTipShown = true;
     });
   });
 }
