@@ -28,9 +28,9 @@ from pathlib import Path
 
 from perfc.api import analyze
 from perfc.errors import PerfcError
-from perfc.ir.dim import Poly
-from perfc.ir.evaluate import evaluate
-from perfc.ir.types import TensorType
+from perfc.ir.symbolic.dim import Poly
+from perfc.ir.symbolic.evaluate import evaluate
+from perfc.ir.tensors.types import TensorType
 from perfc.measure import dataset, rows
 from perfc.measure.process import Protocol, all_threads, workspace
 from perfc.measure.session import measure_cases

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from perfc.diff import Metric, Setting, both, compare
 from perfc.frontend import load
-from perfc.ir.types import TensorType
+from perfc.ir.tensors.types import TensorType
 
 
 def pairs_of(folder: Path) -> Iterator[tuple[str, Path, Path]]:

@@ -32,8 +32,8 @@ from pathlib import Path
 from perfc.analyzers.graph.measured_runs import model_folder
 from perfc.api import typed
 from perfc.errors import PerfcError
-from perfc.ir.evaluate import evaluate
 from perfc.ir.graph import Module
+from perfc.ir.symbolic.evaluate import evaluate
 from perfc.machine import Machine, load_machine
 from perfc.passes.fusion.fuse import Fuse
 from perfc.passes.manager import Analyses

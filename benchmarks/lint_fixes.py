@@ -29,7 +29,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from perfc.api import infer_shapes
 from perfc.errors import PerfcError
-from perfc.ir.types import DType, TensorType
+from perfc.ir.tensors.types import DType, TensorType
 from perfc.lint.engine import Linter, selected
 from perfc.lint.fix import mended
 from perfc.lint.settings import Settings

@@ -218,11 +218,11 @@ def ours(name: str) -> dict[str, int | None]:
     from perfc.frontend.config import Precision, Step, lower, lower_images, read_config
     from perfc.frontend.config.facts import cache_bytes as held
     from perfc.frontend.config.facts import parameters
-    from perfc.ir.evaluate import evaluate
     from perfc.ir.graph import Module
     from perfc.ir.ops.recurrent.causal_conv import VarlenCausalConvWithState
     from perfc.ir.ops.recurrent.linear_attention import GatedDeltaNet
     from perfc.ir.ops.recurrent.state_space import StateSpaceScan
+    from perfc.ir.symbolic.evaluate import evaluate
     from perfc.passes.inference.shapes import Shapes
     from perfc.passes.manager import Analyses
     from perfc.passes.roofline.cost import Cost

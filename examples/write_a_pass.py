@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import ClassVar
 
 from perfc.api import typed
-from perfc.ir.dim import Dim
 from perfc.ir.graph import Module, Node, walk
+from perfc.ir.graphs.rewrite import Rewriter, with_graph
 from perfc.ir.op import Kind
 from perfc.ir.record import frozen
-from perfc.ir.rewrite import Rewriter, with_graph
+from perfc.ir.symbolic.dim import Dim
 from perfc.passes import Analysis, Transform
 from perfc.passes.manager import Analyses
 from perfc.passes.roofline.cost import Cost

@@ -16,11 +16,11 @@ import onnx
 
 import perfc
 from perfc.ir.cost import Work
-from perfc.ir.dim import Dim
 from perfc.ir.graph import Inputs
 from perfc.ir.op import Kind, Op, Types, count, tensor
 from perfc.ir.record import frozen
-from perfc.ir.types import TensorType
+from perfc.ir.symbolic.dim import Dim
+from perfc.ir.tensors.types import TensorType
 
 TEXT = """
 <ir_version: 9, opset_import: ["" : 17, "my.company" : 1]>

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from .cost import NO_TRAFFIC, NO_WORK, Traffic, Work, total_traffic, total_work
-from .dim import Dim, Poly, dim_max, dim_min, interval, substitute, symbol
 from .facts import Origin, weakest
 from .graph import (
     NOWHERE,
@@ -18,9 +17,10 @@ from .graph import (
     captured,
     walk,
 )
-from .known import Known
 from .op import Kind, Op
-from .types import (
+from .symbolic.dim import Dim, Poly, dim_max, dim_min, interval, substitute, symbol
+from .tensors.known import Known
+from .tensors.types import (
     UNKNOWN,
     DType,
     MapType,

@@ -13,8 +13,8 @@ from typing import Any, ClassVar, Protocol, TypeVar
 
 from perfc.errors import ParseError, PerfcError
 
-from .dim import Poly
-from .types import (
+from .symbolic.dim import Poly
+from .tensors.types import (
     BY_CODE,
     DType,
     MapType,

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from types import CodeType
 
-from .dim import Dim, Monomial, Poly, substitute
 from .record import record
-from .types import DType
+from .symbolic.dim import Dim, Monomial, Poly, substitute
+from .tensors.types import DType
 
 
 def dim_sum(parts: Iterable[Dim]) -> Dim:

@@ -8,11 +8,11 @@ from enum import Enum
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
-from .dim import Dim, symbols
-from .evaluate import evaluate
-from .known import Known
 from .record import cached_entity, entity, record
-from .types import TensorType, Type
+from .symbolic.dim import Dim, symbols
+from .symbolic.evaluate import evaluate
+from .tensors.known import Known
+from .tensors.types import TensorType, Type
 
 if TYPE_CHECKING:
     from .op import Op
@@ -262,7 +262,7 @@ class Module:
 def assumed(declared: Iterable[SymbolDecl], given: Mapping[str, int]) -> dict[str, int]:
     """Return values of symbols: those ``given``, else the defaults.
 
-    >>> from perfc.ir.dim import symbol
+    >>> from perfc.ir.symbolic.dim import symbol
     >>> past = SymbolDecl("past", 128)
     >>> total = SymbolDecl("total", 256, tie=symbol("past") + 128)
     >>> assumed((total, past), {"past": 7})

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, ClassVar, TypeAlias
 from ..errors import ShapeError
 from .cost import NO_TRAFFIC, NO_WORK, UNITS, Traffic, Work, dim_sum, work_of
 from .definition import Operands, range_problem
-from .dim import Dim
 from .graph import Inputs
-from .known import Known
 from .record import frozen
-from .types import DType, SequenceType, TensorType, Type, element_count
+from .symbolic.dim import Dim
+from .tensors.known import Known
+from .tensors.types import DType, SequenceType, TensorType, Type, element_count
 
 if TYPE_CHECKING:
     from .gradients.adjoint import Adjoint, Gradients

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from .cost import Traffic, dim_sum
-from .dim import Dim, dim_min
 from .op import ABSENT
-from .types import DType, TensorType, Type, element_count, storage_bytes
+from .symbolic.dim import Dim, dim_min
+from .tensors.types import DType, TensorType, Type, element_count, storage_bytes
 
 
 def stored(type_: Type) -> Dim | None:

@@ -156,7 +156,7 @@ class PrintAfter:
         """Print the module with the facts of an analysis."""
         if step.is_cached or (self.names is not None and step.name not in self.names):
             return
-        from perfc.ir.text import print_module
+        from perfc.ir.syntax.text import print_module
 
         text = print_module(step.module, facts=step.facts)
         print(f"# after {step.name}\n{text}", file=self.stream or sys.stderr)
@@ -169,7 +169,7 @@ class VerifyEach:
     def after(self, step: Step) -> None:
         """Verify the module; an error names the pass that broke it."""
         if isinstance(step.pass_, Transform):
-            from perfc.ir.verify import verify
+            from perfc.ir.graphs.verify import verify
 
             try:
                 verify(step.module)
@@ -188,7 +188,7 @@ class DumpTo:
         """Write the next file."""
         if step.is_cached:
             return
-        from perfc.ir.text import print_module
+        from perfc.ir.syntax.text import print_module
 
         self.folder.mkdir(parents=True, exist_ok=True)
         path = self.folder / f"{self.count:03d}-{step.name}.pir"

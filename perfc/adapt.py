@@ -19,7 +19,7 @@ from perfc.extras import install
 from perfc.ir.facts import Origin
 from perfc.ir.op import Kind
 from perfc.ir.record import record
-from perfc.ir.types import dtype_named
+from perfc.ir.tensors.types import dtype_named
 from perfc.machine import Machine, Unit
 from perfc.machine.files import whole_card
 from perfc.measure import dataset

@@ -19,8 +19,8 @@ from perfc.frontend.input_contents import known_contents
 from perfc.frontend.torch_inputs import Inputs
 from perfc.frontend.torch_module import check_example, graph_of
 from perfc.ir.graph import Module, Value
-from perfc.ir.sizes import bound_type, sizes_of
-from perfc.ir.types import Type
+from perfc.ir.symbolic.sizes import bound_type, sizes_of
+from perfc.ir.tensors.types import Type
 from perfc.machine import Machine, load_machine
 from perfc.passes.fusion.fuse import Fuse, KernelTable
 from perfc.passes.inference.shapes import Shapes

@@ -12,7 +12,7 @@ from perfc.deployment_fields import READERS, VERSION, Mode
 from perfc.errors import ParseError
 from perfc.frontend import is_configuration
 from perfc.ir.record import record
-from perfc.ir.types import DType
+from perfc.ir.tensors.types import DType
 from perfc.machine import NOTHING, Capacity, Machine, Reserve, capacity_of, load_machine
 from perfc.parallel import ALONE, Parallel
 from perfc.passes.precision.retype import element_type

@@ -12,7 +12,7 @@ from perfc import step_fields
 from perfc.choice import member, text_of
 from perfc.durations import seconds_of
 from perfc.errors import ParseError, PassError
-from perfc.ir.sizes import sizes_of
+from perfc.ir.symbolic.sizes import sizes_of
 from perfc.machine import Reserve
 from perfc.parallel import ALONE, Parallel
 from perfc.passes.precision.retype import precision_name

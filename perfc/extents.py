@@ -11,13 +11,13 @@ from dataclasses import replace
 
 from perfc.errors import ParseError, ShapeError
 from perfc.frontend.roles import Place, Roles
-from perfc.ir.dim import Dim, Poly, symbol, symbols
 from perfc.ir.graph import Basis, Module, SymbolDecl, Value, walk
-from perfc.ir.names import symbol_name
+from perfc.ir.graphs.rewrite import Rewriter, with_graph
 from perfc.ir.record import record
-from perfc.ir.rewrite import Rewriter, with_graph
-from perfc.ir.sizes import bound_type, sizes_of
-from perfc.ir.types import UNKNOWN, TensorType
+from perfc.ir.symbolic.dim import Dim, Poly, symbol, symbols
+from perfc.ir.symbolic.sizes import bound_type, sizes_of
+from perfc.ir.syntax.names import symbol_name
+from perfc.ir.tensors.types import UNKNOWN, TensorType
 from perfc.passes.inference.sizes import Sizes
 from perfc.passes.manager import Analyses
 

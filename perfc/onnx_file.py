@@ -13,7 +13,7 @@ from perfc.whole_file import write_whole
 if TYPE_CHECKING:
     import onnx
 
-    from perfc.ir.dim import Poly
+    from perfc.ir.symbolic.dim import Poly
 
 LARGEST_BYTES = (1 << 31) - 1
 """Maximum size of a protobuf message; larger models have external weights."""
@@ -86,8 +86,8 @@ def write_model(model: onnx.ModelProto, path: Path) -> None:
 
 def dim_param(extent: Poly) -> str:
     """Return ``extent`` as an ONNX dimension name: a symbol's name or a printed expression."""
-    from perfc.ir.dim import symbols
-    from perfc.ir.names import symbol_name
+    from perfc.ir.symbolic.dim import symbols
+    from perfc.ir.syntax.names import symbol_name
 
     text = str(extent)
     return symbol_name(text) if text in {s.key for s in symbols(extent)} else text

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, cast
 
 from perfc.ir.cost import dim_sum
-from perfc.ir.dim import Dim
+from perfc.ir.symbolic.dim import Dim
 from perfc.passes.memory.liveness import all_weights, in_memory, storage
 from perfc.passes.rewriting.untie import Untie
 from perfc.passes.roofline.parameters import Parameters, ParameterTable

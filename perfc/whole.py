@@ -22,9 +22,9 @@ from perfc.former_names import Former
 from perfc.frontend.torch_inputs import Inputs
 from perfc.frontend.torch_module import check_example, graph_of
 from perfc.ir.graph import Module
-from perfc.ir.names import symbol_name
+from perfc.ir.graphs.rewrite import with_defaults
 from perfc.ir.record import record
-from perfc.ir.rewrite import with_defaults
+from perfc.ir.syntax.names import symbol_name
 from perfc.machine import load_machine
 from perfc.report.units import Unit
 from perfc.report.units import quantity as written

@@ -135,9 +135,9 @@ class GoldenItem(pytest.Item):
 def run_golden(source: str, name: str) -> str:
     """The output of the ``RUN`` line of ``source``."""
     from perfc.errors import PerfcError
-    from perfc.ir.parse import parse
-    from perfc.ir.text import print_module
-    from perfc.ir.verify import verify
+    from perfc.ir.graphs.verify import verify
+    from perfc.ir.syntax.parse import parse
+    from perfc.ir.syntax.text import print_module
     from perfc.passes import Analysis, pass_name
     from perfc.passes.manager import Analyses, VerifyEach
     from perfc.passes.pipeline import facts_of, parse_pipeline

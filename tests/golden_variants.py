@@ -21,10 +21,10 @@ from pathlib import Path
 from types import MappingProxyType
 
 from perfc.errors import PerfcError
-from perfc.ir.dim import symbol
 from perfc.ir.graph import Graph, Module, Node, SymbolDecl, Value
-from perfc.ir.parse import parse
-from perfc.ir.types import UNKNOWN, TensorType
+from perfc.ir.symbolic.dim import symbol
+from perfc.ir.syntax.parse import parse
+from perfc.ir.tensors.types import UNKNOWN, TensorType
 from perfc.passes.inference.shapes import Shapes
 from perfc.passes.manager import Analyses
 from perfc.passes.roofline.cost import Cost

@@ -18,7 +18,7 @@ from perfc.annotate.properties import NodeNumbers
 from perfc.api import Report, analyze
 from perfc.commands.annotate import command
 from perfc.ir import Poly, symbol
-from perfc.ir.evaluate import evaluate
+from perfc.ir.symbolic.evaluate import evaluate
 from perfc.onnx_file import dim_param, read_model
 
 MODELS = Path(__file__).parent.parent / "examples" / "models"

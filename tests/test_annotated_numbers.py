@@ -9,7 +9,7 @@ import pytest
 
 from perfc.annotate.properties import NodeNumbers
 from perfc.ir.cost import Traffic, Work
-from perfc.ir.dim import symbol
+from perfc.ir.symbolic.dim import symbol
 from perfc.passes.roofline.cost import NodeCost, Tier
 
 N = symbol("N")

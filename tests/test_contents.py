@@ -9,7 +9,7 @@ import pytest
 
 from perfc.errors import ParseError
 from perfc.frontend.input_contents import contents
-from perfc.ir.known import Known
+from perfc.ir.tensors.known import Known
 
 
 @pytest.mark.parametrize(

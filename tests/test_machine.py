@@ -390,7 +390,7 @@ def test_the_vector_unit_falls_back_to_wider_types_and_packs_narrow_ones() -> No
 @pytest.mark.parametrize("name", ["a100", "p100", "cpu"])
 @pytest.mark.parametrize("unit", list(Unit))
 def test_every_unit_has_a_rate_for_every_type_and_none_is_zero(name: str, unit: Unit) -> None:
-    from perfc.ir.types import DType
+    from perfc.ir.tensors.types import DType
 
     machine = load_machine(name)
     vector = {d for u, d in machine.compute if u is Unit.VECTOR}

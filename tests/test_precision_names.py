@@ -15,7 +15,7 @@ from perfc.check.config import load as load_budgets
 from perfc.cli import run
 from perfc.errors import ParseError, PerfcError
 from perfc.frontend.elements import ELEMENT_BITS
-from perfc.ir.types import DType, bits_of, dtype_named
+from perfc.ir.tensors.types import DType, bits_of, dtype_named
 from perfc.machine import load_machine
 
 RESNET = str(Path(__file__).parent.parent / "examples" / "models" / "resnet50.onnx.gz")

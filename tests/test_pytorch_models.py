@@ -17,8 +17,8 @@ import perfc
 from perfc.analyzers.features.rows import DataError
 from perfc.errors import MissingExtraError, ModelError
 from perfc.frontend.torch_module import exported
-from perfc.ir.evaluate import evaluate
-from perfc.ir.types import TensorType
+from perfc.ir.symbolic.evaluate import evaluate
+from perfc.ir.tensors.types import TensorType
 from perfc_lab.training import export
 
 MODEL = """<ir_version: 10, opset_import: ["" : 21]>

@@ -9,9 +9,8 @@ import pytest
 from perfc.api import analyze
 from perfc.errors import PassError
 from perfc.ir import DType, Graph, Module, Node, TensorType, Value
-from perfc.ir.evaluate import evaluate
 from perfc.ir.graph import Weight, walk
-from perfc.ir.known import Known
+from perfc.ir.graphs.verify import verify
 from perfc.ir.op import Kind
 from perfc.ir.ops.contraction.matmul import MatMul
 from perfc.ir.ops.control.container import SequenceConstruct, SequenceEmpty
@@ -20,8 +19,9 @@ from perfc.ir.ops.elementwise.activation import Relu
 from perfc.ir.ops.elementwise.cast import Cast
 from perfc.ir.ops.elementwise.elementwise import Add, Mul
 from perfc.ir.ops.movement.shape import Shape
-from perfc.ir.types import SequenceType
-from perfc.ir.verify import verify
+from perfc.ir.symbolic.evaluate import evaluate
+from perfc.ir.tensors.known import Known
+from perfc.ir.tensors.types import SequenceType
 from perfc.passes.manager import Analyses
 from perfc.passes.precision.retype import Retype, precision
 from perfc.passes.roofline.cost import Cost

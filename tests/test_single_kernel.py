@@ -10,7 +10,7 @@ import pytest
 import perfc
 from perfc import cli
 from perfc.errors import ParseError
-from perfc.ir.evaluate import evaluate
+from perfc.ir.symbolic.evaluate import evaluate
 from perfc.report import Verdict
 from perfc.single_kernel import KERNELS
 

@@ -12,7 +12,7 @@ from onnx import TensorProto, helper, numpy_helper
 import perfc
 from perfc import cli
 from perfc.errors import PerfcError
-from perfc.ir.evaluate import evaluate
+from perfc.ir.symbolic.evaluate import evaluate
 
 FIXTURES = Path(__file__).parent / "fixtures"
 

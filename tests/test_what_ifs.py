@@ -9,8 +9,8 @@ import pytest
 import perfc
 from perfc.api import Report
 from perfc.errors import PerfcError
-from perfc.ir.evaluate import evaluate
-from perfc.ir.parse import parse
+from perfc.ir.symbolic.evaluate import evaluate
+from perfc.ir.syntax.parse import parse
 
 SIZED = """perfir 1
 module @m

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from perfc.ir.record import entity
-from perfc.ir.types import dtype_named
+from perfc.ir.tensors.types import dtype_named
 
 from ..artefacts import artefact
 from ..artefacts.artefact import Artefact, WeightsError

@@ -10,7 +10,6 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from perfc.ir.evaluate import Numbers, evaluate
 from perfc.ir.op import Kind
 from perfc.ir.ops.attention.rotary import GemmaRotaryEmbedding, RotaryEmbedding
 from perfc.ir.problem import (
@@ -25,7 +24,8 @@ from perfc.ir.problem import (
     Window,
     forward_of,
 )
-from perfc.ir.types import TensorType
+from perfc.ir.symbolic.evaluate import Numbers, evaluate
+from perfc.ir.tensors.types import TensorType
 
 if TYPE_CHECKING:
     from perfc.ir.graph import Value

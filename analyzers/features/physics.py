@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from perfc.ir.types import BY_CODE
+from perfc.ir.tensors.types import BY_CODE
 from perfc.passes.roofline.floor import Floors
 
 from .rows import Protocol

@@ -9,12 +9,12 @@ import numpy as np
 
 from perfc.errors import ModelError
 from perfc.ir.cost import dim_sum
-from perfc.ir.dim import Poly
-from perfc.ir.evaluate import Numbers
 from perfc.ir.graph import Module, Node, Value, walk
 from perfc.ir.op import Kind
 from perfc.ir.problem import Problem, Window
-from perfc.ir.types import DType, TensorType, Type
+from perfc.ir.symbolic.dim import Poly
+from perfc.ir.symbolic.evaluate import Numbers
+from perfc.ir.tensors.types import DType, TensorType, Type
 from perfc.passes.fusion.fuse import KernelTable
 from perfc.passes.memory.liveness import Liveness
 from perfc.passes.roofline.cost import Cost, CostTable
@@ -26,7 +26,7 @@ from ..steps.setting import Setting
 from .model_graph import BATCHES, RANK, KernelGraph, ModelGraph, OpGraph
 
 if TYPE_CHECKING:
-    from perfc.ir.dim import Dim
+    from perfc.ir.symbolic.dim import Dim
     from perfc.passes.manager import Analyses
 
     from ..features.classes import Array

@@ -72,7 +72,7 @@ class MeasuredRuns(GraphDataset):
     def encode(self, graph: str, settings: Iterable[Setting], folder: Path) -> ModelGraph | None:
         """The model's graph with all symbols but its batch given."""
         from perfc.frontend import load
-        from perfc.ir.rewrite import with_defaults
+        from perfc.ir.graphs.rewrite import with_defaults
 
         name, _, fixed = graph.partition(SEPARATOR)
         path = model_folder(folder) / f"{name}.onnx.gz"

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from perfc.ir.evaluate import evaluate
 from perfc.ir.problem import Recurrence
+from perfc.ir.symbolic.evaluate import evaluate
 
 from ..estimate.interval import Interval
 

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from perfc.ir.evaluate import Numbers
 from perfc.ir.record import cached_entity
-from perfc.ir.types import TensorType
+from perfc.ir.symbolic.evaluate import Numbers
+from perfc.ir.tensors.types import TensorType
 from perfc.machine import Unit
 from perfc.passes.inference.strides import strides_of
 from perfc.passes.runtimes import Tf32

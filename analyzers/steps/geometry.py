@@ -5,11 +5,11 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from perfc.ir.dim import Dim
 from perfc.ir.graph import Value
 from perfc.ir.op import Kind
 from perfc.ir.problem import Attention, Product, Rows, Span, Window
-from perfc.ir.types import TensorType
+from perfc.ir.symbolic.dim import Dim
+from perfc.ir.tensors.types import TensorType
 
 from .launch_kind import LaunchKind
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from perfc.ir.op import Kind
 from perfc.ir.record import entity, record
-from perfc.ir.types import TensorType
+from perfc.ir.tensors.types import TensorType
 from perfc.passes.fusion.fuse import Fuse
 from perfc.passes.inference.strides import Strides, strides_of
 from perfc.passes.manager import Analyses
@@ -235,7 +235,7 @@ def listed(
     autocast: Autocasting | None,
 ) -> Listing:
     """Counts launches at the values of the roofline."""
-    from perfc.ir.evaluate import Numbers
+    from perfc.ir.symbolic.evaluate import Numbers
 
     name, at = kernels.runtime.name, [Numbers(bounds.env)]
     if autocast is None:

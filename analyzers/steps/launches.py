@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from perfc.ir.alike import Alike
-from perfc.ir.dim import Dim
-from perfc.ir.evaluate import Numbers
 from perfc.ir.graph import Module, Value
+from perfc.ir.graphs.alike import Alike
 from perfc.ir.op import Kind
 from perfc.ir.problem import Span
 from perfc.ir.record import record
-from perfc.ir.types import TensorType, Type
+from perfc.ir.symbolic.dim import Dim
+from perfc.ir.symbolic.evaluate import Numbers
+from perfc.ir.tensors.types import TensorType, Type
 from perfc.passes.fusion.fuse import Fuse, Kernel, KernelTable
 from perfc.passes.inference.strides import Strides, StrideTable
 from perfc.passes.precision.autocast import NARROW_KINDS, Autocast, Policy, StoredTypes

@@ -10,7 +10,7 @@ from perfc.deployment import Deployment
 from perfc.deployment_fields import Mode as Run
 from perfc.errors import ModelError, ParseError
 from perfc.ir.record import record
-from perfc.ir.types import dtype_named
+from perfc.ir.tensors.types import dtype_named
 from perfc.passes.runtimes import Launch, Layout, Runtime, Steps, Tf32, of_steps, tables
 
 

@@ -6,10 +6,10 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from perfc.ir.evaluate import Numbers
 from perfc.ir.graph import Module, Phase, Value
 from perfc.ir.ops.convolution.conv_grad import ConvDataGrad, ConvFilterGrad
 from perfc.ir.ops.elementwise.cast import Cast
+from perfc.ir.symbolic.evaluate import Numbers
 from perfc.passes.fusion.fuse import Fuse, Kernel, KernelTable
 from perfc.passes.inference.strides import Strides
 from perfc.passes.precision.mixed import what_if

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from perfc.errors import ModelError
 from perfc.extents import described
+from perfc.ir.graphs.rewrite import with_defaults
 from perfc.ir.record import record
-from perfc.ir.rewrite import with_defaults
-from perfc.ir.types import TensorType
+from perfc.ir.tensors.types import TensorType
 from perfc.machine import load_machine
 from perfc.passes.inference.sizes import Sizes
 from perfc.passes.manager import Analyses

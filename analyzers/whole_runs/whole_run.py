@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from perfc.errors import ModelError, PerfcError
-from perfc.ir.types import TensorType
+from perfc.ir.tensors.types import TensorType
 from perfc.passes.runtimes import Layout, tables
 
 from ..artefacts.artefact import WeightsError

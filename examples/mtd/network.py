@@ -135,7 +135,7 @@ def parameters(path: Path = PATH) -> tuple[int, int]:
     """
     from perfc.frontend import load
     from perfc.ir.ops.normalization.normalization import BatchNormalization
-    from perfc.ir.types import TensorType
+    from perfc.ir.tensors.types import TensorType
 
     graph = load(path).graph
     running = {v for n in graph if isinstance(n.op, BatchNormalization) for v in n.inputs[3:5] if v}

@@ -11,11 +11,11 @@ from perfc.errors import PassError
 from ..graph import Node, Value
 from ..op import Op
 from ..record import mutable
-from ..types import TensorType
+from ..tensors.types import TensorType
 from .tape import Tape, shape_of
 
 if TYPE_CHECKING:
-    from ..types import Shape
+    from ..tensors.types import Shape
 
 Gradients: TypeAlias = "Mapping[int, Value | None]"
 """Gradients by position of the operand."""

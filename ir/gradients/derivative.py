@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from ..graph import Value
 from ..ops import operator
-from ..types import DType
+from ..tensors.types import DType
 from .tape import dtype_of
 
 if TYPE_CHECKING:

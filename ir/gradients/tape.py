@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from ..dim import Dim
 from ..graph import NOWHERE, Inputs, Loc, Node, Phase, Value, Weight
-from ..known import Item, Known
 from ..op import REGISTRY, Op, Types
 from ..ops.elementwise.elementwise import Add, Div, Mul, Neg, Sub
 from ..ops.elementwise.logic import Where
@@ -14,7 +12,9 @@ from ..ops.movement.movement import Expand, Transpose
 from ..ops.movement.slice import Concat, Slice
 from ..ops.movement.view import Reshape
 from ..ops.normalization.reduce import ReduceMean, ReduceSum
-from ..types import DType, Shape, TensorType
+from ..symbolic.dim import Dim
+from ..tensors.known import Item, Known
+from ..tensors.types import DType, Shape, TensorType
 
 
 def shape_of(v: Value) -> Shape:

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from typing import ClassVar
 
 from ..definition import Natural, Positive
-from ..dim import Dim
 from ..graph import Inputs
 from ..op import Kind, Op, Types, tensor
 from ..problem import Collective, Exchange
 from ..record import frozen
-from ..types import TensorType
+from ..symbolic.dim import Dim
+from ..tensors.types import TensorType
 
 PARTS = 1000
 """Denominator of the exchanged share of a message, which is counted in integers."""

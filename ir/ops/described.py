@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from ..cost import Traffic, dim_sum, formula_value
-from ..dim import Dim
-from ..fresh import data_extent
 from ..graph import Inputs
 from ..op import ABSENT, Kind, Op, Types, count, each_once, has, known, tensor
 from ..record import frozen
-from ..types import DType, Shape, TensorType
+from ..symbolic.dim import Dim
+from ..symbolic.fresh import data_extent
+from ..tensors.types import DType, Shape, TensorType
 from .convolution.window import product
 from .elementwise.cast import dtype_of
 

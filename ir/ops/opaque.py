@@ -7,7 +7,7 @@ from ..definition import Natural
 from ..graph import Inputs
 from ..op import Kind, Op, Types, each_once
 from ..record import frozen
-from ..types import UNKNOWN
+from ..tensors.types import UNKNOWN
 
 
 @frozen

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple
 
-from ..dim import Dim
+from ..symbolic.dim import Dim
 
 
 class Experts(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..dim import Dim
+from ..symbolic.dim import Dim
 
 
 class Recurrence(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import NamedTuple
 
-from ..dim import Dim
+from ..symbolic.dim import Dim
 
 
 class Span(Enum):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from enum import Enum
 from typing import NamedTuple
 
-from ..dim import Dim
+from ..symbolic.dim import Dim
 
 MOST_GAIN = 4.0
 """Maximum gain of minimal filtering F(4, r) along an axis, for any ``r``."""

@@ -22,7 +22,6 @@ from pathlib import Path
 
 from perfc.errors import PassError
 from perfc.ir.cost import dim_sum, formula_value
-from perfc.ir.dim import Dim
 from perfc.ir.graph import Node, Value
 from perfc.ir.op import Kind, Op
 from perfc.ir.ops.elementwise.activation import Sigmoid
@@ -30,7 +29,8 @@ from perfc.ir.ops.elementwise.elementwise import Add, Mul
 from perfc.ir.ops.normalization.reduce import ReduceMean
 from perfc.ir.ops.normalization.softmax import Softmax
 from perfc.ir.record import record
-from perfc.ir.types import TensorType
+from perfc.ir.symbolic.dim import Dim
+from perfc.ir.tensors.types import TensorType
 
 from ..roofline.cost import CostTable, NodeCost
 

@@ -6,7 +6,7 @@ from perfc.ir.graph import Node, Value
 from perfc.ir.op import Kind
 from perfc.ir.ops.elementwise.logic import IsNaN, Where
 from perfc.ir.ops.movement.movement import Transpose
-from perfc.ir.types import TensorType
+from perfc.ir.tensors.types import TensorType
 
 from .neighbourhood import FACTORS, Neighbourhood, is_scalar
 

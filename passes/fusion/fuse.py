@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from perfc.ir.cost import Traffic, Work
-from perfc.ir.dim import Dim
 from perfc.ir.graph import Module, Node, Value
 from perfc.ir.op import Kind
 from perfc.ir.problem import Backward, Problem, Window
 from perfc.ir.problem.window import MOST_GAIN
 from perfc.ir.record import entity, frozen, record
-from perfc.ir.types import DType, TensorType
+from perfc.ir.symbolic.dim import Dim
+from perfc.ir.tensors.types import DType, TensorType
 
 from .. import Analysis
 from ..roofline.cost import Cost, Tier

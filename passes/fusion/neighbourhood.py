@@ -9,7 +9,7 @@ from perfc.ir.graph import Graph, Node, Value
 from perfc.ir.op import Kind
 from perfc.ir.ops.elementwise.elementwise import Div, Mul
 from perfc.ir.record import mutable
-from perfc.ir.types import TensorType
+from perfc.ir.tensors.types import TensorType
 
 from ..runtimes import Runtime
 

@@ -22,7 +22,7 @@ from perfc.ir.ops.elementwise.elementwise import (
 from perfc.ir.ops.normalization.normalization import LayerNormalization
 from perfc.ir.ops.normalization.reduce import ReduceMean
 from perfc.ir.record import mutable
-from perfc.ir.types import TensorType
+from perfc.ir.tensors.types import TensorType
 
 from .neighbourhood import FACTORS, Neighbourhood, is_channelwise, is_scalar, scalar_operand
 

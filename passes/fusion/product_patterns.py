@@ -21,7 +21,7 @@ from perfc.ir.ops.movement.movement import Transpose
 from perfc.ir.ops.movement.pad import Pad
 from perfc.ir.ops.normalization.normalization import BatchNormalization
 from perfc.ir.ops.quantized.quantize import DequantizeLinear, QuantizeLinear
-from perfc.ir.types import TensorType
+from perfc.ir.tensors.types import TensorType
 
 from .neighbourhood import Neighbourhood, has_stored_contents, is_channelwise, is_scaled
 

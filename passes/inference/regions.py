@@ -6,15 +6,15 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from perfc.errors import ShapeError
-from perfc.ir.dim import Dim, Poly, dim_max
-from perfc.ir.fresh import data_extent
 from perfc.ir.graph import Graph, Inputs, Node, Value
-from perfc.ir.join import all_items, element_type, join, sequence_of
-from perfc.ir.known import Known
 from perfc.ir.op import Folded, Types, known, normal_axis
 from perfc.ir.ops.control.control import If, Loop, Scan, SequenceMap
 from perfc.ir.ops.movement.view import Identity
-from perfc.ir.types import UNKNOWN, DType, SequenceType, TensorType, Type
+from perfc.ir.symbolic.dim import Dim, Poly, dim_max
+from perfc.ir.symbolic.fresh import data_extent
+from perfc.ir.tensors.join import all_items, element_type, join, sequence_of
+from perfc.ir.tensors.known import Known
+from perfc.ir.tensors.types import UNKNOWN, DType, SequenceType, TensorType, Type
 
 if TYPE_CHECKING:
     from .shapes import Inference

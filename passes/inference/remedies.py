@@ -8,12 +8,12 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from perfc.errors import ShapeError
-from perfc.ir.dim import AtomKind, Dim, Poly, interval, symbols
-from perfc.ir.evaluate import Numbers, evaluate
 from perfc.ir.graph import Basis, Module, Node, SymbolDecl, assumed
-from perfc.ir.names import symbol_name
 from perfc.ir.record import record
-from perfc.ir.sizes import MAX_EXTENT
+from perfc.ir.symbolic.dim import AtomKind, Dim, Poly, interval, symbols
+from perfc.ir.symbolic.evaluate import Numbers, evaluate
+from perfc.ir.symbolic.sizes import MAX_EXTENT
+from perfc.ir.syntax.names import symbol_name
 
 from .sizing import Refusal, Settled, Sizing, extents_of
 

@@ -7,16 +7,16 @@ from dataclasses import field
 from typing import TYPE_CHECKING, NamedTuple
 
 from perfc.errors import ShapeError
-from perfc.ir.alike import Alike
-from perfc.ir.dim import Dim, Poly, interval, symbols
-from perfc.ir.fresh import issued, numbering
 from perfc.ir.graph import Graph, Inputs, Module, Node, Value
-from perfc.ir.known import Known
+from perfc.ir.graphs.alike import Alike
 from perfc.ir.op import Folded, Kind, Op, Types
 from perfc.ir.ops.opaque import Opaque
 from perfc.ir.record import frozen, mutable
-from perfc.ir.sizes import bound_type, misfit
-from perfc.ir.types import UNKNOWN, DType, SequenceType, TensorType, Type, UnknownType
+from perfc.ir.symbolic.dim import Dim, Poly, interval, symbols
+from perfc.ir.symbolic.fresh import issued, numbering
+from perfc.ir.symbolic.sizes import bound_type, misfit
+from perfc.ir.tensors.known import Known
+from perfc.ir.tensors.types import UNKNOWN, DType, SequenceType, TensorType, Type, UnknownType
 
 from .. import Transform
 from .regions import infer_control

@@ -7,7 +7,6 @@ from dataclasses import field
 from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
-from perfc.ir.evaluate import evaluate
 from perfc.ir.graph import Module, Node, Value
 from perfc.ir.op import Kind
 from perfc.ir.ops.elementwise.cast import Cast
@@ -16,7 +15,8 @@ from perfc.ir.ops.movement.movement import Expand, Transpose
 from perfc.ir.ops.movement.slice import Slice, Split
 from perfc.ir.ops.normalization.normalization import BatchNormalization
 from perfc.ir.record import entity, frozen, record
-from perfc.ir.types import TensorType
+from perfc.ir.symbolic.evaluate import evaluate
+from perfc.ir.tensors.types import TensorType
 
 from .. import Analysis
 from ..fusion.fuse import Fuse, Kernel, KernelTable

@@ -7,14 +7,14 @@ from math import prod
 from typing import TYPE_CHECKING, ClassVar
 
 from perfc.ir.cost import dim_sum
-from perfc.ir.dim import Dim
-from perfc.ir.evaluate import evaluate
 from perfc.ir.graph import Module, Node, Phase, Value
 from perfc.ir.op import Kind
 from perfc.ir.ops.contraction.matmul import FusedMatMul
 from perfc.ir.ops.normalization.normalization_grad import GroupNormalizationGrad
 from perfc.ir.record import frozen
-from perfc.ir.types import TensorType
+from perfc.ir.symbolic.dim import Dim
+from perfc.ir.symbolic.evaluate import evaluate
+from perfc.ir.tensors.types import TensorType
 
 from .. import Analysis
 from ..inference.strides import Strides, StrideTable, viewed

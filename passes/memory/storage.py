@@ -13,11 +13,11 @@ from enum import Enum
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
-from perfc.ir.dim import Dim
-from perfc.ir.evaluate import evaluate
 from perfc.ir.graph import Module, Node, Phase, Value
 from perfc.ir.op import Kind
 from perfc.ir.record import frozen, record
+from perfc.ir.symbolic.dim import Dim
+from perfc.ir.symbolic.evaluate import evaluate
 
 from .. import Analysis
 from ..fusion.fuse import Fuse, Kernel

@@ -7,11 +7,11 @@ from enum import Enum
 from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
-from perfc.ir.dim import Dim
 from perfc.ir.graph import Module, Node, Value
 from perfc.ir.op import Kind
 from perfc.ir.record import frozen, record
-from perfc.ir.types import DType, TensorType
+from perfc.ir.symbolic.dim import Dim
+from perfc.ir.tensors.types import DType, TensorType
 
 from .. import Analysis
 from ..fusion.fuse import Fuse, Kernel

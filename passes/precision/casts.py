@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, ClassVar
 
-from perfc.ir.fresh import numbering
 from perfc.ir.gradients.tape import Tape, dtype_of
 from perfc.ir.graph import Graph, Module, Node, Phase, Value
 from perfc.ir.op import Kind
 from perfc.ir.ops.elementwise.cast import Cast
 from perfc.ir.record import entity, frozen
-from perfc.ir.text import all_values
-from perfc.ir.types import BY_CODE, DType, TensorType
+from perfc.ir.symbolic.fresh import numbering
+from perfc.ir.syntax.text import all_values
+from perfc.ir.tensors.types import BY_CODE, DType, TensorType
 
 from .. import Transform
 from ..fusion.fuse import Fuse

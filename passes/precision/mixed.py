@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from perfc.errors import PassError
 from perfc.ir.graph import Graph, Inputs, Module, Node, Value
 from perfc.ir.record import entity, frozen
-from perfc.ir.types import BY_CODE, DType, TensorType
+from perfc.ir.tensors.types import BY_CODE, DType, TensorType
 
 from .. import Transform
 from .retype import (

@@ -12,7 +12,7 @@ from perfc.ir.graph import Graph, Inputs, Module, Node, Value
 from perfc.ir.op import REGISTRY, Kind, Op, Types
 from perfc.ir.ops.elementwise.cast import Cast
 from perfc.ir.record import entity, frozen, record
-from perfc.ir.types import (
+from perfc.ir.tensors.types import (
     DType,
     OptionalType,
     SequenceType,

@@ -12,7 +12,7 @@ from perfc.ir.ops.elementwise.cast import Cast
 from perfc.ir.ops.movement.movement import Transpose
 from perfc.ir.ops.movement.view import Identity, View
 from perfc.ir.record import entity, frozen
-from perfc.ir.types import TensorType
+from perfc.ir.tensors.types import TensorType
 
 from .. import Transform
 

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from perfc.ir.fresh import numbering
 from perfc.ir.gradients.tape import Tape, shape_of
 from perfc.ir.graph import Graph, Inputs, Module, Node, Value
 from perfc.ir.ops.movement.gather import Gather
 from perfc.ir.record import frozen
-from perfc.ir.text import all_values
+from perfc.ir.symbolic.fresh import numbering
+from perfc.ir.syntax.text import all_values
 
 from .. import Transform
 

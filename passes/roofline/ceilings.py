@@ -9,7 +9,7 @@ from enum import Enum
 
 from perfc.ir.graph import Phase
 from perfc.ir.record import record
-from perfc.ir.types import DType
+from perfc.ir.tensors.types import DType
 
 from ..fusion.fuse import Kernel
 

@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from perfc.ir.cost import Traffic, Work, dim_sum, total_work
-from perfc.ir.dim import Dim, Poly, dim_max, dim_min
 from perfc.ir.graph import Node, Value
 from perfc.ir.op import Kind
 from perfc.ir.problem import Attention, Problem, Product
-from perfc.ir.types import DType, TensorType, Type
+from perfc.ir.symbolic.dim import Dim, Poly, dim_max, dim_min
+from perfc.ir.tensors.types import DType, TensorType, Type
 
 from ..fusion.fuse import Kernel
 from ..fusion.patterns import JOINED

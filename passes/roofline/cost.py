@@ -8,19 +8,19 @@ from enum import Enum
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from perfc.ir.alike import Alike
 from perfc.ir.cost import NO_TRAFFIC, NO_WORK, Traffic, Work, dim_sum, total_traffic, total_work
-from perfc.ir.dim import Dim, interval, symbols
-from perfc.ir.evaluate import Numbers
-from perfc.ir.fresh import numbering
 from perfc.ir.graph import Graph, Module, Node, Value, Weight
+from perfc.ir.graphs.alike import Alike
 from perfc.ir.op import ABSENT, Kind, Op, Types
 from perfc.ir.ops.control.control import If, Loop, Scan, SequenceMap
 from perfc.ir.ops.movement.view import Identity
 from perfc.ir.problem import Problem
 from perfc.ir.record import cached_entity, frozen, record
-from perfc.ir.text import free_symbols
-from perfc.ir.types import SequenceType, TensorType
+from perfc.ir.symbolic.dim import Dim, interval, symbols
+from perfc.ir.symbolic.evaluate import Numbers
+from perfc.ir.symbolic.fresh import numbering
+from perfc.ir.syntax.text import free_symbols
+from perfc.ir.tensors.types import SequenceType, TensorType
 
 from .. import Analysis
 

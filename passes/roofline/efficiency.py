@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from perfc.ir.evaluate import Numbers
 from perfc.ir.problem import Product, Window
 from perfc.ir.problem.window import Form
+from perfc.ir.symbolic.evaluate import Numbers
 from perfc.machine import Machine
 
 from ..fusion.fuse import Kernel

@@ -9,7 +9,6 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from perfc.ir.cost import dim_sum
-from perfc.ir.dim import Dim
 from perfc.ir.graph import Graph, Module, Node, Value
 from perfc.ir.op import Kind, Op
 from perfc.ir.ops.control.control import If, Scan
@@ -19,7 +18,8 @@ from perfc.ir.ops.opaque import Opaque
 from perfc.ir.ops.quantized.quantize import DequantizeLinear
 from perfc.ir.ops.resampling.resize import Resize, Upsample
 from perfc.ir.record import frozen
-from perfc.ir.types import DType, TensorType
+from perfc.ir.symbolic.dim import Dim
+from perfc.ir.tensors.types import DType, TensorType
 
 from .. import Analysis
 from ..memory.liveness import all_weights, in_memory

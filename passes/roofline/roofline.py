@@ -9,12 +9,12 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar
 
-from perfc.ir.evaluate import Numbers
 from perfc.ir.graph import Module, Value
 from perfc.ir.op import Kind
 from perfc.ir.problem import Experts, Window
 from perfc.ir.record import frozen
-from perfc.ir.types import DType
+from perfc.ir.symbolic.evaluate import Numbers
+from perfc.ir.tensors.types import DType
 from perfc.machine import Machine, Unit, load_machine
 
 from .. import Analysis

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 from perfc.ir.graph import Graph, Module, Value
 from perfc.ir.op import Kind
 from perfc.ir.record import frozen, record
-from perfc.ir.types import TensorType
+from perfc.ir.tensors.types import TensorType
 
 from .. import Analysis
 from ..fusion.fuse import Fuse, KernelTable

@@ -10,7 +10,7 @@ from perfc.ir.gradients.tape import Tape, dtype_of
 from perfc.ir.graph import Inputs, Loc, Node, Value
 from perfc.ir.ops.elementwise.cast import Cast
 from perfc.ir.record import entity
-from perfc.ir.types import DType, TensorType
+from perfc.ir.tensors.types import DType, TensorType
 
 from ..precision.retype import is_wide_float
 

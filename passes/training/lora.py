@@ -12,7 +12,7 @@ from perfc.ir.ops.contraction.matmul import Gemm, MatMul
 from perfc.ir.ops.elementwise.elementwise import Add
 from perfc.ir.ops.movement.movement import Transpose
 from perfc.ir.record import entity
-from perfc.ir.types import TensorType
+from perfc.ir.tensors.types import TensorType
 
 ALPHA = 16.0
 """The factors' product is scaled by this over the rank; PEFT, LoraConfig.lora_alpha is 8 to 32."""

@@ -9,7 +9,7 @@ from perfc.ir.gradients.tape import Tape
 from perfc.ir.graph import Node
 from perfc.ir.ops.elementwise.random import Dropout, NativeDropout
 from perfc.ir.ops.normalization.normalization import BatchNormalization
-from perfc.ir.types import DType
+from perfc.ir.tensors.types import DType
 
 
 def trained_form(nodes: Sequence[Node], tape: Tape) -> list[Node]:

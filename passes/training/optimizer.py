@@ -13,7 +13,7 @@ from perfc.ir.gradients.tape import Tape
 from perfc.ir.graph import Value, Weight
 from perfc.ir.ops.training.multi_tensor import MultiTensor
 from perfc.ir.record import frozen, record
-from perfc.ir.types import DType, Shape, TensorType
+from perfc.ir.tensors.types import DType, Shape, TensorType
 
 from . import optimizers
 from .implementation import Implementation

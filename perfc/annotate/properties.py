@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from perfc.api import Report
-from perfc.ir.evaluate import evaluate
 from perfc.ir.graph import Graph, Node, walk
-from perfc.ir.types import TensorType
+from perfc.ir.symbolic.evaluate import evaluate
+from perfc.ir.tensors.types import TensorType
 from perfc.onnx_file import dim_param
 from perfc.passes.roofline.cost import NodeCost, Tier
 from perfc.passes.roofline.roofline import KernelBound

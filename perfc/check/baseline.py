@@ -8,8 +8,8 @@ from pathlib import Path
 
 from perfc.deployment import Deployment
 from perfc.diff.figures import Figure, Metric
-from perfc.ir.names import symbol_key
 from perfc.ir.record import record
+from perfc.ir.syntax.names import symbol_key
 from perfc.passes.runtimes import DEFAULT
 
 OTHERS = frozenset({"framework", "host_launch", "runtime_version", "tf32", "layout"})

@@ -14,7 +14,7 @@ from perfc.deployment import KEYS, Deployment, with_axes
 from perfc.diff.figures import BY_KEY, Metric
 from perfc.errors import ParseError
 from perfc.ir.record import record
-from perfc.ir.sizes import sizes_of
+from perfc.ir.symbolic.sizes import sizes_of
 from perfc.repository import from_here
 from perfc.toml_file import line_of, parse, read_text
 

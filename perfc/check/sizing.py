@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 from perfc.errors import ModelError
 from perfc.extents import AXES, stood_for
-from perfc.ir.dim import symbols
-from perfc.ir.names import symbol_key
-from perfc.ir.types import OptionalType, SequenceType, TensorType, Type
+from perfc.ir.symbolic.dim import symbols
+from perfc.ir.syntax.names import symbol_key
+from perfc.ir.tensors.types import OptionalType, SequenceType, TensorType, Type
 from perfc.report.units import plural
 
 from .baseline import Case, Entry

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from perfc.diff.figures import ESTIMATES
 from perfc.errors import PerfcError
-from perfc.ir.names import symbol_key
+from perfc.ir.syntax.names import symbol_key
 
 from .verdict import UNDECIDED, Finding, Outcome, Result, Standing
 

@@ -60,7 +60,7 @@ def parse_dims(bindings: Iterable[str]) -> dict[str, int]:
     Raises:
         ParseError: not ``NAME=N``, an invalid extent, or two values for one name.
     """
-    from perfc.ir.sizes import sizes_of
+    from perfc.ir.symbolic.sizes import sizes_of
 
     sizes: dict[str, int] = {}
     for binding in ",".join(bindings).split(",") if bindings else ():
@@ -95,9 +95,9 @@ def read_model(
         from perfc.api import read as read_sized
 
         return read_sized(model, dims, values, is_trained=is_trained)[0]
-    from perfc.ir.parse import read
-    from perfc.ir.rewrite import with_defaults
-    from perfc.ir.verify import verify
+    from perfc.ir.graphs.rewrite import with_defaults
+    from perfc.ir.graphs.verify import verify
+    from perfc.ir.syntax.parse import read
 
     parsed = read(model)
     verify(parsed.module, where=parsed.where)
@@ -112,7 +112,7 @@ def sized_model(model: str, dims: dict[str, int], *, is_trained: bool = False) -
     """
     from dataclasses import replace
 
-    from perfc.ir.sizes import sizes_of
+    from perfc.ir.symbolic.sizes import sizes_of
     from perfc.passes.inference.sizes import Sizes
     from perfc.passes.manager import Analyses
 

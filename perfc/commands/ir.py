@@ -45,7 +45,7 @@ def command(
 
     The output parses back: `perfc opt` runs passes on it.
     """
-    from perfc.ir.text import print_module
+    from perfc.ir.syntax.text import print_module
     from perfc.passes.manager import Analyses
     from perfc.passes.pipeline import facts_of, parse_pipeline
 

@@ -69,7 +69,7 @@ def command(
     output: Path | None,
 ) -> None:
     """Run passes on MODEL: .pir text ('-' is standard input) or a model file."""
-    from perfc.ir.text import print_module
+    from perfc.ir.syntax.text import print_module
     from perfc.passes.manager import Analyses, DumpTo, PrintAfter, Timing, VerifyEach
     from perfc.passes.pipeline import facts_of, parse_pipeline
     from perfc.passes.training.train import Train

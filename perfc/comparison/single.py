@@ -12,8 +12,8 @@ from .rows import Comparison
 
 if TYPE_CHECKING:
     from perfc.deployment import Deployment
-    from perfc.ir.dim import Dim
     from perfc.ir.graph import Module
+    from perfc.ir.symbolic.dim import Dim
     from perfc.passes.fusion.fuse import Kernel as FusedKernel
 
 SCHEMA = "perfc-op/1"
@@ -41,7 +41,7 @@ class Kernels:
     def of(cls, module: Module, how: Deployment) -> Kernels:
         """Count the work in the model of one node, independent of the target."""
         from perfc.api import analyze
-        from perfc.ir.evaluate import evaluate
+        from perfc.ir.symbolic.evaluate import evaluate
 
         report = analyze(module, "a100", deployment=how)
         kernels, env = report.kernels.kernels, report.env

@@ -11,7 +11,7 @@ from perfc.ir.graph import Node, Value
 from perfc.ir.op import Kind, attribute_text
 from perfc.ir.ops.elementwise.cast import Cast
 from perfc.ir.ops.quantized.quantize import DequantizeLinear, QuantizeLinear
-from perfc.ir.types import TensorType, Type
+from perfc.ir.tensors.types import TensorType, Type
 
 from .align import Alignment
 from .labels import Labels

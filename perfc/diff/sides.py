@@ -11,9 +11,9 @@ from perfc.api import analyze, read
 from perfc.deployment import Deployment
 from perfc.errors import ParseError, PerfcError
 from perfc.extents import stood_for
-from perfc.ir.dim import Poly
-from perfc.ir.names import symbol_key, symbol_name
-from perfc.ir.types import TensorType
+from perfc.ir.symbolic.dim import Poly
+from perfc.ir.syntax.names import symbol_key, symbol_name
+from perfc.ir.tensors.types import TensorType
 
 from .revision import opened
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
-from perfc.ir.evaluate import evaluate
 from perfc.ir.graph import Module, Value
 from perfc.ir.op import Kind
 from perfc.ir.record import record
-from perfc.ir.types import TensorType
+from perfc.ir.symbolic.evaluate import evaluate
+from perfc.ir.tensors.types import TensorType
 from perfc.passes.inference.sizes import Sizes
 from perfc.passes.manager import Analyses
 from perfc.passes.memory.saved import Saved

@@ -14,12 +14,12 @@ from enum import Enum
 from perfc.analyzers.estimators import Execution
 from perfc.analyzers.estimators.choice import estimates
 from perfc.analyzers.runs.prediction import in_run
-from perfc.ir.evaluate import evaluate
 from perfc.ir.graph import Module, Value
 from perfc.ir.op import Kind
 from perfc.ir.problem import Collective, Exchange, Experts, forward_of
 from perfc.ir.record import record
-from perfc.ir.types import TensorType
+from perfc.ir.symbolic.evaluate import evaluate
+from perfc.ir.tensors.types import TensorType
 from perfc.machine import load_machine
 from perfc.passes.fusion.fuse import Kernel
 from perfc.passes.roofline.roofline import RooflineTable, bounds

@@ -7,14 +7,14 @@ from collections.abc import Iterator, Mapping
 from itertools import chain
 
 from perfc.api import Report
-from perfc.ir.dim import Dim, Poly, symbols
-from perfc.ir.evaluate import evaluate
 from perfc.ir.facts import Origin
 from perfc.ir.graph import Graph, Inputs, Node, Value, walk
-from perfc.ir.names import symbol_name
 from perfc.ir.op import ABSENT, Kind, Types, attribute_text
 from perfc.ir.record import record
-from perfc.ir.types import TensorType
+from perfc.ir.symbolic.dim import Dim, Poly, symbols
+from perfc.ir.symbolic.evaluate import evaluate
+from perfc.ir.syntax.names import symbol_name
+from perfc.ir.tensors.types import TensorType
 from perfc.locate import NodeError, find_node
 from perfc.pages.catalogue import OpDoc, documentation, module_file
 from perfc.passes.fusion.fuse import HOST

@@ -35,8 +35,8 @@ def load(
         ModelError: not a readable model.
     """
     if isinstance(model, str | os.PathLike) and os.fspath(model).endswith(".pir"):
-        from perfc.ir.parse import read
-        from perfc.ir.rewrite import with_defaults
+        from perfc.ir.graphs.rewrite import with_defaults
+        from perfc.ir.syntax.parse import read
 
         return with_defaults(read(os.fspath(model)).module, dims or {})
     if isinstance(model, str | os.PathLike) and is_configuration(model):

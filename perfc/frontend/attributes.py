@@ -7,10 +7,10 @@ from dataclasses import field, fields
 from typing import Any, Final, NamedTuple, cast
 
 from perfc.errors import ModelError
-from perfc.ir.known import MAX_ELEMENTS, Item, Known
 from perfc.ir.op import Op
 from perfc.ir.record import record
-from perfc.ir.types import BY_ONNX, DType, TensorType
+from perfc.ir.tensors.known import MAX_ELEMENTS, Item, Known
+from perfc.ir.tensors.types import BY_ONNX, DType, TensorType
 
 from .elements import DataType
 from .proto import Attribute, AttributeType, SparseTensor, Tensor

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from enum import IntEnum
 from functools import cache
 
-from perfc.ir.types import BY_ONNX
+from perfc.ir.tensors.types import BY_ONNX
 
 Scalar = int | float | bool | bytes | complex
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from perfc.errors import ModelError
-from perfc.ir.types import BY_ONNX
+from perfc.ir.tensors.types import BY_ONNX
 
 from .attributes import MAX_FLOATS
 from .elements import stored_bytes

@@ -9,13 +9,13 @@ from itertools import chain
 from perfc.errors import ModelError
 from perfc.ir.definition import arity_problem
 from perfc.ir.graph import Graph, Loc, ModelOrigin, Module, Node, Value, Weight
-from perfc.ir.known import Known
 from perfc.ir.op import BY_ONNX as OPERATORS
 from perfc.ir.op import Kind, Op
 from perfc.ir.ops import operator_for
 from perfc.ir.ops.opaque import Opaque
 from perfc.ir.record import entity, mutable
-from perfc.ir.types import UNKNOWN, Type
+from perfc.ir.tensors.known import Known
+from perfc.ir.tensors.types import UNKNOWN, Type
 
 from . import proto
 from .attributes import (

@@ -6,12 +6,12 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 
-from perfc.ir.dim import Dim, Poly, symbol, symbols
-from perfc.ir.evaluate import evaluate
 from perfc.ir.graph import Basis
-from perfc.ir.names import symbol_name
 from perfc.ir.record import frozen, record
-from perfc.ir.types import DType, Shape
+from perfc.ir.symbolic.dim import Dim, Poly, symbol, symbols
+from perfc.ir.symbolic.evaluate import evaluate
+from perfc.ir.syntax.names import symbol_name
+from perfc.ir.tensors.types import DType, Shape
 
 TYPICAL: Mapping[Basis, int] = {
     Basis.BATCH: 1,

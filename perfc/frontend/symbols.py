@@ -8,11 +8,11 @@ from dataclasses import field
 from itertools import islice
 
 from perfc.errors import ParseError
-from perfc.ir.dim import Atom, Dim, Poly, symbol
 from perfc.ir.graph import SymbolDecl
-from perfc.ir.names import symbol_key
 from perfc.ir.record import entity
-from perfc.ir.types import (
+from perfc.ir.symbolic.dim import Atom, Dim, Poly, symbol
+from perfc.ir.syntax.names import symbol_key
+from perfc.ir.tensors.types import (
     BY_ONNX,
     UNKNOWN,
     DType,
@@ -60,7 +60,7 @@ class SymbolTable:
         return Poly((((self.seen.setdefault(atom.key, atom),), 1),))
 
     def _expression(self, text: str) -> Dim:
-        from perfc.ir.parse import parse_dim
+        from perfc.ir.syntax.parse import parse_dim
 
         try:
             made = [self._symbol(name) for name in re.findall(r"[A-Za-z_][\w.]*", text)]

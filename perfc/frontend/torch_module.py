@@ -14,9 +14,9 @@ from typing import Any
 
 from perfc.errors import MissingExtraError, ModelError
 from perfc.ir.graph import Module
-from perfc.ir.rewrite import with_defaults
-from perfc.ir.sizes import sizes_of
-from perfc.ir.types import TensorType
+from perfc.ir.graphs.rewrite import with_defaults
+from perfc.ir.symbolic.sizes import sizes_of
+from perfc.ir.tensors.types import TensorType
 
 from . import load
 from .torch_inputs import Call, call_of, inferred, is_tensor, mapped, require_extents

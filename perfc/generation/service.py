@@ -14,9 +14,9 @@ from perfc.frontend.config.reader import described
 from perfc.frontend.diffusion import Part, Picture, Pipeline, Role, module_of, read_pipeline
 from perfc.frontend.diffusion.denoisers import denoiser_of
 from perfc.frontend.diffusion.pipeline import MOST_STEPS, Latent
-from perfc.ir.evaluate import evaluate
 from perfc.ir.graph import Module
 from perfc.ir.record import record
+from perfc.ir.symbolic.evaluate import evaluate
 from perfc.machine import Machine, capacity_of, load_machine
 from perfc.passes.runtimes import TRAINING_DEFAULT
 
@@ -188,7 +188,7 @@ def graph_of(part: Part, latent: Latent, tokens: int) -> Module:
     """The graph of a part: of an encoder of prompts from its configuration, else by diffusers."""
     if part.role is not Role.PROMPT:
         return module_of(part, latent, tokens)
-    from perfc.ir.rewrite import with_defaults
+    from perfc.ir.graphs.rewrite import with_defaults
 
     module = lower(described(dict(part.config), part.name, part.name), Step.PREFILL)
     return with_defaults(module, {"seq": tokens})

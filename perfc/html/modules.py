@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from perfc.ir.graph import Node, Value
-from perfc.ir.types import TensorType
+from perfc.ir.tensors.types import TensorType
 
 Path = tuple[str, ...]
 MOST_PARTS = 12

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from perfc.ir.graph import Value
-from perfc.ir.types import DType, TensorType
+from perfc.ir.tensors.types import DType, TensorType
 
 if TYPE_CHECKING:
     import onnx

@@ -11,8 +11,8 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from perfc.ir.graph import Module, Node, Value
+from perfc.ir.graphs.rewrite import Rewriter, with_graph
 from perfc.ir.record import record
-from perfc.ir.rewrite import Rewriter, with_graph
 
 NO_ATTRIBUTES: Mapping[str, tuple[int, ...]] = MappingProxyType({})
 

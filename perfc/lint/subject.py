@@ -9,10 +9,10 @@ from functools import cached_property
 from perfc.api import Report, analyze
 from perfc.errors import PerfcError
 from perfc.ir.cost import Traffic, dim_sum, total_work
-from perfc.ir.dim import Dim
-from perfc.ir.evaluate import evaluate
 from perfc.ir.graph import Graph, Module, Node, Value
-from perfc.ir.types import TensorType
+from perfc.ir.symbolic.dim import Dim
+from perfc.ir.symbolic.evaluate import evaluate
+from perfc.ir.tensors.types import TensorType
 from perfc.passes.fusion.fuse import Fuse, Kernel, KernelTable
 from perfc.passes.inference.shapes import Shapes
 from perfc.passes.manager import Analyses

@@ -10,11 +10,11 @@ from collections.abc import Iterable, Mapping
 from enum import Enum
 
 from perfc.errors import ModelError
-from perfc.ir.dim import Dim, symbols
-from perfc.ir.evaluate import evaluate
 from perfc.ir.graph import Module, Value
 from perfc.ir.record import record
-from perfc.ir.types import TensorType
+from perfc.ir.symbolic.dim import Dim, symbols
+from perfc.ir.symbolic.evaluate import evaluate
+from perfc.ir.tensors.types import TensorType
 from perfc.kernels.backends import host
 from perfc.passes.manager import Analyses
 from perfc.passes.memory.liveness import Liveness

@@ -17,8 +17,8 @@ from perfc.analyzers.estimators.fitted_rates.subject import (
     types,
     views,
 )
-from perfc.ir.evaluate import evaluate
 from perfc.ir.record import record
+from perfc.ir.symbolic.evaluate import evaluate
 
 if TYPE_CHECKING:
     from perfc.passes.roofline.roofline import KernelBound

@@ -182,7 +182,7 @@ def _stored_at(tensor: onnx.TensorProto, folder: Path) -> bool:
 
 
 def _nbytes(tensor: onnx.TensorProto) -> int:
-    from perfc.ir.types import BY_ONNX, DType
+    from perfc.ir.tensors.types import BY_ONNX, DType
 
     bits = BY_ONNX.get(tensor.data_type, DType.F32).bits
     count: int = math.prod(int(d) for d in tensor.dims)

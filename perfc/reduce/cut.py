@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from perfc.errors import ModelError
-from perfc.ir.dim import Dim
 from perfc.ir.graph import Graph, Node, Value, walk
-from perfc.ir.known import Known
-from perfc.ir.types import DType, SequenceType, Shape, TensorType
+from perfc.ir.symbolic.dim import Dim
+from perfc.ir.tensors.known import Known
+from perfc.ir.tensors.types import DType, SequenceType, Shape, TensorType
 from perfc.onnx_file import dim_param
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from perfc.ir.dim import Dim, Poly, symbols
-from perfc.ir.evaluate import evaluate
+from perfc.ir.symbolic.dim import Dim, Poly, symbols
+from perfc.ir.symbolic.evaluate import evaluate
 from perfc.passes.roofline.roofline import Ceiling
 
 from .document import Amount

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from perfc.ir.graph import Basis
 from perfc.ir.record import record
-from perfc.ir.types import DType
+from perfc.ir.tensors.types import DType
 from perfc.machine import Rate
 from perfc.machine import Unit as Engine
 from perfc.passes.roofline.roofline import GRAPH_GAP, TILE

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from perfc.ir.dim import Dim, Poly
 from perfc.ir.record import record
+from perfc.ir.symbolic.dim import Dim, Poly
 
 from .units import Unit, quantity
 

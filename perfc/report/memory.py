@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from perfc.ir.record import record
-from perfc.ir.types import TensorType
+from perfc.ir.tensors.types import TensorType
 
 from .amounts import amount
 from .device_memory import DeviceMemory, parts_of

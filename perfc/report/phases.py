@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from perfc.ir.evaluate import evaluate
 from perfc.ir.graph import Phase
 from perfc.ir.record import record
+from perfc.ir.symbolic.evaluate import evaluate
 
 from .amounts import ratio
 from .limits import HOST

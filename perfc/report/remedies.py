@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from perfc.errors import PerfcError
 from perfc.ir.record import record
-from perfc.ir.types import DType, TensorType
+from perfc.ir.tensors.types import DType, TensorType
 from perfc.passes.roofline.roofline import GRAPH_GAP
 from perfc.passes.runtimes import Framework, Launch, Steps, of_steps, recorded, runtime, tables
 

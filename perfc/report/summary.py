@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from perfc.ir.cost import dim_sum
-from perfc.ir.dim import Dim
-from perfc.ir.evaluate import evaluate
 from perfc.ir.record import record
+from perfc.ir.symbolic.dim import Dim
+from perfc.ir.symbolic.evaluate import evaluate
 from perfc.passes.roofline.parameters import Role
 
 from .amounts import amount, ratio

@@ -10,10 +10,10 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from perfc.analyzers.estimate.interval import Interval
-from perfc.ir.dim import Dim
-from perfc.ir.evaluate import evaluate
 from perfc.ir.record import record
-from perfc.ir.types import DType, TensorType
+from perfc.ir.symbolic.dim import Dim
+from perfc.ir.symbolic.evaluate import evaluate
+from perfc.ir.tensors.types import DType, TensorType
 from perfc.passes.memory.storage import Role
 
 from .amounts import open_symbols

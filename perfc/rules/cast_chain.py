@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from perfc.ir.graph import Node, Value
 from perfc.ir.ops.elementwise.cast import Cast
-from perfc.ir.types import DType, TensorType
+from perfc.ir.tensors.types import DType, TensorType
 from perfc.lint.edit import Edit, ReadInstead, Rewire
 from perfc.lint.finding import Finding
 from perfc.lint.rule import Rule

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from perfc.ir.graph import Node, Value
 from perfc.ir.op import Kind
 from perfc.ir.ops.movement.view import Identity
-from perfc.ir.types import TensorType
+from perfc.ir.tensors.types import TensorType
 from perfc.lint.edit import ReadInstead, Store
 from perfc.lint.finding import Finding, Saves, Severity
 from perfc.lint.rule import Rule

@@ -10,7 +10,7 @@ from perfc.ir.ops.elementwise.activation import Softplus
 from perfc.ir.ops.elementwise.elementwise import Pow, Reciprocal, Sqrt
 from perfc.ir.ops.elementwise.rounding import Erf, Exp, Log
 from perfc.ir.ops.normalization.cumulative import CumSum
-from perfc.ir.types import DType, TensorType
+from perfc.ir.tensors.types import DType, TensorType
 from perfc.lint.edit import Edit, ReadInstead, Rewire
 from perfc.lint.finding import Finding
 from perfc.lint.rule import Rule

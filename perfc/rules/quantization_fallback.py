@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from perfc.ir.graph import Node
 from perfc.ir.op import Kind
 from perfc.ir.ops.quantized.quantize import DequantizeLinear, QuantizeLinear
-from perfc.ir.types import DType
+from perfc.ir.tensors.types import DType
 from perfc.lint.finding import Finding
 from perfc.lint.rule import Rule
 from perfc.lint.subject import Subject

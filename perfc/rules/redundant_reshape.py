@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from perfc.ir.dim import same
 from perfc.ir.graph import Node, Value
 from perfc.ir.op import Kind
 from perfc.ir.ops.movement.view import Flatten, Reshape, Squeeze, Unsqueeze
-from perfc.ir.types import Shape, TensorType
+from perfc.ir.symbolic.dim import same
+from perfc.ir.tensors.types import Shape, TensorType
 from perfc.lint.edit import ReadInstead, Rewire
 from perfc.lint.finding import Finding
 from perfc.lint.rule import Rule

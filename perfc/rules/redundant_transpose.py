@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from perfc.ir.graph import Node
 from perfc.ir.ops.movement.movement import Transpose
-from perfc.ir.types import TensorType
+from perfc.ir.tensors.types import TensorType
 from perfc.lint.edit import Edit, ReadInstead, Rewire
 from perfc.lint.finding import Finding
 from perfc.lint.rule import Rule

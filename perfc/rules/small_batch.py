@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from perfc.ir.dim import Poly
-from perfc.ir.names import symbol_key
-from perfc.ir.types import TensorType
+from perfc.ir.symbolic.dim import Poly
+from perfc.ir.syntax.names import symbol_key
+from perfc.ir.tensors.types import TensorType
 from perfc.lint.finding import Basis, Finding, Gain, Severity
 from perfc.lint.rule import Rule
 from perfc.lint.subject import Subject

@@ -9,11 +9,11 @@ from itertools import product
 
 from perfc.api import Report, located
 from perfc.extents import keyed
-from perfc.ir.dim import Dim
-from perfc.ir.evaluate import evaluate
 from perfc.ir.graph import Value
 from perfc.ir.op import Kind
-from perfc.ir.types import TensorType
+from perfc.ir.symbolic.dim import Dim
+from perfc.ir.symbolic.evaluate import evaluate
+from perfc.ir.tensors.types import TensorType
 from perfc.machine import Capacity as DeviceCapacity
 from perfc.machine import Machine
 from perfc.passes.fusion.fuse import Kernel, KernelTable

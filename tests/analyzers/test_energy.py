@@ -10,7 +10,7 @@ import pytest
 from perfc.analyzers.estimate.interval import Interval
 from perfc.analyzers.runs import energy
 from perfc.analyzers.runs.energy import Energy, PowerModel, energy_of, idling, matrix_key, summed
-from perfc.ir.types import DType
+from perfc.ir.tensors.types import DType
 
 from .toy import bound, toy
 

@@ -27,7 +27,7 @@ from perfc.errors import PerfcError
 from perfc.ir.graph import Graph, Module, Node, Value, Weight
 from perfc.ir.op import Op
 from perfc.ir.ops.convolution.window import touched as touched_in_ir
-from perfc.ir.types import DType, TensorType
+from perfc.ir.tensors.types import DType, TensorType
 from perfc.machine import Machine, list_machines, load_machine
 from perfc.passes.fusion.fuse import Fuse
 from perfc.passes.manager import Analyses

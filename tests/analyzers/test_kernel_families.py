@@ -35,9 +35,9 @@ from perfc.analyzers.estimators.fitted_rates.subject import (
     parse_types,
     types,
 )
-from perfc.ir.dim import symbol
 from perfc.ir.graph import Value
-from perfc.ir.types import UNKNOWN, DType, TensorType
+from perfc.ir.symbolic.dim import symbol
+from perfc.ir.tensors.types import UNKNOWN, DType, TensorType
 
 
 def subject(kind: str, op: str, read: str, written: str, mac: float = 0.0, **more: Any) -> Subject:

@@ -19,7 +19,7 @@ from perfc.analyzers.features.table import class_of, complete
 from perfc.frontend.config import Parallel, precision_of, read_config
 from perfc.ir.op import Kind
 from perfc.ir.problem import LinearAttention, Product, Window
-from perfc.ir.types import DType, TensorType
+from perfc.ir.tensors.types import DType, TensorType
 from perfc.machine import load_machine
 from perfc.passes.roofline.roofline import bounds
 from perfc.serving.cost.program import passes_of

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from perfc.ir.graph import Graph, Module, Node, Value
-from perfc.ir.types import DType, TensorType
+from perfc.ir.tensors.types import DType, TensorType
 from perfc.machine import Machine, load_machine
 from perfc.passes.fusion.fuse import Fuse, Kernel
 from perfc.passes.manager import Analyses

@@ -9,7 +9,7 @@ import pytest
 from perfc.chart import Basis, Level, Mark, chart, roofs_of
 from perfc.chart.marks import marks_of
 from perfc.chart.spec import spec
-from perfc.ir.parse import parse
+from perfc.ir.syntax.parse import parse
 from perfc.machine import Unit, load_machine
 from tests.golden_estimates import differences
 from tests.golden_leaves import lines_of

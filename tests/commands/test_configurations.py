@@ -10,7 +10,7 @@ import pytest
 from perfc.api import Report, analyze
 from perfc.cli import run as perfc
 from perfc.frontend.config import reader
-from perfc.ir.types import DType, TensorType
+from perfc.ir.tensors.types import DType, TensorType
 from perfc.passes.runtimes import SERVING_DEFAULT
 from perfc.serving import llm
 

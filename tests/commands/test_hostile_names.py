@@ -357,7 +357,7 @@ def test_the_text_form_of_the_ir_reads_back(
         Path("again.pir").write_text(text)
         assert cli.run(["ir", "again.pir", "--passes", ""]) == 0
         assert capsys.readouterr().out == text
-    from perfc.ir.parse import read
+    from perfc.ir.syntax.parse import read
 
     names = {v.name for n in read("again.pir").module.graph.nodes for v in n.results}
     assert names >= {named("h"), named("r"), named("z")}

@@ -12,8 +12,8 @@ from perfc.commands import ir, opt, passes
 from perfc.commands._options import parse_dims
 from perfc.errors import ModelError, ParseError, PassError, ShapeError
 from perfc.ir.graph import Module
-from perfc.ir.parse import parse_module
-from perfc.ir.text import print_module
+from perfc.ir.syntax.parse import parse_module
+from perfc.ir.syntax.text import print_module
 from perfc.passes.rewriting.canonicalize import Canonicalize
 
 TEXT = """\

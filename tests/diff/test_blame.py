@@ -23,7 +23,7 @@ from perfc.diff.kernels import NOTHING, KernelPair, Load, known
 from perfc.diff.labels import Labels, Side
 from perfc.diff.wiring import OUTSIDE, skeleton, wiring
 from perfc.ir.graph import Node
-from perfc.ir.parse import parse
+from perfc.ir.syntax.parse import parse
 
 PAIR = KernelPair((), (), NOTHING, NOTHING)
 

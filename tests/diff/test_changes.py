@@ -9,7 +9,7 @@ import pytest
 from perfc.diff.align import Alignment
 from perfc.diff.changes import changes
 from perfc.diff.labels import Labels, Side
-from perfc.ir.parse import parse
+from perfc.ir.syntax.parse import parse
 
 
 def product(op: str, x: str, w: str, y: str) -> Any:

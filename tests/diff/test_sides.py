@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from perfc.diff.sides import name_of, same_symbols, wanted
-from perfc.ir.dim import symbol
 from perfc.ir.graph import Graph, Module, SymbolDecl, Value
-from perfc.ir.types import UNKNOWN, DType, TensorType
+from perfc.ir.symbolic.dim import symbol
+from perfc.ir.tensors.types import UNKNOWN, DType, TensorType
 
 
 def module(*inputs: tuple[str, tuple[object, ...] | None]) -> Module:

@@ -13,7 +13,7 @@ from perfc.errors import ModelError, PerfcError, ShapeError
 from perfc.frontend import load
 from perfc.ir.graph import Module
 from perfc.ir.ops.opaque import Opaque
-from perfc.ir.types import DType, TensorType
+from perfc.ir.tensors.types import DType, TensorType
 
 node = helper.make_node
 
@@ -281,7 +281,7 @@ def test_constants_of_every_sort_lower(attributes: dict[str, object]) -> None:
 
 
 def test_a_shape_input_given_by_the_caller_is_known() -> None:
-    from perfc.ir.known import Known
+    from perfc.ir.tensors.known import Known
 
     made = model([node("Reshape", ["x", "s"], ["y"])], [value("x"), value("s", (2,), 7)])
     assert output(typed(made)).startswith("f32[")

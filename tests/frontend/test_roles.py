@@ -7,9 +7,9 @@ import pytest
 from perfc.frontend.proto import TypeKind, TypeProto
 from perfc.frontend.roles import TYPICAL, Place, Roles, by_place, is_numbered
 from perfc.frontend.symbols import SymbolTable
-from perfc.ir.dim import Dim, symbol
 from perfc.ir.graph import Basis
-from perfc.ir.types import DType
+from perfc.ir.symbolic.dim import Dim, symbol
+from perfc.ir.tensors.types import DType
 
 ONNX = {"f32": 1, "u8": 2, "i64": 7}
 

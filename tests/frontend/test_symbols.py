@@ -6,7 +6,7 @@ import pytest
 
 from perfc.frontend.proto import TypeKind, TypeProto
 from perfc.frontend.symbols import MAX_RANK, SymbolTable
-from perfc.ir.types import UNKNOWN, DType, SequenceType, TensorType
+from perfc.ir.tensors.types import UNKNOWN, DType, SequenceType, TensorType
 
 
 def declared(*dims: int | str | None, dtype: int = 1) -> TypeProto:

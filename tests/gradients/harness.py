@@ -11,10 +11,10 @@ import numpy as np
 import torch
 
 from perfc.api import typed
-from perfc.ir.fresh import numbering
 from perfc.ir.gradients.tape import Tape
 from perfc.ir.graph import Graph, Value
-from perfc.ir.text import all_values
+from perfc.ir.symbolic.fresh import numbering
+from perfc.ir.syntax.text import all_values
 from perfc.passes.manager import Analyses
 from perfc.passes.rewriting.canonicalize import Canonicalize
 from perfc.passes.training.differentiate import differentiate

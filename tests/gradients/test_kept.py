@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from perfc.ir.graph import Module
-from perfc.ir.parse import parse_module
+from perfc.ir.syntax.parse import parse_module
 from perfc.passes.inference.shapes import Shapes
 from perfc.passes.manager import Analyses
 from perfc.passes.memory.saved import Saved, SavedTable

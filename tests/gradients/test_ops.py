@@ -14,8 +14,8 @@ import torch.nn.functional as F  # noqa: N812
 
 from perfc.ir.gradients.tape import Tape
 from perfc.ir.graph import Graph, Value
-from perfc.ir.parse import parse_module
-from perfc.ir.text import all_values
+from perfc.ir.syntax.parse import parse_module
+from perfc.ir.syntax.text import all_values
 from perfc.passes.training.differentiate import differentiate
 from tests.oracles import executed
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from perfc.ir.evaluate import evaluate
 from perfc.ir.graph import Module, Node
 from perfc.ir.ops.resampling.sample_grad import GridSampleGrad
-from perfc.ir.parse import parse_module
+from perfc.ir.symbolic.evaluate import evaluate
+from perfc.ir.syntax.parse import parse_module
 from perfc.passes.inference.shapes import Shapes
 from perfc.passes.manager import Analyses
 from perfc.passes.memory.saved import Saved

@@ -10,8 +10,8 @@ import pytest
 
 from perfc.errors import PassError
 from perfc.ir.graph import Module, Phase
-from perfc.ir.parse import parse_module
-from perfc.ir.text import print_module
+from perfc.ir.syntax.parse import parse_module
+from perfc.ir.syntax.text import print_module
 from perfc.passes.manager import Analyses
 from perfc.passes.memory.liveness import Liveness
 from perfc.passes.memory.saved import Saved

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from perfc.errors import ShapeError
-from perfc.ir.broadcast import broadcast, broadcast_extent, is_static
-from perfc.ir.dim import Dim, dim_max, interval, symbol
-from perfc.ir.evaluate import evaluate
+from perfc.ir.symbolic.dim import Dim, dim_max, interval, symbol
+from perfc.ir.symbolic.evaluate import evaluate
+from perfc.ir.tensors.broadcast import broadcast, broadcast_extent, is_static
 
 N, M = symbol("n"), symbol("m")
 MAYBE_EMPTY = symbol("z", 0)

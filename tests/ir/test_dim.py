@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from perfc.errors import ParseError
-from perfc.ir.dim import (
+from perfc.ir.symbolic.dim import (
     Dim,
     at_most,
     ceil_div,
@@ -24,7 +24,7 @@ from perfc.ir.dim import (
     symbol,
     symbols,
 )
-from perfc.ir.lexer import parse_dim
+from perfc.ir.syntax.lexer import parse_dim
 
 SYMBOLS: dict[str, Dim] = {
     "N": symbol("N", 1, 9),

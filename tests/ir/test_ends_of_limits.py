@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from perfc.errors import ParseError
-from perfc.ir import lexer
-from perfc.ir.dim import Dim, symbol
-from perfc.ir.evaluate import evaluate
 from perfc.ir.ops.movement.slice import _from_front, forward_extent, sliced_extent
 from perfc.ir.ops.normalization.contrib_normalization import _row_bytes
-from perfc.ir.parse import parse
-from perfc.ir.types import DType, TensorType
+from perfc.ir.symbolic.dim import Dim, symbol
+from perfc.ir.symbolic.evaluate import evaluate
+from perfc.ir.syntax import lexer
+from perfc.ir.syntax.parse import parse
+from perfc.ir.tensors.types import DType, TensorType
 
 N, ANY = symbol("N"), symbol("A", 0)
 

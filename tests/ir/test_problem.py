@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from perfc.ir.dim import Dim
 from perfc.ir.graph import Value
 from perfc.ir.op import REGISTRY
 from perfc.ir.problem import Product, Rows, Span, Window
 from perfc.ir.problem.window import Form
-from perfc.ir.types import DType, TensorType
+from perfc.ir.symbolic.dim import Dim
+from perfc.ir.tensors.types import DType, TensorType
 from tests.passes.random_graphs import op
 
 

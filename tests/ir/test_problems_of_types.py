@@ -6,13 +6,21 @@ from typing import Any
 
 import pytest
 
-from perfc.ir.dim import Dim, interval, symbol
 from perfc.ir.graph import Value
-from perfc.ir.known import Known
+from perfc.ir.graphs.verify import MAX_ITEMS, compatible, known_problem, type_problem
 from perfc.ir.ops.control.sequence_parts import SplitToSequence
-from perfc.ir.sizes import MAX_EXTENT, misfit
-from perfc.ir.types import DType, MapType, OptionalType, SequenceType, TensorType, Type, UnknownType
-from perfc.ir.verify import MAX_ITEMS, compatible, known_problem, type_problem
+from perfc.ir.symbolic.dim import Dim, interval, symbol
+from perfc.ir.symbolic.sizes import MAX_EXTENT, misfit
+from perfc.ir.tensors.known import Known
+from perfc.ir.tensors.types import (
+    DType,
+    MapType,
+    OptionalType,
+    SequenceType,
+    TensorType,
+    Type,
+    UnknownType,
+)
 
 N = symbol("N")
 

@@ -7,11 +7,11 @@ from dataclasses import replace
 from hypothesis import HealthCheck, given, settings
 
 from perfc.ir import DType, Graph, Module, Node, TensorType, Value, Weight, walk
+from perfc.ir.graphs.rewrite import Rewriter, with_graph
+from perfc.ir.graphs.verify import verify
 from perfc.ir.ops import operator
-from perfc.ir.parse import parse_module
-from perfc.ir.rewrite import Rewriter, with_graph
-from perfc.ir.text import all_values, print_module
-from perfc.ir.verify import verify
+from perfc.ir.syntax.parse import parse_module
+from perfc.ir.syntax.text import all_values, print_module
 from tests.strategies import modules
 
 BRANCHES = """\

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from perfc.errors import ParseError
 from perfc.ir import DType, Graph, Known, Module, Node, Op, TensorType, Value, Weight, walk
-from perfc.ir.canonical import canonical, digest
+from perfc.ir.graphs.verify import verify
 from perfc.ir.ops import load_all, operator
-from perfc.ir.parse import parse, parse_module
-from perfc.ir.text import print_module
-from perfc.ir.verify import verify
+from perfc.ir.syntax.canonical import canonical, digest
+from perfc.ir.syntax.parse import parse, parse_module
+from perfc.ir.syntax.text import print_module
 from tests.strategies import N, fields_of, modules, shuffled
 
 SLOW = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
@@ -204,7 +204,7 @@ def test_deeply_nested_regions_are_refused() -> None:
 
 
 def test_long_texts_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("perfc.ir.parse.MAX_CHARS", 100)
+    monkeypatch.setattr("perfc.ir.syntax.parse.MAX_CHARS", 100)
     with pytest.raises(ParseError, match="longer than 100"):
         parse_module(EXAMPLE)
 

@@ -24,9 +24,9 @@ from perfc.ir import (
     Weight,
     symbol,
 )
+from perfc.ir.graphs.verify import compatible, verify
 from perfc.ir.ops import operator
-from perfc.ir.parse import parse
-from perfc.ir.verify import compatible, verify
+from perfc.ir.syntax.parse import parse
 
 F32 = TensorType(DType.F32, (2, 3))
 X = Value("x", F32)

@@ -10,7 +10,7 @@ import pytest
 from onnx import TensorProto
 
 from perfc.ir.problem import Window
-from perfc.ir.types import DType
+from perfc.ir.tensors.types import DType
 from perfc.lint.finding import Basis, Gain
 from perfc.lint.subject import Subject
 from perfc.machine import load_machine

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from perfc.ir.dim import Dim, symbol
 from perfc.ir.graph import Node, Value, Weight
-from perfc.ir.known import Known
 from perfc.ir.ops import operator_for
-from perfc.ir.types import DType, SequenceType, TensorType
+from perfc.ir.symbolic.dim import Dim, symbol
+from perfc.ir.tensors.known import Known
+from perfc.ir.tensors.types import DType, SequenceType, TensorType
 from perfc.passes.roofline.roofline import Ceiling
 from perfc.rules import (
     cast_chain,

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from perfc.errors import ModelError, ParseError
-from perfc.ir.parse import parse
-from perfc.ir.types import DType
+from perfc.ir.syntax.parse import parse
+from perfc.ir.tensors.types import DType
 from perfc.measure import dataset, feeds
 from perfc.measure.feeds import Input, contents, id_limit, inputs_of, numpy_type
 from perfc.measure.rows import KernelRow

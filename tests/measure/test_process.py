@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from perfc.errors import PassError
-from perfc.ir.types import DType
+from perfc.ir.tensors.types import DType
 from perfc.measure.feeds import Input
 from perfc.measure.process import Case, Protocol, collected, iqr, is_plain, last_line
 

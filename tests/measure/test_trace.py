@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from perfc.ir.graph import Graph, Node
-from perfc.ir.parse import parse_module
+from perfc.ir.syntax.parse import parse_module
 from perfc.measure.attribute import Union
 from perfc.measure.profile import Profile, RuntimeKernel, Source
 from perfc.measure.session import inlined

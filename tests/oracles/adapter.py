@@ -59,7 +59,7 @@ def from_dim(dim: Any) -> int | Symbol:
     """One perfc dimension; a polynomial keeps its symbols and limits so that it can be checked."""
     if isinstance(dim, int):
         return dim
-    from perfc.ir.dim import interval, substitute, symbols
+    from perfc.ir.symbolic.dim import interval, substitute, symbols
 
     names = frozenset(atom.key for atom in symbols(dim))
 
@@ -103,7 +103,7 @@ def written(report: Any) -> list[str]:
 
 def total_mac(model: onnx.ModelProto | str | Path, dims: Mapping[str, int] | None = None) -> Any:
     """Multiply-accumulates of the whole model, symbols at their defaults; None if a bound only."""
-    from perfc.ir.dim import substitute
+    from perfc.ir.symbolic.dim import substitute
 
     result = analyze(model, dims)
     if result.cost.is_bound:

@@ -16,8 +16,8 @@ from perfc.ir.op import Op
 from perfc.ir.ops.elementwise.elementwise import Reciprocal, Sqrt
 from perfc.ir.ops.movement.view import Identity
 from perfc.ir.ops.normalization.normalization import BatchNormalization
-from perfc.ir.text import all_values
-from perfc.ir.types import DType, TensorType
+from perfc.ir.syntax.text import all_values
+from perfc.ir.tensors.types import DType, TensorType
 
 OPSET = 21
 KINDS: Mapping[DType, Any] = {

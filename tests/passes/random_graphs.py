@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 
 from hypothesis import strategies as st
 
-from perfc.ir.dim import Dim, symbol
 from perfc.ir.graph import Graph, Loc, Module, Node, SymbolDecl, Value, Weight
-from perfc.ir.known import Known
 from perfc.ir.op import Op
 from perfc.ir.ops import operator
-from perfc.ir.types import DType, TensorType
+from perfc.ir.symbolic.dim import Dim, symbol
+from perfc.ir.tensors.known import Known
+from perfc.ir.tensors.types import DType, TensorType
 from perfc.passes.inference.shapes import Shapes
 from perfc.passes.manager import Analyses
 

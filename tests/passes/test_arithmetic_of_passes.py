@@ -8,24 +8,17 @@ from typing import Any
 import pytest
 
 from perfc.ir.cost import Traffic, Work
-from perfc.ir.dim import Dim, symbol
-from perfc.ir.fresh import data_extent
 from perfc.ir.graph import Basis, Graph, Node, SymbolDecl, Value
-from perfc.ir.known import Known
 from perfc.ir.op import Kind
 from perfc.ir.ops.control.control import Loop, Scan
 from perfc.ir.ops.elementwise.activation import Relu
 from perfc.ir.ops.elementwise.logic import Not
 from perfc.ir.ops.movement.view import Identity
-from perfc.ir.parse import parse
-from perfc.ir.types import (
-    DType,
-    OptionalType,
-    SequenceType,
-    TensorType,
-    Type,
-    UnknownType,
-)
+from perfc.ir.symbolic.dim import Dim, symbol
+from perfc.ir.symbolic.fresh import data_extent
+from perfc.ir.syntax.parse import parse
+from perfc.ir.tensors.known import Known
+from perfc.ir.tensors.types import DType, OptionalType, SequenceType, TensorType, Type, UnknownType
 from perfc.passes.inference import regions, remedies, shapes, sizes
 from perfc.passes.inference.shapes import Shapes
 from perfc.passes.inference.sizes import Sizes

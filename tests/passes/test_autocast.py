@@ -8,7 +8,7 @@ import pytest
 
 from perfc.api import typed
 from perfc.ir.graph import Module
-from perfc.ir.types import DType
+from perfc.ir.tensors.types import DType
 from perfc.passes.fusion.fuse import Fuse, Kernel
 from perfc.passes.manager import Analyses
 from perfc.passes.precision.autocast import Autocast, Policy

@@ -5,11 +5,11 @@ from __future__ import annotations
 from hypothesis import given, settings
 
 from perfc.ir.cost import dim_sum
-from perfc.ir.evaluate import evaluate
 from perfc.ir.graph import Graph, Loc, Module, Node, Value, walk
-from perfc.ir.known import Known
-from perfc.ir.types import DType, TensorType
-from perfc.ir.verify import verify
+from perfc.ir.graphs.verify import verify
+from perfc.ir.symbolic.evaluate import evaluate
+from perfc.ir.tensors.known import Known
+from perfc.ir.tensors.types import DType, TensorType
 from perfc.passes.manager import Analyses
 from perfc.passes.rewriting.canonicalize import Canonicalize
 from perfc.passes.roofline.cost import Cost

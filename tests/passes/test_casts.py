@@ -8,7 +8,7 @@ import pytest
 
 from perfc.errors import PassError
 from perfc.ir.graph import Module, Node
-from perfc.ir.parse import parse_module
+from perfc.ir.syntax.parse import parse_module
 from perfc.passes.inference.shapes import Shapes
 from perfc.passes.manager import Analyses
 from perfc.passes.memory.saved import Saved

@@ -5,12 +5,12 @@ from __future__ import annotations
 from hypothesis import given, settings
 
 from perfc.ir.cost import total_work
-from perfc.ir.dim import Dim, substitute, symbol
-from perfc.ir.evaluate import evaluate
 from perfc.ir.graph import Graph, Loc, Module, Node, SymbolDecl, Value
-from perfc.ir.known import Known
-from perfc.ir.parse import parse
-from perfc.ir.types import DType, SequenceType, TensorType
+from perfc.ir.symbolic.dim import Dim, substitute, symbol
+from perfc.ir.symbolic.evaluate import evaluate
+from perfc.ir.syntax.parse import parse
+from perfc.ir.tensors.known import Known
+from perfc.ir.tensors.types import DType, SequenceType, TensorType
 from perfc.machine import load_machine
 from perfc.passes.fusion.fuse import Fuse
 from perfc.passes.inference.shapes import Shapes

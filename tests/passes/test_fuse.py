@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from perfc.ir.cost import dim_sum
-from perfc.ir.evaluate import evaluate
 from perfc.ir.graph import Module, Node, Value, walk
 from perfc.ir.op import Kind
-from perfc.ir.types import TensorType
+from perfc.ir.symbolic.evaluate import evaluate
+from perfc.ir.tensors.types import TensorType
 from perfc.passes.fusion.fuse import Fuse, Kernel, KernelTable
 from perfc.passes.fusion.grouping import Grouping
 from perfc.passes.manager import Analyses

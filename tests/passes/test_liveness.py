@@ -5,12 +5,12 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from perfc.ir.dim import symbol
-from perfc.ir.evaluate import evaluate
 from perfc.ir.graph import Graph, Loc, Module, Node, Value, captured
-from perfc.ir.known import Known
 from perfc.ir.op import Kind
-from perfc.ir.types import DType, TensorType
+from perfc.ir.symbolic.dim import symbol
+from perfc.ir.symbolic.evaluate import evaluate
+from perfc.ir.tensors.known import Known
+from perfc.ir.tensors.types import DType, TensorType
 from perfc.passes.manager import Analyses
 from perfc.passes.memory.liveness import Liveness, LivenessTable
 from tests.passes.random_graphs import Builder, modules, op
@@ -107,7 +107,7 @@ def test_writing_in_place_never_needs_more(module: Module) -> None:
 @settings(max_examples=60, deadline=None)
 @given(modules(), st.integers(1, 9))
 def test_symbolic_bytes_are_concrete_ones_at_any_value(module: Module, n: int) -> None:
-    from perfc.ir.dim import substitute
+    from perfc.ir.symbolic.dim import substitute
 
     table = live(module)
     assert [int(substitute(d, {"N": n})) for d in table.live] == table.timeline({"N": n})  # type: ignore[arg-type]

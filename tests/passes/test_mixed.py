@@ -14,9 +14,9 @@ from perfc.analyzers.steps.setting import Precision, Setting
 from perfc.api import typed
 from perfc.errors import PassError, PerfcError
 from perfc.ir.graph import Module
+from perfc.ir.graphs.verify import verify
 from perfc.ir.op import Kind
-from perfc.ir.types import DType, TensorType
-from perfc.ir.verify import verify
+from perfc.ir.tensors.types import DType, TensorType
 from perfc.machine import load_machine
 from perfc.passes.fusion.fuse import Fuse
 from perfc.passes.manager import Analyses

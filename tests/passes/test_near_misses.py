@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from perfc.errors import PerfcError
-from perfc.ir.parse import parse
+from perfc.ir.syntax.parse import parse
 from perfc.passes.fusion.fuse import Fuse
 from perfc.passes.inference.shapes import Shapes
 from perfc.passes.manager import Analyses

@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from perfc.ir.cost import dim_sum
-from perfc.ir.dim import Dim, symbol
 from perfc.ir.graph import Node, Value, Weight
 from perfc.ir.op import Op
 from perfc.ir.ops import operator_for
@@ -19,7 +18,16 @@ from perfc.ir.ops.contraction.matmul import MatMul
 from perfc.ir.ops.control.control import Loop, Scan, SequenceMap
 from perfc.ir.ops.convolution.conv import Conv
 from perfc.ir.ops.elementwise.activation import Relu
-from perfc.ir.types import DType, MapType, OptionalType, SequenceType, TensorType, Type, UnknownType
+from perfc.ir.symbolic.dim import Dim, symbol
+from perfc.ir.tensors.types import (
+    DType,
+    MapType,
+    OptionalType,
+    SequenceType,
+    TensorType,
+    Type,
+    UnknownType,
+)
 from perfc.passes import pipeline
 from perfc.passes.memory.liveness import Sum, stacked_results
 from perfc.passes.precision import retype

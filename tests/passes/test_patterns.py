@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from perfc.api import typed
-from perfc.ir.evaluate import evaluate
 from perfc.ir.graph import Module
 from perfc.ir.op import Kind
 from perfc.ir.problem import Product
-from perfc.ir.types import DType
+from perfc.ir.symbolic.evaluate import evaluate
+from perfc.ir.tensors.types import DType
 from perfc.passes.fusion.fuse import Fuse, Kernel, KernelTable
 from perfc.passes.manager import Analyses
 from perfc.passes.precision.mixed import what_if

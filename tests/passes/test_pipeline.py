@@ -19,9 +19,9 @@ import perfc.passes
 import perfc.passes.pipeline
 from perfc.errors import ParseError, PassError
 from perfc.ir import DType, Module, Node
-from perfc.ir.parse import parse_module
 from perfc.ir.record import frozen
-from perfc.ir.text import print_module
+from perfc.ir.syntax.parse import parse_module
+from perfc.ir.syntax.text import print_module
 from perfc.passes import Analysis, Transform
 from perfc.passes.manager import Analyses, DumpTo, PrintAfter, Timing, VerifyEach
 from perfc.passes.pipeline import (

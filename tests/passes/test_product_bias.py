@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from perfc.ir.graph import Module
-from perfc.ir.parse import parse
-from perfc.ir.text import print_module
+from perfc.ir.syntax.parse import parse
+from perfc.ir.syntax.text import print_module
 from perfc.passes.fusion.fuse import Fuse
 from perfc.passes.inference.shapes import Shapes
 from perfc.passes.inference.sizing import Sizing

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from perfc.ir.evaluate import evaluate
 from perfc.ir.graph import Graph, Module, Node, Value, Weight
+from perfc.ir.graphs.verify import verify
 from perfc.ir.op import Op
 from perfc.ir.ops.convolution.conv import Conv
 from perfc.ir.ops.normalization.normalization import BatchNormalization
-from perfc.ir.types import DType, TensorType
-from perfc.ir.verify import verify
+from perfc.ir.symbolic.evaluate import evaluate
+from perfc.ir.tensors.types import DType, TensorType
 from perfc.passes.manager import Analyses
 from perfc.passes.rewriting.canonicalize import Canonicalize
 from perfc.passes.rewriting.reparameterize import Reparameterize

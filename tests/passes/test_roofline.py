@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from perfc.ir.dim import symbol
-from perfc.ir.evaluate import Numbers, evaluate
 from perfc.ir.graph import Graph, Loc, Module, Node, SymbolDecl, Value, Weight
-from perfc.ir.known import Known
 from perfc.ir.op import Op
 from perfc.ir.ops.contraction.matmul import MatMul
 from perfc.ir.ops.convolution.conv import Conv, NhwcConv
-from perfc.ir.types import UNKNOWN, DType, TensorType
+from perfc.ir.symbolic.dim import symbol
+from perfc.ir.symbolic.evaluate import Numbers, evaluate
+from perfc.ir.tensors.known import Known
+from perfc.ir.tensors.types import UNKNOWN, DType, TensorType
 from perfc.machine import Machine, MemoryLevel, Peak, Rate, list_machines, load_machine
 from perfc.passes.fusion.fuse import Fuse
 from perfc.passes.inference.shapes import Shapes

@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from perfc.errors import ShapeError
-from perfc.ir.dim import substitute, symbol
 from perfc.ir.graph import Graph, Loc, Module, Node, SymbolDecl, Value, walk
-from perfc.ir.known import Known
 from perfc.ir.op import Op, Types
-from perfc.ir.types import UNKNOWN, DType, SequenceType, TensorType, Type
+from perfc.ir.symbolic.dim import substitute, symbol
+from perfc.ir.tensors.known import Known
+from perfc.ir.tensors.types import UNKNOWN, DType, SequenceType, TensorType, Type
 from perfc.passes.inference.shapes import Inference, Shapes, checked, sharper
 from perfc.passes.manager import Analyses
 from tests.passes.random_graphs import Builder, modules, op

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from perfc.api import typed
 from perfc.errors import ShapeError
-from perfc.ir.dim import Dim, dim_max, dim_min, symbol
 from perfc.ir.graph import Value
-from perfc.ir.known import Known
-from perfc.ir.types import DType, TensorType, Type
+from perfc.ir.symbolic.dim import Dim, dim_max, dim_min, symbol
+from perfc.ir.tensors.known import Known
+from perfc.ir.tensors.types import DType, TensorType, Type
 from perfc.passes.inference.remedies import is_limited, least
 from perfc.passes.inference.sizing import has_symbols, is_open_in
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from perfc.ir.parse import parse
+from perfc.ir.syntax.parse import parse
 from perfc.passes.fusion.fuse import Fuse
 from perfc.passes.inference.shapes import Shapes
 from perfc.passes.inference.strides import PROBE, Strides, StrideTable, windowed

@@ -11,8 +11,8 @@ from typing import Any, cast
 import pytest
 
 import perfc
-from perfc.ir.dim import Dim
-from perfc.ir.types import DType
+from perfc.ir.symbolic.dim import Dim
+from perfc.ir.tensors.types import DType
 from perfc.passes.roofline.ceilings import Ceiling, KernelBound
 from perfc.report import kernels
 from perfc.report.amounts import ratio, title

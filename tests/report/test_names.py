@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from perfc.ir.dim import symbol
 from perfc.ir.problem import Product, Window
+from perfc.ir.symbolic.dim import symbol
 from perfc.report.names import (
     extents,
     gathered,

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from perfc.ir.dim import symbol
+from perfc.ir.symbolic.dim import symbol
 from perfc.report.amounts import Amount, Unit, ratio
 from perfc.report.summary import fits, total
 

@@ -9,10 +9,10 @@ from typing import Any, cast
 import pytest
 
 from perfc.deployment import Deployment
-from perfc.ir.dim import Dim, symbol
 from perfc.ir.facts import Origin
 from perfc.ir.graph import Value
-from perfc.ir.types import DType, TensorType
+from perfc.ir.symbolic.dim import Dim, symbol
+from perfc.ir.tensors.types import DType, TensorType
 from perfc.passes.roofline.ceilings import Ceiling
 from perfc.report.amounts import amount
 from perfc.report.assumptions import (

@@ -11,7 +11,7 @@ from perfc.errors import ModelError, ParseError
 from perfc.frontend.config import Step, lower, read_config, token_predictor, verifying
 from perfc.frontend.config.facts import parameters
 from perfc.ir.graph import Module
-from perfc.ir.types import Type
+from perfc.ir.tensors.types import Type
 from perfc.serving import llm
 from perfc.serving.cost.drafts import Speculation
 from perfc.serving.simulation.arrivals import closed_loop

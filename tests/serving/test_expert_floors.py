@@ -7,8 +7,8 @@ import pytest
 import perfc
 from perfc.frontend.config import read_config
 from perfc.frontend.config.facts import parameters
-from perfc.ir.evaluate import Numbers
 from perfc.ir.problem import Experts
+from perfc.ir.symbolic.evaluate import Numbers
 from perfc.machine import load_machine
 from perfc.report import Verdict
 from perfc.serving import llm

@@ -16,9 +16,9 @@ from perfc.frontend.config import (
     read_config,
     token_predictor,
 )
-from perfc.ir.evaluate import evaluate
 from perfc.ir.graph import Module
-from perfc.ir.types import DType, TensorType
+from perfc.ir.symbolic.evaluate import evaluate
+from perfc.ir.tensors.types import DType, TensorType
 from perfc.passes.inference.shapes import Shapes
 from perfc.passes.manager import Analyses
 from perfc.passes.roofline.cost import Cost

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from perfc.ir.evaluate import evaluate
 from perfc.ir.graph import Value
 from perfc.ir.ops.convolution.conv import Conv, DeformConv
 from perfc.ir.ops.convolution.global_pool import GlobalAveragePool, GlobalMaxPool
@@ -21,7 +20,8 @@ from perfc.ir.ops.movement.slice import Concat
 from perfc.ir.ops.normalization.normalization import BatchNormalization
 from perfc.ir.ops.resampling.resize import Resize, Upsample
 from perfc.ir.problem import Window
-from perfc.ir.types import DType, TensorType
+from perfc.ir.symbolic.evaluate import evaluate
+from perfc.ir.tensors.types import DType, TensorType
 
 if TYPE_CHECKING:
     from perfc.passes.fusion.fuse import Kernel

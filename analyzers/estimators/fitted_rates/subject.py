@@ -11,13 +11,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field, fields
 from typing import TYPE_CHECKING
 
-from perfc.ir.evaluate import evaluate
 from perfc.ir.graph import Value
 from perfc.ir.op import Kind, Op
 from perfc.ir.problem import Window
 from perfc.ir.problem.window import Form
 from perfc.ir.record import record
-from perfc.ir.types import TensorType
+from perfc.ir.symbolic.evaluate import evaluate
+from perfc.ir.tensors.types import TensorType
 
 if TYPE_CHECKING:
     from perfc.passes.fusion.fuse import Kernel

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 
-from perfc.ir.types import bits_of
+from perfc.ir.tensors.types import bits_of
 
 from .. import physics
 from . import KernelClass

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from perfc.ir.record import entity
-from perfc.ir.types import bits_of
+from perfc.ir.tensors.types import bits_of
 
 from .. import physics
 from . import Amounts, KernelClass

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...graph import Value
 from ...ops.contraction.matmul import FusedMatMul, Gemm, MatMul
-from ...types import element_count
+from ...tensors.types import element_count
 from ..adjoint import Adjoint, Gradients
 from ..tape import shape_of
 

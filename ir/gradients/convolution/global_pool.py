@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...ops.convolution.global_pool import GlobalAveragePool, GlobalMaxPool
 from ...ops.elementwise.logic import Equal
-from ...types import element_count
+from ...tensors.types import element_count
 from ..adjoint import Adjoint, Gradients
 from ..tape import dtype_of
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ...contents import elements
 from ...ops.movement.fold_grad import Col2ImGrad
 from ...ops.movement.movement import Col2Im, DepthToSpace, SpaceToDepth, Transpose
+from ...tensors.contents import elements
 from ..adjoint import Adjoint, Gradients
 
 

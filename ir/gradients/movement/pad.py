@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from ...contents import elements
-from ...dim import Dim
 from ...graph import Value
 from ...ops.movement.gather_grad import GatherGrad
 from ...ops.movement.pad import Pad
+from ...symbolic.dim import Dim
+from ...tensors.contents import elements
 from ..adjoint import Adjoint, Gradients
 from ..tape import shape_of
 from .slice import padded

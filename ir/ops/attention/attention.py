@@ -10,13 +10,13 @@ from perfc.errors import ShapeError
 
 from ...cost import Traffic, Work, dim_sum, work_of
 from ...definition import Positive
-from ...dim import Dim, at_most, dim_min, same
-from ...fresh import data_extent
 from ...graph import Inputs
 from ...op import ABSENT, Kind, Op, Types, each_once, first_dtype, has, known, tensor
 from ...problem import Attention as Problem
 from ...record import frozen, record
-from ...types import DType, Shape, TensorType, element_count, storage_bytes
+from ...symbolic.dim import Dim, at_most, dim_min, same
+from ...symbolic.fresh import data_extent
+from ...tensors.types import DType, Shape, TensorType, element_count, storage_bytes
 from .score_pairs import unmasked_pairs
 
 SOFTMAX_ALU = 4

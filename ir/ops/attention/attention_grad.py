@@ -13,7 +13,7 @@ from ...op import Kind, Op, Types, each_once, has, tensor
 from ...problem import Attention as ForwardProblem
 from ...problem import Backward
 from ...record import frozen
-from ...types import DType, Shape, TensorType
+from ...tensors.types import DType, Shape, TensorType
 from ..contraction.matmul import FusedMatMul
 from ..normalization.softmax import Softmax
 from ..normalization.softmax_grad import SoftmaxGrad

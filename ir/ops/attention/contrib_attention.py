@@ -9,12 +9,12 @@ from perfc.errors import ShapeError
 
 from ...cost import Traffic
 from ...definition import Natural, Positive, Positives
-from ...dim import Dim
-from ...fresh import data_extent
 from ...graph import Inputs
 from ...op import Types, each_once, first_dtype, has, known, tensor
 from ...record import frozen, record
-from ...types import DType, TensorType
+from ...symbolic.dim import Dim
+from ...symbolic.fresh import data_extent
+from ...tensors.types import DType, TensorType
 from .attention import (
     PROJECTED_SCORES,
     SOFTMAX_ALU,

@@ -6,12 +6,12 @@ from typing import ClassVar
 
 from ...cost import Traffic, dim_sum
 from ...definition import Natural, Positive
-from ...dim import Dim, dim_max, interval
-from ...fresh import data_extent
 from ...graph import Inputs
 from ...op import Types, each_once, first_dtype, has, tensor
 from ...record import frozen
-from ...types import DType, Shape, TensorType, storage_bytes
+from ...symbolic.dim import Dim, dim_max, interval
+from ...symbolic.fresh import data_extent
+from ...tensors.types import DType, Shape, TensorType, storage_bytes
 from .attention import SOFTMAX_ALU, AttentionLike, Scores, axis, cached_traffic, either, ranked
 from .contrib_attention import known_extent
 from .score_pairs import unmasked_pairs

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from ...definition import Positive, Positives
-from ...dim import Dim
 from ...graph import Inputs
 from ...op import Types, first_dtype, has, tensor
 from ...record import frozen
-from ...types import DType, TensorType
+from ...symbolic.dim import Dim
+from ...tensors.types import DType, TensorType
 from .attention import (
     PROJECTED_SCORES,
     SCORES,

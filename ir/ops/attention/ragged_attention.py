@@ -7,12 +7,12 @@ from typing import ClassVar
 
 from ...cost import Work, total_work
 from ...definition import Natural, Positive
-from ...dim import Dim, dim_max
 from ...graph import Inputs
 from ...op import Kind, Op, Types, first_dtype, has, tensor
 from ...problem import Attention, MixedAttention
 from ...record import frozen, record
-from ...types import DType, TensorType
+from ...symbolic.dim import Dim, dim_max
+from ...tensors.types import DType, TensorType
 from .attention import SCORES, SOFTMAX_ALU, Scores, axis, work_of_scores
 from .score_pairs import triangle, unmasked_pairs
 

@@ -7,11 +7,11 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, ClassVar
 
 from ...cost import Work
-from ...dim import Dim
 from ...graph import Inputs, Value
 from ...op import ABSENT, Types, each_once, has, tensor
 from ...problem import Backward
 from ...record import frozen
+from ...symbolic.dim import Dim
 from .attention_grad import BACKWARD_SCORES, AttentionGrad, backward_of, backward_work
 from .ragged_attention import BIAS, KEY, PAST_KEY, QUERY, VALUE, RaggedAttention
 

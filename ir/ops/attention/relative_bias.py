@@ -6,11 +6,11 @@ from collections.abc import Mapping
 
 from ...cost import Traffic, dim_sum
 from ...definition import Natural, Positive
-from ...dim import Dim, dim_min
 from ...graph import Inputs
 from ...op import Kind, Op, Types, first_dtype, has, tensor
 from ...record import frozen
-from ...types import TensorType
+from ...symbolic.dim import Dim, dim_min
+from ...tensors.types import TensorType
 from ..convolution.window import result_shape
 from .attention import axis, either, ranked
 from .contrib_attention import known_extent

@@ -7,11 +7,11 @@ from typing import ClassVar
 
 from ...cost import Traffic, dim_sum
 from ...definition import Natural, Naturals
-from ...dim import Dim, dim_min
 from ...graph import Inputs
 from ...op import Kind, Op, Types, count, each_once, has, tensor
 from ...record import frozen
-from ...types import Shape, storage_bytes
+from ...symbolic.dim import Dim, dim_min
+from ...tensors.types import Shape, storage_bytes
 from ..convolution.window import product
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from ...dim import Dim
 from ...graph import Inputs, Value
 from ...op import Types, has, tensor
 from ...record import frozen
-from ...types import Shape, TensorType
+from ...symbolic.dim import Dim
+from ...tensors.types import Shape, TensorType
 from ..movement.gather import Gather
 from .rotary import RotaryEmbedding
 

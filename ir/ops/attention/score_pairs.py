@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...dim import Dim, dim_max, dim_min
+from ...symbolic.dim import Dim, dim_max, dim_min
 
 
 def triangle(n: Dim) -> Dim:

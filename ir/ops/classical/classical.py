@@ -7,14 +7,14 @@ from typing import ClassVar
 
 from ...cost import Traffic
 from ...definition import Attributes, Natural, Naturals, Positive
-from ...dim import Dim
-from ...fresh import data_extent
 from ...graph import Inputs
-from ...known import Known
 from ...op import Kind, Op, Types, count, each_once, tensor
 from ...record import frozen
+from ...symbolic.dim import Dim
+from ...symbolic.fresh import data_extent
+from ...tensors.known import Known
+from ...tensors.types import DType, MapType, SequenceType, Shape, TensorType, element_count
 from ...traffic import moved, stored
-from ...types import DType, MapType, SequenceType, Shape, TensorType, element_count
 from ..elementwise.exact import checked
 
 

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from ...definition import Attributes, Natural
-from ...dim import Dim
 from ...graph import Inputs
 from ...op import Kind, Op, Types, tensor
 from ...record import frozen
-from ...types import DType, TensorType
+from ...symbolic.dim import Dim
+from ...tensors.types import DType, TensorType
 from ..elementwise.exact import checked
 from .classical import in_rows, length, row_count
 

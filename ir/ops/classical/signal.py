@@ -9,12 +9,12 @@ from perfc.errors import ShapeError
 
 from ...cost import Traffic
 from ...definition import Attributes
-from ...dim import Dim, interval
-from ...fresh import data_extent
 from ...graph import Inputs
 from ...op import Kind, Op, Types, count, each_once, has, known, known_ints, normal_axis, tensor
 from ...record import frozen
-from ...types import DType, TensorType, element_count
+from ...symbolic.dim import Dim, interval
+from ...symbolic.fresh import data_extent
+from ...tensors.types import DType, TensorType, element_count
 from ..elementwise.cast import dtype_of
 from ..elementwise.exact import checked
 

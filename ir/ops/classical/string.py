@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import ClassVar
 
-from ...dim import dim_max
-from ...fresh import data_extent
 from ...graph import Inputs
-from ...known import Item
 from ...op import Kind, Op, Types, tensor
 from ...record import frozen
-from ...types import DType, TensorType
+from ...symbolic.dim import dim_max
+from ...symbolic.fresh import data_extent
+from ...tensors.known import Item
+from ...tensors.types import DType, TensorType
 from ..elementwise.elementwise import Elementwise
 from ..elementwise.exact import checked
 

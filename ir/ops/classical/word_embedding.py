@@ -5,13 +5,13 @@ from __future__ import annotations
 from perfc.errors import ShapeError
 
 from ...cost import Traffic
-from ...dim import same
-from ...fresh import data_extent
 from ...graph import Inputs
 from ...op import Kind, Op, Types, tensor
 from ...record import frozen
+from ...symbolic.dim import same
+from ...symbolic.fresh import data_extent
+from ...tensors.types import TensorType
 from ...traffic import moved, stored
-from ...types import TensorType
 
 
 @frozen

@@ -7,7 +7,7 @@ from functools import reduce
 from itertools import combinations
 
 from ...cost import Work
-from ...dim import Dim, dim_min
+from ...symbolic.dim import Dim, dim_min
 from ..convolution.window import product
 
 Letters = frozenset[str]

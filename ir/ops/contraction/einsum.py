@@ -7,13 +7,13 @@ from dataclasses import replace
 
 from perfc.errors import ShapeError
 
-from ...broadcast import broadcast_extent
 from ...cost import NO_WORK, Work, total_work
-from ...dim import Dim, dim_min
 from ...graph import Inputs
 from ...op import Kind, Op, Types, first_dtype, tensor
 from ...record import frozen
-from ...types import Shape, TensorType
+from ...symbolic.dim import Dim, dim_min
+from ...tensors.broadcast import broadcast_extent
+from ...tensors.types import Shape, TensorType
 from ..convolution.window import product
 from .contraction import least_mac, left_to_right, pair
 

@@ -9,13 +9,13 @@ from perfc.errors import ShapeError
 
 from ...cost import Traffic, dim_sum
 from ...definition import Positive
-from ...dim import Dim, dim_min, same
-from ...fresh import data_extent
 from ...graph import Inputs
 from ...op import Kind, Op, Types, each_once, has, tensor
 from ...problem import Product
 from ...record import frozen
-from ...types import TensorType
+from ...symbolic.dim import Dim, dim_min, same
+from ...symbolic.fresh import data_extent
+from ...tensors.types import TensorType
 
 
 @frozen

@@ -7,14 +7,14 @@ from typing import ClassVar
 
 from perfc.errors import ShapeError
 
-from ...broadcast import broadcast
-from ...dim import Dim, same
-from ...fresh import data_extent
 from ...graph import Inputs
 from ...op import Kind, Op, Types, has, tensor
 from ...problem import Product
 from ...record import frozen
-from ...types import Shape, TensorType
+from ...symbolic.dim import Dim, same
+from ...symbolic.fresh import data_extent
+from ...tensors.broadcast import broadcast
+from ...tensors.types import Shape, TensorType
 from ..convolution.window import product
 from .epilogue import Epilogue, activation_cost
 

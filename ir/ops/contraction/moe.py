@@ -7,12 +7,12 @@ from typing import ClassVar
 
 from ...cost import Traffic, dim_sum
 from ...definition import Natural, Positive
-from ...dim import Dim, dim_min, same
 from ...graph import Inputs
 from ...op import Kind, Op, Types, each_once, has, tensor
 from ...problem import Experts
 from ...record import frozen
-from ...types import DType, TensorType
+from ...symbolic.dim import Dim, dim_min, same
+from ...tensors.types import DType, TensorType
 from ..convolution.window import product
 from .epilogue import activation_cost
 

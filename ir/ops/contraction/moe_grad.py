@@ -7,12 +7,12 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, ClassVar
 
 from ...cost import Traffic
-from ...dim import Dim
 from ...graph import Inputs, Value
 from ...op import ABSENT, Types, each_once, has, tensor
 from ...problem import Backward
 from ...record import frozen
-from ...types import DType, TensorType, element_count
+from ...symbolic.dim import Dim
+from ...tensors.types import DType, TensorType, element_count
 from ..elementwise.logic import GreaterOrEqual
 from ..movement.select import TopK
 from ..normalization.softmax import Softmax

@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from perfc.errors import ShapeError
 
 from ...cost import NO_TRAFFIC, Traffic
-from ...dim import Dim, interval
-from ...fresh import data_extent
 from ...graph import Inputs
-from ...join import (
+from ...op import Folded, Kind, Op, Types, has, known
+from ...record import frozen
+from ...symbolic.dim import Dim, interval
+from ...symbolic.fresh import data_extent
+from ...tensors.join import (
     element_type,
     first_items,
     is_data_dependent,
@@ -19,10 +21,8 @@ from ...join import (
     sequence_type,
     upper,
 )
-from ...known import MAX_ELEMENTS, Known
-from ...op import Folded, Kind, Op, Types, has, known
-from ...record import frozen
-from ...types import MAX_ITEMS, UNKNOWN, DType, OptionalType, SequenceType, TensorType, Type
+from ...tensors.known import MAX_ELEMENTS, Known
+from ...tensors.types import MAX_ITEMS, UNKNOWN, DType, OptionalType, SequenceType, TensorType, Type
 
 
 def type_of(ins: Inputs, index: int) -> Type:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from perfc.errors import ShapeError
 
 from ...graph import Inputs
-from ...known import Known
 from ...op import Folded, Types, has, known
 from ...record import frozen
-from ...types import UNKNOWN, DType, OptionalType, SequenceType, TensorType, Type
+from ...tensors.known import Known
+from ...tensors.types import UNKNOWN, DType, OptionalType, SequenceType, TensorType, Type
 from .container import Container, type_of
 
 

@@ -6,17 +6,17 @@ from collections.abc import Sequence
 
 from perfc.errors import ShapeError
 
-from ...contents import agreed, elements, or_data, picked, small_shape
 from ...cost import Traffic, dim_sum
-from ...dim import Dim, ceil_div, dim_max, interval
-from ...fresh import data_extent
 from ...graph import Inputs, Value
-from ...join import all_items, is_data_dependent, sequence_type, upper
-from ...known import Known
 from ...op import Folded, Kind, Op, Types, has, known, normal_axis, tensor
 from ...record import frozen
+from ...symbolic.dim import Dim, ceil_div, dim_max, interval
+from ...symbolic.fresh import data_extent
+from ...tensors.contents import agreed, elements, or_data, picked, small_shape
+from ...tensors.join import all_items, is_data_dependent, sequence_type, upper
+from ...tensors.known import Known
+from ...tensors.types import MAX_ITEMS, DType, SequenceType, TensorType, Type
 from ...traffic import moved, stored
-from ...types import MAX_ITEMS, DType, SequenceType, TensorType, Type
 from ..movement.slice import Concat
 from .container import contents_of, sequence, sequence_contents
 

@@ -12,13 +12,13 @@ from perfc.errors import ShapeError
 
 from ...cost import Traffic
 from ...definition import Positive, Positives
-from ...dim import Dim, at_most, ceil_div, interval
-from ...fresh import data_extent
 from ...graph import Inputs
 from ...op import Kind, Op, Types, tensor
 from ...record import frozen
+from ...symbolic.dim import Dim, at_most, ceil_div, interval
+from ...symbolic.fresh import data_extent
+from ...tensors.types import TensorType
 from ...traffic import moved, stored, taken
-from ...types import TensorType
 from ..resampling.resize import Resampling
 from .conv import FusedConv, channels_first, in_layout
 

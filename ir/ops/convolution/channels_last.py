@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from ...cost import Traffic
-from ...dim import Dim
 from ...graph import Inputs, Value
 from ...op import Folded, Op, Types
-from ...types import TensorType, Type
+from ...symbolic.dim import Dim
+from ...tensors.types import TensorType, Type
 from ..movement.movement import DepthToSpace, SpaceToDepth
 from ..normalization.normalization import LRN, BatchNormalization, InstanceNormalization
 from ..resampling.sample import GridSample

@@ -9,13 +9,13 @@ from perfc.errors import ShapeError
 
 from ...cost import Traffic, dim_sum
 from ...definition import Naturals, Positive, Positives
-from ...dim import Dim, Poly, same
-from ...fresh import data_extent
 from ...graph import Inputs
 from ...op import Kind, Op, Types, each_once, has, tensor
 from ...problem import Window
 from ...record import frozen
-from ...types import Shape, TensorType, storage_bytes
+from ...symbolic.dim import Dim, Poly, same
+from ...symbolic.fresh import data_extent
+from ...tensors.types import Shape, TensorType, storage_bytes
 from ..contraction.epilogue import Epilogue, activation_cost
 from .window import (
     kernel_extents,

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
-from ...contents import elements
 from ...cost import Traffic
-from ...dim import Dim
 from ...graph import Inputs, Value
 from ...op import Types, tensor
 from ...problem import Window
 from ...problem.window import Form
 from ...record import frozen
+from ...symbolic.dim import Dim
+from ...tensors.contents import elements
+from ...tensors.types import Shape, TensorType
 from ...traffic import moved, stored
-from ...types import Shape, TensorType
 from .conv import Conv, folded
 from .conv_transpose import ConvTranspose
 from .window import pad_pairs, per_axis

@@ -8,14 +8,14 @@ from typing import ClassVar
 from perfc.errors import ShapeError
 
 from ...definition import Naturals, Positive, Positives
-from ...dim import Dim, dim_max, same
-from ...fresh import data_extent
 from ...graph import Inputs
 from ...op import Kind, Types, has, known, tensor
 from ...problem import Window
 from ...problem.window import Form
 from ...record import frozen
-from ...types import Shape, TensorType
+from ...symbolic.dim import Dim, dim_max, same
+from ...symbolic.fresh import data_extent
+from ...tensors.types import Shape, TensorType
 from ..contraction.epilogue import Epilogue
 from .conv import InLayout, channels_first, folded, in_layout
 from .window import kernel_extents, pad_pairs, per_axis, result_shape, span_of, unknown_extents

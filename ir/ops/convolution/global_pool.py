@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from ...dim import Dim, dim_max
 from ...graph import Inputs
 from ...op import Kind, Types, tensor
 from ...record import frozen
-from ...types import Shape, TensorType
+from ...symbolic.dim import Dim, dim_max
+from ...tensors.types import Shape, TensorType
 from ..quantized.quantized_matmul import REQUANTIZE
 from .conv import InLayout, channels_first, in_layout
 from .window import product

@@ -9,14 +9,14 @@ from perfc.errors import ShapeError
 
 from ...cost import Traffic, dim_sum
 from ...definition import Naturals, Positives
-from ...dim import Dim, ceil_div
-from ...fresh import data_extent
 from ...graph import Inputs
 from ...op import Kind, Op, Types, each_once, first_dtype, has, known, tensor
 from ...problem import Window
 from ...problem.window import Form
 from ...record import frozen
-from ...types import DType, Shape, TensorType, storage_bytes
+from ...symbolic.dim import Dim, ceil_div
+from ...symbolic.fresh import data_extent
+from ...tensors.types import DType, Shape, TensorType, storage_bytes
 from ..quantized.quantized_matmul import REQUANTIZE
 from .conv import InLayout, channels_first, in_layout
 from .window import (

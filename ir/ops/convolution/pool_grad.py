@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, ClassVar
 
 from ...cost import Traffic
 from ...definition import Naturals, Positives
-from ...dim import Dim
 from ...graph import Inputs, Value
 from ...op import Kind, Op, Types, count, tensor
 from ...record import frozen
+from ...symbolic.dim import Dim
+from ...tensors.types import TensorType, element_count
 from ...traffic import moved, stored
-from ...types import TensorType, element_count
 from ..movement.scatter import ScatterElements
 from .conv_grad import declared_shape, explicit_pads
 from .conv_transpose import ConvTranspose

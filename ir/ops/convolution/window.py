@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from perfc.errors import ShapeError
 
-from ...dim import Dim, Poly, ceil_div, dim_max, dim_min
-from ...fresh import data_extent
-from ...types import Shape, TensorType, Type
+from ...symbolic.dim import Dim, Poly, ceil_div, dim_max, dim_min
+from ...symbolic.fresh import data_extent
+from ...tensors.types import Shape, TensorType, Type
 
 Spatial = tuple[Dim, ...]
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from ...broadcast import broadcast
-from ...dim import Dim
 from ...graph import Inputs
-from ...known import Item
 from ...op import Types, count, first_dtype, has, tensor
 from ...record import frozen
-from ...types import TensorType
+from ...symbolic.dim import Dim
+from ...tensors.broadcast import broadcast
+from ...tensors.known import Item
+from ...tensors.types import TensorType
 from . import exact
 from .elementwise import Elementwise, pointwise
 

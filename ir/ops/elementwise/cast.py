@@ -9,12 +9,12 @@ from perfc.errors import ShapeError
 
 from ...cost import NO_WORK, Traffic, Work
 from ...definition import Attributes
-from ...dim import Dim
 from ...graph import Inputs
-from ...known import Item, elementwise
 from ...op import Folded, Kind, Op, Types, count, known, tensor
 from ...record import frozen
-from ...types import BY_ONNX, DType, TensorType
+from ...symbolic.dim import Dim
+from ...tensors.known import Item, elementwise
+from ...tensors.types import BY_ONNX, DType, TensorType
 from . import exact
 from .elementwise import is_integral
 

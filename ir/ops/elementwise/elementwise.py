@@ -9,13 +9,13 @@ from collections.abc import Callable, Mapping
 from functools import partial, reduce
 from typing import TYPE_CHECKING, ClassVar
 
-from ...broadcast import broadcast
-from ...dim import Dim
 from ...graph import Inputs
-from ...known import Item, Known, elementwise
 from ...op import UNRANKED, Folded, Op, Types, count, first_dtype, known, tensor
 from ...record import frozen
-from ...types import DType, TensorType
+from ...symbolic.dim import Dim
+from ...tensors.broadcast import broadcast
+from ...tensors.known import Item, Known, elementwise
+from ...tensors.types import DType, TensorType
 from . import exact
 
 if TYPE_CHECKING:

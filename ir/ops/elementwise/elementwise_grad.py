@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
-from ...dim import Dim
 from ...graph import Inputs, Value
 from ...op import Kind, Op, Types, count, tensor
 from ...record import frozen
-from ...types import TensorType
+from ...symbolic.dim import Dim
+from ...tensors.types import TensorType
 
 if TYPE_CHECKING:
     from ...gradients.tape import Tape

@@ -12,9 +12,9 @@ from typing import Final
 
 from perfc.errors import ShapeError
 
-from ...dim import Dim, Poly, at_most, dim_max, dim_min, interval, same
-from ...known import Item, Known, Quotient
-from ...types import DType
+from ...symbolic.dim import Dim, Poly, at_most, dim_max, dim_min, interval, same
+from ...tensors.known import Item, Known, Quotient
+from ...tensors.types import DType
 from .quotient import (
     fraction,
     is_dyadic,

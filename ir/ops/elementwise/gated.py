@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from ...dim import Dim
 from ...graph import Inputs
 from ...op import Op, Types, count, tensor
 from ...record import frozen
-from ...types import TensorType
+from ...symbolic.dim import Dim
+from ...tensors.types import TensorType
 from ..contraction.epilogue import activation_cost
 
 

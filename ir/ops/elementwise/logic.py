@@ -7,12 +7,12 @@ import operator
 from collections.abc import Callable
 from functools import partial
 
-from ...broadcast import broadcast
 from ...graph import Inputs
-from ...known import MAX_ELEMENTS, Item, Known, broadcast_to
 from ...op import Folded, Types, first_dtype, known, tensor
 from ...record import frozen
-from ...types import DType, TensorType
+from ...tensors.broadcast import broadcast
+from ...tensors.known import MAX_ELEMENTS, Item, Known, broadcast_to
+from ...tensors.types import DType, TensorType
 from . import exact
 from .elementwise import Elementwise, pointwise
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from math import gcd
 from typing import Final
 
-from ...dim import Dim, Poly, ceil_div, interval
-from ...known import MAX_TERMS, Item, Quotient
+from ...symbolic.dim import Dim, Poly, ceil_div, interval
+from ...tensors.known import MAX_TERMS, Item, Quotient
 
 MAX_TERM: Final = 64
 """Maximum factor that is exact in single precision for extents up to 2**24 / 64 / 64."""

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
-from ...broadcast import broadcast
 from ...cost import NO_TRAFFIC, Traffic
 from ...definition import Attributes, Naturals, Positive
-from ...dim import Dim
 from ...graph import Inputs, Value
-from ...known import MAX_ELEMENTS, Known
 from ...op import ABSENT, Folded, Kind, Op, Types, count, each_once, has, known, known_ints, tensor
 from ...record import frozen
-from ...types import DType, TensorType
+from ...symbolic.dim import Dim
+from ...tensors.broadcast import broadcast
+from ...tensors.known import MAX_ELEMENTS, Known
+from ...tensors.types import DType, TensorType
 from .cast import dtype_of
 from .exact import checked
 

@@ -9,7 +9,7 @@ from ...definition import Naturals, Positives
 from ...graph import Inputs, Value
 from ...op import Types, tensor
 from ...record import frozen
-from ...types import TensorType
+from ...tensors.types import TensorType
 from ..convolution.conv import Conv
 from ..convolution.conv_grad import declared_shape
 from .movement import Movement

@@ -7,17 +7,17 @@ from typing import ClassVar
 
 from perfc.errors import ShapeError
 
-from ...contents import agreed, arranged, or_data
 from ...cost import Traffic
 from ...definition import Natural
-from ...dim import Dim, Poly
-from ...fresh import data_extent
 from ...graph import Inputs
-from ...known import Item, Known, indices, strides_of
 from ...op import Folded, Kind, Op, Types, known, normal_axis, tensor
 from ...record import frozen
+from ...symbolic.dim import Dim, Poly
+from ...symbolic.fresh import data_extent
+from ...tensors.contents import agreed, arranged, or_data
+from ...tensors.known import Item, Known, indices, strides_of
+from ...tensors.types import TensorType
 from ...traffic import moved, stored, taken
-from ...types import TensorType
 
 
 def position(index: Item, extent: int) -> int | None:

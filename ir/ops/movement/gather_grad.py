@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, ClassVar
 from perfc.errors import ShapeError
 
 from ...cost import Traffic
-from ...dim import Dim
 from ...graph import Inputs, Value
 from ...op import Kind, Op, Types, count, normal_axis, tensor
 from ...record import frozen
+from ...symbolic.dim import Dim
+from ...tensors.types import DType, Shape, TensorType
 from ...traffic import moved, stored
-from ...types import DType, Shape, TensorType
 from ..convolution.conv_grad import declared_shape
 from ..elementwise.cast import Cast
 from .gather import OneHot

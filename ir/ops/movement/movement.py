@@ -7,18 +7,18 @@ from typing import ClassVar
 
 from perfc.errors import ShapeError
 
-from ...broadcast import broadcast_extent
-from ...contents import arranged, elements, or_data, small_shape
 from ...cost import Traffic
 from ...definition import Naturals, Positive, Positives
-from ...dim import Dim, Poly, interval
-from ...fresh import data_extent
 from ...graph import Inputs
-from ...known import Known, broadcast_to
 from ...op import Folded, Kind, Op, Types, count, has, known, normal_axis, tensor
 from ...record import frozen
+from ...symbolic.dim import Dim, Poly, interval
+from ...symbolic.fresh import data_extent
+from ...tensors.broadcast import broadcast_extent
+from ...tensors.contents import arranged, elements, or_data, small_shape
+from ...tensors.known import Known, broadcast_to
+from ...tensors.types import Shape, TensorType, element_count
 from ...traffic import moved, stored
-from ...types import Shape, TensorType, element_count
 
 
 class Movement(Op):

@@ -7,15 +7,15 @@ from typing import ClassVar
 
 from perfc.errors import ShapeError
 
-from ...contents import elements, or_data, small_shape
 from ...cost import Traffic
-from ...dim import interval
 from ...graph import Inputs
-from ...known import Item, Known, indices, strides_of
 from ...op import Folded, Kind, Op, Types, has, known, normal_axis, tensor
 from ...record import frozen
+from ...symbolic.dim import interval
+from ...tensors.contents import elements, or_data, small_shape
+from ...tensors.known import Item, Known, indices, strides_of
+from ...tensors.types import DType, TensorType
 from ...traffic import moved, stored, taken
-from ...types import DType, TensorType
 from .movement import unknown_extents
 
 Margins = list[tuple["int | None", "int | None"]]

@@ -7,15 +7,15 @@ from typing import ClassVar
 
 from perfc.errors import ShapeError
 
-from ...contents import agreed
 from ...cost import NO_WORK, Traffic, Work
-from ...dim import Dim, Poly
 from ...graph import Inputs
-from ...known import Item, Known, Quotient, indices, maximum, minimum, strides_of
 from ...op import Folded, Kind, Op, Types, count, known, normal_axis, tensor
 from ...record import frozen
+from ...symbolic.dim import Dim, Poly
+from ...tensors.contents import agreed
+from ...tensors.known import Item, Known, Quotient, indices, maximum, minimum, strides_of
+from ...tensors.types import DType, TensorType
 from ...traffic import moved, stored
-from ...types import DType, TensorType
 from .gather import position
 
 OPAQUE = (str, Quotient, Known, type(None))

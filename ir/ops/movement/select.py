@@ -8,16 +8,16 @@ from typing import ClassVar
 
 from perfc.errors import ShapeError
 
-from ...contents import or_data, picked, small_shape
 from ...cost import Traffic, Work
-from ...dim import Dim, Poly, dim_min, interval, same
-from ...fresh import data_extent
 from ...graph import Inputs
-from ...known import Item, Known, indices, strides_of
 from ...op import Folded, Kind, Op, Types, count, known, normal_axis, tensor
 from ...record import frozen
+from ...symbolic.dim import Dim, Poly, dim_min, interval, same
+from ...symbolic.fresh import data_extent
+from ...tensors.contents import or_data, picked, small_shape
+from ...tensors.known import Item, Known, indices, strides_of
+from ...tensors.types import DType, TensorType
 from ...traffic import lesser, moved, stored, taken
-from ...types import DType, TensorType
 
 I64 = DType.I64
 

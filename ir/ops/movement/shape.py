@@ -8,16 +8,16 @@ from typing import ClassVar
 
 from perfc.errors import ShapeError
 
-from ...contents import elements, or_data, rounded, small_shape
 from ...cost import NO_TRAFFIC, Traffic, Work
-from ...dim import Dim, Poly, ceil_div, dim_max, interval
-from ...fresh import data_extent
 from ...graph import Inputs
-from ...known import MAX_ELEMENTS, Item, Known
 from ...op import Folded, Kind, Op, Types, count, known, tensor
 from ...record import frozen
+from ...symbolic.dim import Dim, Poly, ceil_div, dim_max, interval
+from ...symbolic.fresh import data_extent
+from ...tensors.contents import elements, or_data, rounded, small_shape
+from ...tensors.known import MAX_ELEMENTS, Item, Known
+from ...tensors.types import DType, TensorType
 from ...traffic import moved, stored
-from ...types import DType, TensorType
 
 
 @frozen

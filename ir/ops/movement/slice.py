@@ -6,17 +6,17 @@ from math import prod
 
 from perfc.errors import ShapeError
 
-from ...contents import agreed, content, elements, or_data, picked, small_shape
 from ...cost import Traffic
 from ...definition import Natural
-from ...dim import Dim, Poly, at_most, ceil_div, dim_max, dim_min, interval, same
-from ...fresh import data_extent
 from ...graph import Inputs
-from ...known import Item, Known
 from ...op import Folded, Kind, Op, Types, has, known, normal_axis, tensor
 from ...record import frozen
+from ...symbolic.dim import Dim, Poly, at_most, ceil_div, dim_max, dim_min, interval, same
+from ...symbolic.fresh import data_extent
+from ...tensors.contents import agreed, content, elements, or_data, picked, small_shape
+from ...tensors.known import Item, Known
+from ...tensors.types import Shape, TensorType
 from ...traffic import moved, stored
-from ...types import Shape, TensorType
 
 Bound = int | Poly | None
 FAR = (1 << 31) - 1

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 from perfc.errors import ShapeError
 
-from ...contents import elements, or_data, reshaped
-from ...dim import Dim, Poly, dim_max, interval, same
-from ...fresh import data_extent
 from ...graph import Inputs
 from ...op import UNRANKED, Folded, Kind, Op, Types, known, normal_axis, tensor
 from ...record import frozen
-from ...types import Shape, TensorType, Type, element_count
+from ...symbolic.dim import Dim, Poly, dim_max, interval, same
+from ...symbolic.fresh import data_extent
+from ...tensors.contents import elements, or_data, reshaped
+from ...tensors.types import Shape, TensorType, Type, element_count
 
 
 class View(Op):

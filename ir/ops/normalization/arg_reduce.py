@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import ClassVar
 
-from ...dim import Dim
 from ...graph import Inputs
-from ...known import Item, Known
 from ...op import Folded, Kind, Op, Types, count, known, tensor
 from ...record import frozen
-from ...types import DType, TensorType
+from ...symbolic.dim import Dim
+from ...tensors.known import Item, Known
+from ...tensors.types import DType, TensorType
 from ..elementwise import exact
 from ..elementwise.elementwise import is_integral
 from .reduce import grouped, reduced_axes, reduced_shape

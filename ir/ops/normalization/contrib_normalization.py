@@ -7,12 +7,12 @@ from typing import ClassVar
 
 from ...cost import Traffic, dim_sum
 from ...definition import Positive
-from ...dim import Dim, dim_min
 from ...graph import Inputs
 from ...op import Kind, Op, Types, count, has, tensor
 from ...problem.rows import Rows, Span
 from ...record import frozen
-from ...types import DType, Shape, TensorType, element_count, storage_bytes
+from ...symbolic.dim import Dim, dim_min
+from ...tensors.types import DType, Shape, TensorType, element_count, storage_bytes
 from .normalization import STATISTICS_ALU, Normalization, rows_before
 
 RMS_ALU = 4

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from ...definition import Positive
-from ...dim import Dim
-from ...fresh import data_extent
 from ...graph import Inputs
 from ...op import Kind, Op, Types, count, first_dtype, has, normal_axis, tensor
 from ...problem.rows import Rows, Span
 from ...record import frozen
-from ...types import Shape, TensorType, element_count
+from ...symbolic.dim import Dim
+from ...symbolic.fresh import data_extent
+from ...tensors.types import Shape, TensorType, element_count
 from ..elementwise.cast import dtype_of
 
 STATISTICS_ALU = 4

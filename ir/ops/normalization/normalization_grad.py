@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from ...definition import Positive
-from ...dim import Dim
 from ...graph import Inputs, Value
 from ...op import Types, count, normal_axis, tensor
 from ...problem.rows import Rows, Span
 from ...record import frozen
-from ...types import DType, Shape, TensorType, element_count
+from ...symbolic.dim import Dim
+from ...tensors.types import DType, Shape, TensorType, element_count
 from ..elementwise.cast import Cast
 from ..elementwise.elementwise import Reciprocal, Sqrt
 from .normalization import Normalization, rows_before

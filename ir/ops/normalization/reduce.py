@@ -6,13 +6,13 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar
 
-from ...dim import Dim, dim_max, interval
-from ...fresh import data_extent
 from ...graph import Inputs
-from ...known import Item, Known, indices, strides_of
 from ...op import Folded, Kind, Op, Types, count, has, known, known_ints, normal_axis, tensor
 from ...record import frozen
-from ...types import DType, Shape, TensorType
+from ...symbolic.dim import Dim, dim_max, interval
+from ...symbolic.fresh import data_extent
+from ...tensors.known import Item, Known, indices, strides_of
+from ...tensors.types import DType, Shape, TensorType
 from ..elementwise import exact
 from ..elementwise.elementwise import is_integral
 

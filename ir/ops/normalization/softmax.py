@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from ...definition import Attributes
-from ...dim import Dim
 from ...graph import Inputs
 from ...op import Kind, Op, Types, count, has, normal_axis, tensor
 from ...problem import Rows
 from ...record import frozen
-from ...types import TensorType, element_count
+from ...symbolic.dim import Dim
+from ...tensors.types import TensorType, element_count
 
 ADAPTED_FROM = 13
 """Since this opset version the axis alone is normalized; before, all axes from it on."""

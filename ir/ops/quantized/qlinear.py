@@ -7,14 +7,14 @@ from typing import ClassVar
 
 from perfc.errors import ShapeError
 
-from ...broadcast import broadcast
 from ...cost import dim_sum
-from ...dim import Dim, Poly
 from ...graph import Inputs
 from ...op import Kind, Op, Types, count, first_dtype, normal_axis, tensor
 from ...problem import Rows
 from ...record import frozen
-from ...types import Shape, TensorType, element_count
+from ...symbolic.dim import Dim, Poly
+from ...tensors.broadcast import broadcast
+from ...tensors.types import Shape, TensorType, element_count
 from ..normalization.reduce import reduced_axes, reduced_shape
 from .quantize import QUANTIZE_ALU
 

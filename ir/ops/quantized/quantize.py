@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from ...definition import Attributes, Natural
-from ...dim import Dim
 from ...graph import Inputs
-from ...known import Item, Known, elementwise
 from ...op import Folded, Kind, Op, Types, count, has, known, tensor
 from ...record import frozen
-from ...types import DType, TensorType
+from ...symbolic.dim import Dim
+from ...tensors.known import Item, Known, elementwise
+from ...tensors.types import DType, TensorType
 from ..elementwise import exact
 from ..elementwise.cast import dtype_of
 

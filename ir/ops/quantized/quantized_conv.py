@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...record import frozen
-from ...types import DType
+from ...tensors.types import DType
 from ..convolution.conv import Conv
 from ..convolution.conv_transpose import ConvTranspose
 from .quantized_matmul import REQUANTIZE

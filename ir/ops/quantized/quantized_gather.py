@@ -6,11 +6,11 @@ from collections.abc import Mapping
 
 from ...cost import Traffic, dim_sum
 from ...definition import Positive
-from ...dim import Dim, dim_min
 from ...graph import Inputs
 from ...op import Kind, Op, Types, count, each_once, has, normal_axis, tensor
 from ...record import frozen
-from ...types import DType, TensorType, element_count, storage_bytes
+from ...symbolic.dim import Dim, dim_min
+from ...tensors.types import DType, TensorType, element_count, storage_bytes
 
 
 @frozen

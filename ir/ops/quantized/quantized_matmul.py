@@ -10,7 +10,7 @@ from ...graph import Inputs
 from ...op import Types, first_dtype, has, tensor
 from ...problem import Product
 from ...record import frozen
-from ...types import BY_ONNX, DType, TensorType
+from ...tensors.types import BY_ONNX, DType, TensorType
 from ..contraction.epilogue import activation_cost
 from ..contraction.matmul import Gemm, MatMul
 

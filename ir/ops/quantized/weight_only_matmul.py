@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ...definition import Positive
-from ...dim import Dim
 from ...graph import Inputs
-from ...known import Known
 from ...op import Kind, Op, Types, first_dtype, has, known, tensor
 from ...problem import Product
 from ...record import frozen
-from ...types import DType, Shape, TensorType
+from ...symbolic.dim import Dim
+from ...tensors.known import Known
+from ...tensors.types import DType, Shape, TensorType
 from ..contraction.epilogue import activation_cost
 from ..contraction.matmul import contract
 from ..convolution.window import product

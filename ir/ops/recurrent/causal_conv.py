@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from ...definition import Natural, Positive
-from ...dim import Dim
 from ...graph import Inputs
 from ...op import Kind, Op, Types, first_dtype, has, tensor
 from ...problem import Window
 from ...record import frozen
-from ...types import Shape, TensorType
+from ...symbolic.dim import Dim
+from ...tensors.types import Shape, TensorType
 from ..attention.attention import axis, either
 from ..contraction.epilogue import activation_cost
 from ..convolution.conv import channels_first

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from ...definition import Natural, Positive
-from ...dim import Dim, dim_max
 from ...graph import Inputs
 from ...op import Kind, Op, Types, count, first_dtype, has, tensor
 from ...problem import LinearAttention as Problem
 from ...record import frozen
-from ...types import TensorType
+from ...symbolic.dim import Dim, dim_max
+from ...tensors.types import TensorType
 from ..attention.attention import axis, either, ranked
 
 FORMULAS = {

@@ -8,12 +8,12 @@ from typing import ClassVar
 
 from ...cost import Work, dim_sum, work_of
 from ...definition import Positive
-from ...dim import Dim
 from ...graph import Inputs
 from ...op import Kind, Op, Types, first_dtype, has, known, tensor
 from ...problem import Recurrence
 from ...record import frozen
-from ...types import DType, Shape, TensorType
+from ...symbolic.dim import Dim
+from ...tensors.types import DType, Shape, TensorType
 from ..attention.attention import axis, either, ranked
 from ..contraction.epilogue import activation_cost
 

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from ...definition import Positive
-from ...dim import Dim
 from ...graph import Inputs
 from ...op import ABSENT, Kind, Op, Types, has, tensor
 from ...problem.recurrence import Recurrence
 from ...record import frozen
+from ...symbolic.dim import Dim
 
 PARTS = ("X", "W", "R", "B", "sequence_lens", "initial_h", "initial_c", "P")
 """Operands of the forward pass, in their order."""

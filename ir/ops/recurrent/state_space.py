@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from ...definition import Positive
-from ...dim import Dim
 from ...graph import Inputs
 from ...op import Kind, Op, Types, first_dtype, tensor
 from ...problem import LinearAttention
 from ...record import frozen
-from ...types import TensorType
+from ...symbolic.dim import Dim
+from ...tensors.types import TensorType
 from ..attention.attention import axis, either
 
 

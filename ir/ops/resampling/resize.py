@@ -8,17 +8,17 @@ from typing import ClassVar
 
 from perfc.errors import ShapeError
 
-from ...contents import elements, or_data, rounded
 from ...cost import Traffic
 from ...definition import Attributes
-from ...dim import Dim, Poly
-from ...fresh import data_extent
 from ...graph import Inputs
-from ...known import Item
 from ...op import Kind, Op, Types, count, has, known, normal_axis, tensor
 from ...record import frozen
+from ...symbolic.dim import Dim, Poly
+from ...symbolic.fresh import data_extent
+from ...tensors.contents import elements, or_data, rounded
+from ...tensors.known import Item
+from ...tensors.types import DType, TensorType
 from ...traffic import lesser, moved, packed, stored
-from ...types import DType, TensorType
 from ..movement.movement import unknown_extents
 
 TAPS = {"nearest": 1, "linear": 2, "bilinear": 2, "cubic": 4, "bicubic": 4}

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from ...cost import Traffic
-from ...dim import Dim
 from ...graph import Inputs, Value
 from ...op import Kind, Op, Types, count, tensor
 from ...record import frozen
+from ...symbolic.dim import Dim
+from ...tensors.types import DType, Shape, TensorType
 from ...traffic import moved, stored
-from ...types import DType, Shape, TensorType
 from ..contraction.matmul import MatMul
 from ..convolution.conv_grad import declared_shape
 from .resize import TAPS

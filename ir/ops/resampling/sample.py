@@ -7,16 +7,16 @@ from typing import ClassVar
 
 from perfc.errors import ShapeError
 
-from ...contents import agreed, elements, or_data
 from ...cost import Traffic
 from ...definition import Attributes, Natural, Positives
-from ...dim import Dim
-from ...fresh import data_extent
 from ...graph import Inputs
 from ...op import Kind, Op, Types, count, tensor
 from ...record import frozen
+from ...symbolic.dim import Dim
+from ...symbolic.fresh import data_extent
+from ...tensors.contents import agreed, elements, or_data
+from ...tensors.types import Shape, TensorType
 from ...traffic import lesser, moved, packed, stored
-from ...types import Shape, TensorType
 from ..movement.movement import unknown_extents
 from .resize import TAPS
 

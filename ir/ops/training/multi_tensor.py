@@ -7,10 +7,10 @@ from typing import ClassVar
 
 from ...cost import Traffic, dim_sum
 from ...definition import Natural, Positive
-from ...dim import Dim
 from ...graph import Inputs, Value
 from ...op import Kind, Op, Types, count, tensor
 from ...record import frozen
+from ...symbolic.dim import Dim
 from ...traffic import moved, stored
 
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from ...cost import dim_sum
-from ...dim import Dim
 from ...graph import Inputs
 from ...op import Kind, Op, Types, count, tensor
 from ...record import frozen
+from ...symbolic.dim import Dim
 
 
 @frozen

@@ -10,7 +10,7 @@ from perfc.distributed.step import StepCost, step_cost
 from perfc.distributed.work import LanguageWork
 from perfc.frontend.config import Precision, WeightFormat, precision_of
 from perfc.frontend.config.reader import described
-from perfc.ir.types import DType
+from perfc.ir.tensors.types import DType
 from perfc.machine import load_machine
 from perfc.passes.runtimes import CLUSTER_DEFAULT, Steps, Tf32, of_steps
 

@@ -11,7 +11,7 @@ import numpy as np
 from perfc.analyzers.features.classes.attention import AttentionKernel
 from perfc.analyzers.features.rows import Protocol, Rows
 from perfc.analyzers.features.sheet import Sheet
-from perfc.ir.types import bits_of, dtype_named
+from perfc.ir.tensors.types import bits_of, dtype_named
 from perfc.machine import load_machine
 
 from . import Source, read_parquet, target_of, versioned

@@ -10,7 +10,7 @@ import numpy as np
 
 from perfc.analyzers.features.classes.collective import Operation
 from perfc.analyzers.features.rows import Protocol, Rows
-from perfc.ir.types import dtype_named
+from perfc.ir.tensors.types import dtype_named
 
 from . import Source, read_parquet, target_of
 

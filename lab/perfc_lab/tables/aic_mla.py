@@ -10,7 +10,7 @@ import numpy as np
 
 from perfc.analyzers.features.classes.latent_attention import LatentKernel
 from perfc.analyzers.features.rows import Protocol, Rows
-from perfc.ir.types import bits_of, dtype_named
+from perfc.ir.tensors.types import bits_of, dtype_named
 
 from . import Source, read_parquet, target_of, versioned
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from perfc.analyzers.features.rows import DataError
 from perfc.ir.op import Kind
 from perfc.ir.ops.normalization.normalization import BatchNormalization
-from perfc.ir.types import TensorType
+from perfc.ir.tensors.types import TensorType
 
 if TYPE_CHECKING:
     from perfc.ir.graph import Module, Value

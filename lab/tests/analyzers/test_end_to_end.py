@@ -9,7 +9,7 @@ import pytest
 
 from perfc.analyzers.features.lowering import lower
 from perfc.analyzers.intervals.summing import Side
-from perfc.ir.parse import parse_module
+from perfc.ir.syntax.parse import parse_module
 from perfc.passes.runtimes import Tf32
 from perfc_lab.training.runs.end_to_end import Plan, Run, Spent, inference, training
 from perfc_lab.training.runs.second_kernels import accumulated, second

@@ -14,7 +14,7 @@ from perfc.analyzers.graph.model_graph import ModelGraph
 from perfc.analyzers.graph.schema import Schema
 from perfc.analyzers.graph.store import load_graph, parse_rows, rows_text, save_graph
 from perfc.analyzers.steps.setting import Precision, Setting
-from perfc.ir.types import TensorType
+from perfc.ir.tensors.types import TensorType
 from perfc_lab.datasets.spaces import fbnet, nas_bench_101, nas_bench_201
 from perfc_lab.datasets.spaces.builder import ArchitectureError
 from perfc_lab.datasets.timm import encoded_file

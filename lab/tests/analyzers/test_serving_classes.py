@@ -25,7 +25,7 @@ from perfc.analyzers.features.sheet import Sheet
 from perfc.analyzers.features.table import class_of, complete
 from perfc.ir.op import Kind
 from perfc.ir.problem import Attention, Experts, MixedAttention
-from perfc.ir.types import DType
+from perfc.ir.tensors.types import DType
 from perfc.machine import load_machine
 from perfc.passes.runtimes import Launch
 from perfc.single_kernel import op

@@ -35,7 +35,7 @@ def listed(name: str, setting: Setting, batch: int = 8) -> tuple[list[Launch], f
     module = am.apply(Canonicalize(), typed(MODELS / f"{name}.onnx.gz", am=am))
     envs = [{s.name: batch for s in module.symbols}]
     work = am.get(Cost(), module).work
-    from perfc.ir.evaluate import evaluate
+    from perfc.ir.symbolic.evaluate import evaluate
 
     return launches(module, am, setting, envs)[1], float(evaluate(work.mac, envs[0]))
 

@@ -17,7 +17,7 @@ from perfc.ir.ops.movement.movement import Transpose
 from perfc.ir.ops.movement.view import Reshape
 from perfc.ir.ops.normalization.normalization import LayerNormalization
 from perfc.ir.ops.normalization.softmax import Softmax
-from perfc.ir.types import DType
+from perfc.ir.tensors.types import DType
 
 from .written_out import Written
 

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from perfc.ir.gradients.tape import Tape, shape_of
 from perfc.ir.graph import Inputs, Loc, Node, Value
-from perfc.ir.known import Item
 from perfc.ir.op import Kind, Op, known, normal_axis
 from perfc.ir.ops.contraction.einsum import Einsum, in_pairs
 from perfc.ir.ops.control.container import SequenceAt
@@ -19,7 +18,8 @@ from perfc.ir.ops.movement.slice import Split
 from perfc.ir.ops.movement.view import Reshape
 from perfc.ir.ops.normalization.normalization import GroupNormalization, InstanceNormalization
 from perfc.ir.ops.normalization.softmax import Softmax
-from perfc.ir.types import DType, SequenceType, Shape, TensorType
+from perfc.ir.tensors.known import Item
+from perfc.ir.tensors.types import DType, SequenceType, Shape, TensorType
 
 from ..differentiate import active
 from .written_out import Changes, Written, attention, gelu_by_erf, gelu_by_tanh

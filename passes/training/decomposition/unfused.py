@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from perfc.ir.dim import Dim
 from perfc.ir.gradients.tape import Tape, dtype_of, shape_of
 from perfc.ir.graph import Inputs, Node, Value
 from perfc.ir.ops.attention.ragged_attention import (
@@ -31,7 +30,8 @@ from perfc.ir.ops.elementwise.activation import Tanh
 from perfc.ir.ops.elementwise.cast import Cast
 from perfc.ir.ops.movement.gather import Gather
 from perfc.ir.ops.normalization.softmax import Softmax
-from perfc.ir.types import DType
+from perfc.ir.symbolic.dim import Dim
+from perfc.ir.tensors.types import DType
 
 CAP = 50.0
 """Of scores; any number takes as long."""

@@ -16,7 +16,7 @@ from perfc.ir.ops.elementwise.elementwise import Add, Div, Mul, Pow
 from perfc.ir.ops.elementwise.logic import IsNaN, Where
 from perfc.ir.ops.movement.movement import Transpose
 from perfc.ir.ops.normalization.softmax import Softmax
-from perfc.ir.types import TensorType
+from perfc.ir.tensors.types import TensorType
 
 from ...fusion.neighbourhood import is_scalar, number
 

@@ -8,7 +8,7 @@ from perfc.ir.gradients.tape import Tape, dtype_of, shape_of
 from perfc.ir.graph import Node, Value
 from perfc.ir.ops.elementwise.cast import Cast
 from perfc.ir.ops.normalization.softmax import LogSoftmax, NegativeLogLikelihoodLoss, Softmax
-from perfc.ir.types import DType, TensorType, element_count
+from perfc.ir.tensors.types import DType, TensorType, element_count
 
 from ..loss import Head
 

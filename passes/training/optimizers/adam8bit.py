@@ -8,7 +8,7 @@ from perfc.ir.gradients.tape import Tape
 from perfc.ir.graph import Value
 from perfc.ir.ops.training.multi_tensor import MultiTensor
 from perfc.ir.record import frozen
-from perfc.ir.types import DType, TensorType
+from perfc.ir.tensors.types import DType, TensorType
 
 from ..implementation import Implementation
 from ..optimizer import Optimizer, state_like

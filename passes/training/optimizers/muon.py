@@ -9,7 +9,7 @@ from perfc.ir.graph import Loc, Value
 from perfc.ir.ops.contraction.matmul import Gemm
 from perfc.ir.ops.elementwise.cast import Cast
 from perfc.ir.record import frozen
-from perfc.ir.types import DType
+from perfc.ir.tensors.types import DType
 
 from ..implementation import Implementation
 from ..optimizer import Optimizer, Step, apply, state_like

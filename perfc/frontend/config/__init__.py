@@ -45,7 +45,7 @@ def load_config(source: str, dims: Mapping[str, int], *, is_trained: bool = Fals
     """
     import hashlib
 
-    from perfc.ir.rewrite import with_defaults
+    from perfc.ir.graphs.rewrite import with_defaults
 
     module = lower(read_config(source), Step.TRAINING if is_trained else Step.PREFILL)
     digest = hashlib.sha256(content_of(located(source)[0])).hexdigest()

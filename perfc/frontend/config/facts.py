@@ -7,7 +7,7 @@ from functools import lru_cache
 from perfc.ir.graph import Module, walk
 from perfc.ir.ops.contraction.moe import MoE
 from perfc.ir.record import record
-from perfc.ir.types import TensorType
+from perfc.ir.tensors.types import TensorType
 from perfc.parallel import ALONE, Parallel
 
 from .lowering import lower, lower_images

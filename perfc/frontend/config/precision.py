@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from perfc.errors import ParseError
 from perfc.ir.record import record
-from perfc.ir.types import DType, dtype_named
+from perfc.ir.tensors.types import DType, dtype_named
 
 
 class WeightFormat(Enum):

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from perfc.errors import ParseError
 from perfc.frontend.config import LanguageModel, token_predictor
-from perfc.ir.evaluate import evaluate
 from perfc.ir.record import record
-from perfc.ir.types import TensorType
+from perfc.ir.symbolic.evaluate import evaluate
+from perfc.ir.tensors.types import TensorType
 
 from ..simulation.scheduler import Chunk
 from .memory import Demand

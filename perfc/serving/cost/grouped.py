@@ -10,8 +10,8 @@ from perfc.analyzers.features.sheet import Sheet
 from perfc.frontend.config import LanguageModel
 from perfc.frontend.config.mixers import Attention
 from perfc.frontend.config.model import mixers
-from perfc.ir.evaluate import Numbers
 from perfc.ir.problem import Attention as AttentionProblem
+from perfc.ir.symbolic.evaluate import Numbers
 from perfc.machine import Machine
 from perfc.passes.runtimes import Serving
 from perfc.passes.runtimes import runtime as runtime_named

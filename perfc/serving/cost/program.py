@@ -14,12 +14,12 @@ from perfc.analyzers.estimators.choice import estimates
 from perfc.analyzers.runs.energy import energy_of
 from perfc.analyzers.runs.prediction import in_run
 from perfc.frontend.config import LanguageModel, Parallel, Precision, Step, lower
-from perfc.ir.evaluate import Numbers, evaluate
 from perfc.ir.graph import Module
 from perfc.ir.op import Kind
 from perfc.ir.problem import Experts
 from perfc.ir.record import frozen, record
-from perfc.ir.types import TensorType
+from perfc.ir.symbolic.evaluate import Numbers, evaluate
+from perfc.ir.tensors.types import TensorType
 from perfc.machine import Machine
 from perfc.passes.fusion.fuse import Fuse, Kernel, KernelTable
 from perfc.passes.inference.sizes import Sizes

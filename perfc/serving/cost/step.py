@@ -12,8 +12,8 @@ from dataclasses import astuple, replace
 from functools import cached_property, lru_cache
 
 from perfc.frontend.config import LanguageModel, Parallel, Precision
-from perfc.ir.evaluate import evaluate
-from perfc.ir.types import DType, bits_of
+from perfc.ir.symbolic.evaluate import evaluate
+from perfc.ir.tensors.types import DType, bits_of
 from perfc.machine import Machine, load_machine
 from perfc.passes.runtimes import EngineKind, of_serving
 from perfc.passes.runtimes import runtime as table_of

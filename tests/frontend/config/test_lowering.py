@@ -27,14 +27,14 @@ from perfc.frontend.config.facts import (
     state_bytes,
     weight_bytes,
 )
-from perfc.ir.evaluate import evaluate
 from perfc.ir.graph import Module, Node
+from perfc.ir.graphs.verify import verify
 from perfc.ir.op import Kind
-from perfc.ir.parse import parse_module
 from perfc.ir.problem import Attention, Collective, Exchange, Experts, MixedAttention, Product
-from perfc.ir.text import print_module
-from perfc.ir.types import DType, TensorType
-from perfc.ir.verify import verify
+from perfc.ir.symbolic.evaluate import evaluate
+from perfc.ir.syntax.parse import parse_module
+from perfc.ir.syntax.text import print_module
+from perfc.ir.tensors.types import DType, TensorType
 from perfc.passes.fusion.fuse import Fuse, Kernel
 from perfc.passes.inference.shapes import Shapes
 from perfc.passes.manager import Analyses

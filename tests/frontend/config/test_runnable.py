@@ -19,11 +19,11 @@ from perfc.frontend.config import (
     runnable,
     weight_format,
 )
-from perfc.ir.evaluate import evaluate
 from perfc.ir.op import Op
 from perfc.ir.ops.quantized.quantized_matmul import GemmFloat8
 from perfc.ir.ops.quantized.weight_only_matmul import MatMulNBits
-from perfc.ir.types import DType
+from perfc.ir.symbolic.evaluate import evaluate
+from perfc.ir.tensors.types import DType
 from perfc.machine import load_machine
 from perfc.serving import llm
 from perfc.serving.cost.program import Program

@@ -18,8 +18,8 @@ from perfc.frontend.config import (
     with_images,
 )
 from perfc.frontend.config.facts import parameters
-from perfc.ir.evaluate import evaluate
 from perfc.ir.ops.attention.ragged_attention import RaggedAttention
+from perfc.ir.symbolic.evaluate import evaluate
 from perfc.passes.inference.shapes import Shapes
 from perfc.passes.manager import Analyses
 from perfc.passes.roofline.cost import Cost

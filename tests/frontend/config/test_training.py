@@ -10,9 +10,9 @@ import pytest
 import perfc
 from perfc import cli
 from perfc.fit import fitted
-from perfc.ir.evaluate import evaluate
 from perfc.ir.graph import Phase
 from perfc.ir.ops.normalization.softmax import Softmax
+from perfc.ir.symbolic.evaluate import evaluate
 from perfc.passes.memory.saved import Saved
 from perfc.report import Verdict
 

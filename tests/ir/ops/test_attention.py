@@ -5,9 +5,7 @@ from __future__ import annotations
 import random
 
 from perfc.ir.cost import Work
-from perfc.ir.dim import Dim, substitute, symbol
 from perfc.ir.graph import Value
-from perfc.ir.known import Known
 from perfc.ir.op import Op
 from perfc.ir.ops.attention.attention import Attention
 from perfc.ir.ops.attention.contrib_attention import (
@@ -22,7 +20,9 @@ from perfc.ir.ops.attention.score_pairs import unmasked_pairs
 from perfc.ir.ops.contraction.moe import MoE, QMoE
 from perfc.ir.ops.recurrent.linear_attention import LinearAttention
 from perfc.ir.ops.recurrent.recurrent import GRU, LSTM, RNN
-from perfc.ir.types import DType, TensorType
+from perfc.ir.symbolic.dim import Dim, substitute, symbol
+from perfc.ir.tensors.known import Known
+from perfc.ir.tensors.types import DType, TensorType
 
 B, S, P, T = symbol("B"), symbol("S"), symbol("P", 0), symbol("T")
 

@@ -12,9 +12,9 @@ from onnx import TensorProto, helper, numpy_helper
 
 import perfc
 from perfc.errors import ModelError, ShapeError
-from perfc.ir.dim import interval
 from perfc.ir.op import Kind
-from perfc.ir.types import TensorType
+from perfc.ir.symbolic.dim import interval
+from perfc.ir.tensors.types import TensorType
 
 ort: Any = pytest.importorskip("onnxruntime")
 DOMAIN = "com.microsoft.nchwc"

@@ -8,14 +8,14 @@ import pytest
 
 from perfc.frontend.attributes import build
 from perfc.ir.cost import Work
-from perfc.ir.dim import Dim, symbol
 from perfc.ir.graph import Value
 from perfc.ir.op import Op
 from perfc.ir.ops import operator_for
 from perfc.ir.ops.classical.classical import ArrayFeatureExtractor, DictVectorizer
 from perfc.ir.ops.classical.classical_models import fewest_comparisons
 from perfc.ir.ops.training.optimizer import Adam, Gradient, Momentum
-from perfc.ir.types import DType, MapType, SequenceType, TensorType
+from perfc.ir.symbolic.dim import Dim, symbol
+from perfc.ir.tensors.types import DType, MapType, SequenceType, TensorType
 
 N = symbol("N")
 TREE = {

@@ -8,11 +8,11 @@ import pytest
 
 from perfc.frontend.attributes import build
 from perfc.ir.cost import Work
-from perfc.ir.dim import Dim, symbol
 from perfc.ir.graph import Value
 from perfc.ir.op import Op
 from perfc.ir.ops import operator_for
-from perfc.ir.types import DType, MapType, SequenceType, Shape, TensorType, Type
+from perfc.ir.symbolic.dim import Dim, symbol
+from perfc.ir.tensors.types import DType, MapType, SequenceType, Shape, TensorType, Type
 
 N = symbol("N")
 

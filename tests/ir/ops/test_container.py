@@ -5,11 +5,7 @@ from __future__ import annotations
 import pytest
 
 from perfc.errors import ShapeError
-from perfc.ir.dim import Poly, interval, symbol
-from perfc.ir.fresh import data_extent
 from perfc.ir.graph import Value
-from perfc.ir.join import join
-from perfc.ir.known import Known
 from perfc.ir.op import Op
 from perfc.ir.ops.control.container import (
     SequenceAt,
@@ -21,7 +17,11 @@ from perfc.ir.ops.control.container import (
 )
 from perfc.ir.ops.control.optional import Optional, OptionalGetElement, OptionalHasElement
 from perfc.ir.ops.control.sequence_parts import ConcatFromSequence, SplitToSequence
-from perfc.ir.types import UNKNOWN, DType, OptionalType, SequenceType, TensorType, Type
+from perfc.ir.symbolic.dim import Poly, interval, symbol
+from perfc.ir.symbolic.fresh import data_extent
+from perfc.ir.tensors.join import join
+from perfc.ir.tensors.known import Known
+from perfc.ir.tensors.types import UNKNOWN, DType, OptionalType, SequenceType, TensorType, Type
 
 N, M = symbol("N"), symbol("M")
 

@@ -10,9 +10,9 @@ import pytest
 from onnx import helper
 
 from perfc.api import infer_shapes
-from perfc.ir.dim import same
 from perfc.ir.ops import operator_for
-from perfc.ir.types import BY_ONNX, TensorType
+from perfc.ir.symbolic.dim import same
+from perfc.ir.tensors.types import BY_ONNX, TensorType
 
 runtime = pytest.importorskip("onnxruntime")
 

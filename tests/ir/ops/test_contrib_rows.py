@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from perfc.ir.dim import Poly
 from perfc.ir.graph import Value
-from perfc.ir.known import Known
 from perfc.ir.op import Op
 from perfc.ir.ops import operator_for
-from perfc.ir.types import DType, TensorType
+from perfc.ir.symbolic.dim import Poly
+from perfc.ir.tensors.known import Known
+from perfc.ir.tensors.types import DType, TensorType
 
 
 def value(*shape: int) -> Value:

@@ -10,15 +10,15 @@ from onnx import TensorProto, helper
 
 import perfc
 from perfc.errors import PerfcError, ShapeError
-from perfc.ir.dim import symbol
 from perfc.ir.graph import Value
-from perfc.ir.known import Known
 from perfc.ir.ops.attention.contrib_attention import ProjectedAttention
 from perfc.ir.ops.classical.word_embedding import WordConvEmbedding
 from perfc.ir.ops.contrib.contrib_math import MurmurHash3
 from perfc.ir.ops.movement.movement import UnfoldTensor
 from perfc.ir.ops.movement.select import UniqueInOrder
-from perfc.ir.types import DType, TensorType
+from perfc.ir.symbolic.dim import symbol
+from perfc.ir.tensors.known import Known
+from perfc.ir.tensors.types import DType, TensorType
 
 N = symbol("N")
 

@@ -6,7 +6,7 @@ from perfc.ir.graph import Value
 from perfc.ir.op import Kind
 from perfc.ir.ops.control.control import If, Loop, Scan, SequenceMap
 from perfc.ir.ops.opaque import Opaque
-from perfc.ir.types import UNKNOWN, DType, TensorType
+from perfc.ir.tensors.types import UNKNOWN, DType, TensorType
 
 
 def test_control_operators_are_marked_as_such() -> None:

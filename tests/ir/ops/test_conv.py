@@ -6,9 +6,7 @@ import pytest
 
 from perfc.errors import ShapeError
 from perfc.ir.cost import Work
-from perfc.ir.dim import Dim, interval, symbol
 from perfc.ir.graph import Value
-from perfc.ir.known import Known
 from perfc.ir.op import Op
 from perfc.ir.ops.convolution.conv import Conv, DeformConv, FusedConv, NhwcConv
 from perfc.ir.ops.convolution.conv_transpose import ConvTranspose
@@ -16,7 +14,9 @@ from perfc.ir.ops.convolution.global_pool import GlobalAveragePool, QLinearGloba
 from perfc.ir.ops.convolution.pool import AveragePool, LpPool, MaxPool, MaxUnpool
 from perfc.ir.ops.quantized.quantized_conv import ConvInteger, QLinearConv
 from perfc.ir.ops.recurrent.causal_conv import CausalConvWithState
-from perfc.ir.types import DType, TensorType
+from perfc.ir.symbolic.dim import Dim, interval, symbol
+from perfc.ir.tensors.known import Known
+from perfc.ir.tensors.types import DType, TensorType
 
 N, H, W = symbol("N"), symbol("H"), symbol("W")
 

@@ -9,7 +9,7 @@ import onnx
 import pytest
 
 from perfc.ir.ops import load_all
-from perfc.ir.types import DType
+from perfc.ir.tensors.types import DType
 
 OTHERWISE = {
     # the bilinear mode of 4-D samplers is called linear since GridSample-20

@@ -8,10 +8,10 @@ from onnx import TensorProto, helper, numpy_helper
 
 import perfc
 from perfc.errors import ModelError, ShapeError
-from perfc.ir.broadcast import broadcast_extent
-from perfc.ir.dim import symbol
 from perfc.ir.ops.convolution.conv import NhwcConv
-from perfc.ir.types import DType
+from perfc.ir.symbolic.dim import symbol
+from perfc.ir.tensors.broadcast import broadcast_extent
+from perfc.ir.tensors.types import DType
 
 from .test_matmul import shape, value, work
 

@@ -9,16 +9,16 @@ import pytest
 
 from perfc.errors import ShapeError
 from perfc.ir.cost import Work
-from perfc.ir.dim import Dim, Poly, symbol
 from perfc.ir.graph import Value
-from perfc.ir.known import Known
 from perfc.ir.op import Op
 from perfc.ir.ops import load_all
 from perfc.ir.ops.elementwise.activation import FastGelu, Gelu, PRelu, Sigmoid, SwiGLU
 from perfc.ir.ops.elementwise.cast import Cast, CastLike
 from perfc.ir.ops.elementwise.elementwise import Add, Clip, Max, Pow
 from perfc.ir.ops.elementwise.logic import Greater, Where
-from perfc.ir.types import DType, TensorType
+from perfc.ir.symbolic.dim import Dim, Poly, symbol
+from perfc.ir.tensors.known import Known
+from perfc.ir.tensors.types import DType, TensorType
 
 N = symbol("N")
 FAMILIES = (

@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 
 from perfc.errors import ShapeError
-from perfc.ir.dim import Dim, symbol
 from perfc.ir.graph import Value
-from perfc.ir.known import Item, Known
 from perfc.ir.ops.elementwise import exact
 from perfc.ir.ops.elementwise.logic import IsInf
 from perfc.ir.ops.movement.gather import Gather, GatherElements, GatherND
 from perfc.ir.ops.movement.select import TopK, _order
 from perfc.ir.ops.movement.view import Reshape
-from perfc.ir.types import DType, TensorType
+from perfc.ir.symbolic.dim import Dim, symbol
+from perfc.ir.tensors.known import Item, Known
+from perfc.ir.tensors.types import DType, TensorType
 
 N, M = symbol("N", 1), symbol("M", 0)
 INTEGERS = {

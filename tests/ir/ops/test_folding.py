@@ -13,11 +13,11 @@ from onnx import helper
 from onnx.reference import ReferenceEvaluator
 
 from perfc.frontend.attributes import build
-from perfc.ir.dim import substitute, symbol
 from perfc.ir.graph import Value
-from perfc.ir.known import Known
 from perfc.ir.ops import operator_for
-from perfc.ir.types import BY_ONNX, DType, TensorType
+from perfc.ir.symbolic.dim import substitute, symbol
+from perfc.ir.tensors.known import Known
+from perfc.ir.tensors.types import BY_ONNX, DType, TensorType
 
 OPSET = 24
 N = symbol("N")

@@ -9,7 +9,6 @@ from typing import ClassVar
 import pytest
 
 from perfc.ir.cost import Work
-from perfc.ir.dim import Dim, symbol
 from perfc.ir.graph import Inputs, Value
 from perfc.ir.op import Op, Types
 from perfc.ir.ops import load_all
@@ -28,7 +27,8 @@ from perfc.ir.ops.recurrent.causal_conv import CausalConvWithState
 from perfc.ir.ops.recurrent.linear_attention import LinearAttention
 from perfc.ir.ops.recurrent.recurrent import GRU, LSTM
 from perfc.ir.record import frozen
-from perfc.ir.types import DType, TensorType
+from perfc.ir.symbolic.dim import Dim, symbol
+from perfc.ir.tensors.types import DType, TensorType
 from perfc.pages.catalogue import documentation
 
 X, W = (2, 4, 6, 7), (8, 2, 3, 2)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from perfc.errors import ShapeError
-from perfc.ir.dim import Poly, interval, symbol
 from perfc.ir.graph import Value
-from perfc.ir.known import Item, Known
 from perfc.ir.ops.movement.gather import Gather, GatherElements, GatherND, OneHot
 from perfc.ir.ops.movement.scatter import ScatterElements, ScatterND, TensorScatter
-from perfc.ir.types import DType, TensorType
+from perfc.ir.symbolic.dim import Poly, interval, symbol
+from perfc.ir.tensors.known import Item, Known
+from perfc.ir.tensors.types import DType, TensorType
 
 N, S = symbol("N"), symbol("S")
 

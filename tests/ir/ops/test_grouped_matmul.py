@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from perfc.errors import ShapeError
-from perfc.ir.dim import symbol
-from perfc.ir.evaluate import evaluate
 from perfc.ir.graph import Value
 from perfc.ir.ops.contraction.grouped_matmul import GroupedGemm
 from perfc.ir.problem import Product
-from perfc.ir.types import DType, TensorType
+from perfc.ir.symbolic.dim import symbol
+from perfc.ir.symbolic.evaluate import evaluate
+from perfc.ir.tensors.types import DType, TensorType
 from tests.ir.ops.test_ragged_attention import value
 
 

@@ -6,14 +6,14 @@ import pytest
 
 from perfc.errors import ShapeError
 from perfc.ir.cost import Work
-from perfc.ir.dim import Dim, symbol
 from perfc.ir.graph import Value
 from perfc.ir.op import Op
 from perfc.ir.ops.contraction.einsum import Einsum
 from perfc.ir.ops.contraction.matmul import FusedMatMul, FusedMatMulActivation, Gemm, MatMul
 from perfc.ir.ops.quantized.quantized_matmul import MatMulInteger, QGemm, QLinearMatMul
 from perfc.ir.ops.quantized.weight_only_matmul import MatMulBnb4, MatMulNBits
-from perfc.ir.types import DType, TensorType
+from perfc.ir.symbolic.dim import Dim, symbol
+from perfc.ir.tensors.types import DType, TensorType
 
 B, S = symbol("B"), symbol("S")
 

@@ -14,9 +14,7 @@ from onnx import helper
 from onnx.reference import ReferenceEvaluator
 
 from perfc.errors import ShapeError
-from perfc.ir.dim import Poly, symbol
 from perfc.ir.graph import Inputs, Value
-from perfc.ir.known import Known
 from perfc.ir.op import Op
 from perfc.ir.ops.movement.gather import Gather, GatherElements, GatherND, OneHot
 from perfc.ir.ops.movement.movement import (
@@ -33,7 +31,9 @@ from perfc.ir.ops.movement.pad import CenterCropPad, Pad
 from perfc.ir.ops.movement.scatter import ScatterElements, ScatterND
 from perfc.ir.ops.movement.select import Compress, NonZero, TopK, Unique
 from perfc.ir.ops.movement.slice import Concat, Slice, Split
-from perfc.ir.types import BY_ONNX, DType, TensorType
+from perfc.ir.symbolic.dim import Poly, symbol
+from perfc.ir.tensors.known import Known
+from perfc.ir.tensors.types import BY_ONNX, DType, TensorType
 
 N, H = symbol("N"), symbol("H")
 

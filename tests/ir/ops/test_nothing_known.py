@@ -11,7 +11,7 @@ from perfc.ir.cost import Traffic, Work
 from perfc.ir.graph import Value
 from perfc.ir.op import Kind, Op
 from perfc.ir.ops import load_all
-from perfc.ir.types import DType, TensorType
+from perfc.ir.tensors.types import DType, TensorType
 
 
 def unknown() -> Value:

@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from perfc.ir.canonical import digest
-from perfc.ir.dim import Dim, symbol
 from perfc.ir.graph import Value
-from perfc.ir.known import Known
 from perfc.ir.op import Op
 from perfc.ir.ops import load_all
 from perfc.ir.ops.movement.gather import GatherND
-from perfc.ir.parse import parse
-from perfc.ir.types import DType, SequenceType, Shape, TensorType, Type
+from perfc.ir.symbolic.dim import Dim, symbol
+from perfc.ir.syntax.canonical import digest
+from perfc.ir.syntax.parse import parse
+from perfc.ir.tensors.known import Known
+from perfc.ir.tensors.types import DType, SequenceType, Shape, TensorType, Type
 
 N = symbol("N")
 

@@ -9,9 +9,7 @@ import pytest
 from perfc.errors import ShapeError
 from perfc.frontend.attributes import build
 from perfc.ir.cost import NO_TRAFFIC, Work
-from perfc.ir.dim import Dim, interval, symbol
 from perfc.ir.graph import Value
-from perfc.ir.known import Item, Known
 from perfc.ir.op import ABSENT, Op
 from perfc.ir.ops import operator_for
 from perfc.ir.ops.classical.signal import DFT, STFT, HannWindow, MelWeightMatrix, log2_floor
@@ -20,7 +18,9 @@ from perfc.ir.ops.elementwise.random import Dropout, EyeLike, RandomNormalLike
 from perfc.ir.ops.quantized.qlinear import QLinearAdd, QLinearConcat, QLinearReduceMean
 from perfc.ir.ops.quantized.quantize import DequantizeLinear, DynamicQuantizeLinear, QuantizeLinear
 from perfc.ir.ops.quantized.quantized_gather import GatherBlockQuantized
-from perfc.ir.types import DType, TensorType
+from perfc.ir.symbolic.dim import Dim, interval, symbol
+from perfc.ir.tensors.known import Item, Known
+from perfc.ir.tensors.types import DType, TensorType
 
 N = symbol("N")
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from perfc.ir.dim import Dim, symbol
-from perfc.ir.evaluate import evaluate
 from perfc.ir.graph import Value
 from perfc.ir.op import each_once
 from perfc.ir.ops.attention.ragged_attention import RaggedAttention
@@ -15,7 +13,9 @@ from perfc.ir.ops.elementwise.gated import GatedActivation
 from perfc.ir.ops.quantized.quantized_matmul import GemmFloat8
 from perfc.ir.ops.recurrent.state_space import StateSpaceScan
 from perfc.ir.problem import Attention, Collective, Exchange, Experts, MixedAttention, Product
-from perfc.ir.types import DType, TensorType
+from perfc.ir.symbolic.dim import Dim, symbol
+from perfc.ir.symbolic.evaluate import evaluate
+from perfc.ir.tensors.types import DType, TensorType
 
 HALF, LONG = DType.BF16, DType.I32
 

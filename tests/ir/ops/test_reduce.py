@@ -9,9 +9,7 @@ import pytest
 from perfc.errors import ShapeError
 from perfc.frontend.attributes import build
 from perfc.ir.cost import Work
-from perfc.ir.dim import Dim, Poly, interval, symbol
 from perfc.ir.graph import Value
-from perfc.ir.known import Known
 from perfc.ir.op import Op
 from perfc.ir.ops import operator_for
 from perfc.ir.ops.normalization.arg_reduce import ArgMax
@@ -31,7 +29,9 @@ from perfc.ir.ops.normalization.softmax import (
     Softmax,
     SoftmaxCrossEntropyLoss,
 )
-from perfc.ir.types import DType, TensorType
+from perfc.ir.symbolic.dim import Dim, Poly, interval, symbol
+from perfc.ir.tensors.known import Known
+from perfc.ir.tensors.types import DType, TensorType
 
 N = symbol("N")
 

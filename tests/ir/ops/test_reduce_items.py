@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from perfc.ir.graph import Value
-from perfc.ir.known import Known
 from perfc.ir.ops.normalization import reduce
-from perfc.ir.types import DType, TensorType
+from perfc.ir.tensors.known import Known
+from perfc.ir.tensors.types import DType, TensorType
 
 REDUCTIONS: dict[str, Callable[[list[float]], float]] = {
     "ReduceSum": sum,

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from perfc.ir.dim import Poly, interval, symbol
 from perfc.ir.graph import Value
-from perfc.ir.known import Item, Known
 from perfc.ir.ops.resampling.resize import Resize, Upsample
 from perfc.ir.ops.resampling.sample import (
     AffineGrid,
@@ -15,7 +13,9 @@ from perfc.ir.ops.resampling.sample import (
     MaxRoiPool,
     RoiAlign,
 )
-from perfc.ir.types import DType, Shape, TensorType, Type
+from perfc.ir.symbolic.dim import Poly, interval, symbol
+from perfc.ir.tensors.known import Item, Known
+from perfc.ir.tensors.types import DType, Shape, TensorType, Type
 
 N, H, W = symbol("N"), symbol("H"), symbol("W")
 

@@ -11,7 +11,6 @@ from onnx import TensorProto, helper
 
 import perfc
 from perfc.ir import Dim, Known, Value, symbol
-from perfc.ir.evaluate import evaluate
 from perfc.ir.op import ABSENT, Op
 from perfc.ir.ops.attention.attention import Attention
 from perfc.ir.ops.attention.contrib_attention import (
@@ -28,7 +27,8 @@ from perfc.ir.ops.attention.grouped_attention import (
 )
 from perfc.ir.ops.attention.packed_attention import LongformerAttention
 from perfc.ir.ops.recurrent.recurrent import GRU, LSTM
-from perfc.ir.types import DType, TensorType
+from perfc.ir.symbolic.evaluate import evaluate
+from perfc.ir.tensors.types import DType, TensorType
 from perfc.report import render
 
 B = symbol("B")

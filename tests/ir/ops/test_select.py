@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from perfc.errors import ShapeError
-from perfc.ir.dim import Poly, interval, symbol
 from perfc.ir.graph import Value
-from perfc.ir.known import Item, Known
 from perfc.ir.ops.movement.select import Compress, NonMaxSuppression, NonZero, TopK, Unique
-from perfc.ir.types import DType, Shape, TensorType, Type
+from perfc.ir.symbolic.dim import Poly, interval, symbol
+from perfc.ir.tensors.known import Item, Known
+from perfc.ir.tensors.types import DType, Shape, TensorType, Type
 
 N = symbol("N")
 

@@ -7,11 +7,11 @@ import random
 import pytest
 
 from perfc.errors import ShapeError
-from perfc.ir.dim import Poly, interval, substitute, symbol
 from perfc.ir.graph import Value
-from perfc.ir.known import Item, Known
 from perfc.ir.ops.movement.shape import Constant, ConstantOfShape, Range, Shape, Size
-from perfc.ir.types import DType, TensorType
+from perfc.ir.symbolic.dim import Poly, interval, substitute, symbol
+from perfc.ir.tensors.known import Item, Known
+from perfc.ir.tensors.types import DType, TensorType
 
 N, S = symbol("N"), symbol("S")
 X = Value("x", TensorType(DType.F32, (N, 3, S, 5)))

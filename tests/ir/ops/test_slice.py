@@ -7,12 +7,12 @@ import random
 import pytest
 
 from perfc.errors import ShapeError
-from perfc.ir.dim import Poly, interval, substitute, symbol
 from perfc.ir.graph import Value
-from perfc.ir.known import Known
 from perfc.ir.op import Op
 from perfc.ir.ops.movement.slice import Concat, Slice, Split, sliced_extent
-from perfc.ir.types import DType, Shape, TensorType
+from perfc.ir.symbolic.dim import Poly, interval, substitute, symbol
+from perfc.ir.tensors.known import Known
+from perfc.ir.tensors.types import DType, Shape, TensorType
 
 N, S = symbol("N"), symbol("S")
 LAST = (1 << 63) - 1

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from perfc.errors import ShapeError
-from perfc.ir.dim import Poly, interval, substitute, symbol
 from perfc.ir.graph import Value
-from perfc.ir.known import Known
 from perfc.ir.op import Op
 from perfc.ir.ops.movement.view import Flatten, Identity, Reshape, Squeeze, Unsqueeze
-from perfc.ir.types import DType, SequenceType, Shape, TensorType
+from perfc.ir.symbolic.dim import Poly, interval, substitute, symbol
+from perfc.ir.tensors.known import Known
+from perfc.ir.tensors.types import DType, SequenceType, Shape, TensorType
 
 N, S = symbol("N"), symbol("S")
 

@@ -7,8 +7,8 @@ import random
 import pytest
 
 from perfc.errors import ShapeError
-from perfc.ir.dim import substitute, symbol
 from perfc.ir.ops.convolution.window import output_extent, per_axis, span_of, touched, windows
+from perfc.ir.symbolic.dim import substitute, symbol
 
 H = symbol("H")
 

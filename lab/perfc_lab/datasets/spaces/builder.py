@@ -6,9 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from perfc.errors import PerfcError
-from perfc.ir.dim import Dim, symbol
 from perfc.ir.graph import Graph, Inputs, Module, Node, SymbolDecl, Value, Weight
-from perfc.ir.known import Known
 from perfc.ir.ops.contraction.matmul import Gemm, MatMul
 from perfc.ir.ops.convolution.conv import Conv
 from perfc.ir.ops.convolution.global_pool import GlobalAveragePool
@@ -21,7 +19,9 @@ from perfc.ir.ops.movement.view import Flatten, Reshape
 from perfc.ir.ops.normalization.normalization import BatchNormalization, LayerNormalization
 from perfc.ir.ops.normalization.reduce import ReduceMean
 from perfc.ir.ops.normalization.softmax import Softmax
-from perfc.ir.types import DType, TensorType
+from perfc.ir.symbolic.dim import Dim, symbol
+from perfc.ir.tensors.known import Known
+from perfc.ir.tensors.types import DType, TensorType
 
 if TYPE_CHECKING:
     from perfc.ir.op import Op

@@ -11,7 +11,7 @@ from perfc.ir.ops.contraction.matmul import Gemm
 from perfc.ir.ops.elementwise.elementwise import Mul
 from perfc.ir.ops.normalization.normalization import LpNormalization
 from perfc.ir.ops.normalization.softmax import LogSoftmax
-from perfc.ir.types import DType
+from perfc.ir.tensors.types import DType
 from perfc.parallel import ALONE, Parallel
 
 from ..keys import LARGEST

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from perfc.ir.dim import Dim, dim_min
 from perfc.ir.graph import Value
 from perfc.ir.ops.attention.ragged_attention import RaggedAttention
 from perfc.ir.ops.attention.rotary import RotaryEmbedding
 from perfc.ir.ops.elementwise.activation import Sigmoid
 from perfc.ir.ops.elementwise.elementwise import Mul
 from perfc.ir.ops.normalization.normalization import LayerNormalization
-from perfc.ir.types import DType
+from perfc.ir.symbolic.dim import Dim, dim_min
+from perfc.ir.tensors.types import DType
 
 from ..model import Attention, NormKind, QueryKeyNorm
 from .builder import Builder, trimmed

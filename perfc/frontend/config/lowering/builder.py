@@ -6,9 +6,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from perfc.errors import ModelError
-from perfc.ir.dim import Dim
 from perfc.ir.graph import Graph, Inputs, Loc, Module, Node, SymbolDecl, Value, Weight
-from perfc.ir.known import Known
 from perfc.ir.op import Op
 from perfc.ir.ops.collective import AllReduce
 from perfc.ir.ops.contraction.matmul import Gemm
@@ -17,7 +15,9 @@ from perfc.ir.ops.movement.gather import Gather
 from perfc.ir.ops.movement.slice import Concat, Split
 from perfc.ir.ops.movement.view import Reshape
 from perfc.ir.ops.normalization.normalization import LayerNormalization, RMSNormalization
-from perfc.ir.types import UNKNOWN, DType, TensorType
+from perfc.ir.symbolic.dim import Dim
+from perfc.ir.tensors.known import Known
+from perfc.ir.tensors.types import UNKNOWN, DType, TensorType
 from perfc.parallel import Parallel
 
 from ..model import Adapters, Norm, NormKind

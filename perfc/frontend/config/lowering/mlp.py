@@ -19,7 +19,7 @@ from perfc.ir.ops.elementwise.activation import (
 )
 from perfc.ir.ops.elementwise.elementwise import Add, Mul
 from perfc.ir.ops.elementwise.gated import GatedActivation
-from perfc.ir.types import DType
+from perfc.ir.tensors.types import DType
 
 from ..model import Activation, Experts, Mlp
 from ..precision import WeightFormat

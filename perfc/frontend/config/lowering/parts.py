@@ -11,7 +11,7 @@ from __future__ import annotations
 from perfc.ir.graph import Module
 from perfc.ir.ops.elementwise.cast import Cast
 from perfc.ir.ops.normalization.softmax import LogSoftmax
-from perfc.ir.types import DType
+from perfc.ir.tensors.types import DType
 from perfc.parallel import ALONE, Parallel
 
 from ..model import LanguageModel, Layer, Stack

@@ -10,7 +10,7 @@ from perfc.ir.ops.quantized.weight_only_matmul import (
     MatMulBnb4,
     MatMulNBits,
 )
-from perfc.ir.types import DType
+from perfc.ir.tensors.types import DType
 
 from ..precision import WeightFormat
 from .builder import ADD, Builder, trimmed

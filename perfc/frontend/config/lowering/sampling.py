@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from perfc.ir.dim import Dim
 from perfc.ir.graph import Value
 from perfc.ir.ops.collective import AllGather
 from perfc.ir.ops.elementwise.cast import Cast
@@ -14,7 +13,8 @@ from perfc.ir.ops.movement.select import TopK
 from perfc.ir.ops.normalization.arg_reduce import ArgMax
 from perfc.ir.ops.normalization.cumulative import CumSum
 from perfc.ir.ops.normalization.softmax import Softmax
-from perfc.ir.types import DType
+from perfc.ir.symbolic.dim import Dim
+from perfc.ir.tensors.types import DType
 
 from ..model import Sampling
 from .builder import Builder

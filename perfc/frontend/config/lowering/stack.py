@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from perfc.ir.dim import Dim
 from perfc.ir.graph import Value
 from perfc.ir.ops.convolution.conv import Conv
 from perfc.ir.ops.elementwise.activation import Gelu
 from perfc.ir.ops.elementwise.elementwise import Mul
 from perfc.ir.ops.movement.movement import Expand, Transpose
 from perfc.ir.ops.movement.slice import Concat
-from perfc.ir.types import DType
+from perfc.ir.symbolic.dim import Dim
+from perfc.ir.tensors.types import DType
 
 from ..model import (
     Attention,

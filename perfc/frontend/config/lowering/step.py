@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from enum import Enum
 
-from perfc.ir.dim import Dim, symbol
 from perfc.ir.graph import Basis, SymbolDecl, Value
 from perfc.ir.record import mutable, record
+from perfc.ir.symbolic.dim import Dim, symbol
 
 BATCH, SEQ, PAST = "batch", "seq", "past"
 DECODES, CONTEXT, SOURCE, TARGET = "decodes", "context", "source", "target"

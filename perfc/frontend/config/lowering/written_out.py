@@ -15,7 +15,7 @@ from perfc.ir.ops.elementwise.activation import Sigmoid, Tanh
 from perfc.ir.ops.elementwise.cast import Cast
 from perfc.ir.ops.elementwise.elementwise import Add, Mul, Pow, Reciprocal, Sqrt
 from perfc.ir.ops.normalization.reduce import ReduceMean
-from perfc.ir.types import DType
+from perfc.ir.tensors.types import DType
 
 from .builder import Builder
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import copysign, inf, prod
 
-from .dim import Dim, Poly, same
-from .fresh import data_extent
-from .graph import Inputs
+from ..graph import Inputs
+from ..op import known, tensor
+from ..symbolic.dim import Dim, Poly, same
+from ..symbolic.fresh import data_extent
 from .known import MAX_ELEMENTS, Item, Known, indices, strides_of
-from .op import known, tensor
 from .types import DType, TensorType, Type
 
 

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 from perfc.errors import ParseError
 
-from .dim import interval
-from .graph import Graph, Module, Node, Value
-from .names import symbol_name
-from .sizes import sizes_of
+from ..graph import Graph, Module, Node, Value
+from ..symbolic.dim import interval
+from ..symbolic.sizes import sizes_of
+from ..syntax.names import symbol_name
 
 
 class Rewriter:

@@ -8,7 +8,7 @@ from enum import Enum
 from functools import lru_cache
 from typing import Any, TypeAlias
 
-from .names import symbol_key, symbol_name
+from ..syntax.names import symbol_key, symbol_name
 
 Dim: TypeAlias = "int | Poly"
 Monomial: TypeAlias = "tuple[Atom, ...]"

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 from typing import TypeAlias
 
-from .dim import Poly, dim_max, dim_min
-from .record import record
+from ..record import record
+from ..symbolic.dim import Poly, dim_max, dim_min
 
 
 @record

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ..errors import ShapeError
-from .dim import Dim, Poly, dim_max, interval, symbols
-from .fresh import data_extent
+from perfc.errors import ShapeError
+
+from ..symbolic.dim import Dim, Poly, dim_max, interval, symbols
+from ..symbolic.fresh import data_extent
 from .types import (
     MAX_ITEMS,
     UNKNOWN,

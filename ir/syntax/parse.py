@@ -1,4 +1,4 @@
-"""Parser of the text form that :mod:`perfc.ir.text` prints; every error has a position."""
+"""Parser of the text form that :mod:`perfc.ir.syntax.text` prints; every error has a position."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from functools import cached_property
 
 from perfc.errors import ModelError, ParseError
 
-from .attributes import build
-from .dim import Dim, symbol
-from .graph import NOWHERE, Graph, Loc, ModelOrigin, Module, Node, Phase, SymbolDecl, Value, Weight
-from .known import Known
+from ..attributes import build
+from ..graph import NOWHERE, Graph, Loc, ModelOrigin, Module, Node, Phase, SymbolDecl, Value, Weight
+from ..ops import mnemonics, operator
+from ..symbolic.dim import Dim, symbol
+from ..tensors.known import Known
+from ..tensors.types import Type
 from .lexer import line_starts, parse_dim, position_in
 from .names import symbol_name
-from .ops import mnemonics, operator
 from .terms import Terms
 from .text import VERSION
-from .types import Type
 
 __all__ = ["Parsed", "parse", "parse_dim", "parse_module", "read"]
 

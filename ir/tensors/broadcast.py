@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ..errors import ShapeError
-from .dim import Dim, Poly, dim_max, interval, symbol
-from .names import symbol_name
+from perfc.errors import ShapeError
+
+from ..symbolic.dim import Dim, Poly, dim_max, interval, symbol
+from ..syntax.names import symbol_name
 from .types import Shape
 
 

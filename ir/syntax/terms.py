@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 
-from .dim import Dim, Poly
-from .known import MAX_ELEMENTS, Item, Known
-from .lexer import Lexer
-from .types import (
+from ..symbolic.dim import Dim, Poly
+from ..tensors.known import MAX_ELEMENTS, Item, Known
+from ..tensors.types import (
     BY_CODE,
     MAX_ITEMS,
     UNKNOWN,
@@ -18,6 +17,7 @@ from .types import (
     TensorType,
     Type,
 )
+from .lexer import Lexer
 
 WORDS: dict[str, object] = {
     "true": True,

@@ -9,9 +9,10 @@ from enum import Enum
 from functools import cache, lru_cache
 from typing import Any, TypeAlias
 
-from ..errors import ParseError
-from .dim import Dim, Poly
-from .record import record
+from perfc.errors import ParseError
+
+from ..record import record
+from ..symbolic.dim import Dim, Poly
 
 
 class DType(Enum):
@@ -217,7 +218,8 @@ class SequenceType:
     """A list of values of one type; ``length`` None when not known.
 
     ``items`` are the types of the first elements if they are narrower than ``elem``, which
-    covers every element; at most ``MAX_ITEMS``. Construct with :func:`perfc.ir.join.sequence_type`.
+    covers every element; at most ``MAX_ITEMS``. Construct with
+    :func:`perfc.ir.tensors.join.sequence_type`.
     """
 
     elem: Type

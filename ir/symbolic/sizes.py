@@ -7,10 +7,10 @@ from collections.abc import Mapping
 
 from perfc.errors import ParseError
 
+from ..syntax.names import symbol_key
+from ..tensors.known import Item, Known, Quotient
+from ..tensors.types import TensorType, Type, with_tensors
 from .dim import Poly, substitute
-from .known import Item, Known, Quotient
-from .names import symbol_key
-from .types import TensorType, Type, with_tensors
 
 MAX_EXTENT = (1 << 63) - 1
 """Maximum extent and maximum elements of a tensor: ONNX and every runtime count in 64 bits."""
@@ -82,7 +82,7 @@ def is_symbolic(known: Known | None) -> bool:
 def misfit(type_: Type) -> int | None:
     """Return an impossible extent or number of elements of a type; None if it is valid.
 
-    >>> from perfc.ir.types import DType
+    >>> from perfc.ir.tensors.types import DType
     >>> misfit(TensorType(DType.F32, (2, -1))), misfit(TensorType(DType.F32, (2, 0)))
     (-1, None)
     """

@@ -1,4 +1,4 @@
-"""Printer of modules in the text form, which :mod:`perfc.ir.parse` reads back to the same text."""
+"""Printer of modules in the text form, which :mod:`perfc.ir.syntax.parse` reads back to the same text."""
 
 from __future__ import annotations
 
@@ -8,12 +8,20 @@ from dataclasses import fields
 from enum import Enum
 from typing import TypeAlias
 
-from .dim import Atom, AtomKind, Dim, Poly
-from .graph import NOWHERE, Graph, Loc, ModelOrigin, Module, Node, Phase, Value, Weight
-from .known import Known, literal
+from ..graph import NOWHERE, Graph, Loc, ModelOrigin, Module, Node, Phase, Value, Weight
+from ..op import Op
+from ..symbolic.dim import Atom, AtomKind, Dim, Poly
+from ..tensors.known import Known, literal
+from ..tensors.types import (
+    DType,
+    MapType,
+    OptionalType,
+    SequenceType,
+    TensorType,
+    Type,
+    UnknownType,
+)
 from .names import value_key
-from .op import Op
-from .types import DType, MapType, OptionalType, SequenceType, TensorType, Type, UnknownType
 
 VERSION = 1
 

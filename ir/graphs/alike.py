@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from .graph import Inputs, Value
-from .known import Known
-from .op import Op
-from .types import Type
+from ..graph import Inputs, Value
+from ..op import Op
+from ..tensors.known import Known
+from ..tensors.types import Type
 
 MISSING = -1
 """Number of an omitted operand."""

@@ -6,14 +6,14 @@ from collections.abc import Callable
 
 from perfc.errors import ShapeError, VerifyError
 
-from .definition import arity_problem
-from .dim import Dim, Poly, interval, same
-from .fresh import numbering
-from .graph import Graph, Module, Node, Value
-from .known import Known
-from .op import ABSENT, Kind
-from .text import free_symbols
-from .types import (
+from ..definition import arity_problem
+from ..graph import Graph, Module, Node, Value
+from ..op import ABSENT, Kind
+from ..symbolic.dim import Dim, Poly, interval, same
+from ..symbolic.fresh import numbering
+from ..syntax.text import free_symbols
+from ..tensors.known import Known
+from ..tensors.types import (
     MAX_ITEMS,
     DType,
     MapType,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Container, Iterator
 from contextlib import contextmanager
 
+from ..record import mutable
 from .dim import Dim, Poly, symbol
-from .record import mutable
 
 
 @mutable

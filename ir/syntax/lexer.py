@@ -10,7 +10,7 @@ from typing import NoReturn
 
 from perfc.errors import ParseError
 
-from .dim import Dim, Poly, dim_max, dim_min
+from ..symbolic.dim import Dim, Poly, dim_max, dim_min
 
 MAX_DEPTH = 100
 """Maximum nesting of brackets, below the recursion limit of Python."""
@@ -217,7 +217,7 @@ def parse_dim(text: str, symbols: Mapping[str, Dim], path: str = "extent") -> Di
     Raises:
         ParseError: the text is not an extent, or contains another symbol.
 
-    >>> from perfc.ir.dim import symbol
+    >>> from perfc.ir.symbolic.dim import symbol
     >>> str(parse_dim("(N + 7)//8 + N", {"N": symbol("N")}))
     '((N + 7)//8) + N'
     """

@@ -1,0 +1,1 @@
+"""Work on graphs: rewriting, verification, numbering of equal values."""

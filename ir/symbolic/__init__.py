@@ -1,0 +1,1 @@
+"""Symbolic extents and their numbers."""

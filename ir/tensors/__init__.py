@@ -1,0 +1,1 @@
+"""Types of values and contents known before a run."""
