@@ -1,4 +1,4 @@
-"""Printer of modules in the text form, which :mod:`perfc.ir.syntax.parse` reads back to the same text."""
+"""Printer of the text form of modules; :mod:`perfc.ir.syntax.parse` reads it back exactly."""
 
 from __future__ import annotations
 
