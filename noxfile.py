@@ -108,9 +108,9 @@ def package(session: nox.Session) -> None:
 def docs(session: nox.Session) -> None:
     """Write the generated pages anew; fails where that changes one."""
     session.install("-e", ".[test]", "-e", "./lab")
-    session.run("perfc", "ops", "--markdown", "-o", "docs/ops.md")
+    session.run("perfc", "dev", "ops", "--markdown", "-o", "docs/ops.md")
     session.run("perfc", "rule", "--all", "-o", "docs/rules.md")
-    session.run("perfc", "schema", "-o", "docs/report.schema.json")
+    session.run("perfc", "dev", "schema", "-o", "docs/report.schema.json")
     write = "import perfc.machine as m, pathlib as p; "
     write += "p.Path('docs/targets.md').write_text(m.render_markdown(), encoding='utf-8')"
     session.run("python", "-c", write)

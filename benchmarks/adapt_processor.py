@@ -15,13 +15,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import mean, median
 
-from perfc.adapt import ROOFLINE, of_kernel, residuals
 from perfc.analyzers.estimators.roofline import measured_share
 from perfc.analyzers.intervals.adapt import Correction, adapt, of_class
 from perfc.ir.op import Kind
 from perfc.machine import load_machine
-from perfc.measure import dataset
-from perfc.measure.rows import KernelRow, ModelRow
+from perfc.measuring.adapt import ROOFLINE, of_kernel, residuals
+from perfc.measuring.measure import dataset
+from perfc.measuring.measure.rows import KernelRow, ModelRow
 
 TARGET = "generic-x86-64"
 MODELS, DRAWS = (1, 2, 4), 20

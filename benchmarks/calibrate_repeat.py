@@ -20,8 +20,8 @@ from pathlib import Path
 
 import numpy as np
 
-from perfc.calibrate import calibrate
 from perfc.machine import Machine, Peak, Rate
+from perfc.measuring.calibrate import calibrate
 
 LIMIT = 0.10
 RATIO = (0.95, 1.05)

@@ -28,10 +28,10 @@ import onnx
 from benchmarks.diff_edits import executes, files, read
 from perfc.api import analyze
 from perfc.cli import run as perfc
-from perfc.diff.figures import Metric, figures
 from perfc.errors import ModelError, PerfcError
 from perfc.frontend import load
 from perfc.ir.record import record
+from perfc.review.diff.figures import Metric, figures
 from tests.oracles.edits import KINDS, Editor, edited, renamed
 
 RESNET = Path(__file__).parents[1] / "examples" / "models" / "resnet50.onnx.gz"

@@ -18,11 +18,11 @@ from pathlib import Path
 
 from perfc.analyzers.estimators.fitted_rates import of_machine
 from perfc.api import analyze
-from perfc.measure import fit_file
-from perfc.measure.dataset import read, write
-from perfc.measure.evaluate import Outcome, choose, leave_one_out, mean_error, predict
-from perfc.measure.fit import fit, samples_of, total_s
-from perfc.measure.rows import KernelRow, ModelRow
+from perfc.measuring.measure import fit_file
+from perfc.measuring.measure.dataset import read, write
+from perfc.measuring.measure.evaluate import Outcome, choose, leave_one_out, mean_error, predict
+from perfc.measuring.measure.fit import fit, samples_of, total_s
+from perfc.measuring.measure.rows import KernelRow, ModelRow
 
 GOAL = 0.12
 LIMIT = 0.15

@@ -20,8 +20,8 @@ from pathlib import Path
 import onnx
 
 from perfc.api import Report, analyze
-from perfc.diff import compare
 from perfc.errors import PerfcError
+from perfc.review.diff import compare
 from tests.oracles.edits import KINDS, edited, renamed
 
 HERE = Path(__file__).resolve().parent

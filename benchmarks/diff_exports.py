@@ -19,9 +19,9 @@ from contextlib import redirect_stdout
 from io import StringIO
 from pathlib import Path
 
-from perfc.diff import Metric, Setting, both, compare
 from perfc.frontend import load
 from perfc.ir.tensors.types import TensorType
+from perfc.review.diff import Metric, Setting, both, compare
 
 
 def pairs_of(folder: Path) -> Iterator[tuple[str, Path, Path]]:

@@ -23,9 +23,9 @@ import pandas as pd
 from scipy.stats import t
 
 from perfc.frontend.diffusion import read_pipeline
-from perfc.generation import diffusion
-from perfc.generation.law import FILE, Law
-from perfc.generation.service import GenerationReport
+from perfc.serving.generation import diffusion
+from perfc.serving.generation.law import FILE, Law
+from perfc.serving.generation.service import GenerationReport
 
 PIPELINES = {
     "PixArt-alpha/PixArt-Sigma-XL-2-1024-MS": "pixart-sigma-xl-2-1024",

@@ -20,8 +20,8 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 import perfc
-from perfc.html import page
-from perfc.report import collect
+from perfc.view.html import page
+from perfc.view.report import collect
 
 RUNS = 5
 BLOCKS, WIDTH = 555, 64

@@ -16,7 +16,7 @@ from step_totals import VERSION, Step, analysed, timm_steps
 
 from perfc.errors import PerfcError
 from perfc.machine import capacity_of, load_machine
-from perfc.report.footprint import footprint
+from perfc.view.report.footprint import footprint
 
 BATCHES = (512, 384, 256, 192, 128, 96, 64, 48, 32, 24, 16, 12, 8, 6, 4, 3, 2, 1)
 """That benchmark.py tries; the first that fits is measured."""

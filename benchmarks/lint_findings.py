@@ -18,10 +18,10 @@ from pathlib import Path
 from benchmarks.diff_edits import HERE
 from perfc.api import analyze
 from perfc.errors import PerfcError
-from perfc.lint.engine import Linted, Linter, selected
-from perfc.lint.finding import Finding, Saves
-from perfc.lint.settings import LEAST_GAIN, Settings
-from perfc.report import memory, summary
+from perfc.review.lint.engine import Linted, Linter, selected
+from perfc.review.lint.finding import Finding, Saves
+from perfc.review.lint.settings import LEAST_GAIN, Settings
+from perfc.view.report import memory, summary
 
 
 def files(folder: Path | None) -> list[Path]:

@@ -23,8 +23,8 @@ from perfc.analyzers.graph.dataset import load
 from perfc.analyzers.graph.measured_runs import SEPARATOR
 from perfc.analyzers.graph.predictor import Budget, predictor
 from perfc.analyzers.graph.rows import GraphRow, Measurements, Quantity
-from perfc.measure.dataset import read
-from perfc.measure.rows import KernelRow, ModelRow
+from perfc.measuring.measure.dataset import read
+from perfc.measuring.measure.rows import KernelRow, ModelRow
 from perfc_lab.papers.nn_meter import MeasuredKernel, NnMeter
 from perfc_lab.tables.architectures import family, within_families
 from perfc_lab.training.graphs.protocols import divided

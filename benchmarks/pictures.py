@@ -23,7 +23,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import perfc
-from perfc.report import collect, screen, terminal
+from perfc.view.report import collect, screen, terminal
 
 ROOT = Path(__file__).resolve().parents[1]
 SCREENS = ROOT / "docs" / "screens"
@@ -74,7 +74,7 @@ def photograph(path: Path) -> None:
     """Write the first screen of the page of ResNet-50 as PNG; runs in the repository's root."""
     from playwright.sync_api import sync_playwright
 
-    from perfc.html import page
+    from perfc.view.html import page
 
     report = analyzed("resnet50")
     chromium = shutil.which("chromium") or shutil.which("chromium-browser")

@@ -17,7 +17,7 @@ import numpy as np
 
 import perfc
 from perfc.analyzers.runs.processor_runs import FILE
-from perfc.whole_file import write_output
+from perfc.common.whole_file import write_output
 from perfc_lab.tables.whole_models import graded
 
 RUNTIME, DEVICE, TARGET = "openvino", "Xeon Cascade Lake", "xeon-platinum-8280"

@@ -1,7 +1,7 @@
 """Pages of the documentation site that are not files of docs/; mkdocs.yml names this as a hook.
 
 The reference of commands is what ``--help`` prints, that of Python the names of ``perfc.__all__``,
-that of schemas what ``perfc schema`` prints. Pages at the top of the repository and of the
+that of schemas what ``perfc dev schema`` prints. Pages at the top of the repository and of the
 laboratory (lab/) join the others.
 """
 
@@ -18,7 +18,7 @@ import click
 
 import perfc
 from perfc.cli import cli
-from perfc.commands.schema import documents, schema_named
+from perfc.commands.dev.schema import documents, schema_named
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = ROOT / "examples"

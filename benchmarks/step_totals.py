@@ -23,7 +23,7 @@ from perfc.analyzers.runs.prediction import predicted
 from perfc.errors import PerfcError
 from perfc.ir.op import Kind
 from perfc.ir.record import record
-from perfc.report import Verdict
+from perfc.view.report import Verdict
 from perfc_lab.tables.timm import measured
 
 VERSION = "1.12"

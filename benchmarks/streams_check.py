@@ -25,16 +25,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from perfc.errors import PerfcError
-from perfc.measure.feeds import contents, inputs_of
-from perfc.measure.process import Protocol
-from perfc.measure.session import measure_cases
-from perfc.measure.torch_runtime import Step, TorchRun
-from perfc.measure.weights import runnable
+from perfc.measuring.measure.feeds import contents, inputs_of
+from perfc.measuring.measure.process import Protocol
+from perfc.measuring.measure.session import measure_cases
+from perfc.measuring.measure.torch_runtime import Step, TorchRun
+from perfc.measuring.measure.weights import runnable
 from perfc.passes.roofline.streams import Timeline, depends_on, timeline, use
 from perfc.passes.runtimes import Framework
 
 if TYPE_CHECKING:
-    from perfc.measure.compare import Measurement
+    from perfc.measuring.measure.compare import Measurement
 
 CORES = 2
 STREAMS = 2

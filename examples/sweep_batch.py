@@ -12,9 +12,9 @@ from pathlib import Path
 
 import perfc
 from perfc.machine import load_machine
-from perfc.sweep import sweep
-from perfc.sweep.axes import parse_axes
-from perfc.sweep.text import capacity_in_words, in_words
+from perfc.study.sweep import sweep
+from perfc.study.sweep.axes import parse_axes
+from perfc.study.sweep.text import capacity_in_words, in_words
 
 MODEL = Path(__file__).parent / "models" / "gpt2.onnx.gz"
 

@@ -259,7 +259,7 @@ def find(name: str) -> type[Pass] | None:
 
 @record
 class PassInfo:
-    """An entry of ``perfc passes``."""
+    """An entry of ``perfc dev passes``."""
 
     name: str
     kind: str

@@ -10,17 +10,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from perfc.version import __version__
+from perfc.common.version import __version__
 
 if TYPE_CHECKING:
     from perfc.api import Report, analyze, infer_shapes
-    from perfc.comparison import compare_models as compare
     from perfc.distributed.service import plan, scale
     from perfc.errors import PerfcError
-    from perfc.generation import diffusion
     from perfc.serving import llm
-    from perfc.single_kernel import op
-    from perfc.whole import predict
+    from perfc.serving.generation import diffusion
+    from perfc.study.comparison import compare_models as compare
+    from perfc.study.single_kernel import op
+    from perfc.study.whole import predict
 
 __all__ = [
     "PerfcError", "Report", "__version__", "analyze", "compare", "diffusion", "infer_shapes",
@@ -40,11 +40,11 @@ def __getattr__(name: str) -> object:
 
         return getattr(api, name)
     if name == "compare":
-        from perfc.comparison import compare_models
+        from perfc.study.comparison import compare_models
 
         return compare_models
     if name == "diffusion":
-        from perfc.generation import diffusion
+        from perfc.serving.generation import diffusion
 
         return diffusion
     if name == "llm":
@@ -56,11 +56,11 @@ def __getattr__(name: str) -> object:
 
         return getattr(service, name)
     if name == "op":
-        from perfc.single_kernel import op
+        from perfc.study.single_kernel import op
 
         return op
     if name == "predict":
-        from perfc.whole import predict
+        from perfc.study.whole import predict
 
         return predict
     if name == "PerfcError":

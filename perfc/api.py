@@ -9,10 +9,10 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
 
-from perfc.choice import text_of
+from perfc.common.choice import text_of
 from perfc.deployment import Deployment, DeploymentKeywords
+from perfc.deployment.extents import keyed, sized
 from perfc.errors import ParseError, PerfcError
-from perfc.extents import keyed, sized
 from perfc.frontend import load, serialized
 from perfc.frontend.collector import paused_collector
 from perfc.frontend.input_contents import known_contents
@@ -33,8 +33,8 @@ from perfc.passes.rewriting.canonicalize import Canonicalize
 from perfc.passes.roofline.cost import Cost, CostTable
 from perfc.passes.roofline.roofline import Roofline, RooflineTable, bounds
 from perfc.passes.runtimes import Tf32
-from perfc.presentation import Presentation
-from perfc.stored import StoredTensors
+from perfc.view.presentation import Presentation
+from perfc.view.stored import StoredTensors
 
 if TYPE_CHECKING:
     import onnx

@@ -7,19 +7,16 @@ import os
 import re
 import sys
 from collections.abc import Callable, Sequence
-from enum import Enum
-from importlib import import_module
-from pathlib import Path
 from types import FunctionType
 from typing import NoReturn
 
 import click
 
-from perfc import plugins
+from perfc.commands.shared import listing
+from perfc.common import plugins
+from perfc.common.version import __version__
 from perfc.errors import PerfcError
-from perfc.version import __version__
 
-COMMANDS = Path(__file__).parent / "commands"
 COMPLETE = "_PERFC_COMPLETE"
 INTERRUPTED = 130
 """Exit code after Ctrl-C: 128 + SIGINT, as shells expect."""
@@ -27,102 +24,41 @@ STACK_SLOTS = 40_000
 """Stack slots of the frame of `run`, more than all frames of any command use."""
 
 
-class Group(Enum):
-    """Groups of commands, declared in the docstrings of their files."""
-
-    LOOK = "look"
-    REVIEW = "review"
-    MEASURE = "measure"
-    PREDICTORS = "predictors"
-    COMPILER = "compiler"
-    HELP = "help"
-
-
 class Commands(click.Group):
     """Commands: files of ``perfc/commands`` and plug-ins; one is imported when it is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names of the files that do not start with ``_`` and of plug-ins."""
-        return sorted({*own_commands(), *plugins.entries(plugins.COMMANDS)})
+        """Return the names of all commands, sorted."""
+        return sorted(name for modules in listing.sections().values() for name in modules)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return the ``command`` of the module of that name, None if there is none."""
-        module = module_of(cmd_name)
-        if module is None:
-            return None
-        command = import_module(module).command
-        assert isinstance(command, click.Command)
-        return command
+        module = listing.module_of(cmd_name)
+        return None if module is None else listing.command_of(module)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Resolve the command that ``args`` call; the error suggests similar names."""
-        if args and not args[0].startswith("-") and module_of(args[0]) is None:
-            if args[0] in plugins.LAB_COMMANDS:
-                ctx.fail(f"{args[0]!r} is a command of perfc-lab; {plugins.LAB_HINT}")
-            names = self.list_commands(ctx)
-            ctx.fail(f"no command {args[0]!r}; {replacement(args, names)}")
-        return super().resolve_command(ctx, args)
+        if not args or args[0].startswith("-") or listing.module_of(args[0]) is not None:
+            return super().resolve_command(ctx, args)
+        name = args[0]
+        if name in listing.modules_of(listing.DEV):
+            say(f"note: perfc {name} is now perfc dev {name}")
+            return super().resolve_command(ctx, [listing.DEV, *args])
+        if name in plugins.LAB_COMMANDS:
+            ctx.fail(f"{name!r} is a command of perfc-lab; {plugins.LAB_HINT}")
+        ctx.fail(f"no command {name!r}; {replacement(args, self.list_commands(ctx))}")
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the commands by group, from their docstrings, without importing them."""
-        names = self.list_commands(ctx)
-        group_of = {name: group(name) for name in names}
-        widest = max(map(len, names))
-        for kind in Group:
-            rows = [(f"{n:{widest}}", summary(n)) for n in names if group_of[n] is kind]
-            with formatter.section(f"Commands: {kind.value}"):
-                formatter.write_dl(rows)
-
-
-def own_commands() -> list[str]:
-    """Return the commands that come with perfc."""
-    stems = (f[:-3] for f in os.listdir(COMMANDS) if f.endswith(".py"))
-    return [s.replace("_", "-") for s in stems if not s.startswith("_")]
-
-
-def module_of(name: str) -> str | None:
-    """Return the module of a command; plug-ins are looked for only where perfc has none."""
-    if name in own_commands():
-        return f"perfc.commands.{name.replace('-', '_')}"
-    return plugins.entries(plugins.COMMANDS).get(name)
-
-
-def summary(name: str) -> str:
-    """Return the first docstring line of a command's file, without its name."""
-    line = docstring(name)[0]
-    text = line.partition(": ")[2] or line
-    return text[:1].upper() + text[1:]
-
-
-def group(name: str) -> Group:
-    """Return the group declared in a command's file.
-
-    Raises:
-        ValueError: a missing or unknown group.
-    """
-    lines = (line.partition("Group: ")[2] for line in docstring(name))
-    return Group(next(filter(None, lines), "").rstrip("."))
-
-
-def docstring(name: str) -> list[str]:
-    """Read the docstring lines of a command's file without importing it."""
-    module = module_of(name)
-    assert module is not None, name
-    path = plugins.file_of(module)
-    lines: list[str] = []
-    with path.open(encoding="utf-8") as stream:
-        for line in stream:
-            lines.append(line.strip().removeprefix('"""'))
-            if line.rstrip().endswith('"""'):
-                break
-    return [line.removesuffix('"""') for line in lines]
+        """Write the commands by section with their summaries, without importing them."""
+        for section, modules in listing.sections().items():
+            listing.write_section(formatter, f"Commands: {section}", modules)
 
 
 def replacement(args: Sequence[str], names: Sequence[str]) -> str:
     """Return a suggestion for ``args``, whose first word is not a command."""
-    from perfc.other_names import command_for, is_model
+    from perfc.common.other_names import command_for, is_model
 
     first = args[0]
     if is_model(first):
@@ -201,7 +137,7 @@ def run(args: list[str]) -> int:
         say(error.format_message())
         return 2
     except BrokenPipeError:
-        from perfc.plain_text import discard_output
+        from perfc.common.plain_text import discard_output
 
         discard_output()
         return 0
@@ -230,7 +166,7 @@ def finish(code: int) -> int:
     try:
         sys.stdout.flush()
     except BrokenPipeError:
-        from perfc.plain_text import discard_output
+        from perfc.common.plain_text import discard_output
 
         discard_output()
     return code
@@ -273,7 +209,7 @@ def describe(error: Exception, args: Sequence[str]) -> str:
 
 def renamed(error: click.NoSuchOption, args: Sequence[str]) -> str:
     """Return a replacement for an unknown option, "" if click's message is sufficient."""
-    from perfc.other_names import option_for
+    from perfc.common.other_names import option_for
 
     if error.ctx is None:
         return ""
@@ -298,7 +234,7 @@ def wanted(error: click.UsageError) -> str:
 
 def say(line: str) -> None:
     """Print a line or help page to standard error, unless it is closed."""
-    from perfc.plain_text import shielded
+    from perfc.common.plain_text import shielded
 
     try:
         print(shielded(line), file=sys.stderr, flush=True)

@@ -14,7 +14,7 @@ import click
 import pytest
 
 from perfc import cli
-from perfc.commands._deployment_option import DeploymentOption
+from perfc.commands.shared.deployment_option import DeploymentOption
 from tests.commands.invocations import commands
 
 TYPE = (

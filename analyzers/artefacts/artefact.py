@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from perfc.common.whole_file import write_whole
 from perfc.errors import PerfcError
 from perfc.ir.record import entity
-from perfc.whole_file import write_whole
 
 from ..features.table import class_of as kernel_class
 from .arrays import packed, unpacked

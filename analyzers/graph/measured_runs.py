@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from perfc.choice import member
+from perfc.common.choice import member
 from perfc.errors import PerfcError, TargetError
 from perfc.machine import load_machine
 from perfc.passes.runtimes import Framework, Layout, Steps, of_steps, runtime, standing_for

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from perfc import plugins
+from perfc.common import plugins
+from perfc.common.extras import install
+from perfc.common.plugins import LAB_HINT
 from perfc.errors import MissingExtraError, PerfcError
-from perfc.extras import install
 from perfc.ir.record import cached_entity, record
-from perfc.plugins import LAB_HINT
 
 from .rows import Measurements, Quantity
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perfc.whole_file import write_whole
+from perfc.common.whole_file import write_whole
 
 from ..features.rows import DataError
 from ..steps.columns import LinearColumns

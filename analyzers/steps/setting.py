@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import field
 from enum import Enum
 
-from perfc.choice import member
+from perfc.common.choice import member
 from perfc.deployment import Deployment
-from perfc.deployment_fields import Mode as Run
+from perfc.deployment.fields import Mode as Run
 from perfc.errors import ModelError, ParseError
 from perfc.ir.record import record
 from perfc.ir.tensors.types import dtype_named

@@ -9,8 +9,8 @@ from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from perfc.deployment.extents import described
 from perfc.errors import ModelError
-from perfc.extents import described
 from perfc.ir.graphs.rewrite import with_defaults
 from perfc.ir.record import record
 from perfc.ir.tensors.types import TensorType

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol, Unpack
 
-from perfc.deployment_fields import Mode
+from perfc.deployment.fields import Mode
 from perfc.ir.op import Kind
 from perfc.passes.runtimes import Layout, runtime
 

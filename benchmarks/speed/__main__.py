@@ -163,8 +163,8 @@ def growth(folder: Path, _: argparse.Namespace) -> str:
 REPEATED = """
 import gc, sys
 import perfc
-from perfc.html import page
-from perfc.report import collect
+from perfc.view.html import page
+from perfc.view.report import collect
 def resident():
     return int(open("/proc/self/statm").read().split()[1]) * 4096 / 2**20
 for i in range(60):

@@ -13,10 +13,10 @@ import thesis
 
 from perfc.analyzers.estimate.interval import Interval
 from perfc.analyzers.runs.energy import idle_w, power_model
-from perfc.comparison.amounts import figure, mass
-from perfc.expenses import Bill, region_named
-from perfc.expenses.regions import J_PER_KWH
 from perfc.machine import load_machine
+from perfc.study.comparison.amounts import figure, mass
+from perfc.study.expenses import Bill, region_named
+from perfc.study.expenses.regions import J_PER_KWH
 
 REGION = "europe-west4"
 """Near the machine of the measurements, in the table of regions."""

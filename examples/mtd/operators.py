@@ -28,7 +28,7 @@ import perfc
 from perfc.errors import MissingExtraError
 from perfc.machine import load_machine
 from perfc.passes.roofline.roofline import KernelBound
-from perfc.vegalite import converter
+from perfc.view.vegalite import converter
 
 HEIGHT, WIDTH, CHANNELS = 128, 96, 112
 PRECISIONS = {"single": TensorProto.FLOAT, "half": TensorProto.FLOAT16}
@@ -171,9 +171,9 @@ def rates(gpu: str, direction: str, precision: str, factor: str) -> list[float]:
 
 def draw(folder: Path) -> None:
     """Rooflines as SVG: one a GPU, a direction and a factor, marks named by their cases."""
-    from perfc.chart import chart, marks_of, roofs_of
-    from perfc.chart.drawing import svg
     from perfc.passes.roofline.roofline import RooflineTable
+    from perfc.view.chart import chart, marks_of, roofs_of
+    from perfc.view.chart.drawing import svg
 
     folder.mkdir(parents=True, exist_ok=True)
     for gpu, name in thesis.TARGETS.items():

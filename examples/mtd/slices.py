@@ -13,10 +13,10 @@ import network
 import tables
 import thesis
 
-from perfc.comparison.rows import Setting
-from perfc.comparison.slices import Holding, slicing
 from perfc.deployment import Deployment
 from perfc.machine.mig import mig_profile
+from perfc.study.comparison.rows import Setting
+from perfc.study.comparison.slices import Holding, slicing
 
 SLO_S = 0.037
 """The measured call on an A100 in mixed precision, table 3.3."""

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from perfc.common.extras import install
 from perfc.errors import MissingExtraError, TargetError
-from perfc.extras import install
 
 from .. import reference
 from ..probe import PROBES, Case, Quantity, Scope

@@ -1,1 +1,1 @@
-"""Commands, one file each: ``perfc/commands/ir.py`` is ``perfc ir``, loaded when called."""
+"""Commands by section, one file each: ``analysis/analyze.py`` is ``perfc analyze``."""

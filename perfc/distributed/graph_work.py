@@ -14,11 +14,11 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from perfc.analyzers.estimate.estimate import Estimate
-from perfc.deployment_fields import Mode
+from perfc.deployment.fields import Mode
 from perfc.errors import ModelError
+from perfc.frontend.config.parallel import Parallel
 from perfc.ir.graph import Phase, Value
 from perfc.machine import load_machine
-from perfc.parallel import Parallel
 from perfc.passes.roofline.roofline import KernelBound
 
 from .both_passes import Ran, Role

@@ -119,7 +119,7 @@ def law_of(framework: str = USUAL, arch: str = "") -> RunLaw:
 
 def as_toml(found: Mapping[str, RunLaw]) -> str:
     """Laws as the file has them, four digits each."""
-    from perfc.toml_file import written
+    from perfc.common.toml_file import written
 
     tree: dict[str, object] = {}
     for name, law in sorted(found.items()):

@@ -9,8 +9,8 @@ from itertools import islice, product
 from typing import ClassVar
 
 from perfc.errors import ModelError, ParseError, PerfcError
+from perfc.frontend.config.parallel import ALONE, KEYS, Parallel
 from perfc.ir.record import record
-from perfc.parallel import ALONE, KEYS, Parallel
 from perfc.passes.training.implementation import Policy
 
 from .law import RunLaw

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import ClassVar
 
 from perfc.errors import ParseError, PerfcError
+from perfc.frontend.config.parallel import Parallel
 from perfc.ir.record import record
-from perfc.parallel import Parallel
 
 from .law import RunLaw
 from .step import StepCost, capacity_bytes, cluster_of, step_cost

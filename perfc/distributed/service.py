@@ -17,8 +17,8 @@ from perfc.frontend.config import (
     precision_of,
     read_config,
 )
+from perfc.frontend.config.parallel import ALONE, KEYS, Parallel
 from perfc.machine import NOTHING, Reserve, load_machine
-from perfc.parallel import ALONE, KEYS, Parallel
 from perfc.passes.runtimes import CLUSTER_DEFAULT
 from perfc.passes.training.implementation import Policy
 
@@ -57,7 +57,7 @@ def work_of(
         precision = in_half(precision, load_machine(target).takes)
         return LanguageWork(found, precision, runtime, path)
     from perfc.api import typed
-    from perfc.extents import SEQUENCE, axis_of
+    from perfc.deployment.extents import SEQUENCE, axis_of
 
     from .graph_work import GraphWork
 
@@ -233,7 +233,7 @@ def named(text: str) -> Policy:
     Raises:
         ParseError: no such policy.
     """
-    from perfc.choice import member
+    from perfc.common.choice import member
 
     found = member(Policy, text, "--checkpointing")
     if found not in CHECKPOINTINGS:

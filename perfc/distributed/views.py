@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from perfc.report.document import (
+from perfc.view.report.document import (
     Amount,
     Cell,
     Column,
@@ -15,7 +15,7 @@ from perfc.report.document import (
     Section,
     Table,
 )
-from perfc.report.units import Unit, plural, quantity
+from perfc.view.report.units import Unit, plural, quantity
 
 from .plan import SHOWN, PlanView
 from .scale import MOST_SAMPLES, MOST_TOKENS, ScaleView

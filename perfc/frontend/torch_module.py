@@ -78,7 +78,7 @@ def exported(
         import onnxscript  # noqa: F401
         import torch
     except ImportError as error:
-        from perfc.extras import install
+        from perfc.common.extras import install
 
         raise MissingExtraError(f"a module needs {error.name}", hint=install("runs")) from None
     if isinstance(model, torch.jit.ScriptModule):

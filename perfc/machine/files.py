@@ -12,9 +12,9 @@ from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
 
+from perfc.common.toml_file import line_of
+from perfc.common.whole_file import write_whole
 from perfc.errors import TargetError
-from perfc.toml_file import line_of
-from perfc.whole_file import write_whole
 
 from .cluster_file import CLUSTER, is_cluster, parse_cluster
 from .machine import HOST, Listing, Machine, MemoryLevel, Peak, Rate, Unit
@@ -158,11 +158,13 @@ def _find(name: str) -> Path | None:
 
 
 def host_path() -> Path:
-    """The file of this machine, measured first where there is none; see ``perfc.calibrate.host``.
+    """Return the file of this machine, measured first if there is none.
+
+    See ``perfc.measuring.calibrate.host``.
 
     What measures stands above what reads, so it is loaded by its name, and only when it is asked.
     """
-    path = import_module("perfc.calibrate.host").host_file()
+    path = import_module("perfc.measuring.calibrate.host").host_file()
     assert isinstance(path, Path)
     return path
 

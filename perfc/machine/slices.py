@@ -14,10 +14,10 @@ from functools import cache
 from pathlib import Path
 from typing import cast
 
+from perfc.common.toml_file import parse, read_text
 from perfc.errors import ParseError, TargetError
 from perfc.ir.facts import Origin
 from perfc.ir.record import record
-from perfc.toml_file import parse, read_text
 
 from .machine import Machine, MemoryLevel, Peak, Rate, Source
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TypedDict
 
-from perfc.choice import member
-from perfc.durations import seconds_of
+from perfc.common.choice import member
+from perfc.common.durations import seconds_of
 from perfc.errors import ParseError
 from perfc.frontend.config import LanguageModel, Sampling, adapted, with_images
 from perfc.frontend.config.mixers import Experts

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from string import ascii_lowercase
 
 from perfc.ir.record import record
-from perfc.report.document import Column, Note, Part, Table
-from perfc.report.units import Unit, plural, quantity
+from perfc.view.report.document import Column, Note, Part, Table
+from perfc.view.report.units import Unit, plural, quantity
 
 from .search import GPU_TIME, SearchResult, cost_of
 

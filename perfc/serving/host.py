@@ -218,7 +218,7 @@ def numbers_of(version: str) -> tuple[int, ...]:
 
 def as_toml(models: Mapping[str, HostModel]) -> str:
     """Return host models in the format of the file, with four digits each."""
-    from perfc.toml_file import written
+    from perfc.common.toml_file import written
 
     tree: dict[str, object] = {}
     for name, law in sorted(models.items()):

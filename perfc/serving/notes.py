@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from perfc.frontend.config import OF_IMAGES, LanguageModel, Sampling, WeightFormat, precision_of
 from perfc.passes.runtimes import runtime
-from perfc.report.names import runs_elsewhere
-from perfc.report.units import Unit, plural, quantity
+from perfc.view.report.names import runs_elsewhere
+from perfc.view.report.units import Unit, plural, quantity
 
 from .cost.context import EMULATION_OPS
 from .engine import Engine, lacks

@@ -12,10 +12,10 @@ from functools import cache
 from pathlib import Path
 
 from perfc.analyzers.runs.energy import idle_w, power_model
-from perfc.expenses import HOUR_S, Offer, Prices, Region, region_named
-from perfc.expenses.regions import WORLD
 from perfc.ir.record import record
 from perfc.machine import Machine
+from perfc.study.expenses import HOUR_S, Offer, Prices, Region, region_named
+from perfc.study.expenses.regions import WORLD
 
 from .engine import Engine
 from .simulation.metrics import MILLION, Throughput
@@ -63,7 +63,7 @@ def board_of(known: Mapping[str, BoardPower], target: str) -> BoardPower:
 
 def as_toml(known: Mapping[str, BoardPower]) -> str:
     """Return power numbers of boards in the format of the file."""
-    from perfc.toml_file import written
+    from perfc.common.toml_file import written
 
     tree: dict[str, object] = {
         name: {"power": b.power, "waiting": b.waiting, "rows": b.rows, "origin": "fitted"}

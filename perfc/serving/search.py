@@ -8,13 +8,13 @@ from dataclasses import replace
 from itertools import product
 from typing import ClassVar
 
-from perfc.durations import seconds_of
+from perfc.common.durations import seconds_of
 from perfc.errors import ModelError, ParseError
-from perfc.expenses import Prices
 from perfc.frontend.config import LanguageModel, Parallel, WeightFormat, precision_of
 from perfc.ir.record import record
 from perfc.machine import NOTHING, Machine, Reserve
 from perfc.passes.runtimes import SERVING_DEFAULT, Batching, EngineKind
+from perfc.study.expenses import Prices
 
 from .engine import Engine, kind_of, lacks
 from .notes import beyond_positions

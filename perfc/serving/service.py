@@ -10,12 +10,12 @@ from functools import lru_cache
 from typing import ClassVar, Unpack
 
 from perfc.errors import ModelError, ParseError
-from perfc.expenses import Prices, Region
 from perfc.frontend.config import Adapters, LanguageModel, precision_of, read_config
+from perfc.frontend.config.parallel import ALONE, Parallel
 from perfc.ir.record import record
 from perfc.machine import NOTHING, Reserve, load_machine
-from perfc.parallel import ALONE, Parallel
 from perfc.passes.runtimes import SERVING_DEFAULT
+from perfc.study.expenses import Prices, Region
 
 from .additions import Additions, of_host, with_additions
 from .cost.drafts import DraftsView, Speculation
@@ -152,7 +152,7 @@ class ServingReport:
 
     def to_dict(self) -> dict[str, object]:
         """Return the report as the document that ``--json`` prints."""
-        from perfc.report.json_form import enveloped
+        from perfc.view.report.json_form import enveloped
 
         return enveloped(self.document, self)
 

@@ -5,8 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from perfc.report.document import Amount, Cell, Column, Document, Fact, Facts, Note, Section, Table
-from perfc.report.units import Unit, plural, quantity
+from perfc.view.report.document import (
+    Amount,
+    Cell,
+    Column,
+    Document,
+    Fact,
+    Facts,
+    Note,
+    Section,
+    Table,
+)
+from perfc.view.report.units import Unit, plural, quantity
 
 from .front_chart import front_chart
 from .search import SearchResult

@@ -25,8 +25,8 @@ from perfc.analyzers.intervals.difference import (
     semivariogram_of,
     semivariograms,
 )
-from perfc.diff.figures import Metric
-from perfc.diff.kernels import timed, uncertain
+from perfc.review.diff.figures import Metric
+from perfc.review.diff.kernels import timed, uncertain
 
 GROUP = ("learned", "convolution")
 

@@ -9,7 +9,7 @@ import pytest
 from onnx import TensorProto, helper
 
 import perfc
-from perfc.report import render
+from perfc.view.report import render
 
 CONTRIB = ("CausalConvWithState", "GatedDeltaNet", "MultiHeadAttention")
 TOKENS = (1, 4, 2, 0)

@@ -17,7 +17,7 @@ from perfc.analyzers.features.lowering import lower
 from perfc.analyzers.runs.energy import PowerModel, idle_w, power_model, share_of_cap
 from perfc.analyzers.runs.prediction import PredictionTable, predict
 from perfc.machine import load_machine
-from perfc.report import Format, collect, render
+from perfc.view.report import Format, collect, render
 
 from . import flat_weights
 

@@ -10,7 +10,7 @@ import pytest
 from onnx import helper, numpy_helper
 
 import perfc
-from perfc.report import render
+from perfc.view.report import render
 
 
 @pytest.mark.parametrize("op", ["Identity", "Add"])
@@ -52,8 +52,8 @@ def test_repetitions_and_batches_of_nothing_are_reported_in_silence() -> None:
 
 
 def test_a_fit_of_a_graph_that_takes_no_time_has_a_table() -> None:
-    from perfc.fit.search import fitted
-    from perfc.fit.views import table
+    from perfc.study.fit.search import fitted
+    from perfc.study.fit.views import table
 
     node = helper.make_node("Add", ["c", "c"], ["y"])
     stored = [numpy_helper.from_array(np.ones(4, np.float32), "c")]

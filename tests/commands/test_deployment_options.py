@@ -12,18 +12,18 @@ import pytest
 
 import perfc
 from perfc import cli
-from perfc.check.baseline import Case
-from perfc.commands.predict import FORMER_FLAGS
+from perfc.commands.analysis.predict import FORMER_FLAGS
 from perfc.deployment import KEYS, Deployment
-from perfc.deployment_fields import READERS
-from perfc.former_names import Former
+from perfc.deployment.fields import READERS
 from perfc.passes.runtimes import runtimes
-from perfc.report import collect, document, text
+from perfc.review.check.baseline import Case
+from perfc.study.former_names import Former
+from perfc.view.report import collect, document, text
 
 RESNET = Path(__file__).parents[2] / "examples/models/resnet50.onnx.gz"
 COMMANDS = (
     "analyze", "predict", "sweep", "explain", "diff", "lint", "check", "roofline", "annotate",
-    "measure", "reduce", "ask",
+    "measure", "dev reduce", "ask",
 )  # fmt: skip
 OPTIONS = {
     "--target", "--runtime", "--framework", "--runtime-version", "--dtype", "--tf32", "--layout",
@@ -41,9 +41,13 @@ ONE_WAY = {
 
 
 def command_of(name: str) -> click.Command:
-    found = cli.cli.get_command(click.Context(cli.cli), name)
-    assert found is not None
-    return found
+    command: click.Command = cli.cli
+    for word in name.split():
+        assert isinstance(command, click.Group)
+        inner = command.get_command(click.Context(command), word)
+        assert inner is not None
+        command = inner
+    return command
 
 
 def options_of(command: click.Command) -> dict[str, object]:
@@ -60,7 +64,8 @@ def commands() -> Iterator[tuple[str, click.Command]]:
     for name in cli.cli.list_commands(click.Context(cli.cli)):
         command = command_of(name)
         if isinstance(command, click.Group):
-            yield from ((f"{name} {n}", c) for n, c in command.commands.items())
+            for inner in command.list_commands(click.Context(command)):
+                yield f"{name} {inner}", command_of(f"{name} {inner}")
         else:
             yield name, command
 

@@ -11,6 +11,7 @@ import click
 import pytest
 
 from perfc import cli
+from perfc.commands.shared import listing
 from perfc.passes.training.implementation import Policy
 from perfc.serving.search import search
 
@@ -62,7 +63,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
             (path / name).mkdir()
         assert cli.run(["calibrate", "--device", "fake", "--quick", "-o", "mine.toml"]) == 0
         shutil.copy("mine.toml", "other.toml")
-        assert cli.run(["ir", "model.onnx", "-o", "model.pir"]) == 0
+        assert cli.run(["dev", "ir", "model.onnx", "-o", "model.pir"]) == 0
         yield path
 
 
@@ -80,26 +81,22 @@ def parse(words: list[str]) -> None:
         context = command.make_context(command.name, rest, parent=context)
 
 
-def test_every_command_has_a_group_that_help_lists(capsys: pytest.CaptureFixture[str]) -> None:
-    names = cli.cli.list_commands(click.Context(cli.cli))
-    groups = {name: cli.group(name) for name in names}
-    assert set(groups.values()) == set(cli.Group)
+def test_help_lists_every_command_in_its_section(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.run(["--help"]) == 0
     page = capsys.readouterr().out
-    for kind in cli.Group:
-        _, _, after = page.partition(f"\nCommands: {kind.value}:\n")
-        section = after.partition("\n\n")[0]
-        assert [n for n in names if groups[n] is kind] == [
-            line.split()[0] for line in section.splitlines() if line[2:3].strip()
-        ]
+    for section, modules in listing.sections().items():
+        text = page.partition(f"\nCommands: {section}:\n")[2].partition("\n\n")[0]
+        shown = [line.split()[0] for line in text.splitlines() if line[2:3].strip()]
+        assert shown == list(modules)
 
 
-def test_a_command_without_a_group_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "lost.py").write_text('"""``perfc lost``: nothing."""\nX = "Group: look."\n')
-    monkeypatch.setattr(cli.plugins, "file_of", lambda _: tmp_path / "lost.py")
-    monkeypatch.setattr(cli, "module_of", lambda name: f"perfc.commands.{name}")
-    with pytest.raises(ValueError, match="not a valid Group"):
-        cli.group("lost")
+def test_a_former_name_works_with_a_note(capsys: pytest.CaptureFixture[str]) -> None:
+    former_name = "passes"
+    assert cli.run([former_name]) == 0
+    former = capsys.readouterr()
+    assert former.err == "note: perfc passes is now perfc dev passes\n"
+    assert cli.run(["dev", "passes"]) == 0
+    assert capsys.readouterr() == (former.out, "")
 
 
 @pytest.mark.usefixtures("folder")

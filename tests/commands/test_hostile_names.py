@@ -23,7 +23,7 @@ from markdown_it import MarkdownIt
 from onnx import TensorProto, helper, numpy_helper
 
 from perfc import cli
-from perfc.single_kernel import KERNELS
+from perfc.study.single_kernel import KERNELS
 
 from .invocations import BUDGETS, NCU, commands
 
@@ -109,7 +109,7 @@ CALLS: dict[str, tuple[str, ...]] = {
     "diffusion": (PIPELINE, "-t", "h100"),
     "explain": (MODEL, "1"),
     "fit": (MODEL, "-t", "a100", "--batch", "4"),
-    "ir": (MODEL,),
+    "dev ir": (MODEL,),
     "lint": (MODEL, BAD, "--min-gain", "0"),
     "plan": (CONFIG, "--gpus", "2", "-t", "h100", "--seq", "64", "--global-batch", "8"),
     "scale": (CONFIG, "-t", "h100", "--seq", "64", "--gpus", "1,2"),
@@ -117,9 +117,9 @@ CALLS: dict[str, tuple[str, ...]] = {
     "llm serve": (CONFIG, "-t", "h100", "--isl", "64", "--osl", "8"),
     "measure": ("plain.onnx", "--target", "a100", "--repeat", "1", "--min-time", "0"),
     "ncu": ("report.csv", "--target", "a100"),
-    "opt": (MODEL, "--passes", "shapes,canonicalize"),
+    "dev opt": (MODEL, "--passes", "shapes,canonicalize"),
     "predict": (MODEL, "--target", "a100"),
-    "reduce": (MODEL, "--node", "1"),
+    "dev reduce": (MODEL, "--node", "1"),
     "roofline": ("a100", "--model", "plain.onnx"),
     "sweep": ("plain.onnx", "--dim", f"{named('n')}=1:4"),
 }
@@ -128,8 +128,8 @@ NAMELESS = {
     "adapt", "calibrate", "completion", "data build", "data export", "data fetch",
     "data list", "data sets", "data stats", "eval gnn-llm", "eval graph", "eval op", "eval papers",
     "eval serving", "eval training", "eval trees",
-    "help", "init", "ops", *(f"op {kind}" for kind in KERNELS),
-    "op collective", "passes", "rule", "schema", "targets add", "targets list",
+    "help", "init", "dev ops", *(f"op {kind}" for kind in KERNELS),
+    "op collective", "dev passes", "rule", "dev schema", "targets add", "targets list",
     "targets show", "targets validate", "train gnn-llm", "train graph", "train op", "train serving",
     "train training", "train trees",
     "baseline update", "baseline write",
@@ -276,10 +276,10 @@ def test_names_are_only_text(
     [
         ("analyze", "broken.onnx"),
         ("explain", "broken.onnx", "0"),
-        ("ir", "broken.onnx", "--passes", "shapes"),
+        ("dev", "ir", "broken.onnx", "--passes", "shapes"),
         ("lint", "broken.onnx"),
         ("lint", "broken.onnx", "--fix"),
-        ("reduce", "broken.onnx", "--error"),
+        ("dev", "reduce", "broken.onnx", "--error"),
         ("diff", "broken.onnx", "broken.onnx"),
         ("sweep", "broken.onnx", "--dim", f"{named('n')}=1:4"),
         ("measure", "broken.onnx"),
@@ -311,7 +311,7 @@ def test_errors_are_only_text(
     capsys.readouterr()
     code = cli.run(list(args))
     out, err = capsys.readouterr()
-    assert (code, bool(err)) == (2, True) or args[0] in ("lint", "reduce"), out
+    assert (code, bool(err)) == (2, True) or args[0] in ("lint", "dev"), out
     shown(out, "text")
     shown(err, "text")
     assert "Traceback" not in err
@@ -351,11 +351,11 @@ def test_the_text_form_of_the_ir_reads_back(
 ) -> None:
     for passes in ("", "shapes"):
         capsys.readouterr()
-        assert cli.run(["ir", MODEL, "--passes", passes]) == 0
+        assert cli.run(["dev", "ir", MODEL, "--passes", passes]) == 0
         text = capsys.readouterr().out
         assert text.isascii()
         Path("again.pir").write_text(text)
-        assert cli.run(["ir", "again.pir", "--passes", ""]) == 0
+        assert cli.run(["dev", "ir", "again.pir", "--passes", ""]) == 0
         assert capsys.readouterr().out == text
     from perfc.ir.syntax.parse import read
 
@@ -366,15 +366,17 @@ def test_the_text_form_of_the_ir_reads_back(
 def test_nothing_is_written_past_the_one_place() -> None:
     """Whoever prints by other means is listed here, with what it prints."""
     known = {
-        "perfc/plain_text.py": {"echo"},  # the place
+        "perfc/common/plain_text.py": {"echo"},  # the place
         "perfc/cli.py": {"print"},  # of what it shields
-        "perfc/commands/_output.py": {"write"},  # likewise; and pages of HTML and SVG
-        "perfc/commands/help.py": {"echo"},  # perfc's own words
-        "perfc/commands/_help.py": {"echo"},  # likewise
-        "perfc/commands/completion.py": {"echo"},  # a script
-        "perfc/commands/roofline.py": {"echo"},  # a plot with colours, its names made printable
-        "perfc/report/terminal.py": {"print"},  # spans made printable
-        "perfc/measure/worker.py": {"print"},  # to the process that started it
+        "perfc/commands/shared/output.py": {"write"},  # likewise; and pages of HTML and SVG
+        "perfc/commands/help/help.py": {"echo"},  # perfc's own words
+        "perfc/commands/shared/help.py": {"echo"},  # likewise
+        "perfc/commands/help/completion.py": {"echo"},  # a script
+        "perfc/commands/analysis/roofline.py": {
+            "echo"
+        },  # a plot with colours, its names made printable
+        "perfc/view/report/terminal.py": {"print"},  # spans made printable
+        "perfc/measuring/measure/worker.py": {"print"},  # to the process that started it
     }
     root = Path(cli.__file__).parent
     found: dict[str, set[str]] = {}

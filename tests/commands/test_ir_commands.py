@@ -1,4 +1,4 @@
-"""``perfc ir``, ``perfc opt`` and ``perfc passes``."""
+"""``perfc dev ir``, ``perfc dev opt`` and ``perfc dev passes``."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from perfc.commands import ir, opt, passes
-from perfc.commands._options import parse_dims
+from perfc.commands.dev import ir, opt, passes
+from perfc.commands.shared.options import parse_dims
 from perfc.errors import ModelError, ParseError, PassError, ShapeError
 from perfc.ir.graph import Module
 from perfc.ir.syntax.parse import parse_module

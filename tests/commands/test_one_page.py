@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from perfc.commands.analyze import is_one_page, located
+from perfc.commands.analysis.analyze import is_one_page, located
 from perfc.errors import ModelError, PassError
-from perfc.html.what_if import MOST_TARGETS
+from perfc.view.html.what_if import MOST_TARGETS
 
 
 def options(target: str, runtime: str | None = None, dtype: str | None = None) -> Any:

@@ -18,8 +18,8 @@ import onnx
 import pytest
 
 from perfc import cli
-from perfc.commands._output import OutputFile
-from perfc.formats import SUFFIXES
+from perfc.commands.shared.output import OutputFile
+from perfc.common.formats import SUFFIXES
 from perfc_lab.distributed.scores import Evidence as Runs
 from perfc_lab.serving.scores import Evidence
 from perfc_lab.training.evaluate import Figure

@@ -9,8 +9,8 @@ from typing import Any, cast
 
 import pytest
 
-from perfc.commands import _progress
-from perfc.commands._progress import PASSES, Progress
+from perfc.commands.shared import progress as _progress
+from perfc.commands.shared.progress import PASSES, Progress
 from perfc_lab.commands._training import telling
 
 

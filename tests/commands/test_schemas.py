@@ -1,4 +1,4 @@
-"""The JSON of commands is valid under the schema that `perfc schema` prints."""
+"""The JSON of commands is valid under the schema that `perfc dev schema` prints."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import jsonschema
 import pytest
 
 from perfc import cli
-from perfc.commands.schema import documents
+from perfc.commands.dev.schema import documents
 
 from .invocations import prepare
 
@@ -96,7 +96,7 @@ def printed(line: str, capsys: pytest.CaptureFixture[str]) -> Any:
 
 def schema(name: str, capsys: pytest.CaptureFixture[str]) -> Any:
     capsys.readouterr()
-    assert cli.run(["schema", name]) == 0
+    assert cli.run(["dev", "schema", name]) == 0
     return json.loads(capsys.readouterr().out)
 
 
@@ -145,7 +145,7 @@ def test_every_schema_is_tested_and_the_report_is_the_usual_one(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert set(documents()) == {name for name, _ in CASES}
-    assert cli.run(["schema"]) == 0
+    assert cli.run(["dev", "schema"]) == 0
     assert json.loads(capsys.readouterr().out) == schema("report", capsys)
-    assert cli.run(["schema", "reprot"]) == 2
+    assert cli.run(["dev", "schema", "reprot"]) == 2
     assert "no document 'reprot' (there are" in capsys.readouterr().err

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from perfc.analyzers.features import networks
 from perfc.analyzers.features.networks import Message, hierarchical, pairwise, ring, tree
-from perfc.collective import collective
 from perfc.distributed.fabric import Group, fabric_of
 from perfc.ir.problem import Exchange
 from perfc.machine import Cluster, load_machine
+from perfc.study.collective import collective
 
 DGX = Cluster.of(load_machine("dgx-h100"))
 RATE = 1e9

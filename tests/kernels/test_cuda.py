@@ -15,16 +15,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from perfc.calibrate import Budget, calibrate
-from perfc.calibrate import run as calibrate_module
 from perfc.cli import run as run_command
+from perfc.common.extras import install
 from perfc.errors import MissingExtraError, TargetError
-from perfc.extras import install
 from perfc.kernels.backends import compiled, cuda, cuda_answers, cuda_runs
 from perfc.kernels.backends.backend import MeasurementError, open_backend
 from perfc.kernels.backends.cublaslt import KINDS, Multiplier
 from perfc.kernels.probe import MATRIX_TYPES, PROBES, Case, Scope
 from perfc.machine import load_machine
+from perfc.measuring.calibrate import Budget, calibrate
+from perfc.measuring.calibrate import run as calibrate_module
 
 HERE = Path(__file__).parent
 SOURCES = compiled.sources((".cu",))

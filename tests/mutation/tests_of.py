@@ -27,7 +27,11 @@ GOLDEN_SUFFIXES = (".pir", ".txt", ".table", ".leaves")
 GOLDEN = Path("tests/golden")
 MOST_OF_A_FILE = 12
 """Tests of one file that are named one by one."""
-LEFT_OUT = ("tests/test_style.py", "tests/test_contributing.py", "tests/test_packaging.py")
+LEFT_OUT = (
+    "tests/project/test_style.py",
+    "tests/docs/test_contributing.py",
+    "tests/project/test_packaging.py",
+)
 """They read the code and do not run it."""
 LINES_ONLY = """\
 [run]
@@ -197,7 +201,11 @@ def stages(root: Path, path: Path, line: int) -> list[list[str]]:
             for place in (GOLDEN, room)
         )
         return [by_file(stage) for stage in (near, golden, around) if stage]
-    if folder in ("ir", "passes") or path.is_relative_to("perfc/lint") or "rules" in path.parts:
+    if (
+        folder in ("ir", "passes")
+        or path.is_relative_to("perfc/review/lint")
+        or "rules" in path.parts
+    ):
         near.append(str(GOLDEN))
     package = path.parts[1] if folder == "perfc" and len(path.parts) > 2 else folder
     place = root / "tests" / package
@@ -213,8 +221,8 @@ def stages(root: Path, path: Path, line: int) -> list[list[str]]:
 def room_of(path: Path) -> Path:
     """The folder of the tests of a file's folder.
 
-    >>> str(room_of(Path("ir/ops/movement/view.py"))), str(room_of(Path("perfc/report/text.py")))
-    ('tests/ir/ops', 'tests/report')
+    >>> str(room_of(Path("ir/ops/view.py"))), str(room_of(Path("perfc/view/report/a.py")))
+    ('tests/ir/ops', 'tests/view/report')
     """
     parts = path.parent.parts
     return Path("tests", *(parts[1:] if parts[0] == "perfc" else parts))

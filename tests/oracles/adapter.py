@@ -94,8 +94,8 @@ def negative_figures(report: Any) -> list[str]:
 
 def written(report: Any) -> list[str]:
     """A report as text, JSON and HTML, without predictions."""
-    from perfc.html import page
-    from perfc.report import Format, collect, render
+    from perfc.view.html import page
+    from perfc.view.report import Format, collect, render
 
     texts = [render(report, form, predict=False) for form in (Format.TEXT, Format.JSON)]
     return [*texts, page(report, collect(report, predict=False))]

@@ -8,7 +8,7 @@ from click.testing import CliRunner
 from onnx import TensorProto, helper, numpy_helper
 
 import perfc
-from perfc.commands.analyze import command
+from perfc.commands.analysis.analyze import command
 from perfc.errors import PassError
 from perfc.ir.ops import operator_for
 from perfc.passes.conventions import convention, conventions, tally

@@ -12,10 +12,10 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import perfc
-from perfc.diff.difference import compare, parameters
-from perfc.diff.figures import Metric, figures
 from perfc.passes.roofline.parameters import Role
-from perfc.report.summary import besides
+from perfc.review.diff.difference import compare, parameters
+from perfc.review.diff.figures import Metric, figures
+from perfc.view.report.summary import besides
 
 KIND = "pkg.torch.export.graph_signature.InputSpec.kind"
 FOLDED = "pkg.onnxscript.optimizer.folded_from"

@@ -22,10 +22,10 @@ HEAD = "from dataclasses import replace\nfrom . import Framework, Launch, Layout
 Adding = Callable[[str, str], None]
 READ = ("perfc", "passes", "analyzers", "kernels", "ir")
 NOT_OF_RUNTIMES = {
-    "perfc/extras.py": "an extra of the package",
-    "perfc/measure/process.py": "an extra of the package",
-    "perfc/lint/proof.py": "an extra of the package",
-    "perfc/ask/reading.py": "words of questions",
+    "perfc/common/extras.py": "an extra of the package",
+    "perfc/measuring/measure/process.py": "an extra of the package",
+    "perfc/review/lint/proof.py": "an extra of the package",
+    "perfc/study/ask/reading.py": "words of questions",
     "lab/perfc_lab/papers/gnn_llm/extra.py": "packages of an extra",
     "lab/perfc_lab/papers/gnn_llm/language_model.py": "what transformers calls a way of attending",
     "lab/perfc_lab/data/sources/neusight.py": "a column of a data set",

@@ -13,9 +13,8 @@ from typing import Any
 import pytest
 
 from perfc.errors import ParseError
-from perfc.expenses import Offer, Prices, Region, region_named
+from perfc.frontend.config.parallel import Parallel
 from perfc.machine import load_machine
-from perfc.parallel import Parallel
 from perfc.passes.runtimes import Batching
 from perfc.serving import Load, llm, power
 from perfc.serving.cost.memory import Demand, MemoryPlan
@@ -34,6 +33,7 @@ from perfc.serving.simulation.metrics import (
 from perfc.serving.simulation.scheduler import Chunk, Limits, Scheduler
 from perfc.serving.simulation.simulate import Run, Served, Stride, simulate
 from perfc.serving.simulation.steady_state import Share, Steady
+from perfc.study.expenses import Offer, Prices, Region, region_named
 
 H100 = load_machine("h100")
 

@@ -10,8 +10,8 @@ from perfc.frontend.config.facts import parameters
 from perfc.ir.problem import Experts
 from perfc.ir.symbolic.evaluate import Numbers
 from perfc.machine import load_machine
-from perfc.report import Verdict
 from perfc.serving import llm
+from perfc.view.report import Verdict
 
 
 def test_experts_are_touched_as_tokens_choose() -> None:

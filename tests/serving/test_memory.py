@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from perfc.frontend.config import Parallel, precision_of, read_config
-from perfc.html.serving_page import memory
 from perfc.machine import load_machine
 from perfc.serving.cost.memory import Demand
 from perfc.serving.engine import Engine
 from perfc.serving.service import llm
 from perfc.serving.views import document
+from perfc.view.html.serving_page import memory
 
 TOKENS = 8192
 

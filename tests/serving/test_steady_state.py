@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 from perfc.errors import ParseError
-from perfc.parallel import Parallel
-from perfc.report.document import Note
+from perfc.frontend.config.parallel import Parallel
 from perfc.serving import llm
 from perfc.serving.cost.memory import Demand, MemoryPlan
 from perfc.serving.service import ServingReport
@@ -21,6 +20,7 @@ from perfc.serving.simulation.arrivals import Request
 from perfc.serving.simulation.confidence import interval, warm_up
 from perfc.serving.simulation.scheduler import Limits, Scheduler
 from perfc.serving.views import document
+from perfc.view.report.document import Note
 
 SMALL = "llama-3.2-1b"
 SHORT: dict[str, Any] = {"isl": 128, "osl": 64}

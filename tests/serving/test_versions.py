@@ -11,12 +11,12 @@ from perfc.frontend.config import Parallel, precision_of, read_config
 from perfc.ir.op import Kind
 from perfc.machine import load_machine
 from perfc.passes.runtimes import of_serving
-from perfc.report.document import Note
 from perfc.serving import llm
 from perfc.serving.engine import Engine, kind_of
 from perfc.serving.host import HostModel, host_model_of
 from perfc.serving.simulation.scheduler import Chunk
 from perfc.serving.views import document
+from perfc.view.report.document import Note
 
 LAYERS = 32
 

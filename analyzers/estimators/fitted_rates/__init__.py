@@ -1,6 +1,6 @@
 """Rates fitted to measured kernels: what a kernel takes on a machine under a runtime.
 
-``perfc.measure.fit`` fits them, a target file keeps them under ``[efficiency."CLASS"]``.
+``perfc.measuring.measure.fit`` fits them, a target file keeps them under ``[efficiency."CLASS"]``.
 """
 
 from .efficiencies import Efficiencies, Fitted, Ratios, of_machine

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from perfc.declared import instances, instances_in
+from perfc.common.declared import instances, instances_in
 from perfc.ir.record import record
 
 from .. import physics, power_limit

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import cache
 
-from perfc.declared import modules
+from perfc.common.declared import modules
 from perfc.ir.problem import Exchange
 from perfc.ir.record import record
 from perfc.machine import Cluster

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import click
 
-from perfc.commands._examples import examples
-from perfc.commands._options import graphs_option
-from perfc.commands._output import written_by
+from perfc.commands.shared.examples import examples
+from perfc.commands.shared.options import graphs_option
+from perfc.commands.shared.output import written_by
+from perfc.common.plain_text import say
 from perfc.errors import ParseError
-from perfc.plain_text import say
 
 from ._board_options import board_options
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from perfc.choice import member
+from perfc.common.choice import member
 
 if TYPE_CHECKING:
     from ..training.graphs.protocols import Protocol

@@ -6,8 +6,8 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from perfc.common.plain_text import say
 from perfc.ir.record import frozen
-from perfc.plain_text import say
 
 
 @frozen

@@ -1,7 +1,4 @@
-"""``perfc data``: fetch published measurements from their repositories.
-
-Group: predictors.
-"""
+"""``perfc data``: fetch published measurements from their repositories."""
 
 from __future__ import annotations
 
@@ -9,12 +6,12 @@ from pathlib import Path
 
 import click
 
-from perfc.commands._examples import examples
-from perfc.commands._names import Names
-from perfc.commands._options import tables_option
-from perfc.commands._output import emit
+from perfc.commands.shared.examples import examples
+from perfc.commands.shared.names import Names
+from perfc.commands.shared.options import tables_option
+from perfc.commands.shared.output import emit
+from perfc.common.plain_text import say
 from perfc.errors import ParseError
-from perfc.plain_text import say
 
 from . import _names
 

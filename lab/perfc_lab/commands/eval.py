@@ -1,7 +1,4 @@
-"""``perfc eval``: score the predictors on held-out measurements.
-
-Group: predictors.
-"""
+"""``perfc eval``: score the predictors on held-out measurements."""
 
 from __future__ import annotations
 
@@ -11,11 +8,11 @@ from typing import ClassVar
 
 import click
 
-from perfc.commands._examples import examples
-from perfc.commands._options import graphs_option, tables_option
-from perfc.commands._output import OutputFile, emit, format_options, written_by
+from perfc.commands.shared.examples import examples
+from perfc.commands.shared.options import graphs_option, tables_option
+from perfc.commands.shared.output import OutputFile, emit, format_options, written_by
+from perfc.common.plain_text import say
 from perfc.errors import ParseError, PerfcError
-from perfc.plain_text import say
 
 from ._board_options import board_options
 from ._gnn_llm import eval_command
@@ -62,7 +59,7 @@ def op(
 
     Exits with 1 if a figure misses its goal.
     """
-    from perfc.vegalite import converter
+    from perfc.view.vegalite import converter
     from perfc_lab.training.experiments import chosen
     from perfc_lab.training.scoreboard import into_cards, write_plot, written
 
@@ -244,8 +241,8 @@ def graph(
     from perfc.analyzers.graph.dataset import load
     from perfc.analyzers.graph.predictor import Budget, usable
     from perfc.analyzers.whole_runs import shipped
-    from perfc.commands._graph import chosen_quantity, of_mode
-    from perfc.vegalite import converter
+    from perfc.commands.shared.graph import chosen_quantity, of_mode
+    from perfc.view.vegalite import converter
     from perfc_lab.commands._protocols import chosen_protocols
     from perfc_lab.datasets.unlabelled import unlabelled_graphs
     from perfc_lab.tables.architectures import SEEDS
@@ -341,7 +338,7 @@ def papers_command(
     if cost:
         write_cost(graphs, output, written_by(ctx))
         return
-    from perfc.vegalite import converter
+    from perfc.view.vegalite import converter
     from perfc_lab.papers.reproduction.command import every_job, reproduce, written
     from perfc_lab.papers.reproduction.published import built, tables
     from perfc_lab.papers.reproduction.runs import PRESETS

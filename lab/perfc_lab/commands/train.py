@@ -1,7 +1,4 @@
-"""``perfc train``: fit the shipped predictors to measurements.
-
-Group: predictors.
-"""
+"""``perfc train``: fit the shipped predictors to measurements."""
 
 from __future__ import annotations
 
@@ -9,10 +6,10 @@ from pathlib import Path
 
 import click
 
-from perfc.commands._examples import examples
-from perfc.commands._options import graphs_option, tables_option
+from perfc.commands.shared.examples import examples
+from perfc.commands.shared.options import graphs_option, tables_option
+from perfc.common.plain_text import say
 from perfc.errors import ParseError
-from perfc.plain_text import say
 
 from ._gnn_llm import train_command
 
@@ -68,8 +65,8 @@ def op(names: tuple[str, ...], data: Path, output: Path | None, force: bool) -> 
 def serving(data: Path, output: Path | None) -> None:
     """Fit the host overhead of serving engines to published runs."""
     from perfc.analyzers.graph.store import write_file
+    from perfc.common.whole_file import write_output
     from perfc.serving import host, offline, power
-    from perfc.whole_file import write_output
     from perfc_lab.serving.scores import gathered, trained, trained_boards, trained_processes
 
     evidence = gathered(data, lambda line: say(line, is_error=True))
@@ -99,8 +96,8 @@ def serving(data: Path, output: Path | None) -> None:
 )
 def training(data: Path, output: Path | None) -> None:
     """Fit the overhead of training runs beyond kernels and links to published runs."""
+    from perfc.common.whole_file import write_output
     from perfc.distributed.law import FILE, as_toml
-    from perfc.whole_file import write_output
     from perfc_lab.distributed.scores import gathered
 
     evidence = gathered(data, lambda line: say(line, is_error=True))
@@ -192,7 +189,7 @@ def graph(
     from perfc.analyzers.graph.dataset import load
     from perfc.analyzers.graph.predictor import Budget
     from perfc.analyzers.graph.weights import card_of, save
-    from perfc.commands._graph import chosen_quantity, of_mode
+    from perfc.commands.shared.graph import chosen_quantity, of_mode
     from perfc_lab.commands._protocols import chosen_protocols
     from perfc_lab.datasets.unlabelled import unlabelled_graphs
     from perfc_lab.training.graphs.bench import trained

@@ -9,10 +9,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from perfc.common.extras import install
+from perfc.common.whole_file import write_whole
 from perfc.errors import MissingExtraError, PerfcError
-from perfc.extras import install
 from perfc.frontend.torch_module import as_run, unheard, why
-from perfc.whole_file import write_whole
 
 EXAMPLES = 2
 """Batch of the export: exporters take 1 for an extent that broadcasts."""

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from perfc.common.extras import absent, install
 from perfc.errors import MissingExtraError
-from perfc.extras import absent, install
 
 from .source import FetchError, PublicSource
 

@@ -9,9 +9,9 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from perfc.declared import instances
+from perfc.common.declared import instances
+from perfc.common.extras import install
 from perfc.errors import MissingExtraError, PerfcError
-from perfc.extras import install
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,7 +8,7 @@ from functools import cache
 from perfc.analyzers.features.rows import DataError
 from perfc.analyzers.graph.dataset import GraphDataset
 from perfc.analyzers.graph.measured_runs import MeasuredRuns
-from perfc.declared import instances
+from perfc.common.declared import instances
 
 
 @cache

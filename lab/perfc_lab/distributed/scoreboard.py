@@ -7,8 +7,8 @@ from typing import ClassVar
 
 from perfc.distributed.law import LEARNED, RunLaw
 from perfc.ir.record import record
-from perfc.presentation import WIDTH
-from perfc.report.document import Column, Document, Note, Section, Table
+from perfc.view.presentation import WIDTH
+from perfc.view.report.document import Column, Document, Note, Section, Table
 
 from .links import LinkScore, link_scores
 from .scores import Evidence, Scaling, Score, scalings, scored
@@ -34,8 +34,8 @@ class Scoreboard:
 
 def written(evidence: Evidence, data: Path, form: str, by: str) -> str:
     """The scoreboard in a format."""
-    from perfc.report import markdown, text
-    from perfc.report.json_form import enveloped, strict
+    from perfc.view.report import markdown, text
+    from perfc.view.report.json_form import enveloped, strict
 
     found = Scoreboard(
         tuple(scored(evidence)), tuple(scalings(evidence)), tuple(link_scores(data)), evidence.laws

@@ -8,9 +8,9 @@ from statistics import mean, median
 from typing import ClassVar
 
 from perfc.ir.record import record
-from perfc.presentation import WIDTH
-from perfc.report.document import Column, Document, Note, Section, Table
-from perfc.report.units import plural
+from perfc.view.presentation import WIDTH
+from perfc.view.report.document import Column, Document, Note, Section, Table
+from perfc.view.report.units import plural
 
 from .checks import Check, llama_cpp, replays
 from .scores import Evidence, Score, scored
@@ -47,8 +47,8 @@ def scoreboard(evidence: Evidence, data: Path) -> Scoreboard:
 
 def written(evidence: Evidence, data: Path, form: str, by: str) -> str:
     """The scoreboard in a format."""
-    from perfc.report import markdown, text
-    from perfc.report.json_form import enveloped, strict
+    from perfc.view.report import markdown, text
+    from perfc.view.report.json_form import enveloped, strict
 
     found = scoreboard(evidence, data)
     if form == "json":

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from perfc.analyzers.features.rows import DataError, Rows
-from perfc.declared import instances
+from perfc.common.declared import instances
+from perfc.common.extras import install
 from perfc.errors import MissingExtraError
-from perfc.extras import install
 from perfc.machine import load_machine
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from perfc.analyzers.features.rows import DataError
+from perfc.common.extras import install
 from perfc.errors import MissingExtraError
-from perfc.extras import install
 
 LAYERS = ("num_layers", "num_decoder_layers", "n_layer", "num_hidden_layers")
 SPARSE_LAYERS = ("num_sparse_encoder_layers", "num_sparse_decoder_layers")

@@ -13,7 +13,7 @@ from perfc.analyzers.artefacts.implementations import implementations
 from perfc.analyzers.features.rows import DataError, Rows
 from perfc.analyzers.features.table import class_of
 from perfc.analyzers.intervals.conformal import Band, Bands, Calibration
-from perfc.version import __version__
+from perfc.common.version import __version__
 
 from .calibration.calibrate import Calibrating, calibrate
 from .calibration.machines import Memory, places

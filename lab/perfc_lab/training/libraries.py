@@ -5,9 +5,9 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+from perfc.common.extras import install
+from perfc.common.version import __version__
 from perfc.errors import MissingExtraError
-from perfc.extras import install
-from perfc.version import __version__
 
 
 def xgboost() -> Any:

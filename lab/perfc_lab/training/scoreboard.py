@@ -8,8 +8,8 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from perfc.analyzers.artefacts.artefact import SHIPPED, record
-from perfc.vegalite import svg
-from perfc.whole_file import write_whole
+from perfc.common.whole_file import write_whole
+from perfc.view.vegalite import svg
 
 from .evaluate import Figure
 from .experiments import Experiment

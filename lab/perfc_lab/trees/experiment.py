@@ -9,10 +9,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from perfc.expenses import region_named
-from perfc.expenses.regions import WORLD
 from perfc.ir.record import record
 from perfc.serving.simulation.metrics import MILLION
+from perfc.study.expenses import region_named
+from perfc.study.expenses.regions import WORLD
 
 from ..serving.aic import AIC
 from ..serving.tables import ML_ENERGY, TRTLLM

@@ -19,8 +19,8 @@ from perfc.analyzers.graph.dataset import NAMED, GraphDataset, in_words, load
 from perfc.analyzers.graph.model_graph import ModelGraph
 from perfc.analyzers.graph.predictor import Budget, GraphPredictor, Say, predictor, predictors
 from perfc.analyzers.graph.rows import GraphRow, Measurements, Quantity
-from perfc.commands.adapt import command as adapt_command
-from perfc.commands.predict import command as predict_command
+from perfc.commands.analysis.predict import command as predict_command
+from perfc.commands.measurement.adapt import command as adapt_command
 from perfc.errors import PerfcError
 from perfc_lab.commands.data import command as data_command
 from perfc_lab.commands.eval import command as eval_command

@@ -14,7 +14,7 @@ from perfc.analyzers.graph import weights
 from perfc.analyzers.graph.predictor import Budget
 from perfc.analyzers.graph.rows import Quantity
 from perfc.analyzers.whole_runs.training_run import TrainingRun
-from perfc.commands.predict import command as predict_command
+from perfc.commands.analysis.predict import command as predict_command
 from perfc.machine.mig import A100_40GB, GB, profiles
 from perfc_lab.commands.eval import command as eval_command
 from perfc_lab.commands.train import command as train_command

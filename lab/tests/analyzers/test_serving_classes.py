@@ -28,7 +28,7 @@ from perfc.ir.problem import Attention, Experts, MixedAttention
 from perfc.ir.tensors.types import DType
 from perfc.machine import load_machine
 from perfc.passes.runtimes import Launch
-from perfc.single_kernel import op
+from perfc.study.single_kernel import op
 from perfc_lab.training.calibration.calibrate import Calibrating, calibrate
 from perfc_lab.training.calibration.machines import FEWER_MACHINES, unseen_machines
 from perfc_lab.training.experiments import thinned

@@ -13,12 +13,12 @@ from perfc.analyzers.features import networks
 from perfc.distributed.law import LEARNED, RunLaw, as_toml, frameworks, law_of, laws
 from perfc.distributed.training import Training
 from perfc.errors import ModelError, ParseError
+from perfc.frontend.config.parallel import Parallel
 from perfc.ir.problem import Exchange
 from perfc.machine import Cluster, load_machine
-from perfc.parallel import Parallel
 from perfc.passes.runtimes import Tf32
 from perfc.passes.training.implementation import Policy
-from perfc.report import text
+from perfc.view.report import text
 from perfc_lab.distributed import RunRow, learn, scores
 from perfc_lab.distributed.learn import LEAST, PRIOR, Tangent, fit, group_of, usable
 from perfc_lab.distributed.links import LARGE_BYTES, LinkScore, link_scores

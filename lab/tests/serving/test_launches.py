@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from perfc.commands.llm import command
+from perfc.commands.workloads.llm import command
 from perfc.errors import PerfcError
 from perfc.frontend.config import Parallel, precision_of, read_config
 from perfc.machine import load_machine

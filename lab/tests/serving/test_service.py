@@ -15,8 +15,8 @@ from perfc.analyzers.estimators import Execution
 from perfc.analyzers.estimators.choice import estimates
 from perfc.analyzers.runs.prediction import in_run
 from perfc.cli import run as perfc
-from perfc.commands.llm import command
-from perfc.commands.schema import schema_named
+from perfc.commands.dev.schema import schema_named
+from perfc.commands.workloads.llm import command
 from perfc.errors import ModelError, ParseError
 from perfc.frontend.config import Parallel, precision_of, read_config
 from perfc.machine import load_machine

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING
 
-from perfc.declared import modules
+from perfc.common.declared import modules
 from perfc.ir.record import record
 
 if TYPE_CHECKING:

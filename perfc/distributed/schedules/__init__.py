@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 
-from perfc.declared import modules
+from perfc.common.declared import modules
 from perfc.errors import ParseError
 from perfc.ir.record import record
 

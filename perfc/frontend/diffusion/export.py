@@ -17,7 +17,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from perfc.cache_folder import cache_folder
+from perfc.common.cache_folder import cache_folder
 from perfc.errors import MissingExtraError, ModelError
 from perfc.frontend import load
 from perfc.frontend.torch_module import unheard, why
@@ -101,7 +101,7 @@ def export(part: Part, inputs: tuple[Tensor, ...], path: Path) -> None:
         import onnx_ir
         import onnxscript  # noqa: F401
     except ImportError as error:
-        from perfc.extras import install
+        from perfc.common.extras import install
 
         hint = install("diffusion")
         raise MissingExtraError(f"{part.name} needs {error.name}", hint=hint) from None

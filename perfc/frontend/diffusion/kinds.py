@@ -6,7 +6,7 @@ from abc import ABC
 from functools import cache
 from typing import ClassVar, TypeVar
 
-from perfc.declared import instances
+from perfc.common.declared import instances
 from perfc.errors import ModelError
 
 from .pipeline import Part

@@ -9,12 +9,12 @@ import pytest
 
 import perfc
 from perfc import cli
-from perfc.fit import fitted
 from perfc.ir.graph import Phase
 from perfc.ir.ops.normalization.softmax import Softmax
 from perfc.ir.symbolic.evaluate import evaluate
 from perfc.passes.memory.saved import Saved
-from perfc.report import Verdict
+from perfc.study.fit import fitted
+from perfc.view.report import Verdict
 
 LLAMA = {
     "model_type": "llama", "hidden_size": 64, "intermediate_size": 256, "num_hidden_layers": 2,

@@ -29,7 +29,7 @@ from perfc.ir.ops.recurrent.recurrent import GRU, LSTM
 from perfc.ir.record import frozen
 from perfc.ir.symbolic.dim import Dim, symbol
 from perfc.ir.tensors.types import DType, TensorType
-from perfc.pages.catalogue import documentation
+from perfc.view.pages.catalogue import documentation
 
 X, W = (2, 4, 6, 7), (8, 2, 3, 2)
 HEADS = ((1, 4, 3, 8), (1, 2, 5, 8), (1, 2, 5, 6))

@@ -29,7 +29,7 @@ from perfc.ir.ops.attention.packed_attention import LongformerAttention
 from perfc.ir.ops.recurrent.recurrent import GRU, LSTM
 from perfc.ir.symbolic.evaluate import evaluate
 from perfc.ir.tensors.types import DType, TensorType
-from perfc.report import render
+from perfc.view.report import render
 
 B = symbol("B")
 CACHE = 64

@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
+from perfc.common.extras import install
 from perfc.errors import MissingExtraError
-from perfc.extras import install
 
 from ..source import (
     FetchError,

@@ -14,8 +14,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
+from perfc.common.extras import install
 from perfc.errors import MissingExtraError
-from perfc.extras import install
 
 from ..source import MAX_FILE_BYTES, FetchError, PublicSource, checked, files_in, measured, pandas
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from enum import Enum
 from functools import cache
 
-from perfc.declared import modules
+from perfc.common.declared import modules
 from perfc.ir.record import record
 
 

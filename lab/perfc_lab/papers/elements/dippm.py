@@ -81,8 +81,8 @@ SEED = Seed(
             "memory on each slice",
             "predicted: one footprint, time and fit for every slice; measuring needs an A100 that "
             "is divided",
-            "perfc/commands/mig.py",
-            "perfc/comparison/slices.py",
+            "perfc/commands/analysis/mig.py",
+            "perfc/study/comparison/slices.py",
         ),
         ours(
             "Figure 4.4",

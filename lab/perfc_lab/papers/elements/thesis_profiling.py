@@ -22,7 +22,7 @@ SEED = Seed(
             "Section 3.3.2.2",
             "time, flop and bytes from hardware counters (Eqs. 3.3 to 3.6)",
             "docs/ncu.md",
-            "perfc/ncu",
+            "perfc/measuring/ncu",
         ),
         ours(
             "Figures 3.5 and 3.6",
@@ -52,8 +52,8 @@ SEED = Seed(
             "one to four GPUs",
             "predicted; `perfc scale` and `perfc plan` do so for any network",
             f"{MTD}/distributed.py",
-            "perfc/commands/scale.py",
-            "perfc/commands/plan.py",
+            "perfc/commands/workloads/scale.py",
+            "perfc/commands/workloads/plan.py",
         ),
         ours(
             "Table 3.3",
@@ -67,13 +67,13 @@ SEED = Seed(
             "by the thesis's rule, by memory and by both with time; predicted, as no A100 is "
             "divided here",
             f"{MTD}/slices.py",
-            "perfc/commands/mig.py",
+            "perfc/commands/analysis/mig.py",
         ),
         faithful(
             "Section 3.4.5, Table 3.4",
             "prices of clouds",
             f"{MTD}/cloud_cost.py",
-            "perfc/commands/cost.py",
+            "perfc/commands/analysis/cost.py",
         ),
     ),
 )

@@ -18,7 +18,9 @@ SEED = Seed(
         ),
         faithful("Table 6.6", "ablation of the features", TREES),
         faithful("Figure 6.7", "speed of trees against the graph network", TREES),
-        faithful("Eq. 6.1", "carbon", "lab/perfc_lab/trees/board.py", "perfc/expenses/bill.py"),
+        faithful(
+            "Eq. 6.1", "carbon", "lab/perfc_lab/trees/board.py", "perfc/study/expenses/bill.py"
+        ),
         ours(
             "Table 6.5",
             "trees against the graph network: throughput, memory, energy",
@@ -35,8 +37,8 @@ SEED = Seed(
             "Figures 6.1, 6.4 and 6.5",
             "throughput, memory and energy by batch and length of encoders",
             "`perfc sweep` and `perfc llm` predict them; no fetched table measures encoders so",
-            "perfc/commands/sweep.py",
-            "perfc/commands/llm.py",
+            "perfc/commands/analysis/sweep.py",
+            "perfc/commands/workloads/llm.py",
         ),
     ),
 )

@@ -103,6 +103,8 @@ SEED = Seed(
             TABLES,
         ),
         faithful("Figure 5.8", "one call gives ms, MB and W, of what rows have", TRAPPM),
-        faithful("Section 5.6.4", "hours and price of a training", "perfc/commands/predict.py"),
+        faithful(
+            "Section 5.6.4", "hours and price of a training", "perfc/commands/analysis/predict.py"
+        ),
     ),
 )

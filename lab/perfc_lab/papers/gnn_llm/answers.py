@@ -9,15 +9,15 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from perfc.ask.answer import Answer, Source
-from perfc.ask.fact import Citation, Fact, cite
 from perfc.errors import ModelError
 from perfc.ir.graph import Basis
-from perfc.report.units import Unit
+from perfc.study.ask.answer import Answer, Source
+from perfc.study.ask.fact import Citation, Fact, cite
+from perfc.view.report.units import Unit
 
 if TYPE_CHECKING:
     from perfc.api import Report
-    from perfc.report.views import Views
+    from perfc.view.report.views import Views
 
 Writer = Callable[[str], str]
 """What a language model writes to a question on the model of the report."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import importlib
 
+from perfc.common.extras import install
 from perfc.errors import MissingExtraError
-from perfc.extras import install
 
 NEEDED = ("torch", "torch_geometric", "safetensors", "transformers", "peft")
 

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from perfc.common.extras import install
 from perfc.errors import MissingExtraError, PerfcError
-from perfc.extras import install
 
 if TYPE_CHECKING:
     from perfc.analyzers.features.classes import Array

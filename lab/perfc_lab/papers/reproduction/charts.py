@@ -8,7 +8,7 @@ from statistics import mean
 
 from perfc.analyzers.graph.rows import Quantity
 from perfc.analyzers.graph.store import write_file
-from perfc.vegalite import svg
+from perfc.view.vegalite import svg
 
 from .neighbours import chart as plane_chart
 from .page import Done, number

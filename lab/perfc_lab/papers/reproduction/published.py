@@ -10,7 +10,7 @@ from pathlib import Path
 
 from perfc.analyzers.graph.rows import GraphRow, Quantity
 from perfc.analyzers.steps.setting import Mode
-from perfc.declared import modules
+from perfc.common.declared import modules
 from perfc.errors import PerfcError
 from perfc.ir.record import record
 

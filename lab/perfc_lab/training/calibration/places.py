@@ -20,8 +20,8 @@ from perfc.analyzers.features.sheet import Sheet
 from perfc.analyzers.features.table import class_of
 from perfc.analyzers.runs.runtime_runs import CLASS as RUN
 from perfc.analyzers.steps.predict import CLASS as STEP
+from perfc.common.whole_file import write_whole
 from perfc.machine import load_machine
-from perfc.whole_file import write_whole
 
 Places = Mapping[str, tuple[tuple[float, ...], ...]]
 

@@ -18,7 +18,7 @@ import numpy as np
 from perfc.analyzers.artefacts.artefact import Artefact, Ready
 from perfc.analyzers.features.rows import Rows
 from perfc.analyzers.features.table import class_of
-from perfc.declared import modules
+from perfc.common.declared import modules
 from perfc.errors import PerfcError
 
 from ...tables import sources

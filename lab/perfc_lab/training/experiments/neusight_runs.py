@@ -18,7 +18,7 @@ from perfc.analyzers.artefacts.artefact import Artefact, Ready
 from perfc.analyzers.features.rows import DataError
 from perfc.analyzers.intervals.conformal import COVERAGE, coverage_of
 from perfc.analyzers.intervals.summing import TOGETHER
-from perfc.cache_folder import cache_folder
+from perfc.common.cache_folder import cache_folder
 from perfc.errors import MissingExtraError
 from perfc.ir.record import frozen
 from perfc.passes.runtimes import Tf32

@@ -9,7 +9,7 @@ from math import isfinite
 from pathlib import Path
 
 from perfc.analyzers.graph.store import write_file
-from perfc.vegalite import svg
+from perfc.view.vegalite import svg
 
 from ..scoreboard import aligned, table
 from .bench import GraphFigure

@@ -18,8 +18,8 @@ from perfc.analyzers.runs.run_table import (
     tabulated,
 )
 from perfc.analyzers.steps.kernels import Autocasting
+from perfc.deployment.extents import sized
 from perfc.errors import PerfcError, TargetError
-from perfc.extents import sized
 from perfc.frontend import load
 from perfc.frontend.collector import paused_collector
 from perfc.machine import load_machine

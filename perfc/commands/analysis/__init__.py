@@ -1,0 +1,1 @@
+"""Commands: analyze a model, compare machines and settings."""

@@ -1,0 +1,237 @@
+"""``perfc analyze``: predicted time, lower bound and bottleneck of a model, kernel by kernel."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from perfc.common.plain_text import say
+from perfc.errors import ModelError, PassError, PerfcError, VerifyError
+from perfc.view.presentation import FORMATS
+
+from ..shared import names as _names
+from ..shared.deployment import DeploymentOptions, deployment_options
+from ..shared.examples import examples
+from ..shared.help import grouped_command
+from ..shared.names import Names
+from ..shared.options import names_in, print_after_option
+from ..shared.output import deliver, emit, format_options
+from ..shared.progress import Progress
+from ..shared.report import UNSET, color_option, parse_top, parse_views, show
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from perfc.api import Report
+    from perfc.passes.manager import Instrument
+    from perfc.view.report import Views
+
+INCOMPLETE = 3
+STANDARD_INPUT = "-"
+LONGEST_INPUT_BYTES = 2 << 30
+"""Maximum size of a protobuf message."""
+HTML = "html"
+"""Format that also shows the graph and therefore needs more than the views."""
+DOCUMENT = ("report", "perfc.view.report.views:Views")
+"""JSON document of the command, and the type that defines its schema."""
+
+
+@grouped_command(
+    "analyze",
+    epilog=examples(
+        "analyze model.onnx -t h100 --batch 8", "analyze model.onnx --dtype f16 -o report.html"
+    ),
+)
+@click.argument("model", type=click.Path())
+@deployment_options
+@format_options(*FORMATS, words="json holds every view, csv every kernel; trace is for Perfetto.")
+@click.option("--full", is_flag=True, help="Print the whole report instead of the summary.")
+@click.option(
+    "--view",
+    "views",
+    multiple=True,
+    type=Names(_names.views),
+    metavar="NAMES",
+    help="Print only these views.",
+)
+@click.option(
+    "--all-views", is_flag=True, help="Print every view, including coverage and ceilings."
+)
+@click.option("--top", metavar="N", help="Maximum kinds of kernels to print, by time, or 'all'.")
+@click.option("-q", "--quiet", is_flag=True, help="Print a one-line answer.")
+@color_option
+@click.option(
+    "--predictor", type=Names(_names.predictors), metavar="NAME", default="",
+    help="Predictor of the whole run: shipped weights, a card file, or 'kernels' for the sum of "
+         "kernels.",
+)  # fmt: skip
+@click.option("--no-predict", is_flag=True, help="Lower bounds only, no predictions.")
+@click.option(
+    "--count-as", type=Names(_names.conventions), metavar="NAME", default="",
+    help="Also count operations as another tool does: calflops, deepspeed, fvcore, ptflops, thop, "
+    "torch.",
+)  # fmt: skip
+@click.option("--strict", is_flag=True, help="Exit with 3 if any total is only a lower bound.")
+@click.option("--time-passes", is_flag=True, help="Print the wall time of every pass.")
+@print_after_option
+def command(
+    options: DeploymentOptions,
+    model: str,
+    form: str,
+    output: Path | None,
+    full: bool,
+    views: tuple[str, ...],
+    all_views: bool,
+    top: str | None,
+    quiet: bool,
+    predictor: str,
+    no_predict: bool,
+    count_as: str,
+    strict: bool,
+    time_passes: bool,
+    print_ir_after: str,
+) -> int:
+    """Predict the time of MODEL on a target, and show what bounds it and why.
+
+    MODEL is .onnx, .onnx.gz or ONNX text, or - for standard input; only constants of
+    a few KiB are read, no weights. Text is a one-screen summary; --full prints the whole report.
+    Several targets, as in -t a100,h100, give one row each, as `perfc compare` does; the HTML page
+    shows the first, with the others next to it.
+    """
+    from perfc.passes.manager import Timing
+
+    if quiet and form != "text":
+        raise click.UsageError("--quiet is one line of text: leave --output-format out")
+    if options.has_several_targets:
+        if views or full or all_views or print_ir_after or predictor or count_as:
+            raise click.UsageError("views, predictors and the IR are of one target at a time")
+        return side_by_side(options, model, form, output, predict=not no_predict)
+    shown = shown_views(views, count_as, full=full, everything=all_views)
+    limit = UNSET if top is None else parse_top(top)
+    timing = Timing()
+    with Progress() as progress:
+        from perfc.view.report import Format, collect, screen
+
+        instruments: list[Instrument] = [timing, progress, *printing(print_ir_after)]
+        try:
+            source = standard_input() if model == STANDARD_INPUT else model
+            report = options.report(source, predictor=predictor, instruments=instruments)
+        except PerfcError as error:
+            raise located(error, model) from error
+        collected = collect(report, predict=not no_predict, count_as=count_as)
+    if quiet:
+        emit(f"{screen.verdict_line(collected.verdict)}\n", output)
+    elif form == HTML:
+        deliver_page(report, collected, output)
+    else:
+        show(collected, Format(form), shown, limit, output)
+    if time_passes:
+        for line in str(timing).splitlines():
+            say(line, is_error=True)
+    if strict and not collected.coverage.is_complete:
+        say(f"incomplete: {collected.coverage.line}", is_error=True)
+        return INCOMPLETE
+    return 0
+
+
+def shown_views(
+    views: tuple[str, ...], count_as: str, *, full: bool, everything: bool
+) -> tuple[str, ...]:
+    """Return the views to print, including operation counts if a counter is given.
+
+    Raises:
+        click.UsageError: view ``counts`` without a counter.
+    """
+    shown = parse_views(views, full=full, everything=everything)
+    if "counts" in shown and not count_as and not everything:
+        raise click.UsageError("--view counts needs --count-as NAME")
+    return (*shown, "counts") if count_as and "counts" not in shown else shown
+
+
+def standard_input() -> bytes:
+    """Read a serialized model from standard input.
+
+    Raises:
+        ModelError: the input is empty or too long.
+    """
+    import sys
+
+    data = sys.stdin.buffer.read(LONGEST_INPUT_BYTES + 1)
+    if not data:
+        raise ModelError("standard input is empty", hint="give a path, or write a model to it")
+    if len(data) > LONGEST_INPUT_BYTES:
+        raise ModelError("more than 2 GiB on standard input", hint="give the path of the file")
+    return data
+
+
+def side_by_side(
+    options: DeploymentOptions, model: str, form: str, output: Path | None, *, predict: bool
+) -> int:
+    """Write the summary of several targets, as `perfc compare` does.
+
+    Raises:
+        UsageError: a format that holds a single report.
+    """
+    from . import compare
+
+    if form not in compare.FORMATS:
+        raise click.UsageError(f"{form} is of one target; several give one table")
+    if form == HTML and is_one_page(options):
+        return beside_others(options, model, output, predict=predict)
+    source = standard_input() if model == STANDARD_INPUT else model
+    compare.show(compare.compared(options, (source,), predict=predict), form, output)
+    return 0
+
+
+def is_one_page(options: DeploymentOptions) -> bool:
+    """Return True if one page holds everything: few targets, one runtime, one precision."""
+    from perfc.view.html.what_if import MOST_TARGETS
+
+    ways = [names_in(text or "") for text in (options.runtime, options.dtype)]
+    target = options.deployment(is_several=True).target if max(map(len, ways)) <= 1 else ""
+    return bool(target) and len(options.machines(target)) <= MOST_TARGETS
+
+
+def beside_others(
+    options: DeploymentOptions, model: str, output: Path | None, *, predict: bool
+) -> int:
+    """Write the page of the first target, with the other targets next to it."""
+    from dataclasses import replace
+
+    from perfc.view.report import collect
+
+    how = options.deployment(is_several=True)
+    first, *others = options.machines(how.target)
+    source = standard_input() if model == STANDARD_INPUT else model
+    try:
+        report = options.report(source, replace(how, target=str(first.path)))
+    except PerfcError as error:
+        raise located(error, model) from error
+    views = collect(report, predict=predict)
+    deliver_page(report, views, output, [str(m.path) for m in others])
+    return 0
+
+
+def deliver_page(
+    report: Report, views: Views, output: Path | None, targets: Sequence[str] = ()
+) -> None:
+    """Write the HTML page."""
+    from perfc.view.html import page
+
+    deliver(page(report, views, targets), output)
+
+
+def located(error: PerfcError, model: str) -> PerfcError:
+    """Add the model's file to an error that names only a node."""
+    if isinstance(error, PassError | VerifyError) and model not in str(error):
+        error.where = f"{model}: {error.where}" if error.where else model
+    return error
+
+
+def printing(names: str) -> list[Instrument]:
+    """Return instruments that print the IR after the named passes."""
+    from perfc.passes.manager import PrintAfter
+
+    return [PrintAfter(frozenset(names_in(names)))] if names else []

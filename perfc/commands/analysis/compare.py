@@ -1,0 +1,174 @@
+"""``perfc compare``: compare machines, runtimes and precisions side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from perfc.errors import ParseError
+
+from ..shared import names as _names
+from ..shared.deployment import DeploymentOptions, deployment_options
+from ..shared.document import show_document
+from ..shared.examples import examples
+from ..shared.help import grouped_command
+from ..shared.names import Names
+from ..shared.options import names_in
+from ..shared.output import deliver, emit, format_options
+from ..shared.report import color_option
+
+if TYPE_CHECKING:
+    from perfc.machine import Machine
+    from perfc.study.comparison import Comparison, Setting
+
+FINDINGS = 1
+FORMATS = ("text", "json", "csv", "markdown", "html")
+DOCUMENT = ("compare", "perfc.study.comparison.data_form:ComparisonView")
+"""JSON document of the command, and the type that defines its schema."""
+
+
+@grouped_command(
+    "compare",
+    epilog=examples(
+        "compare model.onnx -t a100,h100,l4",
+        "compare model.onnx --dtype f32,f16 --batch 8 --slo 10ms",
+    ),
+)
+@click.argument("models", metavar="MODEL...", nargs=-1, required=True, type=click.Path())
+@deployment_options
+@click.option("--sort", type=Names(_names.orders), default="time", show_default=True, metavar="KEY",
+              help="Sort by time, floor, throughput, energy, memory, price, target, or given "
+                   "(input order).")  # fmt: skip
+@click.option(
+    "--slo", metavar="TIME", help="Latency objective, e.g. 10ms; marks rows that meet it."
+)
+@click.option("--region", type=Names(_names.regions), metavar="NAME",
+              help="Power grid, to print CO2 per million items: a region, or grams of CO2 per "
+                   "kWh."
+              )  # fmt: skip
+@click.option("--no-predict", is_flag=True, help="Sustained times only, no predictions.")
+@format_options(*FORMATS)
+@color_option
+def command(
+    options: DeploymentOptions,
+    models: tuple[str, ...],
+    sort: str,
+    slo: str | None,
+    region: str | None,
+    no_predict: bool,
+    form: str,
+    output: Path | None,
+) -> int:
+    """Compare targets for MODELs: `perfc compare model.onnx -t a100,h100,l4,t4 --batch 8`.
+
+    Prints one row per machine: predicted time with its interval, throughput, energy, and whether
+    the model fits in memory. --runtime and --dtype also accept comma-separated names, and `-t all`
+    is every target. With --slo the exit code is 1 if no row meets it. Prices are those of
+    perfc.toml ([prices]) or a target file ([price]), else of dated tables.
+    """
+    comparison = compared(
+        options, models, sort=sort, slo=slo, region=region, predict=not no_predict
+    )
+    show(comparison, form, output)
+    return 0 if comparison.holds else FINDINGS
+
+
+def compared(
+    options: DeploymentOptions,
+    models: Sequence[str | bytes],
+    *,
+    sort: str = "time",
+    slo: str | None = None,
+    region: str | None = None,
+    predict: bool = True,
+) -> Comparison:
+    """Return the requested comparison.
+
+    Raises:
+        PerfcError: an unreadable model, an invalid option or an unknown target.
+    """
+    from perfc.common.choice import member
+    from perfc.study.comparison import Order, compare
+    from perfc.study.expenses import Prices, region_named
+
+    order: Order = member(Order, sort, "--sort")
+    slo_s = None if slo is None else time_of(slo)
+    settings = list(settings_of(options, models))
+    machines = machines_of(options, settings)
+    if options.has_named_axes:
+        from perfc.api import read
+
+        for model in models:
+            options.note_axes(read(model, settings[0].deployment.dims, options.contents)[0])
+    where = None if region is None else region_named(region)
+    return compare(
+        settings, machines, order=order, slo_s=slo_s, prices=Prices.read(options.file),
+        region=where, predict=predict,
+    )  # fmt: skip
+
+
+def time_of(text: str) -> float:
+    """Parse a time such as ``10ms`` into seconds.
+
+    Raises:
+        ParseError: not a time with a unit.
+    """
+    from perfc.review.check.limits import parse_limit
+    from perfc.view.report.units import Unit
+
+    if text.replace(".", "", 1).isdecimal() and float(text):
+        hint = f"{text}ms or {text}s"
+        raise ParseError(f"{text!r} has no unit", where="--slo", hint=hint)
+    try:
+        limit = parse_limit(text, Unit.SECOND)
+    except ValueError as error:
+        raise ParseError(str(error), where="--slo") from None
+    if limit.is_relative or limit.value <= 0:
+        raise ParseError(f"{text!r} is no time", where="--slo", hint="as in 10ms")
+    return limit.value
+
+
+def settings_of(options: DeploymentOptions, models: Sequence[str | bytes]) -> Iterator[Setting]:
+    """Yield each model with each named runtime and precision."""
+    from perfc.study.comparison import Setting
+
+    contents = options.contents
+    for model in models:
+        for runtime in several(options.runtime):
+            for dtype in several(options.dtype):
+                typed = replace(options, runtime=runtime, dtype=dtype)
+                yield Setting(model, typed.deployment(is_several=True), contents)
+
+
+def several(text: str | None) -> Sequence[str | None]:
+    """Split comma-separated values of an option; a single None if it is not given."""
+    return [None] if text is None else names_in(text) or [text]
+
+
+def machines_of(options: DeploymentOptions, settings: Sequence[Setting]) -> tuple[Machine, ...]:
+    """Return the named targets, or the default ones."""
+    from perfc.study.comparison import USUAL
+
+    named = settings[0].deployment.target if options.is_stated("target") else ",".join(USUAL)
+    return options.machines(named)
+
+
+def show(comparison: Comparison, form: str, output: Path | None) -> None:
+    """Write a comparison in the given format."""
+    from perfc.study.comparison import document, to_csv, to_json
+
+    match form:
+        case "json":
+            emit(to_json(comparison), output)
+        case "csv":
+            emit(to_csv(comparison), output)
+        case "html":
+            from perfc.view.html.compare_page import compare_page
+
+            deliver(compare_page(comparison), output)
+        case _:
+            show_document(document(comparison, has_bars=form == "text"), form, output)

@@ -1,0 +1,130 @@
+"""``perfc cost``: time, energy, carbon and price of many runs on each machine."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ..shared import names as _names
+from ..shared.deployment import DeploymentOptions, deployment_options
+from ..shared.document import show_document
+from ..shared.examples import examples
+from ..shared.help import grouped_command
+from ..shared.names import Names
+from ..shared.output import emit, format_options
+from ..shared.report import color_option
+
+if TYPE_CHECKING:
+    from perfc.study.comparison.bills import Costs
+
+DOCUMENT = ("cost", "perfc.study.comparison.bills:CostsView")
+"""JSON document of the command, and the type that defines its schema."""
+
+
+@grouped_command(
+    "cost",
+    epilog=examples(
+        "cost model.onnx -t a100,h100 --items 1e9 --region france",
+        "cost model.onnx -t a100/3g.40gb --steps 450000 --terms spot",
+    ),
+)
+@click.argument("models", metavar="MODEL...", nargs=-1, required=True, type=click.Path())
+@deployment_options
+@click.option("--steps", type=click.FloatRange(0, min_open=True), metavar="N",
+              help="Number of runs or training steps.")  # fmt: skip
+@click.option("--items", type=click.FloatRange(0, min_open=True), metavar="N",
+              help="Number of images, tokens or runs (default: 1,000,000).")  # fmt: skip
+@click.option("--region", type=Names(_names.regions), default="world", show_default=True,
+              metavar="NAME", help="Power grid: a region from the tables, or grams of CO2 per "
+                                   "kWh.")  # fmt: skip
+@click.option("--terms", type=Names(_names.terms), default="on-demand", show_default=True,
+              metavar="NAME", help="Rental terms: on-demand, spot or reserved."
+              )  # fmt: skip
+@click.option("--cloud", default="", metavar="NAME", help="Cloud provider (default: any).")
+@click.option("--pue", type=click.FloatRange(1, 5), metavar="X",
+              help="Power usage effectiveness of the data center (default: from the table)."
+              )  # fmt: skip
+@click.option("--host-power", type=click.FloatRange(0, 1e5), metavar="W",
+              help="Host power per GPU in watts.")  # fmt: skip
+@click.option("--power-limit", type=click.FloatRange(1, 1e5), metavar="W",
+              help="Power limit per GPU in watts, below its default: slower, with "
+              "less energy.")  # fmt: skip
+@click.option("--no-predict", is_flag=True, help="Sustained times only, no predictions.")
+@format_options("text", "json", "markdown")
+@color_option
+def command(
+    options: DeploymentOptions,
+    models: tuple[str, ...],
+    steps: float | None,
+    items: float | None,
+    region: str,
+    terms: str,
+    cloud: str,
+    pue: float | None,
+    host_power: float | None,
+    power_limit: float | None,
+    no_predict: bool,
+    form: str,
+    output: Path | None,
+) -> int:
+    """Price many runs of MODELs: `perfc cost model.onnx -t a100,h100 --items 1e9 --region france`.
+
+    Prints time, energy, CO2 and cost of all runs on each machine, with 90 % intervals, and the
+    price of each known offer. Prices of perfc.toml ([prices]) override those of target files,
+    which override the dated tables.
+    """
+    if steps is not None and items is not None:
+        raise click.UsageError("--steps and --items say the same: give one of them")
+    result = billed(
+        options, models, steps, items, region, terms, cloud, pue, host_power, power_limit,
+        no_predict,
+    )  # fmt: skip
+    if form == "json":
+        from perfc.study.comparison.bills import to_dict
+        from perfc.view.report.json_form import strict
+
+        emit(strict(to_dict(result), indent=2) + "\n", output)
+    else:
+        from perfc.study.comparison.bill_views import document
+
+        show_document(document(result), form, output)
+    return 0
+
+
+def billed(
+    options: DeploymentOptions, models: tuple[str, ...], steps: float | None, items: float | None,
+    region: str, terms: str, cloud: str, pue: float | None, host_power: float | None,
+    power_limit: float | None, no_predict: bool,
+) -> Costs:  # fmt: skip
+    """Return the requested costs.
+
+    Raises:
+        PerfcError: an unreadable model, an invalid option or an unknown target.
+    """
+    from dataclasses import replace
+
+    from perfc.common.choice import member
+    from perfc.study.comparison import Order, compare
+    from perfc.study.comparison.bills import Amounts, costs
+    from perfc.study.expenses import HOST, Host, Prices, Terms, region_named
+
+    from .compare import machines_of, settings_of
+
+    where = region_named(region)
+    prices = replace(Prices.read(options.file), terms=member(Terms, terms, "--terms"), cloud=cloud)
+    host = HOST
+    if host_power is not None:
+        host = Host(host_power, host_power, host_power, "as given")
+    settings = list(settings_of(options, models))
+    machines = machines_of(options, settings)
+    comparison = compare(
+        settings, machines, order=Order.GIVEN, prices=prices, region=where,
+        predict=not no_predict,
+    )  # fmt: skip
+    return costs(
+        comparison, machines, Amounts(steps, items), prices, host=host, pue=pue,
+        power_limit_w=math.inf if power_limit is None else power_limit,
+    )  # fmt: skip

@@ -1,0 +1,43 @@
+"""``perfc explain``: show how the numbers of one node are computed, and their origins."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import click
+
+from ..shared.deployment import DeploymentOptions, deployment_options
+from ..shared.examples import examples
+from ..shared.help import grouped_command
+from ..shared.names import Nodes
+from ..shared.output import emit, format_options
+from ..shared.report import PIPED_WIDTH
+
+DOCUMENT = ("explain", "perfc.study.explain.text:Explanation")
+"""JSON document of the command, and the type that defines its schema."""
+
+
+@grouped_command(
+    "explain",
+    epilog=examples("explain model.onnx relu", "explain model.onnx kernel:0 -t h100 --dtype f16"),
+)
+@click.argument("model", type=click.Path(dir_okay=False))
+@click.argument("node", type=Nodes())
+@format_options("text", "json")
+@deployment_options
+def command(
+    options: DeploymentOptions, model: str, node: str, form: str, output: Path | None
+) -> None:
+    """Explain NODE of MODEL: formulas with numbers filled in, and the origin of each number.
+
+    NODE is a node's name or part of it, one of its outputs, its position, or kernel:N: the largest
+    node of kernel N of the report.
+    """
+    from perfc.study.explain import explain
+    from perfc.study.explain.text import render_json, render_text
+
+    explanation = explain(options.report(model), node)
+    width = shutil.get_terminal_size((PIPED_WIDTH, 40)).columns if output is None else PIPED_WIDTH
+    is_json = form == "json"
+    emit(render_json(explanation) if is_json else render_text(explanation, width), output)

@@ -1,0 +1,74 @@
+"""``perfc fit``: find the largest batch that fits in device memory, and what would free memory."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from perfc.common.plain_text import say
+from perfc.errors import ParseError
+
+from ..shared.deployment import DeploymentOptions, deployment_options
+from ..shared.document import show_document
+from ..shared.examples import examples
+from ..shared.help import grouped_command
+from ..shared.options import AUTO
+from ..shared.output import emit, format_options
+from ..shared.report import color_option
+
+FINDINGS = 1
+DOCUMENT = ("fit", "perfc.study.fit.views:FitView")
+"""JSON document of the command, and the type that defines its schema."""
+
+
+@grouped_command(
+    "fit",
+    epilog=examples(
+        "fit model.onnx -t a100-40gb --train adamw --batch auto",
+        "fit model.onnx -t t4 --batch 64",
+    ),
+)
+@click.argument("model", type=click.Path())
+@deployment_options
+@click.option("--gpus", type=click.IntRange(1, 1024), default=8, show_default=True, metavar="N",
+              help="Number of GPUs that ZeRO shards across.")  # fmt: skip
+@click.option("--no-predict", is_flag=True, help="Sustained times only, no predictions.")
+@format_options("text", "json", "markdown")
+@color_option
+def command(
+    options: DeploymentOptions,
+    model: str,
+    gpus: int,
+    no_predict: bool,
+    form: str,
+    output: Path | None,
+) -> int:
+    """Fit MODEL into device memory: `perfc fit model.onnx -t a100-40gb --train adamw --batch auto`.
+
+    Prints memory under the runtime's allocator, the largest batch that fits, and what a change
+    would save in memory and cost in time. Without --batch, or with `--batch auto`, everything
+    refers to the largest batch. The exit code is 1 if the run does not fit.
+    """
+    from perfc.study.fit import fitted
+    from perfc.study.fit.views import document, to_dict
+
+    requested = options.batch
+    is_auto = requested in (None, AUTO) and not options.dims
+    options = replace(options, batch=None if requested == AUTO else requested)
+    report = options.report(model)
+    try:
+        result = fitted(report, is_auto=is_auto, gpus=gpus, predict=not no_predict)
+    except ParseError as error:
+        if requested == AUTO:
+            raise
+        say(f"note: {error.message}; this is of the batch that it has", is_error=True)
+        result = fitted(report, is_auto=False, gpus=gpus, predict=not no_predict)
+    if form == "json":
+        from perfc.view.report.json_form import strict
+
+        emit(strict(to_dict(result), indent=2) + "\n", output)
+    else:
+        show_document(document(result), form, output)
+    return 0 if result.fits else FINDINGS

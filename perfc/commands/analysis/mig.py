@@ -1,0 +1,76 @@
+"""``perfc mig``: find the smallest MIG slice that meets a model's memory and latency."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from perfc.errors import ParseError
+
+from ..shared.deployment import DeploymentOptions, deployment_options
+from ..shared.document import show_document
+from ..shared.examples import examples
+from ..shared.help import grouped_command
+from ..shared.output import deliver, emit, format_options
+from ..shared.report import color_option
+
+FINDINGS = 1
+DOCUMENT = ("mig", "perfc.study.comparison.slices:SlicingView")
+"""JSON document of the command, and the type that defines its schema."""
+
+
+@grouped_command(
+    "mig",
+    epilog=examples("mig model.onnx -t a100 --slo 10ms", "mig model.onnx -t h100 --batch 8"),
+)
+@click.argument("model", type=click.Path())
+@deployment_options
+@click.option("--slo", metavar="TIME", help="Latency objective, e.g. 10ms.")
+@click.option("--no-predict", is_flag=True, help="Sustained times only, no predictions.")
+@format_options("text", "json", "csv", "markdown", "html")
+@color_option
+def command(
+    options: DeploymentOptions,
+    model: str,
+    slo: str | None,
+    no_predict: bool,
+    form: str,
+    output: Path | None,
+) -> int:
+    """Find the MIG slice for MODEL: `perfc mig model.onnx --target a100 --slo 10ms`.
+
+    Prints one row per slice (multi-instance GPU): time, memory, and the throughput of a GPU full of
+    such slices, with the slices that two published rules would choose. The exit code is 1 if no
+    slice is enough. `-t a100/3g.40gb` selects a slice in other commands.
+    """
+    from perfc.study.comparison import to_csv
+    from perfc.study.comparison.slice_views import document
+    from perfc.study.comparison.slices import slicing, to_dict
+    from perfc.study.expenses import Prices
+
+    from .compare import settings_of, time_of
+
+    how = options.deployment()
+    settings = list(settings_of(options, [model]))
+    if len(settings) > 1:
+        raise ParseError("one way of running at a time", where="--runtime, --dtype")
+    slo_s = None if slo is None else time_of(slo)
+    result = slicing(
+        settings[0], how.target, slo_s=slo_s, prices=Prices.read(options.file),
+        predict=not no_predict,
+    )  # fmt: skip
+    match form:
+        case "json":
+            from perfc.view.report.json_form import strict
+
+            emit(strict(to_dict(result), indent=2) + "\n", output)
+        case "csv":
+            emit(to_csv(result.comparison), output)
+        case "html":
+            from perfc.view.html.compare_page import compare_page
+
+            deliver(compare_page(result.comparison, document(result)), output)
+        case _:
+            show_document(document(result), form, output)
+    return 0 if result.smallest is not None else FINDINGS

@@ -1,0 +1,186 @@
+"""``perfc predict``: predict a whole run from the model's graph."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from perfc.common.plain_text import say
+
+from ..shared import names as _names
+from ..shared.deployment import DeploymentOptions, deployment_options, flag_of
+from ..shared.examples import examples
+from ..shared.help import grouped_command
+from ..shared.names import Names
+from ..shared.options import read_model
+from ..shared.output import emit, format_options
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from perfc.analyzers.whole_runs.estimate import Estimate
+    from perfc.study.whole import WholeRun
+
+C = TypeVar("C", bound=Callable[..., Any])
+
+DOCUMENT = ("predict", "perfc.study.whole:WholeRunView")
+"""JSON document of the command, and the type that defines its schema."""
+FORMER_FLAGS = {
+    "precision": "--precision",
+    "channels_last": "--channels-last",
+    "compiled": "--compiled",
+    "training": "--training",
+    "version": "--torch",
+}
+"""Former flags of deployment fields."""
+
+
+def former_options(function: C) -> C:
+    """Add the former options, hidden from help."""
+    for name, flag in FORMER_FLAGS.items():
+        is_flag = name in ("channels_last", "compiled", "training")
+        former = click.option(flag, name, hidden=True, is_flag=is_flag, default=None)
+        function = former(function)
+    return function
+
+
+@grouped_command(
+    "predict",
+    epilog=examples(
+        "predict model.onnx -t rtx4090 --batch 8",
+        "predict model.onnx -t a100 --mode training --steps 1000",
+    ),
+)
+@click.argument("model", type=click.Path(dir_okay=False))
+@click.option(
+    "--predictor", type=Names(_names.predictors), metavar="NAME", default="",
+    help="Shipped weights (default: those trained on the target).",
+)  # fmt: skip
+@click.option(
+    "--weights", type=click.Path(path_type=Path, dir_okay=False),
+    help="Card of other weights, written by `perfc train graph`.",
+)  # fmt: skip
+@deployment_options
+@former_options
+@click.option("--quantity", default="time_s", show_default=True, help="Quantity to predict.")
+@click.option(
+    "--steps", type=click.IntRange(1), help="Training steps, to predict total time and price."
+)
+@click.option(
+    "--hourly-price",
+    type=click.FloatRange(0.0),
+    help="Price of the machine per hour, in any currency.",
+)
+@format_options("text", "json")
+def command(
+    options: DeploymentOptions,
+    /,
+    model: str,
+    predictor: str,
+    weights: Path | None,
+    quantity: str,
+    steps: int | None,
+    hourly_price: float | None,
+    form: str,
+    output: Path | None,
+    **former: object,
+) -> None:
+    """Predict a whole run of MODEL: time, memory or energy, depending on the weights.
+
+    Models outside of the training data are marked as extrapolating, with a wider interval.
+    """
+    from perfc.analyzers.whole_runs.shipped import known_name
+    from perfc.api import located
+    from perfc.deployment import of_whole_runs
+    from perfc.study.former_names import Former
+    from perfc.study.whole import SCHEMA, WholeRunView, predict_as
+    from perfc.view.report.json_form import enveloped, strict
+
+    from ..shared.graph import chosen_quantity
+
+    if predictor and weights is not None:
+        raise click.UsageError("give --predictor or --weights, not both")
+    if hourly_price is not None and steps is None:
+        raise click.UsageError("a price is one of --steps")
+    wanted = chosen_quantity(quantity)
+    before = Former.of({**options.typed(), **former}, former_flag)
+    how = options.deployment(of_whole_runs(), also=before.values, is_whole=True)
+    with located(model):
+        module = read_model(model, dict(how.dims), options.contents)
+        if note := before.note(typed_as, former_flag):
+            say(f"note: {note}", is_error=True)
+        options.note_axes(module)
+        result = predict_as(module, how, predictor=str(weights or predictor), quantity=wanted.value)
+    more = further(result, known_name(how.target), steps, hourly_price)
+    if form == "json":
+        view = WholeRunView.of(result, how, more)
+        emit(strict(enveloped(SCHEMA, view), indent=2) + "\n", output)
+    else:
+        emit("\n".join([*lines(result), *map(said, more.items())]) + "\n", output)
+
+
+def lines(run: WholeRun) -> Sequence[str]:
+    """Return an estimate as lines of text."""
+    from perfc.view.report.units import Unit, quantity
+
+    floor = [f"floor {quantity(run.floor_s, Unit.SECOND)}"] if run.unit is Unit.SECOND else []
+    return (
+        run.answer,
+        *(f"extrapolating: {reason}" for reason in run.outside),
+        *floor,
+        run.how,
+        f"{run.basis}: {run.card.split}; "
+        f"{1e3 * run.represent_s:.0f} ms to represent, {1e3 * run.predict_s:.1f} ms to predict",
+    )
+
+
+def further(
+    result: Estimate, target: str, steps: int | None, hourly_price: float | None
+) -> dict[str, float | str]:
+    """Derive total training time and price from a step, or the MIG profile from memory."""
+    from perfc.analyzers.graph.rows import Quantity
+    from perfc.analyzers.whole_runs.training_run import TrainingRun
+    from perfc.machine.mig import mig_profile, profiles
+
+    extra: dict[str, float | str] = {}
+    match result.quantity:
+        case Quantity.TIME if steps is not None:
+            whole = TrainingRun(result.value, steps, hourly_price)
+            extra["steps_s"] = whole.time_s
+            if whole.price is not None:
+                extra["price"] = whole.price
+        case Quantity.MEMORY if profiles(target):
+            profile = mig_profile(result.value, profiles(target))
+            extra["mig_profile"] = profile.name if profile else "none"
+        case _:
+            pass
+    return extra
+
+
+def said(item: tuple[str, float | str]) -> str:
+    """Format an item of `further` as text."""
+    name, value = item
+    match name, value:
+        case "steps_s", float():
+            return f"all steps {value / 3600:.4g} h"
+        case "price", float():
+            return f"price {value:.2f}"
+        case _:
+            return f"smallest slice that holds it: {value}"
+
+
+def former_flag(name: str) -> str:
+    """Return the flag of a field, including former names."""
+    return FORMER_FLAGS.get(name) or flag_of(name)
+
+
+def typed_as(field: str, value: object) -> str:
+    """Return a field with its value as command-line text."""
+    if isinstance(value, dict):
+        return " ".join(f"--dim {name}={extent}" for name, extent in value.items())
+    if isinstance(value, bool):
+        return flag_of(field) if value else f"--no-{field}"
+    return f"{flag_of(field)} {value}"

@@ -1,0 +1,171 @@
+"""``perfc roofline``: draw the hierarchical roofline of a target, with kernels as points."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from perfc.common.plain_text import say
+from perfc.errors import MissingExtraError
+
+from ..shared import names as _names
+from ..shared.deployment import DeploymentOptions, deployment_options
+from ..shared.document import show_document
+from ..shared.examples import examples
+from ..shared.help import grouped_command
+from ..shared.names import Names
+from ..shared.output import deliver, emit, format_options
+from ..shared.report import PIPED_WIDTH, color_option, is_colourful, parse_top
+
+if TYPE_CHECKING:
+    from perfc.api import Report
+    from perfc.view.chart import Chart, Mark
+
+FINDINGS = 1
+
+
+DOCUMENT = ("roofline", "perfc.view.chart.json_form:RooflineView")
+"""JSON document of the command, and the type that defines its schema."""
+
+
+@grouped_command(
+    "roofline",
+    epilog=examples("roofline a100", "roofline a100 model.onnx -o roofline.html"),
+)
+@click.argument("names", type=Names(_names.targets), metavar="[TARGET] [MODEL]", nargs=-1)
+@click.option("--model", type=click.Path(), help="Draw this model's kernels.")
+@click.option(
+    "--measured",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Also draw measured kernels: an ncu CSV, or output of `perfc ncu` or `perfc measure`.",
+)
+@deployment_options
+@format_options("text", "svg", "html", "json")
+@color_option
+@click.option(
+    "--top", default="20", show_default=True, help="Maximum kernels in the table, or 'all'."
+)
+def command(
+    options: DeploymentOptions,
+    names: tuple[str, ...],
+    model: str | None,
+    measured: tuple[Path, ...],
+    form: str,
+    output: Path | None,
+    top: str,
+) -> int:
+    """Draw the ceilings of TARGET: L1, L2, device memory, compute units by element type.
+
+    TARGET is a name or a file that `perfc calibrate` wrote, MODEL what --model takes. Peaks are
+    dashed, measured ceilings solid. Each kernel has one point per memory level, at its intensity
+    against the bytes there and at the rate of its time: as `perfc analyze` predicts it, or as it
+    was measured.
+    """
+    from perfc.machine import load_machine
+    from perfc.view.chart import chart, marks_of, roofs_of
+
+    limit = parse_top(top)
+    name, model = sorted_names(names, model)
+    notes: list[str] = []
+    marks: list[Mark] = []
+    if name and options.target not in (None, name):
+        raise click.UsageError("give TARGET or --target, not both")
+    how = options.deployment(also={"target": name} if name else None)
+    machine = load_machine(how.target)
+    title = machine.name
+    table = None
+    if model is not None:
+        report = options.report(model, how)
+        table = report.roofline
+        kernels = marks_of(table, report.prediction.kernels)
+        marks += kernels.marks
+        title = _title(report)
+        notes += _model_notes(kernels.moving)
+    elif options.sizes or options.values:
+        raise click.UsageError("sizes and --value need a --model")
+    for path in measured:
+        from perfc.view.chart.overlay import read
+
+        overlay = read(path, machine, table)
+        marks += overlay.marks
+        notes += overlay.notes
+    drawn = chart(title, roofs_of(machine), marks, notes)
+    _show(drawn, form, output, limit)
+    return FINDINGS if drawn.above else 0
+
+
+def sorted_names(names: Sequence[str], model: str | None) -> tuple[str, str | None]:
+    """Return the target and the model among the words of the command line.
+
+    Raises:
+        UsageError: several targets, or several models.
+    """
+    from perfc.common.other_names import is_model
+
+    models = [n for n in names if is_model(n)] + ([] if model is None else [model])
+    targets = [n for n in names if not is_model(n)]
+    for kind, given in (("targets", targets), ("models", models)):
+        if len(given) > 1:
+            raise click.UsageError(f"one TARGET and one MODEL at a time: {len(given)} {kind}")
+    return "".join(targets), models[0] if models else None
+
+
+def _title(report: Report) -> str:
+    labels = report.source.labels
+    symbols = "".join(f", {labels.get(name, name)} = {n}" for name, n in report.env.items())
+    precision = f", {report.dtype}" if report.dtype else ""
+    runtime = report.kernels.runtime.name
+    return f"{Path(report.path).name} on {report.machine.name}{symbols}, {runtime}{precision}"
+
+
+def _model_notes(moving: int) -> Iterator[str]:
+    from perfc.view.report.units import plural
+
+    yield "L1 and L2 bytes: compulsory, equal by definition; device bytes: what L2 does not hold"
+    if moving:
+        kernels = plural(moving, "kernel")
+        yield f"{kernels} without arithmetic: what only moves bytes has no intensity"
+
+
+def _show(drawn: Chart, form: str, output: Path | None, top: int | None) -> None:
+    if form == "text" and output is None and (sys.stdout.isatty() or is_colourful()):
+        _to_terminal(drawn, top)
+        return
+    match form:
+        case "json":
+            from perfc.view.chart.json_form import render
+
+            emit(render(drawn), output)
+        case "svg":
+            from perfc.view.chart.drawing import svg
+
+            deliver(svg(drawn), output)
+        case "html":
+            from perfc.view.html.roofline_page import roofline_page
+
+            deliver(roofline_page(drawn), output)
+        case _:
+            from perfc.view.chart.table import document
+
+            show_document(document(drawn, top), form, output)
+
+
+def _to_terminal(drawn: Chart, top: int | None) -> None:
+    """Print the plot if the terminal is wide enough and plotext is installed, then the table."""
+    from perfc.view.chart.plot import LEAST_HEIGHT, LEAST_WIDTH, plotted
+    from perfc.view.chart.table import document
+
+    size = shutil.get_terminal_size((PIPED_WIDTH, 40))
+    if size.columns >= LEAST_WIDTH and size.lines >= LEAST_HEIGHT:
+        try:
+            click.echo(plotted(drawn, size.columns, size.lines - 2, colour=is_colourful()))
+        except MissingExtraError as error:
+            say(f"no plot: {error}", is_error=True)
+    show_document(document(drawn, top), "text", None)

@@ -1,0 +1,67 @@
+"""``perfc sweep``: times over a range of sizes, and where the bottleneck changes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from ..shared.deployment import DeploymentOptions, deployment_options
+from ..shared.examples import examples
+from ..shared.help import grouped_command
+from ..shared.output import deliver, emit, format_options
+
+DOCUMENT = ("sweep", "perfc.study.sweep.data_form:SweepView")
+"""JSON document of the command, and the type that defines its schema."""
+
+
+@grouped_command(
+    "sweep",
+    epilog=examples(
+        "sweep model.onnx --batch 1:64:*2",
+        "sweep model.onnx --batch 1,8 -t a100,h100 -o sweep.html",
+    ),
+)
+@click.argument("model", type=click.Path(dir_okay=False))
+@click.option(
+    "--top", default=5, show_default=True, help="Number of kernels to trace across the range."
+)
+@click.option(
+    "--no-predict", is_flag=True, help="Sustained times and lower bounds only, no predictions."
+)
+@format_options("text", "csv", "json", "html")
+@deployment_options
+def command(
+    options: DeploymentOptions,
+    model: str,
+    top: int,
+    no_predict: bool,
+    form: str,
+    output: Path | None,
+) -> None:
+    """Sweep sizes of MODEL: `perfc sweep model.onnx --batch 1:256 --target a100,h100`.
+
+    A range is 1:256, 1:256:8, 1:256:*2, 128,512,2048 or one number; --seq and --dim NAME=RANGE
+    take ranges too. The analysis runs once; each point evaluates its formulas and predicts as
+    `perfc analyze` does. Several targets take commas between.
+    """
+    from perfc.study.sweep import sweep
+    from perfc.study.sweep.axes import parse_axes
+    from perfc.study.sweep.data_form import render_csv, render_json
+    from perfc.study.sweep.text import render_text
+
+    if not options.sizes:
+        raise click.UsageError("give a range: --batch 1:256, --seq 128,512 or --dim NAME=1:256")
+    axes = parse_axes(options.sizes)
+    how = options.deployment(dims={a.name: a.values[0] for a in axes}, is_several=True)
+    machines = options.machines(how.target)
+    report = options.report(model, replace(how, target=str(machines[0].path)))
+    result = sweep(report, axes, machines, top=top, predict=not no_predict)
+    if form == "html":
+        from perfc.view.html.sweep_page import sweep_page
+
+        deliver(sweep_page(result), output)
+        return
+    render = {"text": render_text, "csv": render_csv, "json": render_json}[form]
+    emit(render(result), output)

@@ -1,0 +1,13 @@
+"""``perfc dev``: inspect the compiler: IR, passes, operators, schemas."""
+
+from __future__ import annotations
+
+import click
+
+from ..shared.examples import examples
+from ..shared.listing import Folder
+
+
+@click.group("dev", cls=Folder, epilog=examples("dev ir model.onnx", "dev passes"))
+def command() -> None:
+    """Inspect the compiler: its IR, passes, operators and document schemas."""

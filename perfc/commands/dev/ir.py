@@ -1,0 +1,48 @@
+"""``perfc dev ir``: print a model as IR text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ..shared import names as _names
+from ..shared.examples import examples
+from ..shared.names import Names
+from ..shared.options import dim_option, facts_option, names_in, parse_dims, sized_model
+from ..shared.output import emit, output_option
+
+
+@click.command(
+    "ir",
+    epilog=examples(
+        "dev ir model.onnx", "dev ir model.onnx --passes shapes --facts cost -o model.pir"
+    ),
+)
+@click.argument("model", type=click.Path(dir_okay=False))
+@dim_option
+@click.option(
+    "-p",
+    "--passes",
+    type=Names(_names.passes),
+    default="shapes",
+    show_default=True,
+    help="Pipeline to run first; '' prints the lowered model.",
+)
+@facts_option
+@output_option("ir")
+def command(
+    model: str, dims: tuple[str, ...], passes: str, facts: str, output: Path | None
+) -> None:
+    """Print MODEL as IR text, with the type of every value.
+
+    The output parses back: `perfc dev opt` runs passes on it.
+    """
+    from perfc.ir.syntax.text import print_module
+    from perfc.passes.manager import Analyses
+    from perfc.passes.pipeline import facts_of, parse_pipeline
+
+    pipeline = parse_pipeline(passes)
+    am = Analyses()
+    module = pipeline.run(sized_model(model, parse_dims(dims)), am)
+    emit(print_module(module, facts=facts_of(names_in(facts), pipeline, module, am)), output)

@@ -1,0 +1,95 @@
+"""``perfc dev ops``: list the operators, their formulas and the coverage of ONNX."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from ..shared import names as _names
+from ..shared.examples import examples
+from ..shared.names import Names
+from ..shared.output import emit, format_options, output_format
+
+FORMATS = ("text", "markdown")
+
+
+@click.command("ops", epilog=examples("dev ops", "dev ops Conv"))
+@click.argument("name", type=Names(_names.operators), required=False)
+@click.option("--markdown", is_flag=True, help="Print the whole page docs/ops.md.")
+@format_options(*FORMATS)
+@click.option(
+    "--coverage",
+    "is_coverage",
+    is_flag=True,
+    help="Compare with the operators of the installed onnx package.",
+)
+def command(
+    name: str | None, markdown: bool, is_coverage: bool, form: str, output: Path | None
+) -> None:
+    """List the operators, or describe NAME: `perfc ops Conv`."""
+    from perfc.view.pages.operators import page
+
+    if markdown:
+        form = output_format("markdown", output, FORMATS)
+    if is_coverage:
+        if form != "text":
+            raise click.UsageError("--coverage is text")
+        emit("\n".join(_coverage()) + "\n", output)
+    elif name is None:
+        emit(page() if form == "markdown" else _listing(), output)
+    else:
+        emit(_described(name, form), output)
+
+
+def _listing() -> str:
+    from perfc.view.pages.catalogue import operators
+
+    width = max(len(cls.mnemonic) for cls in operators())
+    lines = (
+        f"{cls.mnemonic:{width}}  {cls.kind.value:13}  {', '.join(cls.onnx)}\n"
+        for cls in operators()
+    )
+    return "".join(lines)
+
+
+def _described(name: str, form: str) -> str:
+    """Describe the operator with this name.
+
+    Raises:
+        UsageError: an unknown operator.
+    """
+    from difflib import get_close_matches
+
+    from perfc.view.pages.catalogue import find_operator, operators
+    from perfc.view.pages.operators import describe
+
+    operator = find_operator(name)
+    if operator is None:
+        names = [n for cls in operators() for n in (cls.mnemonic, *cls.onnx)]
+        close = get_close_matches(name, names, 3)
+        guess = f"; did you mean {' or '.join(close)}?" if close else ""
+        raise click.UsageError(f"no operator {name!r}{guess}")
+    text = "\n".join(describe(operator))
+    if form == "text":
+        text = text.replace("**", "").removeprefix("## ")
+    return text.rstrip() + "\n"
+
+
+def _coverage() -> Iterator[str]:
+    import onnx
+
+    from perfc.view.pages.operators import coverage
+
+    yield f"onnx {onnx.__version__}"
+    for c in coverage():
+        total = len(c.own) + len(c.expanded) + len(c.missing)
+        name = c.domain or "ai.onnx"
+        yield (
+            f"{name}: {total} operators, {len(c.own)} of our own, {len(c.expanded)} expanded, "
+            f"{len(c.missing)} without either"
+        )
+        for what, names in (("expanded", c.expanded), ("without", c.missing)):
+            if names:
+                yield f"  {what}: {', '.join(names)}"

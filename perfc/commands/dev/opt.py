@@ -1,0 +1,90 @@
+"""``perfc dev opt``: run a pass pipeline and print the result."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from perfc.common.plain_text import say
+
+from ..shared import names as _names
+from ..shared.examples import examples
+from ..shared.names import Names
+from ..shared.options import (
+    dim_option,
+    facts_option,
+    names_in,
+    parse_dims,
+    print_after_option,
+    sized_model,
+)
+from ..shared.output import emit, output_option
+
+if TYPE_CHECKING:
+    from perfc.passes.manager import Instrument
+
+
+@click.command(
+    "opt",
+    epilog=examples(
+        "dev opt model.onnx --passes shapes,cost --facts cost",
+        "dev opt model.pir --passes shapes --verify-each",
+    ),
+)
+@click.argument("model", type=click.Path(dir_okay=False, allow_dash=True))
+@click.option(
+    "-p",
+    "--passes",
+    type=Names(_names.passes),
+    required=True,
+    help="Pipeline, e.g. 'shapes,fuse{runtime=ort}'.",
+)
+@dim_option
+@facts_option
+@print_after_option
+@click.option("--print-ir-after-all", is_flag=True, help="Print the IR after every pass.")
+@click.option("--time-passes", is_flag=True, help="Print the wall time of every pass.")
+@click.option(
+    "--dump-ir",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Write the IR after every pass to 000-name.pir, 001-name.pir, …",
+)
+@click.option("--verify-each", is_flag=True, help="Verify the IR after every transform.")
+@output_option("ir")
+def command(
+    model: str,
+    passes: str,
+    dims: tuple[str, ...],
+    facts: str,
+    print_ir_after: str,
+    print_ir_after_all: bool,
+    time_passes: bool,
+    dump_ir: Path | None,
+    verify_each: bool,
+    output: Path | None,
+) -> None:
+    """Run passes on MODEL: .pir text ('-' is standard input) or a model file."""
+    from perfc.ir.syntax.text import print_module
+    from perfc.passes.manager import Analyses, DumpTo, PrintAfter, Timing, VerifyEach
+    from perfc.passes.pipeline import facts_of, parse_pipeline
+    from perfc.passes.training.train import Train
+
+    pipeline = parse_pipeline(passes)
+    timing = Timing()
+    instruments: list[Instrument] = [timing]
+    if verify_each:
+        instruments.append(VerifyEach())
+    if print_ir_after or print_ir_after_all:
+        names = None if print_ir_after_all else frozenset(names_in(print_ir_after))
+        instruments.append(PrintAfter(names))
+    if dump_ir is not None:
+        instruments.append(DumpTo(dump_ir))
+    am = Analyses(tuple(instruments))
+    is_trained = any(isinstance(p, Train) for p in pipeline.passes)
+    module = pipeline.run(sized_model(model, parse_dims(dims), is_trained=is_trained), am)
+    emit(print_module(module, facts=facts_of(names_in(facts), pipeline, module, am)), output)
+    if time_passes:
+        for line in str(timing).splitlines():
+            say(line, is_error=True)

@@ -1,0 +1,64 @@
+"""``perfc dev schema``: print the JSON schemas of command output."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+
+import click
+
+from perfc.errors import ParseError
+
+from ..shared import listing
+from ..shared.examples import examples
+from ..shared.names import Names
+from ..shared.output import emit, output_option
+
+
+def documents() -> dict[str, str]:
+    """Return the JSON documents of all commands with the types of their views."""
+    folders = (listing.modules_of(folder) for folder in (*listing.SECTIONS, listing.DEV))
+    paths = {name: path for modules in folders for name, path in modules.items()}
+    types: dict[str, str] = {}
+    for name in sorted(paths):
+        m = import_module(paths[name])
+        types |= dict(getattr(m, "DOCUMENTS", ()))
+        if hasattr(m, "DOCUMENT"):
+            types |= dict([m.DOCUMENT])
+    return types
+
+
+@click.command("schema", epilog=examples("dev schema", "dev schema compare -o compare.schema.json"))
+@click.argument("name", type=Names(documents), default="report", metavar="[NAME]")
+@output_option("json")
+def command(name: str, output: Path | None) -> None:
+    """Print the JSON Schema (draft 2020-12) of document NAME.
+
+    NAME is `report`, which `perfc analyze` writes, by default, or a command: `ask`, `compare`,
+    `op`, `sweep`, `explain`, `diff`, `check`, `baseline`, `lint`, `rule`, `roofline`, `measure`,
+    `ncu`, `predict`, `llm`, `llm-search`; `collective` is of `perfc op`, `target`, `targets` and
+    `target-list` of `perfc targets`. Documents name their schema: perfc-compare/1.
+    """
+    import json
+
+    emit(json.dumps(schema_named(name), indent=2, sort_keys=True) + "\n", output)
+
+
+def schema_named(name: str) -> dict[str, object]:
+    """Return the schema of a document.
+
+    Raises:
+        ParseError: an unknown document.
+    """
+    from perfc.view.report.json_schema import schema, schema_of
+    from perfc.view.report.views import Views
+
+    known = documents()
+    if name not in known:
+        raise ParseError(f"no document {name[:32]!r}", hint=f"there are {', '.join(known)}")
+    path, _, type_name = known[name].partition(":")
+    module = import_module(path)
+    cls = getattr(module, type_name)
+    if cls is Views:
+        return schema()
+    return schema_of(cls, getattr(cls, "document", None) or module.SCHEMA)

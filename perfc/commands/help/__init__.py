@@ -1,0 +1,1 @@
+"""Commands: help and shell completion."""

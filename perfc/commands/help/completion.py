@@ -1,0 +1,28 @@
+"""``perfc completion``: print the shell completion script."""
+
+from __future__ import annotations
+
+import click
+
+from ..shared.examples import examples
+
+
+@click.command("completion", epilog=examples("completion bash", "completion zsh"))
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.pass_context
+def command(ctx: click.Context, shell: str) -> None:
+    """Print the completion script of SHELL.
+
+    \b
+    bash: perfc completion bash > ~/.local/share/bash-completion/completions/perfc
+    zsh:  perfc completion zsh  > ~/.zfunc/_perfc
+    fish: perfc completion fish > ~/.config/fish/completions/perfc.fish
+    """  # noqa: D301
+    from click.shell_completion import get_completion_class
+
+    completion = get_completion_class(shell)
+    assert completion is not None
+    root = ctx.find_root()
+    program = root.info_name or ""
+    script = completion(root.command, {}, program, f"_{program.upper()}_COMPLETE")
+    click.echo(script.source_template % script.source_vars())

@@ -1,0 +1,1 @@
+"""Commands: measure models and machines."""

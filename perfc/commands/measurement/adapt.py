@@ -1,0 +1,148 @@
+"""``perfc adapt``: adapt predictors to a new machine from a few measured kernels or runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from perfc.common.plain_text import say
+
+from ..shared import names as _names
+from ..shared.examples import examples
+from ..shared.names import Names
+from ..shared.output import output_format
+
+if TYPE_CHECKING:
+    from perfc.analyzers.graph.rows import Measurements
+
+
+@click.command(
+    "adapt",
+    epilog=examples(
+        "adapt -t a100 --from rows.csv -o mine.toml", "adapt -t a100 --graphs graphs --dataset mine"
+    ),
+)
+@click.option(
+    "-t",
+    "--target",
+    type=Names(_names.targets),
+    required=True,
+    help="Target of the machine: name or file.",
+)
+@click.option(
+    "--from",
+    "rows",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="ROWS",
+    help="Measured kernels (50 suffice) or whole runs (32 suffice); default: the rates measured "
+    "by calibrate.",
+)
+@click.option(
+    "--graphs", type=click.Path(path_type=Path, file_okay=False, exists=True),
+    help="Read whole runs of a data set instead: folder written by `perfc data build`.",
+)  # fmt: skip
+@click.option("--dataset", default="mine", show_default=True, help="Data set of whole runs.")
+@click.option(
+    "--predictor", type=Names(_names.predictors), metavar="NAME", default="",
+    help="Predictor of whole runs: shipped weights, or a card file.",
+)  # fmt: skip
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path),
+    help="Output target file (default: TARGET if it is a file); with whole runs, the folder for "
+         "adapted weights.",
+)  # fmt: skip
+def command(
+    target: str, rows: Path | None, graphs: Path | None, dataset: str, predictor: str,
+    output: Path | None,
+) -> None:  # fmt: skip
+    """Adapt predictors to a new machine from measured kernels or runs.
+
+    ROWS is a file of `perfc measure --target TARGET --append`, with kernels or whole runs. Kernels
+    can also be a .csv or .parquet table with the columns class, dtype, time_s and the parameters
+    of the class, except for CPUs. Corrections are written to the target file; the learning curve
+    shows whether more measurements would help.
+
+    Whole runs are a table with the columns model and time_s, and optionally batch, dims, runtime,
+    version, precision and target. Models are NAME.onnx.gz in models/ next to it. The whole-model
+    predictor is fitted to the runs on TARGET, as with --graphs. `perfc predict --weights` and
+    `perfc analyze --predictor` accept the written card.
+    """
+    from perfc.measuring.adapt_runs import is_runs, measured_runs
+
+    if graphs is not None:
+        from perfc.analyzers.graph.dataset import load
+
+        if rows is not None:
+            raise click.UsageError("give --from or --graphs, not both")
+        whole_models(target, load(graphs, dataset), predictor, output or Path("weights"))
+        return
+    if rows is not None and is_runs(rows):
+        if output is not None and output.suffix == ".toml":
+            raise click.UsageError("whole runs move weights: --output is their folder")
+        runs = measured_runs(rows, target)
+        for line in runs.left_out:
+            say(f"left out {line}", is_error=True)
+        whole_models(target, runs, predictor, output or Path("weights"))
+        if runs.left_out:
+            click.get_current_context().exit(1)
+        return
+    from perfc.measuring.adapt import adapt_target
+    from perfc.view.report.units import plural
+
+    if output is None and not Path(target).is_file():
+        raise click.UsageError("TARGET is no file of yours: give --output")
+    path = output or Path(target)
+    output_format(None, path, ("target",))
+    done = adapt_target(target, rows, path)
+    for point in done.curve:
+        kernels = plural(point.count, "kernel")
+        say(f"{kernels:>12} measured: {point.error:6.1%} error of the others")
+    if done.curve and done.enough is None:
+        say("the error still falls: measure more kernels")
+    elif done.curve:
+        enough = plural(done.enough or 0, "kernel")
+        say(f"enough: {enough}, more took no tenth of the error away")
+    for name, c in done.corrections.items():
+        say(
+            f"{name:20} small x{c.small_ratio:.2f}, large x{c.large_ratio:.2f}, "
+            f"then {c.low_ratio:.2f} to {c.high_ratio:.2f} of it"
+        )
+    steps = answered_by_steps(target)
+    if steps:
+        say(f"unchanged: 16-bit kernels under {steps}, predicted from whole steps of this machine")
+    say(f"written: {path}")
+
+
+def answered_by_steps(target: str) -> str:
+    """Return runtimes whose 16-bit kernels are predicted from whole steps of this machine."""
+    from perfc.analyzers.artefacts.artefact import SHIPPED, read_card
+    from perfc.analyzers.steps.kernels import MODES
+    from perfc.analyzers.steps.predict import weights_name
+    from perfc.machine import load_machine
+    from perfc.passes.runtimes import tables
+
+    name = load_machine(target).name
+    cards = {
+        t.name: SHIPPED / f"{weights_name(MODES[t.known_steps])}.json"
+        for t in tables()
+        if t.known_steps is not None
+    }
+    known = [r for r, p in cards.items() if p.is_file() and name in read_card(p).targets]
+    return ", ".join(known)
+
+
+def whole_models(target: str, runs: Measurements, predictor: str, output: Path) -> None:
+    """Adapt whole-model weights and print the gain expected from more rows."""
+    from perfc.analyzers.graph.weights import save
+    from perfc.analyzers.whole_runs.adapted import adapted
+    from perfc.analyzers.whole_runs.shipped import known_name, named
+    from perfc.view.report.units import plural
+
+    name = known_name(target)
+    done = adapted(named(predictor), runs, name)
+    for count, error in done.curve:
+        known = plural(count, "run")
+        say(f"{known:>12} measured: {error:6.1%} error of the others")
+    say(f"written: {save(done.predictor, done.card, output)}")

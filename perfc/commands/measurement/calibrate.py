@@ -1,0 +1,262 @@
+"""``perfc calibrate``: measure this machine's ceilings and write a target file."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from perfc.common.plain_text import say
+
+from ..shared import names as _names
+from ..shared.examples import examples
+from ..shared.names import Names
+from ..shared.output import output_option
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from perfc.kernels.session import Progress
+    from perfc.measuring.calibrate import Calibration
+
+INCOMPLETE = 3
+LINE_S = 5.0
+"""Interval of progress lines if standard error is not a terminal."""
+_UNITS = (
+    ("flop_per_s", "flop/s"),
+    ("op_per_s", "op/s"),
+    ("bytes_per_s", "B/s"),
+    ("_hz", "Hz"),
+    ("_w", "W"),
+    ("_j", "J"),
+    ("_s", "s"),
+)
+_PREFIXES = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
+_SMALL = ((1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"), (1e-12, "p"), (1e-15, "f"))
+
+
+@click.command(
+    "calibrate", epilog=examples("calibrate --quick", "calibrate --device cuda:0 -o mine.toml")
+)
+@click.option(
+    "--device",
+    default="cpu",
+    show_default=True,
+    metavar="DEVICE",
+    help="cpu, cuda:0, or fake (a simulated device with known peaks).",
+)
+@output_option(
+    "target", words="Output target file (default: the device's name in the user's target folder)."
+)
+@click.option("--resume", is_flag=True, help="Resume an interrupted calibration.")
+@click.option(
+    "--strict",
+    is_flag=True,
+    help="Exit with 3 and write nothing if other programs are busy or samples vary.",
+)
+@click.option("--quick", is_flag=True, help="Fewer sizes and repetitions; takes less than 20 s.")
+@click.option(
+    "--threads",
+    type=click.IntRange(1, 1024),
+    default=None,
+    help="Number of CPU cores (default: all).",
+)
+@click.option(
+    "--fit-from",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="ROWS",
+    help="Fit efficiencies to rows from `perfc measure --append` instead of measuring.",
+)
+@click.option(
+    "-t",
+    "--target",
+    type=Names(_names.targets),
+    metavar="TARGET",
+    help="With --fit-from: target that the rows were measured on (default: the output file).",
+)
+def command(
+    device: str,
+    output: Path | None,
+    resume: bool,
+    strict: bool,
+    quick: bool,
+    threads: int | None,
+    fit_from: Path | None,
+    target: str | None,
+) -> int:
+    """Measure the ceilings of this machine and write a target file.
+
+    Raw samples are written as JSON lines next to the file. Every ceiling has its best and worst
+    round, and one that varies is marked; only a failed probe leaves the file unwritten.
+    With --fit-from, the sustained efficiency of each kernel class is fitted and written, too.
+    """
+    from perfc.measuring.calibrate import UncertainError, calibrate
+
+    if fit_from is not None:
+        _fit(fit_from, target, output, threads)
+        return 0
+    try:
+        with _progress() as (tell, warn):
+            done = calibrate(
+                device,
+                output,
+                resume=resume,
+                quick=quick,
+                threads=threads or 0,
+                strict=strict,
+                tell=tell,
+                say=warn,
+            )
+    except UncertainError as error:
+        say(f"error: {error}", is_error=True)
+        return INCOMPLETE
+    except KeyboardInterrupt:
+        say("stopped, no target written; --resume goes on", is_error=True)
+        raise
+    for line in _lines(done):
+        say(line)
+    return 0
+
+
+def _fit(rows: Path, target: str | None, output: Path | None, threads: int | None) -> None:
+    """Fit efficiencies and print how well they predict held-out models."""
+    from perfc.measuring.measure.fit_file import fit_from
+
+    if output is None:
+        raise click.UsageError("--fit-from needs --output, the target file to write")
+    done = fit_from(rows, target or str(output), output, threads=threads)
+    for o in sorted(done.outcomes, key=lambda o: -abs(o.error)):
+        say(f"{o.model:52} {o.dims:14} {o.time_s * 1e3:9.2f} ms  {o.error:+7.1%}")
+    models = len({o.model for o in done.outcomes})
+    say(
+        f"{output}: {len(done.efficiencies.seconds)} classes of {done.version} at {done.threads} "
+        f"threads; a model left out of {models}: {done.error:.1%} mean absolute error"
+    )
+
+
+@contextmanager
+def _progress() -> Iterator[tuple[Callable[[Progress], None], Callable[[str], None]]]:
+    """Yield callbacks that print the current measurement and notes to standard error.
+
+    A terminal gets a bar; anything else a line at the start and every ``LINE_S`` seconds.
+    """
+    if not sys.stderr.isatty():
+        yield _Lines().tell, _warn
+        return
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.progress import BarColumn, TextColumn
+    from rich.progress import Progress as Bar
+
+    columns = (TextColumn("{task.description:36}"), BarColumn(), TextColumn("{task.fields[time]}"))
+    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("opening the device", total=None, time="")
+
+        def tell(now: Progress) -> None:
+            bar.update(
+                task,
+                description=escape(now.what),
+                completed=now.done,
+                total=now.total,
+                time=_time(now),
+            )
+
+        yield tell, lambda line: bar.console.print(f"warning: {line}", markup=False)
+
+
+def _warn(line: str) -> None:
+    say(f"warning: {line}", is_error=True)
+
+
+class _Lines:
+    """Progress for a log: one line at a time, at intervals."""
+
+    def __init__(self) -> None:
+        self.next_s = 0.0
+
+    def tell(self, now: Progress) -> None:
+        """Print a line if the interval since the last one has passed."""
+        if now.elapsed_s >= self.next_s:
+            self.next_s = now.elapsed_s + LINE_S
+            say(f"{_time(now)}: {now.what}, {now.done + 1} of {now.total}", is_error=True)
+
+
+def _time(now: Progress) -> str:
+    return f"{now.elapsed_s:.0f} of at most {now.limit_s:.0f} s"
+
+
+def _lines(done: Calibration) -> Iterator[str]:
+    yield f"{done.machine.description}"
+    yield ""
+    rows: list[tuple[str, ...]] = [
+        ("", "spec", "measured", "of spec", "rounds", "worst", "best", "spread", "")
+    ]
+    for row in done.rows:
+        value, spread = row.measured.value, row.measured.spread
+        spec = f"{quantity(row.key, row.spec.value)} {row.spec.origin}" if row.spec else ""
+        share = f"{value / row.spec.value:.0%}" if row.spec else ""
+        cells = ("", "", "", "")
+        if spread is not None:
+            worst, best = quantity(row.key, spread.worst), quantity(row.key, spread.best)
+            cells = (str(spread.rounds), worst, best, f"{spread.share(value):.1%}")
+        mark = "uncertain" if row.measured.is_uncertain else ""
+        rows.append((row.key, spec, quantity(row.key, value), share, *cells, mark))
+    yield from _columns(rows)
+    yield ""
+    yield from _differences(done)
+    yield from done.notes
+    yield _verdict(done)
+    yield f"written: {done.path}"
+    yield f"samples: {done.samples}"
+
+
+def _verdict(done: Calibration) -> str:
+    """Return the quality of the target file and what to do if it is uncertain."""
+    uncertain, all_ = done.uncertain, len(done.rows)
+    if not uncertain:
+        return f"all {all_} figures repeat; {done.elapsed_s:.0f} s"
+    names = ", ".join(r.key for r in uncertain[:3])
+    more = f" and {len(uncertain) - 3} more" if len(uncertain) > 3 else ""
+    summary = f"{len(uncertain)} of {all_} figures are uncertain: {names}{more}"
+    return f"{summary}; --resume measures on when the machine rests; {done.elapsed_s:.0f} s"
+
+
+def _differences(done: Calibration) -> Iterator[str]:
+    """Yield the differences from the previous file."""
+    if not done.replaced:
+        return
+    yield "against the earlier file:" if done.changes else "no change against the earlier file"
+    changes: list[tuple[str, ...]] = [("", "before", "now", "")]
+    for c in done.changes:
+        old, new = ("" if v is None else quantity(c.key, v) for v in (c.before, c.after))
+        share = f"{c.after / c.before - 1:+.1%}" if c.before and c.after else ""
+        changes.append((c.key, old, new, share))
+    if done.changes:
+        yield from _columns(changes)
+    yield ""
+
+
+def _columns(rows: list[tuple[str, ...]]) -> Iterator[str]:
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    for first, *rest in rows:
+        cells = [c.rjust(w) for c, w in zip(rest, widths[1:], strict=True)]
+        yield "  ".join([first.ljust(widths[0]), *cells]).rstrip()
+
+
+def quantity(key: str, value: float) -> str:
+    """Format a number with the unit in its key: ``1.83 TB/s``, ``32 MiB``."""
+    if key.endswith("_bytes"):
+        for step, unit in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
+            if value >= step:
+                return f"{value / step:.4g} {unit}"
+        return f"{value:g} B"
+    unit = next((u for suffix, u in _UNITS if key.endswith(suffix)), "")
+    if not unit:
+        return f"{value:g}"
+    scales = _PREFIXES if value >= 1 else _SMALL
+    scale, prefix = next((p for p in scales if value >= p[0]), scales[-1])
+    return f"{value / scale:.4g} {prefix}{unit}"

@@ -1,0 +1,205 @@
+"""``perfc measure``: run a model and compare predicted with measured times, kernel by kernel."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from perfc.common.plain_text import say
+from perfc.errors import ParseError, PerfcError
+from perfc.machine import HOST, load_machine
+
+from ..shared.deployment import DeploymentOptions, deployment_options
+from ..shared.examples import examples
+from ..shared.help import grouped_command
+from ..shared.output import emit, format_options
+from ..shared.report import PIPED_WIDTH, parse_top
+
+if TYPE_CHECKING:
+    from perfc.deployment import Deployment
+    from perfc.measuring.measure.compare import Measurement
+    from perfc.passes.runtimes import Framework
+
+
+DOCUMENT = ("measure", "perfc.measuring.measure.json_form:MeasurementView")
+"""JSON document of the command, and the type that defines its schema."""
+
+
+@grouped_command(
+    "measure",
+    epilog=examples(
+        "measure model.onnx --batch 8",
+        "measure model.onnx -t a100 --device cuda:0 --append rows.parquet",
+    ),
+)
+@click.argument("model", type=click.Path())
+@deployment_options
+@click.option("--device", default="cpu", show_default=True, metavar="cpu|cuda:N", help="Device.")
+@click.option("--threads", default="all", show_default=True, metavar="N|all", help="CPU threads.")
+@click.option(
+    "--repeat", type=click.IntRange(1, 100_000), default=10, show_default=True,
+    help="Minimum number of runs.",
+)  # fmt: skip
+@click.option(
+    "--min-time", type=click.FloatRange(0, 3600), default=1.0, show_default=True,
+    help="Minimum measuring time in seconds.",
+)  # fmt: skip
+@click.option(
+    "--limit", type=click.FloatRange(1, 86400), default=300.0, show_default=True,
+    help="Timeout of the process in seconds.",
+)  # fmt: skip
+@click.option(
+    "--seed", type=click.IntRange(0), default=0, help="Random seed of weights and inputs."
+)
+@click.option(
+    "--profile", "profiles", multiple=True, type=click.Path(),
+    help="Read a profile instead of running the model; repeat for TensorRT's layer file.",
+)  # fmt: skip
+@click.option(
+    "--append", "dataset", type=click.Path(path_type=Path),
+    help="Append one row per kernel to this .parquet, .csv or .csv.gz file, and one row for the "
+         "run to the same name with -models.",
+)  # fmt: skip
+@format_options("text", "json", "csv")
+@click.option(
+    "--top", default="20", show_default=True, help="Maximum kernels to print, by time, or 'all'."
+)
+def command(
+    options: DeploymentOptions,
+    model: str,
+    device: str,
+    threads: str,
+    repeat: int,
+    min_time: float,
+    limit: float,
+    seed: int,
+    profiles: tuple[str, ...],
+    dataset: Path | None,
+    form: str,
+    output: Path | None,
+    top: str,
+) -> int:
+    """Run MODEL and compare every measured kernel with its lower bound and prediction.
+
+    Without --target, a CPU is compared with `host`: this machine, measured once by a quick probe.
+    For GPUs and for profiles from elsewhere only measurements are shown.
+    Missing weights get random values. The runtime's fused kernels are traced back to the nodes of
+    the model. Nothing is written before everything is measured.
+    """
+    from perfc.measuring.measure import dataset as files
+    from perfc.measuring.measure.process import Protocol
+    from perfc.measuring.measure.session import check_device, measure, threads_of
+    from perfc.measuring.measure.views import NO_TARGET, render
+
+    limit_rows = parse_top(top)
+    how = as_stored(options)
+    target = how.target if options.is_stated("target") else usual_target(device, profiles)
+    if dataset is not None:
+        files.check_writable(dataset)
+    if profiles:
+        measurement = from_profiles(model, profiles, target, dict(how.dims))
+    else:
+        check_device(device)
+        protocol = Protocol(
+            framework=executor(how, options.place("runtime")), device=device,
+            threads=threads_of(threads), repeat=repeat, min_time_s=min_time,
+            max_time_s=max(20.0, 3 * min_time), limit_s=limit, seed=seed,
+        )  # fmt: skip
+        measurement = measure(model, target, dims=dict(how.dims), protocol=protocol)
+    text = render(measurement, form, limit_rows, width())
+    if form == "csv" and not measurement.has_target:
+        say(NO_TARGET, is_error=True)
+    if dataset is not None:
+        append(measurement, dataset)
+    emit(text, output)
+    return 0
+
+
+def usual_target(device: str, profiles: tuple[str, ...]) -> str:
+    """Return the target that is measured, or "" if there is nothing to compare with."""
+    if profiles or not device.startswith("cpu"):
+        return ""
+    try:
+        load_machine(HOST)
+    except PerfcError as error:
+        say(f"note: this machine cannot be probed, so nothing is compared: {error}", is_error=True)
+        return ""
+    return HOST
+
+
+def as_stored(options: DeploymentOptions) -> Deployment:
+    """Return the deployment if the model can be measured under it.
+
+    Raises:
+        ParseError: the deployment differs from the stored model.
+    """
+    from perfc.deployment import Deployment
+    from perfc.deployment.fields import READERS
+
+    how, usual = options.deployment(), Deployment()
+    for field in [f for f in READERS if f not in ("target", "runtime", "dims")]:
+        if getattr(how, field) != getattr(usual, field):
+            place = options.place(field)
+            hint = "leave it out" if place.startswith("--") else "--isolated leaves the file out"
+            message = "a model is measured as it is stored, forward, on one stream"
+            raise ParseError(message, where=place, hint=hint)
+    if options.values:
+        raise ParseError("inputs are random when a model is measured", where="--value")
+    return how
+
+
+def executor(how: Deployment, place: str) -> Framework:
+    """Return the framework that executes the model.
+
+    Raises:
+        ParseError: no installed framework does.
+    """
+    from perfc.measuring.measure.process import PACKAGES
+    from perfc.passes.runtimes import tables
+
+    if how.table.framework not in PACKAGES or not how.table.stands_for:
+        known = [t.name for t in tables() if t.framework in PACKAGES and t.stands_for]
+        hint = f"{', '.join(known)} can be, by their sessions"
+        raise ParseError(f"{how.table.name} cannot be run here", where=place, hint=hint)
+    return how.table.framework
+
+
+def from_profiles(
+    model: str, profiles: tuple[str, ...], target: str, dims: dict[str, int]
+) -> Measurement:
+    """Read one profile, or a TensorRT profile with its layer information.
+
+    Raises:
+        ParseError: too many files.
+    """
+    from perfc.measuring.measure.session import read_profile
+
+    if not 1 <= len(profiles) <= 2:
+        raise ParseError(
+            f"{len(profiles)} files",
+            where="--profile",
+            hint="one, or TensorRT's profile and layers",
+        )
+    given = [*profiles, None]
+    return read_profile(model, profiles[0], target, dims=dims, layers=given[1])
+
+
+def append(measurement: Measurement, dataset: Path) -> None:
+    """Append the rows of a measurement to a data set."""
+    import datetime
+
+    from perfc.measuring.measure import dataset as files
+    from perfc.measuring.measure import rows
+
+    date = datetime.datetime.now(datetime.UTC).date().isoformat()
+    files.append(dataset, rows.kernel_rows(measurement))
+    files.append(files.models_file(dataset), [rows.model_row(measurement, date)])
+
+
+def width() -> int:
+    """Return the columns of the terminal."""
+    import shutil
+
+    return shutil.get_terminal_size((PIPED_WIDTH, 40)).columns

@@ -1,0 +1,1 @@
+"""Commands: review a model change."""

@@ -1,0 +1,108 @@
+"""``perfc diff``: compare two models and show which operators explain the change."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from perfc.common.plain_text import say
+from perfc.errors import ParseError
+
+from ..shared.deployment import DeploymentOptions, deployment_options, flag_of, to_options
+from ..shared.document import show_document
+from ..shared.examples import examples
+from ..shared.help import grouped_command
+from ..shared.options import parse_dims
+from ..shared.output import deliver, emit, format_options
+from ..shared.report import color_option, parse_top
+
+FINDINGS = 1
+INCOMPLETE = 3
+DOCUMENT = ("diff", "perfc.review.diff.views:DiffViews")
+"""JSON document of the command, and the type that defines its schema."""
+
+
+@grouped_command(
+    "diff",
+    epilog=examples("diff model.onnx new.onnx -t a100", "diff model.onnx --batch 1 --to-batch 8"),
+)
+@click.argument("old", metavar="OLD")
+@click.argument("new", metavar="[NEW]", required=False)
+@deployment_options
+@to_options
+@format_options("text", "json", "csv", "markdown", "html")
+@color_option
+@click.option("--top", default="20", show_default=True, help="Maximum rows per table, or 'all'.")
+@click.option("--exit-code", is_flag=True, help="Exit with 1 if anything differs.")
+@click.option("--strict", is_flag=True, help="Exit with 3 if any total is only a lower bound.")
+def command(
+    options: DeploymentOptions,
+    /,
+    old: str,
+    new: str | None,
+    form: str,
+    output: Path | None,
+    top: str,
+    exit_code: bool,
+    strict: bool,
+    to_dims: tuple[str, ...],
+    **to: str | bool | None,
+) -> int:
+    """Compare two models by structure; OLD and NEW are files or git's REVISION:FILE.
+
+    Without NEW, OLD is compared with itself under the --to options, or else as it is in HEAD with
+    as it is now: `perfc diff model.onnx`, `perfc diff HEAD~1:model.onnx model.onnx`,
+    `perfc diff model.onnx --dim batch=1 --to-dim batch=8`.
+    """
+    from perfc.review.diff import Setting, both, compare, document, to_csv, to_json, views_of
+
+    refuse_revisions(old, new)
+    limit = parse_top(top)
+    how = options.deployment()
+    first = Setting(old, how, options.contents)
+    changed = {k.removeprefix("to_"): v for k, v in to.items() if v is not None}
+    there = how.with_values(
+        {**changed, "dims": parse_dims(to_dims)}, lambda f: f"--to-{flag_of(f)[2:]}"
+    )
+    there.require_kernels("--to-mode")
+    second = Setting(new or old, there, options.contents)
+    if new is None and first == second:
+        if ":" in old and not Path(old).exists():
+            raise ParseError("nothing to compare with", where=old, hint="give a second model")
+        committed = f"HEAD:{old}" if Path(old).is_absolute() else f"HEAD:./{old}"
+        first = replace(first, model=committed)
+    difference = compare(*both(first, second), (first.model, second.model))
+    views = views_of(difference)
+    match form:
+        case "json":
+            emit(to_json(views), output)
+        case "csv":
+            emit(to_csv(views), output)
+        case "html":
+            from perfc.view.html import comparison_of, comparison_page
+
+            deliver(comparison_page(comparison_of(difference, document(views, limit))), output)
+        case _:
+            show_document(document(views, limit), form, output)
+    if strict and not difference.is_complete:
+        say("incomplete: totals are lower bounds", is_error=True)
+        return INCOMPLETE
+    return FINDINGS if exit_code and not difference.is_empty else 0
+
+
+def refuse_revisions(old: str, new: str | None) -> None:
+    """Reject a git revision without a file.
+
+    Raises:
+        ParseError: OLD or NEW is one.
+    """
+    from perfc.review.diff.revision import is_revision
+
+    for name, other in ((old, new), (new, old)):
+        if name is None or ":" in name or Path(name).exists() or not is_revision(name):
+            continue
+        model = "MODEL" if other is None or is_revision(other) else other.rpartition(":")[2]
+        call = f"perfc diff {name}:{model} {model}"
+        raise ParseError("a revision of git, not a model", where=name, hint=f"as in {call}")

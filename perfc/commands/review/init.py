@@ -1,0 +1,172 @@
+"""``perfc init``: set up budgets, a baseline and a pre-commit hook for a project."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from perfc.common.plain_text import say
+from perfc.errors import ModelError, ParseError
+
+from ..shared.deployment import DeploymentOptions, deployment_options
+from ..shared.examples import examples
+from ..shared.help import grouped_command
+
+if TYPE_CHECKING:
+    from perfc.review.check.config import Config
+
+UNREADABLE = 2
+
+
+@grouped_command("init", epilog=examples("init", "init model.onnx -t h100 --batch 8"))
+@click.argument("files", nargs=-1, type=click.Path())
+@deployment_options
+@click.option("--force", is_flag=True, help="Overwrite an existing perfc.toml and perfc.lock.")
+@click.option("--no-hook", is_flag=True, help="Do not edit .pre-commit-config.yaml.")
+def command(options: DeploymentOptions, files: tuple[str, ...], force: bool, no_hook: bool) -> int:
+    """Write a commented perfc.toml, a baseline and a pre-commit entry in this folder.
+
+    They cover FILES, or every model below this folder. Deployment options are written to
+    perfc.toml. Nothing is written if a model cannot be analyzed.
+    """
+    from perfc.review.check import built_in, digests, lock_file, run
+    from perfc.review.check.baseline import Baseline
+
+    here = Path.cwd()
+    refused(options, here, force=force)
+    models = below(files, here) if files else built_in.models_in(here)
+    if not models:
+        hint = "name models: perfc init FILES"
+        raise ModelError("no .onnx or .onnx.gz files below this folder", where=str(here), hint=hint)
+    text = built_in.file_text(models, options.typed(), options.deployment().target)
+    config = read_back(text, here)
+    entries, errors = run.renewed(config, Baseline(), ())
+    for line in errors:
+        say(f"error: {line}", is_error=True)
+    if errors:
+        say("nothing is written", is_error=True)
+        return UNREADABLE
+    lock = lock_file.to_text(digests.predictor(), entries)
+    changes = {config.path: text, config.lock: lock}
+    notes: list[str] = []
+    if not no_hook:
+        changes |= hook_of(here, notes)
+    store(changes)
+    for path in changes:
+        say(f"wrote {path.relative_to(here) if path.is_relative_to(here) else path}")
+    for note in (*notes, f"{len(entries)} in the baseline; commit these files, then: perfc check"):
+        say(note)
+    return 0
+
+
+def refused(options: DeploymentOptions, here: Path, *, force: bool) -> None:
+    """Reject anything that would overwrite a file.
+
+    Raises:
+        ParseError: a file exists already.
+    """
+    from perfc.deployment import project_file
+    from perfc.review.check.config import LOCK
+
+    if options.config is not None or options.values:
+        flag = "--config" if options.config is not None else "--value"
+        raise click.UsageError(f"perfc init writes a new perfc.toml and accepts no {flag}")
+    for name in (project_file.NAME, LOCK):
+        if (here / name).exists() and not force:
+            hint = "--force overwrites it; perfc check uses it as it is"
+            raise ParseError("there already", where=name, hint=hint)
+    existing = project_file.find(here)
+    if existing is not None and existing.name == project_file.PROJECT and existing.parent == here:
+        hint = "write [[tool.perfc.budget]] there; a perfc.toml would hide it"
+        raise ParseError("[tool.perfc] is there already", where=existing.name, hint=hint)
+
+
+def below(files: Sequence[str], here: Path) -> list[str]:
+    """Return files by their names in budgets.
+
+    Raises:
+        ModelError: a file is outside of the folder or not a model.
+    """
+    from perfc.review.check.built_in import is_model, models_in
+
+    names: list[str] = []
+    for file in files:
+        path = (here / file).resolve()
+        if not path.is_relative_to(here.resolve()):
+            raise ModelError("not below this folder", where=file, hint="run perfc init above it")
+        name = path.relative_to(here.resolve()).as_posix()
+        if path.is_dir():
+            names += [f"{name}/{m}" if name != "." else m for m in models_in(path)]
+        elif not is_model(path.name):
+            raise ModelError("neither .onnx nor .onnx.gz", where=file)
+        else:
+            names.append(name)
+    return sorted(dict.fromkeys(names))
+
+
+def read_back(text: str, here: Path) -> Config:
+    """Parse the budgets in a text that has not been written yet."""
+    import tempfile
+    from dataclasses import replace
+
+    from perfc.deployment import project_file
+    from perfc.review.check import config as configs
+    from perfc.review.check.config import LOCK
+
+    with tempfile.TemporaryDirectory(prefix="perfc-") as folder:
+        path = Path(folder) / project_file.NAME
+        path.write_text(text, encoding="utf-8")
+        config = configs.load(path)
+    return replace(config, path=here / project_file.NAME, lock=here / LOCK)
+
+
+def hook_of(here: Path, notes: list[str]) -> dict[Path, str]:
+    """Return the pre-commit configuration with the entry; reasons for none go to ``notes``."""
+    from perfc.common.repository import root_of
+    from perfc.common.toml_file import read_text
+    from perfc.review.check import hook
+
+    root = root_of(here)
+    if root is None:
+        notes.append(f"no repository of git here: {hook.FILE} is not written")
+        return {}
+    path = root / hook.FILE
+    old = read_text(path) if path.is_file() else ""
+    new = hook.entered(old)
+    if new is None:
+        notes.append(f"{hook.FILE} is left as it is; its entry for perfc would be:")
+        notes += hook.ENTRY.splitlines()
+        return {}
+    if new == old:
+        notes.append(f"{hook.FILE} has perfc check already")
+        return {}
+    notes.append("the hook runs once pre-commit is installed here: pre-commit install")
+    return {path: new}
+
+
+def store(changes: dict[Path, str]) -> None:
+    """Write all files, or none.
+
+    Raises:
+        ParseError: a file cannot be written.
+    """
+    from perfc.common.whole_file import write_whole
+
+    before = {path: path.read_bytes() if path.is_file() else None for path in changes}
+    done: list[Path] = []
+    try:
+        for path, text in changes.items():
+            write_whole(path, text.encode())
+            done.append(path)
+    except OSError as error:
+        for written in done:
+            content = before[written]
+            if content is None:
+                written.unlink()
+            else:
+                write_whole(written, content)
+        what = f"cannot be written: {error.strerror or error}"
+        raise ParseError(what, where=path.name, hint="nothing is written") from None

@@ -1,0 +1,149 @@
+"""``perfc lint``: find what slows a model down, and what fixing it gains."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from perfc.common.plain_text import say
+
+from ..shared import names as _names
+from ..shared.budgets import by_project, slashed
+from ..shared.deployment import DeploymentOptions, deployment_options
+from ..shared.examples import examples
+from ..shared.help import grouped_command
+from ..shared.names import Names
+from ..shared.options import names_in
+from ..shared.output import emit, format_options, output_format
+
+if TYPE_CHECKING:
+    from perfc.review.lint.engine import Outcome
+    from perfc.review.lint.settings import Settings
+
+FORMATS = ("text", "json", "csv", "markdown", "sarif", "github", "gitlab", "junit")
+UNREADABLE = 2
+DOCUMENT = ("lint", "perfc.review.lint.data_form:LintView")
+"""JSON document of the command, and the type that defines its schema."""
+
+
+@grouped_command(
+    "lint", epilog=examples("lint model.onnx", "lint model.onnx --select PF1 --min-gain 0")
+)
+@click.argument("files", nargs=-1, required=True, type=click.Path())
+@deployment_options
+@click.option(
+    "--select",
+    type=Names(_names.rules),
+    default="",
+    metavar="CODES",
+    help="Rules to run, e.g. PF1,PF404 or ALL.",
+)
+@click.option(
+    "--ignore", type=Names(_names.rules), default="", metavar="CODES", help="Rules to skip."
+)
+@click.option(
+    "--extend-select",
+    type=Names(_names.rules),
+    default="",
+    metavar="CODES",
+    help="Rules to run in addition.",
+)
+@click.option(
+    "--min-gain", default="", metavar="SHARE", help="Minimum gain to report (default: 1%)."
+)
+@click.option("--new", "only_new", is_flag=True, help="Report new findings only.")
+@click.option(
+    "--against",
+    default="",
+    metavar="REV",
+    help="Git revision for --new to compare with (default: HEAD).",
+)
+@click.option("--statistics", is_flag=True, help="Print the number of findings per rule instead.")
+@click.option(
+    "--fix",
+    is_flag=True,
+    help="Write a fixed model, verified against the original with ONNX Runtime.",
+)
+@click.option("--in-place", is_flag=True, help="With --fix: overwrite the input.")
+@click.option("--exit-zero", is_flag=True, help="Exit with 0 even if there are findings.")
+@format_options(*FORMATS, also=("onnx",), words="With --fix the output is a model.")
+def command(
+    options: DeploymentOptions,
+    files: tuple[str, ...],
+    select: str,
+    ignore: str,
+    extend_select: str,
+    min_gain: str,
+    only_new: bool,
+    against: str,
+    statistics: bool,
+    fix: bool,
+    in_place: bool,
+    exit_zero: bool,
+    form: str,
+    output: Path | None,
+) -> int:
+    """Lint FILES (models or folders), each with the nearest perfc.toml upwards.
+
+    Each finding says how much time its fix saves on the target. `perfc rule PF101` explains a rule.
+    """
+    from perfc.review.lint.engine import Linter, joined, selected
+    from perfc.review.lint.output import Format, rendered
+    from perfc.review.lint.output import statistics as counted
+    from perfc.review.lint.settings import parse_share, read_settings
+    from perfc.review.lint.work import Work, models_in
+
+    if output is not None:
+        output_format(None, output, ("onnx",) if fix else FORMATS)
+    if form not in ("text", "onnx") and (fix or statistics):
+        raise click.UsageError(f"{'--fix' if fix else '--statistics'} prints text, not {form}")
+    if against and not only_new:
+        raise click.UsageError("--against needs --new")
+    if only_new and fix:
+        raise click.UsageError("--fix also changes what --new leaves out")
+    least = parse_share(min_gain) if min_gain else None
+
+    def work_of(near: DeploymentOptions) -> Work:
+        settings = read_settings(near.file)
+        chosen = selected(settings, names_in(select), names_in(ignore), names_in(extend_select))
+        return Work(
+            Linter(settings, chosen, least),
+            near.deployment(also=deployment_of(settings, near), also_at=f"{settings.path}: lint"),
+            near.contents,
+            (against or "HEAD") if only_new else "",
+        )
+
+    models = models_in([slashed(file) for file in files])
+    groups = [(work_of(near), paths) for near, paths in by_project(options, models, is_nearest)]
+    if fix or in_place:
+        from perfc.review.lint.fix import fix_files
+
+        if not fix:
+            raise click.UsageError("--in-place needs --fix")
+        return max(fix_files(work, paths, output, in_place=in_place) for work, paths in groups)
+    outcome = joined(work.lint_all(paths) for work, paths in groups)
+    text = counted(outcome) if statistics else rendered(outcome, Format(form))
+    emit(text, output, has_commands=form == "github")
+    return verdict(outcome, exit_zero=exit_zero)
+
+
+def is_nearest(_path: Path, _file: str) -> bool:
+    """Return True: the nearest project file configures linting, whatever it contains."""
+    return True
+
+
+def deployment_of(settings: Settings, options: DeploymentOptions) -> dict[str, object]:
+    """Return the deployment fields of ``[lint]`` that the command line does not set."""
+    of_lint = {"target": settings.target, "runtime": settings.runtime}
+    return {k: v for k, v in of_lint.items() if v and getattr(options, k) is None}
+
+
+def verdict(outcome: Outcome, *, exit_zero: bool) -> int:
+    """Print what could not be read, and return the exit code."""
+    for line in outcome.errors:
+        say(f"error: {line}", is_error=True)
+    if outcome.errors:
+        return UNREADABLE
+    return 1 if outcome.count and not exit_zero else 0

@@ -1,0 +1,390 @@
+"""Deployment options of every command that analyzes a model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+
+import click
+
+from perfc.errors import ParseError
+from perfc.ir.record import frozen
+
+from . import names as _names
+from .deployment_option import DeploymentOption
+from .names import Names
+from .options import axis_text, dim_option, joined, names_in, names_of, parse_dims
+from .step_options import STEP
+
+if TYPE_CHECKING:
+    from perfc.api import Model, Report
+    from perfc.deployment import Deployment
+    from perfc.deployment.project_file import ProjectValues
+    from perfc.ir.graph import Module
+    from perfc.machine import Machine, Reserve
+    from perfc.passes.manager import Instrument
+    from perfc.review.check.config import Config
+
+P = ParamSpec("P")
+R = TypeVar("R")
+EVERY = "all"
+"""Name that stands for every target."""
+C = TypeVar("C", bound=Callable[..., Any])
+
+
+_FIELDS: Mapping[str, tuple[tuple[str, ...], dict[str, Any]]] = {
+    "target": (("-t", "--target"), {
+        "type": Names(_names.targets), "metavar": "NAME", "multiple": True, "callback": joined,
+        "words": "Target name or file; see `perfc targets` ({default}). Commands that compare "
+                 "accept several, comma-separated or repeated, or `all`.",
+    }),
+    "runtime": (("--runtime",), {
+        "type": Names(_names.runtimes), "metavar": "NAME",
+        "words": "Runtime: {names} ({default}).",
+    }),
+    "framework": (("--framework",), {
+        "type": Names(_names.serving), "metavar": "NAME",
+        "words": "Serving framework whose attention and quantized matmul kernels run: {names} "
+                 "(default: the runtime's).",
+    }),
+    "runtime_version": (("--runtime-version",), {
+        "metavar": "VERSION",
+        "words": "Version of the runtime's framework, e.g. 2.9 (default: the newest measured).",
+    }),
+    "dtype": (("--dtype",), {
+        "type": Names(_names.precisions), "metavar": "NAME",
+        "words": "Precision: {names} ({default}).",
+    }),
+    "tf32": (("--tf32/--no-tf32",), {
+        "words": "Allow TF32 in float32 matrix products (default: as the runtime does).",
+    }),
+    "layout": (("--layout",), {
+        "type": Names(_names.layouts), "metavar": "NAME",
+        "words": "Memory layout of feature maps: {names} ({default}).",
+    }),
+    "streams": (("--streams",), {"metavar": "N", "words": "Concurrent CUDA streams ({default})."}),
+    "mode": (("--mode",), {
+        "type": Names(_names.modes), "metavar": "NAME",
+        "words": "Mode: {names} (a whole step); {default}.",
+    }),
+    **STEP,
+    "host_launch": (("--host-launch",), {
+        "metavar": "TIME",
+        "words": "Host time to launch one kernel, e.g. 30us (default: the target's, or a typical "
+                 "value).",
+    }),
+    "reserve": (("--reserve",), {
+        "metavar": "SIZE",
+        "words": "Device memory to reserve, e.g. 2GiB or 5%, in addition to the context and a "
+                 "safety margin.",
+    }),
+}  # fmt: skip
+"""Flags and `click.option` arguments of each deployment field except the extents."""
+_AXES: Mapping[str, str] = {
+    "batch": "Batch size: first dimension of the inputs.",
+    "seq": "Sequence length: second dimension of token inputs.",
+}
+"""Extents that apply to every model."""
+_value_option = click.option(
+    "--value",
+    "values",
+    multiple=True,
+    metavar="NAME=N,...",
+    help="Contents of an input that determines shapes, e.g. sizes=1,3,224,224; repeatable.",
+)
+config_option = click.option(
+    "--config",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Configuration file (default: the nearest perfc.toml or pyproject.toml upwards).",
+)
+_isolated_option = click.option(
+    "--isolated", is_flag=True, help="Ignore perfc.toml and pyproject.toml."
+)
+
+
+def _axis_options() -> list[Callable[[C], C]]:
+    return [
+        click.option(f"--{name}", name, default=None, metavar="N", help=words, callback=axis_text)
+        for name, words in _AXES.items()
+    ]
+
+
+def flag_of(field: str) -> str:
+    """Return the flag of a field."""
+    return "--dim" if field == "dims" else f"--{field.replace('_', '-')}"
+
+
+def _field_options() -> list[Callable[[C], C]]:
+    return [
+        click.option(*flags, field, default=None, cls=DeploymentOption, field=field, **more)
+        for field, (flags, more) in _FIELDS.items()
+    ]
+
+
+def to_options(function: C) -> C:
+    """Add ``--to-FIELD`` for every field, for the new side of a comparison."""
+    for field, (flags, more) in reversed(list(_FIELDS.items())):
+        names = "/".join(f"--to-{f.removeprefix('--')}" for f in flags[-1].split("/"))
+        words = f"{flag_of(field)} for NEW."
+        function = click.option(
+            names, f"to_{field}", default=None, cls=DeploymentOption, field=field,
+            **{**more, "words": words},
+        )(function)  # fmt: skip
+    for name in reversed(list(_AXES)):
+        function = click.option(
+            f"--to-{name}", f"to_{name}", type=click.IntRange(1), metavar="N",
+            help=f"--{name} for NEW.",
+        )(function)  # fmt: skip
+    return click.option(
+        "--to-dim", "to_dims", multiple=True, metavar="NAME=N", help="--dim for NEW."
+    )(function)
+
+
+@frozen
+class DeploymentOptions:
+    """Deployment options as typed; None if not given."""
+
+    target: str | None
+    runtime: str | None
+    framework: str | None
+    runtime_version: str | None
+    dtype: str | None
+    tf32: bool | None
+    layout: str | None
+    streams: str | None
+    mode: str | None
+    train: str | None
+    loss: str | None
+    update: str | None
+    freeze: str | None
+    lora_rank: str | None
+    lora: str | None
+    accumulate: str | None
+    master_weights: bool | None
+    checkpointing: str | None
+    keep: str | None
+    dropout: str | None
+    host_launch: str | None
+    reserve: str | None
+    batch: str | None
+    seq: str | None
+    dims: tuple[str, ...]
+    values: tuple[str, ...]
+    config: Path | None
+    isolated: bool
+
+    @cached_property
+    def file(self) -> Path | None:
+        """Project file to read, if any."""
+        from perfc.deployment.project_file import find
+
+        return None if self.isolated else self.config or find(Path.cwd())
+
+    @cached_property
+    def of_file(self) -> ProjectValues:
+        """Deployment values of the project file.
+
+        Raises:
+            ParseError: the file is malformed.
+        """
+        from perfc.deployment import KEYS
+        from perfc.deployment.project_file import ProjectValues, deployment_in
+
+        if self.file is None:
+            return ProjectValues({}, str)
+        return deployment_in(self.file, KEYS)
+
+    @cached_property
+    def sizes(self) -> tuple[str, ...]:
+        """Extents in the form of `--dim`, including `--batch` and `--seq`."""
+        axes = (f"{name}={value}" for name in _AXES if (value := getattr(self, name)) is not None)
+        return (*axes, *self.dims)
+
+    def typed(self, dims: Mapping[str, int] | None = None) -> dict[str, object]:
+        """Return the fields given on the command line, with extents from ``dims`` if given.
+
+        Raises:
+            ParseError: an invalid extent.
+        """
+        fields: dict[str, object] = {
+            name: value for name in _FIELDS if (value := getattr(self, name)) is not None
+        }
+        sizes = parse_dims(self.sizes) if dims is None else dims
+        return {**fields, **({"dims": sizes} if sizes else {})}
+
+    def deployment(
+        self,
+        default: Deployment | None = None,
+        *,
+        dims: Mapping[str, int] | None = None,
+        also: Mapping[str, object] | None = None,
+        also_at: str = "",
+        is_whole: bool = False,
+        is_several: bool = False,
+    ) -> Deployment:
+        """Build the deployment from the command line, then the project file, then ``default``.
+
+        Args:
+            default: default of the command.
+            dims: extents that replace the typed ones.
+            also: further fields, from other options or files.
+            also_at: their place for messages (default: the command line).
+            is_whole: allow whole runs without kernels, such as training steps.
+            is_several: allow several targets.
+
+        Raises:
+            ParseError: an invalid value or incompatible fields, with the place.
+        """
+        from perfc.deployment import Deployment
+
+        typed = {**self.typed(dims), **(also or {})}
+        values = {**self.of_file.values, **typed}
+        of_file = self.of_file.values.get("dims")
+        if isinstance(of_file, dict) and isinstance(typed.get("dims"), Mapping):
+            values["dims"] = {**of_file, **typed["dims"]}  # type: ignore[dict-item]
+
+        def place(field: str) -> str:
+            is_also = also is not None and field in also
+            return (also_at or flag_of(field)) if is_also else self.place(field)
+
+        result = (default or Deployment()).with_values(values, place)
+        if not is_several and (len(names_in(result.target)) > 1 or result.target == EVERY):
+            hint = f"`perfc compare MODEL -t {result.target}` shows several side by side"
+            raise ParseError("one target at a time", where=place("target"), hint=hint)
+        if not is_whole:
+            result.require_kernels(place("mode"))
+        result.require_alone(place("parallel"))
+        return result
+
+    @property
+    def has_several_targets(self) -> bool:
+        """Return True if more than one target is named."""
+        target = self.target or self.of_file.values.get("target")
+        names = names_in(target) if isinstance(target, str) else []
+        return len(names) > 1 or names == [EVERY]
+
+    def machines(self, names: str) -> tuple[Machine, ...]:
+        """Load the named targets without duplicates; ``all`` means every target.
+
+        Raises:
+            PerfcError: no target is named, or one is unknown.
+        """
+        from perfc.machine import list_machines, load_machine
+
+        several = names_in(names)
+        every = [t.name for t in list_machines()] if EVERY in several else []
+        machines = {m.path: m for m in (load_machine(n) for n in several if n != EVERY)}
+        machines |= {m.path: m for m in map(load_machine, every) if m.path not in machines}
+        if not machines:
+            raise ParseError("names no target", where=self.place("target"), hint="-t a100,h100")
+        return tuple(machines.values())
+
+    def place(self, field: str) -> str:
+        """Return the place of a field for messages: its flag or the project file."""
+        given = self.sizes if field == "dims" else getattr(self, field, None)
+        is_typed = given is not None and given != ()
+        if is_typed or field not in self.of_file.values:
+            return flag_of(field)
+        return self.of_file.place(field)
+
+    @property
+    def held_back(self) -> Reserve:
+        """Device memory to reserve, from the command line or the project file.
+
+        Raises:
+            ParseError: not a size.
+        """
+        from perfc.machine import Reserve
+
+        given = self.reserve if self.reserve is not None else self.of_file.values.get("reserve")
+        return Reserve.parse(given, self.place("reserve"))
+
+    def is_stated(self, field: str) -> bool:
+        """Return True if the command line or the project file sets a field."""
+        return field in self.typed() or field in self.of_file.values
+
+    def budgets(self) -> Config:
+        """Load the budgets of the project file, overridden by the command line.
+
+        Raises:
+            ParseError: the budgets are malformed.
+        """
+        from perfc.review.check import config as configs
+
+        assert self.file is not None
+        return configs.load(self.file, self.typed())
+
+    @property
+    def contents(self) -> dict[str, object]:
+        """Contents of inputs, from `--value`.
+
+        Raises:
+            ParseError: not ``NAME=NUMBERS``.
+        """
+        from .report import parse_values
+
+        return parse_values(self.values)
+
+    @property
+    def has_named_axes(self) -> bool:
+        """Return True if `--dim` names an axis that `--batch` or `--seq` could set."""
+        return not names_of(self.dims).isdisjoint(_AXES)
+
+    def note_axes(self, module: Module) -> None:
+        """Print a note if `--dim batch=8` names no symbol of the model."""
+        from perfc.common.plain_text import say
+        from perfc.deployment.extents import AXES, described, stood_for
+
+        for name in stood_for(module, dict.fromkeys(names_of(self.dims) & AXES.keys())):
+            what = f"no symbol is called {name} in {described(module)}"
+            say(f"note: {what}; --dim {name}=N is taken as --{name} N", is_error=True)
+
+    def report(
+        self,
+        model: Model,
+        deployment: Deployment | None = None,
+        *,
+        predictor: str = "",
+        instruments: Sequence[Instrument] = (),
+    ) -> Report:
+        """Analyze ``model`` with the options, or with a deployment derived from them.
+
+        Raises:
+            PerfcError: as ``perfc.analyze``.
+        """
+        from perfc.api import analyze
+
+        how = deployment or self.deployment()
+        try:
+            report = analyze(
+                model, deployment=how, values=self.contents, predictor=predictor,
+                instruments=instruments,
+            )  # fmt: skip
+            self.note_axes(report.source)
+            return report
+        except ParseError as error:
+            of_file = self.of_file.values.get("dims")
+            for name in of_file if isinstance(of_file, dict) else ():
+                if f"no symbol {name!r}" in error.message:
+                    error.hint = f"{error.hint}; {self.of_file.place('dims')} gives it"
+            raise
+
+
+def deployment_options(
+    function: Callable[Concatenate[DeploymentOptions, P], R],
+) -> Callable[P, R]:
+    """Add the options; ``function`` gets them as its first argument."""
+
+    @wraps(function)
+    def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
+        taken = {name: kwargs.pop(name) for name in DeploymentOptions.__dataclass_fields__}
+        return function(DeploymentOptions(**taken), *args, **kwargs)  # type: ignore[arg-type]
+
+    decorated: Callable[P, R] = wrapped
+    rest = [*_axis_options(), dim_option, _value_option, config_option, _isolated_option]
+    for option in reversed([*_field_options(), *rest]):
+        decorated = option(decorated)
+    return decorated

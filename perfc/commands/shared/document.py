@@ -1,0 +1,37 @@
+"""Output of documents that are not the report of one analysis."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .output import emit
+from .report import PIPED_WIDTH, Colour, colour, is_colourful
+
+if TYPE_CHECKING:
+    from perfc.view.report.document import Document
+
+
+def show_document(
+    document: Document, form: str, output: Path | None, accents: Mapping[str, str] | None = None
+) -> None:
+    """Write a document as ``text`` or ``markdown``, with color on terminals.
+
+    ``accents`` maps regular expressions to the styles that highlight their matches.
+    """
+    if form == "markdown":
+        from perfc.view.report import markdown
+
+        emit(markdown.render(document), output)
+        return
+    from perfc.view.report import terminal, text
+
+    width = shutil.get_terminal_size((PIPED_WIDTH, 40)).columns
+    if output is None and is_colourful():
+        is_forced = colour() is Colour.ALWAYS
+        terminal.write(document, sys.stdout, width, accents, is_forced=is_forced)
+    else:
+        emit(text.render(document, width if output is None else PIPED_WIDTH), output)

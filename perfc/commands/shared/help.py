@@ -1,0 +1,77 @@
+"""Grouped help: options in sections, training options only with ``--help-all``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import Enum
+from typing import Any
+
+import click
+
+from .deployment_option import SIZES, DeploymentOption
+from .step_options import STEP
+
+_SHOWN = "perfc.help_all"
+"""Context key that is set when every option is shown."""
+_SHARED = ("config", "isolated", "help_all", "help")
+
+
+class Section(Enum):
+    """Section of the help, by heading."""
+
+    COMMAND = "Options"
+    DEPLOYMENT = "Deployment options"
+    STEP = "Training options"
+    SHARED = "Common options"
+
+
+def section_of(option: click.Parameter) -> Section:
+    """Return the section of an option."""
+    name = (option.name or "").removeprefix("to_")
+    if isinstance(option, DeploymentOption):
+        return Section.STEP if option.field in STEP else Section.DEPLOYMENT
+    if name in SIZES:
+        return Section.DEPLOYMENT
+    return Section.SHARED if name in _SHARED else Section.COMMAND
+
+
+def show_all(ctx: click.Context, option: click.Parameter, value: bool) -> None:
+    """Print the help with every option and exit."""
+    if value:
+        ctx.meta[_SHOWN] = True
+        click.echo(ctx.get_help(), color=ctx.color)
+        ctx.exit()
+
+
+class GroupedCommand(click.Command):
+    """Command with grouped help; of the training options only ``--train`` is shown."""
+
+    def __init__(self, *args: Any, **more: Any) -> None:
+        super().__init__(*args, **more)
+        help_all = click.Option(
+            ["--help-all"], is_flag=True, is_eager=True, expose_value=False, callback=show_all,
+            help="Show this help with all options, including those of training steps.",
+        )  # fmt: skip
+        self.params.append(help_all)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options by section; training options only with ``--help-all``."""
+        is_whole = bool(ctx.meta.get(_SHOWN))
+        rows: dict[Section, list[tuple[str, str]]] = {section: [] for section in Section}
+        for option in self.get_params(ctx):
+            section = section_of(option)
+            if isinstance(option, click.Argument):
+                continue
+            if section is Section.STEP and option.name != "train" and not is_whole:
+                continue
+            if (row := option.get_help_record(ctx)) is not None:
+                rows[section].append(row)
+        for section, records in rows.items():
+            if records:
+                with formatter.section(section.value):
+                    formatter.write_dl(records)
+
+
+def grouped_command(*args: Any, **more: Any) -> Callable[[Callable[..., Any]], GroupedCommand]:
+    """Decorate a function as a `GroupedCommand`, like `click.command`."""
+    return click.command(*args, cls=GroupedCommand, **more)

@@ -1,0 +1,86 @@
+"""Groups of commands: each file of a folder is one, imported when it is called."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+
+import click
+
+from perfc.common import plugins
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = "perfc.commands"
+SECTIONS = ("analysis", "workloads", "measurement", "review", "help")
+"""Folders of the commands that follow ``perfc``, in the order of its help."""
+DEV = "dev"
+"""Folder of the commands that follow ``perfc dev``."""
+LAB = "laboratory"
+"""Section of the commands of plug-ins."""
+
+
+@cache
+def modules_of(folder: str) -> Mapping[str, str]:
+    """Return the module of each command of a folder by name."""
+    stems = sorted(f[:-3] for f in os.listdir(ROOT / folder) if f.endswith(".py"))
+    names = (stem for stem in stems if not stem.startswith("_"))
+    return {name.replace("_", "-"): f"{PACKAGE}.{folder}.{name}" for name in names}
+
+
+def sections() -> Mapping[str, Mapping[str, str]]:
+    """Return the modules of all commands by section and name."""
+    own = {section: modules_of(section) for section in SECTIONS}
+    extra = plugins.entries(plugins.COMMANDS)
+    return {**own, DEV: {DEV: f"{PACKAGE}.{DEV}"}, **({LAB: extra} if extra else {})}
+
+
+def module_of(name: str) -> str | None:
+    """Return the module of a command; plug-ins are read only for a name that perfc lacks."""
+    if name == DEV:
+        return f"{PACKAGE}.{DEV}"
+    own = (modules_of(section).get(name) for section in SECTIONS)
+    return next(filter(None, own), None) or plugins.entries(plugins.COMMANDS).get(name)
+
+
+def command_of(module: str) -> click.Command:
+    """Return the ``command`` of a module."""
+    command = import_module(module).command
+    assert isinstance(command, click.Command)
+    return command
+
+
+def summary(module: str) -> str:
+    """Return the first line of a command's file, which is not imported, without its name."""
+    with plugins.file_of(module).open(encoding="utf-8") as stream:
+        line = stream.readline().strip().strip('"')
+    text = line.partition(": ")[2] or line
+    return text[:1].upper() + text[1:]
+
+
+def write_section(formatter: click.HelpFormatter, title: str, modules: Mapping[str, str]) -> None:
+    """Write commands with their summaries as a section of a help page."""
+    widest = max(map(len, modules))
+    with formatter.section(title):
+        formatter.write_dl([(f"{name:{widest}}", summary(m)) for name, m in modules.items()])
+
+
+class Folder(click.Group):
+    """A group whose commands are the files of one folder."""
+
+    folder = DEV
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of the files."""
+        return list(modules_of(self.folder))
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return the ``command`` of the file of that name, None if there is none."""
+        module = modules_of(self.folder).get(cmd_name)
+        return None if module is None else command_of(module)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands with their summaries."""
+        write_section(formatter, "Commands", modules_of(self.folder))

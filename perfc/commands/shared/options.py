@@ -1,0 +1,149 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from perfc.errors import ParseError, ShapeError
+
+from . import names as _names
+from .names import Names
+
+if TYPE_CHECKING:
+    from perfc.ir import Module
+
+LONGEST = 100
+"""Maximum digits of a size."""
+
+dim_option = click.option(
+    "--dim",
+    "dims",
+    multiple=True,
+    metavar="NAME=N",
+    help="Value of a symbolic dimension, e.g. batch=8; comma-separated or repeated. `sweep` "
+    "accepts ranges.",
+)
+print_after_option = click.option(
+    "--print-ir-after",
+    type=Names(_names.passes),
+    metavar="NAMES",
+    default="",
+    help="Print the IR after these passes.",
+)
+tables_option = click.option(
+    "--data",
+    type=click.Path(path_type=Path, file_okay=False, exists=True),
+    required=True,
+    help="Folder of measured tables, written by `perfc data fetch`.",
+)
+graphs_option = click.option(
+    "--graphs",
+    type=click.Path(path_type=Path, file_okay=False, exists=True),
+    required=True,
+    help="Folder of data sets, written by `perfc data build`.",
+)
+facts_option = click.option(
+    "--facts",
+    default="",
+    metavar="NAMES",
+    help="Analyses to print below each node, e.g. cost,fuse.",
+)
+
+
+def parse_dims(bindings: Iterable[str]) -> dict[str, int]:
+    """Parse ``("batch=8,seq=128",)`` into a mapping.
+
+    Raises:
+        ParseError: not ``NAME=N``, an invalid extent, or two values for one name.
+    """
+    from perfc.ir.symbolic.sizes import sizes_of
+
+    sizes: dict[str, int] = {}
+    for binding in ",".join(bindings).split(",") if bindings else ():
+        name, equals, value = (part.strip() for part in binding.rpartition("="))
+        digits = value.removeprefix("-")
+        if not equals or not name or not digits.isdecimal() or len(digits) > LONGEST:
+            raise ParseError(f"{binding[:60]!r} is not NAME=N", where="--dim", hint="as in batch=8")
+        if sizes.get(name, int(value)) != int(value):
+            message = f"{name} is given as {sizes[name]} and as {int(value)}"
+            raise ParseError(message, where="--dim", hint="give one of them")
+        sizes[name] = int(value)
+    sizes_of(sizes)
+    return sizes
+
+
+def names_of(bindings: Iterable[str]) -> set[str]:
+    """Return the names in ``NAME=N`` or ``NAME=RANGE`` bindings."""
+    return {part.rpartition("=")[0].strip() for part in ",".join(bindings).split(",")}
+
+
+def names_in(text: str) -> list[str]:
+    """Split comma-separated names."""
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def read_model(
+    model: str, dims: dict[str, int], values: Mapping[str, object] | None = None, *,
+    is_trained: bool = False,
+) -> Module:  # fmt: skip
+    """Read and verify the module in ``model``; configurations as in `perfc.frontend.load`."""
+    if model != "-" and not model.endswith(".pir"):
+        from perfc.api import read as read_sized
+
+        return read_sized(model, dims, values, is_trained=is_trained)[0]
+    from perfc.ir.graphs.rewrite import with_defaults
+    from perfc.ir.graphs.verify import verify
+    from perfc.ir.syntax.parse import read
+
+    parsed = read(model)
+    verify(parsed.module, where=parsed.where)
+    return with_defaults(parsed.module, dims)
+
+
+def sized_model(model: str, dims: dict[str, int], *, is_trained: bool = False) -> Module:
+    """Read and verify the untyped module in ``model`` with consistent sizes.
+
+    Raises:
+        ShapeError: the given sizes contradict each other or the model.
+    """
+    from dataclasses import replace
+
+    from perfc.ir.symbolic.sizes import sizes_of
+    from perfc.passes.inference.sizes import Sizes
+    from perfc.passes.manager import Analyses
+
+    module = read_model(model, dims, is_trained=is_trained)
+    try:
+        typed = Analyses().apply(Sizes(tuple(sizes_of(dims))), module)
+    except ShapeError:
+        if dims:
+            raise
+        # a model that contradicts itself is shown as it is
+        return module
+    return replace(module, symbols=tuple(replace(s, is_bound=False) for s in typed.symbols))
+
+
+AUTO = "auto"
+"""Batch size to search for."""
+FINDING_BATCHES = frozenset({"fit"})
+"""Commands that search for a batch size."""
+
+
+def axis_text(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    """Validate a number, a range of `sweep`, or `auto` for commands that search for it."""
+    if value == AUTO and ctx.command.name in FINDING_BATCHES:
+        return value
+    if value is not None and (not value or set(value) - set("0123456789:*,")):
+        raise click.BadParameter(f"{value[:32]!r} is not a number, as in {param.opts[-1]} 8")
+    if value is not None and not value.strip("0"):
+        raise click.BadParameter("0 runs nothing: at least 1")
+    return value
+
+
+def joined(ctx: click.Context, param: click.Parameter, value: Sequence[str]) -> str | None:
+    """Join repeated values with commas, or return None if there are none."""
+    return ",".join(value) if value else None

@@ -1,0 +1,167 @@
+"""Output file and format: one rule for all commands.
+
+The suffix of the file selects the format unless ``--output-format`` does. A suffix of an unknown
+format, or of a format other than the requested one, is an error before anything runs.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, ParamSpec, TypeVar, cast
+
+import click
+from click.core import ParameterSource
+
+from perfc.common.formats import fitting, misnamed
+from perfc.common.whole_file import write_output
+
+if TYPE_CHECKING:
+    import os
+
+P = ParamSpec("P")
+R = TypeVar("R")
+C = TypeVar("C", bound=Callable[..., object])
+
+
+class OutputFile(click.Path):
+    """Output file with a suffix of one of the formats.
+
+    Args:
+        forms: keys of ``SUFFIXES``, the default first.
+    """
+
+    def __init__(self, *forms: str) -> None:
+        super().__init__(dir_okay=False, path_type=Path)
+        self.forms = forms
+
+    def convert(
+        self,
+        value: str | os.PathLike[str],
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> Path:
+        """Return the path if its suffix is of one of the formats."""
+        path = cast("Path", super().convert(value, param, ctx))
+        if not fitting(path, self.forms):
+            self.fail(misnamed(path, self.forms), param, ctx)
+        return path
+
+
+def output_format(requested: str | None, output: Path | None, forms: Sequence[str]) -> str:
+    """Return the requested format, else that of the file's suffix, else the first.
+
+    Raises:
+        UsageError: the suffix is of none of them, or contradicts the requested format.
+    """
+    possible = forms if output is None else fitting(output, forms)
+    if output is not None and (not possible or requested not in (None, *possible)):
+        wanted = () if requested is None else (requested,)
+        raise click.UsageError(f"--output: {misnamed(output, forms, *wanted)}")
+    return requested or possible[0]
+
+
+def output_option(
+    *forms: str, words: str = "Output file (default: standard output)."
+) -> Callable[[C], C]:
+    """Add ``-o`` to a command that writes one format or selects among ``forms`` itself."""
+    return click.option("-o", "--output", type=OutputFile(*forms), help=words)
+
+
+def format_options(
+    *forms: str, also: Sequence[str] = (), words: str = ""
+) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Add ``--output-format`` and ``-o``; the function receives the format as ``form``.
+
+    Args:
+        forms: choices of ``--output-format``, the default first.
+        also: further formats that only a file suffix selects.
+        words: further help on the formats.
+    """
+    every = (*forms, *also)
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        @wraps(function)
+        def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
+            requested, output = kwargs["form"], kwargs["output"]
+            kwargs["form"] = output_format(
+                cast("str | None", requested), cast("Path | None", output), every
+            )
+            return function(*args, **kwargs)
+
+        usual = f"Output format (default: from the output file's extension, else {forms[0]})."
+        asking = click.option(
+            "--output-format", "form", type=click.Choice(forms), help=f"{usual} {words}".strip()
+        )
+        return asking(output_option(*every)(wrapped))
+
+    return decorate
+
+
+def emit(text: str, output: Path | None, *, has_commands: bool = False) -> None:
+    """Write ``text`` atomically to a file, or to standard output in its encoding.
+
+    Control characters and CI commands in names are escaped, see ``perfc.common.plain_text``.
+    """
+    from perfc.common.plain_text import discard_output, shielded
+
+    text = shielded(text, has_commands=has_commands)
+    if output is not None:
+        write_output(output, text)
+        return
+    from perfc.view.report.text import encodable
+
+    try:
+        sys.stdout.write(encodable(text, sys.stdout.encoding or "utf-8"))
+    except BrokenPipeError:
+        # the reader closed the pipe; the exit code still reports the findings
+        discard_output()
+
+
+def written_by(ctx: click.Context) -> str:
+    """Return the sentence that says which command wrote a page, and when.
+
+    Local folders are printed as ``DIR``.
+    """
+    import shlex
+    from datetime import date
+
+    words = [ctx.command_path]
+    for parameter in ctx.command.params:
+        name = parameter.name or ""
+        if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            words += _spelled(parameter, ctx.params[name])
+    line = " ".join([words[0], *map(shlex.quote, words[1:])])
+    return f"`{line}` wrote this page on {date.today()}."
+
+
+def _spelled(parameter: click.Parameter, value: object) -> list[str]:
+    """Return the words of a parameter on the command line."""
+    many = parameter.multiple or parameter.nargs == -1
+    values = list(cast("Sequence[object]", value)) if many else [value]
+    is_folder = isinstance(parameter.type, click.Path) and not parameter.type.file_okay
+    shown = [_portable(v, is_folder=is_folder) if isinstance(v, Path) else str(v) for v in values]
+    if isinstance(parameter, click.Argument):
+        return shown
+    option = min(parameter.opts, key=len) if "-o" in parameter.opts else parameter.opts[0]
+    if isinstance(parameter, click.Option) and parameter.is_flag:
+        return [option]
+    return [word for v in shown for word in (option, v)]
+
+
+def _portable(path: Path, *, is_folder: bool) -> str:
+    """Return a path without folders outside of the working directory."""
+    if is_folder:
+        return "DIR"
+    return path.name if path.is_absolute() or ".." in path.parts else path.as_posix()
+
+
+def deliver(content: str, output: Path | None) -> None:
+    """Write an HTML page, which declares UTF-8 itself."""
+    if output is not None:
+        write_output(output, content)
+        return
+    sys.stdout.flush()
+    sys.stdout.buffer.write(content.encode())

@@ -1,0 +1,103 @@
+"""Parallelism options of commands for several devices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+
+import click
+
+from perfc.frontend.config.parallel import KEYS
+
+from .deployment import DeploymentOptions
+
+if TYPE_CHECKING:
+    from perfc.frontend.config.parallel import Parallel
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_HELP = {
+    "tp": "Tensor-parallel degree.",
+    "pp": "Pipeline-parallel stages.",
+    "dp": "Data-parallel replicas.",
+    "cp": "Context-parallel degree: ranks that split each sequence.",
+    "sp": "Sequence parallelism: 1 splits tokens between the tensor-parallel ranks outside matrix"
+    " products.",
+    "ep": "Expert-parallel degree; 1 shards each expert with tensor parallelism.",
+    "zero": "ZeRO stage: 1 shards optimizer state, 2 also gradients, 3 also parameters (FSDP).",
+    "micro_batches": "Micro-batches per replica (default: one per sample).",
+    "schedule": "Pipeline schedule: 1f1b, gpipe, interleaved or zero-bubble.",
+    "virtual_stages": "Model chunks per stage in an interleaved pipeline.",
+    "attention_dp": "Data-parallel attention: groups of ranks with their own sequences; experts "
+    "are shared.",
+    "nodes": "Nodes that one replica spans.",
+}
+
+
+def parallel_options(
+    function: Callable[Concatenate[DeploymentOptions, Parallel, P], R],
+) -> Callable[Concatenate[DeploymentOptions, P], R]:
+    """Add the options; ``function`` gets a `Parallel` from them and the project file second.
+
+    Place it below `deployment_options`, whose values come first.
+    """
+
+    @wraps(function)
+    def wrapped(options: DeploymentOptions, *args: P.args, **kwargs: P.kwargs) -> R:
+        return function(options, parallel_of(options, pop_options(kwargs)), *args, **kwargs)
+
+    return with_options(wrapped)  # type: ignore[no-any-return]
+
+
+def degree_options(
+    function: Callable[Concatenate[DeploymentOptions, Mapping[str, int | str], P], R],
+) -> Callable[Concatenate[DeploymentOptions, P], R]:
+    """Add the options; ``function`` gets the given degrees by key, even if they are defaults.
+
+    Place it below `deployment_options`, whose values come first.
+    """
+
+    @wraps(function)
+    def wrapped(options: DeploymentOptions, *args: P.args, **kwargs: P.kwargs) -> R:
+        typed = pop_options(kwargs)
+        degrees = parallel_of(options, typed).as_json()
+        of_file = options.of_file.values.get("parallel")
+        named = (
+            {key.replace("-", "_") for key in of_file} if isinstance(of_file, Mapping) else set()
+        )
+        named |= {key for key, value in typed.items() if value is not None}
+        return function(options, {k: degrees[k] for k in KEYS if k in named}, *args, **kwargs)
+
+    return with_options(wrapped)  # type: ignore[no-any-return]
+
+
+def pop_options(kwargs: dict[str, object]) -> dict[str, object]:
+    """Remove and return the parallelism options from the keywords of a command."""
+    return {key: kwargs.pop(key) for key in _HELP}
+
+
+def with_options(function: Any) -> Any:
+    """Add the options to a command."""
+    for key, words in reversed(_HELP.items()):
+        name = f"--{key.replace('_', '-')}"
+        metavar = "NAME" if key == "schedule" else "N"
+        function = click.option(name, key, default=None, metavar=metavar, help=words)(function)
+    return function
+
+
+def parallel_of(options: DeploymentOptions, typed: dict[str, object]) -> Parallel:
+    """Return the degrees of the command line, which override the project file.
+
+    Raises:
+        ParseError: an invalid degree.
+    """
+    from perfc.deployment import Deployment
+    from perfc.frontend.config.parallel import flag
+
+    of_file = options.of_file.values.get("parallel")
+    base = Deployment()
+    if of_file is not None:
+        base = base.with_values({"parallel": of_file}, lambda _: options.of_file.place("parallel"))
+    return base.parallel.with_values({k: v for k, v in typed.items() if v is not None}, flag)

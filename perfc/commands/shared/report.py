@@ -1,0 +1,167 @@
+"""Options and output of the report, separate from the command."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from perfc.errors import ParseError
+from perfc.view.presentation import WIDTH
+
+from .output import emit
+
+if TYPE_CHECKING:
+    from perfc.view.report import Format, Views
+
+PIPED_WIDTH = WIDTH
+"""Columns of text in a pipe, unless COLUMNS is set."""
+
+
+def parse_values(bindings: tuple[str, ...]) -> dict[str, object]:
+    """Parse ``name=1,2,3`` as a list, ``name=5`` as a number, ``name=[[1],[2]]`` as nested lists.
+
+    Raises:
+        ParseError: not ``NAME=NUMBERS``.
+    """
+    import json
+
+    values: dict[str, object] = {}
+    for binding in bindings:
+        name, equals, text = binding.partition("=")
+        body = text.strip().rstrip(",")
+        is_list = "," in text and not body.startswith("[")
+        try:
+            value = json.loads(f"[{body}]" if is_list else body)
+        except (ValueError, RecursionError):
+            value = None
+        if not equals or not name.strip() or not isinstance(value, int | float | list):
+            hint = "as in shape=1,3,224,224 or scale=0.5 or grid=[[1,2],[3,4]]"
+            raise ParseError(f"{binding!r} is not NAME=NUMBERS", where="--value", hint=hint)
+        values[name.strip()] = value
+    return values
+
+
+class Unset(Enum):
+    """Marker for an option that is not given."""
+
+    TOP = "top"
+
+
+UNSET = Unset.TOP
+
+
+def parse_top(text: str) -> int | None:
+    """Parse a number of kernels; None for ``all``.
+
+    Raises:
+        ParseError: neither a number nor ``all``.
+    """
+    if text == "all":
+        return None
+    if not text.isdecimal() or len(text) > 9:
+        raise ParseError(f"{text!r} is neither a number nor 'all'", where="--top")
+    return int(text)
+
+
+def parse_views(texts: tuple[str, ...], *, full: bool, everything: bool) -> tuple[str, ...]:
+    """Parse the names of views; empty for the summary.
+
+    Raises:
+        ParseError: an unknown view.
+    """
+    from perfc.view.report import DEFAULT, NAMES
+
+    if everything:
+        return NAMES
+    names = [n.strip() for text in texts for n in text.split(",") if n.strip()]
+    for name in names:
+        if name not in NAMES:
+            hint = f"there are {', '.join(NAMES)}"
+            raise ParseError(f"no view {name!r}", where="--view", hint=hint)
+    return tuple(names) or (DEFAULT if full else ())
+
+
+class Colour(Enum):
+    """Modes of ``--color``."""
+
+    AUTO = "auto"
+    """Color if standard output is a terminal, unless ``NO_COLOR`` is set."""
+    ALWAYS = "always"
+    NEVER = "never"
+
+
+COLOUR = "perfc.colour"
+"""Key of click's context with the value of ``--color``."""
+
+
+def _keep_colour(context: click.Context, _option: click.Parameter, value: str) -> None:
+    context.meta[COLOUR] = Colour(value)
+
+
+color_option = click.option(
+    "--color",
+    type=click.Choice([c.value for c in Colour]),
+    default=Colour.AUTO.value,
+    show_default=True,
+    expose_value=False,
+    callback=_keep_colour,
+    help="Colored text; auto means in a terminal unless NO_COLOR is set.",
+)
+
+
+def show(
+    views: Views,
+    form: Format,
+    shown: tuple[str, ...],
+    top: int | Unset | None,
+    output: Path | None,
+) -> None:
+    """Write the report of one model to ``output`` or to standard output.
+
+    Args:
+        views: views of the report.
+        form: output format.
+        shown: names of views; without any, text is the summary and other formats use their default.
+        top: number of kinds of kernels; ``UNSET`` for the default of the screen or view.
+        output: output file.
+    """
+    from perfc.view.report import DEFAULT, TOP, document, screen, written
+    from perfc.view.report.text import lines
+
+    is_screen = form.value == "text" and not shown
+    width = shutil.get_terminal_size((PIPED_WIDTH, 40)).columns if output is None else PIPED_WIDTH
+    kinds = screen.KINDS if isinstance(top, Unset) else top
+    rows = TOP if isinstance(top, Unset) else top
+    if output is None and form.value == "text" and is_colourful():
+        from perfc.view.report import terminal
+
+        console = terminal.console_of(sys.stdout, width, is_forced=colour() is Colour.ALWAYS)
+        document_lines = lines(document(views, shown, rows), width)
+        terminal.show(screen.lines(views, width, kinds) if is_screen else document_lines, console)
+        return
+    if is_screen:
+        emit(screen.render(views, width, kinds), output)
+        return
+    emit(written(views, form, shown or DEFAULT, rows, width), output)
+
+
+def colour() -> Colour:
+    """Return the value of ``--color``, or auto if the command has none."""
+    context = click.get_current_context(silent=True)
+    mode = context.meta.get(COLOUR, Colour.AUTO) if context is not None else Colour.AUTO
+    assert isinstance(mode, Colour)
+    return mode
+
+
+def is_colourful() -> bool:
+    """Return True if standard output is colored."""
+    if colour() is not Colour.AUTO:
+        return colour() is Colour.ALWAYS
+    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    return sys.stdout.isatty() and not plain

@@ -1,0 +1,108 @@
+"""Shared options of commands on multi-GPU training steps."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from perfc.errors import ParseError
+from perfc.ir.record import record
+from perfc.passes.runtimes import CLUSTER_DEFAULT
+
+from .deployment import DeploymentOptions, deployment_options
+from .deployment_option import by_default, reads
+from .document import show_document
+from .options import names_in
+from .output import emit, format_options
+from .parallel import degree_options
+from .report import color_option
+
+if TYPE_CHECKING:
+    from perfc.machine import Reserve
+    from perfc.view.report.document import Document
+
+TARGET, TRAIN = "dgx-h100", "adamw"
+"""Defaults."""
+
+
+@record
+class StepSettings:
+    """Settings of a training step, from the command line and the project file."""
+
+    target: str
+    runtime: str
+    dtype: str
+    train: str
+    checkpointing: str
+    seq: int
+    """0 if not given."""
+    reserve: Reserve
+
+
+def step_options(function: Any) -> Any:
+    """Add the options of multi-GPU training steps.
+
+    ``function`` gets the deployment options and the degrees of parallelism first.
+    """
+    function = format_options("text", "json", "markdown", "html")(color_option(function))
+    function = deployment_options(degree_options(function))
+    read = ("target", "runtime", "dtype", "train", "checkpointing", "seq", "reserve")
+    instead = {"batch": "--global-batch"}
+    function = reads("a step on many devices", *read, instead=instead)(function)
+    function = by_default(lambda: {"target": TARGET, "runtime": CLUSTER_DEFAULT})(function)
+    function = click.option(
+        "--trained-by", default="any", show_default=True, metavar="NAME",
+        help="Training framework whose published measurements calibrate the time: llm-foundry, "
+             "megatron, torchtitan …",
+    )(function)  # fmt: skip
+    return click.option(
+        "--micro-batch", default=0, type=click.IntRange(0), metavar="N",
+        help="Micro-batch size per replica.",
+    )(function)  # fmt: skip
+
+
+def step_of(options: DeploymentOptions) -> StepSettings:
+    """Return the training step settings of the deployment options.
+
+    Raises:
+        ParseError: an invalid value.
+    """
+
+    def text(field: str, default: str) -> str:
+        value = getattr(options, field)
+        if value is None:
+            value = options.of_file.values.get(field)
+        return value if isinstance(value, str) and value else default
+
+    target = text("target", TARGET)
+    if len(names_in(target)) != 1:
+        raise ParseError("one target at a time", where=options.place("target"))
+    seq = options.seq or ""
+    if options.seq is not None and not (seq.isascii() and seq.isdigit() and int(seq[:9]) > 0):
+        raise ParseError(f"{seq[:32]!r} is no number of tokens", where="--seq")
+    return StepSettings(
+        target,
+        text("runtime", CLUSTER_DEFAULT),
+        text("dtype", ""),
+        text("train", TRAIN),
+        text("checkpointing", ""),
+        int(seq[:9] or 0),
+        options.held_back,
+    )
+
+
+def show(schema: str, view: object, document: Document, form: str, output: Path | None) -> None:
+    """Write a view in the given format."""
+    match form:
+        case "json":
+            from perfc.view.report.json_form import enveloped, strict
+
+            emit(strict(enveloped(schema, view), indent=2) + "\n", output)
+        case "html":
+            from perfc.view.html.document_page import document_page
+
+            emit(document_page(document), output)
+        case _:
+            show_document(document, form, output)

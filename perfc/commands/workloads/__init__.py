@@ -1,0 +1,1 @@
+"""Commands: serve language models, generate images, train on many GPUs."""

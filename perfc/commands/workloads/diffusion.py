@@ -1,0 +1,101 @@
+"""``perfc diffusion``: time, energy and memory of image and video generation."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from perfc.errors import ParseError
+
+from ..shared.document import show_document
+from ..shared.examples import examples
+from ..shared.output import deliver, emit, format_options
+from ..shared.report import color_option
+
+DOCUMENT = ("diffusion", "perfc.serving.generation.service:GenerationReport")
+"""JSON document of the command, and the type that defines its schema."""
+FINDINGS = 1
+
+
+@click.command(
+    "diffusion",
+    epilog=examples(
+        "diffusion pixart-sigma-xl-2-1024 -t h100 --batch 4",
+        "diffusion wan2.1-t2v-1.3b -t b200 --steps 30 --unguided",
+    ),
+)
+@click.argument("model", metavar="MODEL")
+@click.option(
+    "-t",
+    "--target",
+    default="h100",
+    show_default=True,
+    metavar="NAME",
+    help="Target name or file; see `perfc targets`.",
+)
+@click.option(
+    "--batch",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="Batch size: images or videos per run.",
+)
+@click.option("--steps", type=click.IntRange(1), help="Denoising steps (default: the pipeline's).")
+@click.option(
+    "--size", metavar="WxH", default="", help="Output size in pixels, e.g. 1024 or 832x480."
+)
+@click.option("--frames", type=click.IntRange(1), help="Frames per video.")
+@click.option(
+    "--guided/--unguided",
+    default=None,
+    help="Classifier-free guidance: denoise with and without the prompt.",
+)
+@format_options("text", "json", "markdown", "html")
+@color_option
+def command(
+    model: str, target: str, batch: int, steps: int | None, size: str, frames: int | None,
+    guided: bool | None, form: str, output: Path | None,
+) -> int:  # fmt: skip
+    """Predict image or video generation: `perfc diffusion pixart-sigma-xl-2-1024 -t h100`.
+
+    MODEL is a folder as diffusers saves it, whose weights are not opened, or a shipped name. The
+    exit code is 1 if its parts and their activations do not fit into the device at once.
+    """
+    from perfc.serving.generation import diffusion
+    from perfc.serving.generation.views import document
+
+    width, height = edges(size)
+    report = diffusion(
+        model, target, batch=batch, steps=steps or 0, height=height, width=width,
+        frames=frames or 0, is_guided=guided,
+    )  # fmt: skip
+    match form:
+        case "json":
+            from perfc.view.report.json_form import enveloped, strict
+
+            emit(strict(enveloped(report.document, report), indent=2) + "\n", output)
+        case "html":
+            from perfc.view.html.document_page import document_page
+
+            deliver(document_page(document(report)), output)
+        case _:
+            show_document(document(report), form, output)
+    return 0 if report.fits else FINDINGS
+
+
+def edges(size: str) -> tuple[int, int]:
+    """Parse ``1024`` or ``832x480`` into width and height; zeros for an empty text.
+
+    Raises:
+        ParseError: not a size.
+
+    >>> edges("832x480"), edges("512"), edges("")
+    ((832, 480), (512, 512), (0, 0))
+    """
+    if not size:
+        return 0, 0
+    parts = size.lower().split("x")
+    if len(parts) > 2 or not all(p.isascii() and p.isdigit() and len(p) < 6 for p in parts):
+        raise ParseError(f"{size[:32]!r} is no size", where="--size", hint="1024 or 832x480")
+    return int(parts[0]), int(parts[-1])

@@ -1,0 +1,328 @@
+"""``perfc llm``: latency, throughput, memory, energy and price of serving a language model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from perfc.errors import ParseError
+from perfc.passes.runtimes import SERVING_DEFAULT
+
+from ..shared import names as _names
+from ..shared.deployment import DeploymentOptions, deployment_options, flag_of
+from ..shared.deployment_option import by_default, reads
+from ..shared.document import show_document
+from ..shared.examples import examples
+from ..shared.options import names_in
+from ..shared.output import deliver, emit, format_options
+from ..shared.parallel import parallel_options
+from ..shared.report import color_option
+
+if TYPE_CHECKING:
+    from perfc.frontend.config.parallel import Parallel
+    from perfc.study.expenses import Prices
+    from perfc.view.report.document import Document
+
+DOCUMENT = ("llm", "perfc.serving.service:ServingReport")
+"""JSON document of the command, and the type that defines its schema."""
+DOCUMENTS = (("llm-search", "perfc.serving.search:SearchResult"),)
+TARGET, RUNTIME = "h100", SERVING_DEFAULT
+"""Defaults."""
+KNOWN = {"runtime": _names.engines, "dtype": _names.weight_formats}
+FINDINGS = 1
+FORMATS = ("text", "json", "markdown", "html")
+
+
+def usual() -> Mapping[str, str]:
+    """Return the defaults, for help."""
+    return {"target": TARGET, "runtime": RUNTIME, "dtype": "as published"}
+
+
+def usual_of_search() -> Mapping[str, str]:
+    """Return the defaults of a search, for help."""
+    return {**usual(), "dtype": "as published, and narrower types that the target supports"}
+
+
+class ModelOrSearch(click.Group):
+    """Group whose default subcommand is ``serve``."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Insert ``serve`` if no subcommand is named."""
+        if args and args[0] not in (*self.commands, *self.get_help_option_names(ctx)):
+            args = ["serve", *args]
+        return super().parse_args(ctx, args)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Insert ``serve`` when resolving, for completion."""
+        if args and args[0] not in self.commands:
+            args = ["serve", *args]
+        return super().resolve_command(ctx, args)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the subcommands, then the options of the default subcommand `serve`."""
+        super().format_options(ctx, formatter)
+        served = self.commands["serve"]
+        inner = click.Context(served, info_name="serve", parent=ctx)
+        records = (p.get_help_record(inner) for p in served.get_params(inner))
+        with formatter.section("Options of serve, which may be left out: perfc llm CONFIG"):
+            formatter.write_dl([r for r in records if r is not None])
+
+
+@click.group(
+    "llm",
+    cls=ModelOrSearch,
+    epilog=examples(
+        "llm llama-3.1-8b -t h100 --isl 2048 --osl 256 --concurrency 64 --dtype fp8",
+        "llm search llama-3.1-8b -t h100,b200,l40s --slo ttft=500ms,tpot=30ms",
+    ),
+)
+def command() -> None:
+    """Serve CONFIG: `perfc llm llama-3.1-8b -t h100 --concurrency 64`; `perfc llm serve --help`.
+
+    CONFIG is a config.json as Hugging Face publishes it, a folder with one, or a shipped name.
+    """
+
+
+_LOAD: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("--isl", {"type": click.IntRange(1), "default": 2048, "show_default": True,
+               "help": "Input sequence length: prompt tokens per request."}),
+    ("--osl", {"type": click.IntRange(1), "default": 256, "show_default": True,
+               "help": "Output sequence length: generated tokens per request."}),
+    ("--spread", {"type": float, "default": 0.0,
+                  "help": "Lengths vary uniformly between (1 - SPREAD) and 1 times --isl and "
+                          "--osl (default: 0)."}),
+    ("--cached-tokens", {"type": click.IntRange(0), "default": 0,
+                         "help": "Prompt tokens in the prefix cache."}),
+    ("--cached-share", {"type": float, "default": 1.0,
+                        "help": "Fraction of requests that hit the prefix cache, e.g. 0.8 "
+                                "(default: 1)."}),
+    ("--seed", {"type": int, "default": 0, "help": "Random seed (default: 0)."}),
+    ("--expert-skew", {"type": float, "default": None,
+                       "help": "Power-law exponent of expert popularity; 0 means uniform "
+                               "routing."}),
+)  # fmt: skip
+_ENGINE: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("--concurrency", {"type": click.IntRange(1), "default": 1, "show_default": True,
+                       "help": "Requests in flight (closed loop): each finished request is "
+                               "replaced at once."}),
+    ("--rate", {"type": float, "default": 0.0,
+                "help": "Request rate per second (open loop), instead of --concurrency."}),
+    ("--trace", {"type": click.Path(dir_okay=False), "default": "",
+                 "help": "Replay requests from a JSON Lines file, instead of --concurrency."}),
+    ("--requests", {"type": click.IntRange(0), "default": 0,
+                    "help": "Requests to simulate (default: enough to reach a steady state)."}),
+    ("--kv-dtype", {"default": "", "metavar": "NAME",
+                    "help": "KV cache precision, e.g. fp8 (default: the activations' precision)."}),
+    ("--prefill-gpus", {"type": click.IntRange(0), "default": 0,
+                        "help": "GPUs dedicated to prefill (disaggregated prefill)."}),
+    ("--draft-tokens", {"type": click.IntRange(0), "default": 0,
+                        "help": "Speculative decoding: draft tokens per sequence and step."}),
+    ("--acceptance", {"type": click.FloatRange(0.0, 1.0), "default": 0.0,
+                      "help": "Probability that a draft token is accepted, e.g. 0.7."}),
+    ("--draft", {"default": "", "metavar": "CONFIG",
+                 "help": "Draft model (default: the model's own multi-token prediction layer, as "
+                         "in DeepSeek)."}),
+    ("--images", {"type": click.IntRange(0), "default": 0,
+                  "help": "Images per prompt; their tokens are added to --isl."}),
+    ("--image-size", {"type": click.IntRange(0), "default": 0,
+                      "help": "Image edge in pixels (default: the vision encoder's)."}),
+    ("--sampling", {"type": click.Choice(["greedy", "random", "top-p"]), "default": None,
+                    "help": "Include the sampling kernels of this method."}),
+    ("--loras", {"type": click.IntRange(0), "default": 0,
+                 "help": "LoRA adapters of rank --lora-rank in memory; a batch may mix them."}),
+    ("--offline", {"is_flag": True,
+                   "help": "Offline batch without a server, as in vLLM's throughput benchmark: "
+                           "--requests at once (default: --concurrency)."}),
+    ("--max-num-seqs", {"type": click.IntRange(1),
+                        "help": "Maximum concurrent sequences (default: the runtime's)."}),
+    ("--token-budget", {"type": click.IntRange(1),
+                        "help": "Maximum tokens per step (default: the runtime's)."}),
+    ("--recorded-tokens", {"type": click.IntRange(1),
+                           "help": "Maximum tokens of a step captured as a CUDA graph, as vLLM's "
+                                   "--max-cudagraph-capture-size (default: the runtime's)."}),
+    ("--utilization", {"type": click.FloatRange(0.05, 1.0),
+                       "help": "Fraction of GPU memory for the engine (default: the runtime's)."}),
+)  # fmt: skip
+_grid_option = click.option(
+    "--grid", default="world", show_default=True, metavar="NAME",
+    help="Power grid: a name from the table, or grams of CO2 per kWh.",
+)  # fmt: skip
+
+
+def _added(options: tuple[tuple[str, dict[str, Any]], ...]) -> Callable[[Any], Any]:
+    def decorate(function: Any) -> Any:
+        for flag, more in reversed(options):
+            function = click.option(flag, **more)(function)
+        return function
+
+    return decorate
+
+
+@command.command(
+    "serve",
+    epilog=examples(
+        "llm serve llama-3.1-8b -t h100 --isl 512 --osl 64 --concurrency 8",
+        "llm serve qwen3-8b -t l40s --dtype fp8 --rate 2",
+    ),
+)
+@click.argument("model", metavar="CONFIG")
+@_added(_LOAD)
+@_added(_ENGINE)
+@_grid_option
+@by_default(usual)
+@reads(
+    "serving", "target", "runtime", "runtime_version", "dtype", "lora_rank", "host_launch",
+    "reserve",
+    instead={"batch": "--concurrency", "seq": "--isl"}, known=KNOWN,
+)  # fmt: skip
+@deployment_options
+@parallel_options
+@format_options(*FORMATS)
+@color_option
+def serve(
+    options: DeploymentOptions,
+    parallel: Parallel,
+    /,
+    model: str,
+    grid: str,
+    sampling: str | None,
+    form: str,
+    output: Path | None,
+    **load: Any,
+) -> int:
+    """Predict latency and throughput of serving CONFIG under a load."""
+    from perfc.serving import llm
+    from perfc.serving.views import document
+    from perfc.study.expenses import region_named
+
+    target, runtime = (
+        option_value(options, "target", TARGET),
+        option_value(options, "runtime", RUNTIME),
+    )
+    if len(names_in(target)) > 1:
+        raise ParseError(
+            "one target at a time", where="--target", hint="`perfc llm search` compares several"
+        )
+    report = llm(
+        model, target, runtime=runtime, dtype=option_value(options, "dtype", ""),
+        runtime_version=option_value(options, "runtime_version", ""), prices=prices(options),
+        grid=region_named(grid, "--grid"), parallel=parallel, has_parts=True,
+        lora_rank=rank_of(options), sampling=sampling or "", host_launch=options.host_launch,
+        reserve=options.held_back, **load,
+    )  # fmt: skip
+    if form == "html":
+        from perfc.view.html.serving_page import serving_page
+
+        deliver(serving_page(report), output)
+    else:
+        show(report.document, report, document(report), form, output)
+    return 0 if report.fits else FINDINGS
+
+
+@command.command(
+    "search",
+    epilog=examples(
+        "llm search llama-3.1-8b -t h100,l40s --slo ttft=500ms,tpot=30ms",
+        "llm search qwen3-8b -t h100 --dtype bf16,fp8 --isl 1000 --osl 500",
+    ),
+)
+@click.argument("model", metavar="CONFIG")
+@click.option(
+    "--slo",
+    default="",
+    metavar="LIMITS",
+    help="Limits on mean latencies, e.g. ttft=500ms,tpot=30ms,e2e=9s.",
+)
+@click.option(
+    "--token-budget", "budgets", type=click.IntRange(1), multiple=True,
+    help="Maximum tokens per step; repeat for alternatives (default: the runtime's).",
+)  # fmt: skip
+@_added(_LOAD)
+@by_default(usual_of_search)
+@reads("a search", "target", "runtime", "dtype", "reserve", instead={"seq": "--isl"}, known=KNOWN)
+@deployment_options
+@format_options(*FORMATS)
+@color_option
+def search(
+    options: DeploymentOptions,
+    /,
+    model: str,
+    slo: str,
+    budgets: tuple[int, ...],
+    expert_skew: float | None,
+    form: str,
+    output: Path | None,
+    **load: Any,
+) -> int:
+    """Find the cheapest machine, precision, parallelism and batch that serve CONFIG within limits.
+
+    --target and --dtype take several names with commas.
+    """
+    from perfc.serving import Load
+    from perfc.serving.additions import with_skew
+    from perfc.serving.search import Slo
+    from perfc.serving.search import search as looked
+    from perfc.serving.service import decoder_of
+    from perfc.serving.views import search_document
+
+    requested = Load(concurrency=1, **load).checked()
+    machines = options.machines(option_value(options, "target", TARGET))
+    result = looked(
+        with_skew(decoder_of(model), expert_skew), machines, requested, Slo.parse(slo),
+        dtypes=names_in(option_value(options, "dtype", "")),
+        budgets=budgets,
+        runtime=option_value(options, "runtime", RUNTIME), prices=prices(options),
+        reserve=options.held_back,
+    )  # fmt: skip
+    if form == "html":
+        from perfc.view.html.serving_page import search_page
+
+        deliver(search_page(result), output)
+    else:
+        page = search_document(result, has_chart=form == "text")
+        show(result.document, result, page, form, output)
+    return FINDINGS if result.cheapest is None else 0
+
+
+def option_value(options: DeploymentOptions, field: str, default: str) -> str:
+    """Return a field from the command line, the project file or ``default``."""
+    value = getattr(options, field)
+    if value is None:
+        value = options.of_file.values.get(field)
+    return value if isinstance(value, str) and value else default
+
+
+def rank_of(options: DeploymentOptions) -> int:
+    """Return the LoRA rank of the command line; a project file sets that of training.
+
+    Raises:
+        ParseError: an invalid rank.
+    """
+    from perfc.deployment.step import READERS
+
+    if options.lora_rank is None:
+        return 0
+    read = READERS["lora_rank"](options.lora_rank, flag_of("lora_rank"))
+    return int(read["lora_rank"])
+
+
+def prices(options: DeploymentOptions) -> Prices:
+    """Return the prices of machines in the project file."""
+    from perfc.study.expenses import Prices
+
+    return Prices.read(options.file)
+
+
+def show(schema: str, report: object, document: Document, form: str, output: Path | None) -> None:
+    """Write a report in the given format."""
+    if form == "json":
+        from perfc.view.report.json_form import enveloped, strict
+
+        emit(strict(enveloped(schema, report), indent=2) + "\n", output)
+    else:
+        show_document(document, form, output)

@@ -1,0 +1,1 @@
+"""Files, formats, units and other helpers without knowledge of models."""

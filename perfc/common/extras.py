@@ -1,0 +1,76 @@
+"""Optional packages: contents of an extra, and the command that installs it."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+BASE = ""
+"""Name of the base installation."""
+NAME = "perfc"
+PYPROJECT = Path(__file__).resolve().parents[2] / "pyproject.toml"
+_EXTRA = re.compile(r"""extra\s*==\s*['"]([^'"]+)['"]""")
+_PLATFORM = re.compile(r"""sys_platform\s*([!=]=)\s*['"]([^'"]+)['"]""")
+
+
+def install(*extras: str, only: str = "") -> str:
+    """Return the command that installs the packages of extras.
+
+    It names the packages instead of ``perfc[extra]``, which works however perfc was installed
+    and in any folder.
+
+    Args:
+        extras: extras of ``pyproject.toml``, or ``BASE``.
+        only: prefix of the package names to install (default: all).
+
+    >>> install("ort")
+    "pip install 'onnxruntime>=1.20'"
+    """
+    known = requirements()
+    wanted = dict.fromkeys(r for extra in extras for r in known[extra] if r.startswith(only))
+    return " ".join(["pip install", *(f"'{r}'" for r in wanted)])
+
+
+def absent(extra: str) -> list[str]:
+    """Return an extra's packages that are not installed."""
+    from importlib.metadata import PackageNotFoundError, distribution
+
+    missing: list[str] = []
+    for requirement in requirements()[extra]:
+        name = re.split(r"[^\w.-]", requirement)[0]
+        try:
+            distribution(name)
+        except PackageNotFoundError:
+            missing.append(name)
+    return missing
+
+
+@cache
+def requirements() -> Mapping[str, tuple[str, ...]]:
+    """Return the requirements by extra: of the checkout, else of the installed package."""
+    groups: dict[str, list[str]] = {BASE: []}
+    for line in declared():
+        requirement, _, marker = line.partition(";")
+        extra, platform = _EXTRA.search(marker), _PLATFORM.search(marker)
+        group = groups.setdefault(extra[1] if extra else BASE, [])
+        if platform is None or (platform[1] == "==") is (platform[2] == sys.platform):
+            group.append(requirement.strip())
+    return {extra: tuple(group) for extra, group in groups.items()}
+
+
+def declared() -> list[str]:
+    """Return requirements in metadata syntax: ``name>=1; extra == 'ort'``."""
+    if PYPROJECT.is_file():
+        import tomllib
+
+        project = tomllib.loads(PYPROJECT.read_text(encoding="utf-8")).get("project", {})
+        if project.get("name") == NAME:
+            extras = project["optional-dependencies"].items()
+            optional = [f"{r}; extra == '{extra}'" for extra, group in extras for r in group]
+            return [*project["dependencies"], *optional]
+    from importlib.metadata import requires
+
+    return requires(NAME) or []

@@ -1,0 +1,351 @@
+"""Deployment: how a model is run, common to command line, files and Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field, replace
+from enum import Enum
+from typing import TYPE_CHECKING, Any, TypedDict
+
+from perfc.deployment import step as step_fields
+from perfc.deployment.fields import READERS, VERSION, Mode
+from perfc.errors import ParseError
+from perfc.frontend import is_configuration
+from perfc.frontend.config.parallel import ALONE, Parallel
+from perfc.ir.record import record
+from perfc.ir.tensors.types import DType
+from perfc.machine import NOTHING, Capacity, Machine, Reserve, capacity_of, load_machine
+from perfc.passes.precision.retype import element_type
+from perfc.passes.runtimes import (
+    DEFAULT,
+    SERVING_DEFAULT,
+    TRAINING_DEFAULT,
+    Layout,
+    Runtime,
+    Serving,
+    Steps,
+    Tf32,
+    of_steps,
+    runtime,
+    tables,
+)
+from perfc.passes.training.implementation import Implementation, Policy
+
+if TYPE_CHECKING:
+    from perfc.ir.graph import Module
+    from perfc.passes.training.train import Train
+
+
+@record
+class Deployment:
+    """Way to run a model. Options, keys of files and keywords have the names of the fields.
+
+    Args:
+        target: name or file of the target.
+        runtime: runtime without streams; "" for the default of the kind of model, which
+            ``for_model`` sets.
+        framework: serving framework whose attention and quantized matmul kernels run; by default
+            the one that the runtime implies.
+        runtime_version: version of the runtime's framework, ``2.9``; "" for the newest measured.
+        dtype: what-if precision, including autocast; "" for the model's own precision.
+        tf32: float32 products that may use TF32; None for the runtime's choice on the target.
+        layout: memory layout of feature maps.
+        streams: number of concurrent streams.
+        mode: inference or training.
+        train: optimizer of a training step that is analyzed kernel by kernel; "" for none.
+            Implies ``mode`` training.
+        loss: loss function; "" for the one that fits the model's first output.
+        update: optimizer implementation.
+        freeze: name patterns of parameters that are not trained.
+        lora_rank: LoRA rank, which freezes all other parameters; 0 for none.
+        lora: name patterns of the matrices to adapt (default: all).
+        accumulate: micro-batches per optimizer update.
+        master_weights: True if the optimizer keeps float32 copies of narrower parameters.
+        checkpointing: activation checkpointing policy.
+        keep: fraction of activation memory to retain if ``checkpointing`` is optimal.
+        dropout: dropout probability of a transformer whose file omits dropout.
+        host_launch: host time to launch one kernel in seconds; None for the value measured by
+            `perfc calibrate`, or else a typical one.
+        reserve: device memory to reserve.
+        parallel: degrees of parallelism.
+        dims: values of symbolic dimensions by name. ``batch`` is the first dimension of the
+            inputs and ``seq`` the second of token inputs, unless a symbol has that name.
+    """
+
+    target: str = "a100"
+    runtime: str = ""
+    framework: Serving = Serving.ANY
+    runtime_version: str = ""
+    dtype: str = ""
+    tf32: Tf32 | None = None
+    layout: Layout = Layout.CHANNELS_FIRST
+    streams: int = 1
+    mode: Mode = Mode.INFERENCE
+    train: str = ""
+    loss: str = ""
+    update: Implementation = Implementation.FOREACH
+    freeze: tuple[str, ...] = ()
+    lora_rank: int = 0
+    lora: tuple[str, ...] = ()
+    accumulate: int = 1
+    master_weights: bool = False
+    checkpointing: Policy = Policy.NONE
+    keep: float = 0.5
+    dropout: float = 0.0
+    host_launch: float | None = None
+    reserve: Reserve = NOTHING
+    parallel: Parallel = ALONE
+    dims: Mapping[str, int] = field(default_factory=dict[str, int], hash=False)
+
+    def for_model(self, model: object) -> Deployment:
+        """Return the deployment with its runtime set: a serving engine for a configuration.
+
+        Args:
+            model: the model; a graph unless it is the name of a configuration.
+        """
+        if self.runtime:
+            return self
+        is_served = is_configuration(model) and self.stated_runtime == DEFAULT
+        return replace(self, runtime=SERVING_DEFAULT if is_served else self.stated_runtime)
+
+    def widens(self, model: object) -> bool:
+        """Return True if autocast widens the parameters of a configuration to f32."""
+        return self.dtype.startswith("amp-") and is_configuration(model)
+
+    def executed(self, module: Module) -> str:
+        """Return the what-if precision of a model: f16 if the engine's GPU has no bf16.
+
+        vLLM wants ``--dtype half`` there, SGLang takes it by itself, and TensorRT-LLM has no other.
+        """
+        engine = self.table.engine
+        if self.dtype or engine is None or engine.recording is None:
+            return self.dtype
+        is_bf16 = any(element_type(v) is DType.BF16 for v in module.graph.weights)
+        return "f16" if is_bf16 and not load_machine(self.target).takes("bf16") else ""
+
+    @property
+    def is_step(self) -> bool:
+        """True for a training step."""
+        return bool(self.train) or self.mode is Mode.TRAINING
+
+    @property
+    def stated_runtime(self) -> str:
+        """Given runtime, else the default of graphs: PyTorch for a training step."""
+        return self.runtime or (TRAINING_DEFAULT if self.is_step else DEFAULT)
+
+    @property
+    def table_name(self) -> str:
+        """Fusion table with its streams, as passes accept it: ``ort:3``."""
+        streams = "" if self.streams == 1 else f":{self.streams}"
+        return self.stated_runtime + streams
+
+    @property
+    def table(self) -> Runtime:
+        """Fusion table."""
+        return runtime(self.table_name)
+
+    @property
+    def of_version(self) -> Runtime:
+        """Fusion table of the framework's version."""
+        now = self.table
+        if now.steps is None or now.is_recorded or self.version is None:
+            return now
+        return of_steps(now.steps, self.version) if now.before is None else now
+
+    @property
+    def rounded(self) -> Tf32:
+        """Float32 products that may use TF32: as given, else as the runtime does on the target."""
+        if self.tf32 is not None:
+            return self.tf32
+        return self.table.tf32_on(load_machine(self.target).vendor)
+
+    @property
+    def trained_by(self) -> str:
+        """Name of the table of trainable operators; "" for a forward pass."""
+        now = self.of_version
+        table = now if now.is_dispatched else of_steps(Steps.EAGER, self.version)
+        return table.name if self.train else ""
+
+    @property
+    def serving(self) -> Serving:
+        """Serving framework: as given, else as the runtime implies."""
+        return self.table.serving if self.framework is Serving.ANY else self.framework
+
+    @property
+    def version(self) -> tuple[int, int] | None:
+        """Major and minor version of the framework; None if not given."""
+        match = VERSION.fullmatch(self.runtime_version)
+        return (int(match[1]), int(match[2])) if match else None
+
+    def as_json(self) -> dict[str, object]:
+        """Return the fields by name, for JSON."""
+        left_out = [*(() if self.train else step_fields.READERS), "parallel", "reserve"]
+        fields: dict[str, object] = {n: getattr(self, n) for n in READERS if n not in left_out}
+        if self.reserve != NOTHING:
+            fields["reserve"] = str(self.reserve)
+        if self.parallel != ALONE:
+            fields["parallel"] = self.parallel.as_json()
+        enums = {n: v.value for n, v in fields.items() if isinstance(v, Enum)}
+        return {**fields, **enums, "runtime": self.stated_runtime}
+
+    @property
+    def recipe(self) -> Train | None:
+        """Return the transform that builds the training step; None for a forward pass."""
+        if not self.train:
+            return None
+        from perfc.passes.training.train import Train
+
+        return Train(
+            self.train, self.loss, self.update.value, self.freeze,
+            master_weights=self.master_weights, loss_scaling=self.dtype in step_fields.SCALED,
+            accumulate=self.accumulate, lora_rank=self.lora_rank, lora=self.lora,
+            checkpointing=self.checkpointing.value, keep=self.keep, dropout=self.dropout,
+            fuses_attention=self.of_version.fuses_attention,
+        )  # fmt: skip
+
+    def require_kernels(self, where: str = "mode") -> None:
+        """Reject a training step without optimizer, which cannot be analyzed kernel by kernel.
+
+        Raises:
+            ParseError: such a training step.
+        """
+        if self.mode is not Mode.INFERENCE and not self.train:
+            hint = f"--train adamw; `perfc predict --mode {self.mode.value}` predicts whole steps"
+            raise ParseError("a training step needs an optimiser", where=where, hint=hint)
+
+    def require_alone(self, where: str = "parallel") -> None:
+        """Reject several devices in an analysis of one device.
+
+        Raises:
+            ParseError: a degree of parallelism above 1.
+        """
+        if self.parallel != ALONE:
+            hint = "`perfc plan`, `perfc scale` and `perfc llm` answer for several"
+            raise ParseError("only one device is analysed", where=where, hint=hint)
+
+    def capacity(self, machine: Machine) -> Capacity | None:
+        """Return the device memory available to the run; None if the target has no capacity."""
+        return capacity_of(machine, self.reserve)
+
+    def at(self, dims: Mapping[str, int]) -> Deployment:
+        """Return the deployment at other extents; earlier ones still apply."""
+        return replace(self, dims={**self.dims, **dims})
+
+    def with_values(
+        self, values: Mapping[str, object], where: Callable[[str], str] = str
+    ) -> Deployment:
+        """Return the deployment with some fields replaced and everything checked.
+
+        Args:
+            values: values by field name, typed or as text; ``dims`` are added to earlier ones.
+                ``batch`` and ``seq`` count as ``dims``.
+            where: the place of a field, for messages.
+
+        Raises:
+            ParseError: an unknown field, an invalid value, or incompatible fields.
+        """
+        values = with_axes(values, where)
+        for name in values:
+            if name not in READERS:
+                raise ParseError(f"no {name!r}", hint=f"there are {', '.join(KEYS)}")
+        fields: dict[str, Any] = {}
+        for name, read in READERS.items():
+            if name in values:
+                fields |= read(values[name], where(name))
+        if "dims" in fields:
+            fields["dims"] = {**self.dims, **fields["dims"]}
+        if fields.get("train"):
+            fields["mode"] = Mode.TRAINING
+        result = replace(self, **fields)
+        result.check(where)
+        return result
+
+    def check(self, where: Callable[[str], str] = str) -> None:
+        """Reject fields that the runtime does not support, and training fields without training.
+
+        Raises:
+            ParseError: names the supported values or the missing field.
+        """
+        step_fields.check_together(self, where)
+        table = self.table
+        if self.is_step and not table.trains:
+            offer = ", ".join(t.name for t in tables() if t.trains)
+            raise ParseError(
+                f"{table.name} runs no training step", where=where("runtime"), hint=f"{offer} do"
+            )
+        if self.layout not in table.layouts:
+            offer = ", ".join(t.name for t in tables() if self.layout in t.layouts)
+            message = f"{table.name} does not run {self.layout.value}"
+            raise ParseError(message, where=where("layout"), hint=f"{offer} do")
+        if self.runtime_version and not table.tells_versions:
+            offer = ", ".join(t.name for t in tables() if t.tells_versions)
+            message, hint = (
+                f"versions of {table.name} were not measured separately",
+                f"those of {offer} were",
+            )
+            raise ParseError(message, where=where("runtime_version"), hint=hint)
+
+
+def of_whole_runs() -> Deployment:
+    """Return the default deployment of `predict`: that of most measured whole runs."""
+    return Deployment("rtx4090", of_steps(Steps.EAGER).name, dtype="amp-f16")
+
+
+class DeploymentKeywords(TypedDict, total=False):
+    """Fields of a deployment as keyword arguments; see ``Deployment``."""
+
+    runtime: str
+    framework: str | Serving
+    runtime_version: str
+    dtype: str
+    tf32: bool | str | Tf32 | None
+    layout: str | Layout
+    streams: int
+    mode: str | Mode
+    train: str
+    loss: str
+    update: str | Implementation
+    freeze: str | Sequence[str]
+    lora_rank: int
+    lora: str | Sequence[str]
+    accumulate: int
+    master_weights: bool
+    checkpointing: str | Policy
+    keep: float
+    dropout: float
+    host_launch: str | float | None
+    reserve: str | int | Reserve
+    parallel: Parallel | Mapping[str, object]
+    dims: Mapping[str, int] | None
+    batch: int | None
+    seq: int | None
+
+
+AXES = ("batch", "seq")
+"""Extents that apply to every model, whatever its symbols are called."""
+KEYS = (*READERS, *AXES)
+"""Keys of files and keyword arguments."""
+
+
+def with_axes(values: Mapping[str, object], where: Callable[[str], str] = str) -> dict[str, object]:
+    """Move ``AXES`` into the extents.
+
+    Args:
+        values: values by field name, and of ``AXES``; None means not given.
+        where: the place of a key, for messages.
+
+    Raises:
+        ParseError: two sizes for one extent.
+    """
+    fields = {name: value for name, value in values.items() if name not in AXES}
+    sizes = {name: values[name] for name in AXES if values.get(name) is not None}
+    if not sizes:
+        return fields
+    dims = fields.get("dims") or {}
+    if not isinstance(dims, Mapping):
+        return fields
+    for name, value in sizes.items():
+        if dims.get(name, value) != value:
+            message = f"{name} is given as {value} and as {dims[name]}"
+            raise ParseError(message, where=where(name), hint="give one of them")
+    return {**fields, "dims": {**dims, **sizes}}

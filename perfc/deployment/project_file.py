@@ -1,0 +1,155 @@
+"""Project file: ``perfc.toml`` or ``[tool.perfc]`` of ``pyproject.toml``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from perfc.common.toml_file import line_of, parse, read_text
+from perfc.errors import ParseError
+from perfc.ir.record import record
+
+NAME = "perfc.toml"
+PROJECT = "pyproject.toml"
+TABLE = "deployment"
+PRICES = "prices"
+TABLES = ("budget", "deployment", "lint", "lock", "per-file-ignores", PRICES)
+"""Top-level keys of the file."""
+
+
+def find(start: Path) -> Path | None:
+    """Return the nearest project file upwards of ``start``, or None.
+
+    Raises:
+        ParseError: a ``pyproject.toml`` on the way cannot be read.
+    """
+    return next(upwards(start), None)
+
+
+def upwards(start: Path, top: Path | None = None) -> Iterator[Path]:
+    """Yield the project files upwards of ``start``, nearest first, up to folder ``top``.
+
+    Raises:
+        ParseError: a ``pyproject.toml`` on the way cannot be read.
+    """
+    start = start.resolve()
+    for folder in (start, *start.parents):
+        if (folder / NAME).is_file():
+            yield folder / NAME
+        elif (folder / PROJECT).is_file() and has_table(folder / PROJECT):
+            yield folder / PROJECT
+        if folder == top:
+            return
+
+
+def has_table(project: Path) -> bool:
+    """Return True if a ``pyproject.toml`` has ``[tool.perfc]``.
+
+    Raises:
+        ParseError: it cannot be read.
+    """
+    text = read_text(project)
+    # most files of projects do not speak of perfc, and reading TOML takes its time
+    tool = parse(text, project).get("tool") if "perfc" in text else None
+    return isinstance(tool, dict) and "perfc" in tool
+
+
+@record
+class ProjectValues:
+    """Deployment values of a project file.
+
+    Args:
+        values: values by field name.
+        place: returns the place of a field as ``file:line``.
+    """
+
+    values: dict[str, object]
+    place: Callable[[str], str]
+
+
+def deployment_in(path: Path, known: tuple[str, ...]) -> ProjectValues:
+    """Read the table ``[deployment]`` of a file; empty if it has none.
+
+    Args:
+        path: a ``perfc.toml`` or ``pyproject.toml``.
+        known: valid field names.
+
+    Raises:
+        ParseError: not TOML, not a table, or an unknown key; names its line.
+    """
+    text = read_text(path)
+    tree: object = parse(text, path)
+    keys = ("tool", "perfc", TABLE) if path.name == PROJECT else (TABLE,)
+    for key in keys:
+        if key == TABLE and isinstance(tree, dict):
+            check_top(tree, path, text)
+        tree = tree.get(key, {}) if isinstance(tree, dict) else tree
+
+    here = Path.cwd()
+    shown = path.relative_to(here) if path.is_relative_to(here) else path
+
+    def place(name: str = "") -> str:
+        return f"{shown}:{line_in(text, '.'.join(keys), name)}"
+
+    if not isinstance(tree, dict):
+        raise ParseError(f"{TABLE} is not a table", where=place(), hint=f"write [{'.'.join(keys)}]")
+    values: dict[str, object] = {}
+    for key, value in tree.items():
+        name = key.replace("-", "_")
+        if name not in known or "_" in key:
+            written = [k.replace("_", "-") for k in known]
+            hint = suggestion(key, written)
+            raise ParseError(f"no key {key!r} in {TABLE}", where=place(key), hint=hint)
+        values[name] = value
+    from perfc.deployment import with_axes
+
+    values = with_axes(values, place)
+    target = values.get("target")
+    if isinstance(target, str):
+        values["target"] = target_of(target, path)
+    return ProjectValues(values, place)
+
+
+def check_top(tree: Mapping[str, object], path: Path, text: str) -> None:
+    """Reject unknown top-level keys.
+
+    Raises:
+        ParseError: such a key; names its line.
+    """
+    for key in tree:
+        if key not in TABLES:
+            where = f"{path}:{line_of(text, key)}"
+            raise ParseError(f"no key {key!r}", where=where, hint=suggestion(key, TABLES))
+
+
+def suggestion(key: str, known: Sequence[str]) -> str:
+    """Return a suggestion for an unknown ``key``."""
+    from difflib import get_close_matches
+
+    close = get_close_matches(key.replace("_", "-"), known, 1)
+    return f"did you mean {close[0]!r}?" if close else f"there are {', '.join(known)}"
+
+
+def target_of(name: str, path: Path) -> str:
+    """Resolve a target named in the file at ``path``; relative files are from its folder."""
+    from perfc.machine import split
+
+    card, profile = split(name)
+    is_file = card.endswith(".toml") or "/" in card
+    return str(path.parent / name) if is_file else f"{card}/{profile}" if profile else card
+
+
+def line_in(text: str, table: str, name: str) -> int:
+    """Return the line of a key of ``[table]``, else of the table's header, else 1."""
+    lines = text.splitlines()
+    header = re.compile(rf"\s*\[\s*{re.escape(table)}\s*[.\]]")
+    start = next((i for i, line in enumerate(lines) if header.match(line)), 0)
+    keys = {name, name.replace("_", "-")}
+    for i in range(start, len(lines) if name else start):
+        if i > start and lines[i].lstrip().startswith("[") and not header.match(lines[i]):
+            break
+        words = re.split(r"[\s.=\[\]\"']+", lines[i].strip())
+        if keys & set(words):
+            return i + 1
+    return start + 1

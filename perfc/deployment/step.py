@@ -1,0 +1,149 @@
+"""Parsers of the training fields of a deployment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from perfc.common.choice import member, text_of
+from perfc.errors import ParseError
+from perfc.passes.training.implementation import Implementation, Policy
+
+if TYPE_CHECKING:
+    from perfc.deployment import Deployment
+
+SCALED = ("f16", "amp-f16")
+"""Precisions that require loss scaling."""
+MOST_BATCHES = 64
+"""Maximum micro-batches of one step; each adds its own nodes."""
+MOST_RANK = 1 << 14
+MOST_DROPPED = 0.99
+"""Maximum dropout probability."""
+
+
+def _train(value: object, where: str) -> dict[str, Any]:
+    from perfc.passes.training.optimizer import names
+
+    return _named(value, where, "train", names())
+
+
+def _loss(value: object, where: str) -> dict[str, Any]:
+    from perfc.passes.training.loss import names
+
+    return _named(value, where, "loss", names())
+
+
+def _named(value: object, where: str, field: str, names: Sequence[str]) -> dict[str, Any]:
+    """Validate a name; "" means not given."""
+    name = text_of(value, where).strip().lower()
+    if not name:
+        return {field: ""}
+    if name not in names:
+        hint = f"there are {', '.join(names)}"
+        raise ParseError(f"no {field} {name[:32]!r}", where=where, hint=hint)
+    return {field: name}
+
+
+def _update(value: object, where: str) -> dict[str, Any]:
+    is_known = isinstance(value, Implementation)
+    return {"update": value if is_known else member(Implementation, text_of(value, where), where)}
+
+
+def _freeze(value: object, where: str) -> dict[str, Any]:
+    return {"freeze": _patterns(value, where)}
+
+
+def _lora(value: object, where: str) -> dict[str, Any]:
+    return {"lora": _patterns(value, where)}
+
+
+def _lora_rank(value: object, where: str) -> dict[str, Any]:
+    return {"lora_rank": _number(value, where, 0, MOST_RANK)}
+
+
+def _accumulate(value: object, where: str) -> dict[str, Any]:
+    return {"accumulate": _number(value, where, 1, MOST_BATCHES)}
+
+
+def _master_weights(value: object, where: str) -> dict[str, Any]:
+    if not isinstance(value, bool):
+        raise ParseError(f"{value!r} is neither true nor false", where=where)
+    return {"master_weights": value}
+
+
+def _checkpointing(value: object, where: str) -> dict[str, Any]:
+    is_known = isinstance(value, Policy)
+    return {"checkpointing": value if is_known else member(Policy, text_of(value, where), where)}
+
+
+def _keep(value: object, where: str) -> dict[str, Any]:
+    return {"keep": _share(value, where)}
+
+
+def _dropout(value: object, where: str) -> dict[str, Any]:
+    return {"dropout": _share(value, where, most=MOST_DROPPED)}
+
+
+def _share(value: object, where: str, most: float = 1.0) -> float:
+    try:
+        share = float(str(value))
+    except ValueError:
+        share = -1.0
+    if isinstance(value, bool) or not 0 <= share <= most:
+        hint = f"0 to {most:g}"
+        raise ParseError(f"no share: {str(value)[:32]!r}", where=where, hint=hint)
+    return share
+
+
+def _number(value: object, where: str, least: int, most: int) -> int:
+    text = str(value)
+    is_number = not isinstance(value, bool) and text.isascii() and text.isdigit()
+    if not is_number or not least <= int(text[:9]) <= most or len(text) > 9:
+        raise ParseError(f"no such number: {text[:32]!r}", where=where, hint=f"{least} to {most}")
+    return int(text)
+
+
+def _patterns(value: object, where: str) -> tuple[str, ...]:
+    """Parse name patterns, as comma-separated text or a sequence."""
+    parts = value.split(",") if isinstance(value, str) else value
+    if not isinstance(parts, Sequence):
+        raise ParseError(f"{value!r} is no list of patterns", where=where, hint="as in encoder.*")
+    return tuple(p for part in parts if (p := text_of(part, where).strip()))
+
+
+READERS: Mapping[str, Callable[[object, str], dict[str, Any]]] = {
+    "train": _train,
+    "loss": _loss,
+    "update": _update,
+    "freeze": _freeze,
+    "lora_rank": _lora_rank,
+    "lora": _lora,
+    "accumulate": _accumulate,
+    "master_weights": _master_weights,
+    "checkpointing": _checkpointing,
+    "keep": _keep,
+    "dropout": _dropout,
+}
+"""Parser of each field."""
+
+
+def check_together(how: Deployment, where: Callable[[str], str]) -> None:
+    """Reject training fields without training, and fields that require another field.
+
+    Args:
+        how: the deployment.
+        where: the place of a field, for messages.
+
+    Raises:
+        ParseError: a field has no effect.
+    """
+    usual = type(how)()
+    given = [n for n in READERS if n != "train" and getattr(how, n) != getattr(usual, n)]
+    if given and not how.train:
+        message = "only a training step has it"
+        raise ParseError(message, where=where(given[0]), hint="select an optimizer: --train adamw")
+    if how.lora and not how.lora_rank:
+        raise ParseError("requires a LoRA rank", where=where("lora"), hint="--lora-rank 16")
+    if how.keep != usual.keep and how.checkpointing is not Policy.OPTIMAL:
+        hint = f"--checkpointing {Policy.OPTIMAL.value}"
+        raise ParseError("only optimal checkpointing reads it", where=where("keep"), hint=hint)

@@ -1,0 +1,1 @@
+"""Measurements of machines and models, and what they calibrate."""

@@ -1,0 +1,384 @@
+"""Adapt a target to its machine from a few measured kernels or from calibrate's rates."""
+
+from __future__ import annotations
+
+import csv
+import math
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from perfc.analyzers.artefacts.artefact import SHIPPED
+from perfc.analyzers.estimate.estimate import Predictor
+from perfc.analyzers.estimators.fitted_rates.subject import Operand, Subject
+from perfc.analyzers.features.lowering import convolution
+from perfc.analyzers.intervals.adapt import Adaptation, AdaptError, Residual, adapt
+from perfc.common.choice import member
+from perfc.common.extras import install
+from perfc.errors import MissingExtraError, PerfcError
+from perfc.ir.facts import Origin
+from perfc.ir.op import Kind
+from perfc.ir.record import record
+from perfc.ir.tensors.types import dtype_named
+from perfc.machine import Machine, Unit
+from perfc.machine.files import whole_card
+from perfc.measuring.measure import dataset
+from perfc.measuring.measure.fit_file import replace_target
+from perfc.measuring.measure.rows import KernelRow, subject_of
+
+PRODUCT = 8192
+"""Extent of the square matrix product that represents calibrate's matrix rates."""
+COPIED_BYTES = 1 << 28
+"""Bytes read and written by the copy that represents calibrate's bandwidth."""
+MOST_ROWS = 1_000_000
+BELOW = 0.5
+"""Fraction of the lower bound below which a measured time is rejected as implausible."""
+EXTENTS = ("m", "n", "k", "elements", "batch", "heads")
+SOURCE = "adapt"
+ROOFLINE, FITTED = Predictor.ROOFLINE.value, Predictor.FITTED.value
+_SECTION = re.compile(r"\s*\[")
+_OWN = re.compile(r"\s*\[\s*(?:adaptation\b|source\.adapt\s*\])")
+_FIXED = frozenset({"class", "dtype", "time_s", "protocol"})
+
+
+@record
+class Measured:
+    """One measured kernel.
+
+    Args:
+        class_name: class of the operator predictor, "" if none.
+        dtype: element type.
+        parameters: parameters of the class.
+        time_s: time of one launch.
+        row: row of `perfc measure`, None if only the other fields are known.
+    """
+
+    class_name: str
+    dtype: str
+    parameters: Mapping[str, float]
+    time_s: float
+    row: KernelRow | None = None
+
+
+def adapt_target(
+    target: str, rows: Path | None, output: Path, *, folder: Path = SHIPPED
+) -> Adaptation:
+    """Write a copy of a target whose predictions are corrected by measured kernels.
+
+    Args:
+        target: name or file.
+        rows: table of measured kernels; without one the rates of ``perfc calibrate`` are used.
+        output: the file to write.
+        folder: folder of the operator predictor's weights.
+
+    Raises:
+        AdaptError: no row of a class with weights, or times that are not positive.
+        TargetError: the file would not be valid.
+    """
+    machine = whole_card(target)
+    measured = list(probes(machine)) if rows is None else read(rows)
+    if not measured and rows is not None:
+        raise AdaptError("no rows", where=str(rows))
+    if not measured:
+        hint = "perfc calibrate measures them, or give --from"
+        raise AdaptError("no measured rate in the target", where=target, hint=hint)
+    try:
+        result = adapt(residuals(measured, machine, folder))
+    except PerfcError as error:
+        error.where = error.where or str(rows or target)
+        raise
+    text = without(machine.path.read_text(encoding="utf-8"))
+    replace_target(text.rstrip() + "\n" + rendered(result, len(measured), rows), output)
+    return result
+
+
+def residuals(
+    measured: Sequence[Measured], machine: Machine, folder: Path = SHIPPED
+) -> list[Residual]:
+    """Return residuals of measured kernels against the predictor that `perfc analyze` uses.
+
+    That is the roofline on CPUs and the operator predictor elsewhere, for classes with weights,
+    and rates fitted on the machine if the target has some.
+
+    Raises:
+        AdaptError: a time that is not positive or below its lower bound, an extent below 1, or no
+            row with the inputs of the predictor.
+        ParseError: an unknown element type.
+    """
+    from perfc.analyzers.estimators import predictor
+
+    known = predictor.known_classes(folder) if machine.kind != "cpu" else frozenset[str]()
+    for row in measured:
+        check(row)
+    groups: dict[tuple[str, str], list[Measured]] = {}
+    others: list[Measured] = []
+    for row in measured:
+        kind = class_of(row, machine, known)
+        if kind is None:
+            others.append(row)
+        else:
+            groups.setdefault(kind, []).append(row)
+    result = [r for kind, group in groups.items() for r in by_class(*kind, group, machine, folder)]
+    result += by_roofline(others, machine)
+    result += by_fit(measured, machine)
+    if machine.kind == "cpu" and not result:
+        targets = sorted({m.row.target for m in measured if m.row is not None})
+        there = f"these were measured against {', '.join(targets)}" if targets else "there are none"
+        raise AdaptError(
+            f"a CPU is adapted with kernels measured against {machine.name}; {there}",
+            hint="perfc measure MODEL --target TARGET --append ROWS writes them",
+        )
+    return result
+
+
+def check(row: Measured) -> None:
+    """Reject an invalid measurement.
+
+    Raises:
+        AdaptError: an impossible time or extent.
+        ParseError: an unknown element type.
+    """
+    if not (math.isfinite(row.time_s) and row.time_s > 0):
+        raise AdaptError(f"a {row.class_name} that takes {row.time_s} s", hint="drop such rows")
+    dtype_named(row.dtype)
+    if any(row.parameters.get(name, 1.0) < 1 for name in EXTENTS):
+        raise AdaptError(f"a {row.class_name} with an extent below 1", hint="drop such rows")
+
+
+def class_of(row: Measured, machine: Machine, known: Collection[str]) -> tuple[str, str] | None:
+    """Return class and element type for the operator predictor, None if it has no weights."""
+    from perfc.analyzers.estimators.forest import computed
+    from perfc.analyzers.features.lowering import Lowered
+
+    dtype = dtype_named(row.dtype).code
+    lowered = Lowered(row.class_name, dtype, row.parameters)
+    choices = (computed(lowered, machine, tf32=False), (row.class_name, dtype))
+    return next((choice for choice in choices if choice[0] in known), None)
+
+
+def by_class(
+    name: str, dtype: str, group: Sequence[Measured], machine: Machine, folder: Path
+) -> Iterator[Residual]:
+    """Yield residuals of one class and element type against the operator predictor.
+
+    Raises:
+        AdaptError: a time far below its lower bound.
+    """
+    from perfc.analyzers.estimators import predictor
+    from perfc.analyzers.estimators.forest import INSIDE, columns_of
+
+    columns = columns_of([r.parameters for r in group])
+    made = predictor.predict(name, columns, dtype, machine, INSIDE, folder=folder)
+    for predicted_s, floor_s, r in zip(made.time_s, made.floor_s, group, strict=True):
+        if r.time_s < BELOW * floor_s:
+            raise AdaptError(
+                f"a {r.class_name} that takes {r.time_s:.3g} s, at best {floor_s:.3g} s",
+                hint="times are seconds; or the target's rates are too low",
+            )
+        yield Residual(name, float(predicted_s), r.time_s)
+
+
+def by_roofline(group: Sequence[Measured], machine: Machine) -> Iterator[Residual]:
+    """Yield residuals against the sustained roofline of the target used when measuring."""
+    from perfc.analyzers.estimators.roofline import measured_share
+
+    for measured in group:
+        row = measured.row
+        if row is None or row.target != machine.name or not row.sustained_s:
+            continue
+        kind = member(Kind, row.kind, "kind")
+        predicted_s = row.sustained_s / row.launches * measured_share(machine.kind, kind).mid
+        yield Residual(kind.value, predicted_s, measured.time_s, ROOFLINE)
+
+
+def by_fit(group: Sequence[Measured], machine: Machine) -> Iterator[Residual]:
+    """Yield residuals against rates fitted on the machine under the same runtime."""
+    from perfc.analyzers.estimators.fitted_rates import of_machine
+    from perfc.passes.runtimes import tables
+
+    for row in (m.row for m in group if m.row is not None):
+        device = row.device.partition(":")[0]
+        table = next(
+            (t for t in tables() if t.framework.value == row.runtime and device in t.stands_for),
+            None,
+        )
+        efficiencies = None if table is None else of_machine(machine, table.name)
+        fitted = None if efficiencies is None else efficiencies.kernel(subject_of(row))
+        if fitted is not None and fitted.time_s > 0:
+            predicted_s, time_s = fitted.time_s / row.launches, row.time_s / row.launches
+            yield Residual(fitted.name, predicted_s, time_s, FITTED)
+
+
+def probes(machine: Machine) -> Iterator[Measured]:
+    """Yield kernels equivalent to calibrate's rates: a large product per type, a large copy."""
+    mac = float(PRODUCT) ** 3
+    extents = {"m": float(PRODUCT), "n": float(PRODUCT), "k": float(PRODUCT)}
+    for (unit, dtype), peak in machine.compute.items():
+        rate = peak.sustained
+        if unit is Unit.MATRIX and rate is not None and rate.origin is Origin.MEASURED:
+            yield Measured("matmul", dtype, extents, 2 * mac / rate.value)
+    device = machine.level("device")
+    if device is not None and device.sustained is not None:
+        nbytes = float(COPIED_BYTES)
+        parameters = {
+            "elements": nbytes / 4, "read_bytes": nbytes, "write_bytes": nbytes,
+            "operands": 1.0, "tensor_operands": 1.0,
+        }  # fmt: skip
+        yield Measured("elementwise", "f32", parameters, 2 * nbytes / device.sustained.value)
+
+
+def read(path: Path) -> list[Measured]:
+    """Read rows of ``perfc measure --append``, or a table of class, dtype, time_s and parameters.
+
+    Raises:
+        AdaptError: neither format.
+        MissingExtraError: Parquet without pyarrow.
+    """
+    names, rows = table(path)
+    if "digest" in names:
+        return [m for r in dataset.read(path, KernelRow) for m in of_kernel(r)]
+    missing = sorted({"class", "dtype", "time_s"} - set(names))
+    if missing:
+        hint = "class, dtype, time_s and the parameters of the class"
+        raise AdaptError(f"no column {missing[0]!r}", where=str(path), hint=hint)
+    result: list[Measured] = []
+    for row in rows:
+        numbers = {k: number(v, path) for k, v in row.items() if k not in _FIXED}
+        present = {k: v for k, v in numbers.items() if not math.isnan(v)}
+        time_s = number(row["time_s"], path)
+        result.append(Measured(str(row["class"]), str(row["dtype"]), present, time_s))
+    return result
+
+
+def table(path: Path) -> tuple[Sequence[str], list[dict[str, object]]]:
+    """Read the names of columns, and the rows unless they are of ``perfc measure``.
+
+    Raises:
+        AdaptError: a missing file, an unknown format, or too many rows.
+        MissingExtraError: Parquet without pyarrow.
+    """
+    if not path.is_file():
+        raise AdaptError("no such file", where=str(path))
+    if path.name.endswith(".parquet"):
+        try:
+            from pyarrow import ArrowException, parquet
+        except ImportError:
+            raise MissingExtraError(
+                "Parquet needs pyarrow", where=str(path), hint=install("data")
+            ) from None
+        try:
+            file = parquet.ParquetFile(path)
+            if file.metadata.num_rows > MOST_ROWS:
+                raise AdaptError(f"more than {MOST_ROWS} rows", where=str(path))
+            names = list(file.schema_arrow.names)
+            return names, [] if "digest" in names else file.read().to_pylist()
+        except (ArrowException, OSError) as error:
+            raise AdaptError(f"no Parquet file: {error}", where=str(path)) from None
+    if path.name.endswith(".csv.gz"):
+        return ["digest"], []
+    with path.open(encoding="utf-8", errors="replace", newline="") as stream:
+        reader = csv.DictReader(stream)
+        rows: list[dict[str, object]] = []
+        try:
+            names = list(reader.fieldnames or ())
+            for row in () if "digest" in names else reader:
+                if len(rows) >= MOST_ROWS:
+                    raise AdaptError(f"more than {MOST_ROWS} rows", where=str(path))
+                rows.append({str(k): v for k, v in row.items() if k is not None})
+        except csv.Error as error:
+            raise AdaptError(f"not CSV: {error}", where=str(path)) from None
+        return names, rows
+
+
+def number(value: object, path: Path) -> float:
+    """Parse a cell as a number; NaN if it is empty.
+
+    Raises:
+        AdaptError: not a number.
+    """
+    if value is None or value == "":
+        return math.nan
+    try:
+        return float(str(value))
+    except ValueError:
+        raise AdaptError(f"{value!r} is no number", where=str(path)) from None
+
+
+def of_kernel(row: KernelRow) -> Iterator[Measured]:
+    """Yield the kernel of a row of ``perfc measure`` if it has a known class."""
+    if row.kernel < 0 or row.launches <= 0:
+        return
+    subject = subject_of(row)
+    result = lowered(subject)
+    time_s = (row.time_s - row.inserted_s) / row.launches
+    if time_s > 0:
+        class_name, parameters = result or ("", {})
+        yield Measured(class_name, subject.dtype, parameters, time_s, row)
+
+
+def lowered(s: Subject) -> tuple[str, dict[str, float]] | None:
+    """Return class and parameters of a measured kernel from its operands and counts."""
+    y = s.result
+    if y is None or not y.numel:
+        return None
+    match s.kind:
+        case "matmul" if s.mac and y.shape:
+            return "matmul", product(s, y)
+        case "conv":
+            extents = None if s.window is None else convolution(s.window, {})
+            return None if extents is None else ("convolution", extents)
+        case "elementwise" | "movement":
+            whole = [o for o in s.operands if o is not None and o.numel >= y.numel]
+            return s.kind, {
+                "elements": float(y.numel), "read_bytes": s.read_bytes,
+                "write_bytes": s.write_bytes, "sfu": s.sfu,
+                "operands": float(sum(o is not None for o in s.operands)),
+                "tensor_operands": float(len(whole)),
+            }  # fmt: skip
+        case "softmax" | "normalization":
+            columns = float(y.shape[-1]) if y.shape else 1.0
+            return s.kind, {"rows": y.numel / columns, "cols": columns}
+        case _:
+            return None
+
+
+def product(s: Subject, y: Operand) -> dict[str, float]:
+    """Return extents of a matrix product; a two-dimensional right operand merges all rows."""
+    right = s.operand(1)
+    n, k = float(y.shape[-1]), s.mac / y.numel
+    if right is None or len(right.shape) <= 2 or len(y.shape) < 3:
+        return {"m": y.numel / n, "n": n, "k": k, "batch": 1.0}
+    m = float(y.shape[-2])
+    return {"m": m, "n": n, "k": k, "batch": y.numel / (m * n)}
+
+
+def without(text: str) -> str:
+    """Remove the tables of an earlier adaptation from a target file."""
+    lines: list[str] = []
+    is_own = False
+    for line in text.splitlines():
+        if _SECTION.match(line):
+            is_own = bool(_OWN.match(line))
+        if not is_own:
+            lines.append(line)
+    return "\n".join(lines) + "\n"
+
+
+def rendered(result: Adaptation, count: int, rows: Path | None) -> str:
+    """Format the tables of an adaptation as TOML."""
+    what = "calibrate's rates" if rows is None else "measured kernels"
+    curve = ", ".join(f"{p.count}: {p.error:.1%}" for p in result.curve)
+    lines = [
+        "",
+        f"[source.{SOURCE}]",
+        'origin = "measured"',
+        f'title = "perfc adapt to {count} {what}"',
+        *([f'note = "error of kernels left out by kernels measured: {curve}"'] if curve else []),
+    ]
+    for name, c in result.corrections.items():
+        lines += ["", f'[adaptation."{name}"]' if "." in name else f"[adaptation.{name}]"]
+        extra = f", n = {c.samples}" if c.samples else ""
+        for key in ("small_ratio", "large_ratio", "low_ratio", "high_ratio"):
+            value: float = getattr(c, key)
+            lines.append(f'{key} = {{ value = {value:.4g}, from = "{SOURCE}"{extra} }}')
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,185 @@
+"""The target file of a calibration: its text, and how it gets into its place."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import perfc
+from perfc.common.whole_file import replacing
+from perfc.errors import TargetError
+from perfc.kernels import bounds
+from perfc.kernels.backends.backend import MeasurementError
+from perfc.kernels.ceilings import Ceiling, Level, energies
+from perfc.kernels.target import Number, render
+from perfc.machine import UNCERTAIN, Machine, load_machine, validate
+
+if TYPE_CHECKING:
+    from perfc.kernels.backends.backend import Device
+    from perfc.kernels.session import Session
+
+
+def default_path(device: Device) -> Path:
+    """The file of the device's name in the user's folder of targets."""
+    from perfc.machine.files import user_folder
+
+    return user_folder() / f"{slug(device.name) or device.kind}.toml"
+
+
+def slug(text: str) -> str:
+    """A name as targets have them."""
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:64].strip("-")
+
+
+def make_folder(path: Path) -> None:
+    """Make the folder of a file.
+
+    Raises:
+        TargetError: it cannot be made.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise TargetError(f"cannot be made: {error.strerror}", where=str(path.parent)) from None
+
+
+def _quality(ceilings: Iterable[Ceiling]) -> str:
+    """Describe the quality of the ceilings."""
+    ceilings = list(ceilings)
+    good = sum(not c.is_uncertain for c in ceilings)
+    return f"{good} of {len(ceilings)} figures repeat within {100 * UNCERTAIN:.0f} %"
+
+
+def _sources(
+    session: Session, ceilings: Iterable[Ceiling], samples: str, load: str
+) -> dict[str, dict[str, str]]:
+    device = session.backend.device
+    cores = "core" if device.kind == "cpu" else "multiprocessor"
+    return {
+        "lab": {
+            "origin": "measured",
+            "title": f"perfc calibrate on {device.name}",
+            "tool": f"perfc calibrate {perfc.__version__}",
+            "host": device.name,
+            "threads": f"{device.cores} {cores}s" if device.cores > 1 else f"one {cores}",
+            **{k: v for k, v in device.state.items() if k in ("driver", "clocks", "blas")},
+            "compiler": device.state.get("compiler", ""),
+            "samples": samples,
+            "date": datetime.date.today().isoformat(),
+            "note": f"median of the rounds; {_quality(ceilings)}; {load}",
+        },
+        "bound": {
+            "origin": "assumed",
+            "title": "upper bounds for floors, from instruction widths and from measurements",
+            "note": "each number says what it is made of",
+        },
+        "system": {
+            "origin": "vendor",
+            "title": "what the operating system or driver says of the device",
+        },
+    }
+
+
+def text(
+    name: str,
+    session: Session,
+    ceilings: tuple[Ceiling, ...],
+    steps: tuple[Level, ...],
+    samples: str,
+    load: str,
+) -> str:
+    """The target file.
+
+    Args:
+        name: of the target.
+        session: with the samples, and power where it could be read.
+        ceilings: ceilings, by key.
+        steps: memory levels.
+        samples: name of the file beside with the raw samples.
+        load: what other programs used, in words.
+    """
+    device = session.backend.device
+    by_key = {c.key: c for c in ceilings}
+    sources = _sources(session, ceilings, samples, load)
+    base = _data_sheet(device)
+    numbers: list[Number] = []
+    if base is not None:
+        for source in base.sources.values():
+            texts = {"origin": source.origin.name.lower(), "title": source.title}
+            # a file that was itself calibrated has sources of our names
+            sources.setdefault(source.name, {**texts, "date": source.date, "note": source.note})
+        sheet = {r.key: Number(r.key, r.value, r.source, r.note) for r in base.facts.values()}
+        numbers += (*sheet.values(), *bounds.unlisted(device, by_key, steps, sheet))
+    elif device.kind == "cpu":
+        numbers += bounds.cpu_numbers(device, by_key, steps)
+    else:
+        numbers += bounds.device_numbers(device, by_key, steps)
+    numbers += (
+        Number(c.key, c.value, "lab", c.note, c.n, c.iqr, c.spread)
+        for c in ceilings
+        if _stands(c.key, numbers)
+    )
+    for key, value in energies(session.loads).items():
+        note = "above idle" if "energy" in key else ""
+        numbers.append(Number(key, value, "lab", note))
+    top = {
+        "name": name,
+        "kind": device.kind,
+        "vendor": device.vendor,
+        "arch": base.arch if base else device.arch,
+        "description": f"{device.name}, measured on {device.cores} cores"
+        if device.kind == "cpu"
+        else f"{device.name}, measured",
+    }
+    return render(top, sources, numbers)
+
+
+def _stands(key: str, numbers: list[Number]) -> bool:
+    """Return True if the file has the peak of a table; a sustained rate alone is not enough."""
+    table = key.rpartition(".")[0]
+    alone = table.startswith(("device", "link"))
+    return alone or any(n.key.startswith(f"{table}.") for n in numbers)
+
+
+def _data_sheet(device: Device) -> Machine | None:
+    """The shipped target of an accelerator of this name."""
+    if device.kind != "cuda":
+        return None
+    from perfc.machine.files import SHIPPED
+
+    wanted = slug(device.name).removeprefix("nvidia-").removeprefix("tesla-")
+    for path in sorted(SHIPPED.glob("*.toml")):
+        machine = load_machine(path)
+        if wanted in (machine.name, *machine.aliases):
+            return machine
+    return None
+
+
+def earlier(path: Path) -> Machine | None:
+    """The file that is there; None where it is none that can be read."""
+    try:
+        return load_machine(path)
+    except TargetError:
+        return None
+
+
+def write(path: Path, text: str) -> Machine:
+    """Write a temporary file, validate it, and rename it.
+
+    Raises:
+        MeasurementError: the numbers contradict each other.
+        TargetError: it cannot be written.
+    """
+    try:
+        with replacing(path, suffix=".toml") as part:
+            part.write_text(text, encoding="utf-8")
+            problems = validate(part)
+            if problems:
+                problem = problems[0].partition(": ")[2]
+                raise MeasurementError(f"not written: {problem}", where=path.name)
+    except OSError as error:
+        raise TargetError(f"cannot be written: {error.strerror}", where=str(path)) from None
+    return load_machine(path)

@@ -1,0 +1,81 @@
+"""The target ``host``: this machine, measured once by a quick probe and kept for its user.
+
+The file lies in the user's folder of caches, under a digest of the processor and of how many cores
+may be used. So another machine with the same home is not answered by it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from perfc.common.cache_folder import cache_folder
+from perfc.common.plain_text import say
+from perfc.errors import TargetError
+from perfc.kernels.backends import host
+from perfc.machine import HOST
+
+OVERRIDE = "PERFC_HOST"
+"""Environment variable that names a target file for this machine, where one is known already."""
+SECONDS = 15
+"""Maximum seconds of a probe."""
+
+
+def host_file(probe: Callable[[Path], None] | None = None) -> Path:
+    """The target file of this machine, measured first where there is none.
+
+    Args:
+        probe: writes the file of a path; `quick_probe` by default.
+
+    Raises:
+        TargetError: it cannot be measured, or the file not be written.
+    """
+    override = os.environ.get(OVERRIDE, "")
+    if override:
+        return Path(override)
+    path = folder() / f"{HOST}.toml"
+    if not path.is_file():
+        (probe or quick_probe)(path)
+    return path
+
+
+def folder() -> Path:
+    """Return the path of the target file of this processor with this many cores."""
+    return cache_folder("hosts") / key()
+
+
+def key() -> str:
+    """A digest of the processor's model and of the cores that may be used."""
+    device = host.describe(host.processors())
+    parts = (device.name, device.arch, device.cores, *sorted(device.features), sys.platform)
+    identity = "|".join(map(str, (*parts, *device.caches.items())))
+    return hashlib.sha256(identity.encode()).hexdigest()[:16]
+
+
+def quick_probe(path: Path) -> None:
+    """Measure this machine, in ``SECONDS`` at most, and write its target file in one step.
+
+    Raises:
+        TargetError: it cannot be measured, or the file not be written.
+    """
+    from .run import calibrate
+
+    say(f"note: measuring this machine once, {SECONDS} s at most; kept in {path}", is_error=True)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=path.parent) as place:
+            fresh = Path(place) / path.name
+            calibrate("cpu", fresh, quick=True, say=warn)
+            os.replace(fresh, path)
+    except OSError as error:
+        raise TargetError(error.strerror or "cannot be written", where=str(path.parent)) from None
+
+
+def warn(line: str) -> None:
+    """Describe the uncertainty of the measurement."""
+    hint = "`perfc calibrate` measures it thoroughly"
+    say(f"warning: {line}; {hint}", is_error=True)

@@ -1,0 +1,267 @@
+"""Execution of a model in a separate process, with limits on time and memory."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import field
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from perfc.common.extras import install
+from perfc.errors import MissingExtraError, PassError
+from perfc.ir.record import record
+from perfc.passes.runtimes import Framework
+
+from .feeds import Input, write
+from .weights import Runnable
+
+PACKAGES = {Framework.TORCH: ("torch", "gnn"), Framework.ORT: ("onnxruntime", "ort")}
+"""Frameworks that models are executed with: the package, and the extra that has it."""
+
+
+@record
+class Protocol:
+    """Settings of a measurement.
+
+    Args:
+        framework: that executes it.
+        device: ``cpu`` or ``cuda:0``.
+        threads: of the runtime's pool.
+        repeat: runs at least.
+        min_time_s: seconds of runs at least.
+        max_time_s: seconds after which a case is cut short.
+        limit_s: seconds after which the process is killed.
+        seed: of weights and inputs.
+        is_profiled: whether kernels are timed too, in a second session.
+    """
+
+    framework: Framework = Framework.ORT
+    device: str = "cpu"
+    threads: int = 1
+    repeat: int = 10
+    min_time_s: float = 1.0
+    max_time_s: float = 20.0
+    limit_s: float = 300.0
+    seed: int = 0
+    is_profiled: bool = True
+
+
+@record
+class Case:
+    """Times of one binding of the symbols."""
+
+    times_s: tuple[float, ...]
+    peak_rss_bytes: int
+    is_finite: bool
+
+    @property
+    def time_s(self) -> float:
+        """Median of the runs."""
+        return median(self.times_s)
+
+    @property
+    def iqr_s(self) -> float:
+        """Distance of the quartiles."""
+        return iqr(self.times_s)
+
+
+@record
+class Outcome:
+    """Results of the worker process.
+
+    Args:
+        version: of the runtime, with its name.
+        load_s: seconds to make the session.
+        base_rss_bytes: memory of the process before it had a model.
+        cases: one per binding asked for, fewer where time ran out.
+        profile: file of the runtime's own profile, None where there is none.
+        profiled: of each case the runs to skip and those that count.
+        optimised: the graph that the runtime made of the model, None where it wrote none.
+        error: why it ended early, "" where it did not.
+    """
+
+    version: str
+    load_s: float
+    base_rss_bytes: int
+    cases: tuple[Case, ...]
+    profile: Path | None = None
+    profiled: tuple[tuple[int, int], ...] = ()
+    optimised: Path | None = None
+    error: str = ""
+    folder: Path = field(default_factory=Path)
+
+
+def iqr(values: Sequence[float]) -> float:
+    """Distance of the quartiles, 0 for fewer than two values."""
+    if len(values) < 2:
+        return 0.0
+    ordered = sorted(values)
+
+    def at(q: float) -> float:
+        place = q * (len(ordered) - 1)
+        low = int(place)
+        high = min(low + 1, len(ordered) - 1)
+        return ordered[low] + (ordered[high] - ordered[low]) * (place - low)
+
+    return at(0.75) - at(0.25)
+
+
+@contextmanager
+def workspace() -> Iterator[Path]:
+    """A folder for files that nobody needs afterwards."""
+    with tempfile.TemporaryDirectory(prefix="perfc-measure-") as folder:
+        yield Path(folder)
+
+
+def execute(
+    model: Runnable,
+    folder: Path,
+    cases: Sequence[tuple[Input, ...]],
+    protocol: Protocol,
+    nodes: int,
+) -> Outcome:
+    """Run every case in one process.
+
+    Args:
+        model: the file to load.
+        folder: where requests, results and profiles go.
+        cases: inputs of each binding, smallest first, since the peak of memory only grows.
+        protocol: repetitions and limits.
+        nodes: of the graph, to bound the size of the profile.
+
+    Raises:
+        MissingExtraError: the runtime is not installed.
+        PassError: the runtime failed on the model before anything was measured.
+    """
+    check_installed(protocol.framework)
+    requests = []
+    for n, inputs in enumerate(cases):
+        path = folder / f"case{n}.npz"
+        write(inputs, path, protocol.seed)
+        requests.append({"feeds": str(path)})
+    request: dict[str, Any] = {
+        "model": str(model.path),
+        "folder": str(folder),
+        "runtime": protocol.framework.value,
+        "device": protocol.device,
+        "threads": protocol.threads,
+        "repeat": protocol.repeat,
+        "min_time_s": protocol.min_time_s,
+        "max_time_s": protocol.max_time_s,
+        "profile": protocol.is_profiled,
+        "nodes": nodes,
+        "inputs": [(i.name, i.dtype.onnx, is_plain(i)) for i in cases[0]],
+        "cases": requests,
+    }
+    (folder / "request.json").write_text(json.dumps(request), encoding="utf-8")
+    why = spawn(folder, protocol.limit_s)
+    return collected(folder, why)
+
+
+def is_plain(i: Input) -> bool:
+    """Return True if NumPy supports the input's element type."""
+    return not i.dtype.is_float or i.dtype.code in ("f16", "f32", "f64")
+
+
+def spawn(folder: Path, limit_s: float) -> str:
+    """Run the worker on the request in ``folder``; why it failed, or nothing."""
+    command = [sys.executable, "-m", "perfc.measuring.measure.worker", str(folder / "request.json")]
+    root = str(Path(__file__).resolve().parents[3])
+    paths = [root, os.environ.get("PYTHONPATH", "")]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in paths if p)}
+    with (folder / "log").open("wb") as log:
+        process = subprocess.Popen(
+            command, cwd=folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment
+        )
+        try:
+            first_victim(process.pid)
+            code = process.wait(timeout=limit_s)
+        except subprocess.TimeoutExpired:
+            return f"took longer than {limit_s:g} s"
+        finally:
+            if process.poll() is None:
+                process.kill()
+                process.wait()
+    if code == 0:
+        return ""
+    if code == -9:
+        return "killed, most likely for want of memory"
+    if code < 0:
+        return f"crashed with signal {-code}"
+    return last_line(folder / "log")
+
+
+def first_victim(pid: int) -> None:
+    """Let the system end this process first when memory runs out."""
+    try:
+        Path(f"/proc/{pid}/oom_score_adj").write_text("1000", encoding="ascii")
+    except OSError:
+        return
+
+
+def last_line(path: Path) -> str:
+    """The last line of a log, bounded; of a long one the end, where the reason is."""
+    with path.open("rb") as stream:
+        stream.seek(max(path.stat().st_size - 8192, 0))
+        lines = stream.read().decode("utf-8", "replace").strip().splitlines()
+    text = "".join(c for c in (lines[-1] if lines else "no message") if c.isprintable())
+    text = text.replace(f"{path.parent}{os.sep}", "")
+    return text if len(text) <= 300 else f"{text[:60]} … {text[-230:]}"
+
+
+def collected(folder: Path, why: str) -> Outcome:
+    """Read the worker's results.
+
+    Raises:
+        PassError: nothing was measured.
+    """
+    try:
+        result: Mapping[str, Any] = json.loads((folder / "result.json").read_text("utf-8"))
+    except (OSError, ValueError):
+        result = {}
+    if not result.get("cases"):
+        raise PassError(f"the runtime cannot run the model: {why or 'no result'}", where="measure")
+    cases = tuple(
+        Case(tuple(c["times_s"]), int(c["peak_rss_bytes"]), bool(c["is_finite"]))
+        for c in result["cases"]
+    )
+    profile = folder / result["profile"] if result.get("profile") else None
+    optimised = folder / "optimised.onnx"
+    return Outcome(
+        str(result.get("version", "")),
+        float(result.get("load_s", 0.0)),
+        int(result.get("base_rss_bytes", 0)),
+        cases,
+        profile if profile is not None and profile.is_file() else None,
+        tuple((int(p["skip"]), int(p["count"])) for p in result.get("profiles", ())),
+        optimised if optimised.is_file() else None,
+        why,
+        folder,
+    )
+
+
+def check_installed(framework: Framework) -> None:
+    """Refuse a runtime that is not there.
+
+    Raises:
+        MissingExtraError: it is not installed.
+    """
+    from importlib.util import find_spec
+
+    package, extra = PACKAGES[framework]
+    if find_spec(package) is None:
+        raise MissingExtraError(f"{package} is not installed", hint=install(extra), where="measure")
+
+
+def all_threads() -> int:
+    """Return the number of CPUs available to this process."""
+    if hasattr(os, "sched_getaffinity"):
+        return max(len(os.sched_getaffinity(0)), 1)
+    return max(os.cpu_count() or 1, 1)

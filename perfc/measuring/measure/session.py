@@ -1,0 +1,354 @@
+"""Measures a model, or reads a profile of it made elsewhere."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+from perfc.api import analyze
+from perfc.deployment.extents import AXES
+from perfc.errors import ParseError
+from perfc.frontend import load
+from perfc.ir.graph import walk
+from perfc.kernels.backends import host
+from perfc.passes.runtimes import Framework, standing_for
+from perfc.view.report.units import Unit, quantity
+
+from .attribute import Attribution, attribute, by_names
+from .compare import Compared, Measurement, Setting, compared
+from .feeds import inputs_of
+from .memory import Allocator, check_room, need_of
+from .ort_profile import segments
+from .process import Case, Outcome, Protocol, all_threads, check_installed, execute, workspace
+from .profile import Profile, Source, read
+from .trace import How, OptimisedNode, Origin, optimised_nodes, trace
+from .weights import Runnable, runnable
+
+if TYPE_CHECKING:
+    from perfc.api import Report
+
+EXECUTED_BY = {
+    Source.ORT: Framework.ORT, Source.KINETO: Framework.TORCH, Source.TENSORRT: Framework.TENSORRT,
+}  # fmt: skip
+"""Framework by profile source."""
+Optimised: TypeAlias = "tuple[tuple[OptimisedNode, ...], frozenset[str]]"
+"""Nodes of a runtime's graph, and its stored tensors."""
+LOAD_S = 0.2
+"""Seconds during which the load of other programs is observed before and after a measurement."""
+LEAST_SHARE = 0.5
+"""Minimum fraction of a profile's time that must be attributed to the model."""
+
+
+def measure(
+    model: str | os.PathLike[str],
+    target: str = "",
+    *,
+    dims: Mapping[str, int] | None = None,
+    protocol: Protocol | None = None,
+) -> Measurement:
+    """Run a model and compare the times of its kernels with the analysis.
+
+    Args:
+        model: path of the file; missing weights get random values.
+        target: name or file of the machine it runs on; without, nothing is compared.
+        dims: values of symbolic extents.
+        protocol: runtime, device, threads, repetitions, limits.
+
+    Raises:
+        PerfcError: the model cannot be read or run.
+    """
+    measurements = measure_cases(model, target, [dict(dims or {})], protocol or Protocol())
+    return measurements[0]
+
+
+def measure_cases(
+    model: str | os.PathLike[str],
+    target: str,
+    bindings: Sequence[Mapping[str, int]],
+    protocol: Protocol,
+    *,
+    reports: Sequence[Report] = (),
+    folder: Path | None = None,
+    stand_in: Runnable | None = None,
+) -> list[Measurement]:
+    """Measure several bindings of a model's symbols in one process, smallest first.
+
+    Args:
+        model: path of the file.
+        target: name or file of the machine; without, nothing is compared.
+        bindings: values of symbols, each a case.
+        protocol: how to measure.
+        reports: the analyses of the bindings, where they are there already.
+        folder: where files go; a temporary one by default.
+        stand_in: the runnable copy, where it is there already.
+
+    Returns:
+        One measurement for each case that was reached within the limit.
+    """
+    machine = target or default_target(protocol.device)
+    done = list(reports) or [
+        analyze(model, machine, dims=b, runtime=table_of(protocol)) for b in bindings
+    ]
+    for report in done:
+        check_stored(report)
+    nodes = sum(1 for _ in walk(done[0].source.graph))
+    check_installed(protocol.framework)
+    allocator = allocator_of(protocol)
+    needs = (need_of(r.source, r.env, allocator) for r in done)
+    warnings = {check_room(need, os.fspath(model)) for need in needs} - {""}
+    with nullcontext(folder) if folder is not None else workspace() as place:
+        ready = stand_in or runnable(model, place, protocol.seed)
+        cases = [inputs_of(r.source, r.env) for r in done]
+        before = load_of_others(protocol.device)
+        outcome = execute(ready, place, cases, protocol, nodes)
+        warnings |= load_note(max(before, load_of_others(protocol.device)))
+        profiles = profiles_of(outcome)
+        optimised = None
+        if outcome.optimised is not None:
+            optimised = optimised_nodes(str(outcome.optimised))
+        notes = (*notes_of(ready, outcome), *sorted(warnings))
+        return [
+            together(report, case, profile, optimised, outcome, protocol, notes, bool(target))
+            for report, case, profile in zip(done, outcome.cases, profiles, strict=False)
+        ]
+
+
+def load_of_others(device: str) -> float:
+    """Returns the share of all processors that other programs use; 0 where it does not matter."""
+    if not device.startswith("cpu"):
+        return 0.0
+    others = host.Others()
+    time.sleep(LOAD_S)
+    return others.share() or 0.0
+
+
+def load_note(share: float) -> set[str]:
+    """Return a note if other programs used the CPUs during a measurement."""
+    if share <= host.busy_share():
+        return set()
+    return {f"other programs used {host.cores_used(share)}: kernels took longer than they do alone"}
+
+
+def check_stored(report: Report) -> None:
+    """Refuse sizes that runtimes do not run, as the file has numbers in their place.
+
+    Raises:
+        ParseError: such a size.
+    """
+    requested = [name for name in AXES if name in report.deployment.dims]
+    stored = {s.name for s in load(report.model).symbols} if requested else set()
+    for name in requested:
+        if name in report.given and name not in stored:
+            hint = f"export it with a symbol as its {AXES[name][0]}"
+            raise ParseError("the file has a number there", where=f"--{name}", hint=hint)
+
+
+def default_target(device: str) -> str:
+    """Return a substitute target for an unnamed CPU, which distinguishes its kernels."""
+    if device.startswith("cpu"):
+        return "generic-x86-64"
+    raise ParseError(f"which machine is {device}?", where="--target", hint="as in --target h100")
+
+
+def table_of(protocol: Protocol) -> str:
+    """The fusion table of what will run."""
+    return standing_for(protocol.framework, protocol.device.partition(":")[0]).name
+
+
+def allocator_of(protocol: Protocol) -> Allocator:
+    """Return the allocator of the run."""
+    if protocol.device != "cpu":
+        return Allocator.DEVICE
+    return Allocator.RETURNED if protocol.framework is Framework.TORCH else Allocator.ARENA
+
+
+def profiles_of(outcome: Outcome) -> tuple[Profile | None, ...]:
+    """The kernel times of each case, None where the profile was not reached."""
+    missing: tuple[Profile | None, ...] = tuple(None for _ in outcome.cases)
+    if outcome.profile is None or len(outcome.profiled) < len(outcome.cases):
+        return missing
+    return segments(outcome.profile, outcome.profiled)
+
+
+def origins_of(optimised: Optimised | None, profile: Profile, report: Report) -> dict[str, Origin]:
+    """The ONNX nodes behind the runtime's kernels; by name where it wrote no graph."""
+    if optimised is None:
+        return by_names(profile, report)
+    nodes, stored = optimised
+    found = trace(nodes, stored, report.source.graph)
+    return neighbours(profile, inlined(profile, nodes, found))
+
+
+def inlined(
+    profile: Profile, nodes: Sequence[OptimisedNode], origins: Mapping[str, Origin]
+) -> dict[str, Origin]:
+    """Charge kernels of functions that the runtime expands only after it wrote its graph.
+
+    Their nodes have new names, equally many for each call; the calls themselves are never timed.
+    """
+    timed = {k.name for k in profile.kernels}
+    known = {n.name for n in nodes}
+    silent = [n for n in nodes if n.name not in timed and n.name in origins]
+    strange = [k for k in profile.kernels if k.name not in known]
+    found = dict(origins)
+    if silent and strange and len(strange) % len(silent) == 0:
+        each = len(strange) // len(silent)
+        for i, k in enumerate(strange):
+            found[k.name] = replace(origins[silent[i // each].name], how=How.NAMED)
+    return found
+
+
+def notes_of(model: Runnable, outcome: Outcome) -> tuple[str, ...]:
+    """Return notes on the conditions of the run."""
+    notes = []
+    if model.is_random:
+        notes.append("weights that the file does not hold are random")
+    if any(not c.is_finite for c in outcome.cases):
+        notes.append("with these weights results are not finite")
+    if outcome.error:
+        notes.append(f"not all was measured: {outcome.error}")
+    return tuple(notes)
+
+
+def together(
+    report: Report,
+    case: Case,
+    profile: Profile | None,
+    optimised: Optimised | None,
+    outcome: Outcome,
+    protocol: Protocol,
+    notes: tuple[str, ...],
+    has_target: bool,
+) -> Measurement:
+    """The measurement of one case."""
+    setting = Setting(protocol.framework.value, outcome.version, protocol.device, protocol.threads)
+    if profile is None:
+        attribution = Attribution((), (), 0.0)
+    else:
+        attribution = attribute(profile, origins_of(optimised, profile, report), report)
+    rows = compared(attribution, report)
+    return Measurement(
+        report,
+        setting,
+        rows,
+        attribution,
+        case.time_s,
+        case.iqr_s,
+        min(case.times_s),
+        len(case.times_s),
+        case.peak_rss_bytes,
+        outcome.base_rss_bytes,
+        report.prediction.total.time_s,
+        has_target=has_target,
+        notes=notes,
+    )
+
+
+def read_profile(
+    model: str | os.PathLike[str],
+    path: str | os.PathLike[str],
+    target: str = "",
+    *,
+    dims: Mapping[str, int] | None = None,
+    layers: str | os.PathLike[str] | None = None,
+) -> Measurement:
+    """Compare a profile made elsewhere with the analysis.
+
+    Args:
+        model: the file that was profiled.
+        path: of the profile: onnxruntime, PyTorch or TensorRT; its content tells which.
+        target: name or file of the machine it was made on; without, nothing is compared.
+        dims: values of symbolic extents when it was made.
+        layers: TensorRT's layer information, which names the nodes of each layer.
+
+    Raises:
+        PerfcError: no profile, or one of another model.
+    """
+    profile = read(path, layers)
+    device = "cuda" if "cuda" in profile.device.lower() else "cpu"
+    framework = EXECUTED_BY[profile.source]
+    table = standing_for(framework, device).name
+    machine = target or default_target("cpu" if device == "cpu" else device)
+    report = analyze(model, machine, dims=dims, runtime=table)
+    if profile.source is Source.KINETO:
+        from .align import aligned
+
+        profile, origins = aligned(profile, report, path)
+    else:
+        origins = by_names(profile, report)
+        origins = neighbours(profile, origins)
+    attribution = attribute(profile, origins, report)
+    if certain_share(profile, origins) < LEAST_SHARE:
+        found = quantity(certain_share(profile, origins), Unit.SHARE)
+        raise ParseError(
+            f"a profile of another model: {found} of its time is found in {Path(model).name}",
+            where=os.fspath(path),
+        )
+    total = profile.run_s if profile.run_s is not None else profile.kernel_s
+    setting = Setting(
+        framework.value,
+        profile.source.value,
+        profile.device or device,
+        0,
+    )
+    rows: tuple[Compared, ...] = compared(attribution, report)
+    predicted_s = report.prediction.total.time_s
+    return Measurement(
+        report, setting, rows, attribution, total, 0.0, total, profile.runs, 0, 0, predicted_s,
+        is_whole=profile.run_s is not None, has_target=bool(target),
+        notes=(f"times are from {os.fspath(path)}",),
+    )  # fmt: skip
+
+
+def certain_share(profile: Profile, origins: Mapping[str, Origin]) -> float:
+    """Share of a profile's time whose nodes are named in the model."""
+    certain = sum(
+        k.time_s
+        for k in profile.kernels
+        if k.name in origins and origins[k.name].how is not How.INSERTED
+    )
+    return certain / profile.kernel_s
+
+
+def neighbours(profile: Profile, origins: Mapping[str, Origin]) -> dict[str, Origin]:
+    """Charge kernels that stand for no node to the one that ran before, else to the next."""
+    found = dict(origins)
+    for order in (profile.kernels, tuple(reversed(profile.kernels))):
+        last: Origin | None = None
+        for k in order:
+            if k.name in found:
+                last = found[k.name]
+            elif last is not None:
+                found[k.name] = replace(last, how=How.INSERTED)
+    return found
+
+
+def check_device(device: str) -> None:
+    """Refuse what names no device.
+
+    Raises:
+        ParseError: neither ``cpu`` nor ``cuda:N``.
+    """
+    kind, colon, number = device.partition(":")
+    if kind == "cpu" and not colon:
+        return
+    if kind != "cuda" or (colon and not (number.isdecimal() and len(number) < 4)):
+        raise ParseError(f"no device {device!r}", where="--device", hint="cpu, cuda:0, cuda:1, …")
+
+
+def threads_of(text: str) -> int:
+    """A number of threads, or ``all``.
+
+    Raises:
+        ParseError: neither.
+    """
+    if text == "all":
+        return all_threads()
+    if not text.isdecimal() or not 1 <= int(text[:6]) <= 4096:
+        raise ParseError(f"{text!r} is neither a number of threads nor 'all'", where="--threads")
+    return int(text)

@@ -1,0 +1,225 @@
+"""A measurement as a document, as JSON, or as rows."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, fields
+
+from perfc.view.report import comma
+from perfc.view.report.document import (
+    Amount,
+    Cell,
+    Column,
+    Document,
+    Fact,
+    Facts,
+    Note,
+    Section,
+    Table,
+)
+from perfc.view.report.json_form import enveloped
+from perfc.view.report.units import Unit, plural, quantity, share
+
+from .compare import FASTER, Compared, Measurement
+from .json_form import SCHEMA, MeasurementView
+from .rows import KernelRow, kernel_rows
+
+COLUMNS = (
+    Column("part", "#", Unit.COUNT),
+    Column("share", "% time", Unit.SHARE, "share of the measured kernel time"),
+    Column("floor_s", "floor", Unit.SECOND, "no time can be below it"),
+    Column("prediction_s", "predicted", Unit.SECOND, "as perfc analyze predicts"),
+    Column("time_s", "measured", Unit.SECOND, "median of the runs"),
+    Column("iqr_s", "iqr", Unit.SECOND, "distance of the quartiles"),
+    Column("residual_s", "residual", Unit.SECOND, "measured less predicted"),
+    Column("badge", "badge"),
+    Column("kernel", "kernel", is_name=True),
+    Column("runtime", "runtime's", is_name=True),
+    Column("nodes", "<- ONNX nodes", is_name=True),
+)
+CLASS_COLUMNS = (
+    Column("kind", "class", is_name=True),
+    Column("count", "n", Unit.COUNT),
+    Column("share", "% time", Unit.SHARE),
+    Column("floor_s", "floor", Unit.SECOND),
+    Column("prediction_s", "predicted", Unit.SECOND),
+    Column("time_s", "measured", Unit.SECOND),
+    Column("ratio", "meas./pred.", Unit.RATIO),
+)
+
+
+COMPARED = frozenset({"floor_s", "prediction_s", "residual_s", "badge", "ratio"})
+"""Columns that say something only of the machine that was measured."""
+NO_TARGET = (
+    "nothing to compare with: no --target says which machine this is; --target host is this "
+    "processor, and perfc calibrate -o my.toml measures another device"
+)
+
+GENERIC = "generic"
+"""Vendor of targets that are assumed altogether."""
+
+
+def shown(m: Measurement, columns: Sequence[Column], rows: Sequence[tuple[Cell, ...]]) -> Table:
+    """A table; without the machine's target only what was measured."""
+    keep = [i for i, c in enumerate(columns) if m.has_target or c.name not in COMPARED]
+    return Table(
+        tuple(columns[i] for i in keep), tuple(tuple(row[i] for i in keep) for row in rows)
+    )
+
+
+def title(m: Measurement) -> str:
+    """Return the title: model, runtime and device."""
+    labels = m.report.source.labels
+    dims = ", ".join(f"{labels.get(k, k)} = {v}" for k, v in m.report.env.items())
+    threads = f", {plural(m.setting.threads, 'thread')}" if m.setting.threads else ""
+    where = f"{m.setting.version} on {m.setting.device}{threads}"
+    target = f"target {m.report.machine.name}" if m.has_target else ""
+    return ", ".join(t for t in (m.report.path, dims, where, target) if t)
+
+
+def document(m: Measurement, top: int | None) -> Document:
+    """The report of a measurement.
+
+    Args:
+        m: what was measured.
+        top: kernels shown, slowest first; None for all, in execution order.
+    """
+    return Document(f"measured {title(m)}", (summary(m), classes(m), kernels(m, top)))
+
+
+def summary(m: Measurement) -> Section:
+    """Totals: floor, prediction, measured, memory, and what must not be missed."""
+
+    def seconds(value: float) -> Amount:
+        return Amount(value, Unit.SECOND)
+
+    what = f"median of {plural(m.runs, 'run')}" if m.is_whole else "sum of the profile's kernels"
+    spread = f", iqr {quantity(m.total_iqr_s, Unit.SECOND)}" if m.total_iqr_s else ""
+    off = f"{signed(m.prediction_s, m.total_s)} of measured"
+    analysed = [
+        Fact("floor", seconds(m.floor_s), "no run can be faster"),
+        Fact("predicted", seconds(m.prediction_s), off),
+    ]
+    residual = Fact("residual", seconds(m.residual_s), "measured less predicted")
+    facts = [
+        *(analysed if m.has_target else ()),
+        Fact("measured", seconds(m.total_s), f"{what}{spread}"),
+        *((residual,) if m.has_target else ()),
+        Fact("in kernels", seconds(m.kernel_s), "with what profiling adds to each"),
+        Fact("attributed", Amount(m.attribution.share, Unit.SHARE), "of it, to nodes of the model"),
+    ]
+    if m.peak_rss_bytes:
+        base = quantity(m.base_rss_bytes, Unit.BYTE)
+        facts.append(
+            Fact(
+                "peak memory",
+                Amount(m.peak_rss_bytes, Unit.BYTE),
+                f"resident, {base} before loading",
+            )
+        )
+    notes: list[Note] = [Note(n) for n in m.notes]
+    faster = [c for c in m.rows if c.badge and m.has_target]
+    if not m.has_target:
+        notes.append(Note(NO_TARGET, True))
+    elif m.report.machine.vendor == GENERIC:
+        notes.append(Note(f"the floor is of {m.report.machine.name}, which nobody built", True))
+    if m.badge:
+        text = f"the run is {FASTER}: a bug of ours, of the target, or of the clock"
+        notes.append(Note(text, True))
+    if faster:
+        kernels = plural(len(faster), "kernel")
+        text = f"{FASTER}: {kernels}; a bug of ours, of the target, or of the clock"
+        notes.append(Note(text, True))
+    if m.attribution.lost:
+        names = ", ".join(k.name for k in m.attribution.lost[:5])
+        notes.append(
+            Note(f"of {plural(len(m.attribution.lost), 'kernel')} no node was found: {names}", True)
+        )
+    return Section("summary", "summary", (Facts(tuple(facts)), *notes))
+
+
+def signed(a: float, b: float) -> str:
+    """A difference in per cent with its sign."""
+    if b <= 0:
+        return "—"
+    return f"{(a - b) / b:+.1%}".replace("%", " %")
+
+
+def classes(m: Measurement) -> Section:
+    """Sums by class of kernel."""
+    groups: dict[str, list[Compared]] = {}
+    for c in m.rows:
+        if c.is_measured:
+            groups.setdefault(c.kind, []).append(c)
+    ordered = sorted(groups.items(), key=lambda g: -sum(c.time_s for c in g[1]))
+    table: list[tuple[Cell, ...]] = []
+    for kind, rows in ordered:
+        time_s = math.fsum(c.time_s for c in rows)
+        predicted_s = math.fsum(c.prediction_s for c in rows)
+        floor_s = math.fsum(c.floor_s for c in rows)
+        part = time_s / m.kernel_s if m.kernel_s else 0.0
+        ratio = time_s / predicted_s if predicted_s else None
+        table.append((kind, float(len(rows)), part, floor_s, predicted_s, time_s, ratio))
+    if not table:
+        return Section("classes", "classes", (Note("no kernel was timed"),))
+    return Section("classes", "classes", (shown(m, CLASS_COLUMNS, table),))
+
+
+def kernels(m: Measurement, top: int | None) -> Section:
+    """Kernel by kernel; those faster than their floor are always among them."""
+    timed = [(i, c) for i, c in enumerate(m.rows) if c.is_measured]
+    chosen = timed
+    if top is not None:
+        slowest = sorted(timed, key=lambda e: -e[1].time_s)
+        chosen = slowest[:top] + [e for e in slowest[top:] if e[1].badge and m.has_target]
+    carried = sum(c.time_s for _, c in chosen) / m.kernel_s if m.kernel_s else 0.0
+    name = f"kernels: {len(chosen)} of {len(timed)}, {share(carried)} of their time"
+    rows = tuple(cells(i, c, m) for i, c in chosen)
+    if not rows:
+        return Section("kernels", "kernels", (Note("no kernel was timed"),))
+    return Section("kernels", name, (shown(m, COLUMNS, rows),))
+
+
+def cells(i: int, c: Compared, m: Measurement) -> tuple[Cell, ...]:
+    """One kernel's cells."""
+    approximate = "≈ " if len(c.bounds) > 1 else ""
+    return (
+        float(i),
+        c.time_s / m.kernel_s if m.kernel_s else 0.0,
+        c.floor_s,
+        c.prediction_s,
+        c.time_s,
+        c.part.iqr_s,
+        c.residual_s,
+        c.badge,
+        approximate + c.label,
+        " + ".join(dict.fromkeys(k.op or k.name for k in c.part.runtime)),
+        f"<- {', '.join(c.part.nodes)}",
+    )
+
+
+def render(m: Measurement, form: str, top: int | None, width: int) -> str:
+    """A measurement as ``text``, ``json`` or ``csv``."""
+    match form:
+        case "json":
+            return to_json(m)
+        case "csv":
+            return to_csv(kernel_rows(m))
+        case _:
+            from perfc.view.report.text import render as text
+
+            return text(document(m, top), width)
+
+
+def to_json(m: Measurement) -> str:
+    """Everything the text shows, and all kernels; null is what there is no target for."""
+    notes = (*m.notes, *(() if m.has_target else (NO_TARGET,)))
+    tree = enveloped(SCHEMA, MeasurementView.of(m, notes))
+    return json.dumps(tree, indent=2, allow_nan=False) + "\n"
+
+
+def to_csv(rows: Sequence[KernelRow]) -> str:
+    """The rows that ``--append`` would add."""
+    return comma.records([f.name for f in fields(KernelRow)], (asdict(r).values() for r in rows))

@@ -1,0 +1,143 @@
+"""The process that runs a model: killed from outside when it takes too long.
+
+    python -m perfc.measuring.measure.worker REQUEST
+
+``REQUEST`` is a JSON file; results are written beside it, whole after every step, so that what
+was measured before a kill is kept.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from perfc.common.whole_file import write_whole
+
+WARM_S = 0.3
+"""Runs before this many seconds do not count."""
+MAX_WARM = 8
+PROFILED_EVENTS = 60_000
+"""Kernel executions recorded at most; the runtime stops at a million."""
+
+
+def main(request_path: str) -> int:
+    """Serve one request."""
+    request = json.loads(Path(request_path).read_text(encoding="utf-8"))
+    folder = Path(request["folder"])
+    result: dict[str, Any] = {"cases": [], "profiles": [], "error": ""}
+
+    def save(stage: str) -> None:
+        result["stage"] = stage
+        write_whole(folder / "result.json", json.dumps(result).encode())
+
+    save("start")
+    run = runtime(request)
+    result["version"] = run.version
+    result["base_rss_bytes"] = memory("VmRSS")
+    start = time.perf_counter()
+    run.load(profile=False)
+    result["load_s"] = time.perf_counter() - start
+    result["loaded_rss_bytes"] = memory("VmHWM")
+    save("loaded")
+    for case in request["cases"]:
+        timed = measured(run, case, request)
+        result["cases"].append(timed)
+        save("timed")
+    run.close()
+    if request["profile"]:
+        run.load(profile=True)
+        for case, timed in zip(request["cases"], result["cases"], strict=True):
+            result["profiles"].append(profiled(run, case, timed, request))
+        result["profile"] = run.close()
+        save("profiled")
+    return 0
+
+
+def runtime(request: dict[str, Any]) -> Any:
+    """Create the runner of the model."""
+    if request["runtime"] == "torch":
+        from .torch_runtime import TorchRun
+
+        return TorchRun(request)
+    from .ort_runtime import OrtRun
+
+    return OrtRun(request)
+
+
+def measured(run: Any, case: dict[str, Any], request: dict[str, Any]) -> dict[str, Any]:
+    """Times of the runs of one case."""
+    run.feed(case["feeds"])
+    begin = time.perf_counter()
+    first = once(run)
+    warm = 1
+    while warm < MAX_WARM and time.perf_counter() - begin < min(WARM_S, request["max_time_s"]):
+        once(run)
+        warm += 1
+    times: list[float] = []
+    begin = time.perf_counter()
+    while True:
+        times.append(once(run))
+        spent = time.perf_counter() - begin
+        if spent >= request["max_time_s"]:
+            break
+        if len(times) >= request["repeat"] and spent >= request["min_time_s"]:
+            break
+    return {
+        "times_s": times,
+        "first_s": first,
+        "warm": warm,
+        "peak_rss_bytes": memory("VmHWM"),
+        "is_finite": run.is_finite(),
+    }
+
+
+def profiled(
+    run: Any, case: dict[str, Any], timed: dict[str, Any], request: dict[str, Any]
+) -> dict[str, int]:
+    """Record the kernels of some runs; how many of them are warm-up, how many count."""
+    run.feed(case["feeds"])
+    typical = sorted(timed["times_s"])[len(timed["times_s"]) // 2]
+    nodes = max(int(request["nodes"]), 1)
+    budget = max(min(request["min_time_s"], request["max_time_s"]), 0.0)
+    count = max(3, min(int(budget / max(typical, 1e-6)), 40, PROFILED_EVENTS // nodes))
+    if typical * count > request["max_time_s"]:
+        count = max(1, int(request["max_time_s"] / typical))
+    warm = 2 if typical < 1 else 1
+    for _ in range(warm + count):
+        once(run)
+    return {"skip": warm, "count": count}
+
+
+def once(run: Any) -> float:
+    """Seconds of one run."""
+    start = time.perf_counter()
+    run.step()
+    return time.perf_counter() - start
+
+
+def memory(field: str) -> int:
+    """A memory figure of this process in bytes, 0 where the system does not tell."""
+    try:
+        for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines():
+            if line.startswith(field + ":"):
+                return int(line.split()[1]) * 1024
+    except OSError:
+        pass
+    if field != "VmHWM":
+        return 0
+    import resource
+
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(sys.argv[1]))
+    except Exception as error:
+        text = " ".join(f"{type(error).__name__}: {error}".split())
+        print(text[:2000], file=sys.stderr)
+        sys.exit(1)

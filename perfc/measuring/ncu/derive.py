@@ -1,0 +1,245 @@
+"""Counters of one launch to seconds, flop by unit and element type, and bytes by level.
+
+    time  = cycles elapsed / cycles a second                                             (3.3)
+    FP32  = fadd + 2 ffma + fmul;  FP64 likewise                                         (3.4)
+    FP16  = hadd + 2 hfma + hmul                                                         (3.5)
+    tensor = instructions of the tensor pipe * operations of one on that architecture    (3.6)
+
+Source: equations 3.3 to 3.6 of the thesis cited in `docs/ncu.md`, whose 512 operations an
+instruction are Volta's. A counter that is missing is never taken for zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import field
+
+from perfc.ir.record import record
+from perfc.machine import Unit
+from perfc.view.chart.roofs import Level
+
+from .metrics import (
+    CYCLES,
+    CYCLES_PER_S,
+    DEVICE_NAME,
+    DRAM_PARTS,
+    DURATION,
+    LEVELS,
+    OPS_PATH,
+    OPS_PATH_TYPES,
+    PER_CYCLE,
+    PIPE_TENSOR,
+    PIPE_TENSOR_OPS,
+    SCALAR,
+    SCALAR_OPS,
+    SCALAR_PATTERN,
+    SECTOR_BYTES,
+    SECTORS,
+    has_tensor_pipe,
+    instruction,
+)
+from .table import Launch
+
+TENSOR = "tensor"
+
+
+@record
+class Counted:
+    """Quantities derived from the counters of one launch.
+
+    Args:
+        time_s: None where neither cycles nor a duration were collected.
+        flop: by unit and element type; what was not counted is left out.
+        nbytes: by level; what was not counted is left out.
+        missing: quantities that could not be computed, each with the counters it lacks.
+        assumed: instructions whose shape had to be assumed.
+    """
+
+    time_s: float | None
+    flop: Mapping[tuple[Unit, str], float]
+    nbytes: Mapping[Level, float]
+    missing: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, "tuple[str, ...]"])
+    assumed: frozenset[str] = frozenset()
+
+    @property
+    def is_bound(self) -> bool:
+        """True if arithmetic counters are missing, so that the sum is a lower bound."""
+        return any(name in self.missing for name in ("FP32", "FP16", TENSOR))
+
+
+def is_wanted(name: str) -> bool:
+    """Return True if an equation uses a metric."""
+    return name in _WANTED or OPS_PATH.match(name) is not None or name.startswith(_DERIVED)
+
+
+_DERIVED = ("derived__smsp__sass_thread_inst_executed_op_", DEVICE_NAME)
+_SCALARS = {
+    SCALAR_PATTERN.format(unit=unit, letter=letter, op=op) + suffix
+    for unit in ("sm", "smsp")
+    for letter in SCALAR.values()
+    for op in SCALAR_OPS
+    for suffix in ("", PER_CYCLE)
+}
+_WANTED = frozenset(
+    {
+        *CYCLES,
+        *CYCLES_PER_S,
+        *DURATION,
+        *(name for names in LEVELS.values() for name in names),
+        *SECTORS.values(),
+        *DRAM_PARTS,
+        PIPE_TENSOR,
+        *PIPE_TENSOR_OPS.values(),
+        *_SCALARS,
+    }
+)
+
+
+def derive(launch: Launch, arch: str) -> Counted:
+    """Apply the equations to one launch."""
+    m = launch.metrics
+    missing: dict[str, tuple[str, ...]] = {}
+    assumed: set[str] = set()
+    time_s = seconds(m)
+    if time_s is None:
+        missing["time"] = (CYCLES[0], CYCLES_PER_S[0])
+    rate = first(m, CYCLES_PER_S)
+    cycles = first(m, CYCLES)
+    if cycles is None and time_s is not None and rate is not None:
+        cycles = time_s * rate
+    flop: dict[tuple[Unit, str], float] = {}
+    for dtype in SCALAR:
+        counted = scalar(m, dtype, cycles)
+        if isinstance(counted, tuple):
+            missing[f"FP{dtype[1:]}"] = counted
+        else:
+            flop[Unit.VECTOR, dtype] = counted
+    for key, value in tensor(launch, arch, cycles, missing, assumed).items():
+        flop[key] = flop.get(key, 0.0) + value
+    nbytes: dict[Level, float] = {}
+    for level in Level:
+        moved = bytes_at(m, level)
+        if moved is None:
+            missing[f"{level.title} bytes"] = LEVELS[level.value]
+        else:
+            nbytes[level] = moved
+    return Counted(time_s, flop, nbytes, missing, frozenset(assumed))
+
+
+def first(metrics: Mapping[str, float], names: Sequence[str]) -> float | None:
+    """The first of several counters that was collected."""
+    return next((metrics[n] for n in names if n in metrics), None)
+
+
+def seconds(metrics: Mapping[str, float]) -> float | None:
+    """Equation 3.3; the duration counter where cycles were not collected."""
+    for cycles, rate in zip(CYCLES, CYCLES_PER_S, strict=True):
+        if cycles in metrics and metrics.get(rate, 0.0) > 0:
+            return metrics[cycles] / metrics[rate]
+    return first(metrics, DURATION)
+
+
+def scalar(
+    metrics: Mapping[str, float], dtype: str, cycles: float | None
+) -> float | tuple[str, ...]:
+    """Equations 3.4 and 3.5, or the names of the counters that are missing."""
+    total = 0.0
+    lacking: list[str] = []
+    for op, weight in SCALAR_OPS.items():
+        count = executed(metrics, SCALAR[dtype] + op, cycles)
+        if count is None:
+            lacking.append(SCALAR[dtype] + op)
+        else:
+            total += weight * count
+    if not lacking:
+        return total
+    ops = lacking[0] if len(lacking) == 1 else f"{{{','.join(lacking)}}}"
+    return (SCALAR_PATTERN.format(unit="sm", letter="", op=ops),)
+
+
+def executed(metrics: Mapping[str, float], op: str, cycles: float | None) -> float | None:
+    """Thread instructions of one kind, from whichever counter holds them.
+
+    ``--set roofline`` collects them a cycle and times their operations, two for a multiply–add
+    and twice as many in half precision, where NVIDIA takes each for a packed pair.
+    """
+    letter, kind = op[0], op[1:]
+    for unit in ("sm", "smsp"):
+        name = SCALAR_PATTERN.format(unit=unit, letter=letter, op=kind)
+        if name in metrics:
+            return metrics[name]
+        if name + PER_CYCLE in metrics and cycles is not None:
+            return metrics[name + PER_CYCLE] * cycles
+    for times in (2, 4):
+        name = f"derived__smsp__sass_thread_inst_executed_op_{op}_pred_on_x{times}"
+        if name in metrics and cycles is not None:
+            return metrics[name] * cycles / times
+    return None
+
+
+def tensor(
+    launch: Launch,
+    arch: str,
+    cycles: float | None,
+    missing: dict[str, tuple[str, ...]],
+    assumed: set[str],
+) -> dict[tuple[Unit, str], float]:
+    """Operations of the tensor pipe: counted by the chip, else instructions by equation 3.6."""
+    counted = counted_operations(launch.metrics, cycles)
+    if counted:
+        return {(Unit.MATRIX, d): v for d, v in counted.items()}
+    flop: dict[tuple[Unit, str], float] = {}
+    pipes = {p: launch.metrics[n] for p, n in PIPE_TENSOR_OPS.items() if n in launch.metrics}
+    if not pipes and PIPE_TENSOR in launch.metrics:
+        pipes = {TENSOR: launch.metrics[PIPE_TENSOR]}
+    if not pipes and has_tensor_pipe(arch):
+        missing[TENSOR] = (PIPE_TENSOR,)
+    for pipe, count in pipes.items():
+        mma, is_certain = instruction(arch, pipe, launch.kernel)
+        if not count:
+            continue
+        if mma is None:
+            missing[TENSOR] = ("sm__ops_path_tensor_src_*.sum",)
+            continue
+        if not is_certain:
+            assumed.add(f"{mma.shape}, {mma.flop} operations")
+        key = (Unit.MATRIX, mma.dtype)
+        flop[key] = flop.get(key, 0.0) + count * mma.flop
+    return flop
+
+
+def counted_operations(metrics: Mapping[str, float], cycles: float | None) -> dict[str, float]:
+    """``sm__ops_path_tensor_src_…`` by source type; multiplication and addition count as two.
+
+    Some versions list a type once with and once without its result type, or once for each kind of
+    sparsity: the finest split is added up, never both.
+    """
+    by_type: dict[str, dict[tuple[bool, bool], float]] = {}
+    for name, value in metrics.items():
+        match = OPS_PATH.match(name)
+        if match is None or match["src"] not in OPS_PATH_TYPES:
+            continue
+        if match["rate"]:
+            if cycles is None:
+                continue
+            value *= cycles
+        split = (match["dst"] is not None, match["sparsity"] is not None)
+        sums = by_type.setdefault(match["src"], {})
+        sums[split] = sums.get(split, 0.0) + value
+    operations: dict[str, float] = {}
+    for source, sums in by_type.items():
+        dtype = OPS_PATH_TYPES[source]
+        operations[dtype] = operations.get(dtype, 0.0) + max(sums.values())
+    return operations
+
+
+def bytes_at(metrics: Mapping[str, float], level: Level) -> float | None:
+    """Bytes that pass a level; sectors or the two directions where the sum was not collected."""
+    nbytes = first(metrics, LEVELS[level.value])
+    if nbytes is not None:
+        return nbytes
+    if level is Level.DEVICE:
+        parts = [metrics.get(name) for name in DRAM_PARTS]
+        return None if None in parts else sum(p for p in parts if p is not None)
+    sectors = metrics.get(SECTORS[level.value])
+    return None if sectors is None else sectors * SECTOR_BYTES

@@ -1,0 +1,276 @@
+"""A report: kernels of one name and phase added up, and what must be known of them."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+
+from perfc.errors import ParseError
+from perfc.ir.record import record
+from perfc.machine import Unit
+from perfc.view.chart.marks import Basis, Mark
+from perfc.view.chart.roofs import Level
+
+from .derive import Counted, derive, is_wanted
+from .metrics import ARCHITECTURES, PIPE_TENSOR
+from .table import Launch, Table, read
+
+
+class Phase(Enum):
+    """Parts of a training step, from the names of NVTX ranges."""
+
+    FORWARD = "forward"
+    BACKWARD = "backward"
+    OPTIMISER = "optimiser"
+    OTHER = ""
+
+
+_PHASES = (
+    (Phase.OPTIMISER, re.compile(r"optimi[sz]er|optim|apply_?grad|weight_?update|adam|sgd", re.I)),
+    (Phase.BACKWARD, re.compile(r"backward|bwd|backprop|gradient|(?<![a-z])grad(?![a-z])", re.I)),
+    (Phase.FORWARD, re.compile(r"forward|fwd|inference|predict", re.I)),
+)
+
+
+class Severity(Enum):
+    """Severities of a message."""
+
+    NOTE = "note"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+@record
+class Diagnostic:
+    """Something a reader of the numbers must know."""
+
+    severity: Severity
+    text: str
+
+
+@record
+class KernelCounters:
+    """All launches of one kernel name in one phase together.
+
+    Args:
+        kernel: name as ncu printed it.
+        phase: from the NVTX ranges around it.
+        launches: how many.
+        time_s: of all of them.
+        flop: by unit and element type.
+        nbytes: by memory level; a level that was not counted in every launch is left out.
+        is_bound: some arithmetic was not counted, so flop are a lower bound.
+    """
+
+    kernel: str
+    phase: Phase
+    launches: int
+    time_s: float
+    flop: Mapping[tuple[Unit, str], float]
+    nbytes: Mapping[Level, float]
+    is_bound: bool = False
+
+    @property
+    def flop_total(self) -> float:
+        """Operations of all units."""
+        return sum(self.flop.values())
+
+    @property
+    def main(self) -> tuple[Unit, str]:
+        """Unit and element type of most of the operations."""
+        return max(self.flop, key=self.flop.__getitem__, default=(Unit.VECTOR, "f32"))
+
+    @property
+    def mark(self) -> Mark:
+        """The kernel as a chart shows it."""
+        unit, dtype = self.main
+        return Mark(
+            self.kernel,
+            Basis.MEASURED,
+            self.flop_total,
+            self.time_s,
+            {x: b for x, b in self.nbytes.items() if b > 0},
+            unit,
+            dtype,
+            phase=self.phase.value,
+            is_bound=self.is_bound,
+        )
+
+
+@record
+class NcuReport:
+    """Contents of an ncu CSV.
+
+    Args:
+        path: the file.
+        arch: ``sm_80``; "" where the file does not tell.
+        kernels: slowest first.
+        processes: ID and name of every process.
+        diagnostics: what must be known.
+    """
+
+    path: str
+    arch: str
+    kernels: tuple[KernelCounters, ...]
+    processes: tuple[tuple[str, str], ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+    @property
+    def time_s(self) -> float:
+        """Time of all kernels."""
+        return sum(k.time_s for k in self.kernels)
+
+
+@dataclass(slots=True)
+class _Sum:
+    launches: int = 0
+    time_s: float = 0.0
+    flop: dict[tuple[Unit, str], float] = field(default_factory=dict[tuple[Unit, str], float])
+    nbytes: dict[Level, list[float]] = field(default_factory=dict[Level, "list[float]"])
+    is_bound: bool = False
+
+    def add(self, c: Counted) -> None:
+        self.launches += 1
+        self.time_s += c.time_s or 0.0
+        self.is_bound |= c.is_bound
+        for key, value in c.flop.items():
+            self.flop[key] = self.flop.get(key, 0.0) + value
+        for level, value in c.nbytes.items():
+            self.nbytes.setdefault(level, []).append(value)
+
+
+def load(path: Path, *, arch: str = "", process: str = "") -> NcuReport:
+    """Read a report and apply the equations.
+
+    Args:
+        path: CSV of either page.
+        arch: architecture, where the file does not state the compute capability.
+        process: ID of the one process to keep.
+
+    Raises:
+        ParseError: no such file or no report, or nothing in it to compute with.
+    """
+    table = read(path, is_wanted)
+    processes = tuple(dict.fromkeys(x.process for x in table.launches if any(x.process)))
+    launches = table.launches
+    if process:
+        launches = [x for x in launches if x.process[0] == process]
+        if not launches:
+            known = ", ".join(pid for pid, _ in processes) or "none is stated"
+            raise ParseError(
+                f"no kernel of process {process}", where=str(path), hint=f"processes: {known}"
+            )
+    arch = arch or _arch(launches)
+    sums: dict[tuple[str, Phase], _Sum] = {}
+    counted: list[Counted] = []
+    for launch in launches:
+        derived = derive(launch, arch)
+        counted.append(derived)
+        if derived.time_s is None or derived.time_s <= 0:
+            continue
+        sums.setdefault((launch.kernel, phase_of(launch.ranges)), _Sum()).add(derived)
+    if not sums:
+        raise _nothing(table, path)
+    kernels = sorted((_kernel(k, s) for k, s in sums.items()), key=lambda k: -k.time_s)
+    diagnostics = tuple(_diagnostics(table, launches, counted, arch, processes, bool(process)))
+    return NcuReport(str(path), arch, tuple(kernels), processes, diagnostics)
+
+
+def _kernel(key: tuple[str, Phase], s: _Sum) -> KernelCounters:
+    complete = {x: sum(v) for x, v in s.nbytes.items() if len(v) == s.launches}
+    flop = {k: v for k, v in s.flop.items() if v > 0}
+    return KernelCounters(key[0], key[1], s.launches, s.time_s, flop, complete, s.is_bound)
+
+
+def _nothing(table: Table, path: Path) -> ParseError:
+    if table.has_names:
+        said = "no launch has a time: sm__cycles_elapsed.avg and its .per_second, or "
+        said += "gpu__time_duration.sum, must be collected"
+    else:
+        said = "its metrics are the labels of sections, not counters"
+    hint = "collect the counters of `perfc ncu --command SCRIPT`"
+    return ParseError(said, where=str(path), hint=hint)
+
+
+def phase_of(ranges: Sequence[str]) -> Phase:
+    """The phase that the innermost range with a telling name stands for."""
+    for name in reversed(ranges):
+        for phase, pattern in _PHASES:
+            if pattern.search(name):
+                return phase
+    return Phase.OTHER
+
+
+def _arch(launches: Iterable[Launch]) -> str:
+    capabilities = {x.capability for x in launches if x.capability}
+    best = max(
+        capabilities, default="", key=lambda c: [int(d) for d in re.findall(r"\d+", c)[:2]] or [0]
+    )
+    digits = re.findall(r"\d+", best)
+    return f"sm_{''.join(digits[:2])}" if digits else ""
+
+
+def _diagnostics(
+    table: Table,
+    launches: Sequence[Launch],
+    counted: Sequence[Counted],
+    arch: str,
+    processes: Sequence[tuple[str, str]],
+    is_filtered: bool,
+) -> Iterable[Diagnostic]:
+    total = len(launches)
+    lacking: Counter[tuple[str, tuple[str, ...]]] = Counter()
+    for c in counted:
+        lacking.update(c.missing.items())
+    for (what, names), n in lacking.items():
+        share = "" if n == total else f" in {n} of {total} launches"
+        severity = Severity.NOTE if what == "FP64" else Severity.WARNING
+        yield Diagnostic(severity, f"{what} not computed{share}: {' '.join(names)} missing")
+    shapes = sorted({shape for c in counted for shape in c.assumed})
+    if shapes:
+        text = f"tensor instructions are taken for {'; '.join(shapes)} each: the name does not tell"
+        yield Diagnostic(Severity.WARNING, f"{text}; sm__ops_path_tensor_src_* would count them")
+    if not arch:
+        text = "no compute capability in the file: tensor operations need --arch, as in sm_80"
+        yield Diagnostic(Severity.WARNING, text)
+    elif arch not in ARCHITECTURES and any(PIPE_TENSOR in x.metrics for x in launches):
+        text = f"no table of {arch}'s tensor instructions: only sm__ops_path_tensor_src_* count"
+        yield Diagnostic(Severity.WARNING, text)
+    if len(processes) > 1 and not is_filtered:
+        named = ", ".join(f"{pid} {name}".strip() for pid, name in processes[:4])
+        more = " …" if len(processes) > 4 else ""
+        text = f"{len(processes)} processes added up ({named}{more}); --process keeps one"
+        yield Diagnostic(Severity.NOTE, text)
+    capabilities = sorted({x.capability for x in launches if x.capability})
+    if len(capabilities) > 1:
+        text = f"kernels of different devices together: {', '.join(capabilities)}"
+        yield Diagnostic(Severity.WARNING, text)
+    yield from _reading(table, launches, counted)
+
+
+def _reading(
+    table: Table, launches: Sequence[Launch], counted: Sequence[Counted]
+) -> Iterable[Diagnostic]:
+    cut = {x.kernel for x in launches if is_cut(x.kernel)}
+    if cut:
+        text = f"{len(cut)} kernel names are cut short: different kernels may be added up under one"
+        yield Diagnostic(Severity.WARNING, f"{text}; --print-kernel-base mangled prints all of it")
+    if any(c.flop.get((Unit.VECTOR, "f16"), 0.0) > 0 for c in counted):
+        text = "FP16 outside the tensor unit: a packed instruction counts once, as in equation 3.5"
+        yield Diagnostic(Severity.NOTE, f"{text}; up to twice as many operations")
+    for unit, name in table.strange.items():
+        yield Diagnostic(Severity.WARNING, f"{name} left out: nobody knows the unit {unit!r}")
+    if table.skipped:
+        text = f"{table.skipped} lines are no rows of the table and were left out"
+        yield Diagnostic(Severity.NOTE, text)
+
+
+def is_cut(name: str) -> bool:
+    """Return True if a kernel's name is truncated."""
+    name = name.replace("operator<<", "").replace("operator>>", "").replace("->", "")
+    brackets = name.count("(") != name.count(")") or name.count("<") > name.count(">")
+    return name.endswith(("...", "…")) or brackets

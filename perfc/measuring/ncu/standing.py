@@ -1,0 +1,111 @@
+"""Measured kernels relative to the ceilings of a target."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import field
+
+from perfc.ir.record import record
+from perfc.machine import Machine
+from perfc.view.chart.marks import TOLERANCE
+from perfc.view.chart.roofs import Level, listed
+from perfc.view.report.units import Unit as Quantity
+from perfc.view.report.units import quantity, share
+
+from .report import Diagnostic, KernelCounters, NcuReport, Severity
+
+
+@record
+class Ceiling:
+    """One ceiling a kernel works against.
+
+    Args:
+        name: ``f16 matrix`` or ``L2``.
+        achieved: operations or bytes a second.
+        reached: measured ceiling, the rated one where nobody measured.
+        peak: what the hardware can ever give.
+    """
+
+    name: str
+    achieved: float
+    reached: float
+    peak: float
+
+    @property
+    def share(self) -> float:
+        """Achieved over the measured ceiling."""
+        return self.achieved / self.reached
+
+    @property
+    def is_above(self) -> bool:
+        """More than the hardware can give."""
+        return self.achieved > TOLERANCE * self.peak
+
+
+@record
+class Standing:
+    """A kernel beneath every ceiling it uses."""
+
+    kernel: KernelCounters
+    units: tuple[Ceiling, ...] = ()
+    levels: Mapping[Level, Ceiling] = field(default_factory=dict[Level, Ceiling])
+
+    @property
+    def ceilings(self) -> tuple[Ceiling, ...]:
+        """Units and levels."""
+        return (*self.units, *self.levels.values())
+
+    @property
+    def nearest(self) -> Ceiling | None:
+        """Ceiling with the highest utilization."""
+        return max(self.ceilings, key=lambda c: c.share, default=None)
+
+
+def standing(kernel: KernelCounters, machine: Machine | None) -> Standing:
+    """Return the utilization of the ceilings of ``machine``."""
+    if machine is None:
+        return Standing(kernel)
+    units: list[Ceiling] = []
+    for (unit, dtype), flop in kernel.flop.items():
+        exact = machine.compute.get((unit, dtype))
+        # a type that the target does not list runs at the rate of its substitute
+        peak = exact or machine.entry(unit, dtype)
+        reached = (peak.sustained or peak.nominal).value
+        u, d = listed(machine, peak, unit, dtype)
+        name = f"{d} {u.value}"
+        units.append(Ceiling(name, flop / kernel.time_s, reached, peak.peak.value))
+    levels: dict[Level, Ceiling] = {}
+    for level, moved in kernel.nbytes.items():
+        memory = machine.level(level.value)
+        if memory is not None:
+            reached = (memory.sustained or memory.nominal).value
+            rate = moved / kernel.time_s
+            levels[level] = Ceiling(level.title, rate, reached, memory.bandwidth.value)
+    return Standing(kernel, tuple(units), levels)
+
+
+def problems(
+    report: NcuReport, standings: Iterable[Standing], machine: Machine | None
+) -> tuple[Diagnostic, ...]:
+    """Return the diagnostics of a report, including contradictions to the target."""
+    diagnostics = list(report.diagnostics)
+    if machine is not None and report.arch and machine.arch and report.arch != machine.arch:
+        text = f"the report is of {report.arch}, the target {machine.name} of {machine.arch}"
+        diagnostics.append(Diagnostic(Severity.WARNING, f"{text}: shares compare different chips"))
+    for s in standings:
+        for c in s.ceilings:
+            if c.is_above:
+                unit = Quantity.BYTE_PER_S if c.name in _LEVELS else Quantity.FLOP_PER_S
+                text = (
+                    f"above the roof: {s.kernel.kernel} has {quantity(c.achieved, unit)} at "
+                    f"{c.name}, {share(c.achieved / c.peak)} of what {_name(machine)} can give"
+                )
+                diagnostics.append(Diagnostic(Severity.ERROR, text))
+    return tuple(diagnostics)
+
+
+_LEVELS = frozenset(level.title for level in Level)
+
+
+def _name(machine: Machine | None) -> str:
+    return machine.name if machine is not None else "it"

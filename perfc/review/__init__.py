@@ -1,0 +1,1 @@
+"""Review of a model change: diff, budgets and baselines, lint rules."""

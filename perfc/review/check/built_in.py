@@ -1,0 +1,166 @@
+"""Budgets of a project without budgets, and the file that `perfc init` writes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from perfc.deployment import Deployment
+from perfc.errors import ModelError
+from perfc.review.diff.figures import Metric
+
+from .config import LOCK, Budget, Config, Level, Rule
+from .limits import parse_limit
+
+SUFFIXES = (".onnx", ".onnx.gz")
+METRICS = (Metric.FLOP, Metric.PARAMETERS, Metric.PEAK_MEMORY, Metric.TIME)
+LIMITS: Mapping[Level, str] = {Level.WARN: "+0%", Level.FAIL: "+5%"}
+"""Limits against the baseline; an estimate fails only if its difference interval exceeds them."""
+MOST_FOLDERS = 4
+"""Maximum folders listed in a file; above that it uses one glob for all."""
+MOST_MODELS = 10_000
+"""Maximum models in a project."""
+
+
+def budgets(root: Path, models: Sequence[str], deployment: Deployment) -> Config:
+    """Return the built-in budgets of ``models``, named relative to ``root``."""
+    rules = tuple(
+        Rule(metric, level, parse_limit(text, metric.unit))
+        for metric in METRICS
+        for level, text in LIMITS.items()
+    )
+    budget = Budget(("**/*",), deployment, rules)
+    return Config(root / "perfc.toml", (budget,), root / LOCK, tuple(models))
+
+
+def said(config: Config) -> str:
+    """Describe the built-in budgets in a line."""
+    how = config.budgets[0].deployment
+    sizes = ", ".join(f"{name}={size}" for name, size in how.dims.items()) or "batch 1"
+    limits = ", ".join(f"{level.value} {text}" for level, text in LIMITS.items())
+    keys = ", ".join(metric.key for metric in METRICS)
+    setting = f"{limits}; {how.target}, {sizes}"
+    return (
+        f"no budgets given: built-in ones for {keys} ({setting}); perfc init writes them to a file"
+    )
+
+
+def root_of(files: Iterable[str], start: Path) -> Path:
+    """Return the folder of the built-in budgets of ``files``.
+
+    It is that of the nearest baseline upwards, else ``start``, or the common folder of files
+    outside of it.
+    """
+    places = [Path(os.path.abspath(start / f)).parent for f in files]
+    common = Path(os.path.commonpath(places)) if places else start
+    here = start if common.is_relative_to(start) else common
+    return next((f for f in (here, *here.parents) if (f / LOCK).is_file()), here)
+
+
+def models_in(root: Path) -> list[str]:
+    """Return the models below a folder, sorted, without hidden folders and packages.
+
+    Raises:
+        ModelError: too many models.
+    """
+    models: list[str] = []
+    for here, folders, names in os.walk(root):
+        folders[:] = [f for f in folders if not is_foreign(Path(here, f))]
+        models += [Path(here, n).relative_to(root).as_posix() for n in names if is_model(n)]
+        if len(models) > MOST_MODELS:
+            what = f"more than {MOST_MODELS:,} models below this folder"
+            raise ModelError(what, where=str(root), hint="name some, or write a perfc.toml")
+    return sorted(models)
+
+
+def is_model(name: str) -> bool:
+    """Return True if a file name is that of a model."""
+    return name.endswith(SUFFIXES) and not name.startswith(".")
+
+
+def is_foreign(folder: Path) -> bool:
+    """Return True if a folder is hidden, installed, or a Python environment."""
+    name = folder.name
+    hidden = name.startswith(".") or name in ("node_modules", "site-packages", "__pycache__")
+    return hidden or (folder / "pyvenv.cfg").is_file()
+
+
+def globs_of(models: Iterable[str]) -> list[str]:
+    """Return globs for models, one per folder and suffix; one for all folders if there are many."""
+    pairs = sorted({(m.rpartition("/")[0], ending(m)) for m in models})
+    if len({folder for folder, _ in pairs}) > MOST_FOLDERS:
+        return [f"**/*{end}" for end in SUFFIXES if any(e == end for _, e in pairs)]
+    return [f"{escaped(folder)}/*{end}" if folder else f"*{end}" for folder, end in pairs]
+
+
+def ending(model: str) -> str:
+    """Return the longest suffix of a model's name."""
+    return max((end for end in SUFFIXES if model.endswith(end)), key=len)
+
+
+def escaped(folder: str) -> str:
+    """Escape a folder for a glob."""
+    return "".join(f"[{c}]" if c in "*?[" else c for c in folder)
+
+
+def file_text(models: Sequence[str], given: Mapping[str, object], target: str) -> str:
+    """Return a commented ``perfc.toml`` with the built-in budgets.
+
+    Args:
+        models: models of the budgets.
+        given: deployment fields to write.
+        target: target if ``given`` has none.
+    """
+    how = {"target": target, **given}
+    lines = [
+        "# What the models of this project may cost. `perfc check` compares them with perfc.lock;",
+        "# `perfc baseline update MODEL` accepts an intended change.",
+        "",
+        "[[budget]]",
+        pair("model", globs_of(models), "globs from this folder"),
+        *(pair(k.replace("_", "-"), v, HINTS.get(k, "")) for k, v in how.items()),
+        *(
+            []
+            if "dims" in how
+            else ["# dims = { batch = 8 }  # sizes of open extents; 1 otherwise"]
+        ),
+        "",
+        "# limits with + are against the baseline",
+        *(f"{metric.key} = {inline(limits())}" for metric in METRICS),
+        '# time = { max = "2.5 ms", fail = "+5%" }  # a limit without + is absolute',
+    ]
+    return "\n".join(lines) + "\n"
+
+
+HINTS = {"target": "the machine; see `perfc targets`", "dims": "sizes of open extents"}
+
+
+def limits() -> dict[str, object]:
+    """Return the limits of one metric in file syntax."""
+    return {level.value: text for level, text in LIMITS.items()}
+
+
+def pair(key: str, value: object, hint: str) -> str:
+    """Format a line of TOML."""
+    return f"{key} = {inline(value)}{f'  # {hint}' if hint else ''}"
+
+
+def inline(value: object) -> str:
+    """Format a value on one line of TOML; tomli_w uses several lines for lists."""
+    import tomli_w
+
+    match value:
+        case list():
+            return f"[{', '.join(map(inline, value))}]"
+        case dict():
+            return f"{{ {', '.join(pair(key_of(str(k)), v, '') for k, v in value.items())} }}"
+        case _:
+            return tomli_w.dumps({"x": value}).partition("= ")[2].strip()
+
+
+def key_of(name: str) -> str:
+    """Return a key, quoted if necessary."""
+    import tomli_w
+
+    return tomli_w.dumps({name: 0}).partition(" = ")[0]

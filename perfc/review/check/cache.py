@@ -1,0 +1,119 @@
+"""Cache of figures by digest, so that unchanged models are not analyzed again."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+from perfc.common.whole_file import write_whole
+from perfc.ir.facts import Origin
+from perfc.review.diff.figures import BY_KEY, Figure
+
+from . import digests
+from .baseline import Case, Entry
+
+FOLDER = ".perfc_cache"
+FORMAT = 2
+"""Format version of the entries; 1 lacked some sizes."""
+LARGEST_BYTES = 1 << 22
+SETTLED_S = 2.0
+"""Age below which a file may change again without a new time stamp."""
+
+
+class Cache:
+    """Cache folder of small JSON files next to the budgets; any damage counts as a miss."""
+
+    def __init__(self, root: Path, *, is_used: bool = True) -> None:
+        self.folder = root / FOLDER
+        # a link in a checkout may lead anywhere
+        self.is_used = is_used and not self.folder.is_symlink()
+        self._files = self._load("files.json") if self.is_used else {}
+        self._seen: dict[str, object] = {}
+
+    def digest(self, path: Path) -> str:
+        """Return the SHA-256 of a file, without reading it if size and time are unchanged."""
+        stat = path.stat()
+        stamp = [stat.st_size, stat.st_mtime_ns, stat.st_ino]
+        known = self._files.get(str(path))
+        if isinstance(known, list) and len(known) == 2 and known[0] == stamp:
+            return str(known[1])
+        digest = digests.of_file(path)
+        if time.time() - stat.st_mtime > SETTLED_S:
+            self._seen[str(path)] = [stamp, digest]
+        return digest
+
+    def get(self, case: Case, digest: str, target: str) -> Entry | None:
+        """Return the cached figures of a case, or None."""
+        tree = self._load(f"{key(case, digest, target)}.json") if self.is_used else {}
+        try:
+            figures = {
+                BY_KEY[name]: Figure(
+                    number(f[0]), Origin(f[1]), bool(f[2]), *(end and number(end) for end in f[3:5])
+                )
+                for name, f in tree["figures"].items()  # type: ignore[attr-defined]
+            }
+            sizes = tuple((str(n), int(v)) for n, v in tree["sizes"])  # type: ignore[attr-defined]
+            return Entry(str(tree["digest"]), figures, target, sizes)
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError):
+            return None
+
+    def put(self, case: Case, digest: str, target: str, entry: Entry) -> None:
+        """Store the figures of a case."""
+        figures = {
+            m.key: [f.value, int(f.origin), f.is_bound, f.low, f.high]
+            for m, f in entry.figures.items()
+        }
+        tree = {
+            "model": case.model,
+            "digest": entry.digest,
+            "figures": figures,
+            "sizes": entry.sizes,
+        }
+        self._store(f"{key(case, digest, target)}.json", tree)
+
+    def close(self) -> None:
+        """Write the digests of files to the cache."""
+        if self._seen:
+            self._store("files.json", self._files | self._seen)
+
+    def _load(self, name: str) -> dict[str, object]:
+        try:
+            with open(self.folder / name, "rb") as stream:
+                tree = json.loads(stream.read(LARGEST_BYTES))
+        except (OSError, ValueError, RecursionError):
+            return {}
+        return tree if isinstance(tree, dict) else {}
+
+    def _store(self, name: str, tree: Mapping[str, object]) -> None:
+        if not self.is_used:
+            return
+        try:
+            if not self.folder.is_dir():
+                self.folder.mkdir()
+                (self.folder / ".gitignore").write_text("*\n", encoding="utf-8")
+            write_whole(self.folder / name, json.dumps(tree).encode())
+        except OSError:
+            # a project that cannot be written to is analysed every time
+            self.is_used = False
+
+
+def number(value: object) -> float:
+    """Decode a stored figure.
+
+    Raises:
+        ValueError: not a number.
+    """
+    if type(value) not in (int, float) or not 0 <= value < math.inf:  # type: ignore[operator]
+        raise ValueError(f"{value!r} is no figure")
+    return value  # type: ignore[return-value]
+
+
+def key(case: Case, digest: str, target: str) -> str:
+    """Return a key for a case, the model's and target's contents, and this predictor."""
+    setting = (case.target, case.runtime, case.dtype, case.dims, *case.others)
+    parts = (FORMAT, *setting, digest, target, digests.predictor())
+    return hashlib.sha256(repr(parts).encode()).hexdigest()[:40]

@@ -1,0 +1,209 @@
+"""Pull-request comment from the JSON of a check."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from enum import Enum
+from pathlib import Path
+
+from perfc.errors import ParseError
+from perfc.review.diff.figures import BY_KEY
+from perfc.review.diff.views import percent, signed
+from perfc.view.report.markdown import escaped
+from perfc.view.report.units import DASH, Unit, plural
+
+from .limits import written
+from .views import SCHEMA, SHOWN
+
+MARKER = "<!-- perfc-comment -->"
+"""Marker line that identifies an earlier comment to update."""
+LARGEST_BYTES = 16 << 20
+LONGEST_CHARACTERS = 60_000
+"""Maximum length; GitHub rejects comments above 65,536 characters."""
+
+Row = Mapping[str, object]
+
+
+class Policy(Enum):
+    """Conditions for writing a comment."""
+
+    ALWAYS = "always"
+    ON_CHANGE = "on-change"
+    ON_FAIL = "on-fail"
+
+
+def load(path: Path) -> Row:
+    """Read the JSON of ``perfc check --output-format json``.
+
+    Raises:
+        ParseError: the file cannot be read or is something else.
+    """
+    try:
+        with path.open("rb") as stream:
+            tree = json.loads(stream.read(LARGEST_BYTES))
+    except OSError as error:
+        raise ParseError(error.strerror or "cannot be read", where=str(path)) from None
+    except (ValueError, RecursionError):
+        raise ParseError("not JSON", where=str(path)) from None
+    schema = tree.get("schema") if isinstance(tree, dict) else None
+    if schema != SCHEMA:
+        hint = "write it with perfc check --output-format json"
+        raise ParseError(f"schema {schema!r} is not {SCHEMA}", where=str(path), hint=hint)
+    assert isinstance(tree, dict)
+    return tree
+
+
+def is_due(check: Row, policy: Policy) -> bool:
+    """Return True if the policy requires a comment."""
+    results = rows(check, "results")
+    is_bad = check.get("outcome") == "fail" or bool(rows(check, "errors"))
+    match policy:
+        case Policy.ALWAYS:
+            return True
+        case Policy.ON_FAIL:
+            return is_bad
+        case Policy.ON_CHANGE:
+            noted = ("changed", "new", "removed")
+            return is_bad or any(r.get("standing") in noted or r.get("findings") for r in results)
+
+
+def render(check: Row) -> str:
+    """Render the comment as Markdown.
+
+    Raises:
+        ParseError: incomplete JSON.
+    """
+    try:
+        text = "\n".join(lines(check)) + "\n"
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise ParseError(f"damaged: {error}", hint="write it again with perfc check") from None
+    if len(text) > LONGEST_CHARACTERS:
+        cut = text[:LONGEST_CHARACTERS].rpartition("\n")[0]
+        text = f"{cut}\n\n*Cut here: too long for a comment. Run `perfc check` for all of it.*\n"
+    return text
+
+
+def lines(check: Row) -> Iterator[str]:
+    """Yield the lines of the comment."""
+    results = rows(check, "results")
+    yield MARKER
+    yield f"### {headline(check, results)}"
+    errors = check["errors"]
+    assert isinstance(errors, list)
+    if errors:
+        yield ""
+        yield from (f"- :x: not checked: {escaped(str(e))}" for e in errors)
+    exceeded = [(r, f) for r in results for f in rows(r, "findings")]
+    if exceeded:
+        yield ""
+        for r, f in exceeded:
+            mark = ":x:" if f["outcome"] == "fail" else ":warning:"
+            yield f"- {mark} **{escaped(str(r['model']))}**: {escaped(str(f['message']))}"
+    yield from changes([r for r in results if r["standing"] == "changed"])
+    yield from new_ones([r for r in results if r["standing"] == "new"])
+    for standing in ("removed", "skipped"):
+        named = sorted({str(r["model"]) for r in results if r["standing"] == standing})
+        if named:
+            shown = ", ".join(map(escaped, named[:10]))
+            more = f" and {len(named) - 10} more" if len(named) > 10 else ""
+            yield ""
+            yield f"{standing.capitalize()}: {shown}{more}."
+    same = sum(r["standing"] == "same" for r in results)
+    notes = check["notes"]
+    assert isinstance(notes, list)
+    yield ""
+    tail = "".join(f" {escaped(str(n))}." for n in notes)
+    version = escaped(str(check["perfc"]))
+    yield f"<sub>{plural(same, 'model')} unchanged.{tail} perfc {version}</sub>"
+
+
+def headline(check: Row, results: Sequence[Row]) -> str:
+    """Return the headline."""
+    if check["errors"]:
+        return "perfc: not everything could be checked"
+    failed = len({r["model"] for r in results if r["outcome"] == "fail"})
+    if failed:
+        return f"perfc: {plural(failed, 'model')} over budget"
+    changed = len({r["model"] for r in results if r["standing"] != "same"})
+    if not changed:
+        return "perfc: no model costs more or less"
+    return f"perfc: budgets met, {plural(changed, 'model')} to look at"
+
+
+def changes(results: Sequence[Row]) -> Iterator[str]:
+    """Yield a table of old and new figures, with explanations."""
+    if not results:
+        return
+    yield ""
+    yield "| model | metric | before | after | change |"
+    yield "| --- | --- | ---: | ---: | ---: |"
+    for r in results:
+        name = f"{escaped(str(r['model']))} ({escaped(str(r['setting']))})"
+        figures = {str(f["metric"]): f for f in rows(r, "figures")}
+        for metric in SHOWN:
+            f = figures.get(metric.key)
+            old = number(f["baseline"]) if f else None
+            new = number(f["value"]) if f else None
+            if new is None or old is None or abs(new - old) <= 1e-5 * abs(old):
+                continue
+            change = (
+                f"{signed(new - old, metric.unit)} ({percent((new - old) / old if old else None)})"
+            )
+            before = written(old, metric.unit, is_bound=f is not None and bounded(f))
+            after = written(new, metric.unit, is_bound=f is not None and f["is_bound"] is True)
+            yield f"| {name} | {metric.key} | {before} | {after} | {change} |"
+            name = ""
+    why = [r for r in results if r["why"] or r["notes"]]
+    if why:
+        yield ""
+        yield "<details><summary>why</summary>"
+        yield ""
+        for r in why:
+            notes = r["notes"]
+            assert isinstance(notes, list)
+            said = "; ".join([*([str(r["why"])] if r["why"] else []), *map(str, notes)])
+            yield f"- **{escaped(str(r['model']))}**: {escaped(said)}"
+        yield ""
+        yield "</details>"
+
+
+def new_ones(results: Sequence[Row]) -> Iterator[str]:
+    """Yield the models without a baseline."""
+    if not results:
+        return
+    shown = [BY_KEY[k] for k in ("time", "flop", "parameters", "peak_memory")]
+    yield ""
+    yield f"| new model | {' | '.join(m.key for m in shown)} |"
+    yield f"| --- | {' | '.join('---:' for _ in shown)} |"
+    for r in results:
+        figures = {str(f["metric"]): f for f in rows(r, "figures")}
+        cells = [cell(figures.get(m.key), m.unit) for m in shown]
+        name = f"{escaped(str(r['model']))} ({escaped(str(r['setting']))})"
+        yield f"| {name} | {' | '.join(cells)} |"
+
+
+def cell(figure: Row | None, unit: Unit) -> str:
+    """Format a figure; a dash if unknown."""
+    value = None if figure is None else number(figure["value"])
+    if figure is None or value is None:
+        return DASH
+    return written(value, unit, is_bound=figure["is_bound"] is True)
+
+
+def rows(tree: Row, key: str) -> list[Row]:
+    """Return a list of tables."""
+    table = tree[key]
+    if not isinstance(table, list):
+        raise TypeError(f"{key} is not a list")
+    return table
+
+
+def bounded(figure: Row) -> bool:
+    """Return True if the baseline's figure is a lower bound."""
+    return figure.get("baseline_is_bound") is True
+
+
+def number(value: object) -> float | None:
+    """Return a number, None for null."""
+    return value if isinstance(value, int | float) else None

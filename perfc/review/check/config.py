@@ -1,0 +1,326 @@
+"""Budgets of a project: ``perfc.toml``, or ``[tool.perfc]`` of ``pyproject.toml``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
+from enum import Enum
+from fnmatch import fnmatchcase
+from pathlib import Path, PurePosixPath
+
+from perfc.common.repository import from_here
+from perfc.common.toml_file import line_of, parse, read_text
+from perfc.deployment import KEYS, Deployment, project_file, with_axes
+from perfc.errors import ParseError
+from perfc.ir.record import record
+from perfc.ir.symbolic.sizes import sizes_of
+from perfc.review.diff.figures import BY_KEY, Metric
+
+from .limits import Limit, parse_limit
+
+LOCK = "perfc.lock"
+
+
+class Level(Enum):
+    """Consequences of exceeding a limit."""
+
+    WARN = "warn"
+    FAIL = "fail"
+
+    __hash__ = object.__hash__
+
+
+@record
+class Rule:
+    """One limit on one metric, with its line in the file."""
+
+    metric: Metric
+    level: Level
+    limit: Limit
+    line: int = 0
+
+
+@record
+class Budget:
+    """Limits for the models of some globs under one setting.
+
+    Args:
+        models: globs relative to the folder of the file.
+        deployment: how the models are run. A model need not have all of its extents if they
+            cover all of the model's own.
+        rules: the limits.
+        line: first line in the file.
+        dims_line: line of ``dims``.
+    """
+
+    models: tuple[str, ...]
+    deployment: Deployment = field(default_factory=Deployment)
+    rules: tuple[Rule, ...] = ()
+    line: int = 0
+    dims_line: int = 0
+
+    @property
+    def target(self) -> str:
+        """Name or file of the target."""
+        return self.deployment.target
+
+    @property
+    def dims(self) -> Mapping[str, int]:
+        """Values of symbolic extents."""
+        return self.deployment.dims
+
+    def covers(self, path: str) -> bool:
+        """Return True if the budget covers the model at ``path``, relative to the file's folder."""
+        return any(is_match(path, glob) for glob in self.models)
+
+
+@record
+class Config:
+    """The budgets of a project.
+
+    Args:
+        path: project file.
+        budgets: budgets in the order of the file.
+        lock: baseline file.
+        built_in_of: models of built-in budgets; None if the file has budgets.
+    """
+
+    path: Path
+    budgets: tuple[Budget, ...]
+    lock: Path
+    built_in_of: tuple[str, ...] | None = None
+
+    @property
+    def root(self) -> Path:
+        """Folder to which globs and names of models are relative."""
+        return self.path.parent
+
+    def named(self, path: Path) -> str:
+        """Return a file of the project, as `shown`."""
+        is_inside = path.is_relative_to(self.root)
+        return self.shown(path.relative_to(self.root).as_posix()) if is_inside else str(path)
+
+    def shown(self, name: str) -> str:
+        """Make a file name relative to the current folder instead of the budgets' folder.
+
+        Output does not depend on the project's location, and commands accept the printed names.
+        """
+        return from_here(self.root, name)
+
+    def place(self, line: int) -> str:
+        """Return a place in the file, for messages."""
+        return (
+            "the built-in budgets"
+            if self.built_in_of is not None
+            else f"{self.shown(self.path.name)}:{line}"
+        )
+
+    def models(self) -> list[str]:
+        """Return the files that some budget covers, sorted."""
+        if self.built_in_of is not None:
+            return sorted(self.built_in_of)
+        files: set[str] = set()
+        for glob in dict.fromkeys(g for b in self.budgets for g in b.models):
+            for path in self.root.glob(glob):
+                if path.is_file():
+                    files.add(path.relative_to(self.root).as_posix())
+        return sorted(files)
+
+
+def load(path: Path, typed: Mapping[str, object] | None = None) -> Config:
+    """Read the budgets in ``path``.
+
+    Args:
+        path: the file.
+        typed: deployment fields of the command line, which override the file's.
+
+    Raises:
+        ParseError: an invalid key or value; names it and its line.
+    """
+    text = read_text(path)
+    tree: object = parse(text, path)
+    is_project = path.name == project_file.PROJECT
+    for key in ("tool", "perfc") if is_project else ():
+        tree = tree.get(key, {}) if isinstance(tree, dict) else tree
+    defaults = project_file.deployment_in(path, KEYS)
+    reader = Reader(
+        path, text, "tool.perfc.budget" if is_project else "budget", defaults, typed or {}
+    )
+    if not isinstance(tree, dict):
+        raise reader.fault("perfc", "is not a table")
+    entries = tree.get("budget", [])
+    if not isinstance(entries, list):
+        raise reader.fault("budget", "budget is not a list of tables", hint="write [[budget]]")
+    budgets = tuple(reader.budget(i, e) for i, e in enumerate(entries))
+    return Config(path, budgets, reader.lock(tree.get("lock", LOCK)))
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Parser of budget tables, with line numbers for messages."""
+
+    path: Path
+    text: str
+    header: str
+    defaults: project_file.ProjectValues
+    typed: Mapping[str, object]
+
+    def lock(self, name: object) -> Path:
+        """Return the baseline file, which must be inside the project."""
+        if not isinstance(name, str) or not name or "\0" in name:
+            raise self.fault("lock", "lock is not the name of a file")
+        root = self.path.parent
+        if not (root / name).resolve().is_relative_to(root.resolve()):
+            hint = "the baseline lies in the folder of the file, or below"
+            raise self.fault("lock", f"lock = {name!r} leads out of the project", hint=hint)
+        return root / name
+
+    def budget(self, index: int, entry: object) -> Budget:
+        """Parse one ``[[budget]]`` table."""
+        if not isinstance(entry, dict):
+            raise self.fault("budget", "budget is not a table", index)
+        known = ("model", *(name.replace("_", "-") for name in KEYS), *BY_KEY)
+        for key in entry:
+            if key not in known:
+                raise self.fault(key, f"no key {key!r} in a budget", index, known=known)
+        globs = entry.get("model", "**/*.onnx")
+        models = tuple(
+            # no name of a model has a backslash: it is a path of Windows
+            glob.replace("\\", "/") if isinstance(glob, str) else glob
+            for glob in (globs if isinstance(globs, list) else [globs])
+        )
+        for glob in models:
+            self.check_glob(glob, index)
+        return Budget(
+            models,
+            self.deployment(entry, index),
+            tuple(r for k, v in entry.items() if k in BY_KEY for r in self.rules(k, v, index)),
+            self.line(None, index),
+            self.line("dims", index),
+        )
+
+    def deployment(self, entry: Mapping[str, object], index: int) -> Deployment:
+        """Build the deployment from the command line, then the budget, then ``[deployment]``."""
+        of_budget = {n: entry[k] for n in KEYS if (k := n.replace("_", "-")) in entry}
+        of_budget = with_axes(of_budget, lambda name: f"{self.path}:{self.line(name, index)}")
+        if isinstance(of_budget.get("target"), str):
+            of_budget["target"] = project_file.target_of(str(of_budget["target"]), self.path)
+        dims: dict[str, int] = {}
+        for values in (self.defaults.values, of_budget, self.typed):
+            dims |= self.dims(values.get("dims", {}), index)
+
+        def place(name: str) -> str:
+            if name in self.typed:
+                return f"--{name.replace('_', '-')}"
+            is_of_budget = name in of_budget or name not in self.defaults.values
+            line = self.line(name.replace("_", "-"), index)
+            return f"{self.path}:{line}" if is_of_budget else self.defaults.place(name)
+
+        every = {**self.defaults.values, **of_budget, **self.typed}
+        every.pop("dims", None)
+        result = Deployment().with_values(every, place)
+        result.require_kernels(place("mode"))
+        return replace(result, dims=dims)
+
+    def check_glob(self, glob: object, index: int) -> None:
+        """Reject a glob that leaves the folder of the file."""
+        if not isinstance(glob, str) or not glob or "\0" in glob:
+            raise self.fault("model", "model is not a glob or a list of them", index)
+        parts = PurePosixPath(glob).parts
+        if glob.startswith("/") or ".." in parts:
+            hint = "globs are from the folder of the file and stay in it"
+            raise self.fault("model", f"{glob!r} leads out of the project", index, hint=hint)
+        if any("**" in part and part != "**" for part in parts):
+            hint = "** stands for whole folders, as in models/**/*.onnx"
+            raise self.fault("model", f"{glob!r} has ** in a name", index, hint=hint)
+
+    def dims(self, table: object, index: int) -> dict[str, int]:
+        """Parse values of symbols."""
+        if not isinstance(table, dict):
+            raise self.fault("dims", "dims is not a table, as in { batch = 8 }", index)
+        for name, value in table.items():
+            try:
+                sizes_of({str(name): value})
+            except ParseError as error:
+                key, message = f"dims.{name}", f"dims.{error.message}"
+                raise self.fault(key, message, index, hint=error.hint) from None
+        return {str(k): int(v) for k, v in table.items()}
+
+    def rules(self, key: str, value: object, index: int) -> Iterator[Rule]:
+        """Parse the limits of one metric."""
+        metric = BY_KEY[key]
+        if not isinstance(value, dict):
+            yield from self.limits(metric, "fail", value, key, index)
+            return
+        for name, limits in value.items():
+            if name not in ("max", "warn", "fail"):
+                text = f"no key {name!r} in {key}"
+                raise self.fault(key, text, index, known=("max", "warn", "fail"))
+            yield from self.limits(metric, name, limits, f"{key}.{name}", index)
+
+    def limits(
+        self, metric: Metric, name: str, value: object, key: str, index: int
+    ) -> Iterator[Rule]:
+        """Parse one limit or a list of limits."""
+        level = Level.WARN if name == "warn" else Level.FAIL
+        for item in value if isinstance(value, list) else [value]:
+            text = str(item) if type(item) is int and metric.unit.value == "count" else item
+            if not isinstance(text, str):
+                hint = "a string with a unit, as in '2.5 ms' or '+3%'"
+                raise self.fault(key, f"{key} is not a limit", index, hint=hint)
+            try:
+                limit = parse_limit(text, metric.unit)
+            except ValueError as error:
+                raise self.fault(key, f"{key}: {error}", index) from None
+            if name == "max" and limit.is_relative:
+                hint = "write it under warn or fail"
+                raise self.fault(key, f"{key}: {text!r} is against the baseline", index, hint=hint)
+            yield Rule(metric, level, limit, self.line(key, index))
+
+    def fault(
+        self,
+        key: str,
+        message: str,
+        index: int | None = None,
+        *,
+        hint: str = "",
+        known: tuple[str, ...] = (),
+    ) -> ParseError:
+        """Return the error for a key, with its line."""
+        if known and not hint:
+            close = get_close_matches(key, known, 1)
+            hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(known)}"
+        return ParseError(message, where=f"{self.path}:{self.line(key, index)}", hint=hint)
+
+    def line(self, key: str | None, index: int | None) -> int:
+        """Return the line of a key, else of the table's header, else the first line."""
+        return line_of(self.text, key, "" if index is None else self.header, index or 0)
+
+
+def is_match(path: str, glob: str) -> bool:
+    """Return True if a path with slashes matches a glob; ``**`` matches any folders."""
+    names, parts = path.split("/"), PurePosixPath(glob).parts
+    if ".." in names:
+        return False
+    # places in the glob that a beginning of the path can have reached: no backtracking
+    reached = opened_by({0}, parts)
+    for name in names:
+        reached = opened_by(
+            {
+                i if parts[i] == "**" else i + 1
+                for i in reached
+                if i < len(parts) and (parts[i] == "**" or fnmatchcase(name, parts[i]))
+            },
+            parts,
+        )
+    return len(parts) in reached
+
+
+def opened_by(reached: set[int], parts: Sequence[str]) -> set[int]:
+    """Return ``reached`` and the positions that follow if ``**`` matches no folder."""
+    positions = set(reached)
+    for i, part in enumerate(parts):
+        if i in positions and part == "**":
+            positions.add(i + 1)
+    return positions

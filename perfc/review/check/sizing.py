@@ -1,0 +1,139 @@
+"""Sizes of a budget and symbols of models.
+
+Budgets cover many models, whose symbols differ. A size that a model lacks is ignored if the budget
+gives all of the model's sizes; if one of them is missing, the budget is ambiguous. A size that no
+model of a budget has is an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from perfc.deployment.extents import AXES, stood_for
+from perfc.errors import ModelError
+from perfc.ir.symbolic.dim import symbols
+from perfc.ir.syntax.names import symbol_key
+from perfc.ir.tensors.types import OptionalType, SequenceType, TensorType, Type
+from perfc.view.report.units import plural
+
+from .baseline import Case, Entry
+from .config import Budget, Config
+
+if TYPE_CHECKING:
+    from perfc.api import Report
+    from perfc.ir.graph import Module
+
+SHOWN = 3
+"""Maximum models or inputs in a line."""
+
+
+def fitting(path: Path, dims: Mapping[str, int], where: str) -> dict[str, int]:
+    """Return the ``dims`` that the model at ``path`` has; ``where`` is their place for messages.
+
+    Raises:
+        ModelError: the model lacks one, and another one of its sizes is not given.
+    """
+    from perfc.frontend import load
+
+    module = load(path)
+    declared = {s.name for s in module.symbols}
+    axes = stood_for(module, dims)
+    given = {n: v for n, v in dims.items() if symbol_key(n) in declared or n in axes}
+    strange = [name for name in dims if name not in given]
+    keys = {symbol_key(name) for name in given}.union(*axes.values())
+    left = [key for key in input_symbols(module) if key not in keys]
+    if strange and left:
+        shapes = [f"{v.name}{v.type}" for v in module.graph.inputs if symbols_in(v.type)]
+        hint = f"its inputs: {', '.join(shapes[:SHOWN])}{guess(strange[0], left)}"
+        name = f"dims.{strange[0]} of {where}"
+        what = f"{name} is not a symbol of the model, whose {left[0]} is not given"
+        raise ModelError(what, where=str(path), hint=f"{hint}; give it, or add a budget for it")
+    return given
+
+
+def guess(name: str, known: Sequence[str]) -> str:
+    """Return a suggestion for an unknown ``name``."""
+    close = get_close_matches(name, known, 1)
+    return f"; did you mean {close[0]!r}?" if close else ""
+
+
+def sizes_of(report: Report) -> tuple[tuple[str, int], ...]:
+    """Return the symbols of the inputs, and other given or bound ones, with their values.
+
+    Symbols for ``batch`` or ``seq`` have that name, unless they were given by their own name.
+    """
+    given = set(report.given)
+    given |= {s.name for s in report.source.symbols if s.is_bound}
+    names = {*input_symbols(report.source), *given} & report.env.keys()
+    of_deployment = {symbol_key(name): value for name, value in report.deployment.dims.items()}
+    sizes = {**of_deployment, **{name: report.env[name] for name in names}}
+    for name, keys in stood_for(report.source, dict.fromkeys(AXES, 0)).items():
+        values = {sizes[key] for key in keys if key in sizes}
+        if len(values) == 1 and of_deployment.keys().isdisjoint(keys):
+            sizes = {n: v for n, v in sizes.items() if n not in keys} | {name: values.pop()}
+    return tuple(sorted(sizes.items()))
+
+
+def input_symbols(module: Module) -> list[str]:
+    """Return the keys of the symbols in input extents, in order."""
+    keys = (key for v in module.graph.inputs for key in symbols_in(v.type))
+    return list(dict.fromkeys(keys))
+
+
+def symbols_in(type_: Type) -> list[str]:
+    """Return the keys of the symbols in a type."""
+    match type_:
+        case TensorType(_, shape):
+            return [a.key for d in shape or () for a in sorted(symbols(d), key=lambda a: a.key)]
+        case SequenceType(elem) | OptionalType(elem):
+            return symbols_in(elem)
+        case _:
+            return []
+
+
+def unused(
+    config: Config, entries: Mapping[Case, Entry], *, is_everything: bool
+) -> Iterator[tuple[str, bool]]:
+    """Yield a line for each size that models lack, with True if it is an error.
+
+    Args:
+        config: the budgets.
+        entries: every analyzed case.
+        is_everything: True if these are all models that the budgets cover.
+    """
+    for budget in config.budgets:
+        dims = tuple(sorted(budget.dims.items()))
+        sizes = {
+            case.model: {key for key, _ in entry.sizes}
+            for case, entry in entries.items()
+            if case.dims == dims and budget.covers(case.model)
+        }
+        for name in budget.dims:
+            lacking = sorted(m for m, keys in sizes.items() if symbol_key(name) not in keys)
+            if lacking:
+                is_error = is_everything and len(lacking) == len(sizes)
+                yield said(config, budget, name, sizes, lacking, is_error=is_error), is_error
+
+
+def said(
+    config: Config,
+    budget: Budget,
+    name: str,
+    sizes: Mapping[str, set[str]],
+    lacking: Sequence[str],
+    *,
+    is_error: bool,
+) -> str:
+    """Format the line about one size."""
+    where = f"{config.place(budget.dims_line)}: dims.{name}"
+    if is_error:
+        known = sorted(set().union(*sizes.values()))
+        theirs = f"their symbols: {', '.join(known) or 'none'}"
+        return f"{where} is not a symbol of any model of the budget ({theirs}{guess(name, known)})"
+    models = ", ".join(lacking[:SHOWN])
+    more = f" and {len(lacking) - SHOWN} more" if len(lacking) > SHOWN else ""
+    of = f"{len(lacking)} of {plural(len(sizes), 'model')}"
+    return f"{where} is not a symbol of {of}, whose sizes are all given: {models}{more}"

@@ -1,0 +1,208 @@
+"""Evaluation of budgets: every rule against the figures and the baseline."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from enum import Enum
+
+from perfc.ir.facts import Origin
+from perfc.ir.record import record
+from perfc.review.diff.figures import Figure, Metric
+
+from .baseline import Case, Entry, rounded
+from .config import Level, Rule
+
+UNDECIDED = "the limit is within the 90 % interval of the difference"
+
+
+class Outcome(Enum):
+    """Outcomes of a rule or model, best first."""
+
+    PASS = "pass"
+    WARN = "warn"
+    FAIL = "fail"
+
+    __hash__ = object.__hash__
+
+    def __lt__(self, other: Outcome) -> bool:
+        return list(Outcome).index(self) < list(Outcome).index(other)
+
+
+class Standing(Enum):
+    """Status of a model relative to the baseline."""
+
+    SAME = "same"
+    CHANGED = "changed"
+    NEW = "new"
+    REMOVED = "removed"
+    SKIPPED = "skipped"
+
+    __hash__ = object.__hash__
+
+
+@record
+class Finding:
+    """An exceeded limit.
+
+    Args:
+        outcome: warn or fail.
+        metric: metric of the limit.
+        value: current figure.
+        baseline: baseline figure; None if there is no baseline.
+        limit: maximum value.
+        text: limit as written in the budget.
+        reason: reason why a failing limit only warns, or fails although the interval of the
+            change contains the limit; empty otherwise.
+        change: 90 % interval of value minus baseline if the models were compared, else None.
+    """
+
+    outcome: Outcome
+    metric: Metric
+    value: float
+    baseline: float | None
+    limit: float
+    text: str
+    reason: str = ""
+    change: tuple[float, float] | None = None
+
+    @property
+    def is_relative(self) -> bool:
+        """True if the limit is relative to the baseline."""
+        return self.text.strip().startswith("+")
+
+
+@record
+class Result:
+    """Result of one case.
+
+    Args:
+        case: the model and its setting.
+        standing: status relative to the baseline.
+        entry: current figures; None if skipped or removed.
+        baseline: baseline figures; None if new.
+        findings: exceeded limits, worst first; per metric at most one relative and one absolute.
+        notes: further notes.
+        was_analysed: True if analyzed now, False if cached.
+        why: operators that explain the change; empty if not requested.
+    """
+
+    case: Case
+    standing: Standing
+    entry: Entry | None = None
+    baseline: Entry | None = None
+    findings: tuple[Finding, ...] = ()
+    notes: tuple[str, ...] = ()
+    was_analysed: bool = False
+    why: str = ""
+
+    @property
+    def outcome(self) -> Outcome:
+        """Worst outcome of the findings."""
+        return max((f.outcome for f in self.findings), default=Outcome.PASS)
+
+
+def judge(
+    case: Case,
+    rules: Sequence[Rule],
+    entry: Entry,
+    old: Entry | None,
+    predictor: tuple[str, str],
+) -> Result:
+    """Evaluate every rule of a budget on one case.
+
+    Args:
+        case: the model and its setting.
+        rules: the limits.
+        entry: current figures.
+        old: baseline figures, or None.
+        predictor: digests of the current predictor and of the baseline's.
+    """
+    blamed = whose(entry, old, predictor)
+    is_models_own = old is None or entry.digest[: len(old.digest)] != old.digest
+    findings = worst(
+        (rule, f)
+        for rule in rules
+        if (f := exceeded(rule, entry, old, is_models_own=is_models_own)) is not None
+    )
+    if old is None:
+        standing = Standing.NEW
+    elif all(is_equal(f, old.figures[m]) for m, f in entry.figures.items() if m in old.figures):
+        standing = Standing.SAME
+    else:
+        standing = Standing.CHANGED
+    notes = tuple(blamed) if standing is Standing.CHANGED else ()
+    bounds = [m.key for m, f in entry.figures.items() if f.is_bound]
+    if bounds:
+        notes += (f"lower bounds, not all is known: {', '.join(bounds)}",)
+    return Result(case, standing, entry, old, tuple(findings), notes)
+
+
+def worst(findings: Iterable[tuple[Rule, Finding]]) -> list[Finding]:
+    """Return the worst finding of each metric and kind of limit."""
+    ordered = sorted(findings, key=lambda p: (p[1].outcome, p[0].level is Level.FAIL), reverse=True)
+    worst_of: dict[tuple[Metric, bool], Finding] = {}
+    for rule, finding in ordered:
+        worst_of.setdefault((rule.metric, rule.limit.is_relative), finding)
+    return list(worst_of.values())
+
+
+def whose(entry: Entry, old: Entry | None, predictor: tuple[str, str]) -> Iterator[str]:
+    """Yield other possible causes of changed figures than the model."""
+    if old is None:
+        return
+    if entry.digest[: len(old.digest)] == old.digest:
+        yield "the model is the same as in the baseline"
+    if not predictor[0].startswith(predictor[1]):
+        yield "the baseline is from another version of perfc"
+    if not entry.target_digest.startswith(old.target_digest):
+        yield "the target's file changed"
+
+
+def exceeded(rule: Rule, entry: Entry, old: Entry | None, *, is_models_own: bool) -> Finding | None:
+    """Return the finding of one rule; None if it is met or its baseline is missing."""
+    figure = entry.figures.get(rule.metric)
+    before = None if old is None else old.figures.get(rule.metric)
+    limit = rule.limit.highest(None if before is None else before.value)
+    if figure is None or limit is None or rounded(figure.value) <= slack(limit):
+        return None
+    outcome = Outcome.FAIL if rule.level is Level.FAIL else Outcome.WARN
+    reason = ""
+    if outcome is Outcome.FAIL:
+        if rule.limit.is_relative and not is_models_own:
+            reason = "the model did not change: perfc or the target did (perfc baseline update)"
+        elif rule.limit.is_relative and before is not None and before.is_bound:
+            reason = "the baseline is only a lower bound (perfc baseline update)"
+        elif figure.origin >= Origin.PREDICTED:
+            reason = uncertain(figure, before if rule.limit.is_relative else None, limit)
+    if reason:
+        outcome = Outcome.WARN
+    value = None if before is None else before.value
+    return Finding(outcome, rule.metric, figure.value, value, limit, rule.limit.text, reason)
+
+
+def uncertain(new: Figure, old: Figure | None, limit: float) -> str:
+    """Return why an estimate does not fail; empty if it does.
+
+    It fails an absolute limit if its whole interval is above it, and a relative one if the whole
+    interval of the difference is above the allowed change, assuming independent errors;
+    `why.surer` refines this if it can compare the models.
+    """
+    if new.low is None:
+        return "an estimate without an interval"
+    if old is None:
+        return "" if new.low > limit else "the limit is within the 90 % interval"
+    if old.high is None:
+        return "the baseline is an estimate without an interval"
+    spread = math.hypot(new.value - new.low, old.high - old.value)
+    return "" if new.value - spread > limit else UNDECIDED
+
+
+def slack(limit: float) -> float:
+    """Return a limit with tolerance for the rounding of written figures."""
+    return limit * (1 + 1e-9) if limit < math.inf else limit
+
+
+def is_equal(new: Figure, old: Figure) -> bool:
+    """Return True if a figure equals the baseline within its written precision."""
+    return rounded(new.value) == rounded(old.value)

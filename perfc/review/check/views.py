@@ -1,0 +1,366 @@
+"""Rows of a check, common to all formats."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import fields
+from pathlib import Path
+
+from perfc.common.repository import from_here
+from perfc.ir.record import record
+from perfc.review.diff.figures import Metric
+from perfc.review.diff.views import percent, signed
+from perfc.view.report import comma
+from perfc.view.report.document import Column, Document, Name, Note, Section, Table
+from perfc.view.report.json_form import enveloped
+from perfc.view.report.units import plural
+
+from .baseline import KEYS
+from .limits import written
+from .run import Check
+from .verdict import Finding, Outcome, Result, Standing
+
+SCHEMA = "perfc-check/1"
+SHOWN = (
+    Metric.TIME,
+    Metric.FLOOR,
+    Metric.ENERGY,
+    Metric.FLOP,
+    Metric.TRAFFIC,
+    Metric.PARAMETERS,
+    Metric.WEIGHTS,
+    Metric.PEAK_MEMORY,
+    Metric.KERNELS,
+    Metric.UNKNOWN,
+)
+MOST_NAMED = 5
+"""Maximum models in the line that explains how to accept them."""
+MARKS = {Outcome.PASS: "ok", Outcome.WARN: "warn", Outcome.FAIL: "FAIL"}
+
+
+@record
+class FigureRow:
+    """A figure with the baseline's, None if missing."""
+
+    metric: str
+    unit: str
+    value: float
+    baseline: float | None
+    low: float | None
+    high: float | None
+    is_bound: bool
+    baseline_is_bound: bool
+
+
+@record
+class FindingRow:
+    """An exceeded limit, as text and numbers.
+
+    Args:
+        change_low: lower end of the 90 % interval of value minus baseline, if the models were
+            compared.
+        change_high: its upper end.
+    """
+
+    outcome: str
+    metric: str
+    value: float
+    baseline: float | None
+    limit: float
+    text: str
+    reason: str
+    message: str
+    change_low: float | None = None
+    change_high: float | None = None
+
+
+@record
+class ResultRow:
+    """A model under one setting.
+
+    Args:
+        model: file relative to the current folder.
+        setting: target, runtime, sizes.
+        standing: same, changed, new, removed or skipped.
+        outcome: pass, warn or fail.
+        was_analysed: True if analyzed now.
+        why: operators that explain the change; empty if not requested.
+    """
+
+    model: str
+    setting: str
+    standing: str
+    outcome: str
+    was_analysed: bool
+    figures: tuple[FigureRow, ...]
+    findings: tuple[FindingRow, ...]
+    notes: tuple[str, ...]
+    why: str = ""
+
+
+@record
+class CheckViews:
+    """All rows of a check."""
+
+    outcome: str
+    is_complete: bool
+    baseline: str
+    results: tuple[ResultRow, ...]
+    errors: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def collect(*checks: Check) -> CheckViews:
+    """Collect the rows of checks of one or several projects."""
+    rows = (result_row(r, c.root) for c in checks for r in c.results)
+    return CheckViews(
+        max((c.outcome for c in checks), default=Outcome.PASS).value,
+        all(c.is_complete for c in checks),
+        ", ".join(dict.fromkeys(c.baseline for c in checks if c.baseline)),
+        tuple(rows if len(checks) == 1 else sorted(rows, key=lambda r: r.model)),
+        tuple(e for c in checks for e in c.errors),
+        tuple(dict.fromkeys(n for c in checks for n in c.notes)),
+    )
+
+
+def result_row(r: Result, root: Path) -> ResultRow:
+    """Return the row of one model, named relative to ``root``."""
+    figures = []
+    for metric in KEYS:
+        new = r.entry.figures.get(metric) if r.entry else None
+        old = r.baseline.figures.get(metric) if r.baseline else None
+        if new is not None:
+            before = old.value if old else None
+            figures.append(
+                FigureRow(
+                    metric.key,
+                    metric.unit.value,
+                    new.value,
+                    before,
+                    new.low,
+                    new.high,
+                    new.is_bound,
+                    old is not None and old.is_bound,
+                )
+            )
+    findings = tuple(finding_row(f) for f in r.findings)
+    return ResultRow(
+        from_here(root, r.case.model),
+        setting_of(r),
+        r.standing.value,
+        r.outcome.value,
+        r.was_analysed,
+        tuple(figures),
+        findings,
+        r.notes,
+        r.why,
+    )
+
+
+def setting_of(r: Result) -> str:
+    """Return the setting of a model with its sizes; "" if it has no budget."""
+    known = r.entry or r.baseline
+    if known is not None and known.sizes:
+        return known.setting(r.case)
+    return r.case.setting if r.case.target else ""
+
+
+def finding_row(f: Finding) -> FindingRow:
+    """Return the view of one exceeded limit."""
+    unit = f.metric.unit
+    value = written(f.value, unit)
+    limit = written(f.limit, unit)
+    as_written = "" if f.text.endswith(limit.split()[-1]) else f" ({f.text.strip()})"
+    text = f"{f.metric.key} {value} exceeds {limit}{as_written}"
+    if f.baseline is not None and f.is_relative:
+        change = signed(f.value - f.baseline, unit)
+        part = percent((f.value - f.baseline) / f.baseline if f.baseline else None)
+        if f.change is not None:
+            part = f"{part}, {signed(f.change[0], unit)} .. {signed(f.change[1], unit)}"
+        text = f"{f.metric.key} {written(f.baseline, unit)} -> {value}, {change} ({part})"
+        text += f", allowed {f.text.strip()}"
+    if f.reason:
+        text += f"; {f.reason}"
+    low, high = f.change or (None, None)
+    return FindingRow(
+        f.outcome.value,
+        f.metric.key,
+        f.value,
+        f.baseline,
+        f.limit,
+        f.text,
+        f.reason,
+        text,
+        low,
+        high,
+    )
+
+
+def to_json(views: CheckViews) -> str:
+    """Format everything as JSON with sorted keys."""
+    return json.dumps(enveloped(SCHEMA, views), indent=2, sort_keys=True, allow_nan=False) + "\n"
+
+
+def to_csv(views: CheckViews) -> str:
+    """Format every figure of every model as CSV, with the worst exceeded limit."""
+    names = [f.name for f in fields(FigureRow)]
+    header = ["model", "setting", "standing", "was_analysed", *names, "outcome", "message"]
+    return comma.records(header, csv_rows(views, names))
+
+
+def csv_rows(views: CheckViews, names: Sequence[str]) -> Iterator[list[comma.Field]]:
+    """Yield the rows of ``to_csv``; models without figures have one."""
+    for r in views.results:
+        head: list[comma.Field] = [r.model, r.setting, r.standing, r.was_analysed]
+        for f in r.figures:
+            worst = next((w for w in r.findings if w.metric == f.metric), None)
+            said = (worst.outcome, worst.message) if worst else (Outcome.PASS.value, "")
+            yield [*head, *(getattr(f, n) for n in names), *said]
+        if not r.figures:
+            yield [*head, *(None for _ in names), r.outcome, "; ".join(r.notes)]
+    for line in views.errors:
+        model, _, words = line.partition(": ")
+        yield [model, "", "error", False, *(None for _ in names), "error", words]
+
+
+def document(views: CheckViews, *, with_errors: bool = True) -> Document:
+    """Build the document: exceeded limits, changes, new models, models without a budget.
+
+    Errors are omitted if they are printed elsewhere.
+    """
+    sections = []
+    if views.errors and with_errors:
+        notes = tuple(Note(e, is_warning=True) for e in views.errors)
+        sections.append(Section("errors", "not checked", notes))
+    exceeded = [(r, f) for r in views.results for f in r.findings]
+    if exceeded:
+        columns = (
+            Column("outcome", ""),
+            Column("model", "model", is_name=True),
+            Column("setting", "on", is_name=True, wraps=True),
+            Column("message", "limit", wraps=True, is_name=True),
+        )
+        rows = tuple(
+            (MARKS[Outcome(f.outcome)], Name(r.model, r.model), r.setting, f.message)
+            for r, f in exceeded
+        )
+        steps = [Note(line) for line in next_steps(views)]
+        sections.append(Section("findings", "limits exceeded", (Table(columns, rows), *steps)))
+    sections += [s for s in (changed(views), others(views)) if s is not None]
+    sections.append(Section("summary", "summary", tuple(summary(views))))
+    against = f" against {views.baseline}" if views.baseline else ", no baseline"
+    return Document(f"check{against}", tuple(sections))
+
+
+def next_steps(views: CheckViews) -> Iterator[str]:
+    """Yield the operators behind each exceeded limit, and how to accept intended growth."""
+    for r in views.results:
+        if r.findings and r.why:
+            yield f"{r.model}: {r.why}"
+    accepted = dict.fromkeys(r.model for r in views.results for f in r.findings if is_growth(f))
+    if accepted:
+        named = " ".join(map(shlex.quote, [*accepted][:MOST_NAMED]))
+        more = "" if len(accepted) <= MOST_NAMED else f" ... ({len(accepted) - MOST_NAMED} more)"
+        yield f"intended? perfc baseline update {named}{more}"
+
+
+def is_growth(f: FindingRow) -> bool:
+    """Return True if a finding fails a relative limit."""
+    is_relative = f.text.strip().startswith("+")
+    return f.outcome == Outcome.FAIL.value and f.baseline is not None and is_relative
+
+
+def changed(views: CheckViews) -> Section | None:
+    """Return the section of models with changed figures."""
+    columns = (
+        Column("model", "model", is_name=True),
+        Column("metric", "metric"),
+        Column("old", "baseline"),
+        Column("new", "now"),
+        Column("change", "change"),
+        Column("relative", "%"),
+    )
+    rows = []
+    parts: list[Table | Note] = []
+    for r in views.results:
+        if r.standing == Standing.CHANGED.value:
+            rows += [(Name(r.model, r.model), *cells) for cells in changes(r)]
+            parts += [Note(f"{r.model}: {n}") for n in r.notes]
+            if r.why and not r.findings:
+                parts.append(Note(f"{r.model}: {r.why}"))
+    if not rows:
+        return None
+    return Section("changed", "changed", (Table(columns, tuple(rows)), *parts))
+
+
+def changes(r: ResultRow) -> Iterator[tuple[str, str, str, str, str]]:
+    """Yield changed figures: metric, old, new, change, percentage."""
+    by_key = {f.metric: f for f in r.figures}
+    for metric in SHOWN:
+        f = by_key.get(metric.key)
+        if f is None or (f.baseline is not None and f.value == f.baseline):
+            continue
+        if f.baseline is None:
+            yield metric.key, "new", written(f.value, metric.unit, is_bound=f.is_bound), "", ""
+            continue
+        delta = f.value - f.baseline
+        if abs(delta) <= 1e-5 * abs(f.baseline):
+            continue
+        part = percent(delta / f.baseline if f.baseline else None)
+        yield (
+            metric.key,
+            written(f.baseline, metric.unit, is_bound=f.baseline_is_bound),
+            written(f.value, metric.unit, is_bound=f.is_bound),
+            signed(delta, metric.unit),
+            part,
+        )
+
+
+def others(views: CheckViews) -> Section | None:
+    """Return the section of new and removed models and those without a budget."""
+    columns = (
+        Column("standing", ""),
+        Column("model", "model", is_name=True),
+        Column("what", "", is_name=True, wraps=True),
+    )
+    rows = []
+    for r in views.results:
+        if r.standing in ("new", "removed", "skipped"):
+            what = ", ".join(r.notes)
+            if r.standing == "new":
+                shown = [f for f in r.figures if f.metric in ("time", "flop", "peak_memory")]
+                named = {m.key: m for m in SHOWN}
+                figures = [
+                    f"{m.key} {written(f.value, m.unit, is_bound=f.is_bound)}"
+                    for f, m in ((f, named[f.metric]) for f in shown)
+                ]
+                what = ", ".join([f"on {r.setting}", *figures, *r.notes])
+            rows.append((r.standing, Name(r.model, r.model), what))
+    return Section("others", "not compared", (Table(columns, tuple(rows)),)) if rows else None
+
+
+def summary(views: CheckViews) -> Iterator[Note]:
+    """Yield the summary line."""
+    measured = [r for r in views.results if r.figures]
+    now = sum(r.was_analysed for r in measured)
+    counts = [
+        f"{sum(r.standing == s.value for r in views.results)} {s.value}"
+        for s in Standing
+        if any(r.standing == s.value for r in views.results)
+    ]
+    failed = sum(r.outcome == "fail" for r in views.results)
+    warned = sum(r.outcome == "warn" for r in views.results)
+    bad = [plural(len(views.errors), "error")] if views.errors else []
+    bad += [f"{plural(failed, 'model')} over budget"] if failed else []
+    if bad:
+        verdict = ", ".join(bad)
+    elif warned:
+        verdict = f"all budgets met, {plural(warned, 'model')} with warnings"
+    else:
+        verdict = "all budgets met"
+    tail = f": {', '.join(counts)}; {now} analysed, {len(measured) - now} from the cache"
+    yield Note(verdict + (tail if views.results else ""), bool(failed or views.errors))
+    for note in views.notes:
+        yield Note(note)

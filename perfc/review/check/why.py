@@ -1,0 +1,167 @@
+"""Operators that explain the change of a model since a git revision, with confidence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from perfc.errors import PerfcError
+from perfc.ir.syntax.names import symbol_key
+from perfc.review.diff.figures import ESTIMATES
+
+from .verdict import UNDECIDED, Finding, Outcome, Result, Standing
+
+if TYPE_CHECKING:
+    from perfc.review.diff import Difference
+
+    from .baseline import Entry
+    from .config import Rule
+    from .run import Check
+
+
+def since(root: Path, result: Result, revision: str) -> Difference | None:
+    """Compare the model with that at ``revision``; None if git does not have it."""
+    from perfc.review.diff import Setting, both, compare
+
+    case = result.case
+    path = str((root / case.model).resolve())
+    known = {name for entry in (result.entry, result.baseline) if entry for name, _ in entry.sizes}
+    dims = {name: value for name, value in case.dims if symbol_key(name) in known}
+    try:
+        how = replace(case.deployment, dims=dims)
+        return compare(*both(Setting(f"{revision}:{path}", how), Setting(path, how)))
+    except PerfcError:
+        # what the revision does not have, or cannot be read there, has nothing to be compared with
+        return None
+
+
+def explained(result: Check, revision: str) -> Check:
+    """Add an explanation for each changed model that git has at ``revision``."""
+    lines = {r.case.model: r.why for r in result.results if r.why}
+    results: list[Result] = []
+    for r in result.results:
+        if r.standing is Standing.CHANGED and r.case.model not in lines:
+            difference = since(result.root, r, revision)
+            lines[r.case.model] = "" if difference is None else in_a_line(difference)
+        is_changed = r.standing is Standing.CHANGED and not r.why
+        results.append(replace(r, why=lines[r.case.model]) if is_changed else r)
+    return replace(result, results=tuple(results))
+
+
+def in_a_line(difference: Difference) -> str:
+    """Format the operators that explain a difference; empty if none does."""
+    from perfc.review.diff import views_of
+    from perfc.review.diff.figures import BY_KEY
+    from perfc.review.diff.views import in_words
+
+    views = views_of(difference)
+    if not views.blame:
+        return ""
+    return f"{BY_KEY[views.blame_metric].key} from {in_words(views.blame, 3)}"
+
+
+def surer(
+    result: Result,
+    lock: Path,
+    root: Path,
+    revision: str,
+    rules: Sequence[Rule],
+    judged: Callable[[Entry], Result],
+) -> Result:
+    """Refine a result with git: intervals of differences, and the responsible operators.
+
+    Two intervals of whole runs say little about a small change: most kernels are the same, and
+    common errors of the others cancel. If git has the baseline's model at ``revision`` or in the
+    last commit of the baseline, the two are compared kernel by kernel. A whole-run predictor may
+    hide an edit, so a changed model is also judged by its kernels; printed figures remain those of
+    the analysis.
+
+    Args:
+        result: result from the separate figures.
+        lock: baseline file.
+        root: folder of the budgets.
+        revision: git revision of the baseline's model.
+        rules: rules of the budget.
+        judged: returns the result for other figures of the model.
+    """
+    old, entry = result.baseline, result.entry
+    if old is None or entry is None:
+        return result
+    is_changed = not entry.digest.startswith(old.digest)
+    is_gated = any(r.metric in ESTIMATES and r.limit.is_relative for r in rules)
+    if result.outcome is Outcome.PASS and not (is_changed and is_gated):
+        return result
+    difference = since_baseline(result, lock, root, revision)
+    if difference is None:
+        return result
+    if is_changed:
+        result = replace(result, findings=(*result.findings, *hidden(result, difference, judged)))
+    if result.outcome is Outcome.PASS:
+        return result
+    findings = tuple(decided(f, difference) for f in result.findings)
+    return replace(result, findings=findings, why=in_a_line(difference))
+
+
+def hidden(
+    result: Result, difference: Difference, judged: Callable[[Entry], Result]
+) -> Iterator[Finding]:
+    """Yield relative limits that changed kernels exceed although totals do not."""
+    entry, old = result.entry, result.baseline
+    assert entry is not None
+    assert old is not None
+    figures = dict(entry.figures)
+    for m, change in difference.kernel_changes.items():
+        if m not in figures or m not in old.figures:
+            continue
+        value = old.figures[m].value + change
+        moved = value - figures[m].value
+        low, high = (None if e is None else e + moved for e in (figures[m].low, figures[m].high))
+        figures[m] = replace(figures[m], value=value, low=low, high=high)
+    seen = {f.metric for f in result.findings if f.is_relative}
+    for f in judged(replace(entry, figures=figures)).findings:
+        if f.is_relative and f.metric in difference.kernel_changes and f.metric not in seen:
+            yield replace(f, value=entry.figures[f.metric].value)
+
+
+def since_baseline(result: Result, lock: Path, root: Path, revision: str) -> Difference | None:
+    """Compare the model with the baseline's; None if git does not have it."""
+    from perfc.review.diff.revision import last_commit
+
+    assert result.baseline is not None
+    tried: set[str] = set()
+    for is_fallback in (False, True):
+        at = last_commit(lock) if is_fallback else revision
+        if not at or at in tried:
+            continue
+        tried.add(at)
+        difference = since(root, result, at)
+        if difference and difference.old.source.origin.digest.startswith(result.baseline.digest):
+            return difference
+    return None
+
+
+def decided(finding: Finding, difference: Difference) -> Finding:
+    """Decide a finding about an estimate by the interval of the difference.
+
+    It fails if 90 % of such differences are above the allowed change.
+    """
+    interval = difference.intervals.get(finding.metric)
+    if interval is None or finding.baseline is None or not finding.is_relative:
+        return finding
+    if finding.reason != UNDECIDED and finding.outcome is not Outcome.FAIL:
+        return replace(finding, change=interval)
+    from perfc.review.diff.views import signed
+
+    surely, unit = difference.surely[finding.metric], finding.metric.unit
+    is_above = finding.baseline + surely > finding.limit
+    outcome, reason = (Outcome.FAIL, "") if is_above else (Outcome.WARN, UNDECIDED)
+    if is_above and finding.baseline + interval[0] <= finding.limit:
+        reason = f"nine in ten such changes are above {signed(surely, unit)}"
+    if finding.value <= finding.limit:
+        reason = (
+            f"the changed kernels add {signed(difference.kernel_changes[finding.metric], unit)}"
+            + (f"; {reason}" if reason else "")
+        )
+    return replace(finding, outcome=outcome, reason=reason, change=interval)

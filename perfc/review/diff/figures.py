@@ -1,0 +1,108 @@
+"""Figures of a model on a target: counts, bounds and estimates, each with its origin."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from perfc.ir.facts import Origin
+from perfc.ir.record import record
+from perfc.view.report import memory, summary
+from perfc.view.report.document import Amount
+from perfc.view.report.summary import total as both_ways
+from perfc.view.report.units import LOWER_BOUND, Unit
+
+if TYPE_CHECKING:
+    from perfc.api import Report
+
+
+class Metric(Enum):
+    """A metric of a model on a target: key, unit and title."""
+
+    TIME = ("time", Unit.SECOND, "time")
+    FLOOR = ("floor", Unit.SECOND, LOWER_BOUND)
+    ENERGY = ("energy", Unit.JOULE, "energy")
+    FLOP = ("flop", Unit.FLOP, "work")
+    MAC = ("mac", Unit.MAC, "matrix work")
+    TRAFFIC = ("traffic", Unit.BYTE, "traffic")
+    PARAMETERS = ("parameters", Unit.COUNT, "parameters")
+    WEIGHTS = ("weights", Unit.BYTE, "weights")
+    PEAK_MEMORY = ("peak_memory", Unit.BYTE, "peak memory")
+    KERNELS = ("kernels", Unit.COUNT, "launches")
+    UNKNOWN = ("unknown", Unit.SHARE, "unknown")
+
+    key: str
+    unit: Unit
+    title: str
+
+    def __init__(self, key: str, unit: Unit, title: str) -> None:
+        self.key, self.unit, self.title = key, unit, title
+
+    __hash__ = object.__hash__
+
+
+BY_KEY: Mapping[str, Metric] = {m.key: m for m in Metric}
+
+
+ESTIMATES = (Metric.TIME, Metric.ENERGY)
+"""Predicted metrics, whose differences have prediction intervals."""
+
+
+@record
+class Figure:
+    """One number of a model.
+
+    Args:
+        value: value in the SI unit of the metric.
+        origin: origin of the value.
+        is_bound: True for a lower bound, because something is unknown.
+        low: lower end of the 90 % prediction interval; None without one.
+        high: upper end of the interval.
+    """
+
+    value: float
+    origin: Origin = Origin.COUNTED
+    is_bound: bool = False
+    low: float | None = None
+    high: float | None = None
+
+
+def figures(report: Report) -> dict[Metric, Figure]:
+    """Return every known metric of an analysis."""
+    s = summary.collect(report, memory.collect(report))
+    nodes = report.cost.nodes
+    opaque = sum(c.tier.value in ("bytes only", "unknown") for c in nodes.values())
+    energy = energy_of(report)
+    return {
+        Metric.TIME: estimated(report),
+        **({} if energy is None else {Metric.ENERGY: energy}),
+        Metric.FLOOR: Figure(s.floor_s.value or 0.0, Origin.BOUND),
+        Metric.FLOP: counted(s.flop),
+        Metric.MAC: counted(s.mac),
+        Metric.TRAFFIC: counted(both_ways(s.read_bytes, s.write_bytes)),
+        Metric.PARAMETERS: counted(s.parameters),
+        Metric.WEIGHTS: counted(s.weight_bytes),
+        Metric.PEAK_MEMORY: counted(s.peak_activation_bytes),
+        Metric.KERNELS: Figure(s.launches),
+        Metric.UNKNOWN: Figure(opaque / len(nodes) if nodes else 0.0),
+    }
+
+
+def counted(amount: Amount) -> Figure:
+    """Return the figure of a count or its lower bound."""
+    return Figure(amount.value or 0, Origin.COUNTED, amount.is_bound)
+
+
+def estimated(report: Report) -> Figure:
+    """Return the predicted time of one run with its interval."""
+    total = report.prediction.total
+    return Figure(total.time_s, Origin.PREDICTED, report.cost.is_bound, total.low_s, total.high_s)
+
+
+def energy_of(report: Report) -> Figure | None:
+    """Return the predicted energy of the board in one run; None without a fitted power model."""
+    e = report.prediction.energy
+    if e is None:
+        return None
+    return Figure(e.energy_j, Origin.PREDICTED, report.cost.is_bound, e.low_j, e.high_j)

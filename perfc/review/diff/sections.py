@@ -1,0 +1,227 @@
+"""Documents, JSON and CSV output of a diff."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields
+
+from perfc.view.report import comma
+from perfc.view.report.document import Cell, Column, Document, Name, Note, Section, Table
+from perfc.view.report.json_form import enveloped
+from perfc.view.report.units import DASH, Unit, plural, quantity
+
+from .blame import EXPLAINED
+from .figures import BY_KEY, Metric
+from .views import SCHEMA, ChangeRow, DiffViews, KernelRow, TotalRow, in_words, percent, signed
+
+NAMES = ("totals", "blame", "kernels", "changes")
+NOTICEABLE = 1e-3
+"""Minimum share of all time changes for a kernel with equal counts to be shown."""
+
+
+def document(views: DiffViews, top: int | None = 20) -> Document:
+    """Return totals, blame, changed kernels and changed nodes, each limited to ``top`` rows."""
+    title = f"{views.old} -> {views.new} on {views.target}"
+    return Document(
+        title, (totals(views), blame(views, top), kernels(views, top), nodes(views, top))
+    )
+
+
+def to_json(views: DiffViews) -> str:
+    """Return the diff as JSON with sorted keys."""
+    return json.dumps(enveloped(SCHEMA, views), indent=2, sort_keys=True, allow_nan=False) + "\n"
+
+
+def to_csv(views: DiffViews) -> str:
+    """Return the kernel pairs as CSV, in execution order."""
+    names = [f.name for f in fields(KernelRow)]
+    return comma.records(names, ((getattr(r, n) for n in names) for r in views.kernels))
+
+
+def totals(views: DiffViews) -> Section:
+    """Return the section of totals: old, new and difference of every metric."""
+    columns = (
+        Column("metric", "metric"),
+        Column("old", "old"),
+        Column("new", "new"),
+        Column("delta", "change"),
+        Column("relative", "%"),
+        Column("origin", "origin", is_spare=True),
+    )
+    rows = tuple(total_cells(r) for r in views.totals)
+    parts: list[Table | Note] = []
+    if views.settings:
+        words = "; ".join(f"{k} {a} -> {b}" for k, (a, b) in views.settings.items())
+        parts.append(Note(f"also different: {words}"))
+    parts.append(Table(columns, rows))
+    if not views.is_complete:
+        text = "totals are lower bounds: some operators have unknown cost (see perfc analyze)"
+        parts.append(Note(text, is_warning=True))
+    return Section("totals", "totals", tuple(parts))
+
+
+def total_cells(r: TotalRow) -> tuple[str, ...]:
+    """Return the cells of one metric."""
+    metric = BY_KEY[r.metric]
+    at_least = "≥ " if r.is_bound and metric is not Metric.FLOOR else ""
+    change = signed(r.delta, metric.unit)
+    if r.delta_low is not None and r.delta_high is not None:
+        low, high = signed(r.delta_low, metric.unit), signed(r.delta_high, metric.unit)
+        change += f" [{low} .. {high}]"
+    return (
+        metric.title,
+        DASH if r.old is None else at_least + quantity(r.old, metric.unit),
+        DASH if r.new is None else at_least + quantity(r.new, metric.unit),
+        change,
+        percent(r.relative) if r.delta else "",
+        r.origin,
+    )
+
+
+def blame(views: DiffViews, top: int | None) -> Section:
+    """Return the section of causes: those of 90 % of the change in a line, and a table."""
+    metric = BY_KEY[views.blame_metric]
+    if not views.blame:
+        return Section("blame", "blame", (Note(unchanged(views)),))
+    whole = sum(r.is_named for r in views.blame)
+    line = (
+        f"{100 * EXPLAINED:.0f} % of the change in {metric.title} comes from "
+        f"{plural(whole, 'cause')}: {in_words(views.blame)}"
+    )
+    columns = (
+        Column("share", "share", Unit.SHARE),
+        Column("time_s", "time"),
+        Column("flop", "work", is_spare=True),
+        Column("traffic_bytes", "traffic", is_spare=True),
+        Column("parameters", "parameters", is_spare=True),
+        Column("energy_j", "energy", is_spare=True),
+        Column("count", "count", Unit.COUNT),
+        Column("op_type", "operator", is_name=True),
+        Column("what", "what", is_name=True),
+        Column("node", "node", is_name=True),
+    )
+    rows = tuple(
+        (
+            r.share,
+            signed(r.time_s, Unit.SECOND),
+            signed(r.flop, Unit.FLOP),
+            signed(r.traffic_bytes, Unit.BYTE),
+            signed(r.parameters, Unit.COUNT),
+            signed(r.energy_j, Unit.JOULE),
+            r.count,
+            operators(r.op_type),
+            r.what,
+            Name(r.node, r.node),
+        )
+        for r in views.blame[:top]
+        if r.time_s or r.flop or r.traffic_bytes or r.parameters
+    )
+    shifted = [r for r in views.kernels if r.status == "same" and r.time_s_new != r.time_s_old]
+    notes = [Note(line)]
+    if shifted:
+        moved_s = sum(r.time_s_new - r.time_s_old for r in shifted)
+        text = f"unchanged kernels: {signed(moved_s, Unit.SECOND)}, by their shares of the totals"
+        notes.append(Note(f"{text} in a whole-run prediction"))
+    return Section("blame", "blame", (*notes, nonempty(columns, rows)))
+
+
+def nonempty(columns: tuple[Column, ...], rows: tuple[tuple[Cell, ...], ...]) -> Table:
+    """Return a table without columns that have no difference."""
+    empty = ("", "0", DASH)
+    shown = [i for i in range(len(columns)) if any(row[i] not in empty for row in rows)]
+    return Table(
+        tuple(columns[i] for i in shown), tuple(tuple(row[i] for i in shown) for row in rows)
+    )
+
+
+def operators(label: str) -> Name:
+    """Return the operators of a kernel, abbreviated on narrow pages."""
+    return Name(label, label.replace("Normalization", "Norm"), kept=9)
+
+
+def unchanged(views: DiffViews) -> str:
+    """Return the note for a diff without changed costs."""
+    if not views.changes:
+        return "no difference: the same nodes with the same costs"
+    return f"{plural(len(views.changes), 'node')} changed, without a change in cost"
+
+
+def kernels(views: DiffViews, top: int | None) -> Section:
+    """Return the section of changed kernels, largest change of time first."""
+    moved = [r for r in views.kernels if r.status != "same"]
+    moved.sort(key=lambda r: (-abs(r.time_s_new - r.time_s_old), -abs(r.flop_new - r.flop_old)))
+    columns = (
+        Column("status", ""),
+        Column("time_s_old", "old", Unit.SECOND),
+        Column("time_s_new", "new", Unit.SECOND),
+        Column("time_s_delta", "change"),
+        Column("flop_delta", "work", is_spare=True),
+        Column("traffic_bytes_delta", "traffic", is_spare=True),
+        Column("parameters_delta", "parameters", is_spare=True),
+        Column("energy_j_delta", "energy", is_spare=True),
+        Column("live_bytes_delta", "live", is_spare=True),
+        Column("label", "kernel", is_name=True),
+        Column("node", "node", is_name=True),
+    )
+    least = NOTICEABLE * sum(abs(r.time_s_new - r.time_s_old) for r in moved)
+    noticed = [r for r in moved if is_noticeable(r, least)]
+    shown = moved if top is None else noticed[:top]
+    same = len(views.kernels) - len(moved)
+    title = f"kernels: {len(moved)} changed, {same} unchanged"
+    if len(shown) < len(moved):
+        title += f" ({len(shown)} shown; --top all)"
+    rows = tuple(kernel_cells(r) for r in shown)
+    parts = (nonempty(columns, rows),) if rows else (Note("no kernel changed in cost"),)
+    return Section("kernels", title, parts)
+
+
+def is_noticeable(r: KernelRow, least_s: float) -> bool:
+    """Return True if counts changed, or time by more than ``least_s``."""
+    counts_old = (r.flop_old, r.traffic_bytes_old, r.parameters_old)
+    counts_new = (r.flop_new, r.traffic_bytes_new, r.parameters_new)
+    is_gone = r.status in ("added", "removed")
+    return is_gone or counts_old != counts_new or abs(r.time_s_new - r.time_s_old) > least_s
+
+
+def kernel_cells(r: KernelRow) -> tuple[Cell, ...]:
+    """Return the cells of one pair of kernels."""
+    return (
+        r.status,
+        None if r.status == "added" else r.time_s_old,
+        None if r.status == "removed" else r.time_s_new,
+        signed(r.time_s_new - r.time_s_old, Unit.SECOND),
+        signed(r.flop_new - r.flop_old, Unit.FLOP),
+        signed(r.traffic_bytes_new - r.traffic_bytes_old, Unit.BYTE),
+        signed(r.parameters_new - r.parameters_old, Unit.COUNT),
+        signed(r.energy_j_delta, Unit.JOULE),
+        signed(r.live_bytes_new - r.live_bytes_old, Unit.BYTE),
+        operators(r.label),
+        Name(r.node, r.node),
+    )
+
+
+def nodes(views: DiffViews, top: int | None) -> Section:
+    """Nodes added, removed and changed; those that only follow come last."""
+    columns = (
+        Column("status", ""),
+        Column("op_type", "operator", is_name=True),
+        Column("node", "node", is_name=True),
+        Column("details", "what", is_name=True),
+    )
+    ordered = sorted(views.changes, key=lambda r: r.is_carried)
+    edited = [r for r in ordered if not r.is_carried]
+    shown = ordered[:top]
+    counts = [f"{sum(r.status == s for r in ordered)} {s}" for s in ("added", "removed", "changed")]
+    title = f"nodes: {', '.join(counts)}, {len(ordered) - len(edited)} of them as a consequence"
+    note = Note(
+        f"{plural(views.aligned_nodes, 'node')} aligned by structure, "
+        f"{views.aligned_products} of {views.products} with multiply-accumulates"
+    )
+    table = Table(columns, tuple(change_cells(r) for r in shown))
+    return Section("changes", title, (table, note) if shown else (note,))
+
+
+def change_cells(r: ChangeRow) -> tuple[str | Name, ...]:
+    """Return the cells of one node."""
+    follows = f"due to {r.cause}: " if r.is_carried and r.cause != r.node else ""
+    return (r.status, r.op_type, Name(r.node, r.node), follows + "; ".join(r.details))

@@ -1,0 +1,155 @@
+"""Analyses of both sides of a diff, with equal sizes for symbols of different names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from perfc.api import analyze, read
+from perfc.deployment import Deployment
+from perfc.deployment.extents import stood_for
+from perfc.errors import ParseError, PerfcError
+from perfc.ir.symbolic.dim import Poly
+from perfc.ir.syntax.names import symbol_key, symbol_name
+from perfc.ir.tensors.types import TensorType
+
+from .revision import opened
+
+if TYPE_CHECKING:
+    from perfc.api import Report
+    from perfc.ir.graph import Module
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Setting of one side.
+
+    Args:
+        model: a file, or a file at a revision.
+        deployment: deployment; its extents may use symbol names of the other model.
+        values: contents of inputs that determine shapes.
+    """
+
+    model: str
+    deployment: Deployment = field(default_factory=Deployment)
+    values: Mapping[str, object] = field(default_factory=dict[str, object])
+
+    @property
+    def dims(self) -> Mapping[str, int]:
+        """Values of symbolic extents."""
+        return self.deployment.dims
+
+    def read(self, path: str) -> Module:
+        """Read the module of the file at ``path``.
+
+        Raises:
+            PerfcError: if it cannot be read.
+        """
+        with self.named(path):
+            return read(path)[0]
+
+    def report(self, path: str, dims: Mapping[str, int]) -> Report:
+        """Analyze the file at ``path``.
+
+        Raises:
+            PerfcError: as for ``perfc.analyze``, with the model as the user named it.
+        """
+        with self.named(path):
+            by_name = {symbol_name(key): size for key, size in dims.items()}
+            how = replace(self.deployment, dims=by_name)
+            return analyze(path, deployment=how, values=self.values)
+
+    @contextmanager
+    def named(self, path: str) -> Iterator[None]:
+        """Let errors name the model as the user did, even if ``path`` is a copy of it."""
+        try:
+            yield
+        except PerfcError as error:
+            if path != self.model:
+                error.where = error.where.replace(path, self.model)
+                error.message = error.message.replace(path, self.model)
+            if self.model not in str(error):
+                error.where = f"{self.model}: {error.where}" if error.where else self.model
+            raise
+
+
+def both(old: Setting, new: Setting) -> tuple[Report, Report]:
+    """Analyze both sides.
+
+    Symbols at the same position of an input are the same extent under different names and get the
+    same value.
+
+    Raises:
+        ParseError: if neither model has a given symbol.
+        PerfcError: as for ``perfc.analyze``.
+    """
+    with opened(old.model) as first, opened(new.model) as second:
+        # sizes given by names of the other file are resolved once the symbols of both are known
+        modules = old.read(first), new.read(second)
+        twins = same_symbols(*modules)
+        back = {b: a for a, b in twins.items()}
+        for_old = wanted(old.dims, modules[0], back)
+        for_new = wanted(new.dims, modules[1], twins)
+        declared = {s.name for m in modules for s in m.symbols}
+        for module, side in zip(modules, (old, new), strict=True):
+            declared |= stood_for(module, side.dims).keys()
+        for name in sorted({*old.dims, *new.dims}):
+            if symbol_key(name) not in declared:
+                names = ", ".join(sorted(declared))
+                hint = f"their symbols: {names}" if names else "they have no symbols"
+                raise ParseError(f"no symbol {name!r} in either model", where="--dim", hint=hint)
+        left = old.report(first, for_old)
+        right = new.report(second, for_new)
+        assumed = {a: b for a, b in twins.items() if a not in for_old and b not in for_new}
+        # the larger of two default sizes leaves no extent empty on either side
+        raised_old = {a: right.env[b] for a, b in assumed.items() if left.env[a] < right.env[b]}
+        raised_new = {b: left.env[a] for a, b in assumed.items() if left.env[a] > right.env[b]}
+        if raised_old:
+            left = old.report(first, {**for_old, **raised_old})
+        if raised_new:
+            right = new.report(second, {**for_new, **raised_new})
+    return left, right
+
+
+def wanted(dims: Mapping[str, int], module: Module, names: Mapping[str, str]) -> dict[str, int]:
+    """Return ``dims`` under the symbol names of ``module``."""
+    symbols = {s.name for s in module.symbols}
+    given = {symbol_key(name): value for name, value in dims.items()}
+    sizes = {name: value for name, value in given.items() if name in symbols}
+    for name, keys in stood_for(module, dims).items():
+        sizes |= {key: given.pop(name) for key in keys[:1] or (name,)}
+        sizes |= dict.fromkeys(keys[1:], dims[name])
+    for name, value in given.items():
+        twin = names.get(name)
+        if name not in symbols and twin in symbols and twin not in sizes:
+            sizes[twin] = value
+    return sizes
+
+
+def same_symbols(old: Module, new: Module) -> dict[str, str]:
+    """Return symbols at the same position of inputs with equal name or index."""
+    ours, theirs = old.graph.inputs, new.graph.inputs
+    by_name = {v.name: v for v in theirs}
+    if all(v.name in by_name for v in ours):
+        pairs = [(v, by_name[v.name]) for v in ours]
+    elif len(ours) == len(theirs):
+        pairs = list(zip(ours, theirs, strict=True))
+    else:
+        pairs = [(v, by_name[v.name]) for v in ours if v.name in by_name]
+    twins: dict[str, str] = {}
+    for a, b in pairs:
+        if not isinstance(a.type, TensorType) or not isinstance(b.type, TensorType):
+            continue
+        if a.type.rank == b.type.rank:
+            for x, y in zip(a.type.shape or (), b.type.shape or (), strict=True):
+                one, two = name_of(x), name_of(y)
+                if one and two and two not in twins.values():
+                    twins.setdefault(one, two)
+    return twins
+
+
+def name_of(extent: object) -> str:
+    """Return the name of an extent that is a plain symbol; otherwise empty."""
+    return str(extent) if isinstance(extent, Poly) and str(extent).isidentifier() else ""

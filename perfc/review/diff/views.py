@@ -1,0 +1,293 @@
+"""Rows of a diff, from which every format is written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from perfc.ir.record import record
+from perfc.view.report.units import DASH, Unit, quantity, share
+
+from .blame import Culprit
+from .difference import Difference
+from .figures import Figure, Metric
+from .kernels import KernelPair, known
+
+SCHEMA = "perfc-diff/1"
+
+
+@record
+class TotalRow:
+    """One metric of both models; None if unknown.
+
+    Args:
+        metric: key of the metric.
+        unit: SI unit of the numbers.
+        old: old value.
+        new: new value.
+        delta: new minus old.
+        relative: delta over old; None if old is 0.
+        origin: weaker of the two origins.
+        is_bound: True if either is a lower bound.
+        delta_low: lower end of the 90 % interval of the difference; None if unknown.
+        delta_high: upper end of the interval.
+    """
+
+    metric: str
+    unit: str
+    old: float | None
+    new: float | None
+    delta: float | None
+    relative: float | None
+    origin: str
+    is_bound: bool
+    delta_low: float | None
+    delta_high: float | None
+
+
+@record
+class CulpritRow:
+    """A cause of the difference with its consequences; deltas are new minus old.
+
+    Args:
+        node: name of the node.
+        op_type: operator of the node.
+        what: description of the change.
+        count: number of equal causes; deltas are totals.
+        share: share of the change of the blamed metric, by absolute value.
+        is_named: True if it is among the causes of 90 % of the change.
+    """
+
+    node: str
+    op_type: str
+    what: str
+    count: int
+    share: float
+    is_named: bool
+    time_s: float
+    flop: float
+    traffic_bytes: float
+    parameters: float
+    energy_j: float | None
+
+
+@record
+class KernelRow:
+    """Kernels that execute the same nodes.
+
+    Args:
+        status: added, removed, changed or same.
+        label: operators.
+        node: name of the anchor node.
+        launches_old: kernels on the old side.
+        launches_new: kernels on the new side.
+        parameters_old: elements of the weights that they read.
+        live_bytes_old: peak of live activations while one of them runs.
+        energy_j_old: predicted energy; None if unknown.
+    """
+
+    status: str
+    label: str
+    node: str
+    launches_old: int
+    launches_new: int
+    time_s_old: float
+    time_s_new: float
+    floor_s_old: float
+    floor_s_new: float
+    flop_old: float
+    flop_new: float
+    traffic_bytes_old: float
+    traffic_bytes_new: float
+    parameters_old: float
+    parameters_new: float
+    live_bytes_old: float
+    live_bytes_new: float
+    energy_j_old: float | None
+    energy_j_new: float | None
+
+    @property
+    def energy_j_delta(self) -> float | None:
+        """New minus old energy; None if unknown."""
+        return known(self.energy_j_new, self.energy_j_old, -1)
+
+
+@record
+class ChangeRow:
+    """A changed, added or removed node.
+
+    Args:
+        status: added, removed or changed.
+        op_type: operator.
+        node: name, preferably in the new model.
+        details: differences.
+        is_carried: True if it only follows from an earlier change.
+        cause: name of the node that caused the change.
+    """
+
+    status: str
+    op_type: str
+    node: str
+    details: tuple[str, ...]
+    is_carried: bool
+    cause: str
+
+
+@record
+class DiffViews:
+    """Views of a diff.
+
+    Args:
+        old: name of the old model.
+        new: name of the new model.
+        target: target of the analyses; "old -> new" if they differ.
+        settings: settings that differ.
+        totals: totals by metric.
+        blame_metric: metric that the causes explain.
+        blame: causes, largest first.
+        kernels: all kernels, in execution order.
+        changes: all changed, added and removed nodes.
+        aligned_nodes: number of matched nodes.
+        aligned_products: number of matched nodes with multiply-accumulates.
+        products: nodes with multiply-accumulates on the side with more.
+        is_complete: True if no total is a lower bound.
+    """
+
+    old: str
+    new: str
+    target: str
+    settings: dict[str, tuple[str, str]]
+    totals: tuple[TotalRow, ...]
+    blame_metric: str
+    blame: tuple[CulpritRow, ...]
+    kernels: tuple[KernelRow, ...]
+    changes: tuple[ChangeRow, ...]
+    aligned_nodes: int
+    aligned_products: int
+    products: int
+    is_complete: bool
+
+
+def collect(d: Difference) -> DiffViews:
+    """Collect the views of a diff."""
+    cause = {c: e.head.node.name for e in d.edits for c in e.changes}
+    target = " -> ".join(dict.fromkeys((d.old.machine.name, d.new.machine.name)))
+    return DiffViews(
+        d.old_label,
+        d.new_label,
+        target,
+        {name: (old, new) for name, old, new in d.settings},
+        tuple(total_row(m, old, new, d) for m, (old, new) in d.totals.items()),
+        d.blame.metric.key,
+        tuple(culprit_row(c, k < d.blame.named) for k, c in enumerate(d.blame.culprits)),
+        tuple(kernel_row(k) for k in d.kernels),
+        tuple(
+            ChangeRow(
+                c.status.value, c.op_type, c.node.name, c.details, c.is_carried, cause.get(c, "")
+            )
+            for c in d.changes
+        ),
+        d.aligned,
+        d.aligned_products[0],
+        d.aligned_products[1],
+        d.is_complete,
+    )
+
+
+def total_row(metric: Metric, old: Figure | None, new: Figure | None, d: Difference) -> TotalRow:
+    """Return the row of one metric."""
+    figures = [f for f in (old, new) if f is not None]
+    before = None if old is None else old.value
+    after = None if new is None else new.value
+    delta = known(after, before, -1)
+    low, high = d.intervals.get(metric, (None, None))
+    return TotalRow(
+        metric.key,
+        metric.unit.value,
+        before,
+        after,
+        delta,
+        delta / before if delta is not None and before else None,
+        str(max(f.origin for f in figures)),
+        any(f.is_bound for f in figures),
+        low,
+        high,
+    )
+
+
+def culprit_row(c: Culprit, is_named: bool) -> CulpritRow:
+    """Return the row of one cause."""
+    return CulpritRow(
+        c.name,
+        c.op_type,
+        c.what,
+        c.count,
+        c.share,
+        is_named,
+        c.delta.time_s,
+        c.delta.flop,
+        c.delta.nbytes,
+        c.parameters,
+        c.delta.energy_j,
+    )
+
+
+def kernel_row(pair: KernelPair) -> KernelRow:
+    """Return the row of one pair of kernels."""
+    a, b = pair.before, pair.after
+    if not pair.old:
+        status = "added"
+    elif not pair.new:
+        status = "removed"
+    else:
+        status = "same" if pair.is_same else "changed"
+    return KernelRow(
+        status,
+        pair.label,
+        pair.name,
+        len(pair.old),
+        len(pair.new),
+        a.time_s,
+        b.time_s,
+        a.floor_s,
+        b.floor_s,
+        a.flop,
+        b.flop,
+        a.nbytes,
+        b.nbytes,
+        a.parameters,
+        b.parameters,
+        a.live_bytes,
+        b.live_bytes,
+        a.energy_j,
+        b.energy_j,
+    )
+
+
+def signed(value: float | None, unit: Unit) -> str:
+    """Format a difference with its sign: ``+1.31 ms``, ``0``, or a dash if unknown."""
+    if value is None:
+        return DASH
+    if not value:
+        return "0"
+    text = share(abs(value)) if unit is Unit.SHARE else quantity(abs(value), unit)
+    if not text[0].isdigit():
+        text = f"{abs(value) * 100:.{2 if abs(value) < 0.5 else 6}g} %"
+    return f"{'+' if value > 0 else '-'}{text}"
+
+
+def percent(relative: float | None) -> str:
+    """Format a relative difference with its sign; a dash if unknown."""
+    return DASH if relative is None else signed(relative, Unit.SHARE)
+
+
+def in_words(rows: Sequence[CulpritRow], limit: int = 6) -> str:
+    """Describe the named causes in one line."""
+    named = [r for r in rows if r.is_named]
+    parts = [
+        f"{r.node} ({r.op_type}{f', {r.what}' if r.what else ''})"
+        + (f" and {r.count - 1} similar" if r.count > 1 else "")
+        + f" {share(r.share)}"
+        for r in named[:limit]
+    ]
+    more = f"; and {len(named) - limit} more" if len(named) > limit else ""
+    return "; ".join(parts) + more

@@ -1,0 +1,111 @@
+"""Discovery of rules: the class of each rule file; documentation is read without importing."""
+
+from __future__ import annotations
+
+import ast
+import re
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+
+from perfc.errors import ParseError
+from perfc.ir.record import record
+
+from .rule import Rule
+
+FOLDER = Path(__file__).parent.parent / "rules"
+SECTIONS = ("What it does", "Why is this bad", "Example", "Use instead", "Source")
+CODE = re.compile(r"PF\d{3}")
+_HEADING = re.compile(rf"^({'|'.join(SECTIONS)}):\n", re.MULTILINE)
+
+
+@record
+class RuleInfo:
+    """Documentation of a rule, read without importing it.
+
+    Args:
+        code: ``PF101``.
+        name: ``redundant-transpose``.
+        summary: first line of the docstring.
+        sections: text by heading.
+        saves: what a fix improves, such as ``time``.
+        is_fixable: True if ``--fix`` can fix some findings.
+        path: file that defines it.
+    """
+
+    code: str
+    name: str
+    summary: str
+    sections: dict[str, str]
+    saves: str
+    is_fixable: bool
+    path: Path
+
+
+@cache
+def infos() -> tuple[RuleInfo, ...]:
+    """Return every rule, sorted by code."""
+    rules = [describe(p) for p in sorted(FOLDER.glob("*.py")) if not p.name.startswith("_")]
+    return tuple(sorted((i for i in rules if i is not None), key=lambda i: i.code))
+
+
+def describe(path: Path) -> RuleInfo | None:
+    """Read the documentation of the rule at ``path``; None if it defines none."""
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if not isinstance(node, ast.ClassDef) or node.name != _class_name(path.stem):
+            continue
+        fields = {
+            ast.unparse(s.targets[0]): ast.unparse(s.value)
+            for s in node.body
+            if isinstance(s, ast.Assign)
+        }
+        doc = ast.get_docstring(node) or ""
+        pieces = _HEADING.split(doc)
+        sections = dict(zip(pieces[1::2], pieces[2::2], strict=True))
+        return RuleInfo(
+            ast.literal_eval(fields["code"]),
+            path.stem.replace("_", "-"),
+            pieces[0].partition("\n")[0],
+            {k: _dedented(v) for k, v in sections.items()},
+            fields.get("saves", "Saves.TIME").rpartition(".")[2].lower(),
+            fields.get("is_fixable") == "True",
+            path,
+        )
+    return None
+
+
+def _dedented(text: str) -> str:
+    lines = text.rstrip().splitlines()
+    margin = min((len(s) - len(s.lstrip()) for s in lines if s.strip()), default=0)
+    return "\n".join(s[margin:] for s in lines)
+
+
+def _class_name(stem: str) -> str:
+    return "".join(part.capitalize() for part in stem.split("_"))
+
+
+def load(info: RuleInfo) -> Rule:
+    """Instantiate a rule."""
+    stem = info.path.stem
+    cls = getattr(import_module(f"perfc.review.rules.{stem}"), _class_name(stem))
+    made = cls()
+    assert isinstance(made, Rule)
+    return made
+
+
+def find(name: str) -> RuleInfo:
+    """Return the rule with this code or name.
+
+    Raises:
+        ParseError: an unknown rule.
+    """
+    wanted = name.strip()
+    for info in infos():
+        if wanted.upper() == info.code or wanted.lower() == info.name:
+            return info
+    from difflib import get_close_matches
+
+    names = [n for i in infos() for n in (i.code, i.name)]
+    close = get_close_matches(wanted, names, 3, 0.5)
+    hint = f"did you mean {' or '.join(close)}?" if close else "`perfc rule` lists all"
+    raise ParseError(f"no rule {name!r}", hint=hint)

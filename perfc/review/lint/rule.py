@@ -1,0 +1,67 @@
+"""Base class of rules; each rule is the file of its name in ``perfc/review/rules``."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+from .finding import Finding, Gain, Saves, Severity
+
+if TYPE_CHECKING:
+    from perfc.ir.graph import Node
+
+    from .edit import Edit
+    from .subject import Subject
+
+
+class Rule(ABC):
+    """Checks one analyzed model.
+
+    The docstring of a subclass is its documentation, under the headings of ruff's rules:
+    ``What it does``, ``Why is this bad``, ``Example``, ``Use instead`` and ``Source``.
+    """
+
+    code: ClassVar[str]
+    saves: ClassVar[Saves] = Saves.TIME
+    severity: ClassVar[Severity] = Severity.WARNING
+    is_fixable: ClassVar[bool] = False
+    """True if some findings have a safe fix."""
+
+    @abstractmethod
+    def check(self, subject: Subject) -> Iterator[Finding]:
+        """Yield all findings in ``subject``."""
+
+    @classmethod
+    def name(cls) -> str:
+        """Name of the defining file, in kebab case."""
+        return cls.__module__.rpartition(".")[2].replace("_", "-")
+
+    def finding(
+        self,
+        message: str,
+        advice: str,
+        *,
+        nodes: Sequence[Node] = (),
+        tensor: str = "",
+        gain: Gain | None = None,
+        saved_bytes: int | None = None,
+        edits: Sequence[Edit] = (),
+        saves: Saves | None = None,
+        is_whole: bool = False,
+    ) -> Finding:
+        """Create a finding of this rule."""
+        return Finding(
+            self.code,
+            self.name(),
+            saves or self.saves,
+            self.severity,
+            message,
+            advice,
+            tuple(dict.fromkeys(n.name for n in nodes)),
+            tensor,
+            gain,
+            saved_bytes,
+            tuple(edits),
+            is_whole,
+        )

@@ -1,0 +1,118 @@
+"""Files to lint and their analyses."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from perfc.deployment import Deployment
+from perfc.errors import ModelError, PerfcError
+from perfc.ir.record import record
+
+from .engine import Linted, Linter, Outcome
+
+if TYPE_CHECKING:
+    from perfc.api import Model
+
+HEAD = "HEAD"
+SUFFIXES = (".onnx", ".onnx.gz")
+
+
+@record
+class Work:
+    """A linter with a deployment.
+
+    Args:
+        linter: linter with the selected rules.
+        deployment: how models are run.
+        values: contents of inputs.
+        revision: git revision whose findings are not reported; "" reports everything.
+    """
+
+    linter: Linter
+    deployment: Deployment
+    values: Mapping[str, object]
+    revision: str = ""
+
+    def lint(self, path: str, model: Model | None = None) -> Linted:
+        """Lint the model at ``path``, or ``model`` in its place.
+
+        Raises:
+            PerfcError: as ``perfc.analyze``.
+        """
+        from perfc.api import analyze
+
+        report = analyze(
+            path if model is None else model,
+            deployment=self.deployment,
+            values=self.values,
+        )
+        return self.linter.check(report, path, has_values=bool(self.values))
+
+    def lint_all(self, paths: Iterable[str]) -> Outcome:
+        """Lint every file; files that cannot be analyzed become errors of the outcome."""
+        done: list[Linted] = []
+        errors: list[str] = []
+        for path in paths:
+            try:
+                now = self.lint(path)
+                old = self.before(path) if self.revision and now.findings else None
+                done.append(now.beyond(old, self.linter.least_share) if old else now)
+            except PerfcError as error:
+                errors.append(named(error, path))
+        return self.linter.outcome(done, errors)
+
+    def before(self, path: str) -> Linted | None:
+        """Lint the model at the revision; None if git does not have it there.
+
+        Raises:
+            PerfcError: an unknown revision.
+        """
+        from perfc.review.diff.revision import is_revision, opened
+
+        place = Path(path).resolve()
+        if not is_revision(self.revision, str(place.parent)):
+            if self.revision == HEAD:
+                # nothing is committed yet, or this is no repository: everything is new
+                return None
+            raise ModelError(f"git has no revision {self.revision!r} here", where=path)
+        # suppressions in use now are those of the model as it is
+        unfiltered = replace(self, linter=Linter(self.linter.settings, self.linter.codes, 0.0))
+        try:
+            with opened(f"{self.revision}:{place}") as old:
+                return replace(unfiltered.lint(path, Path(old).read_bytes()), path=path)
+        except PerfcError:
+            return None
+
+
+def named(error: PerfcError, path: str) -> str:
+    """Format an error in one line with the file."""
+    text = " ".join(str(error).split())
+    return text if path in text else f"{path}: {text}"
+
+
+def models_in(files: Iterable[str]) -> list[str]:
+    """Expand folders to the models in them.
+
+    Raises:
+        ModelError: a folder without models.
+    """
+    models: list[str] = []
+    for name in files:
+        path = Path(name)
+        if not path.is_dir():
+            models.append(name)
+            continue
+        inside = sorted(
+            os.path.join(folder, f)
+            for folder, _, names in os.walk(path)
+            for f in names
+            if f.endswith(SUFFIXES)
+        )
+        if not inside:
+            raise ModelError("no .onnx files in this folder", where=name)
+        models += inside
+    return list(dict.fromkeys(models))

@@ -1,0 +1,96 @@
+"""PF404: chained type conversions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from perfc.ir.graph import Node, Value
+from perfc.ir.ops.elementwise.cast import Cast
+from perfc.ir.tensors.types import DType, TensorType
+from perfc.review.lint.edit import Edit, ReadInstead, Rewire
+from perfc.review.lint.finding import Finding
+from perfc.review.lint.rule import Rule
+from perfc.review.lint.subject import Subject
+
+HOLDS: dict[DType, frozenset[DType]] = {
+    DType.F16: frozenset({DType.F32, DType.F64}),
+    DType.BF16: frozenset({DType.F32, DType.F64}),
+    DType.F32: frozenset({DType.F64}),
+    DType.I8: frozenset({DType.I16, DType.I32, DType.I64, DType.F16, DType.F32, DType.F64}),
+    DType.U8: frozenset({DType.I16, DType.I32, DType.I64, DType.F16, DType.F32, DType.F64}),
+    DType.I16: frozenset({DType.I32, DType.I64, DType.F32, DType.F64}),
+    DType.I32: frozenset({DType.I64, DType.F64}),
+    DType.BOOL: frozenset({DType.U8, DType.I8, DType.I32, DType.I64, DType.F16, DType.F32}),
+}
+"""Types that represent every value of another type, so that converting through them is exact."""
+
+
+class CastChain(Rule):
+    """A type conversion of another conversion, or one to the same type.
+
+    What it does:
+        Finds a Cast to the type of its operand, and a Cast whose operand is the result of a Cast.
+
+    Why is this bad:
+        Each conversion that is not fused reads and writes the whole tensor. If the intermediate
+        type represents every value of the first one, one conversion gives the same bits.
+
+    Example:
+        y = Cast(Cast(x_f16, to=FLOAT), to=FLOAT16)
+
+    Use instead:
+        y = x_f16
+
+    Source:
+        ONNX Cast-25; IEEE 754-2019 section 5.4.2: widening conversions are exact.
+    """
+
+    code = "PF404"
+    is_fixable = True
+
+    def check(self, subject: Subject) -> Iterator[Finding]:
+        """Yield conversion chains among the executed nodes."""
+        for node in subject.graph:
+            source, to = operand(node), dtype_of(node.results[0]) if node.results else None
+            if source is None or to is None:
+                continue
+            edits: tuple[Edit, ...]
+            if dtype_of(source) is to:
+                edits = (ReadInstead(node.results[0], source),)
+                yield self._finding(subject, (node,), edits, f"to {to}, the type of its operand")
+                continue
+            before = subject.graph.producers.get(source)
+            first = operand(before) if before is not None else None
+            if before is None or first is None:
+                continue
+            old, between = dtype_of(first), dtype_of(source)
+            if old is None or between is None or old is between:
+                continue
+            # what a float out of range becomes as an integer is up to each pair of types
+            is_exact = between in HOLDS.get(old, ()) and not (old.is_float and to.is_integer)
+            if is_exact and old is to:
+                edits = (ReadInstead(node.results[0], first),)
+            elif is_exact:
+                edits = (Rewire(node, (first, *node.inputs[1:])),)
+            else:
+                edits = ()
+            if edits:
+                yield self._finding(subject, (node, before), edits, f"{old} → {between} → {to}")
+
+    def _finding(
+        self, subject: Subject, nodes: tuple[Node, ...], edits: tuple[Edit, ...], what: str
+    ) -> Finding:
+        gain = subject.rewriting(edits, (self.code, subject.shape_key(nodes)))
+        advice = "drop it" if isinstance(edits[0], ReadInstead) else "convert once"
+        return self.finding(f"Cast {what}", advice, nodes=nodes, gain=gain, edits=edits)
+
+
+def operand(node: Node) -> Value | None:
+    """Return the operand of a Cast; None for any other node."""
+    return node.inputs[0] if isinstance(node.op, Cast) and node.inputs else None
+
+
+def dtype_of(v: Value) -> DType | None:
+    """Return the element type of a tensor, None if unknown."""
+    dtype = v.type.dtype if isinstance(v.type, TensorType) else DType.UNKNOWN
+    return None if dtype is DType.UNKNOWN else dtype

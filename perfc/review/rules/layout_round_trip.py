@@ -1,0 +1,102 @@
+"""PF103: elementwise operators between a transposition and its inverse."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from perfc.ir.graph import Node, Value
+from perfc.ir.op import Kind
+from perfc.ir.tensors.types import TensorType
+from perfc.review.lint.edit import Edit, ReadInstead, Rewire
+from perfc.review.lint.finding import Finding
+from perfc.review.lint.rule import Rule
+from perfc.review.lint.subject import Subject
+
+from .redundant_transpose import permutation
+
+MAX_BETWEEN = 16
+
+
+class LayoutRoundTrip(Rule):
+    """A transposition and its inverse around operators that work in either layout.
+
+    What it does:
+        Finds a Transpose, one or more elementwise operators whose other operands are scalars, and
+        the Transpose that restores the order of the axes.
+
+    Why is this bad:
+        Both transpositions read and write the whole tensor, and elementwise operators give the
+        same elements in any order.
+
+    Example:
+        y = Transpose(Relu(Transpose(x, perm=[0, 2, 3, 1])), perm=[0, 3, 1, 2])
+
+    Use instead:
+        y = Relu(x)
+
+    Source:
+        elementwise functions commute with permutations of the elements.
+    """
+
+    code = "PF103"
+    is_fixable = True
+
+    def check(self, subject: Subject) -> Iterator[Finding]:
+        """Yield round trips among the executed nodes."""
+        for last in subject.graph:
+            back = permutation(last)
+            if back is None or not last.results:
+                continue
+            between: list[Node] = []
+            v = last.inputs[0]
+            while v is not None and len(between) <= MAX_BETWEEN:
+                node = subject.graph.producers.get(v)
+                if node is None or subject.lone_reader(v) is None:
+                    break
+                there = permutation(node)
+                if there is not None:
+                    if between and _undoes(there, back):
+                        yield self._finding(subject, node, between, last)
+                    break
+                v = moving_operand(node)
+                between.append(node)
+
+    def _finding(self, subject: Subject, first: Node, between: list[Node], last: Node) -> Finding:
+        source = first.inputs[0]
+        assert source is not None
+        start = between[-1]
+        inputs = tuple(source if v is first.results[0] else v for v in start.inputs)
+        edits: tuple[Edit, ...] = (
+            Rewire(start, inputs),
+            ReadInstead(last.results[0], between[0].results[0]),
+        )
+        nodes = (last, *between, first)
+        gain = subject.rewriting(edits, (self.code, subject.shape_key(nodes)))
+        names = ", ".join(n.loc.op_type or n.op.mnemonic for n in reversed(between))
+        message = f"transposed for {names} by {first.name!r} and back"
+        advice = "drop both transpositions"
+        return self.finding(message, advice, nodes=nodes, gain=gain, edits=edits)
+
+
+def _undoes(there: tuple[int, ...], back: tuple[int, ...]) -> bool:
+    return len(there) == len(back) and all(there[p] == i for i, p in enumerate(back))
+
+
+def moving_operand(node: Node) -> Value | None:
+    """Return the only non-scalar operand of an elementwise node, or None."""
+    if node.op.kind is not Kind.ELEMENTWISE or node.regions or len(node.results) != 1:
+        return None
+    operands = [v for v in node.inputs if v is not None and not _is_scalar(v)]
+    if len(operands) != 1 or not isinstance(operands[0].type, TensorType):
+        return None
+    result = node.results[0].type
+    is_same = isinstance(result, TensorType) and _has_same_shape(operands[0].type, result)
+    return operands[0] if is_same else None
+
+
+def _has_same_shape(a: TensorType, b: TensorType) -> bool:
+    return a.shape is not None and a.shape == b.shape
+
+
+def _is_scalar(v: Value) -> bool:
+    return isinstance(v.type, TensorType) and v.type.shape is not None and set(v.type.shape) <= {1}

@@ -1,0 +1,99 @@
+"""PF301: a large tensor that is written and read once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from perfc.ir.graph import Value
+from perfc.ir.op import Kind
+from perfc.passes.memory.residency import capacity
+from perfc.review.lint.finding import Finding
+from perfc.review.lint.rule import Rule
+from perfc.review.lint.subject import Subject
+from perfc.view.report.units import Unit, quantity
+
+RATIO = 2.0
+"""Minimum ratio of an intermediate to the bytes around it."""
+
+
+class OversizedIntermediate(Rule):
+    """An intermediate that exceeds the L2 cache and dominates the traffic around it.
+
+    What it does:
+        Follows a tensor that one kernel writes and one other reads, through kernels that pass on
+        as many bytes, and compares it with the other traffic of the first and the last kernel.
+        Reports it if the L2 cache cannot hold it and it is more than twice as large as that
+        traffic. The gain is that of one kernel that keeps it on chip, without recomputation at
+        the borders of tiles.
+
+    Why is this bad:
+        It is written to device memory and read back although its parts are used once and in
+        order; computed in tiles it stays on chip.
+
+    Example:
+        y = MatMul(Softmax(MatMul(q, k)), v)   # scores [batch, heads, n, n]
+
+    Use instead:
+        y = Attention(q, k, v)                 # opset 23; tiled, with an online softmax
+
+    Source:
+        Dao et al. 2022, arXiv:2205.14135 (FlashAttention), section 3.1.
+    """
+
+    code = "PF301"
+
+    def check(self, subject: Subject) -> Iterator[Finding]:
+        """Yield the chain of kernels around each large tensor."""
+        held = capacity(subject.report.machine, "l2")
+        seen: set[Value] = set()
+        for i, bound in enumerate(subject.kernels):
+            for v in bound.kernel.writes:
+                size = subject.nbytes(v)
+                if v in seen or size is None or size <= held:
+                    continue
+                chain, passed = followed(subject, i, v, size)
+                seen.update(passed)
+                around = surroundings(subject, chain, passed)
+                if len(chain) < 2 or around is None or size <= RATIO * around:
+                    continue
+                nodes = [n for j in chain for n in subject.kernels[j].kernel.nodes]
+                gain = subject.fusing([chain], (self.code, subject.shape_key(nodes)))
+                ratio = f"{size / around:.0f}x" if around else "more than"
+                message = (
+                    f"{v.type} takes {quantity(size, Unit.BYTE)}, {ratio} what the "
+                    f"{len(chain)} kernels around it read and write otherwise"
+                )
+                is_attention = any(n.op.kind is Kind.SOFTMAX for n in nodes)
+                how = "a fused operator (Attention, opset 23)" if is_attention else ""
+                advice = f"{how or 'computing it in tiles'} keeps it on chip"
+                yield self.finding(message, advice, nodes=nodes, tensor=v.name, gain=gain)
+
+
+def followed(subject: Subject, start: int, v: Value, size: int) -> tuple[list[int], list[Value]]:
+    """Return the kernels that produce a tensor, pass it on in equal size, and read it last."""
+    chain, passed = [start], [v]
+    while True:
+        readers = subject.readers.get(v, ())
+        if v in subject.outputs or len(readers) != 1 or readers[0] <= chain[-1]:
+            return chain, passed
+        chain.append(readers[0])
+        kernel = subject.kernels[readers[0]].kernel
+        made = [w for w in kernel.writes if subject.nbytes(w) == size]
+        if len(kernel.writes) != 1 or not made:
+            return chain, passed
+        v = made[0]
+        passed.append(v)
+
+
+def surroundings(subject: Subject, chain: list[int], passed: list[Value]) -> int | None:
+    """Return the bytes of the kernels except the tensors passed between them."""
+    inside = set(passed)
+    around: set[Value] = set()
+    for i in chain:
+        kernel = subject.kernels[i].kernel
+        around.update(v for v in (*kernel.reads, *kernel.writes) if v not in inside)
+    last = passed[-1]
+    if not subject.readers.get(last) or last in subject.outputs:
+        around.add(last)
+    sizes = [subject.nbytes(v) for v in around]
+    return None if None in sizes else sum(s for s in sizes if s is not None)

@@ -1,0 +1,90 @@
+"""PF101: redundant transpositions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from perfc.ir.graph import Node
+from perfc.ir.ops.movement.movement import Transpose
+from perfc.ir.tensors.types import TensorType
+from perfc.review.lint.edit import Edit, ReadInstead, Rewire
+from perfc.review.lint.finding import Finding
+from perfc.review.lint.rule import Rule
+from perfc.review.lint.subject import Subject
+
+
+class RedundantTranspose(Rule):
+    """A transposition of a transposition, or the identity.
+
+    What it does:
+        Finds a Transpose that does not change the order of the axes, and a Transpose whose operand
+        is the result of a Transpose.
+
+    Why is this bad:
+        Each transposition that the runtime does not remove reads and writes the whole tensor. Two
+        consecutive ones can be merged into at most one.
+
+    Example:
+        y = Transpose(Transpose(x, perm=[0, 2, 3, 1]), perm=[0, 3, 1, 2])
+
+    Use instead:
+        y = x
+
+    Source:
+        ONNX Transpose-25; permutations compose.
+    """
+
+    code = "PF101"
+    is_fixable = True
+
+    def check(self, subject: Subject) -> Iterator[Finding]:
+        """Yield pairs and identities among the executed nodes."""
+        for node in subject.graph:
+            perm = permutation(node)
+            source = node.inputs[0] if node.inputs else None
+            if perm is None or source is None or not node.results:
+                continue
+            before = subject.graph.producers.get(source)
+            first = permutation(before) if before is not None else None
+            if perm == tuple(range(len(perm))):
+                edits: tuple[Edit, ...] = (ReadInstead(node.results[0], source),)
+                yield self._finding(
+                    subject, (node,), edits, "keeps the order of the axes", "drop it"
+                )
+            elif before is not None and first is not None and len(first) == len(perm):
+                yield self._pair(subject, before, node, tuple(first[p] for p in perm))
+
+    def _pair(self, subject: Subject, first: Node, second: Node, both: tuple[int, ...]) -> Finding:
+        source = first.inputs[0]
+        edits: tuple[Edit, ...]
+        if both == tuple(range(len(both))) and source is not None:
+            edits = (ReadInstead(second.results[0], source),)
+            what, advice = "undoes", "drop both"
+        else:
+            edits = (Rewire(second, (source,), {"perm": both}),)
+            what, advice = "follows", f"transpose once with perm={list(both)}"
+        message = f"{what} the transposition {first.name!r}"
+        return self._finding(subject, (second, first), edits, message, advice)
+
+    def _finding(
+        self,
+        subject: Subject,
+        nodes: tuple[Node, ...],
+        edits: tuple[Edit, ...],
+        message: str,
+        advice: str,
+    ) -> Finding:
+        gain = subject.rewriting(edits, (self.code, subject.shape_key(nodes)))
+        text = f"Transpose {message}"
+        return self.finding(text, advice, nodes=nodes, gain=gain, edits=edits)
+
+
+def permutation(node: Node) -> tuple[int, ...] | None:
+    """Return the permutation of a Transpose; None for any other node."""
+    if not isinstance(node.op, Transpose) or not node.inputs or node.inputs[0] is None:
+        return None
+    if node.op.perm:
+        return node.op.perm
+    type_ = node.inputs[0].type
+    rank = type_.rank if isinstance(type_, TensorType) else None
+    return None if rank is None else tuple(range(rank))[::-1]

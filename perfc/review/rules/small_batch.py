@@ -1,0 +1,82 @@
+"""PF107: a batch too small for the device."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from perfc.ir.symbolic.dim import Poly
+from perfc.ir.syntax.names import symbol_key
+from perfc.ir.tensors.types import TensorType
+from perfc.passes.roofline.roofline import bounds
+from perfc.review.lint.finding import Basis, Finding, Gain, Severity
+from perfc.review.lint.rule import Rule
+from perfc.review.lint.subject import Subject
+from perfc.view.report.units import share
+
+TIMES = 8
+LEAST_SHARE = 0.2
+"""Minimum fraction of the time per item that a larger batch saves."""
+
+
+class SmallBatch(Rule):
+    """A given batch size that wastes much time per item.
+
+    What it does:
+        Compares the time per item at the given batch size with that at eight times the size, and
+        reports it if at least a fifth is saved. The batch is the symbol that is the first dimension
+        of all inputs. A default batch size is not reported.
+
+    Why is this bad:
+        With few items, weights are read for little work, matrix products have few rows, waves are
+        partially full, and launches take longer than kernels.
+
+    Example:
+        perfc lint model.onnx --dim batch=1
+
+    Use instead:
+        perfc lint model.onnx --dim batch=8    # if requests can be batched
+
+    Source:
+        Williams et al. 2009, roofline: intensity grows with the reuse of weights.
+    """
+
+    code = "PF107"
+    severity = Severity.NOTE
+
+    def check(self, subject: Subject) -> Iterator[Finding]:
+        """Yield a finding if the batch size is too small."""
+        report = subject.report
+        firsts = {_first(v.type) for v in subject.graph.inputs} - {None}
+        if len(firsts) != 1:
+            return
+        name = firsts.pop()
+        given = {symbol_key(k): n for k, n in report.given.items()}
+        if name is None or given.get(name, 0) < 1:
+            return
+        size = given[name]
+        many_items = size * TIMES
+        env = {**report.env, name: many_items}
+        many = bounds(report.kernels, report.machine, env, tf32=report.tf32)
+        whole = subject.gain_of(many, report.kernels, report.module, Basis.BOUNDS)
+        now_s, floor_s = subject.now
+        then = ((now_s - whole.time_s) / TIMES, many.floor_s / TIMES)
+        gain = Gain.of((now_s, floor_s), then, Basis.BOUNDS)
+        if gain.share < LEAST_SHARE:
+            return
+        part = share(1 - gain.share)
+        label = report.source.labels.get(name, name)
+        message = f"{label} = {size}; at {many_items} an item takes {part} of the time"
+        yield self.finding(
+            message, "gather requests into batches", tensor=_holder(subject, name), gain=gain
+        )
+
+
+def _first(type_: object) -> str | None:
+    if not isinstance(type_, TensorType) or not type_.shape:
+        return None
+    d = type_.shape[0]
+    return str(d) if isinstance(d, Poly) and str(d).isidentifier() else ""
+
+
+def _holder(subject: Subject, name: str) -> str:
+    return next(v.name for v in subject.graph.inputs if _first(v.type) == name)

@@ -1,0 +1,73 @@
+"""PF302: weights in device memory that a run hardly reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from perfc.ir.graph import Value
+from perfc.review.lint.finding import Basis, Finding, Saves, Severity
+from perfc.review.lint.rule import Rule
+from perfc.review.lint.subject import Subject
+from perfc.view.report.units import Unit, quantity, share
+
+LEAST_SHARE = 0.1
+"""Minimum unread bytes of one tensor as a fraction of all weights."""
+LEAST_BYTES = 1 << 20
+"""Minimum unread bytes of one tensor."""
+
+
+class UntouchedWeights(Rule):
+    """A stored tensor of which a run reads only a part.
+
+    What it does:
+        Compares the bytes of each weight with the maximum that any of its readers can read in a
+        run: rows that a Gather looks up, experts that a router chooses. Reports it if the unread
+        part is at least a tenth of all weights.
+
+    Why is this bad:
+        The unread part occupies device memory that a larger batch or a longer context could use.
+
+    Example:
+        Gather(embedding[250002, 768], ids[1, 128])    # 128 rows of 250,002
+
+    Use instead:
+        store the table in host memory, in a narrower type, or reduced to the vocabulary in use
+
+    Source:
+        Shazeer et al. 2017, arXiv:1701.06538: total and active parameters.
+    """
+
+    code = "PF302"
+    saves = Saves.MEMORY
+    severity = Severity.NOTE
+
+    def check(self, subject: Subject) -> Iterator[Finding]:
+        """Yield weights that are only read partially."""
+        total = subject.extent(subject.report.weight_bytes)
+        most: dict[Value, int] = {}
+        first: dict[Value, int] = {}
+        for i, bound in enumerate(subject.kernels):
+            kernel = bound.kernel
+            for v, part in zip(kernel.reads, kernel.read_parts, strict=True):
+                if v.weight is not None:
+                    nbytes = int(subject.extent(part) * max(bound.launches, 1.0))
+                    most[v] = most.get(v, 0) + nbytes
+                    first.setdefault(v, i)
+        for v, touched in most.items():
+            size = subject.nbytes(v)
+            if size is None or size - touched < max(LEAST_SHARE * total, LEAST_BYTES):
+                continue
+            anchor = subject.kernels[first[v]].kernel.anchor
+            read, whole = quantity(touched, Unit.BYTE), quantity(size, Unit.BYTE)
+            message = (
+                f"a run reads at most {read} of the {whole} of {v.type} "
+                f"({share((size - touched) / total)} of all weights unread)"
+            )
+            yield self.finding(
+                message,
+                "keep it in host memory or in a narrower type, or cut it to what is used",
+                nodes=(anchor,),
+                tensor=v.name,
+                gain=subject.nothing(Basis.MEMORY),
+                saved_bytes=size - touched,
+            )

@@ -1,0 +1,83 @@
+"""A generation as a document that people read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from perfc.view.report.document import (
+    Amount,
+    Cell,
+    Column,
+    Document,
+    Fact,
+    Facts,
+    Note,
+    Section,
+    Table,
+)
+from perfc.view.report.units import Unit, plural, quantity
+
+from .service import GenerationReport, PartView
+
+
+def document(r: GenerationReport) -> Document:
+    """The first screen: what a batch takes, and which part takes it."""
+    title = f"{r.model} on {r.target} · {asked(r)}"
+    notes = [Note(n) for n in r.notes]
+    if not r.fits:
+        notes.insert(0, Note("does not fit: parts have to be moved away in turn", is_warning=True))
+    answer = Section("answer", "a batch", (Facts(tuple(delivered(r))),))
+    return Document(title, (answer, Section("parts", "where the time goes", (parts(r), *notes))))
+
+
+def asked(r: GenerationReport) -> str:
+    """What is generated, in words."""
+    noun = "image" if r.picture.frames == 1 else "video"
+    frames = "" if r.picture.frames == 1 else f", {r.picture.frames} frames"
+    guided = "guided" if r.is_guided else "not guided"
+    size = f"{r.picture.width} × {r.picture.height}"
+    return f"{plural(r.batch, noun)} of {size}{frames}, {plural(r.steps, 'step')}, {guided}"
+
+
+def delivered(r: GenerationReport) -> Iterator[Fact]:
+    """Time, rate, energy and memory."""
+    noun = "image" if r.picture.frames == 1 else "video"
+    one = "an image" if r.picture.frames == 1 else "a video"
+    each = quantity(r.time_s / r.batch, Unit.SECOND)
+    ends = f"{quantity(r.low_s, Unit.SECOND)} to {quantity(r.high_s, Unit.SECOND)}"
+    time = f"{each} {one}, nine in ten batches: {ends}"
+    yield Fact("expected", Amount(r.time_s, Unit.SECOND), time)
+    yield Fact("rate", None, f"{60 * r.pictures_per_s:,.3g} {noun}s a minute")
+    less = f"{r.time_s / r.floor_s:.1f} times less, no batch is faster"
+    yield Fact("at best", Amount(r.floor_s, Unit.SECOND), less)
+    if r.energy is not None:
+        low, high = (quantity(end, Unit.JOULE) for end in (r.energy.low_j, r.energy.high_j))
+        spent = f"{one}, of the board, nine in ten: {low} to {high}"
+        yield Fact("energy", Amount(r.energy.energy_j, Unit.JOULE), spent)
+    of = f"of {quantity(r.capacity_bytes, Unit.BYTE)}: weights of all parts, largest activations"
+    yield Fact("memory", Amount(r.memory_bytes, Unit.BYTE), of)
+
+
+def parts(r: GenerationReport) -> Table:
+    """One line a part."""
+    columns = (
+        Column("part", ""),
+        Column("share", "share", Unit.SHARE),
+        Column("calls", "calls", Unit.COUNT),
+        Column("batch", "batch", Unit.COUNT, is_spare=True),
+        Column("call_s", "each"),
+        Column("floor_s", "at best", is_spare=True),
+        Column("weight_bytes", "weights"),
+        Column("activation_bytes", "activations", is_spare=True),
+        Column("class_name", "class", is_spare=True),
+    )
+    return Table(columns, tuple(row(p, r.time_s) for p in r.parts))
+
+
+def row(part: PartView, whole_s: float) -> tuple[Cell, ...]:
+    """What one part takes, of so long a batch."""
+    return (
+        part.name, part.time_s / whole_s, part.calls, part.batch, Amount(part.call_s, Unit.SECOND),
+        Amount(part.floor_s / part.calls, Unit.SECOND), Amount(part.weight_bytes, Unit.BYTE),
+        Amount(part.activation_bytes, Unit.BYTE), part.class_name,
+    )  # fmt: skip

@@ -1,0 +1,1 @@
+"""Questions about one or several models: compare, explain, sweep, fit, cost."""

@@ -1,0 +1,251 @@
+"""Costs of many runs on each machine: time, energy, carbon and money, with all known offers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+from perfc.analyzers.estimate.interval import Interval
+from perfc.ir.record import record
+from perfc.machine import Machine
+from perfc.study.expenses import HOST, Bill, Host, Offer, Prices, offers_of
+from perfc.view.report.json_form import enveloped
+
+from .rows import MILLION, Comparison, Row
+
+SCHEMA = "perfc-cost/1"
+
+
+@record
+class Amounts:
+    """Amount of runs, given as runs or items; a million items by default.
+
+    Args:
+        runs: training steps, or runs of a model.
+        items: images, tokens or runs that they process.
+    """
+
+    runs: float | None = None
+    items: float | None = None
+
+    def of(self, row: Row) -> float:
+        """Return the number of runs of a row, by the items per run."""
+        if self.runs is not None:
+            return self.runs
+        return (MILLION if self.items is None else self.items) / row.verdict.throughput.per_run
+
+
+@record
+class Priced:
+    """A row of a comparison with its bill.
+
+    Args:
+        row: one model on one machine.
+        bill: bill of all runs at the selected price.
+        offers: bills at every known offer for the machine.
+    """
+
+    row: Row
+    bill: Bill
+    offers: tuple[Bill, ...]
+
+
+@record
+class Costs:
+    """Bills of several rows, cheapest first, rows without a price last."""
+
+    rows: tuple[Priced, ...]
+    amounts: Amounts
+    host: Host
+    is_predicted: bool
+
+    @property
+    def document(self) -> str:
+        """Schema of the JSON document."""
+        return SCHEMA
+
+
+def costs(
+    comparison: Comparison,
+    machines: Sequence[Machine],
+    amounts: Amounts,
+    prices: Prices,
+    *,
+    host: Host = HOST,
+    pue: float | None = None,
+    power_limit_w: float = math.inf,
+) -> Costs:
+    """Compute the bills of the rows of a comparison.
+
+    Args:
+        comparison: comparison, in any order.
+        machines: machines of its rows.
+        amounts: amount of runs.
+        prices: prices of the project, and the cloud of other offers.
+        host: host of each board.
+        pue: power usage effectiveness of the data center; that of the tables by default.
+        power_limit_w: power limit of every board, below its own.
+
+    Raises:
+        ParseError: for an invalid price table, or an unknown cloud.
+    """
+    by_name = {m.name: m for m in machines}
+    rows: list[Priced] = []
+    for row in comparison.rows:
+        bill = row.bill(amounts.of(row), host=host, pue=pue, power_limit_w=power_limit_w)
+        every = offers_of(by_name[row.verdict.target], None, prices.cloud)
+        rows.append(Priced(row, bill, tuple(replace(bill, offer=o) for o in _distinct(every))))
+    rows.sort(key=lambda r: math.inf if r.bill.price is None else r.bill.price.mid)
+    return Costs(tuple(rows), amounts, host, comparison.is_predicted)
+
+
+def _distinct(offers: Sequence[Offer]) -> Sequence[Offer]:
+    """Return offers without duplicates, cheapest first."""
+    each = {(o.cloud, o.terms, o.date, round(o.per_hour, 4)): o for o in reversed(offers)}
+    return sorted(each.values(), key=lambda o: o.per_hour)
+
+
+@record
+class Ranged:
+    """An amount with its 90 % prediction interval."""
+
+    low: float
+    mid: float
+    high: float
+
+
+def ranged(interval: Interval | None) -> Ranged | None:
+    """Convert an interval to data; None stays None."""
+    return None if interval is None else Ranged(interval.low, interval.mid, interval.high)
+
+
+@record
+class OfferView:
+    """An offer and the price of the runs.
+
+    Args:
+        cloud: cloud provider.
+        instance: name of the instance; empty if the table has none.
+        gpus: GPUs of the instance.
+        terms: rental terms.
+        per_hour: price of one GPU per hour.
+        price: price of all runs.
+        currency: currency of both prices.
+        source: source of the price.
+        date: date of the source.
+    """
+
+    cloud: str
+    instance: str
+    gpus: int
+    terms: str
+    per_hour: float
+    price: Ranged
+    currency: str
+    source: str
+    date: str
+
+    @classmethod
+    def of(cls, bill: Bill) -> OfferView:
+        """Create the view of an offer."""
+        offer, price = bill.offer, bill.price
+        assert offer is not None
+        assert price is not None
+        return cls(
+            offer.cloud, offer.instance, offer.gpus, offer.terms.value, offer.per_hour,
+            Ranged(price.low, price.mid, price.high), offer.currency, offer.source, offer.date,
+        )  # fmt: skip
+
+
+@record
+class CostView:
+    """Costs of all runs on one machine; null if unknown.
+
+    Args:
+        model: name of the model.
+        target: name of the machine.
+        runtime: the runtime.
+        dtype: what-if precision.
+        runs: number of runs.
+        items: items that they process.
+        item: kind of the items.
+        time_s: total time.
+        board_j: energy of the boards.
+        host_j: energy of the hosts.
+        energy_j: energy of the data center.
+        carbon_g: CO2 equivalent of that energy.
+        price: price at the selected offer.
+        offer: selected offer.
+        offers: all known offers.
+        region: region of the electricity.
+        carbon_g_per_kwh: carbon intensity of the region.
+        region_source: source of the carbon intensity.
+        region_date: date of the source.
+        pue: energy of the data center over that of its computers.
+    """
+
+    model: str
+    target: str
+    runtime: str
+    dtype: str
+    runs: float
+    items: float
+    item: str
+    time_s: Ranged
+    board_j: Ranged | None
+    host_j: Ranged | None
+    energy_j: Ranged | None
+    carbon_g: Ranged | None
+    price: Ranged | None
+    offer: OfferView | None
+    offers: tuple[OfferView, ...]
+    region: str
+    carbon_g_per_kwh: float
+    region_source: str
+    region_date: str
+    pue: float
+
+    @classmethod
+    def of(cls, one: Priced) -> CostView:
+        """Create the view of a row."""
+        row, bill = one.row, one.bill
+        time, per_run = bill.time_s, row.verdict.throughput
+        offers = tuple(map(OfferView.of, one.offers))
+        return cls(
+            row.verdict.model, row.verdict.target, row.runtime, row.dtype, bill.runs,
+            bill.runs * per_run.per_run, per_run.item.value,
+            Ranged(time.low, time.mid, time.high), ranged(bill.board_j), ranged(bill.host_j),
+            ranged(bill.energy_j), ranged(bill.carbon_g), ranged(bill.price),
+            None if bill.offer is None else OfferView.of(bill), offers,
+            bill.region.name, bill.region.carbon_g_per_kwh, bill.region.source, bill.region.date,
+            bill.pue,
+        )  # fmt: skip
+
+
+@record
+class CostsView:
+    """Costs of several rows.
+
+    Args:
+        host_w: host power per board.
+        host_source: source of the host power.
+        is_predicted: True if times are predictions; otherwise they are at measured rates.
+        rows: rows, cheapest first.
+    """
+
+    host_w: float
+    host_source: str
+    is_predicted: bool
+    rows: tuple[CostView, ...]
+
+    @classmethod
+    def of(cls, billed: Costs) -> CostsView:
+        """Create the view of costs."""
+        rows = tuple(map(CostView.of, billed.rows))
+        return cls(billed.host.power_w, billed.host.source, billed.is_predicted, rows)
+
+
+def to_dict(billed: Costs) -> dict[str, object]:
+    """Return the JSON document, schema ``perfc-cost/1``."""
+    return enveloped(SCHEMA, CostsView.of(billed))

@@ -1,0 +1,344 @@
+"""Rows of a comparison: the headline of each model, setting and machine."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Unpack
+
+from perfc.analyzers.runs.power_cap import cap_law
+from perfc.api import Model, analyze
+from perfc.common.choice import member
+from perfc.deployment import Deployment, DeploymentKeywords
+from perfc.errors import ParseError
+from perfc.frontend.torch_inputs import Inputs
+from perfc.frontend.torch_module import graph_of
+from perfc.ir.record import record
+from perfc.machine import load_machine
+from perfc.study.expenses import HOST, Bill, Host, Offer, Prices, Region, region_named
+from perfc.study.expenses.regions import WORLD
+from perfc.view.presentation import WIDTH, data_frame
+from perfc.view.report import Verdict
+
+if TYPE_CHECKING:
+    import pandas
+
+    from perfc.machine import Machine
+
+MILLION = 1e6
+USUAL = ("a100", "h100", "l4", "t4")
+"""Default targets."""
+
+
+class Order(Enum):
+    """Sort order of rows; best first, unknown last."""
+
+    GIVEN = "given"
+    """Order of the given models, runtimes, precisions and targets."""
+    TIME = "time"
+    FLOOR = "floor"
+    THROUGHPUT = "throughput"
+    ENERGY = "energy"
+    MEMORY = "memory"
+    PRICE = "price"
+    TARGET = "target"
+
+    __hash__ = object.__hash__
+
+
+class Standing(Enum):
+    """Status of a run against its maximum time."""
+
+    HOLDS = "yes"
+    """The whole prediction interval meets it."""
+    LIKELY = "likely"
+    """The predicted time meets it, the end of the interval does not."""
+    MISSES = "no"
+    """The predicted time is longer, or the run does not fit in memory."""
+
+
+@record
+class Setting:
+    """A model and its deployment on any machine.
+
+    Args:
+        model: model, as for ``perfc.analyze``.
+        deployment: deployment; its target is ignored.
+        values: contents of inputs that determine shapes.
+        predictor: whole-run predictor, as for ``perfc.analyze``.
+    """
+
+    model: Any
+    deployment: Deployment
+    values: Mapping[str, object] = field(default_factory=dict[str, object])
+    predictor: str = ""
+
+
+@record
+class Row:
+    """One model on one machine.
+
+    Args:
+        verdict: headline of its report.
+        runtime: runtime, with its streams.
+        dtype: what-if precision; empty for the model's own.
+        sizes: sizes of symbols by key.
+        labels: labels of symbols by key.
+        given: keys of the symbols with given sizes.
+        price: price of the machine; None if unknown.
+        region: region of the electricity; None for the world average.
+        host_share: share of a host; a slice has the share of its card.
+    """
+
+    verdict: Verdict
+    runtime: str
+    dtype: str
+    sizes: Mapping[str, int]
+    labels: Mapping[str, str]
+    given: frozenset[str]
+    price: Offer | None
+    region: Region | None = None
+    host_share: float = 1.0
+
+    @property
+    def time_s(self) -> float:
+        """Predicted time of a run."""
+        return self.verdict.time_s
+
+    @property
+    def fits(self) -> bool:
+        """True unless the run is known not to fit."""
+        return self.verdict.memory.fits is not False
+
+    @property
+    def energy_j(self) -> float | None:
+        """Energy of a run."""
+        return None if self.verdict.energy is None else self.verdict.energy.mid
+
+    @property
+    def price_per_million(self) -> float | None:
+        """Price of a million images, tokens or runs on a fully used machine."""
+        if self.price is None:
+            return None
+        return self.price.of(self.time_s) / self.verdict.throughput.per_run * MILLION
+
+    def bill(
+        self,
+        runs: float = 1.0,
+        *,
+        host: Host = HOST,
+        pue: float | None = None,
+        power_limit_w: float = math.inf,
+    ) -> Bill:
+        """Compute the bill of several runs: time, energy, carbon and money.
+
+        Args:
+            runs: number of runs.
+            host: host of each board; a slice has its share.
+            pue: power usage effectiveness of the data center; that of the tables by default.
+            power_limit_w: power limit of the board, below its own.
+        """
+        time_s, board_j = self.verdict.expected, self.verdict.energy
+        if board_j is not None and time_s.mid > 0 and power_limit_w < math.inf:
+            law, demand = cap_law(), power_limit_w * time_s.mid / board_j.mid
+            longer, less = law.time(demand), law.power(demand)
+            time_s, board_j = time_s * longer, board_j * (longer * less)
+        where = self.region or region_named(WORLD)
+        around = host.part(self.host_share)
+        return Bill.of(time_s, board_j, where, self.price, runs=runs, host=around, pue=pue)
+
+    @property
+    def bill_per_million(self) -> Bill:
+        """Bill of a million images, tokens or runs."""
+        return self.bill(MILLION / self.verdict.throughput.per_run)
+
+    def standing(self, slo_s: float) -> Standing:
+        """Return the status of the row against a maximum time."""
+        if not self.fits or self.time_s > slo_s:
+            return Standing.MISSES
+        return Standing.HOLDS if self.verdict.expected.high <= slo_s else Standing.LIKELY
+
+
+def _or_last(value: float | None) -> float:
+    return math.inf if value is None else value
+
+
+_KEYS: Mapping[Order, Callable[[Row], Any]] = {
+    Order.TIME: lambda r: r.time_s,
+    Order.FLOOR: lambda r: r.verdict.floor_s,
+    Order.THROUGHPUT: lambda r: -r.verdict.throughput.per_s,
+    Order.ENERGY: lambda r: _or_last(r.energy_j),
+    Order.MEMORY: lambda r: r.verdict.memory.total_bytes,
+    Order.PRICE: lambda r: _or_last(r.price_per_million),
+    Order.TARGET: lambda r: r.verdict.target,
+}
+
+
+@record
+class Comparison:
+    """Rows of a comparison in the requested order.
+
+    Args:
+        rows: one row per setting and machine.
+        order: sort order; rows that do not fit in memory come last.
+        slo_s: maximum time of a run; None without one.
+        is_predicted: True if times are predictions; otherwise they are at measured rates.
+        region: requested region of the electricity; None without one.
+    """
+
+    rows: tuple[Row, ...]
+    order: Order
+    slo_s: float | None
+    is_predicted: bool
+    region: Region | None = None
+
+    def __repr__(self) -> str:
+        """Table that ``perfc compare`` prints."""
+        from perfc.view.report import text
+
+        from .views import document
+
+        return text.render(document(self), WIDTH).rstrip()
+
+    def _repr_html_(self) -> str:
+        """Return the table for a notebook."""
+        from perfc.view.report.notebook_document import render
+
+        from .views import document
+
+        return render(document(self))
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the JSON document, schema ``perfc-compare/1``."""
+        from perfc.view.report.json_form import enveloped
+
+        from .data_form import SCHEMA, ComparisonView
+
+        return enveloped(SCHEMA, ComparisonView.of(self))
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return the rows in order, with the columns of ``-o machines.csv``.
+
+        Raises:
+            MissingExtraError: if pandas is not installed.
+        """
+        from .data_form import cells
+
+        header, rows = cells(self)
+        return data_frame(header, rows)
+
+    @property
+    def holds(self) -> bool:
+        """True if a row is predicted to meet ``slo_s``, or without one."""
+        if self.slo_s is None:
+            return True
+        return any(r.standing(self.slo_s) is not Standing.MISSES for r in self.rows)
+
+    @property
+    def currency(self) -> str:
+        """Currency of all prices; empty without prices or with several currencies."""
+        currencies = {r.price.currency for r in self.rows if r.price is not None}
+        return currencies.pop() if len(currencies) == 1 else ""
+
+
+def compare(
+    settings: Sequence[Setting],
+    machines: Sequence[Machine],
+    *,
+    order: Order = Order.TIME,
+    slo_s: float | None = None,
+    prices: Prices | None = None,
+    region: Region | None = None,
+    predict: bool = True,
+    on_row: Callable[[Row], None] | None = None,
+) -> Comparison:
+    """Analyze every setting on every machine; a model is read once per setting.
+
+    Args:
+        settings: models with their deployments.
+        machines: targets.
+        order: sort order of the rows.
+        slo_s: maximum time of a run.
+        prices: prices of the project.
+        region: region of the electricity; the world average if None.
+        predict: predict times; otherwise use measured rates.
+        on_row: function called with each finished row.
+
+    Raises:
+        PerfcError: as for ``perfc.analyze``, or to sort by prices of several currencies.
+    """
+    known = prices or Prices()
+    rows: list[Row] = []
+    for setting in settings:
+        first = analyze(setting.model, str(machines[0].path), deployment=setting.deployment,
+                        values=setting.values, predictor=setting.predictor)  # fmt: skip
+        for i, machine in enumerate(machines):
+            report = first if i == 0 else first.under(str(machine.path))
+            how = report.deployment
+            row = Row(
+                Verdict.of(report, predict=predict), how.table_name, report.dtype, dict(report.env),
+                report.source.labels, frozenset(report.given), known.of(machine), region,
+                1.0 if machine.slice is None else machine.slice.card_share,
+            )  # fmt: skip
+            rows.append(row)
+            if on_row is not None:
+                on_row(row)
+    result = Comparison(tuple(rows), order, slo_s, predict, region)
+    if order is Order.PRICE and not result.currency:
+        some = any(r.price is not None for r in rows)
+        what = "prices are in several currencies" if some else "no known price"
+        hint = "set them in [prices] of perfc.toml or [price] of a target file"
+        raise ParseError(what, where="--sort", hint=hint)
+    if order is Order.GIVEN:
+        return result
+    ordered = sorted(rows, key=lambda r: (not r.fits, _KEYS[order](r)))
+    return Comparison(tuple(ordered), order, slo_s, predict, region)
+
+
+def compare_models(
+    models: Model | Sequence[Model],
+    targets: Sequence[str],
+    input: Sequence[int] | None = None,
+    *,
+    inputs: Inputs | None = None,
+    order: str = "time",
+    slo_s: float | None = None,
+    prices: Prices | None = None,
+    region: str | None = None,
+    values: Mapping[str, Any] | None = None,
+    deployment: Deployment | None = None,
+    **keywords: Unpack[DeploymentKeywords],
+) -> Comparison:
+    """Compare machines; this is ``perfc.compare``.
+
+    Args:
+        models: model as for ``perfc.analyze``, or a list of models.
+        targets: names or files of the machines.
+        input: extents of one example of a PyTorch module.
+        inputs: inputs of a PyTorch module with several; see ``perfc.analyze``.
+        order: sort order of the rows: ``time``, ``floor``, ``throughput``, ``energy``, ``memory``,
+            ``price``, ``target`` or ``given``.
+        slo_s: maximum time of a run, in seconds.
+        prices: prices by target; otherwise those of target files, then of dated tables, apply.
+        region: region of the electricity, by name or as grams of CO2 per kWh.
+        values: contents of inputs that determine shapes.
+        deployment: deployment of the models, as one value.
+        keywords: keywords as for ``perfc.analyze``.
+
+    Raises:
+        PerfcError: as for ``perfc.analyze``, or without a target.
+    """
+    if not targets or isinstance(targets, str):
+        raise ParseError("targets are a list of names", hint='["a100", "h100"]')
+    how = (deployment or Deployment()).with_values({**keywords})
+    several = [
+        graph_of(model, input, inputs, how.dims)
+        for model in (models if isinstance(models, list | tuple) else [models])
+    ]
+    settings = [Setting(model, how, dict(values or {})) for model in several]
+    machines = [load_machine(target) for target in targets]
+    wanted = member(Order, order, "order")
+    where = None if region is None else region_named(region, "region")
+    return compare(settings, machines, order=wanted, slo_s=slo_s, prices=prices, region=where)

@@ -1,0 +1,122 @@
+"""Documents of a card and its MIG slices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from perfc.view.report.document import (
+    Amount,
+    Cell,
+    Column,
+    Document,
+    Fact,
+    Facts,
+    Note,
+    Part,
+    Section,
+    Table,
+)
+from perfc.view.report.units import DASH, INTERVAL, LOWER_BOUND, Unit, plural, quantity
+
+from .rows import Row
+from .slices import Slice, Slicing
+from .views import interval, price, way
+
+
+def document(slicing: Slicing) -> Document:
+    """Return the document: recommended slice, slices by two published rules, and all slices."""
+    card = slicing.card
+    sizes = "".join(f", {card.labels.get(n, n)} = {size}" for n, size in card.sizes.items())
+    title = f"{card.verdict.model} on slices of {card.verdict.machine}{sizes}, {way(card)}"
+    parts: tuple[Part, ...] = (advice(slicing), table(slicing), *notes(slicing))
+    return Document(title, (Section("mig", "slices", parts),))
+
+
+def advice(slicing: Slicing) -> Facts:
+    """Return the recommended slice and those of the published rules."""
+    smallest, need = slicing.smallest, slicing.need_bytes
+    rows = [Fact("take", None, _taken(smallest, slicing))]
+    words = f"{slicing.by_memory or 'none'}: the smallest larger than {quantity(need, Unit.BYTE)}"
+    rows.append(Fact("DIPPM", None, f"{words}, memory only (eq. 4.2)"))
+    if slicing.by_use:
+        share = f"the whole card is busy {100 * slicing.used:.0f} % of the time"
+        rows.append(Fact("by use", None, f"{slicing.by_use}: {share} (dissertation, 3.4.4)"))
+    return Facts(tuple(rows))
+
+
+def _taken(smallest: Slice | None, slicing: Slicing) -> str:
+    if smallest is None:
+        return "no slice is large and fast enough"
+    verdict, profile = smallest.row.verdict, smallest.profile
+    item = verdict.throughput.item.value
+    each = f"{quantity(smallest.row.time_s, Unit.SECOND)} predicted"
+    many = f"{profile.instances} fit, {quantity(smallest.card_per_s, Unit.COUNT)} {item}/s per card"
+    whole = quantity(slicing.card.verdict.throughput.per_s, Unit.COUNT)
+    return f"{profile.name}: {each}; {many}, the whole card has {whole}"
+
+
+def table(slicing: Slicing) -> Table:
+    """Return the table of slices, the whole card last."""
+    item = slicing.card.verdict.throughput.item.value
+    has_price = any(r.price is not None for r in slicing.comparison.rows)
+    currency = slicing.comparison.currency or "price"
+    columns = [
+        Column("profile", "slice"),
+        Column("sm_count", "SMs", Unit.COUNT),
+        Column("instances", "fit", Unit.COUNT),
+        Column("time_s", "predicted" if slicing.is_predicted else "sustained"),
+        Column("interval", INTERVAL, is_spare=True),
+        Column("floor_s", LOWER_BOUND, is_spare=True),
+        Column("capacity_bytes", "memory"),
+        Column("card_items_per_s", f"{item}/s per card"),
+        Column("energy_j", "energy"),
+        *([Column("price", f"{currency}/million")] if has_price else []),
+        Column("holding", "enough"),
+    ]
+    rows = [_row(slicing, s.row, s, has_price=has_price) for s in slicing.slices]
+    rows.append(_row(slicing, slicing.card, None, has_price=has_price))
+    return Table(tuple(columns), tuple(rows))
+
+
+def _row(slicing: Slicing, row: Row, cut: Slice | None, *, has_price: bool) -> tuple[Cell, ...]:
+    verdict = row.verdict
+    whole = float(verdict.memory.capacity_bytes or 0)
+    per_s = verdict.throughput.per_s if cut is None else cut.card_per_s
+    return (
+        "whole card" if cut is None else cut.profile.name,
+        None if cut is None else float(cut.profile.sm_count),
+        1.0 if cut is None else float(cut.profile.instances),
+        Amount(row.time_s, Unit.SECOND),
+        interval(row) if slicing.is_predicted else DASH,
+        Amount(verdict.floor_s, Unit.SECOND),
+        Amount(whole, Unit.BYTE),
+        Amount(per_s, Unit.COUNT),
+        Amount(row.energy_j, Unit.JOULE),
+        *((price(row),) if has_price else ()),
+        "" if cut is None else cut.holding(slicing.slo_s).value,
+    )
+
+
+def notes(slicing: Slicing) -> Iterator[Note]:
+    """Yield the notes below the table."""
+    if slicing.slo_s is not None:
+        limit = quantity(slicing.slo_s, Unit.SECOND)
+        if slicing.smallest is None:
+            yield Note(
+                f"no slice has enough memory and a predicted time of {limit} or less",
+                is_warning=True,
+            )
+        yield Note(f"yes: the {INTERVAL} is below {limit}; likely: the predicted time is")
+    need = quantity(slicing.need_bytes, Unit.BYTE)
+    whole = "with the runtime's allocator and the driver's context; `perfc fit` lists the parts"
+    yield Note(f"memory: {need} on the whole card, {whole}")
+    yield Note(
+        "a slice is modeled as its share of the card's multiprocessors, L2, memory and bandwidth; "
+        "rates measured on the whole card are assumed to scale the same way"
+    )
+    yield Note(f"slices: {slicing.source}")
+    for cut in slicing.slices:
+        if cut.profile.note:
+            yield Note(f"{cut.profile.name}: {cut.profile.note}")
+    used = plural(len(slicing.slices), "slice")
+    yield Note(f"{used}, by share of the card; the other slices are assumed to be idle")

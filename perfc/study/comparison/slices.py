@@ -1,0 +1,249 @@
+"""A model on every MIG slice of a card: the smallest slice that is large and fast enough."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from enum import Enum
+
+from perfc.api import analyze
+from perfc.errors import TargetError
+from perfc.ir.record import record
+from perfc.machine import Machine, Profile, load_machine, partition_of, partitions
+from perfc.machine.mig import mig_profile, profiles
+from perfc.study.expenses import Prices
+from perfc.view.report.footprint import footprint, holds
+from perfc.view.report.json_form import enveloped
+from perfc.view.report.limits import HOST
+
+from .data_form import RowView
+from .rows import Comparison, Order, Row, Setting, Standing, compare
+
+SCHEMA = "perfc-mig/1"
+QUARTERS = 4
+WAITING = ("launch", HOST)
+"""Keys of limits during which no kernel runs."""
+
+
+class Holding(Enum):
+    """Status of a slice for a run."""
+
+    HOLDS = "yes"
+    """It fits in memory, and the whole prediction interval meets the maximum time."""
+    LIKELY = "likely"
+    """It fits in memory, and the predicted time meets the maximum time."""
+    SLOW = "too slow"
+    """It fits in memory, but the predicted time is too long."""
+    SMALL = "too small"
+    """It does not fit in memory."""
+
+
+@record
+class Slice:
+    """One slice of the card.
+
+    Args:
+        row: row of the model on the slice.
+        profile: profile of the slice.
+        fits: True if a run fits, with the allocator of the runtime and the context.
+    """
+
+    row: Row
+    profile: Profile
+    fits: bool
+
+    @property
+    def card_per_s(self) -> float:
+        """Items per second of a card full of such slices."""
+        return self.profile.instances * self.row.verdict.throughput.per_s
+
+    def holding(self, slo_s: float | None) -> Holding:
+        """Return the status of the slice for a maximum time."""
+        if not self.fits:
+            return Holding.SMALL
+        if slo_s is None:
+            return Holding.HOLDS
+        match self.row.standing(slo_s):
+            case Standing.HOLDS:
+                return Holding.HOLDS
+            case Standing.LIKELY:
+                return Holding.LIKELY
+            case Standing.MISSES:
+                return Holding.SLOW
+
+
+@record
+class Slicing:
+    """A model on a card and on all of its slices.
+
+    Args:
+        card: row of the whole card.
+        slices: slices, smallest first.
+        slo_s: maximum time of a run; None without one.
+        source: source of the slice profiles.
+        by_memory: profile by DIPPM's rule, by memory only; empty if none is large enough.
+        by_use: profile by the rule of the dissertation, section 3.4.4, by utilization of the card;
+            empty if the card does not have four such profiles.
+        used: utilization of the card.
+        need_bytes: memory of a run on the whole card, including the context.
+        is_predicted: True if times are predictions.
+    """
+
+    card: Row
+    slices: tuple[Slice, ...]
+    slo_s: float | None
+    source: str
+    by_memory: str
+    by_use: str
+    used: float
+    need_bytes: int
+    is_predicted: bool
+
+    @property
+    def smallest(self) -> Slice | None:
+        """Recommended slice: the smallest that is large and fast enough."""
+        enough = (Holding.HOLDS, Holding.LIKELY)
+        return next((s for s in self.slices if s.holding(self.slo_s) in enough), None)
+
+    @property
+    def comparison(self) -> Comparison:
+        """Rows as a comparison of machines."""
+        rows = (*(s.row for s in self.slices), self.card)
+        return Comparison(rows, Order.GIVEN, self.slo_s, self.is_predicted)
+
+
+def slicing(
+    setting: Setting,
+    target: str,
+    *,
+    slo_s: float | None = None,
+    prices: Prices | None = None,
+    predict: bool = True,
+) -> Slicing:
+    """Analyze a model on a card and on all of its slices.
+
+    Raises:
+        TargetError: if the card has no known slices.
+        PerfcError: as for ``perfc.analyze``.
+    """
+    card = load_machine(target)
+    partition = partition_of(card)
+    if partition is None or card.slice is not None:
+        known = ", ".join(c for p in partitions() for c in p.cards)
+        what = f"no known slices of {card.name}"
+        raise TargetError(what, where="--target", hint=f"there are those of {known}")
+    order = sorted(partition.profiles, key=lambda p: (p.card_share, p.sm_count))
+    cut: list[Machine] = [load_machine(f"{card.path}/{p.name}") for p in order]
+    comparison = compare(
+        [setting], [card, *cut], order=Order.GIVEN, slo_s=slo_s, prices=prices, predict=predict
+    )
+    whole, *rest = comparison.rows
+    report = analyze(
+        setting.model, str(card.path), deployment=setting.deployment, values=setting.values
+    )
+    fits = [holds(replace(report, machine=m), report.env) for m in cut]
+    slices = tuple(Slice(*each) for each in zip(rest, order, fits, strict=True))
+    need_bytes = footprint(report).total_bytes
+    need = mig_profile(float(need_bytes), profiles(card.name))
+    used = working(whole)
+    return Slicing(
+        whole, slices, slo_s, partition.source.title, need.name if need else "",
+        by_use(used, [p.name for p in profiles(card.name)]), used, need_bytes, predict,
+    )  # fmt: skip
+
+
+def working(row: Row) -> float:
+    """Return the share of a run's time in which a kernel runs, as profilers define utilization."""
+    waiting = sum(limit.share for limit in row.verdict.limits if limit.key in WAITING)
+    return max(1.0 - waiting, 0.0)
+
+
+def by_use(used: float, names: Sequence[str]) -> str:
+    """Return the profile by utilization of the whole card, section 3.4.4 of the dissertation.
+
+    Below a quarter it is the smallest of four, below a half the next, and so on; empty for other
+    numbers of profiles, which the dissertation does not cover.
+
+    >>> by_use(0.011, ["1g.5gb", "2g.10gb", "3g.20gb", "7g.40gb"])
+    '1g.5gb'
+    """
+    if len(names) != QUARTERS:
+        return ""
+    return names[min(int(used * QUARTERS), QUARTERS - 1)]
+
+
+@record
+class SliceView:
+    """One slice; null if unknown.
+
+    Args:
+        profile: name of the profile.
+        sm_count: multiprocessors.
+        compute_share: share of the card's multiprocessors.
+        memory_share: share of the card's memory, L2 and bandwidth.
+        instances: number that fit on one card.
+        card_items_per_s: throughput of a card full of them.
+        holding: status of the slice.
+        note: parts of the profile that are not from the vendor.
+        row: row of the model on the slice.
+    """
+
+    profile: str
+    sm_count: int
+    compute_share: float
+    memory_share: float
+    instances: int
+    card_items_per_s: float
+    holding: str
+    note: str
+    row: RowView
+
+
+@record
+class SlicingView:
+    """A model on a card and on all of its slices.
+
+    Args:
+        card: row of the whole card.
+        slo_s: maximum time of a run; null without one.
+        smallest: recommended profile; null if none is large and fast enough.
+        by_memory: profile by DIPPM's rule; null if none is large enough.
+        by_use: profile by the rule of the dissertation; null if it does not apply.
+        used: utilization of the whole card.
+        need_bytes: memory of a run on the whole card, including the context.
+        source: source of the slice profiles.
+        slices: slices, smallest first.
+    """
+
+    card: RowView
+    slo_s: float | None
+    smallest: str | None
+    by_memory: str | None
+    by_use: str | None
+    used: float
+    need_bytes: int
+    source: str
+    slices: tuple[SliceView, ...]
+
+    @classmethod
+    def of(cls, result: Slicing) -> SlicingView:
+        """Create the view of a card and its slices."""
+        smallest = result.smallest
+        views = tuple(
+            SliceView(
+                s.profile.name, s.profile.sm_count, s.profile.compute_share,
+                s.profile.memory_share, s.profile.instances, s.card_per_s,
+                s.holding(result.slo_s).value, s.profile.note, RowView.of(s.row, result.slo_s),
+            )
+            for s in result.slices
+        )  # fmt: skip
+        return cls(
+            RowView.of(result.card, result.slo_s), result.slo_s,
+            None if smallest is None else smallest.profile.name, result.by_memory or None,
+            result.by_use or None, result.used, result.need_bytes, result.source, views,
+        )  # fmt: skip
+
+
+def to_dict(result: Slicing) -> dict[str, object]:
+    """Return the JSON document, schema ``perfc-mig/1``."""
+    return enveloped(SCHEMA, SlicingView.of(result))

@@ -1,0 +1,234 @@
+"""Documents of comparisons."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+
+from perfc.machine import load_machine
+from perfc.study.expenses import Market
+from perfc.view.report.document import Amount, Cell, Column, Document, Note, Part, Section, Table
+from perfc.view.report.names import emulated
+from perfc.view.report.units import INTERVAL, LOWER_BOUND, Unit, plural, quantity
+
+from .amounts import mass
+from .rows import Comparison, Order, Row, Standing
+
+BAR = 16
+"""Length of the longest bar in characters."""
+EIGHTHS = "▏▎▍▌▋▊▉█"
+
+
+def _grade(row: Row) -> str:
+    return row.verdict.confidence.grade.value if row.verdict.confidence else ""
+
+
+def _limit(row: Row) -> str:
+    return row.verdict.limits[0].title if row.verdict.limits else ""
+
+
+def document(comparison: Comparison, *, has_bars: bool = False) -> Document:
+    """Return the document: recommendations, table and notes.
+
+    Args:
+        comparison: the comparison.
+        has_bars: also draw times as bars, for text.
+    """
+    parts: list[Part] = [Note(text) for text in recommendations(comparison)]
+    parts += [table(comparison, has_bars=has_bars)]
+    parts += [Note(text, is_warning) for text, is_warning in notes(comparison)]
+    return Document(title(comparison), (Section("compare", "machines side by side", tuple(parts)),))
+
+
+def title(comparison: Comparison) -> str:
+    """Return the title: models, machines, sizes and setting."""
+    first = comparison.rows[0]
+    models = list(dict.fromkeys(r.verdict.model for r in comparison.rows))
+    targets = len({r.verdict.target for r in comparison.rows})
+    ways = list(dict.fromkeys(way(r) for r in comparison.rows))
+    sizes = "".join(
+        f", {first.labels.get(name, name)} = {size}" for name, size in first.sizes.items()
+    )
+    if len(models) > 1:
+        sizes = ""
+    how = ways[0] if len(ways) == 1 else f"{len(ways)} settings"
+    what = models[0] if len(models) == 1 else plural(len(models), "model")
+    return f"{what} on {plural(targets, 'machine')}{sizes}, {how}"
+
+
+def way(row: Row) -> str:
+    """Return runtime and precision of a row."""
+    return f"{row.runtime}, {row.dtype}" if row.dtype else row.runtime
+
+
+def recommendations(comparison: Comparison) -> Iterator[str]:
+    """Yield the best rows by time, price and energy, and the number of ties.
+
+    Only rows that fit in memory and are predicted to meet ``slo_s`` are considered.
+    """
+    limit_s = math.inf if comparison.slo_s is None else comparison.slo_s
+    rows = [r for r in comparison.rows if r.standing(limit_s) is not Standing.MISSES]
+    if len(comparison.rows) < 3 or not rows:
+        return
+    fastest = min(rows, key=lambda r: r.time_s)
+    best = [f"fastest {_named(fastest, comparison)} ({quantity(fastest.time_s, Unit.SECOND)})"]
+    priced = [r for r in rows if r.price_per_million is not None]
+    if priced:
+        cheapest = min(priced, key=lambda r: r.price_per_million or math.inf)
+        best.append(f"cheapest {_named(cheapest, comparison)} ({price(cheapest)} per million)")
+    metered = [r for r in rows if r.energy_j is not None]
+    if metered:
+        least = min(metered, key=lambda r: r.energy_j or math.inf)
+        best.append(f"least energy {_named(least, comparison)} ({energy(least)})")
+    yield "; ".join(best)
+    ties = sum(r.verdict.expected.low <= fastest.time_s for r in rows) - 1
+    if ties and comparison.is_predicted:
+        yield f"{plural(ties, 'other row')} may be as fast: its interval includes the fastest time"
+
+
+def _named(row: Row, comparison: Comparison) -> str:
+    varied = (
+        (row.verdict.model, lambda r: r.verdict.model),
+        (row.runtime, lambda r: r.runtime),
+        (row.dtype, lambda r: r.dtype),
+    )
+    return " ".join(
+        (row.verdict.target, *(name for name, of in varied if _differ(comparison.rows, of)))
+    )
+
+
+def energy(row: Row) -> str:
+    """Format the energy of a run."""
+    return quantity(row.energy_j or 0.0, Unit.JOULE)
+
+
+def table(comparison: Comparison, *, has_bars: bool = False) -> Table:
+    """Return the table; columns that are equal in all rows or unknown are omitted."""
+    shown = list(columns(comparison, has_bars=has_bars))
+    return Table(
+        tuple(c for c, _ in shown),
+        tuple(tuple(cell(r) for _, cell in shown) for r in comparison.rows),
+    )
+
+
+def columns(
+    comparison: Comparison, *, has_bars: bool
+) -> Iterator[tuple[Column, Callable[[Row], Cell]]]:
+    """Yield each column with the function for its cells."""
+    rows = comparison.rows
+    longest_s = max((r.time_s for r in rows), default=0.0)
+    if _differ(rows, lambda r: r.verdict.model):
+        yield Column("model", "model", is_name=True), lambda r: r.verdict.model
+    yield Column("target", "target"), lambda r: r.verdict.target
+    if _differ(rows, lambda r: r.runtime):
+        yield Column("runtime", "runtime"), lambda r: r.runtime
+    if _differ(rows, lambda r: r.dtype):
+        yield Column("dtype", "type"), lambda r: r.dtype or "as stored"
+    time = "predicted" if comparison.is_predicted else "sustained"
+    yield Column("time_s", time), lambda r: Amount(r.time_s, Unit.SECOND)
+    if has_bars:
+        yield Column("bar", ""), lambda r: bar(r.time_s, longest_s)
+    if comparison.is_predicted:
+        yield Column("interval", INTERVAL, is_spare=True), interval
+    yield (
+        Column("floor_s", LOWER_BOUND, is_spare=True),
+        lambda r: Amount(r.verdict.floor_s, Unit.SECOND),
+    )
+    items = {r.verdict.throughput.item.value for r in rows}
+    per_s = f"{items.pop()}/s" if len(items) == 1 else "items/s"
+    yield Column("items_per_s", per_s), lambda r: Amount(r.verdict.throughput.per_s, Unit.COUNT)
+    if any(r.energy_j is not None for r in rows):
+        yield Column("energy_j", "energy"), lambda r: Amount(r.energy_j, Unit.JOULE)
+    yield Column("memory_bytes", "memory", is_spare=True), memory
+    if comparison.slo_s is not None:
+        limit_s = comparison.slo_s
+        name = f"in {quantity(limit_s, Unit.SECOND)}"
+        yield Column("in_time", name), lambda r: r.standing(limit_s).value
+    if any(r.price is not None for r in rows):
+        yield Column("price", f"{comparison.currency or 'price'}/million".strip()), price
+    if comparison.region is not None and any(r.energy_j is not None for r in rows):
+        yield Column("carbon", "CO2/million"), carbon
+    if comparison.is_predicted:
+        yield Column("confidence", "confidence", is_spare=True), _grade
+    yield Column("limited_by", "limited by", is_spare=True), _limit
+
+
+def _differ(rows: Sequence[Row], of: Callable[[Row], object]) -> bool:
+    return len({of(r) for r in rows}) > 1
+
+
+def interval(row: Row) -> str:
+    """Format the prediction interval."""
+    time = row.verdict.expected
+    low, high = quantity(time.low, Unit.SECOND), quantity(time.high, Unit.SECOND)
+    number, _, unit = low.partition(" ")
+    return f"{number}–{high}" if high.endswith(f" {unit}") else f"{low}–{high}"
+
+
+def memory(row: Row) -> str:
+    """Format the memory of a run; runs that do not fit are marked."""
+    need = row.verdict.memory
+    text = ("≥ " if need.is_bound else "") + quantity(need.total_bytes, Unit.BYTE)
+    return text if row.fits else f"{text}, does not fit"
+
+
+def price(row: Row) -> str:
+    """Format the price of a million items; other than list prices are marked."""
+    amount, offer = row.price_per_million, row.price
+    if amount is None or offer is None:
+        return "—"
+    is_plain = offer.market in (Market.LIST, Market.OWN)
+    return f"{amount:.3g} {offer.currency}" + ("" if is_plain else f" ({offer.market.value})")
+
+
+def carbon(row: Row) -> str:
+    """Format the CO2 of a million items."""
+    grams = row.bill_per_million.carbon_g
+    return "—" if grams is None else mass(grams.mid)
+
+
+def bar(value: float, longest: float) -> str:
+    """Draw a number as a bar of characters."""
+    eighths = round(8 * BAR * value / longest) if longest else 0
+    whole, part = divmod(max(eighths, 1), 8)
+    return "█" * whole + (EIGHTHS[part - 1] if part else "")
+
+
+def notes(comparison: Comparison) -> Iterator[tuple[str, bool]]:
+    """Yield the notes below the table, each with a flag for warnings."""
+    assumed = {
+        r.labels.get(name, name): size
+        for r in comparison.rows
+        for name, size in r.sizes.items()
+        if name not in r.given
+    }
+    if assumed:
+        sizes = ", ".join(f"{name} = {size}" for name, size in assumed.items())
+        yield f"assumed, set with --batch, --seq and --dim: {sizes}", False
+    settings = dict.fromkeys((row.verdict.target, row.dtype) for row in comparison.rows)
+    emulations = (emulated(load_machine(target), [dtype]) for target, dtype in settings)
+    yield from dict.fromkeys((words, True) for words in emulations if words)
+    if comparison.slo_s is not None:
+        limit = quantity(comparison.slo_s, Unit.SECOND)
+        if not comparison.holds:
+            yield f"no row has a predicted time of {limit} or less", True
+        elif any(r.standing(comparison.slo_s) is Standing.LIKELY for r in comparison.rows):
+            words = f"the predicted time is within {limit}, its {INTERVAL} is not"
+            yield f"likely: {words}", False
+    priced = {r.verdict.target: r.price for r in comparison.rows if r.price is not None}
+    for p in dict.fromkeys(priced.values()):
+        targets = ", ".join(t for t, other in priced.items() if other == p)
+        yield f"{p.per_hour:g} {p.currency} per hour for {targets}: {p.source}, {p.date}", False
+    if priced:
+        items = " or ".join(dict.fromkeys(r.verdict.throughput.item.value for r in comparison.rows))
+        yield f"prices are per million {items} on a fully used machine", False
+    if len({p.market for p in priced.values() if p is not None}) > 1:
+        yield "prices from different kinds of sellers are not comparable", True
+    if comparison.region is not None:
+        bill, where = comparison.rows[0].bill_per_million, comparison.region
+        grams = f"{where.carbon_g_per_kwh:g} g per kWh, {where.source}, {where.date}"
+        whole = f"board, host and data center (PUE {bill.pue:g})"
+        yield f"CO2 of {whole} in {where.name}: {grams}", False
+    if comparison.order is Order.GIVEN or len(comparison.rows) < 2:
+        return
+    yield f"sorted by {comparison.order.value}; rows that do not fit come last", False

@@ -1,0 +1,132 @@
+"""Price of a machine per hour: from the project, the target file, or a dated table."""
+
+from __future__ import annotations
+
+import datetime
+import math
+from collections.abc import Mapping
+from dataclasses import field
+from pathlib import Path
+
+from perfc.common.toml_file import line_of, parse, read_text
+from perfc.deployment.project_file import PRICES, PROJECT, check_top
+from perfc.errors import ParseError, TargetError
+from perfc.ir.record import record
+from perfc.machine import Machine, load_machine
+
+from .offers import LARGEST, Offer, Terms, offers_of
+
+_SUFFIX = "_per_hour"
+_ABOUT = ("currency", "source", "date")
+
+
+@record
+class Prices:
+    """Prices of a project, which take precedence over target files and tables.
+
+    Args:
+        by_target: price by name of a target.
+        terms: terms of offers from tables.
+        cloud: cloud of offers from tables; empty for any.
+    """
+
+    by_target: Mapping[str, Offer] = field(default_factory=dict[str, Offer])
+    terms: Terms = Terms.ON_DEMAND
+    cloud: str = ""
+
+    def of(self, machine: Machine) -> Offer | None:
+        """Return the price of a machine; None if unknown.
+
+        A slice without its own price costs its share of the card.
+
+        Raises:
+            ParseError: for an invalid table, or an unknown cloud.
+        """
+        price = self.by_target.get(machine.name)
+        if price is None and machine.slice is not None:
+            card = self.by_target.get(machine.name.rpartition("/")[0])
+            price = None if card is None else card.part(machine.slice.card_share)
+        return price or price_of_target(machine) or next(iter(self.offers(machine)), None)
+
+    def offers(self, machine: Machine) -> tuple[Offer, ...]:
+        """Return the offers of tables on these terms, newest first, then cheapest.
+
+        Raises:
+            ParseError: as for `of`.
+        """
+        return offers_of(machine, self.terms, self.cloud)
+
+    @classmethod
+    def read(cls, path: Path | None) -> Prices:
+        """Read the table ``[prices]`` of a project file; empty without a file or table.
+
+        Raises:
+            ParseError: for an invalid key or value, with its line.
+        """
+        if path is None:
+            return cls()
+        text = read_text(path)
+        tree: object = parse(text, path)
+        header = f"tool.perfc.{PRICES}" if path.name == PROJECT else PRICES
+        for key in ("tool", "perfc") if path.name == PROJECT else ():
+            tree = tree.get(key, {}) if isinstance(tree, dict) else {}
+        if not isinstance(tree, dict) or PRICES not in tree:
+            return cls()
+        check_top(tree, path, text)
+        return cls(_read(tree[PRICES], lambda key: f"{path}:{line_of(text, f'{header}.{key}')}"))
+
+
+def _read(table: object, place: object) -> dict[str, Offer]:
+    """Return the prices of a table.
+
+    Args:
+        table: parsed table.
+        place: function that returns the location of a key, for messages.
+
+    Raises:
+        ParseError: as for `Prices.read`.
+    """
+    assert callable(place)
+    if not isinstance(table, dict):
+        raise ParseError("prices is not a table", where=place(""), hint="write [prices]")
+    about = {key: _about(table.get(key), key, place(key)) for key in _ABOUT}
+    prices: dict[str, Offer] = {}
+    for name, value in table.items():
+        if name in _ABOUT:
+            continue
+        try:
+            machine = load_machine(name)
+        except TargetError as error:
+            error.where = place(name)
+            raise
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not is_number or not math.isfinite(value) or not 0 < value <= LARGEST:
+            hint = f"an amount of {about['currency']} per hour, as in {name} = 1.5"
+            raise ParseError(f"{name} = {value!r} is not a price", where=place(name), hint=hint)
+        prices[machine.name] = Offer(
+            float(value), about["currency"], about["source"], about["date"]
+        )
+    return prices
+
+
+def _about(value: object, key: str, where: str) -> str:
+    """Return one of ``currency``, ``source`` and ``date``, which every price needs."""
+    text = value.isoformat() if isinstance(value, datetime.date) else value
+    if not isinstance(text, str) or not text.strip() or len(text) > 200 or not text.isprintable():
+        hint = 'prices need currency = "USD", source = "…" and date = 2026-01-31'
+        raise ParseError(
+            f"prices.{key} is missing, or not a one-line string", where=where, hint=hint
+        )
+    if key == "currency" and not (len(text) == 3 and text.isascii() and text.isalpha()):
+        raise ParseError(f"{text!r} is not a currency", where=where, hint='three letters, as "USD"')
+    return text.upper() if key == "currency" else text
+
+
+def price_of_target(machine: Machine) -> Offer | None:
+    """Return the price in a target file; None if it has none."""
+    for key, rate in machine.facts.items():
+        if key.startswith("price.") and key.endswith(_SUFFIX):
+            currency = key.removeprefix("price.").removesuffix(_SUFFIX).upper()
+            source = machine.sources[rate.source.partition("+")[0]]
+            return Offer(rate.value, currency, source.title, source.date)
+    return None

@@ -1,0 +1,129 @@
+"""Text of the explanation of a prediction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from perfc.analyzers.estimate.estimate import Predictor
+from perfc.analyzers.estimators.fitted import TermTime
+from perfc.analyzers.estimators.forest_reason import ForestReason
+from perfc.analyzers.estimators.roofline import SustainedShare
+from perfc.analyzers.estimators.steps import StepReason
+from perfc.view.report.units import INTERVAL, Unit, plural, quantity, share, span
+
+from .prediction import PredictionPart
+
+NOTICEABLE = 0.05
+"""Relative difference between a call and a kernel within the run that is mentioned."""
+SAYS = {
+    Predictor.FITTED: "by rates fitted to kernels of this machine and runtime",
+    Predictor.LEARNED: "by the operator predictor, trained on kernels of several machines",
+    Predictor.STEPS: "by launch times fitted to whole steps of models",
+    Predictor.ROOFLINE: "by the roofline: no predictor covers such kernels",
+}
+
+
+def prediction_lines(part: PredictionPart) -> Iterator[str]:
+    """Yield the prediction of a kernel, its interval and its explanation."""
+    p = part.prediction
+    low, time, high = (quantity(t, Unit.SECOND) for t in (p.low_s, p.time_s, p.high_s))
+    yield f"prediction: {time}, {INTERVAL} {low} to {high}"
+    yield f"  {SAYS[p.predictor]} (predicted); class {p.class_name}"
+    if p.is_extrapolating:
+        yield "  extrapolating: measured kernels differ, the error may exceed a factor of two"
+    if p.wait_s:
+        yield f"  {quantity(p.wait_s, Unit.SECOND)} of it waits for the launch"
+    if part.energy is not None:
+        e = part.energy
+        ends = f"{quantity(e.low_j, Unit.JOULE)} to {quantity(e.high_j, Unit.JOULE)}"
+        power = quantity(e.power_w, Unit.WATT)
+        yield f"  energy {quantity(e.energy_j, Unit.JOULE)} ({ends}) at {power}, board only"
+    match part.reason:
+        case StepReason():
+            yield from step_lines(part.reason)
+        case SustainedShare(sustained_s, ratio):
+            yield (
+                f"  sustained {quantity(sustained_s, Unit.SECOND)} x {ratio.mid:g}"
+                f" ({ratio.low:g} to {ratio.high:g}: measured over sustained time of such kernels)"
+            )
+        case tuple(terms):
+            yield from map(term_line, terms)
+    if p.correction != 1:
+        yield f"  x {p.correction:.3g}: correction measured on this machine (perfc adapt)"
+    if isinstance(part.reason, ForestReason):
+        yield from reason_lines(part.reason, p.time_s - p.wait_s)
+    for note in part.notes:
+        yield f"  ! {note}"
+    yield ""
+    yield from run_lines(part)
+
+
+def run_lines(part: PredictionPart) -> Iterator[str]:
+    """Yield the predictions of the run by every predictor that covers it."""
+    run = part.run
+    ends = span(run.low_s.value or 0.0, run.high_s.value or 0.0, Unit.SECOND)
+    yield f"run: {run.time_s}, {INTERVAL} {ends}"
+    yield f"  by {run.whole or 'the sum of its kernels'} (predicted)"
+    if run.whole:
+        yield f"  sum of the kernels: {run.summed_s}"
+    yield f"  this kernel takes {share(part.share)} of the sum of the kernels"
+    for other in run.others:
+        says = f"{other.predictor} predicts {quantity(other.time_s, Unit.SECOND)} ({other.ends})"
+        yield f"  {says}, not used: {other.reason}"
+        yield f"    {other.words}"
+        yield from (f"    extrapolates: {reason}" for reason in other.outside)
+
+
+def term_line(term: TermTime) -> str:
+    """Format a term of a fitted time."""
+    rate = f" at {1 / term.second_per_unit:.4g}" if term.name.endswith("per_s") else ""
+    return f"  {quantity(term.time_s, Unit.SECOND):>10}  {term.amount:.6g}{rate} {term.name}"
+
+
+def step_lines(r: StepReason) -> Iterator[str]:
+    """Yield launches with scale and factor, and the steps they were fitted to."""
+    here = "including this machine" if r.is_own else "not including this machine"
+    machines = plural(r.machines, "machine")
+    yield f"  weights {r.weights}, from steps in {r.setting} on {machines}, {here}"
+    for launch in r.launches:
+        times = f", {launch.times:g} times" if launch.times != 1 else ""
+        time_s, scale_s = (quantity(t, Unit.SECOND) for t in (launch.time_s, launch.scale_s))
+        estimate = f"physical estimate {scale_s} x learned factor {launch.factor:.3f}"
+        yield f"  {time_s:>10}  {launch.kind}{times}: {estimate}"
+    yield f"  90 % of steps of such launches are within a factor of {r.error:.2f}"
+
+
+def reason_lines(r: ForestReason, here_s: float | None = None) -> Iterator[str]:
+    """Yield scale, factor, nearest rows and features; ``here_s`` is the time in this run."""
+    if len(r.candidates) > 1:
+        yield "  the kernel implementation is unknown: median of the measured ones"
+        for c in r.candidates:
+            choices = extents(c.choices) if c.choices else ""
+            who = f"{c.framework} {choices}".rstrip()
+            yield f"    {quantity(c.time_s, Unit.SECOND):>10}  {who}"
+        yield "  the implementation nearest to the median:"
+    yield f"  {extents(r.parameters)} in {r.dtype}, weights {r.weights}"
+    yield f"  physical estimate {quantity(r.scale_s, Unit.SECOND)} x learned factor {r.factor:.3f}"
+    if r.times != 1:
+        yield f"  backward pass of such a kernel: x {r.times:.3g}"
+    if here_s and abs(r.scale_s * r.factor * r.times / here_s - 1) > NOTICEABLE:
+        yield f"    for a single measured call; {quantity(here_s, Unit.SECOND)} within this run"
+    if r.machine_distance > 0:
+        yield f"  nearest measured machine: its rates differ by {2**r.machine_distance:.2f}x"
+    if r.neighbours:
+        yield "  nearest training rows (extents rounded to powers of two)"
+        for n in r.neighbours:
+            who = f"{n.target} {n.dtype} {n.framework}".rstrip()
+            yield (
+                f"    {extents(n.parameters)}  {who}: {plural(n.rows, 'row')},"
+                f" efficiency {share(n.efficiency)}, distance {n.distance:.1f}"
+            )
+    if r.moves:
+        yield "  features that changed the estimate most, compared with the median row"
+        for m in r.moves:
+            yield f"    {m.feature:24} {m.value:10.4g} (median {m.usual:.4g})  x{m.ratio:.3f}"
+
+
+def extents(parameters: Mapping[str, float]) -> str:
+    """Format extents: ``m=512 n=768``, without parameters that are 0 or 1."""
+    return " ".join(f"{k}={v:g}" for k, v in parameters.items() if v not in (0.0, 1.0)) or "scalar"

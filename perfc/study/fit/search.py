@@ -1,0 +1,141 @@
+"""Search for the largest batch, and the effect of each change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+from perfc.deployment.extents import axis_of
+from perfc.errors import ParseError, PerfcError
+from perfc.ir.record import record
+from perfc.view.report.footprint import Footprint
+from perfc.view.report.verdict import throughput
+
+from . import changes
+from .way import BATCH, Way
+
+if TYPE_CHECKING:
+    from perfc.analyzers.estimate.interval import Interval
+    from perfc.api import Report
+
+
+@record
+class Choice:
+    """One way to run the model, with memory and time.
+
+    Args:
+        title: name of the change; "as given" for the first.
+        largest: largest batch that fits; None if the batch of the model is fixed.
+        footprint: device memory at the requested batch.
+        fits: True if that fits on the device.
+        time_s: time of a run at that batch.
+        items_per_s: throughput at that batch.
+        note: what is not modeled.
+    """
+
+    title: str
+    largest: int | None
+    footprint: Footprint
+    fits: bool
+    time_s: Interval
+    items_per_s: float
+    note: str
+
+
+@record
+class Fit:
+    """A run on a device, and changes that save memory.
+
+    Args:
+        report: report of the run as given.
+        batch: batch of all choices: the given one, or the largest that fits; None if the batch of
+            the model is fixed.
+        is_auto: True if the largest batch was searched.
+        choices: ways to run the model, as given first.
+        is_predicted: True if times are predictions.
+    """
+
+    report: Report
+    batch: int | None
+    is_auto: bool
+    choices: tuple[Choice, ...]
+    is_predicted: bool
+
+    @property
+    def fits(self) -> bool:
+        """True if the run fits as given."""
+        return self.choices[0].fits
+
+
+@cache
+def known_changes() -> tuple[ModuleType, ...]:
+    """Return the modules of ``changes``, least invasive first."""
+    files = (import_module(f"{changes.__name__}.{m.name}") for m in iter_modules(changes.__path__))
+    return tuple(sorted(files, key=lambda m: m.RANK))
+
+
+def ways_of(report: Report, gpus: int) -> Iterator[Way]:
+    """Yield every way to run the model with less memory."""
+    for change in known_changes():
+        try:
+            yield from change.ways(report, gpus)
+        except PerfcError:
+            continue  # a change that the model or the runtime does not allow
+
+
+def fitted(report: Report, *, is_auto: bool, gpus: int = 8, predict: bool = True) -> Fit:
+    """Check whether a run fits on its device, and try changes.
+
+    Args:
+        report: report of the run.
+        is_auto: search the largest batch that fits; a fixed batch is changed if the model allows
+            others.
+        gpus: number of GPUs for ZeRO.
+        predict: predict times; otherwise use measured rates.
+
+    Raises:
+        ParseError: if the largest batch is requested for a model with a fixed batch.
+    """
+    report, batch = with_symbol(report, is_required=is_auto)
+    first = Way("as given", report)
+    if is_auto:
+        batch = max(first.largest(), 1)
+    choices = [chosen(first, batch, predict=predict)]
+    choices += [chosen(way, batch, predict=predict) for way in ways_of(report, gpus)]
+    return Fit(report, batch, is_auto, tuple(choices), predict)
+
+
+def with_symbol(report: Report, *, is_required: bool) -> tuple[Report, int | None]:
+    """Return a report with a symbolic batch, and the given batch.
+
+    Args:
+        report: report of a model whose batch may be fixed.
+        is_required: raise an error for a batch that cannot change; otherwise the report is
+            unchanged and the batch is None.
+
+    Raises:
+        ParseError: if the batch cannot change and ``is_required``.
+    """
+    size = axis_of(report.source, BATCH).size
+    if not size:
+        return report, Way("", report).batch
+    try:
+        return report.at({BATCH: size + 1}), size
+    except ParseError:
+        if is_required:
+            raise
+        return report, None
+
+
+def chosen(way: Way, batch: int | None, *, predict: bool) -> Choice:
+    """Return memory and time of a way at a batch."""
+    report = way.at(batch)
+    time_s = way.time_s(report, predict=predict)
+    return Choice(
+        way.title, None if way.batch is None else way.largest(), way.footprint(batch),
+        way.holds(batch), time_s, throughput(report, time_s.mid).per_s, way.note,
+    )  # fmt: skip

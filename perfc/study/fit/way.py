@@ -1,0 +1,119 @@
+"""One way to run a model, and the batches that fit on a device."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from perfc.analyzers.estimate.interval import Interval
+from perfc.deployment.extents import keyed
+from perfc.errors import ParseError
+from perfc.ir.record import frozen
+from perfc.passes.memory.storage import Role, StorageTable
+from perfc.view.report import Verdict
+from perfc.view.report.footprint import Footprint, footprint, holds, table_of
+
+if TYPE_CHECKING:
+    from perfc.api import Report
+
+BATCH = "batch"
+MOST_BATCH = 1 << 24
+"""Maximum batch of the search."""
+NEAR = 1.02
+"""Factor by which the extrapolated batch is exceeded in the search."""
+
+
+@frozen
+class Way:
+    """One way to run a model: a report, with sharding over devices.
+
+    Args:
+        title: name of the change.
+        report: report of the run.
+        shards: number of devices that share the buffers of each role.
+        more_bytes: additional workspace of the change.
+        more_s: additional time per run, for any batch.
+        note: what is not modeled.
+    """
+
+    title: str
+    report: Report
+    shards: Mapping[Role, int] | None = None
+    more_bytes: int = 0
+    more_s: float = 0.0
+    note: str = ""
+
+    @cached_property
+    def table(self) -> StorageTable:
+        """Buffers on one device."""
+        return replace(table_of(self.report), shards=dict(self.shards or {}))
+
+    @property
+    def batch(self) -> int | None:
+        """Batch of the report; None if the batch of the model is fixed."""
+        names = self._keys(1)
+        return self.report.env[next(iter(names))] if names else None
+
+    def _keys(self, batch: int) -> dict[str, int]:
+        keys = keyed(self.report.source, {BATCH: batch}) or {}
+        return {k: n for k, n in keys.items() if k in self.report.env}
+
+    def env(self, batch: int | None) -> Mapping[str, int]:
+        """Return the values of the symbols at a batch."""
+        return {**self.report.env, **({} if batch is None else self._keys(batch))}
+
+    def holds(self, batch: int | None) -> bool:
+        """Return True if a run of that batch fits."""
+        return holds(self.report, self.env(batch), table=self.table, more_bytes=self.more_bytes)
+
+    def footprint(self, batch: int | None) -> Footprint:
+        """Return the footprint of a run of that batch."""
+        return footprint(self.report, self.env(batch), table=self.table, more_bytes=self.more_bytes)
+
+    def largest(self) -> int:
+        """Return the largest batch that fits; 0 if none does.
+
+        Raises:
+            ParseError: if the batch of the model is fixed.
+        """
+        if self.batch is None:
+            hint = "export it with a symbolic first dimension"
+            raise ParseError("the batch of the model is fixed", where="--batch", hint=hint)
+        low, high = 0, 1
+        while self.holds(high):
+            low, high = high, self._further(high)
+            if low >= MOST_BATCH:
+                return low
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if self.holds(middle) else (low, middle)
+        return low
+
+    def _further(self, batch: int) -> int:
+        """Return the next batch to try, where linearly extrapolated live bytes fill the device."""
+        capacity = self.report.deployment.capacity(self.report.machine)
+        small, large = (self._live(b) for b in (batch, 2 * batch))
+        slope = (large - small) / batch
+        if capacity is None or slope <= 0:
+            return 8 * batch
+        guess = int((capacity.tensor_bytes - small) / slope) + batch
+        return min(max(batch + 1, int(guess * NEAR)), 64 * batch)
+
+    def _live(self, batch: int) -> int:
+        return max((sum(r.values()) for r in self.table.live(self.env(batch))), default=0)
+
+    def at(self, batch: int | None) -> Report:
+        """Return the report at a batch."""
+        return self.report if batch is None else self.report.at({BATCH: batch})
+
+    def time_s(self, report: Report, *, predict: bool) -> Interval:
+        """Return the time of a run, including the additional time of the change.
+
+        Args:
+            report: result of `at`.
+            predict: predict the time; otherwise use measured rates.
+        """
+        expected = Verdict.of(report, predict=predict).expected
+        return expected + Interval.exactly(self.more_s)

@@ -1,0 +1,331 @@
+"""Single kernels by their extents, analyzed as models of one node."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import field
+from typing import TYPE_CHECKING, Any, Literal, overload
+
+from perfc.deployment import Deployment, DeploymentKeywords
+from perfc.errors import ParseError
+from perfc.ir.graph import Graph, Loc, Module, Node, SymbolDecl, Value
+from perfc.ir.op import Op
+from perfc.ir.ops import operator
+from perfc.ir.record import record
+from perfc.ir.symbolic.dim import symbol
+from perfc.ir.tensors.types import UNKNOWN, DType, TensorType
+
+if TYPE_CHECKING:
+    from perfc.api import Report
+    from perfc.study.collective import CollectiveView
+
+Extents = Mapping[str, int]
+Shapes = tuple[tuple[str | int, ...] | None, ...]
+
+
+@record
+class Extent:
+    """Extent of a kernel.
+
+    Args:
+        words: description.
+        default: default value; None if required.
+    """
+
+    words: str
+    default: int | None = None
+
+
+@record
+class Kernel:
+    """A kind of kernel.
+
+    Args:
+        title: description.
+        extents: extents by name.
+        make: returns the operator for the extents and the named function.
+        shapes: returns operand shapes of names and numbers; None for an omitted operand.
+        usual: required extents with typical values, for examples.
+        functions: values of ``function``, the default first; empty if there is only one.
+    """
+
+    title: str
+    extents: Mapping[str, Extent]
+    make: Callable[[Extents, str], Op]
+    shapes: Callable[[Extents, str], Shapes]
+    usual: Extents
+    functions: tuple[str, ...] = field(default=())
+
+
+def _matmul(e: Extents, function: str) -> Shapes:
+    if e["batch"] == 1:
+        return ("m", "k"), ("k", "n")
+    return ("batch", "m", "k"), ("batch", "k", "n")
+
+
+def _conv(e: Extents, function: str) -> Shapes:
+    per_group = e["channels"] // e["groups"]
+    if e["channels"] % e["groups"] or e["filters"] % e["groups"]:
+        what = f"{e['channels']} channels and {e['filters']} filters"
+        raise ParseError(f"{what} do not divide into {e['groups']} groups", where="--groups")
+    return (
+        ("batch", e["channels"], "height", "width"),
+        (e["filters"], per_group, e["kernel"], e["kernel"]),
+    )
+
+
+def _make_conv(e: Extents, function: str) -> Op:
+    pad, size = e["kernel"] // 2, e["kernel"]
+    return operator("conv")(
+        group=e["groups"], kernel_shape=(size, size), strides=(e["stride"],) * 2, pads=(pad,) * 4
+    )  # type: ignore[call-arg]
+
+
+def _attention(e: Extents, function: str) -> Shapes:
+    kv_heads = e["kv_heads"] or e["heads"]
+    if e["heads"] % kv_heads:
+        raise ParseError(f"{e['heads']} heads do not share {kv_heads} keys", where="--kv-heads")
+    keys: tuple[str | int, ...] = ("batch", kv_heads, "keys" if e["keys"] else "seq", e["head_dim"])
+    return ("batch", e["heads"], "seq", e["head_dim"]), keys, keys
+
+
+def _norm(e: Extents, function: str) -> Shapes:
+    scale: Shapes = (("columns",),) if function == "rms_norm" else (("columns",), ("columns",))
+    return ("rows", "columns"), *scale
+
+
+def _experts(e: Extents, function: str) -> Shapes:
+    if e["chosen"] > e["experts"]:
+        raise ParseError(f"a token cannot choose {e['chosen']} of {e['experts']}", where="--chosen")
+    up = (2 if function == "gated" else 1) * e["inner"]
+    first, second = (e["experts"], up, e["hidden"]), (e["experts"], e["hidden"], e["inner"])
+    return ("tokens", e["hidden"]), ("tokens", e["experts"]), first, None, second
+
+
+def _make_experts(e: Extents, function: str) -> Op:
+    name = "swiglu" if function == "gated" else "relu"
+    return operator("moe")(k=e["chosen"], activation_type=name)  # type: ignore[call-arg]
+
+
+BINARY = ("add", "mul", "sub", "div")
+UNARY = ("relu", "gelu", "sigmoid", "tanh", "exp")
+_ROWS = {"rows": Extent("independent rows"), "columns": Extent("elements per row")}
+KERNELS: Mapping[str, Kernel] = {
+    "matmul": Kernel(
+        "matrix product, [m, k] by [k, n]",
+        {"m": Extent("rows of the first matrix and the result"),
+         "n": Extent("columns of the second matrix and the result"),
+         "k": Extent("reduction dimension"), "batch": Extent("batch size", 1)},
+        lambda e, f: operator("matmul")(),
+        _matmul,
+        {"m": 4096, "n": 4096, "k": 4096},
+    ),
+    "conv": Kernel(
+        "2-D convolution with square filters and same padding",
+        {"batch": Extent("images", 1), "channels": Extent("input channels"),
+         "filters": Extent("output channels"), "height": Extent("image height"),
+         "width": Extent("image width"), "kernel": Extent("kernel size", 3),
+         "stride": Extent("stride", 1),
+         "groups": Extent("groups; equal to --channels for a depthwise convolution", 1)},
+        _make_conv,
+        _conv,
+        {"channels": 64, "filters": 64, "height": 56, "width": 56},
+    ),
+    "attention": Kernel(
+        "attention",
+        {"batch": Extent("sequences", 1), "heads": Extent("query heads"),
+         "seq": Extent("query tokens"), "head_dim": Extent("head dimension", 64),
+         "keys": Extent("key and value tokens, if different from --seq", 0),
+         "kv_heads": Extent("key and value heads, if fewer than --heads", 0)},
+        lambda e, f: operator("attention")(is_causal=int(f == "causal")),  # type: ignore[call-arg]
+        _attention,
+        {"heads": 16, "seq": 1024},
+        ("full", "causal"),
+    ),
+    "experts": Kernel(
+        "mixture-of-experts layer",
+        {"tokens": Extent("tokens"), "hidden": Extent("hidden size"),
+         "inner": Extent("expert intermediate size on this device"),
+         "chosen": Extent("experts per token"), "experts": Extent("number of experts")},
+        _make_experts,
+        _experts,
+        {"tokens": 64, "hidden": 2048, "inner": 768, "chosen": 8, "experts": 128},
+        ("gated", "plain"),
+    ),
+    "softmax": Kernel(
+        "softmax of each row", _ROWS,
+        lambda e, f: operator("softmax")(axis=-1),  # type: ignore[call-arg]
+        lambda e, f: (("rows", "columns"),),
+        {"rows": 4096, "columns": 1024},
+    ),
+    "norm": Kernel(
+        "normalization of each row, with scale", _ROWS,
+        lambda e, f: operator(f)(axis=-1),  # type: ignore[call-arg]
+        _norm,
+        {"rows": 4096, "columns": 1024},
+        ("layer_norm", "rms_norm"),
+    ),
+    "elementwise": Kernel(
+        "elementwise function of one or two operands",
+        {"elements": Extent("number of output elements")},
+        lambda e, f: operator(f)(),
+        lambda e, f: (("elements",),) * (2 if f in BINARY else 1),
+        {"elements": 1 << 20},
+        (*UNARY, *BINARY),
+    ),
+}  # fmt: skip
+"""Kinds of kernels by name; collectives are in `perfc.study.collective`."""
+LARGEST = 1 << 40
+"""Maximum extent; a larger one is a typing error."""
+
+
+def module_of(kind: str, extents: Mapping[str, int | None], function: str = "") -> Module:
+    """Build a model of one node, with symbolic extents where formulas support them.
+
+    Args:
+        kind: one of ``KERNELS``.
+        extents: extents by name; None if not given.
+        function: one of the kind's functions; "" for the default.
+
+    Raises:
+        ParseError: an unknown kind, function or extent, or a missing or invalid extent.
+    """
+    kernel = KERNELS.get(kind)
+    if kernel is None:
+        raise ParseError(f"no kernel {kind[:32]!r}", hint=f"there are {', '.join(KERNELS)}")
+    named = function or (kernel.functions[0] if kernel.functions else "")
+    if named and named not in kernel.functions:
+        known = ", ".join(kernel.functions) or "none"
+        raise ParseError(f"no function {named[:32]!r} of {kind}", hint=f"there are {known}")
+    e = checked(kind, kernel, extents)
+    names: dict[str, SymbolDecl] = {}
+    inputs: list[Value | None] = []
+    shapes = kernel.shapes(e, named)
+    operands = operator_names(kernel.make(e, named), len(shapes))
+    for name, shape in zip(operands, shapes, strict=True):
+        if shape is None:
+            inputs.append(None)
+            continue
+        for extent in shape:
+            if isinstance(extent, str):
+                names.setdefault(extent, SymbolDecl(extent, e[extent], 1))
+        dims = tuple(symbol(d, 1) if isinstance(d, str) else d for d in shape)
+        inputs.append(Value(name, TensorType(DType.F32, dims)))
+    title = named if kernel.functions and kind != "attention" else kind
+    result = Value("Y", UNKNOWN)
+    op = kernel.make(e, named)
+    node = Node(op, tuple(inputs), (result,), loc=Loc(title, title))
+    given = tuple(v for v in inputs if v is not None)
+    return Module(Graph(title, given, (result,), (node,)), tuple(names.values()))
+
+
+def operator_names(op: Op, count: int) -> list[str]:
+    """Return the names of the first operands."""
+    return [name.rstrip("?*+") for name in op.operands[:count]]
+
+
+def checked(kind: str, kernel: Kernel, extents: Mapping[str, int | None]) -> dict[str, int]:
+    """Return every extent of a kind, with defaults.
+
+    Raises:
+        ParseError: as ``module_of``.
+    """
+    for name in extents:
+        if name not in kernel.extents:
+            known = ", ".join(kernel.extents)
+            raise ParseError(f"{kind} has no extent {name[:32]!r}", hint=f"it has {known}")
+    sizes: dict[str, int] = {}
+    for name, extent in kernel.extents.items():
+        value = extents.get(name)
+        where = f"--{name.replace('_', '-')}"
+        if value is None and extent.default is None:
+            raise ParseError(f"{kind} needs {name}: {extent.words}", where=where)
+        size = extent.default if value is None else value
+        if isinstance(size, bool) or not isinstance(size, int):
+            raise ParseError(f"{size!r} is no whole number", where=where)
+        if not (1 if value is not None else 0) <= size <= LARGEST:
+            raise ParseError(f"{name} = {size} is no extent", where=where, hint="1 to 2^40")
+        sizes[name] = size
+    return sizes
+
+
+COLLECTIVE = "collective"
+"""Kind of a collective, which runs on several devices."""
+
+
+@overload
+def op(
+    kind: Literal["collective"],
+    target: str | None = None,
+    *,
+    deployment: Deployment | None = None,
+    extents: Mapping[str, int] | None = None,
+    **keywords: Any,
+) -> CollectiveView: ...
+
+
+@overload
+def op(
+    kind: Literal["matmul", "conv", "attention", "experts", "softmax", "norm", "elementwise"],
+    target: str | None = None,
+    *,
+    function: str = "",
+    deployment: Deployment | None = None,
+    extents: Mapping[str, int] | None = None,
+    **keywords: Any,
+) -> Report: ...
+
+
+@overload
+def op(kind: str, target: str | None = None, **keywords: Any) -> Report | CollectiveView: ...
+
+
+def op(
+    kind: str,
+    target: str | None = None,
+    *,
+    function: str = "",
+    deployment: Deployment | None = None,
+    extents: Mapping[str, int] | None = None,
+    **keywords: Any,
+) -> Report | CollectiveView:
+    """Analyze one kernel: ``perfc.op("matmul", "h100", m=4096, n=4096, k=4096, dtype="bf16")``.
+
+    Overheads of a runtime between the kernels of a model are not included. A ``collective`` runs
+    among devices of one kind; its extents are ``operation``, ``bytes``, ``ranks`` and ``nodes``,
+    and its target may name several kinds, ``a100,h200``, with one row each.
+
+    Args:
+        kind: ``matmul``, ``conv``, ``attention``, ``experts``, ``softmax``, ``norm``,
+            ``elementwise`` or ``collective``.
+        target: name or file of the target (default: ``a100``).
+        function: variant, such as ``rms_norm`` of ``norm``, or ``causal``.
+        deployment: how the kernel is run, as one value.
+        extents: extents by name, in addition to keywords.
+        keywords: extents and fields of a ``Deployment``, as in ``perfc.analyze``; the element
+            type is f32 unless ``dtype`` is given.
+
+    Raises:
+        PerfcError: an unknown kernel or extent, or as ``perfc.analyze``.
+
+    >>> op("matmul", "h100", m=4096, n=4096, k=4096, dtype="bf16").cost.work.mac
+    k*m*n
+    >>> op("collective", "h100", operation="all-gather", bytes=1 << 24, ranks=8).ranks
+    8
+    """
+    from perfc.analyzers.whole_runs.whole_run import KERNELS
+    from perfc.api import analyze
+
+    of_run = {*DeploymentKeywords.__optional_keys__} - {"batch", "seq"}
+    how: Any = {name: value for name, value in keywords.items() if name in of_run}
+    rest = {name: value for name, value in keywords.items() if name not in of_run}
+    if kind == COLLECTIVE:
+        from perfc.study.collective import collective_of
+
+        if function:
+            raise ParseError(f"no function {function[:32]!r} of {kind}", hint="there are none")
+        return collective_of(
+            target, (deployment or Deployment()).with_values(how), {**(extents or {}), **rest}
+        )
+    module = module_of(kind, {**(extents or {}), **rest}, function)
+    return analyze(module, target, deployment=deployment, predictor=KERNELS, **how)

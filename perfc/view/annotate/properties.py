@@ -1,0 +1,251 @@
+"""Metadata properties with analysis results, written into an ONNX model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from perfc.api import Report
+from perfc.frontend.onnx_file import dim_param
+from perfc.ir.graph import Graph, Node, walk
+from perfc.ir.symbolic.evaluate import evaluate
+from perfc.ir.tensors.types import TensorType
+from perfc.passes.roofline.cost import NodeCost, Tier
+from perfc.passes.roofline.roofline import KernelBound
+
+if TYPE_CHECKING:
+    import onnx
+
+    from perfc.analyzers.estimate.estimate import Estimate
+
+PREFIX = "perfc."
+FOLDED = "folded: constant before the model runs"
+
+
+@dataclass(slots=True)
+class NodeNumbers:
+    """Numbers written at one node of the file; a function call sums those of its body."""
+
+    mac: int = 0
+    flop: int = 0
+    read_bytes: int = 0
+    write_bytes: int = 0
+    coverage: Tier = Tier.EXACT
+    kernels: list[int] = field(default_factory=list[int])
+    anchored: list[KernelBound] = field(default_factory=list[KernelBound])
+    predictions: list[Estimate] = field(default_factory=list["Estimate"])
+
+    def add(self, cost: NodeCost, env: Mapping[str, int]) -> None:
+        """Add the cost of one node of the analyzed module."""
+        times = int(evaluate(cost.repeat, env))
+        self.mac += times * int(evaluate(cost.work.mac, env))
+        self.flop += times * int(evaluate(cost.work.flop, env))
+        self.read_bytes += times * int(evaluate(cost.traffic.read_bytes, env))
+        self.write_bytes += times * int(evaluate(cost.traffic.write_bytes, env))
+        self.coverage = max(self.coverage, cost.tier, key=list(Tier).index)
+
+    @property
+    def time_s(self) -> float:
+        """Time of the kernels anchored at this node."""
+        return sum(b.time_s for b in self.anchored)
+
+    @property
+    def floor_s(self) -> float:
+        """Lower bound of those kernels."""
+        return sum(b.floor_s for b in self.anchored)
+
+    @property
+    def predicted(self) -> tuple[float, float, float]:
+        """Predicted time of those kernels and its interval, with fully correlated errors."""
+        times = [(p.time_s, p.low_s, p.high_s) for p in self.predictions]
+        time_s, low_s, high_s = (sum(column) for column in zip(*times, strict=True))
+        return time_s, low_s, high_s
+
+    @property
+    def bound(self) -> str:
+        """Limiting ceiling of the longest of them."""
+        return max(self.anchored, key=lambda b: b.time_s).binding.value if self.anchored else ""
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """Numbers by node of the file, indexed by output name or by expanded call."""
+
+    report: Report
+    by_output: Mapping[str, Node]
+    by_call: Mapping[str, tuple[Node, ...]]
+    kernel_of: Mapping[Node, int]
+
+    @staticmethod
+    def of(report: Report) -> Numbers:
+        """Index the report's nodes."""
+        by_output: dict[str, Node] = {}
+        by_call: dict[str, list[Node]] = {}
+        for node in walk(report.module.graph):
+            for v in node.results:
+                by_output.setdefault(v.name, node)
+            if node.loc.is_expanded:
+                by_call.setdefault(node.loc.name, []).append(node)
+            else:
+                prefix, slash, _ = node.loc.name.rpartition("/")
+                while slash:
+                    by_call.setdefault(prefix + "/", []).append(node)
+                    prefix, slash, _ = prefix.rpartition("/")
+        kernels = enumerate(report.kernels.kernels)
+        kernel_of = {n: i for i, k in kernels for n in k.nodes}
+        return Numbers(report, by_output, {k: tuple(v) for k, v in by_call.items()}, kernel_of)
+
+    def at(self, node: onnx.NodeProto, is_call: bool) -> NodeNumbers | None:
+        """Return the numbers of one node of the file; None if it does not run."""
+        numbers = NodeNumbers()
+        nodes = self.nodes(node, is_call)
+        for n in nodes:
+            cost = self.report.cost.nodes.get(n)
+            if cost is not None:
+                numbers.add(cost, self.report.env)
+            index = self.kernel_of.get(n)
+            if index is None:
+                continue
+            if index not in numbers.kernels:
+                numbers.kernels.append(index)
+            bound = self.report.roofline.kernels[index]
+            if bound.kernel.anchor is n:
+                numbers.anchored.append(bound)
+                numbers.predictions.append(self.report.prediction.kernels[index])
+        return numbers if nodes else None
+
+    def nodes(self, node: onnx.NodeProto, is_call: bool) -> tuple[Node, ...]:
+        """Return the analyzed nodes that a node of the file became."""
+        label = node.name or next((o for o in node.output if o), node.op_type)
+        if is_call and label + "/" in self.by_call:
+            return self.by_call[label + "/"]
+        if label in self.by_call:
+            return self.by_call[label]
+        producers = (self.by_output.get(o) for o in node.output if o)
+        return tuple(dict.fromkeys(n for n in producers if n is not None))
+
+
+def annotate(model: onnx.ModelProto, report: Report) -> None:
+    """Write the report into ``model``: properties of nodes and of the model, and missing shapes.
+
+    Properties of a node: ``perfc.mac``, ``perfc.flop``, ``perfc.read_bytes``,
+    ``perfc.write_bytes``, ``perfc.coverage`` and ``perfc.kernel``. The anchor node of a kernel also
+    has its time at measured rates ``perfc.time_s``, ``perfc.floor_s``, ``perfc.bound``,
+    ``perfc.share``, and the prediction with its interval, ``perfc.predicted_s``,
+    ``perfc.predicted_low_s`` and ``perfc.predicted_high_s``, so that sums over nodes are right.
+    Earlier ``perfc.`` properties are replaced; nothing else changes.
+    """
+    numbers = Numbers.of(report)
+    functions = {(f.domain, f.name) for f in model.functions}
+    for node in every_node(model.graph):
+        is_call = (node.domain, node.op_type) in functions
+        at_node = None if node.op_type == "Constant" else numbers.at(node, is_call)
+        _set(node, properties(report, at_node) if at_node else _absent(node))
+    _set(model, model_properties(report))
+    add_value_info(model.graph, report.source.graph)
+
+
+def _absent(node: onnx.NodeProto) -> dict[str, str]:
+    return {} if node.op_type == "Constant" else {"kernel": FOLDED}
+
+
+def every_node(graph: onnx.GraphProto) -> Iterator[onnx.NodeProto]:
+    """Yield the nodes of a graph and of subgraphs in their attributes."""
+    for node in graph.node:
+        yield node
+        for attribute in node.attribute:
+            if attribute.HasField("g"):
+                yield from every_node(attribute.g)
+            for inner in attribute.graphs:
+                yield from every_node(inner)
+
+
+def properties(report: Report, n: NodeNumbers) -> dict[str, str]:
+    """Return the properties of a node by name, without the prefix."""
+    values = {
+        "mac": str(n.mac),
+        "flop": str(n.flop),
+        "read_bytes": str(n.read_bytes),
+        "write_bytes": str(n.write_bytes),
+        "coverage": n.coverage.value,
+    }
+    if n.kernels:
+        table = report.kernels.kernels
+        values["kernel"] = "; ".join(f"{i}: {table[i].label}" for i in n.kernels)
+    if n.anchored:
+        total = report.roofline.time_s
+        values |= {
+            "time_s": f"{n.time_s:.6g}",
+            "floor_s": f"{n.floor_s:.6g}",
+            "bound": n.bound,
+            "share": f"{n.time_s / total if total else 0.0:.4f}",
+            **predicted(*n.predicted),
+        }
+    return values
+
+
+def predicted(time_s: float, low_s: float, high_s: float) -> dict[str, str]:
+    """Return a prediction and its interval as properties."""
+    return {
+        "predicted_s": f"{time_s:.6g}",
+        "predicted_low_s": f"{low_s:.6g}",
+        "predicted_high_s": f"{high_s:.6g}",
+    }
+
+
+def model_properties(report: Report) -> dict[str, str]:
+    """Return the properties of the model: setting and totals."""
+    import perfc
+
+    total = report.prediction.total
+    return {
+        "version": perfc.__version__,
+        "target": report.machine.name,
+        "runtime": report.kernels.runtime.name,
+        "dtype": report.dtype or "as stored",
+        "dims": ", ".join(f"{n}={v}" for n, v in sorted(report.env.items())),
+        "time_s": f"{report.roofline.time_s:.6g}",
+        "floor_s": f"{report.roofline.floor_s:.6g}",
+        **predicted(total.time_s, total.low_s, total.high_s),
+        "mac": str(int(evaluate(report.cost.work.mac, report.env))),
+    }
+
+
+def _set(holder: onnx.NodeProto | onnx.ModelProto, values: Mapping[str, str]) -> None:
+    others = [(p.key, p.value) for p in holder.metadata_props if not p.key.startswith(PREFIX)]
+    if len(others) < len(holder.metadata_props):
+        del holder.metadata_props[:]
+        for key, value in others:
+            holder.metadata_props.add(key=key, value=value)
+    for key, value in values.items():
+        holder.metadata_props.add(key=PREFIX + key, value=value)
+
+
+def add_value_info(graph: onnx.GraphProto, source: Graph) -> None:
+    """Add inferred types of the main graph where the file has no type or no shape."""
+    declared = {v.name for v in (*graph.input, *graph.output)}
+    infos = {v.name: v for v in graph.value_info}
+    for node in source.nodes:
+        for v in node.results:
+            if v.name in declared or not isinstance(v.type, TensorType) or v.type.shape is None:
+                continue
+            info = infos.get(v.name)
+            if v.type.dtype.onnx > 0 and (info is None or not _has_shape(info)):
+                _fill(info or graph.value_info.add(name=v.name), v.type)
+
+
+def _has_shape(info: onnx.ValueInfoProto) -> bool:
+    kind = info.type.WhichOneof("value")
+    return kind is not None and (kind != "tensor_type" or info.type.tensor_type.HasField("shape"))
+
+
+def _fill(info: onnx.ValueInfoProto, type_: TensorType) -> None:
+    tensor = info.type.tensor_type
+    tensor.elem_type = type_.dtype.onnx
+    tensor.shape.SetInParent()
+    for d in type_.shape or ():
+        if isinstance(d, int):
+            tensor.shape.dim.add(dim_value=d)
+        else:
+            tensor.shape.dim.add(dim_param=dim_param(d))

@@ -1,0 +1,21 @@
+"""SVG of a chart, through vl-convert: Vega-Lite compiled without a browser."""
+
+from __future__ import annotations
+
+import re
+
+from perfc.view import vegalite
+
+from .chart import Chart
+from .spec import spec
+
+_SYMBOL = re.compile(r'(<path aria-label="([^"]*)" role="graphics-symbol"[^>]*)/>')
+
+
+def svg(chart: Chart) -> str:
+    """The chart as an SVG document; what each mark is shows on hover."""
+    return _SYMBOL.sub(_titled, vegalite.svg(spec(chart)))
+
+
+def _titled(match: re.Match[str]) -> str:
+    return f"{match.group(1)}><title>{match.group(2)}</title></path>"

@@ -1,0 +1,82 @@
+"""Roofline charts in a terminal, drawn with plotext."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from perfc.common.extras import install
+from perfc.common.plain_text import printable, shielded
+from perfc.errors import MissingExtraError
+
+from .chart import Chart
+from .lines import lines_of
+from .marks import Basis
+from .roofs import Level
+
+COLOURS = {Level.L1: "blue+", Level.L2: "red+", Level.DEVICE: "green+"}
+MARKERS = {Level.L1: "o", Level.L2: "+", Level.DEVICE: "x"}
+MEASURED = {Level.L1: "1", Level.L2: "2", Level.DEVICE: "D"}
+LEAST_WIDTH, LEAST_HEIGHT = 60, 16
+"""Minimum terminal size for a chart; smaller ones get only the table."""
+PREFIXES = {0: "", 3: "k", 6: "M", 9: "G", 12: "T", 15: "P", 18: "E"}
+
+
+def plotted(chart: Chart, width: int, height: int, *, colour: bool) -> str:
+    """Draw the chart as text of ``width`` columns and ``height`` lines.
+
+    Raises:
+        MissingExtraError: if plotext is not installed.
+    """
+    try:
+        import plotext
+    except ImportError:
+        raise MissingExtraError(
+            "charts in a terminal need the package plotext",
+            hint=f"{install('plot')}; piped output is a table and does not need it",
+        ) from None
+    figure: Any = plotext.figure
+    figure.clear()
+    plotext.terminal.limit(False, False)
+    figure.theme("colorless")
+    figure.canvas("default")
+    figure.plot_size(width, height)
+    for line in lines_of(chart):
+        name = COLOURS[line.level] if line.level else "white"
+        marker = plotext.marker("braille" if line.is_sustained else "dot", plotext.pixel(name))
+        figure.draw(_signal(figure, (line.start, line.end), marker).lines())
+    for basis in Basis:
+        for level in Level:
+            points = [p for p in chart.points if p.level is level and p.mark.basis is basis]
+            if points:
+                character = (MEASURED if basis is Basis.MEASURED else MARKERS)[level]
+                marker = plotext.marker(character, plotext.pixel(COLOURS[level]))
+                at = [(p.intensity, p.flop_per_s) for p in points]
+                figure.draw(_signal(figure, at, marker).label(f"{level.title} {basis.value}"))
+    _axes(figure, chart)
+    text: str = figure.build().string(colorless=not colour)
+    return text
+
+
+# plotext's log scale does not accept custom ticks, so it gets logarithms.
+def _signal(figure: Any, at: Sequence[tuple[float, float]], marker: Any) -> Any:
+    x, y = ([math.log10(v) for v in values] for values in zip(*at, strict=True))
+    return figure.signal(x, y, marker=marker)
+
+
+def _axes(figure: Any, chart: Chart) -> None:
+    for name, limits in (("x", chart.window.x), ("y", chart.window.y)):
+        ruler = figure.ruler(name, "lower" if name == "x" else "left")
+        low, high = (math.log10(v) for v in limits)
+        powers = range(math.ceil(low), math.floor(high) + 1)
+        ruler.lim(low, high).ticks(list(powers), [_power(p) for p in powers])
+    figure.label("flop/byte", "x", "lower")
+    figure.title(f"{shielded(printable(chart.title))}: flop/s")
+
+
+def _power(power: int) -> str:
+    step = 3 * (power // 3)
+    if step in PREFIXES and power >= 0:
+        return f"{10 ** (power - step)}{PREFIXES[step]}"
+    return f"{10.0**power:g}"

@@ -1,0 +1,113 @@
+"""Text of a roofline chart: ceilings with sources, and kernels with their positions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from perfc.view.report.document import Cell, Column, Document, Note, Part, Section, Table
+from perfc.view.report.units import Unit, plural, quantity
+
+from .chart import Chart
+from .lines import is_float
+from .marks import Basis, Mark
+from .roofs import Level, Roof, Slope
+
+TOP = 20
+"""Number of kernels shown by default."""
+
+
+def document(chart: Chart, top: int | None = TOP) -> Document:
+    """Return the document: ceilings, then kernels, slowest first."""
+    sections = [Section("ceilings", "Ceilings", (ceilings(chart),))]
+    if chart.marks:
+        sections.append(Section("kernels", "Kernels", tuple(_kernels(chart, top))))
+    notes = tuple(Note(text) for text in chart.notes)
+    if notes:
+        sections.append(Section("notes", "Notes", notes))
+    return Document(f"roofline: {chart.title}", tuple(sections))
+
+
+def ceilings(chart: Chart) -> Table:
+    """Return the table of ceilings: peak, measured rate and ridge point."""
+    columns = (
+        Column("ceiling", "ceiling"),
+        Column("peak", "peak"),
+        Column("measured", "measured"),
+        Column("ridge_flop_per_byte", "ridge", Unit.FLOP_PER_BYTE),
+        Column("source", "source", is_name=True),
+    )
+    rows = [_roof_row(chart, r) for r in chart.roofs.roofs]
+    rows += [_slope_row(s) for s in chart.roofs.slopes]
+    return Table(columns, tuple(rows))
+
+
+def _roof_row(chart: Chart, roof: Roof) -> tuple[Cell, ...]:
+    unit = Unit.FLOP_PER_S if any(is_float(d) for d in roof.dtypes) else Unit.OP_PER_S
+    device = chart.roofs.slope(Level.DEVICE)
+    ridge = roof.reached.value / device.reached.value if device else None
+    measured = quantity(roof.sustained.value, unit) if roof.sustained else None
+    return roof.title, quantity(roof.peak.value, unit), measured, ridge, _source(roof)
+
+
+def _slope_row(slope: Slope) -> tuple[Cell, ...]:
+    peak = quantity(slope.peak.value, Unit.BYTE_PER_S)
+    measured = quantity(slope.sustained.value, Unit.BYTE_PER_S) if slope.sustained else None
+    return slope.level.title, peak, measured, None, _source(slope)
+
+
+def _source(ceiling: Roof | Slope) -> str:
+    rates = [ceiling.peak, *([ceiling.sustained] if ceiling.sustained else [])]
+    return "; ".join(f"{r.source} ({r.origin})" for r in rates)
+
+
+def _kernels(chart: Chart, top: int | None) -> Iterator[Part]:
+    marks = [m for basis in Basis for m in [x for x in chart.marks if x.basis is basis][:top]]
+    yield Table(columns(), tuple(row(chart, m) for m in marks))
+    hidden = len(chart.marks) - len(marks)
+    if hidden:
+        yield Note(f"and {plural(hidden, 'kernel')} that take less time; --top all")
+    for p in chart.above:
+        yield Note(
+            f"above the roof: {p.mark.label} at {p.level.title} reaches "
+            f"{quantity(p.flop_per_s, Unit.FLOP_PER_S)}, more than the hardware peak",
+            is_warning=True,
+        )
+
+
+def columns() -> tuple[Column, ...]:
+    """Return the columns of kernels."""
+    levels = [
+        Column(
+            f"{x.value}_flop_per_byte", x.title, Unit.FLOP_PER_BYTE, f"flop per byte at {x.title}"
+        )
+        for x in Level
+    ]
+    return (
+        Column("kernel", "kernel", is_name=True),
+        Column("basis", "basis"),
+        Column("time_s", "time", Unit.SECOND, "total of equal kernels, without launch overhead"),
+        Column("count", "count", Unit.COUNT, "equal kernels"),
+        Column("flop_per_s", "rate", Unit.FLOP_PER_S, "flop per second in that time"),
+        *levels,
+        Column("of_roofline", "of roofline", Unit.SHARE, "rate over the lowest measured ceiling"),
+        Column("roof", "roof"),
+        Column("bound", "limited by"),
+    )
+
+
+def row(chart: Chart, mark: Mark) -> tuple[Cell, ...]:
+    """Return the row of one kernel."""
+    shares = [p.of_roof for p in chart.points if p.mark is mark and p.of_roof is not None]
+    intensities = (mark.intensity(x) for x in Level)
+    name = f"{mark.phase}: {mark.label}" if mark.phase else mark.label
+    return (
+        name,
+        mark.basis.value,
+        mark.time_s * mark.count,
+        mark.count,
+        mark.flop_per_s,
+        *intensities,
+        max(shares, default=None),
+        f"{mark.dtype} {mark.unit.value}",
+        mark.bound,
+    )

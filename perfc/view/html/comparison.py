@@ -1,0 +1,169 @@
+"""HTML page of two analyses: the new one, with the old one and the change next to it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from perfc.ir.record import record
+from perfc.view.report import Views
+from perfc.view.report.document import Cell, Column, Document, Name, Table
+from perfc.view.report.names import gathered
+from perfc.view.report.units import Unit
+
+from .payload import Json, number, table, time_s
+from .verdict import VerdictBlock, change_block
+
+if TYPE_CHECKING:
+    from perfc.api import Report
+    from perfc.review.diff import Difference
+
+
+class Change(Enum):
+    """Status of kernels in a comparison."""
+
+    ADDED = "added"
+    REMOVED = "removed"
+    CHANGED = "changed"
+    SAME = "same"
+
+
+@record
+class Pair:
+    """Old and new kernels with the same work; either side may be empty.
+
+    Args:
+        old: positions of the old kernels.
+        new: positions of the new kernels.
+        old_s: their time in the old run.
+        new_s: their time in the new run.
+        is_same: True if the kernels are equal, whatever their shares of each run.
+    """
+
+    old: tuple[int, ...]
+    new: tuple[int, ...]
+    old_s: float
+    new_s: float
+    is_same: bool
+
+    @property
+    def delta_s(self) -> float:
+        """New minus old time; rounding errors are zero."""
+        delta = self.new_s - self.old_s
+        return delta if abs(delta) > 1e-12 * max(self.old_s, self.new_s) else 0.0
+
+    @property
+    def change(self) -> Change:
+        """Status of the kernels."""
+        if not self.old:
+            return Change.ADDED
+        if not self.new:
+            return Change.REMOVED
+        return Change.SAME if self.is_same else Change.CHANGED
+
+
+@record
+class Side:
+    """One analysis and its views."""
+
+    report: Report
+    views: Views
+
+
+@record
+class Comparison:
+    """Content of a page of two analyses.
+
+    Args:
+        old: old analysis.
+        new: new analysis.
+        pairs: every kernel of both sides once, in the order of the new run.
+        document: document below the charts; its title is that of the page.
+        verdict: headline of the change.
+    """
+
+    old: Side
+    new: Side
+    pairs: tuple[Pair, ...]
+    document: Document
+    verdict: VerdictBlock
+
+
+def comparison_of(difference: Difference, document: Document) -> Comparison:
+    """Return the comparison of ``perfc diff``, with the times of its tables."""
+    from perfc.view.report import collect
+
+    sides = [Side(r, collect(r)) for r in (difference.old, difference.new)]
+    old, new = ({k: i for i, k in enumerate(s.report.kernels.kernels)} for s in sides)
+    pairs = tuple(
+        Pair(
+            tuple(old[k.kernel] for k in p.old),
+            tuple(new[k.kernel] for k in p.new),
+            p.before.time_s,
+            p.after.time_s,
+            p.is_same,
+        )
+        for p in difference.kernels
+    )
+    verdict = change_block(difference, sides[1].views, document.title)
+    return Comparison(sides[0], sides[1], pairs, document, verdict)
+
+
+def ordered(comparison: Comparison) -> list[Pair]:
+    """Return pairs, largest change first."""
+    return sorted(comparison.pairs, key=lambda pair: -abs(pair.delta_s))
+
+
+COLUMNS = (
+    Column("index", "#", Unit.COUNT, "position in the new run"),
+    Column("change", "what"),
+    Column("old_s", "old", Unit.SECOND),
+    Column("new_s", "new", Unit.SECOND),
+    Column("delta_s", "change", Unit.SECOND, "new minus old"),
+    Column("kernel", "kernel", is_name=True),
+    Column("nodes", "ONNX nodes", is_name=True),
+)
+
+
+def pair_table(comparison: Comparison, shown: Sequence[Pair]) -> Table:
+    """Return the table of pairs."""
+    return Table(COLUMNS, tuple(cells(comparison, r) for r in shown))
+
+
+def cells(comparison: Comparison, pair: Pair) -> tuple[Cell, ...]:
+    """Return the cells of one pair, with names of the new side if it exists."""
+    old = [comparison.old.views.kernels[i] for i in pair.old]
+    new = [comparison.new.views.kernels[i] for i in pair.new]
+    labels = [" | ".join(k.label for k in side) for side in (old, new) if side]
+    nodes = gathered([n for k in new or old for n in k.nodes])
+    return (
+        pair.new[0] if pair.new else None,
+        pair.change.value,
+        pair.old_s if old else None,
+        pair.new_s if new else None,
+        pair.delta_s,
+        " → ".join(dict.fromkeys(labels)),
+        Name(nodes, nodes),
+    )
+
+
+def comparison_payload(comparison: Comparison) -> Json:
+    """Return the data of pairs; a change is distributed over the new kernels by time."""
+    every = ordered(comparison)
+    kernels = comparison.new.views.kernels
+    delta: list[float | None] = [None] * len(kernels)
+    row_of: list[int | None] = [None] * len(kernels)
+    for place, r in enumerate(every):
+        alone_s = sum(time_s(kernels[i]) for i in r.new)
+        for i in r.new:
+            row_of[i] = place
+            part = time_s(kernels[i]) / alone_s if alone_s else 1 / len(r.new)
+            delta[i] = number(r.delta_s * part)
+    return {
+        "table": table(pair_table(comparison, every)),
+        "kernels": [r.new[0] if r.new else None for r in every],
+        "row_of": row_of,
+        "delta_s": delta,
+        "largest_s": max((abs(d) for d in delta if d is not None), default=0.0),
+    }

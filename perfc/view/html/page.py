@@ -1,0 +1,231 @@
+"""Assembly of self-contained HTML pages from template, style, scripts and data."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+from perfc.common.version import __version__
+from perfc.ir.record import record
+from perfc.view.report import NAMES, Views, document
+from perfc.view.report.document import Section
+from perfc.view.report.json_form import strict
+from perfc.view.report.views import headline
+
+from .blocks import SectionBlock, section_block
+from .comparison import Comparison, comparison_payload, ordered, pair_table
+from .payload import Json, payload, text
+from .verdict import VerdictBlock, verdict_block
+from .what_if import what_ifs
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+    from perfc.api import Report
+
+ECHARTS = "6.1.0"
+SCRIPTS = (
+    "format",
+    "theme",
+    "canvas",
+    "selection",
+    "table",
+    "roofline",
+    "modules",
+    "memory",
+    "graph",
+    "whatif",
+    "details",
+    "search",
+    "export",
+    "keyboard",
+    "link",
+)
+"""Files of ``scripts/`` in the order in which they run."""
+CHARTS = ("roofline", "modules", "kernels", "graph", "memory")
+"""Sections with a layout of their own."""
+LINKED = ("bottlenecks", "assumptions", "changes")
+"""Sections below the charts that have a link and a key."""
+FOLDED = ("assumptions", "coverage")
+"""Sections that are collapsed at first."""
+PRINTED = 20
+"""Number of kernels in print, slowest first."""
+
+
+def page(report: Report, views: Views, targets: Sequence[str] = ()) -> str:
+    """Return one analysis as a self-contained HTML document.
+
+    Args:
+        report: result of ``perfc.analyze``.
+        views: views of the report.
+        targets: names or files of other machines to compare with.
+
+    Raises:
+        TargetError: if there is no such target.
+    """
+    sections = document(views, NAMES, PRINTED).sections
+    blocks = {s.name: section_block(s) for s in sections if s.name != "ceilings"}
+    assumptions = blocks.pop("assumptions")
+    tables = Tables(blocks.pop("kernels"), blocks.pop("memory"))
+    below = [*blocks.values(), assumptions]
+    others = what_ifs(report, targets, predict=views.prediction is not None)
+    data: Json = {"reports": [payload(report, views)], "what_if": others}
+    return rendered(headline(views), [], tables, below, data, verdict_block(views))
+
+
+def comparison_page(comparison: Comparison) -> str:
+    """Return two analyses as an HTML document: charts of the new one next to the old one."""
+    shown = pair_table(comparison, list(ordered(comparison))[:PRINTED])
+    new = comparison.new.views
+    kernels = section_block(Section("kernels", "kernels", (shown,)))
+    memory = section_block(document(new, ("memory",)).sections[0])
+    sections = [s for s in comparison.document.sections if s.name not in CHARTS]
+    above, below = (
+        [section_block(s) for s in sections if (s.name == "changes") == is_below]
+        for is_below in (False, True)
+    )
+    data: Json = {
+        "reports": [payload(side.report, side.views) for side in (comparison.new, comparison.old)],
+        "comparison": comparison_payload(comparison),
+    }
+    return rendered(
+        comparison.document.title, above, Tables(kernels, memory), below, data, comparison.verdict
+    )
+
+
+@record
+class Tables:
+    """Tables beneath charts."""
+
+    kernels: SectionBlock
+    memory: SectionBlock
+
+
+def rendered(
+    title: str,
+    above: Sequence[SectionBlock],
+    tables: Tables,
+    below: Sequence[SectionBlock],
+    data: Json,
+    verdict: VerdictBlock | None = None,
+) -> str:
+    """Render the page, with the headline first."""
+    linked = [b.name for b in below if b.name in LINKED]
+    has_what_if = data.get("what_if") is not None
+    first = ["verdict"] if verdict else [b.name for b in above[:1]]
+    return filled(
+        "report.html.j2",
+        title,
+        data,
+        SCRIPTS,
+        places=[*first, *CHARTS, *(["what-if"] if has_what_if else []), *linked],
+        has_what_if=has_what_if,
+        verdict=verdict,
+        above=above,
+        below=below,
+        folded=FOLDED,
+        tables=tables,
+    )
+
+
+@record
+class ChartBlock:
+    """A section that is one chart.
+
+    Args:
+        name: name of the section; a script fills ``NAME-chart`` and may fill ``NAME-note``.
+        title: title of the section.
+        hint: explanation of the chart and its controls.
+        label: description of the chart for screen readers.
+    """
+
+    name: str
+    title: str
+    hint: str
+    label: str
+
+
+def chart_page(
+    title: str,
+    charts: Sequence[ChartBlock],
+    sections: Sequence[SectionBlock],
+    data: Json,
+    scripts: Sequence[str],
+    lead: Sequence[str] = (),
+) -> str:
+    """Return a self-contained HTML document of charts with tables below.
+
+    Args:
+        title: title of the page.
+        charts: charts drawn by ``scripts``.
+        sections: tables and notes.
+        data: data for the scripts.
+        scripts: files of ``scripts/`` in the order in which they run.
+        lead: summary lines above the charts.
+    """
+    more = {"charts": charts, "sections": sections, "lead": [*map(text, lead)]}
+    return filled("charts.html.j2", title, data, scripts, **more)
+
+
+def filled(name: str, title: str, data: Json, scripts: Sequence[str], **more: object) -> str:
+    """Render a template of this package with its style, scripts and data."""
+    from markupsafe import Markup
+
+    every = (asset("echarts/echarts.min.js"), own_script(tuple(scripts)))
+    return (
+        environment()
+        .get_template(name)
+        .render(
+            title=text(title),
+            version=__version__,
+            echarts=ECHARTS,
+            policy=policy(every),
+            style=Markup(asset("style.css")),
+            data=Markup(inert(data)),
+            scripts=[Markup(s) for s in every],
+            notices=[asset("echarts/NOTICE"), asset("echarts/LICENSE-d3")],
+            **more,
+        )
+    )
+
+
+@cache
+def environment() -> Environment:
+    """Return the template environment, shared by all pages."""
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
+
+    # names end in .j2, so that nothing but this would escape what files call their nodes
+    return Environment(autoescape=True, undefined=StrictUndefined, loader=FunctionLoader(asset))
+
+
+def inert(data: Json) -> str:
+    """Serialize JSON so that no name can end the enclosing element."""
+    json = strict(data)
+    return json.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+
+
+def policy(scripts: Sequence[str]) -> str:
+    """Return a content security policy that allows only these scripts and no network."""
+    digests = (hashlib.sha256(s.encode()).digest() for s in scripts)
+    allowed = " ".join(f"'sha256-{base64.b64encode(d).decode()}'" for d in digests)
+    return (
+        f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; "
+        "img-src data: blob:; base-uri 'none'; form-action 'none'"
+    )
+
+
+@cache
+def own_script(names: tuple[str, ...]) -> str:
+    """Join scripts of ``scripts/`` in one scope."""
+    parts = "\n".join(asset(f"scripts/{name}.js") for name in names)
+    return f'(() => {{\n"use strict";\n{parts}}})();\n'
+
+
+@cache
+def asset(name: str) -> str:
+    """Read a file of this package."""
+    return (files("perfc.view.html") / name).read_text(encoding="utf-8")

@@ -1,0 +1,143 @@
+"""Headline section of a page: the figures of the first screen and the limits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from perfc.common.plain_text import printable
+from perfc.ir.record import record
+from perfc.review.diff.figures import BY_KEY, Metric
+from perfc.review.diff.views import TotalRow, in_words, percent, signed
+from perfc.view.report import Views
+from perfc.view.report.limits import LimitShare
+from perfc.view.report.notebook import clipped
+from perfc.view.report.screen import UNIT, Fact, facts_of, percents, plain, titles
+from perfc.view.report.screen_tables import LIMITS
+from perfc.view.report.text import HARD_SPACE, Style
+from perfc.view.report.units import DASH, INTERVAL, quantity, share
+
+from .payload import text
+
+if TYPE_CHECKING:
+    from perfc.review.diff import Difference
+    from perfc.review.diff.views import DiffViews
+
+ONE_LINE = 100_000
+"""Width larger than any title."""
+
+
+@record
+class LimitBlock:
+    """One part of the bar of limits.
+
+    Args:
+        key: identifier in data formats.
+        title: title of the limit.
+        percent: percent of the time, rounded as on the first screen.
+        style: style of the bar: work, traffic or waiting.
+    """
+
+    key: str
+    title: str
+    percent: int
+    style: str
+
+
+@record
+class VerdictBlock:
+    """The headline of one report.
+
+    Args:
+        title: model, machine, sizes, runtime and precision.
+        first: time of a run.
+        rest: other figures.
+        limits: parts of the time by limit, largest first.
+    """
+
+    title: str
+    first: Fact
+    rest: tuple[Fact, ...]
+    limits: tuple[LimitBlock, ...]
+
+
+def verdict_block(views: Views) -> VerdictBlock:
+    """Return the headline of a report."""
+    first, *rest = (
+        Fact(f.label, f.number, UNIT.sub(rf"\1{HARD_SPACE}\2", printable(f.words)), f.style)
+        for f in facts_of(views.verdict)
+    )
+    title = " ".join(plain(line).strip() for line in titles(views, ONE_LINE))
+    return VerdictBlock(title, first, tuple(rest), limit_blocks(views.verdict.limits))
+
+
+OTHER_METRICS = (Metric.FLOOR, Metric.PEAK_MEMORY, Metric.ENERGY)
+"""Metrics other than time in the headline of a comparison."""
+LESS = Style.GOOD
+MORE = Style.POOR
+
+
+def change_block(difference: Difference, after: Views, title: str) -> VerdictBlock:
+    """Return the headline of a comparison: old and new time, change and interval.
+
+    Args:
+        difference: the comparison.
+        after: views of the new analysis, for its limits.
+        title: title of the page.
+    """
+    from perfc.review.diff import views_of
+
+    views = views_of(difference)
+    rows = {BY_KEY[row.metric]: row for row in views.totals}
+    time = rows[Metric.TIME]
+    first = Fact("time", sides(time), f"{target_of(views)}predicted, per run", Style.PLAIN)
+    rest = [change(time)]
+    if views.blame:
+        culprit = views.blame[0]
+        what = in_words(views.blame, 1)
+        rest.append(Fact("from", share(culprit.share), clipped(what), Style.PLAIN))
+    rest += [
+        Fact(m.title, sides(rows[m]), percent(rows[m].relative), tone(rows[m]))
+        for m in OTHER_METRICS
+        if m in rows and rows[m].delta
+    ]
+    return VerdictBlock(text(title), first, tuple(rest), limit_blocks(after.verdict.limits))
+
+
+def target_of(views: DiffViews) -> str:
+    """Return the target as a prefix of a description."""
+    return clipped(f"on {views.target}, ")
+
+
+def change(row: TotalRow) -> Fact:
+    """Return the change with its interval."""
+    unit = BY_KEY[row.metric].unit
+    words = percent(row.relative)
+    if row.delta_low is not None and row.delta_high is not None:
+        ends = f"{signed(row.delta_low, unit)} to {signed(row.delta_high, unit)}"
+        words += f", {INTERVAL} {ends}"
+    return Fact("change", signed(row.delta, unit), words, tone(row))
+
+
+def sides(row: TotalRow) -> str:
+    """Format old and new value."""
+    unit = BY_KEY[row.metric].unit
+    ends = [DASH if x is None else quantity(x, unit) for x in (row.old, row.new)]
+    return " → ".join(dict.fromkeys(end.replace(" ", HARD_SPACE) for end in ends))
+
+
+def tone(row: TotalRow) -> Style:
+    """Return good for a decrease, poor for an increase, plain if the interval contains zero."""
+    low, high = row.delta_low, row.delta_high
+    if not row.delta or (low is not None and high is not None and low < 0 < high):
+        return Style.PLAIN
+    return LESS if row.delta < 0 else MORE
+
+
+def limit_blocks(limits: Sequence[LimitShare]) -> tuple[LimitBlock, ...]:
+    """Return parts of the bar of at least one percent."""
+    return tuple(
+        LimitBlock(limit.key, limit.title, percent, LIMITS.get(limit.key, Style.WAITING).value)
+        for limit, percent in zip(limits, percents(limits), strict=True)
+        if percent
+    )

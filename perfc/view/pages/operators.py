@@ -1,0 +1,212 @@
+"""Page of operators, from their docstrings and formulas, and coverage of ONNX."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Mapping
+
+from perfc.ir.graph import Value
+from perfc.ir.op import ABSENT, Op, Types
+from perfc.ir.ops.elementwise.elementwise import Elementwise
+from perfc.ir.record import record
+from perfc.ir.symbolic.dim import Dim, symbol, symbols
+from perfc.ir.symbolic.fresh import numbering
+from perfc.ir.tensors.types import DType, TensorType
+
+from .catalogue import documentation, find_operator, module_file, operators
+
+_OPERANDS = re.compile(r"(\w+(?:,\s*\w+)*)\[([^\]]*)\]")
+_AS = re.compile(r"as (\w+)\b")
+BODIES = ("has_function", "has_context_dependent_function")
+UNITS = ("mac", "alu", "sfu", "integer")
+
+
+@record
+class Example:
+    """Application of an operator to operands with symbolic extents.
+
+    ``operator`` is the instance with its attributes; ``numbers`` are nonzero formulas by name.
+    """
+
+    operator: str
+    operands: Mapping[str, str]
+    result: str
+    numbers: Mapping[str, str]
+
+
+def example(cls: type[Op]) -> Example | None:
+    """Return the operator on operands shaped as in its docstring; None if that is not enough."""
+    shapes = documentation(cls).sections.get("Shapes", "")
+    for _ in range(4):
+        other = _AS.match(shapes)
+        parent = find_operator(other[1]) if other else None
+        if parent is None:
+            break
+        shapes = documentation(parent).sections.get("Shapes", "")
+    for found in _operands(cls, shapes):
+        made = _apply(cls, found)
+        if made is not None:
+            return made
+    return None
+
+
+def _operands(cls: type[Op], shapes: str) -> Iterator[dict[str, tuple[Dim, ...]]]:
+    fixed: dict[str, Dim] = {"g": 1} if hasattr(cls, "group") else {}
+    found: dict[str, tuple[Dim, ...]] = {}
+    for names, text in _OPERANDS.findall(shapes.partition("->")[0]):
+        extents = _extents(text, fixed)
+        for name in re.split(r",\s*", names):
+            if extents is not None and name in cls.operands:
+                found[name] = extents
+    if found:
+        yield found
+    n, c, d = symbol("n"), symbol("c"), symbol("d")
+    if not cls.operands:
+        return
+    yield dict.fromkeys(cls.operands, (n, c, d)) if issubclass(cls, Elementwise) else {}
+    yield {cls.operands[0]: (n, c, d)}
+
+
+def _extents(text: str, fixed: Mapping[str, Dim]) -> tuple[Dim, ...] | None:
+    try:
+        tree = ast.parse(f"({text.replace('...', '')},)", mode="eval").body
+    except SyntaxError:
+        return None
+    assert isinstance(tree, ast.Tuple)
+    found = [_dim(e, fixed) for e in tree.elts]
+    return None if None in found else tuple(d for d in found if d is not None)
+
+
+def _dim(tree: ast.expr, fixed: Mapping[str, Dim]) -> Dim | None:
+    match tree:
+        case ast.Constant(value=int(number)):
+            return number
+        case ast.Name(id=name):
+            return fixed.get(name, symbol(name))
+        case ast.BinOp(left=left, op=op, right=right):
+            a, b = _dim(left, fixed), _dim(right, fixed)
+            if a is None or b is None:
+                return None
+            match op:
+                case ast.Add():
+                    return a + b
+                case ast.Sub():
+                    return a - b
+                case ast.Mult():
+                    return a * b
+                case ast.FloorDiv():
+                    return a // b
+    return None
+
+
+def _apply(cls: type[Op], shapes: Mapping[str, tuple[Dim, ...]]) -> Example | None:
+    last = max((i for i, name in enumerate(cls.operands) if name in shapes), default=-1)
+    ins = tuple(
+        Value(name, TensorType(DType.F32, shapes[name])) if name in shapes else None
+        for name in cls.operands[: last + 1]
+    )
+    # extents stay readable where padding keeps them
+    given = {"auto_pad": "SAME_UPPER"} if "auto_pad" in cls.__dataclass_fields__ else {}
+    try:
+        op = cls(**given)
+        with numbering():
+            inferred = op.infer(ins)
+        outs: Types = (inferred[0], *[ABSENT] * (len(inferred) - 1))
+        work, traffic = op.work(ins, outs), op.traffic(ins, outs)
+    except Exception:  # operators that need more than symbolic floats have no example
+        return None
+    result = outs[0]
+    if work is None or traffic.is_bound or not isinstance(result, TensorType) or not result.shape:
+        return None
+    given_symbols = {a.key for dims in shapes.values() for d in dims for a in symbols(d)}
+    counted = {**{u: getattr(work, u) for u in UNITS}, "read_bytes": traffic.read_bytes}
+    counted["write_bytes"] = traffic.write_bytes
+    dims = [*result.shape, *counted.values()]
+    if any(a.key not in given_symbols for d in dims for a in symbols(d)):
+        return None
+    numbers = {name: str(d) for name, d in counted.items() if d != 0}
+    operands = {v.name: str(v.type) for v in ins if v is not None}
+    return Example(str(op), operands, str(result), numbers)
+
+
+def describe(cls: type[Op]) -> Iterator[str]:
+    """Return one operator as Markdown."""
+    doc = documentation(cls)
+    yield f"## {cls.mnemonic}"
+    yield ""
+    yield f"{doc.summary}".replace("``", "`")
+    yield ""
+    yield f"- **ONNX**: {', '.join(f'`{name}`' for name in cls.onnx)}"
+    yield f"- **Kind**: {cls.kind.value}, in `{module_file(cls)}`"
+    for name, text in doc.sections.items():
+        yield f"- **{name}**: {text}".replace("``", "`")
+    if cls.formulas:
+        formulas = ", ".join(f"`{unit} = {text}`" for unit, text in cls.formulas.items())
+        yield f"- **Formulas**: {formulas}"
+    shown = example(cls)
+    if shown is not None and shown.numbers:
+        operands = ", ".join(f"`{n}: {t}`" for n, t in shown.operands.items())
+        numbers = ", ".join(f"`{unit} = {text}`" for unit, text in shown.numbers.items())
+        made = f"`{shown.operator}` of " if "{" in shown.operator else ""
+        yield f"- **Example**: {made}{operands} → `{shown.result}`: {numbers}"
+    yield ""
+
+
+_INTRODUCTION = """\
+# Operators
+
+Generated by `perfc dev ops --markdown` from the docstrings in `ir/ops`; do not edit.
+
+Each operator says how it infers shapes, what it computes by unit, which bytes it has to move, and
+where that is from. Letters are explained in [notation.md](notation.md). An *example* applies the
+operator to operands with symbolic extents in f32 and prints what it counts.
+`perfc dev ops --coverage` compares this list with the operators of the installed onnx;
+`perfc explain MODEL NODE` fills in the formulas for a node of a model.
+"""
+
+
+def page() -> str:
+    """Return the page ``docs/ops.md``."""
+    lines = [_INTRODUCTION]
+    lines += ["| operator | ONNX | kind |", "| --- | --- | --- |"]
+    for cls in operators():
+        names = ", ".join(cls.onnx)
+        lines.append(f"| [{cls.mnemonic}](#{cls.mnemonic}) | {names} | {cls.kind.value} |")
+    lines.append("")
+    for cls in operators():
+        lines += describe(cls)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+@record
+class Coverage:
+    """Operators of one domain of the installed onnx: supported, expanded and missing."""
+
+    domain: str
+    own: tuple[str, ...]
+    expanded: tuple[str, ...]
+    missing: tuple[str, ...]
+
+
+def coverage() -> tuple[Coverage, ...]:
+    """Return the support of every operator of the installed onnx."""
+    import onnx
+
+    operators()
+    from perfc.ir.op import BY_ONNX
+
+    found: dict[str, tuple[list[str], list[str], list[str]]] = {}
+    for schema in onnx.defs.get_all_schemas():
+        own, expanded, missing = found.setdefault(schema.domain, ([], [], []))
+        key = f"{schema.domain}::{schema.name}" if schema.domain else schema.name
+        if key in BY_ONNX or schema.name == "Constant":
+            own.append(schema.name)
+        elif any(getattr(schema, has) for has in BODIES):
+            expanded.append(schema.name)
+        else:
+            missing.append(schema.name)
+    return tuple(
+        Coverage(domain, *(tuple(sorted(names)) for names in found[domain]))
+        for domain in sorted(found)
+    )

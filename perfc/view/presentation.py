@@ -1,0 +1,146 @@
+"""Report methods for programs and notebooks: show, save, convert."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from perfc.common.formats import fitting, misnamed
+from perfc.errors import MissingExtraError, ParseError, PerfcError
+
+if TYPE_CHECKING:
+    import pandas
+
+    from perfc.api import Report
+    from perfc.view.report import Views
+    from perfc.view.report.counts import Counts
+
+FORMATS = ("text", "json", "markdown", "csv", "trace", "html")
+"""Formats of a report, the default first."""
+WIDTH = 120
+"""Columns of text outside of a terminal."""
+
+
+class Presentation:
+    """Views of a report and their output formats; part of `perfc.Report`."""
+
+    @cached_property
+    def views(self) -> Views:
+        """All data of the report, collected once.
+
+        Raises:
+            PerfcError: no prediction is possible.
+        """
+        from perfc.view.report import collect
+
+        return collect(self._report)
+
+    def count_as(self, convention: str) -> Counts:
+        """Count operations as another FLOP counter does, like ``perfc analyze --count-as``.
+
+        Args:
+            convention: ``calflops``, ``deepspeed``, ``fvcore``, ``ptflops``, ``thop`` or ``torch``.
+
+        Raises:
+            PassError: an unknown convention.
+        """
+        from perfc.view.report import counts
+
+        return counts.collect(self._report, convention)
+
+    @property
+    def _report(self) -> Report:
+        return cast("Report", self)
+
+    def __repr__(self) -> str:
+        """Return the answer in three lines."""
+        from perfc.view.report import screen
+
+        try:
+            return "\n".join(screen.summary_lines(self.views))
+        except PerfcError as error:
+            report = self._report
+            return f"{report.path or report.source.name} on {report.machine.name}: {error}"
+
+    def _repr_html_(self) -> str | None:
+        """Return the summary as HTML for a notebook; None falls back to text."""
+        from perfc.view.report import notebook
+
+        try:
+            return notebook.render(self.views)
+        except PerfcError:
+            return None
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the JSON document of the report, schema ``perfc-report/1``.
+
+        Raises:
+            PerfcError: no prediction is possible.
+        """
+        from perfc.view.report import json_form
+
+        return json_form.tree(self.views)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return one row per kernel in execution order, with the columns of ``-o kernels.csv``.
+
+        Times are in seconds, sizes in bytes, energy in joules. Unknown values are missing.
+
+        Raises:
+            MissingExtraError: pandas is not installed.
+            PerfcError: no prediction is possible.
+        """
+        from perfc.view.report import comma
+
+        return data_frame(comma.HEADER, [[*comma.fields(row)] for row in self.views.kernels])
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the report in the format of the suffix, as with ``--output``.
+
+        ``.html`` is the page with charts, ``.json`` the document, ``.md`` the whole report,
+        ``.csv`` the kernels and ``.txt`` the summary. The file is replaced atomically.
+
+        Args:
+            path: output file.
+
+        Raises:
+            PerfcError: an unknown suffix, a file that cannot be written, or no prediction is
+                possible.
+        """
+        from perfc.common.plain_text import shielded
+        from perfc.common.whole_file import write_output
+        from perfc.view.report import DEFAULT, TOP, Format, screen, written
+
+        file = Path(path)
+        forms = fitting(file, FORMATS)
+        match forms[0] if forms else "":
+            case "":
+                raise ParseError(misnamed(file, FORMATS), where="save")
+            case "html":
+                from perfc.view.html import page
+
+                write_output(file, page(self._report, self.views))
+            case "text":
+                write_output(file, shielded(screen.render(self.views, WIDTH)))
+            case form:
+                text = written(self.views, Format(form), DEFAULT, TOP, WIDTH)
+                write_output(file, shielded(text))
+
+
+def data_frame(header: Sequence[str], rows: Sequence[Sequence[object]]) -> pandas.DataFrame:
+    """Build a data frame.
+
+    Raises:
+        MissingExtraError: pandas is not installed.
+    """
+    try:
+        import pandas
+    except ImportError:
+        from perfc.common.extras import install
+
+        hint = install("train", only="pandas")
+        raise MissingExtraError("a data frame needs pandas", hint=hint) from None
+    return pandas.DataFrame.from_records(rows, columns=list(header))

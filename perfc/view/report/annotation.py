@@ -1,0 +1,101 @@
+"""Annotations in CI: GitHub workflow commands and GitLab code quality reports.
+
+Sources: GitHub, workflow commands for GitHub Actions; GitLab, code quality report format, a subset
+of Code Climate's. A model has no lines, so every annotation is on line 1. Paths are relative to
+the root of the repository.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from enum import Enum
+
+from perfc.common.plain_text import printable
+from perfc.common.repository import from_base
+from perfc.ir.record import record
+
+
+class Level(Enum):
+    """Severity of an annotation, in GitHub's and in GitLab's terms."""
+
+    UNREADABLE = ("error", "blocker")
+    FAILURE = ("error", "major")
+    WARNING = ("warning", "minor")
+    NOTE = ("notice", "info")
+
+    github: str
+    gitlab: str
+
+    def __init__(self, github: str, gitlab: str) -> None:
+        self.github, self.gitlab = github, gitlab
+
+
+@record
+class Annotation:
+    """One annotation of a file.
+
+    Args:
+        level: severity.
+        path: path of the file, relative to the current folder.
+        rule: name of the rule.
+        title: short heading.
+        context: prefix of the message in formats without a heading.
+        message: one line.
+        identity: key of the finding that does not depend on its numbers.
+    """
+
+    level: Level
+    path: str
+    rule: str
+    title: str
+    context: str
+    message: str
+    identity: str
+
+
+def unreadable(line: str) -> Annotation:
+    """Return the annotation of a file that could not be analyzed; ``line`` begins with its path."""
+    path = line.partition(":")[0]
+    return Annotation(Level.UNREADABLE, path, "not-analysed", "perfc", "", line, path)
+
+
+def github(annotations: Iterable[Annotation]) -> str:
+    """Return GitHub workflow commands, one per line."""
+    return "".join(f"{command(a)}\n" for a in annotations)
+
+
+def command(a: Annotation) -> str:
+    """Return one workflow command, with names from the model escaped."""
+    title = in_property(a.title)
+    where = f"file={in_property(from_base(a.path))},line=1,title={title}"
+    return f"::{a.level.github} {where}::{in_data(printable(a.message))}"
+
+
+def in_data(text: str) -> str:
+    """Escape text for the message of a workflow command."""
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def in_property(text: str) -> str:
+    """Escape text for a property of a workflow command."""
+    return in_data(text).replace(":", "%3A").replace(",", "%2C")
+
+
+def code_quality(annotations: Iterable[Annotation]) -> str:
+    """Return a GitLab code quality report; fingerprints are stable across runs."""
+    return json.dumps([issue(a) for a in annotations], indent=2) + "\n"
+
+
+def issue(a: Annotation) -> dict[str, object]:
+    """Return one entry of the code quality report."""
+    path = from_base(a.path)
+    key = f"{path}\0{a.identity}".encode("utf-8", "replace")
+    return {
+        "description": printable(f"{a.context}: {a.message}" if a.context else a.message),
+        "check_name": a.rule,
+        "fingerprint": hashlib.sha256(key).hexdigest(),
+        "severity": a.level.gitlab,
+        "location": {"path": path, "lines": {"begin": 1}},
+    }

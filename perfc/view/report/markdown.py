@@ -1,0 +1,76 @@
+"""GitHub-flavored Markdown output of documents."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from perfc.common.plain_text import printable
+
+from .document import Bars, Document, Facts, Note, Part, Table
+from .text import cell_text, is_numeric, scales_of, spark, titled
+
+_SIGNS = re.compile(r"[\\`*_|#\[\]~$]")
+_LINKED = re.compile(r"@(?=\w)|#(?=\d)|:(?=//)|\.(?=\w)(?<=\bwww\.)", re.IGNORECASE)
+"""Text that GitHub and GitLab turn into a mention, an issue link or a bare URL."""
+
+
+def render(document: Document) -> str:
+    """Return a document as Markdown."""
+    blocks = [f"# {escaped(document.title)}"]
+    for section in document.sections:
+        blocks.append(f"## {escaped(section.title)}")
+        for part in section.parts:
+            blocks.append("\n".join(part_lines(part)))
+    return "\n\n".join(b for b in blocks if b) + "\n"
+
+
+def part_lines(part: Part) -> Iterator[str]:
+    """Yield the lines of one table, paragraph or line of bars."""
+    match part:
+        case Table():
+            yield from table_lines(part)
+        case Facts(rows):
+            yield "| | | |"
+            yield "| --- | ---: | --- |"
+            for r in rows:
+                formula = f"; {code(r.formula)}" if r.formula else ""
+                yield f"| {escaped(r.label)} | {r.value or ''} | {escaped(r.words)}{formula} |"
+        case Note(text, is_warning):
+            yield f"**{escaped(text)}**" if is_warning else escaped(text)
+        case Bars(values, _, caption):
+            yield escaped(caption)
+            yield ""
+            yield f"`{spark(values, 60)}`"
+
+
+def table_lines(table: Table) -> Iterator[str]:
+    """Yield the lines of a pipe table, with the legend of its columns above."""
+    scales = scales_of(table)
+    pairs = zip(table.columns, scales, strict=True)
+    legend = [(titled(c, s), c.legend) for c, s in pairs if c.legend]
+    if legend:
+        yield "; ".join(f"{escaped(t)}: {escaped(words)}" for t, words in legend)
+        yield ""
+    titles = [escaped(titled(c, s)) for c, s in zip(table.columns, scales, strict=True)]
+    rule = ["---:" if is_numeric(table, i) else "---" for i in range(len(table.columns))]
+    yield f"| {' | '.join(titles)} |"
+    yield f"| {' | '.join(rule)} |"
+    for row in table.rows:
+        cells = (escaped(cell_text(c, s)) for c, s in zip(row, scales, strict=True))
+        yield f"| {' | '.join(cells)} |"
+
+
+def escaped(text: str) -> str:
+    """Escape text so that Markdown shows it literally, without links or mentions."""
+    text = printable(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    text = _SIGNS.sub(r"\\\g<0>", text)
+    return _LINKED.sub(lambda m: f"{m[0][0]}&#8203;{m[0][1:]}", text)
+
+
+def code(text: str) -> str:
+    """Return text as a code span for a table cell, for any number of backticks."""
+    runs = [len(run) for run in re.findall("`+", text)]
+    fence = "`" * (max(runs, default=0) + 1)
+    space = " " if runs else ""
+    return f"{fence}{space}{printable(text).replace('|', '')}{space}{fence}"

@@ -1,0 +1,465 @@
+from __future__ import annotations
+
+import json
+import os
+import resource
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import onnx
+import pytest
+from onnx import TensorProto, helper
+
+from perfc import __version__, cli
+from perfc.commands.shared import listing
+from perfc.common import plugins
+
+ROOT = Path(__file__).resolve().parents[2]
+RESNET = ROOT / "examples" / "models" / "resnet50.onnx.gz"
+COMMANDS = sorted(name for section in listing.SECTIONS for name in listing.modules_of(section))
+
+
+FEWEST_FAULTS = 500
+"""Of a loop whose calls cross the edge of a chunk of the interpreter's stack."""
+
+
+@pytest.fixture(autouse=True)
+def _plain_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.setenv("NO_COLOR", "1")
+
+
+@pytest.fixture
+def mystery(tmp_path: Path) -> Path:
+    """A model with an operator nobody knows."""
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 64])
+    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, ["n", 64])
+    node = helper.make_node("Mystery", ["x"], ["y"], name="secret", domain="acme")
+    graph = helper.make_graph([node], "g", [x], [y])
+    opsets = [helper.make_opsetid("", 18), helper.make_opsetid("acme", 1)]
+    path = tmp_path / "mystery.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=opsets), path)
+    return path
+
+
+def process(*args: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "perfc", *args],
+        cwd=ROOT,
+        env=os.environ | variables,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+def test_report_of_a_real_model_exits_with_zero(capsys: pytest.CaptureFixture[str]) -> None:
+    args = ["analyze", str(RESNET), "--target", "a100", "--dim", "batch=8", "--full"]
+    assert cli.run(args) == 0
+    out = capsys.readouterr().out
+    headings = [line.split(":")[0] for line in out.splitlines() if line[:1].strip()]
+    assert headings == [
+        "perfc",
+        "assumptions",
+        "summary",
+        "prediction",
+        "kernels",
+        "resource pressure",
+        "critical kernels",
+        "bottlenecks",
+        "memory",
+    ]
+    assert "32.7 Gmac" in out
+    assert "batch = 8 (given)" in out
+
+
+def test_version_is_the_package_s(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["--version"]) == 0
+    assert capsys.readouterr().out == f"perfc {__version__}\n"
+
+
+def test_help_lists_every_command_in_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["--help"]) == 0
+    listed = capsys.readouterr().out.partition("Commands: ")[2].splitlines()
+    lines = [line for line in listed if line.startswith("  ") and line[2] != " "]
+    commands = {*COMMANDS, listing.DEV, *plugins.entries(plugins.COMMANDS)}
+    assert sorted(line.split()[0] for line in lines) == sorted(commands)
+    assert all(len(line.split()) > 2 and "`" not in line for line in lines)
+
+
+@pytest.mark.parametrize("args", [[], ["targets"], ["data"]])
+def test_without_a_command_its_help_is_a_page_on_standard_error(
+    args: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.run(args) == 2
+    page = capsys.readouterr().err
+    assert page.startswith("Usage: perfc")
+    assert len(page.splitlines()) > 5, "no single line"
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_of_a_command_is_that_of_its_option(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.run([name, "--help"]) == 0
+    asked = capsys.readouterr().out
+    assert cli.run(["help", name]) == 0
+    assert capsys.readouterr().out == asked
+    assert asked.startswith(f"Usage: perfc {name} ")
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (["analyse", "m.onnx"], "did you mean 'analyze'?"),
+        (["analyze"], "argument 'MODEL'"),
+        (["analyze", "nowhere.onnx"], "nowhere.onnx: no such file"),
+        (["analyze", str(RESNET), "--nonsense"], "--nonsense"),
+        (["analyze", str(RESNET), "--target", "abacus"], "abacus"),
+        (["analyze", str(RESNET), "--runtime", "abacus"], "choose one of "),
+        (["analyze", str(RESNET), "--dtype", "abacus"], "abacus"),
+        (["analyze", str(RESNET), "--dim", "batch"], "'batch' is not NAME=N"),
+        (["analyze", str(RESNET), "--dim", "height=3"], "no symbol 'height'"),
+        (["analyze", str(RESNET), "--value", "x=one"], "is not NAME=NUMBERS"),
+        (["analyze", str(RESNET), "--view", "heaven"], "no view 'heaven'"),
+        (["analyze", str(RESNET), "--top", "many"], "'many' is neither a number nor 'all'"),
+        (["analyze", str(RESNET), "-o", "/nowhere/at/all.txt"], "/nowhere/at/all.txt"),
+        (["analyze", str(Path(__file__))], "test_cli.py"),
+        (["help", "nonsense"], "no command 'nonsense'"),
+        (["eval", "op"], "'--data': folder of measured tables, written by `perfc data fetch`"),
+        (["eval", "op", "--data", "/nowhere"], "written by `perfc data fetch`"),
+        (["train", "op"], "written by `perfc data fetch`"),
+        (["data", "build", "timm"], "written by `perfc data fetch`"),
+        (["eval", "graph"], "written by `perfc data build`"),
+        (["train", "graph", "--predictor", "pmgns"], "written by `perfc data build`"),
+        (["completion", "cmd.exe"], "cmd.exe"),
+    ],
+)
+def test_what_a_user_gets_wrong_is_one_line_and_two(
+    args: list[str], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.run(args) == 2
+    found = capsys.readouterr()
+    assert found.out == ""
+    assert found.err.startswith("error: ")
+    assert found.err.count("\n") == 1
+    assert words in found.err
+
+
+def test_traceback_is_shown_only_with_debug(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["analyze", "nowhere.onnx"]) == 2
+    assert "Traceback" not in capsys.readouterr().err
+    for args in (["--debug", "analyze", "nowhere.onnx"], ["analyze", "nowhere.onnx", "--debug"]):
+        assert cli.run(args) == 2
+        assert "Traceback" in capsys.readouterr().err
+
+
+def test_bug_is_one_line_that_asks_for_a_report(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(args: list[str]) -> int:
+        raise ZeroDivisionError("a surprise")
+
+    monkeypatch.setattr(cli, "invoke", fail)
+    assert cli.run(["analyze", "m.onnx"]) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert "ZeroDivisionError: a surprise" in error
+    assert "report it with 'perfc --debug analyze m.onnx'" in error
+
+
+def test_interrupt_is_silent(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(args: list[str]) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "invoke", interrupted)
+    assert cli.run(["analyze", "m.onnx"]) == 130
+    assert capsys.readouterr().err == ""
+
+
+def test_incomplete_analysis_is_three_only_when_strict(
+    mystery: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.run(["analyze", str(mystery)]) == 0
+    lax = capsys.readouterr()
+    assert lax.err == ""
+    assert cli.run(["analyze", str(mystery), "--strict"]) == 3
+    strict = capsys.readouterr()
+    assert strict.out == lax.out
+    assert strict.err.startswith("incomplete: ")
+    assert "Mystery" in strict.err
+    assert cli.run(["analyze", str(RESNET), "--strict"]) == 0
+
+
+@pytest.mark.parametrize("form", ["text", "json", "markdown", "csv"])
+def test_file_holds_what_would_have_been_printed(
+    form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    args = ["analyze", str(RESNET), "--output-format", form]
+    assert cli.run(args) == 0
+    printed = capsys.readouterr().out
+    target = tmp_path / "report"
+    target.write_text("old")
+    target.chmod(0o640)
+    assert cli.run([*args, "-o", str(target)]) == 0
+    assert capsys.readouterr().out == ""
+    assert target.read_text(encoding="utf-8") == printed
+    assert stat.S_IMODE(target.stat().st_mode) == 0o640
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_failed_analysis_leaves_the_old_file(tmp_path: Path) -> None:
+    target = tmp_path / "report"
+    target.write_text("old")
+    assert cli.run(["analyze", "nowhere.onnx", "-o", str(target)]) == 2
+    assert target.read_text() == "old"
+
+
+@pytest.mark.parametrize(
+    ("spelling", "dtype"),
+    [("fp16", "f16"), ("FP16", "f16"), ("bfloat16", "bf16"), ("tf32", "tf32")],
+)
+def test_spellings_of_types_are_understood(
+    spelling: str, dtype: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    args = ["analyze", str(RESNET), "--dtype", spelling, "--output-format", "json"]
+    assert cli.run(args) == 0
+    assert json.loads(capsys.readouterr().out)["assumptions"]["dtype"] == dtype
+
+
+def test_without_tf32_products_take_longer(capsys: pytest.CaptureFixture[str]) -> None:
+    args = ["analyze", str(RESNET), "--dim", "batch=8", "--output-format", "json"]
+    times = []
+    for extra in ([], ["--no-tf32"]):
+        assert cli.run([*args, *extra]) == 0
+        times.append(json.loads(capsys.readouterr().out)["summary"]["sustained_s"]["value"])
+    assert times[1] > 2 * times[0]
+
+
+def test_dims_may_be_repeated_or_joined(capsys: pytest.CaptureFixture[str]) -> None:
+    gpt2 = str(RESNET.parent / "gpt2.onnx.gz")
+    outputs = []
+    for dims in (["--dim", "batch=2,seq=64"], ["--dim", "batch=2", "--dim", "seq=64"]):
+        assert cli.run(["analyze", gpt2, *dims, "--view", "summary"]) == 0
+        outputs.append(capsys.readouterr().out)
+    assert outputs[0] == outputs[1]
+
+
+def test_values_drive_shapes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [24])
+    s = helper.make_tensor_value_info("s", TensorProto.INT64, [2])
+    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, None)
+    nodes = [
+        helper.make_node("Expand", ["x", "s"], ["e"], name="grow"),
+        helper.make_node("Exp", ["e"], ["y"], name="exp"),
+    ]
+    graph = helper.make_graph(nodes, "g", [x, s], [y])
+    path = tmp_path / "m.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)]), path)
+    args = ["analyze", str(path), "--strict", "--view", "summary"]
+    assert cli.run([*args, "--value", "s=10,24"]) == 0
+    assert "240 flop" in capsys.readouterr().out
+    assert cli.run([*args, "--value", "s=[10, 24]"]) == 0
+    assert "240 flop" in capsys.readouterr().out
+    assert cli.run(args) == 3
+
+
+def test_time_and_ir_of_passes_go_to_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
+    args = ["analyze", str(RESNET), "--time-passes", "--print-ir-after", "shapes"]
+    assert cli.run(args) == 0
+    found = capsys.readouterr()
+    assert "# after shapes" in found.err
+    assert "ms  roofline" in found.err
+    assert "# after" not in found.out
+
+
+def test_two_processes_print_the_same_bytes() -> None:
+    args = ("analyze", "examples/models/gpt2.onnx.gz", "--output-format", "json")
+    first = process(*args, PYTHONHASHSEED="1")
+    second = process(*args, PYTHONHASHSEED="2")
+    assert first.returncode == 0, first.stderr
+    assert first.stdout == second.stdout
+
+
+def test_reader_who_leaves_is_no_error() -> None:
+    command = (
+        f"{sys.executable} -m perfc analyze {RESNET} --top all | head -1; echo ${{PIPESTATUS[0]}}"
+    )
+    done = subprocess.run(
+        ["bash", "-c", command], cwd=ROOT, capture_output=True, text=True, timeout=120
+    )
+    assert done.stdout.splitlines()[-1] == "0"
+    assert done.stderr == ""
+
+
+def test_output_is_plain_where_only_ascii_is_possible() -> None:
+    done = process("analyze", str(RESNET), PYTHONIOENCODING="ascii", PYTHONUTF8="0")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.isascii()
+
+
+def test_piped_text_has_no_escape_sequences() -> None:
+    assert "\x1b" not in process("analyze", str(RESNET), FORCE_COLOR="").stdout
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs pseudo-terminals")
+@pytest.mark.parametrize("colour", [True, False])
+def test_terminal_gets_colour_unless_told_otherwise(colour: bool) -> None:
+    import pty
+
+    chunks: list[bytes] = []
+
+    def read(descriptor: int) -> bytes:
+        chunks.append(os.read(descriptor, 65536))
+        return chunks[-1]
+
+    code = (
+        "import os, sys, runpy; os.environ.update(TERM='xterm-256color', COLUMNS='100');"
+        f"os.environ.{'pop' if colour else 'setdefault'}('NO_COLOR', '1');"
+        f"sys.argv = ['perfc', 'analyze', {str(RESNET)!r}];"
+        "runpy.run_module('perfc', run_name='__main__')"
+    )
+    saved = os.dup(1)
+    with open(os.devnull, "w") as sink:
+        os.dup2(sink.fileno(), 1)
+        try:
+            status = pty.spawn([sys.executable, "-c", code], read, lambda fd: b"")
+        finally:
+            os.dup2(saved, 1)
+    text = b"".join(chunks).decode()
+    assert status == 0
+    # without colour a terminal may still set what is bold or dim
+    assert ("\x1b[3" in text) is colour
+    assert "where the time goes" in text
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_script_calls_back(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["completion", shell]) == 0
+    assert cli.COMPLETE in capsys.readouterr().out
+
+
+def test_shell_completes_commands_and_options() -> None:
+    done = process(_PERFC_COMPLETE="bash_complete", COMP_WORDS="perfc anal", COMP_CWORD="1")
+    assert done.stdout == "plain,analyze\n"
+    done = process(
+        _PERFC_COMPLETE="bash_complete", COMP_WORDS="perfc analyze --out", COMP_CWORD="2"
+    )
+    assert done.stdout.splitlines() == ["plain,--output-format", "plain,--output"]
+
+
+def calls_at(depth: int) -> None:
+    """A loop of calls, so many frames below."""
+    if depth:
+        calls_at(depth - 1)
+    else:
+        for _ in range(FEWEST_FAULTS):
+            returned_at_once()
+
+
+def returned_at_once() -> None:
+    """Takes a frame of the interpreter's stack and gives it back."""
+
+
+def faults(args: list[str]) -> int:
+    """Pages that loops at many depths fault in: one a turn where they cross a chunk's edge."""
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    for depth in range(400):
+        calls_at(depth)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+
+def test_loops_of_calls_cross_no_edge_of_the_stack() -> None:
+    assert faults([]) > FEWEST_FAULTS
+    assert cli.with_stack(faults)([]) < FEWEST_FAULTS
+
+
+def shell(line: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """A line of a shell in which `perfc` is this one."""
+    root = str(Path(__file__).parents[2])
+    call = f'perfc() {{ {sys.executable} -m perfc "$@"; }}; {line}'
+    return subprocess.run(
+        ["bash", "-o", "pipefail", "-c", call], env=os.environ | {"PYTHONPATH": root}, cwd=cwd,
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs bash")
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        ("perfc --help >&-", 0), ("perfc --version >&-", 0), ("perfc schema check >&-", 0),
+        ("perfc analyze MODEL >&-", 0), ("perfc analyze MODEL --output-format html >&-", 0),
+        ("perfc analyze MODEL -q <&- >&- 2>&-", 0),
+        ("perfc analyze none.onnx 2>&-", 2),
+        ("perfc check MODEL >&-", 1), ("perfc check MODEL | true", 1),
+        ("perfc check MODEL --output-format json | head -c 1", 1),
+        ("perfc analyze MODEL --full --output-format json | head -c 1", 0),
+    ],
+)  # fmt: skip
+def test_closed_streams_are_no_failure_and_hide_none(line: str, code: int, tmp_path: Path) -> None:
+    (tmp_path / "perfc.toml").write_text('[[budget]]\nmodel = "*.gz"\nflop = "1 k"\n')
+    (tmp_path / RESNET.name).write_bytes(RESNET.read_bytes())
+    done = shell(line.replace("MODEL", RESNET.name), tmp_path)
+    assert done.returncode == code, done.stderr
+    assert "Traceback" not in done.stderr + done.stdout
+    assert "bug in perfc" not in done.stderr + done.stdout
+
+
+INTERRUPTING = """
+import sys
+class Interrupting:
+    def find_spec(self, name, path=None, target=None):
+        if name == {name!r}:
+            raise {error}
+sys.meta_path.insert(0, Interrupting())
+sys.argv = ["perfc", "analyze", {model!r}]
+from perfc.__main__ import main
+main()
+"""
+
+
+@pytest.mark.parametrize("name", ["perfc.cli", "click", "numpy", "perfc.commands.analysis.analyze"])
+def test_an_interrupt_while_importing_is_no_traceback(name: str) -> None:
+    code = INTERRUPTING.format(name=name, error="KeyboardInterrupt", model=str(RESNET))
+    root = str(Path(__file__).parents[2])
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=os.environ | {"PYTHONPATH": root}, capture_output=True,
+        text=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr, done.stdout) == (cli.INTERRUPTED, "", "")
+
+
+def test_an_interrupt_that_an_import_hides_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(_args: list[str]) -> int:
+        try:
+            raise KeyboardInterrupt
+        except KeyboardInterrupt:
+            raise ImportError("initialization failed") from None
+
+    monkeypatch.setattr(cli, "invoke", broken)
+    assert cli.run(["analyze"]) == cli.INTERRUPTED
+    assert not cli.is_interrupted(ImportError("no such module"))
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["adapt", "-t", "a100", "-o", "mine.toml", "--from"], ["roofline", "a100", "--measured"],
+    ],
+)  # fmt: skip
+def test_a_field_of_csv_that_is_too_long_is_one_line(
+    command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    for head in ("class,dtype,time_s,m", "model,time_s,target", "label,dtype,nodes,launches"):
+        Path("rows.csv").write_text(f"{head}\nmatmul,f32,{'1' * 131_073},2\n")
+        assert cli.run([*command, "rows.csv"]) == 2
+        err = capsys.readouterr().err
+        assert "bug in perfc" not in err
+        assert err.count("\n") == 1

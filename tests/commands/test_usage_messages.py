@@ -1,0 +1,89 @@
+"""Calls in the words of other tools say in one line how perfc spells them."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from perfc import cli
+from perfc.common.other_names import COMMANDS, OPTIONS
+
+MODEL = Path(__file__).parents[2] / "examples" / "models" / "resnet50.onnx.gz"
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("analyze m.onnx --gpu a100", "no option '--gpu': it is -t NAME here"),
+        ("analyze m.onnx --device=a100", "no option '--device': it is -t NAME here"),
+        ("analyze m.onnx --batch-size 8", "it is --batch N here"),
+        ("analyze m.onnx --fp16", "it is --dtype f16 here"),
+        ("analyze m.onnx --bacth 8", "Did you mean '--batch'?"),
+        ("llm llama-3.1-8b --request-rate 4", "it is --rate N here"),
+        ("llm llama-3.1-8b --tensor-parallel-size 4", "it is --tp N here"),
+        ("-t a100 m.onnx", "options follow a command, as in perfc analyze -t a100 m.onnx"),
+        ("m.onnx -t a100", "perfc analyze m.onnx -t a100"),
+        ("benchmark m.onnx", "no command 'benchmark'; did you mean 'measure'?"),
+        ("analyse m.onnx", "did you mean 'analyze'?"),
+        ("compare m.onnx --slo 4", "--slo: '4' has no unit (4ms or 4s)"),
+        ("roofline a100 h100", "one TARGET and one MODEL at a time: 2 targets"),
+    ],
+)
+def test_what_to_type_is_said(line: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(line.split()) == 2
+    error = capsys.readouterr().err
+    assert said in error
+    assert error.count("\n") == 1
+
+
+def test_every_spelling_is_of_one_option_and_every_command_is_there() -> None:
+    for table in (OPTIONS, COMMANDS):
+        others = [other for names in table.values() for other in names]
+        assert len(others) == len(set(others))
+    names = cli.Commands().list_commands(None)  # type: ignore[arg-type]
+    assert {name for name in COMMANDS if not name.startswith("-")} <= set(names)
+    assert not {other for others in COMMANDS.values() for other in others} & set(names)
+
+
+def test_a_model_is_drawn_on_its_target(capsys: pytest.CaptureFixture[str]) -> None:
+    pages = []
+    for words in (
+        ["a100", str(MODEL)],
+        [str(MODEL), "-t", "a100"],
+        ["a100", "--model", str(MODEL)],
+    ):
+        assert cli.run(["roofline", *words, "--batch", "8"]) == 0
+        pages.append(capsys.readouterr().out)
+    assert pages[0] == pages[1] == pages[2]
+    assert "resnet50" in pages[0]
+
+
+def test_a_revision_is_no_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(MODEL, tmp_path / "m.onnx.gz")
+    who = ["-c", "user.name=a", "-c", "user.email=a@b"]
+    for words in (["init", "-q"], ["add", "."], [*who, "commit", "-qm", "one"]):
+        subprocess.run(["git", *words], check=True, cwd=tmp_path)
+    calls = {
+        ("HEAD",): "perfc diff HEAD:MODEL MODEL",
+        ("HEAD", "m.onnx.gz"): "perfc diff HEAD:m.onnx.gz m.onnx.gz",
+        ("m.onnx.gz", "HEAD"): "perfc diff HEAD:m.onnx.gz m.onnx.gz",
+    }
+    for words, call in calls.items():
+        assert cli.run(["diff", *words]) == 2
+        assert f"HEAD: a revision of git, not a model (as in {call})" in capsys.readouterr().err
+    assert cli.run(["diff", "HEAD:m.onnx.gz", "m.onnx.gz"]) == 0
+
+
+def test_help_of_llm_lists_serve_and_its_options(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["llm", "--help"]) == 0
+    page = capsys.readouterr().out
+    assert "\n  serve " in page
+    assert {"--isl", "--concurrency", "--rate", "--kv-dtype", "--tp", "--target"} <= set(
+        page.replace(",", " ").split()
+    )

@@ -1,0 +1,111 @@
+"""Small arithmetic of measurements: robust fits, numbers of a dataset, what a prediction lacks."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import numpy as np
+import pytest
+
+from perfc.analyzers.estimators.fitted_rates import Efficiencies
+from perfc.analyzers.estimators.fitted_rates.classes import Term
+from perfc.analyzers.estimators.fitted_rates.efficiencies import HOST
+from perfc.machine import load_machine
+from perfc.measuring.measure.align import common
+from perfc.measuring.measure.compare import Measurement
+from perfc.measuring.measure.dataset import cell
+from perfc.measuring.measure.fit_file import write
+from perfc.measuring.measure.nnls import robust
+from perfc.measuring.ncu.metrics import PIPE_TENSOR, tensor_counters
+
+SOURCE = {"origin": "measured", "title": "a fit"}
+PRODUCTS = ("fp16_dst_fp16", "fp16_dst_fp32", "bf16_dst_fp32", "tf32_dst_fp32", "int8")
+
+
+@pytest.mark.parametrize("far", [30.0, 1000.0])
+def test_a_robust_fit_is_hubers(far: float) -> None:
+    """Residuals beyond 1.5 deviations pull as hard as those at them (Huber 1964)."""
+    b = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, far])
+    (x,) = robust([[1.0]] * 10, b.tolist(), [1.0] * 10, [math.inf])
+    error = b - x
+    # the median of errors is 0.6745 deviations
+    bound = 1.5 * float(np.median(np.abs(error))) / 0.6745
+    assert abs(float(np.clip(error, -bound, bound).sum())) < 0.05
+    assert 5 < x < 7
+
+
+def test_weights_count_rows() -> None:
+    (x,) = robust([[1.0]] * 3, [1.0, 1.0, 4.0], [1.0, 1.0, 1e-9], [math.inf])
+    assert x == pytest.approx(1.0, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (3.0, "3"), (-2.0, "-2"), (1e15, "1e+15"), (1e15 - 1, "999999999999999"),
+        (0.12345, "0.1235"), (7, 7), (True, True), (None, None), ("plain", "plain"),
+        ("=1+1", "'=1+1"),
+    ],
+)  # fmt: skip
+def test_cells_have_as_many_digits_as_a_clock(value: object, text: object) -> None:
+    assert cell(value) == text
+
+
+def test_what_the_prediction_lacks_is_signed() -> None:
+    one = cast(Any, SimpleNamespace(total_s=5e-3, prediction_s=3e-3))
+    residual = cast(property, Measurement.residual_s).fget
+    assert residual is not None
+    assert residual(one) == pytest.approx(2e-3)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "matched"),
+    [
+        ("abc", "abc", [(0, 0), (1, 1), (2, 2)]),
+        ("abc", "xaxbx", [(0, 1), (1, 3)]),
+        ("abcd", "bd", [(1, 0), (3, 1)]),
+        ("ab", "ba", [(1, 0)]),
+        ("", "abc", []),
+        ("aaa", "a", [(0, 0)]),
+    ],
+)
+def test_the_longest_common_sequence_is_paired(
+    old: str, new: str, matched: list[tuple[int, int]]
+) -> None:
+    assert common(list(old), list(new)) == matched
+
+
+@pytest.mark.parametrize(
+    ("arch", "counted"),
+    [
+        ("sm_60", []),
+        ("sm_75", [""]),
+        ("sm_80", ["", *PRODUCTS, "fp64"]),
+        ("sm_86", ["", *PRODUCTS]),
+        ("sm_87", ["", *PRODUCTS]),
+        ("sm_89", ["", *PRODUCTS]),
+        ("sm_90", ["", *PRODUCTS, "fp64"]),
+        ("sm_100", ["", *PRODUCTS, "fp64"]),
+        ("sm_120", ["", *PRODUCTS]),
+        ("sm_121", ["", *PRODUCTS]),
+    ],
+)
+def test_chips_without_double_precision_on_the_tensor_pipe_do_not_count_it(
+    arch: str, counted: list[str]
+) -> None:
+    names = [f"sm__ops_path_tensor_src_{c}.sum" if c else PIPE_TENSOR for c in counted]
+    assert tensor_counters(arch) == names
+
+
+def test_what_a_node_takes_on_the_host_becomes_the_launch_overhead(tmp_path: Path) -> None:
+    base = load_machine("generic-x86-64")
+    rates = {HOST: {Term.LAUNCH: 2.5e-6}, "gemm": {Term.MAC: 1e-11}}
+    made = write(base, tmp_path / "a.toml", Efficiencies(rates), "ort", SOURCE)
+    assert made.launch_overhead_s is not None
+    assert made.launch_overhead_s.value == 2.5e-6
+    none = {"gemm": {Term.MAC: 1e-11}}
+    made = write(base, tmp_path / "b.toml", Efficiencies(none), "ort", SOURCE)
+    assert made.launch_overhead_s == base.launch_overhead_s

@@ -1,0 +1,297 @@
+"""Efficiencies: fitted, written into a target file, read back, and used."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from perfc.analyzers.estimators.fitted_rates import Efficiencies, of_machine
+from perfc.analyzers.estimators.fitted_rates.classes import (
+    Term,
+    broadcast,
+    classify,
+    permutation,
+    reduced,
+)
+from perfc.analyzers.estimators.fitted_rates.efficiencies import HOST
+from perfc.analyzers.estimators.fitted_rates.layout import moved_bytes
+from perfc.analyzers.estimators.fitted_rates.subject import (
+    of_bound,
+    operands,
+    parse_types,
+    types,
+)
+from perfc.api import analyze
+from perfc.errors import MissingExtraError, ParseError
+from perfc.machine import load_machine, validate
+from perfc.measuring.measure import dataset, fit_file
+from perfc.measuring.measure.evaluate import choose, leave_one_out, mean_error, predict
+from perfc.measuring.measure.fit import fit, samples_of, total_s
+from perfc.measuring.measure.nnls import bounded, nnls, robust
+from perfc.measuring.measure.rows import KernelRow, ModelRow
+from perfc.measuring.measure.rows import subject_of as of_row
+from perfc.passes.runtimes import runtime
+
+TABLE = "ort-cpu-blocked"
+TRUTH = {Term.LAUNCH: 2e-6, Term.MAC: 8e-12, Term.BYTE: 1e-11}
+
+
+def kernel(model: int, part: int, m: int, k: int, n: int) -> KernelRow:
+    """A product whose time is exactly what ``TRUTH`` says, on a machine without noise."""
+    row = KernelRow(
+        schema=1, digest=f"{model:016x}", model=f"model{model}", runtime="ort",
+        version="onnxruntime 1", device="cpu", threads=1, dims="batch=1", kernel=part, part=part,
+        part_s=0.0, time_s=0.0, iqr_s=0.0, best_s=0.0, inserted_s=0.0, floor_s=1e-9,
+        sustained_s=1e-6, target="generic-x86-64", label="MatMul", kind="matmul", dtype="f32",
+        ops="MatMul", views=0, runtime_ops="MatMul", nodes=f"n{part}", launches=1.0,
+        mac=float(m * k * n), alu=0.0, sfu=0.0, integer=0.0, read_bytes=4.0 * (m * k + k * n),
+        write_bytes=4.0 * m * n, moved_bytes=0.0, op="matmul",
+        operands=f"f32[{m},{k}] f32[{k},{n}]w", results=f"f32[{m},{n}]",
+    )  # fmt: skip
+    terms = classify(of_row(row)).terms
+    time_s = sum(terms.get(t, 0.0) * s for t, s in TRUTH.items())
+    return replace(row, part_s=time_s, time_s=time_s, best_s=time_s)
+
+
+def whole(kernels: list[KernelRow]) -> ModelRow:
+    total = sum(k.part_s for k in kernels)
+    first = kernels[0]
+    return ModelRow(
+        schema=1, digest=first.digest, model=first.model, runtime="ort", version=first.version,
+        device="cpu", threads=1, dims=first.dims, time_s=total, iqr_s=0.0, best_s=total, runs=9,
+        kernel_s=total, attributed=1.0, peak_rss_bytes=0, base_rss_bytes=0, floor_s=1e-9,
+        sustained_s=1e-6, target=first.target, nodes=len(kernels), kernels=len(kernels),
+        runtime_kernels=len(kernels), mac=0.0, flop=0.0, read_bytes=0.0, write_bytes=0.0,
+        weight_bytes=0.0, activation_bytes=0, date="2026-01-01",
+    )  # fmt: skip
+
+
+@pytest.fixture
+def rows() -> tuple[list[KernelRow], list[ModelRow]]:
+    rng = random.Random(0)
+    models = [
+        [kernel(m, p, *(16 * rng.randint(1, 40) for _ in "mkn")) for p in range(12)]
+        for m in range(6)
+    ]
+    return [k for ks in models for k in ks], [whole(ks) for ks in models]
+
+
+def test_least_squares_are_not_negative() -> None:
+    rng = np.random.default_rng(0)
+    a = rng.random((50, 4))
+    assert nnls(a, a @ np.array([1.0, 0.0, 3.0, 0.5])) == pytest.approx([1, 0, 3, 0.5], abs=1e-8)
+    assert nnls(a, a @ np.array([1.0, -2.0, 3.0, 0.5])).min() >= 0
+    assert nnls(a, -a.sum(axis=1)) == pytest.approx([0, 0, 0, 0])
+
+
+def test_outliers_do_not_move_the_fit() -> None:
+    table = [[float(i)] for i in range(1, 30)]
+    times = [2.0 * i for i in range(1, 30)]
+    times[5] *= 40
+    weights = [1 / t**2 for t in times]
+    assert robust(table, times, weights, [9.0]) == pytest.approx([2.0], rel=1e-3)
+
+
+def test_coefficients_stay_within_their_limits() -> None:
+    rng = np.random.default_rng(1)
+    a = rng.random((60, 3))
+    found = bounded(a, a @ np.array([1.0, 5.0, 2.0]), np.array([9.0, 3.0, 9.0]))
+    assert found[1] == 3.0
+    assert found[0] > 1
+    assert found[2] > 2
+    assert found.max() <= 9
+
+
+def test_rates_are_recovered(rows: tuple[list[KernelRow], list[ModelRow]]) -> None:
+    kernels, models = rows
+    samples, host = samples_of(kernels, models)
+    found = fit(samples, host)
+    assert mean_error(predict(kernels, models, found)) < 0.02
+    assert found.seconds["gemm.stored"][Term.MAC] == pytest.approx(TRUTH[Term.MAC], rel=0.1)
+    left = leave_one_out(kernels, models, samples, host)
+    assert len(left) == 6
+    assert mean_error(left) < 0.05
+
+
+def test_what_profiling_adds_is_taken_off(rows: tuple[list[KernelRow], list[ModelRow]]) -> None:
+    kernels, models = rows
+    slower = [replace(k, part_s=k.part_s + 3e-6) for k in kernels]
+    told = [replace(m, kernel_s=m.time_s + 3e-6 * m.runtime_kernels) for m in models]
+    clean, noisy = samples_of(kernels, models)[0], samples_of(slower, told)[0]
+    assert [s.time_s for s in noisy] == pytest.approx([s.time_s for s in clean])
+
+
+def test_fit_stands_in_the_target_file(
+    rows: tuple[list[KernelRow], list[ModelRow]], tmp_path: Path
+) -> None:
+    kernels, models = rows
+    dataset.write(tmp_path / "kernels.csv.gz", kernels)
+    dataset.write(tmp_path / "models.csv.gz", models)
+    output = tmp_path / "mine.toml"
+    done = fit_file.fit_from(tmp_path / "kernels.csv.gz", "generic-x86-64", output)
+    assert validate(output) == []
+    read = of_machine(load_machine(output), TABLE)
+    assert read is not None
+    assert read.seconds.keys() == done.efficiencies.seconds.keys()
+    for name, rates in done.efficiencies.seconds.items():
+        for term, seconds in rates.items():
+            assert read.seconds[name][term] == pytest.approx(seconds, rel=1e-3)
+    assert of_machine(load_machine(output), "ort") is None
+    assert of_machine(load_machine("generic-x86-64"), TABLE) is None
+    again = tmp_path / "again.toml"
+    fit_file.fit_from(tmp_path / "kernels.csv.gz", str(output), again)
+    assert again.read_text().split() == output.read_text().split()
+    base = load_machine("generic-x86-64")
+    assert load_machine(output).memory == base.memory
+
+
+def test_too_few_models_are_refused(
+    rows: tuple[list[KernelRow], list[ModelRow]], tmp_path: Path
+) -> None:
+    dataset.write(tmp_path / "rows.csv", rows[0][:12])
+    dataset.write(tmp_path / "rows-models.csv", rows[1][:1])
+    with pytest.raises(ParseError, match="1 models at 1 threads"):
+        fit_file.fit_from(tmp_path / "rows.csv", "generic-x86-64", tmp_path / "x.toml")
+    assert not (tmp_path / "x.toml").exists()
+
+
+def test_prediction_is_never_below_the_floor(residual: str) -> None:
+    report = analyze(residual, "generic-x86-64", runtime=TABLE)
+    nothing = Efficiencies({"conv": {}, "gemm": {}, "memory": {}, HOST: {Term.LAUNCH: 1e-6}})
+    times = nothing.times(report.roofline, runtime(TABLE))
+    assert times == pytest.approx([b.floor_s for b in report.roofline.kernels])
+    assert total_s(report, nothing) >= sum(times)
+
+
+def test_a_kernel_is_the_same_from_the_analysis_and_from_its_row(residual: str) -> None:
+    report = analyze(residual, "generic-x86-64", runtime=TABLE)
+    bound = report.roofline.kernels[0]
+    subject = of_bound(bound, report.env, 0.0)
+    assert subject.op == "conv"
+    printed = types(operands(bound.kernel.anchor.inputs, report.env))
+    assert subject.operands == parse_types(printed)
+    assert classify(subject).names[0] == "conv.direct"
+    assert classify(subject).terms[Term.MAC] == 20 * 20 * 9 * 16 * 32
+
+
+def test_layout_changes_where_blocks_begin_and_end(residual: str) -> None:
+    report = analyze(residual, "generic-x86-64", dims={"batch": 2}, runtime=TABLE)
+    moved = dict(
+        zip(
+            (k.label for k in report.kernels.kernels),
+            moved_bytes(report.kernels.kernels, runtime(TABLE), report.env),
+            strict=True,
+        )
+    )
+    assert moved["Conv + BatchNormalization + Relu"] == 2 * 2 * 16 * 20 * 20 * 4
+    assert moved["GlobalAveragePool"] == 2 * 2 * 32 * 4
+    assert set(moved_bytes(report.kernels.kernels, runtime("ort-cpu"), report.env)) == {0.0}
+
+
+@pytest.mark.parametrize(
+    ("shape", "perm", "expected"),
+    [
+        ((1, 8, 16, 64), (0, 2, 1, 3), ("102", 64)),
+        ((2, 8, 16, 64), (0, 2, 1, 3), ("0213", 64)),
+        ((2, 3, 4, 5), (0, 2, 3, 1), ("021", 1)),
+        ((1, 1, 4), (2, 1, 0), ("0", 4)),
+        ((1, 1), (1, 0), ("0", 1)),
+    ],
+)
+def test_transpositions_of_one_pattern_are_alike(
+    shape: tuple[int, ...], perm: tuple[int, ...], expected: tuple[str, int]
+) -> None:
+    assert permutation(shape, perm) == expected
+
+
+@pytest.mark.parametrize(
+    ("operands", "result", "expected"),
+    [
+        ("f32[2,8] f32[2,8]", "f32[2,8]", ("same", 1.0)),
+        ("f32[2,8] f32[8]", "f32[2,8]", ("vector", 2.0)),
+        ("f32[2,8,4] f32[2,8,1]", "f32[2,8,4]", ("scalar", 16.0)),
+        ("f32[2,8,4] f32[1]", "f32[2,8,4]", ("same", 1.0)),
+        ("f32[2,8,4] f32[2,1,4]", "f32[2,8,4]", ("vector", 16.0)),
+    ],
+)
+def test_broadcasting_is_counted_in_spans(
+    operands: str, result: str, expected: tuple[str, float]
+) -> None:
+    row = kernel(0, 0, 1, 1, 1)
+    row = replace(row, kind="elementwise", operands=operands, results=result)
+    assert broadcast(of_row(row)) == expected
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        ((4, 2, 128, 56), (4, 128, 56), "krk"),
+        ((1, 2, 128, 56), (1, 128, 56), "rk"),
+        ((2, 16, 7, 7), (2, 16, 1, 1), "kr"),
+        ((2, 16, 7), (2, 1, 7), "krk"),
+        ((3, 5), (), "r"),
+        ((1, 1), (1, 1), "k"),
+    ],
+)
+def test_reductions_of_one_pattern_are_alike(
+    before: tuple[int, ...], after: tuple[int, ...], expected: str
+) -> None:
+    assert reduced(before, after) == expected
+
+
+def test_models_to_fit_to_cover_the_classes(
+    rows: tuple[list[KernelRow], list[ModelRow]],
+) -> None:
+    kernels = list(rows[0])
+    kernels += [replace(kernel(9, p, 16, 16, 16), kind="softmax", op="softmax") for p in range(9)]
+    assert f"{9:016x}" in choose(kernels, 3)
+    assert len(choose(kernels, 3)) == 3
+    assert len(choose(kernels, 99)) == 7
+
+
+@pytest.mark.parametrize("name", ["r.csv", "r.csv.gz", "r.parquet"])
+def test_rows_come_back_as_they_were(
+    rows: tuple[list[KernelRow], list[ModelRow]], tmp_path: Path, name: str
+) -> None:
+    if name.endswith("parquet"):
+        pytest.importorskip("pyarrow")
+    path = tmp_path / name
+    dataset.append(path, rows[0][:5])
+    dataset.append(path, rows[0][5:7])
+    for before, after in zip(rows[0], dataset.read(path, KernelRow), strict=False):
+        assert after.operands == before.operands
+        assert after.part_s == pytest.approx(before.part_s, rel=1e-3)
+    assert len(dataset.read(path, KernelRow)) == 7
+
+
+def test_rows_of_other_columns_or_versions_are_refused(
+    rows: tuple[list[KernelRow], list[ModelRow]], tmp_path: Path
+) -> None:
+    path = tmp_path / "r.csv"
+    dataset.write(path, rows[0][:3])
+    with pytest.raises(ParseError, match="no column"):
+        dataset.read(path, ModelRow)
+    path.write_text(path.read_text().replace("\n1,", "\n7,"))
+    with pytest.raises(ParseError, match="rows of schema 7"):
+        dataset.read(path, KernelRow)
+    path.write_text("schema\nnonsense\n")
+    with pytest.raises(ParseError, match="no column digest"):
+        dataset.read(path, KernelRow)
+    (tmp_path / "r.csv.gz").write_bytes(b"\x1f\x8bnot gzip")
+    with pytest.raises(ParseError, match="cannot be read"):
+        dataset.read(tmp_path / "r.csv.gz", KernelRow)
+
+
+def test_parquet_without_its_library_names_the_extra(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing(name: str) -> None:
+        raise ImportError(name)
+
+    monkeypatch.setattr("importlib.import_module", missing)
+    with pytest.raises(MissingExtraError, match=r"pip install 'pyarrow>="):
+        dataset.check_writable(tmp_path / "r.parquet")

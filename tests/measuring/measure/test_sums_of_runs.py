@@ -1,0 +1,463 @@
+"""Arithmetic of measured runs by hand: what is taken off, shared out, limited and given values."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+from perfc.analyzers.estimators.fitted_rates.classes import Term
+from perfc.errors import ModelError, ParseError
+from perfc.measuring.measure import fit, session, weights
+from perfc.measuring.measure.attribute import Attribution, Union, part
+from perfc.measuring.measure.fit import (
+    Sample,
+    less,
+    overhead_s,
+    runtime_count,
+    samples_of,
+    settled,
+    usual,
+)
+from perfc.measuring.measure.fit_file import models_beside, most_common
+from perfc.measuring.measure.memory import Allocator
+from perfc.measuring.measure.nnls import bounded, nnls, robust
+from perfc.measuring.measure.profile import Profile, RuntimeKernel, Sampled, Source, recognise
+from perfc.measuring.measure.rows import MOST_NODES, model_name, names, runtime_operators
+from perfc.measuring.measure.trace import How, Origin
+from perfc.measuring.measure.weights import (
+    BLOCK,
+    SCALE,
+    SHIFT,
+    VARIANCE,
+    Role,
+    find_roles,
+    pieces,
+    role_of,
+)
+from perfc.passes.runtimes import Framework
+from tests.measuring.measure.test_fit import kernel, whole
+
+
+def run_of(**changes: Any) -> Any:
+    return replace(whole([kernel(0, 0, 16, 16, 16)]), **changes)
+
+
+@pytest.mark.parametrize(
+    ("time_s", "kernel_s", "count", "added_s", "factor"),
+    [
+        (1.0, 1.0, 10, 0.0, 1.0),
+        (1.0, 1.11, 10, 0.0, 1.0),
+        (1.11, 1.0, 10, 0.0, 1.0),
+        (1.0, 1.2, 10, 0.02, 1.0),
+        (1.2, 1.0, 10, 0.0, 1.2),
+        (1.0, 1.25, 10, 0.0, 0.8),
+        (4.0, 1.0, 10, 0.0, fit.LARGEST_FACTOR),
+        (1.0, 4.0, 10, 0.0, 1 / fit.LARGEST_FACTOR),
+        (1.0, 0.0, 10, 0.0, 1.0),
+    ],
+)
+def test_a_disturbed_run_is_scaled_within_limits(
+    time_s: float, kernel_s: float, count: int, added_s: float, factor: float
+) -> None:
+    run = run_of(time_s=time_s, kernel_s=kernel_s, runtime_kernels=count)
+    assert settled(run, added_s) == pytest.approx(factor)
+
+
+def test_something_is_always_left_of_a_time() -> None:
+    assert (less(1.0, 0.25), less(1.0, 2.0), less(1.0, 0.9)) == (0.75, 0.1, 0.1)
+
+
+@pytest.mark.parametrize(
+    ("text", "count", "moves"),
+    [("Conv", 1, 0), ("Conv+ReorderOutput*2", 3, 2), ("A*3+B*4", 7, 0), ("MemcpyToHost+x*y", 2, 1)],
+)
+def test_kernels_of_a_cell_are_counted(text: str, count: int, moves: int) -> None:
+    assert (runtime_count(text), runtime_count(text, fit.INSERTED)) == (count, moves)
+
+
+def test_what_profiling_adds_is_the_median_of_short_kernels() -> None:
+    def run(each_s: float, added_s: float) -> Any:
+        return run_of(time_s=10 * each_s, kernel_s=10 * (each_s + added_s), runtime_kernels=10)
+
+    assert overhead_s([]) == 0.0
+    assert overhead_s([run(1e-5, 2e-6), run(1e-5, 4e-6), run(1e-5, 3e-6)]) == pytest.approx(3e-6)
+    assert overhead_s([run(1e-5, 9e-5)]) == fit.MOST_OVERHEAD_S == 8e-6
+    assert overhead_s([run(1e-5, -1e-6)]) == 0.0
+    long = [run(1e-3, 7e-6)] * 6
+    assert overhead_s([*long, *[run(1e-5, 1e-6)] * 6]) == pytest.approx(1e-6)
+    many = [*[run(1e-5, 1e-6)] * 8, *[run(1e-4, 5e-6)] * 24]
+    assert overhead_s(many) == pytest.approx(1e-6)
+    assert overhead_s([run_of(runtime_kernels=0), run_of(kernel_s=0.0)]) == 0.0
+
+
+def test_samples_are_kernels_timed_alone_without_their_copies() -> None:
+    alone, host = kernel(0, 0, 64, 64, 64), replace(kernel(0, 1, 64, 64, 64), kernel=-1)
+    first, second = (replace(kernel(0, 2, 64, 64, 64), kernel=k) for k in (2, 3))
+    alone = replace(
+        alone, part_s=1e-3, best_s=8e-4, inserted_s=2e-4, runtime_ops="MatMul+ReorderOutput*2"
+    )
+    host = replace(host, part_s=6e-4, best_s=6e-4, runtime_ops="A*3")
+    run = run_of(time_s=1.0, kernel_s=1.0, runtime_kernels=1)
+    unknown = replace(alone, digest="f" * 16)
+    idle = replace(alone, part=9, part_s=0.0)
+    samples, others = samples_of([alone, host, first, second, unknown, idle], [run])
+    (sample,) = samples
+    assert sample.time_s == pytest.approx(8e-4)
+    assert sample.copied_s == pytest.approx(2e-4)
+    assert others == [pytest.approx(2e-4)]
+    (best,), _ = samples_of([alone], [run], best=True)
+    assert (best.time_s, best.copied_s) == (pytest.approx(6.4e-4), pytest.approx(1.6e-4))
+    slower = replace(run, time_s=1.4)
+    (scaled,), (waits,) = samples_of([alone, host], [slower])
+    assert (scaled.time_s, waits) == (pytest.approx(1.4 * 8e-4), pytest.approx(1.4 * 2e-4))
+
+
+def test_a_class_is_fitted_from_so_many_kernels_on() -> None:
+    def samples(count: int) -> list[Sample]:
+        rows = [kernel(0, i, 16 * (i + 1), 64, 64) for i in range(count)]
+        return samples_of(rows, [whole(rows)])[0]
+
+    assert "gemm" not in fit.fit(samples(fit.LEAST_SAMPLES - 1)).seconds
+    found = fit.fit(samples(fit.LEAST_SAMPLES), host=[1e-6, 3e-6, 2e-6])
+    assert found.samples["gemm"] == fit.LEAST_SAMPLES == 6
+    assert found.seconds["host"] == {Term.LAUNCH: 2e-6}
+    with pytest.raises(ParseError, match="no kernel was timed alone: nothing to fit"):
+        fit.fit([])
+
+
+def test_rows_of_products_are_products_and_of_others_are_pieces() -> None:
+    assert usual("conv.3x3", Term.ROW) == usual("gemm", Term.ROW) == fit.USUAL[Term.ROW] == 3e-7
+    assert usual("elementwise.add", Term.ROW) == fit.SPAN_S == 3e-8
+    assert usual("transpose", Term.ROW) == fit.COPY_S == 3e-9
+    assert usual("transpose", Term.BYTE) == fit.USUAL[Term.BYTE] == 1e-9
+    assert fit.USUAL[Term.LAUNCH] == 2e-5
+    assert fit.USUAL[Term.VIEW] == 2e-6
+    assert {fit.USUAL[t] for t in (Term.ELEMENT, Term.SPECIAL)} == {5e-9}
+
+
+def test_each_term_is_held_by_a_weak_sample_that_it_costs_nothing() -> None:
+    terms = [Term.LAUNCH, Term.BYTE]
+    group = [({Term.BYTE: 7.0}, 5e-6), ({Term.LAUNCH: 1.0, Term.BYTE: 2.0}, 15e-6)]
+    rows, times, weights_ = fit.tabled("transpose", group, terms)
+    assert rows == [[0.0, 7.0], [1.0, 2.0], [1.0, 0.0], [0.0, 1.0]]
+    assert times == [5e-6, 15e-6, 0.0, 0.0]
+    expected = [1 / 1e-5**2, 1 / 2e-5**2, fit.RIDGE / 2e-5**2, fit.RIDGE / 1e-9**2]
+    assert weights_ == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_least_squares_without_negatives_satisfy_their_conditions(seed: int) -> None:
+    """Source: Karush 1939; Kuhn & Tucker 1951."""
+    rng = np.random.default_rng(seed)
+    a, b = rng.normal(size=(12, 5)), rng.normal(size=12)
+    x = nnls(a, b)
+    gradient = a.T @ (b - a @ x)
+    assert (x >= 0).all()
+    assert gradient[x > 0] == pytest.approx(0.0, abs=1e-8)
+    assert (gradient[x == 0] <= 1e-8).all()
+    within = bounded(a, b, np.full(5, 0.05))
+    assert (within >= 0).all()
+    assert (within <= 0.05).all()
+    assert bounded(a, b, np.full(5, 1e9)) == pytest.approx(x)
+
+
+def test_a_fit_that_is_exact_stays_within_its_limits() -> None:
+    assert robust([[1.0], [2.0]], [2.0, 4.0], [1.0, 1.0], [9.0]) == [pytest.approx(2.0)]
+    assert robust([[1.0], [2.0]], [2.0, 4.0], [1.0, 1.0], [1.5]) == [pytest.approx(1.5)]
+
+
+def test_models_lie_beside_kernels(tmp_path: Path) -> None:
+    with pytest.raises(ParseError, match="no rows of whole runs beside it"):
+        models_beside(tmp_path / "rows.csv")
+    (tmp_path / "models.csv").touch()
+    assert models_beside(tmp_path / "kernels.csv") == tmp_path / "models.csv"
+    (tmp_path / "kernels-models.csv").touch()
+    assert models_beside(tmp_path / "kernels.csv") == tmp_path / "kernels-models.csv"
+    assert most_common([1, 4, 4, 1, 2]) == 4
+
+
+def test_names_of_a_cell_are_bounded() -> None:
+    assert names(["a b", "c"]) == "a_b c"
+    assert names(map(str, range(MOST_NODES))) == " ".join(map(str, range(24)))
+    assert names(map(str, range(MOST_NODES + 2))).endswith(" 23 +2")
+    assert [model_name(p) for p in ("a/b.onnx", "b.onnx.gz", "b.gz", "b")] == ["b"] * 4
+    timed = [RuntimeKernel(n, op, 1.0) for n, op in (("x", "A"), ("y", "A"), ("z", ""))]
+    one = cast(Any, SimpleNamespace(part=SimpleNamespace(runtime=timed)))
+    assert runtime_operators(one) == "A*2+z"
+
+
+def test_times_of_a_name_are_medians_over_all_runs() -> None:
+    sampled = Sampled("k", "Conv")
+    for run, time_s in ((0, 1.0), (0, 2.0), (2, 4.0), (3, 5.0)):
+        sampled.add(run, time_s)
+    found = sampled.kernel([0, 1, 2, 3])
+    assert (found.time_s, found.best_s) == (3.5, 0.0)
+    assert found.calls == pytest.approx(4 / 3)
+    assert Sampled("k", "").kernel([0]).calls == 0.0
+
+
+@pytest.mark.parametrize(
+    ("content", "source"),
+    [
+        ('{"traceEvents": []}', Source.KINETO), (' {"deviceProperties": 1}', Source.KINETO),
+        ('{"schemaVersion": 1}', Source.KINETO), ('[{"averageMs": 1}]', Source.TENSORRT),
+        ('[{"timeMs": 1}]', Source.TENSORRT), ('[{"medianMs": 1}]', Source.TENSORRT),
+        ('{"Layers": []}', Source.TENSORRT), ('[{"name": "model_loading_uri"}]', Source.ORT),
+        ('[{"name": "a_kernel_time"}]', Source.ORT), ('["session_initialization"]', Source.ORT),
+        ('[{"cat": "cpu_op"}]', Source.KINETO), ('[{"ph": "X"}]', Source.KINETO),
+    ],
+)  # fmt: skip
+def test_who_wrote_a_profile_is_known_by_its_words(
+    content: str, source: Source, tmp_path: Path
+) -> None:
+    path = tmp_path / "profile.json"
+    path.write_text(content, encoding="utf-8")
+    assert recognise(path) is source
+
+
+@pytest.mark.parametrize("content", ["", "  ", "name,time", "\x1f"])
+def test_what_is_no_json_is_no_profile(content: str, tmp_path: Path) -> None:
+    path = tmp_path / "profile.json"
+    path.write_text(content, encoding="utf-8")
+    with pytest.raises(ParseError, match="not a profile: neither a JSON list nor a JSON object"):
+        recognise(path)
+    path.write_text('{"a": 1}', encoding="utf-8")
+    with pytest.raises(ParseError, match="of no profiler known here"):
+        recognise(path)
+
+
+def profile(*times_s: float) -> Profile:
+    return Profile(
+        Source.ORT, tuple(RuntimeKernel(f"k{i}", "", t) for i, t in enumerate(times_s)), 1
+    )
+
+
+def test_a_part_adds_times_and_variances() -> None:
+    class Hashable(SimpleNamespace):
+        __hash__ = object.__hash__
+
+    one, two = (Hashable(name=n) for n in "ab")
+    timed = [
+        (RuntimeKernel("x", "A", 3.0, 0.3, 2.0), Origin(frozenset({two}), How.NAMED)),
+        (RuntimeKernel("y", "B", 4.0, 0.4, 3.0), Origin(frozenset({one}), How.INSERTED)),
+    ]
+    found = part((5, 6), cast(Any, timed), cast(Any, {one: 0, two: 1}))
+    assert found.nodes == ("a", "b")
+    assert (found.time_s, found.iqr_s, found.best_s) == (7.0, pytest.approx(0.5), 5.0)
+    assert (found.inserted_s, found.is_exact) == (4.0, False)
+    assert replace(found, kernels=(5,)).is_exact
+
+
+def test_the_share_that_was_found_is_of_all_time() -> None:
+    lost = (RuntimeKernel("x", "", 1.0),)
+    assert Attribution((), lost, 4.0).share == 0.75
+    assert Attribution((), (), 0.0).share == 0.0
+
+
+def test_a_union_is_named_after_its_smallest() -> None:
+    union = Union(5)
+    union.join(4, 2)
+    union.join(3, 4)
+    assert [union.root(i) for i in range(5)] == [0, 1, 2, 2, 2]
+
+
+def origins(**found: How) -> dict[str, Origin]:
+    return {name: Origin(frozenset(), how) for name, how in found.items()}
+
+
+def test_the_certain_share_counts_what_is_named_or_traced() -> None:
+    run = profile(1.0, 2.0, 5.0)
+    known = origins(k0=How.NAMED, k1=How.INSERTED)
+    assert session.certain_share(run, known) == 1 / 8
+    assert session.certain_share(run, origins(k0=How.TRACED, k2=How.NAMED)) == 6 / 8
+
+
+def test_what_stands_for_nothing_goes_with_the_one_before_else_the_next() -> None:
+    found = session.neighbours(profile(1.0, 1.0, 1.0), origins(k1=How.NAMED))
+    assert {n: o.how for n, o in found.items()} == {
+        "k0": How.INSERTED, "k1": How.NAMED, "k2": How.INSERTED,
+    }  # fmt: skip
+    assert session.neighbours(profile(1.0), {}) == {}
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda", "cuda:0", "cuda:999"])
+def test_devices_that_are_devices(device: str) -> None:
+    session.check_device(device)
+
+
+@pytest.mark.parametrize("device", ["cpu:0", "cpu:", "cuda:", "cuda:x", "cuda:1000", "gpu", ""])
+def test_devices_that_are_none(device: str) -> None:
+    with pytest.raises(ParseError) as caught:
+        session.check_device(device)
+    assert str(caught.value) == f"--device: no device {device!r} (cpu, cuda:0, cuda:1, …)"
+
+
+def test_threads_are_a_number_or_all() -> None:
+    assert [session.threads_of(t) for t in ("1", "4096")] == [1, 4096]
+    assert session.threads_of("all") >= 1
+    for text in ("0", "4097", "-1", "x", "", "1.5"):
+        with pytest.raises(ParseError, match="is neither a number of threads nor 'all'"):
+            session.threads_of(text)
+
+
+def test_memory_that_a_run_no_longer_needs() -> None:
+    def of(device: str, framework: Framework) -> Allocator:
+        return session.allocator_of(cast(Any, SimpleNamespace(device=device, framework=framework)))
+
+    assert of("cuda:0", Framework.ORT) is of("cuda:0", Framework.TORCH) is Allocator.DEVICE
+    assert of("cpu", Framework.TORCH) is Allocator.RETURNED
+    assert of("cpu", Framework.ORT) is Allocator.ARENA
+    assert session.default_target("cpu:1") == "generic-x86-64"
+    with pytest.raises(ParseError, match="which machine is cuda:1"):
+        session.default_target("cuda:1")
+
+
+def test_notes_say_what_was_not_as_usual() -> None:
+    def said(*, is_random: bool, finite: bool, error: str) -> tuple[str, ...]:
+        outcome: Any = SimpleNamespace(cases=[SimpleNamespace(is_finite=finite)], error=error)
+        return session.notes_of(cast(Any, SimpleNamespace(is_random=is_random)), outcome)
+
+    assert said(is_random=False, finite=True, error="") == ()
+    assert said(is_random=True, finite=False, error="late") == (
+        "weights that the file does not hold are random",
+        "with these weights results are not finite",
+        "not all was measured: late",
+    )
+
+
+def test_profiles_are_those_of_all_cases_or_of_none() -> None:
+    outcome: Any = SimpleNamespace(cases=(1, 2), profile=None, profiled=())
+    assert session.profiles_of(outcome) == (None, None)
+    outcome = SimpleNamespace(cases=(1, 2), profile="x", profiled=(1,))
+    assert session.profiles_of(outcome) == (None, None)
+
+
+def test_calls_that_are_expanded_late_have_their_parts_in_order() -> None:
+    run = profile(1.0, 1.0, 1.0, 1.0)
+    calls: Any = [SimpleNamespace(name="f"), SimpleNamespace(name="g")]
+    known = {"f": Origin(frozenset({cast(Any, 1)}), How.TRACED),
+             "g": Origin(frozenset({cast(Any, 2)}), How.TRACED)}  # fmt: skip
+    found = session.inlined(run, calls, known)
+    assert [found[f"k{i}"].nodes for i in range(4)] == [{1}, {1}, {2}, {2}]
+    assert {found[f"k{i}"].how for i in range(4)} == {How.NAMED}
+    assert session.inlined(profile(1.0, 1.0, 1.0), calls, known) == known
+    assert session.inlined(profile(), calls, known) == known
+
+
+def tensor(name: str, dims: tuple[int, ...], kind: int = TensorProto.FLOAT) -> onnx.TensorProto:
+    return TensorProto(name=name, dims=dims, data_type=kind)
+
+
+@pytest.mark.parametrize(
+    ("op", "index", "shape", "fan_in"),
+    [
+        ("Conv", 1, (8, 4, 3, 3), 36), ("ConvTranspose", 1, (8, 4, 3, 3), 8),
+        ("Gemm", 1, (16, 4), 16), ("MatMul", 1, (2, 16, 4), 16), ("MatMul", 0, (2, 16, 4), 4),
+        ("Attention", 1, (9, 27), 9), ("LSTM", 1, (1, 16, 25), 25), ("Conv", 1, (8, 0), 1),
+    ],
+)  # fmt: skip
+def test_products_keep_their_variance(
+    op: str, index: int, shape: tuple[int, ...], fan_in: int
+) -> None:
+    role = role_of(helper.make_node(op, ["a", "b"], ["c"]), index, shape)
+    assert role == Role(0.0, 1 / math.sqrt(fan_in))
+
+
+def test_roles_of_what_is_no_product() -> None:
+    def role(op: str, index: int, shape: tuple[int, ...], **attributes: int) -> Role:
+        return role_of(helper.make_node(op, ["a", "b"], ["c"], **attributes), index, shape)
+
+    assert role("Gemm", 1, (16, 4), transB=1).deviation == 0.5
+    assert role("BatchNormalization", 4, (8,)) == VARIANCE == Role(1.0, 0.1, True)
+    assert role("BatchNormalization", 1, (8,)) == SCALE == Role(1.0, 0.02, True)
+    assert role("LayerNormalization", 3, (8,)) == SHIFT == Role(0.0, 0.02, False)
+    assert role("SkipLayerNormalization", 2, (8,)) == SCALE
+    assert role("Div", 1, (8, 8)) == role("Sqrt", 0, (8,)) == role("Mul", 0, ()) == SCALE
+    assert role("Mul", 0, (8, 8)) == role("Add", 1, (8,)) == role("Gather", 0, (8, 8)) == SHIFT
+
+
+def graph(nodes: list[onnx.NodeProto], *stored: onnx.TensorProto) -> onnx.GraphProto:
+    return helper.make_graph(nodes, "g", [], [], list(stored))
+
+
+def test_a_tensor_that_one_reader_needs_positive_is_positive() -> None:
+    nodes = [
+        helper.make_node("Transpose", ["w"], ["t"]),
+        helper.make_node("MatMul", ["x", "t"], ["y"]),
+        helper.make_node("Add", ["y", "b"], ["z"]),
+        helper.make_node("Div", ["z", "b"], ["q"]),
+        helper.make_node("Sub", ["q", "b"], ["p"]),
+    ]
+    roles = find_roles(graph(nodes, tensor("w", (16, 4)), tensor("b", (4,)), tensor("n", (4,))))
+    assert roles == {"w": Role(0.0, 0.25), "b": SCALE}
+
+
+def test_short_weights_of_layers_are_given_values_and_others_kept() -> None:
+    nodes = [helper.make_node("Conv", ["x", "w", "b"], ["y"]),
+             helper.make_node("Conv", ["y", "w", "s"], ["z"]),
+             helper.make_node("Add", ["z", "a"], ["q"])]  # fmt: skip
+    kept = np.full(4, 7.0, np.float32)
+    stored = [numpy_helper.from_array(v, n) for n, v in
+              (("b", kept), ("s", kept[:3]), ("a", kept))]  # fmt: skip
+    g = graph(nodes, tensor("w", (4, 4, 1, 1)), *stored)
+    weights.refill(g, find_roles(g), seed=3)
+    values = {t.name: numpy_helper.to_array(t) for t in g.initializer if t.name != "w"}
+    assert abs(values["b"]).max() < 0.2
+    assert (values["s"] == 7).all()
+    assert (values["a"] == 7).all()
+
+
+def content(dims: tuple[int, ...], kind: int, role: Role = SHIFT, name: str = "w") -> bytes:
+    return b"".join(pieces(tensor(name, dims, kind), role, seed=1))
+
+
+def test_values_are_of_the_size_and_the_spread_of_their_role() -> None:
+    floats = np.frombuffer(content((BLOCK // 2, 3), TensorProto.FLOAT, Role(2.0, 0.5)), np.float32)
+    assert len(floats) == BLOCK // 2 * 3
+    assert floats.mean() == pytest.approx(2.0, abs=0.01)
+    assert floats.std() == pytest.approx(0.5, abs=0.01)
+    positive = np.frombuffer(content((5000,), TensorProto.FLOAT, Role(0.0, 1.0, True)), np.float32)
+    assert positive.min() >= 0.01
+    assert content((3,), TensorProto.INT32) == bytes(12)
+    assert content((BLOCK + 3,), TensorProto.INT8) == bytes(BLOCK + 3)
+    assert content((BLOCK + 3,), TensorProto.BOOL) == b"\x01" * (BLOCK + 3)
+    assert content((5,), TensorProto.INT4) == bytes(3)
+    assert content((), TensorProto.DOUBLE, Role(1.0, 0.0)) == np.float64(1.0).tobytes()
+    assert content((4,), TensorProto.FLOAT, name="a") != content((4,), TensorProto.FLOAT, name="b")
+
+
+def test_a_disk_that_is_too_small_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    usage = SimpleNamespace(free=10 << 30)
+    monkeypatch.setattr("shutil.disk_usage", lambda _: usage)
+    weights._check_disk(tmp_path, 9 << 30)
+    with pytest.raises(ModelError) as caught:
+        weights._check_disk(tmp_path, (9 << 30) + 1)
+    said = "its weights take 9.0 GiB, the temporary folder has 10.0 GiB free"
+    assert str(caught.value).startswith(said)
+
+
+def test_nodes_get_names_of_their_own() -> None:
+    nodes = [helper.make_node("Relu", [i], [o], name=n) for i, o, n in
+             (("x", "a", ""), ("a", "b", "a"), ("b", "", "a"), ("b", "c", "own"))]  # fmt: skip
+    g = graph(nodes)
+    assert weights.name_nodes(g, set()) == 3
+    assert [n.name for n in g.node] == ["a", "b", "Relu", "own"]
+    again = graph([helper.make_node("Relu", ["x"], ["a"]) for _ in range(3)])
+    assert weights.name_nodes(again, {"a"}) == 3
+    assert [n.name for n in again.node] == ["a.0", "a.1", "a.2"]
+
+
+@pytest.mark.parametrize(
+    ("dims", "kind", "nbytes"),
+    [((3, 5), TensorProto.FLOAT, 60), ((3,), TensorProto.INT4, 2), ((), TensorProto.FLOAT16, 2)],
+)
+def test_bytes_of_a_tensor_are_rounded_up(dims: tuple[int, ...], kind: int, nbytes: int) -> None:
+    assert weights._nbytes(tensor("w", dims, kind)) == nbytes

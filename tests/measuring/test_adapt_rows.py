@@ -1,0 +1,195 @@
+"""Rows that a target is adapted by: their cells, classes and extents by hand, and its tables."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from perfc.analyzers.estimators.fitted_rates.subject import Amounts, of_texts
+from perfc.analyzers.intervals.adapt import AdaptError
+from perfc.machine import load_machine
+from perfc.measuring import adapt
+from perfc.measuring.adapt import (
+    COPIED_BYTES,
+    PRODUCT,
+    Measured,
+    check,
+    lowered,
+    number,
+    of_kernel,
+    probes,
+    product,
+    read,
+    rendered,
+    table,
+    without,
+)
+from perfc.measuring.measure.rows import subject_of
+from tests.measuring.measure.test_fit import kernel
+
+FILE = Path("rows.csv")
+
+
+def test_cells_are_numbers_or_empty() -> None:
+    assert math.isnan(number("", FILE))
+    assert math.isnan(number(None, FILE))
+    assert (number("2.5", FILE), number(3, FILE)) == (2.5, 3.0)
+    with pytest.raises(AdaptError) as caught:
+        number("x", FILE)
+    assert str(caught.value) == "rows.csv: 'x' is no number"
+
+
+def test_tables_of_classes_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("class,dtype,time_s,protocol,m,n\nmatmul,f16,0.5,graph,8,\n", encoding="utf-8")
+    assert read(path) == [Measured("matmul", "f16", {"m": 8.0}, 0.5)]
+    path.write_text("class,m\nmatmul,8\n", encoding="utf-8")
+    with pytest.raises(AdaptError, match="no column 'dtype'"):
+        read(path)
+    path.write_text("", encoding="utf-8")
+    with pytest.raises(AdaptError, match="no column 'class'"):
+        read(path)
+    with pytest.raises(AdaptError, match="no such file"):
+        table(tmp_path / "nothing.csv")
+
+
+def test_tables_have_a_bounded_number_of_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("class,dtype,time_s\na,f16,1\nb,f16,2\n", encoding="utf-8")
+    monkeypatch.setattr(adapt, "MOST_ROWS", 2)
+    assert len(read(path)) == 2
+    monkeypatch.setattr(adapt, "MOST_ROWS", 1)
+    with pytest.raises(AdaptError, match="more than 1 rows"):
+        read(path)
+
+
+@pytest.mark.parametrize("time_s", [0.0, -1.0, math.nan, math.inf])
+def test_times_that_are_no_times_are_refused(time_s: float) -> None:
+    with pytest.raises(AdaptError, match="a matmul that takes "):
+        check(Measured("matmul", "f16", {}, time_s))
+
+
+@pytest.mark.parametrize("name", adapt.EXTENTS)
+def test_extents_are_one_or_more(name: str) -> None:
+    check(Measured("matmul", "f16", {name: 1.0}, 1e-9))
+    with pytest.raises(AdaptError, match="a matmul with an extent below 1"):
+        check(Measured("matmul", "f16", {name: 0.99}, 1e-9))
+    check(Measured("matmul", "f16", {"sfu": 0.0}, 1e-9))
+
+
+def test_probes_are_a_product_of_each_type_and_a_copy() -> None:
+    machine = load_machine("a100")
+    found = list(probes(machine))
+    assert [m.class_name for m in found][-1] == "elementwise"
+    for one in found[:-1]:
+        assert one.class_name == "matmul"
+        assert one.parameters == {"m": 8192.0, "n": 8192.0, "k": 8192.0}
+        rate = next(p.sustained for (u, d), p in machine.compute.items()
+                    if d == one.dtype and u.value == "matrix")  # fmt: skip
+        assert rate is not None
+        assert one.time_s == pytest.approx(2 * PRODUCT**3 / rate.value)
+    copy, device = found[-1], machine.level("device")
+    assert device is not None
+    assert device.sustained is not None
+    assert copy.time_s == pytest.approx(2 * COPIED_BYTES / device.sustained.value)
+    assert copy.parameters == {
+        "elements": 2.0**26, "read_bytes": 2.0**28, "write_bytes": 2.0**28, "operands": 1.0,
+        "tensor_operands": 1.0,
+    }  # fmt: skip
+
+
+def test_a_row_of_measure_is_a_launch_without_its_copies() -> None:
+    row = replace(kernel(0, 3, 16, 32, 64), time_s=8e-6, inserted_s=2e-6, launches=2.0)
+    (found,) = of_kernel(row)
+    assert (found.class_name, found.dtype, found.row) == ("matmul", "f32", row)
+    assert found.time_s == pytest.approx(3e-6)
+    assert found.parameters == {"m": 16.0, "n": 64.0, "k": 32.0, "batch": 1.0}
+    assert list(of_kernel(replace(row, kernel=-1))) == []
+    assert list(of_kernel(replace(row, launches=0.0))) == []
+    assert list(of_kernel(replace(row, inserted_s=8e-6))) == []
+    assert len(list(of_kernel(replace(row, kernel=0)))) == 1
+
+
+def subject(kind: str, operands: str, results: str, mac: float = 0.0, sfu: float = 0.0) -> Any:
+    amounts = Amounts(1.0, mac, sfu, 40.0, 20.0, 0.0)
+    return of_texts(kind, kind, kind, 0, "f32", operands, results, amounts)
+
+
+@pytest.mark.parametrize(
+    ("operands", "results", "mac", "extents"),
+    [
+        ("f32[4,6,8] f32[8,10]w", "f32[4,6,10]", 1920.0, (24, 10, 8, 1)),
+        ("f32[4,6,8] f32[4,8,10]", "f32[4,6,10]", 1920.0, (6, 10, 8, 4)),
+        ("f32[2,4,6,8] f32[2,4,8,10]", "f32[2,4,6,10]", 3840.0, (6, 10, 8, 8)),
+        ("f32[6,8] f32[8,10]", "f32[6,10]", 480.0, (6, 10, 8, 1)),
+        ("f32[6,8]", "f32[6,10]", 480.0, (6, 10, 8, 1)),
+    ],
+)
+def test_a_right_operand_of_two_axes_makes_one_product_of_all_rows(
+    operands: str, results: str, mac: float, extents: tuple[int, ...]
+) -> None:
+    made = subject("matmul", operands, results, mac)
+    found = product(made, made.result)
+    assert tuple(found[n] for n in ("m", "n", "k", "batch")) == extents
+    assert lowered(made) == ("matmul", found)
+
+
+def test_classes_of_kernels_follow_from_their_operands() -> None:
+    assert lowered(subject("matmul", "f32[6,8]", "f32[6,10]")) is None, "no products"
+    assert lowered(subject("add", "f32[6,8]", "")) is None
+    name, found = cast(
+        Any, lowered(subject("elementwise", "f32[6,8] f32[8] f32[]", "f32[6,8]", sfu=3.0))
+    )
+    assert name == "elementwise"
+    assert found == {
+        "elements": 48.0, "read_bytes": 40.0, "write_bytes": 20.0, "sfu": 3.0, "operands": 3.0,
+        "tensor_operands": 1.0,
+    }  # fmt: skip
+    assert lowered(subject("softmax", "f32[6,8]", "f32[6,8]")) == (
+        "softmax", {"rows": 6.0, "cols": 8.0},
+    )  # fmt: skip
+    assert lowered(subject("normalization", "f32[]", "f32[]")) == (
+        "normalization", {"rows": 1.0, "cols": 1.0},
+    )  # fmt: skip
+    assert lowered(subject("pool", "f32[6,8]", "f32[6,8]")) is None
+    assert lowered(subject("conv", "f32[6,8]", "f32[6,8]")) is None
+    assert subject_of(kernel(0, 0, 2, 3, 4)).kind == "matmul"
+
+
+def test_tables_of_an_earlier_adaptation_are_left_out() -> None:
+    text = (
+        "name = 1\n[source.adapt]\ntitle = 2\n[source.adapted]\nkept = 3\n"
+        '[adaptation.matmul]\nsmall_ratio = 4\n [ adaptation."a.b" ]\nx = 5\n[memory]\nkept = 6\n'
+    )
+    assert without(text) == "name = 1\n[source.adapted]\nkept = 3\n[memory]\nkept = 6\n"
+    assert without("a = 1") == "a = 1\n"
+
+
+def test_corrections_are_written_with_their_source() -> None:
+    ratios = {"small_ratio": 1.5, "large_ratio": 0.75, "low_ratio": 0.5, "high_ratio": 2.0}
+    found: Any = SimpleNamespace(
+        curve=[SimpleNamespace(count=2, error=0.25), SimpleNamespace(count=5, error=0.125)],
+        corrections={
+            "matmul": SimpleNamespace(samples=7, **ratios),
+            "gemm.stored": SimpleNamespace(samples=0, **ratios),
+        },
+    )
+    assert rendered(found, 7, FILE).splitlines() == [
+        "", "[source.adapt]", 'origin = "measured"', 'title = "perfc adapt to 7 measured kernels"',
+        'note = "error of kernels left out by kernels measured: 2: 25.0%, 5: 12.5%"',
+        "", "[adaptation.matmul]",
+        *(f'{k} = {{ value = {v:g}, from = "adapt", n = 7 }}' for k, v in ratios.items()),
+        "", '[adaptation."gemm.stored"]',
+        *(f'{k} = {{ value = {v:g}, from = "adapt" }}' for k, v in ratios.items()),
+    ]  # fmt: skip
+    found.curve, found.corrections = [], {}
+    assert rendered(found, 3, None).splitlines()[1:] == [
+        "[source.adapt]", 'origin = "measured"', "title = \"perfc adapt to 3 calibrate's rates\"",
+    ]  # fmt: skip

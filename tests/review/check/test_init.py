@@ -1,0 +1,268 @@
+"""A project without budgets, and what `perfc init` writes for it."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import onnx
+import pytest
+
+from perfc.review.check import built_in, hook
+from perfc.review.check.config import Level, load
+
+from .projects import put, said
+
+MODELS = Path(__file__).parents[3] / "examples" / "models"
+
+
+@pytest.fixture
+def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of models, and nothing else."""
+    (tmp_path / "models").mkdir()
+    put(tmp_path, "a", 16)
+    put(tmp_path, "b", 32)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def git(root: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    identity = ["-c", "user.name=n", "-c", "user.email=e@example.org"]
+    place = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    here = str(Path(__file__).parents[3])
+    return subprocess.run(
+        ["git", *identity, *arguments],
+        cwd=root,
+        env=os.environ | {"PATH": place, "PYTHONPATH": here},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+
+
+def test_without_budgets_built_in_ones_hold_and_are_said(
+    bare: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, _ = said(capsys, "check")
+    words = " ".join(out.split())
+    assert (code, "built-in ones for flop, parameters, peak_memory, time" in words) == (0, True)
+    assert "perfc init" in words
+    assert "2 new" in out
+    code, out, _ = said(capsys, "baseline", "write", "models/a.onnx")
+    assert (code, "1 entry" in out, "built-in" in out) == (0, True, True)
+    put(bare, "a", 64)
+    code, out, _ = said(capsys, "check", "models/a.onnx")
+    words = " ".join(out.split())
+    assert (code, "FAIL models/a.onnx" in words) == (1, True)
+    assert "flop " in words
+    assert "work " not in words
+    assert "intended? perfc baseline update models/a.onnx" in words
+    assert said(capsys, "baseline", "update", "models/a.onnx")[0] == 0
+    assert said(capsys, "check", "models/a.onnx")[0] == 0
+    assert not (bare / "perfc.toml").exists()
+
+
+def test_update_needs_no_baseline_before_it(bare: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = said(capsys, "baseline", "update", "models/b.onnx")
+    assert (code, "1 entry, 1 new" in out) == (0, True)
+    assert "models/b.onnx" in said(capsys, "baseline", "show")[1]
+    code, _, err = said(capsys, "baseline", "update", "models/none.onnx")
+    assert (code, "models/none.onnx" in err, "as it was" in err) == (2, True, True)
+
+
+def test_models_elsewhere_have_their_baseline_there(
+    bare: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (bare / "elsewhere").mkdir()
+    monkeypatch.chdir(bare / "elsewhere")
+    assert said(capsys, "baseline", "write", "../models/a.onnx")[0] == 0
+    assert (bare / "models" / "perfc.lock").is_file()
+    assert "1 same" in said(capsys, "check", str(bare / "models" / "a.onnx"))[1]
+
+
+def test_a_file_that_says_only_how_models_run_keeps_the_built_in_budgets(
+    bare: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (bare / "perfc.toml").write_text('[deployment]\ntarget = "h100"\ndims = { n = 2 }\n')
+    _, out, _ = said(capsys, "check")
+    assert "h100, n=2" in " ".join(out.split())
+    assert said(capsys, "check", "-t", "h1000")[0] == 2
+
+
+def test_hidden_and_installed_folders_are_not_looked_into(bare: Path) -> None:
+    for name in (".cache", "node_modules", "env"):
+        (bare / name).mkdir()
+        shutil.copy(bare / "models" / "a.onnx", bare / name / "c.onnx")
+    (bare / "env" / "pyvenv.cfg").write_text("")
+    shutil.copy(MODELS / "resnet50.onnx.gz", bare / "r.onnx.gz")
+    models = built_in.models_in(bare)
+    assert models == ["models/a.onnx", "models/b.onnx", "r.onnx.gz"]
+    assert built_in.globs_of(models) == ["*.onnx.gz", "models/*.onnx"]
+    assert built_in.globs_of([f"{k}/m.onnx" for k in range(9)]) == ["**/*.onnx"]
+    assert built_in.globs_of(["a[1]/m.onnx"]) == ["a[[]1]/*.onnx"]
+
+
+def test_the_file_written_is_what_is_built_in(
+    bare: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert said(capsys, "init", "-t", "h100", "--dim", "n=4", "--dtype", "f16")[0] == 0
+    (budget,) = load(bare / "perfc.toml").budgets
+    how = budget.deployment
+    assert (how.target, how.dtype, dict(how.dims)) == ("h100", "f16", {"n": 4})
+    written = {(r.metric, r.level, r.limit.text) for r in budget.rules}
+    of_nobody = built_in.budgets(bare, (), how).budgets[0]
+    assert written == {(r.metric, r.level, r.limit.text) for r in of_nobody.rules}
+    assert {r.level for r in budget.rules} == set(Level)
+    assert "2 same" in said(capsys, "check")[1]
+
+
+def test_nothing_is_written_over(bare: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (bare / "perfc.toml").write_text("# mine\n")
+    code, _, err = said(capsys, "init")
+    assert (code, err.count("\n"), "--force" in err) == (2, 1, True)
+    assert (bare / "perfc.toml").read_text() == "# mine\n"
+    assert not (bare / "perfc.lock").exists()
+    assert said(capsys, "init", "--force")[0] == 0
+    assert "[[budget]]" in (bare / "perfc.toml").read_text()
+    (bare / "perfc.toml").unlink()
+    assert said(capsys, "init")[0] == 2, "the baseline is somebody's too"
+    (bare / "perfc.lock").unlink()
+    (bare / "pyproject.toml").write_text("[tool.perfc.lint]\nselect = ['ALL']\n")
+    code, _, err = said(capsys, "init")
+    assert (code, "pyproject.toml" in err) == (2, True)
+
+
+def test_a_model_that_cannot_be_read_leaves_everything_unwritten(
+    bare: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    git(bare, "init", "-q", ".")
+    (bare / "models" / "broken.onnx").write_bytes(b"not a model")
+    code, _, err = said(capsys, "init")
+    assert (code, "broken.onnx" in err, "nothing is written" in err) == (2, True, True)
+    assert {p.name for p in bare.iterdir()} <= {".git", "models", ".perfc_cache"}
+    for wrong in (["/etc/hostname"], ["models/none.onnx"], ["--value", "x=1"]):
+        code, _, err = said(capsys, "init", *wrong)
+        assert code == 2
+        assert not (bare / "perfc.toml").exists()
+
+
+def test_files_that_cannot_all_be_written_are_none(
+    bare: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    git(bare, "init", "-q", ".")
+    (bare / hook.FILE).mkdir()
+    code, _, err = said(capsys, "init")
+    assert (code, hook.FILE in err) == (2, True)
+    assert not (bare / "perfc.toml").exists()
+    assert not (bare / "perfc.lock").exists()
+
+
+def test_a_folder_without_models_is_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, _, err = said(capsys, "init")
+    assert (code, err.count("\n"), "no .onnx" in err) == (2, 1, True)
+    (tmp_path / "model.py").write_text("import torch\n")
+    for command in (("check",), ("baseline", "write")):
+        code, _, err = said(capsys, *command)
+        assert code == 2, "nothing was checked, which is no pass"
+        assert err.startswith("error: .: no model in this folder or below (perfc check reads .onnx")
+        assert "torch.onnx.export" in err
+    assert not (tmp_path / "perfc.lock").exists()
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("", "repos:\n  - repo: local\n"),
+        ("repos:\n- repo: x\n  rev: 1\n", "repos:\n- repo: local\n  hooks:\n"),
+        ("# ours\nci: {}\nrepos:  # all\n    - repo: x\n", "repos:  # all\n    - repo: local\n"),
+        ("repos:", "repos:\n  - repo: local\n"),
+    ],
+)  # fmt: skip
+def test_an_entry_stands_beside_others(old: str, new: str) -> None:
+    made = hook.entered(old)
+    assert made is not None
+    assert new in made
+    assert all(line in made.splitlines() for line in old.splitlines())
+    assert hook.entered(made) == made, "once"
+
+
+def test_a_configuration_in_another_style_is_left_alone() -> None:
+    assert hook.entered("repos: [{repo: local}]\n") is None
+    assert hook.entered("default_stages: [commit]\n") is None
+
+
+def test_from_nothing_to_a_check_that_fails_and_is_accepted(
+    bare: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    git(bare, "init", "-q", ".")
+    code, out, _ = said(capsys, "init")
+    assert code == 0
+    for name in ("perfc.toml", "perfc.lock", hook.FILE):
+        assert f"wrote {name}" in out
+    install_hook(bare)
+    git(bare, "add", "-A")
+    done = git(bare, "commit", "-m", "one")
+    assert done.returncode == 0, done.stdout
+    put(bare, "a", 64)
+    git(bare, "add", "-A")
+    done = git(bare, "commit", "-m", "two")
+    words = " ".join(done.stdout.split())
+    assert done.returncode != 0, done.stdout
+    assert "FAIL models/a.onnx" in words
+    assert "conv1" in words, "the operator is named"
+    assert "intended? perfc baseline update models/a.onnx" in words
+    assert said(capsys, "baseline", "update", "models/a.onnx")[0] == 0
+    git(bare, "add", "-A")
+    done = git(bare, "commit", "-m", "two")
+    assert done.returncode == 0, done.stdout
+
+
+def install_hook(root: Path) -> None:
+    """What pre-commit does with the entry, by pre-commit itself where it is there."""
+    if shutil.which("pre-commit"):
+        subprocess.run(["pre-commit", "install"], cwd=root, check=True, stdout=subprocess.DEVNULL)
+        return
+    text = (root / hook.FILE).read_text()
+    found = {key: re.search(rf"^ *{key}: (.*)$", text, re.MULTILINE) for key in ("entry", "files")}
+    assert all(found.values())
+    entry, files = ((m[1] if m else "") for m in found.values())
+    assert re.search(files, "models/a.onnx")
+    command = entry.replace("perfc", f"{sys.executable} -m perfc", 1)
+    staged = f"git diff --cached --name-only --diff-filter=ACM | grep -E '{files}'"
+    script = root / ".git" / "hooks" / "pre-commit"
+    script.write_text(f"#!/bin/sh\nfor f in $({staged}); do {command} $f || exit 1; done\n")
+    script.chmod(0o755)
+
+
+def test_the_models_of_a_project_are_only_those_of_its_folder(
+    bare: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (bare / "deep" / "er").mkdir(parents=True)
+    model = onnx.load(bare / "models" / "a.onnx", load_external_data=False)
+    (bare / "deep" / "er" / "c.onnx").write_bytes(model.SerializeToString())
+    assert said(capsys, "init", "models")[0] == 0
+    assert [b.models for b in load(bare / "perfc.toml").budgets] == [("models/*.onnx",)]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "flag"),
+    [(["--config", "perfc.toml"], "--config"), (["--value", "x=1"], "--value"),
+     (["--config", "perfc.toml", "--value", "x=1"], "--config")],
+)  # fmt: skip
+def test_what_a_new_file_cannot_say_is_refused(
+    arguments: list[str], flag: str, bare: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from perfc import cli
+
+    (bare / "perfc.toml").write_text("", encoding="utf-8")
+    assert cli.run(["init", *arguments]) == 2
+    said = capsys.readouterr().err
+    assert f"perfc init writes a new perfc.toml and accepts no {flag}" in said

@@ -1,0 +1,555 @@
+"""Each rule finds what it documents, and leaves alone what only looks alike."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto
+
+from perfc.review.lint.catalogue import SECTIONS, infos, load
+from perfc.review.lint.finding import Basis
+from perfc.review.lint.rule import Rule
+from tests.review.lint.models import F16, F32, blemished, found, model, node
+
+RULES = [i.code for i in infos()]
+
+
+def rows(*shape: int) -> np.ndarray:
+    return np.ones(shape, np.float32)
+
+
+@pytest.mark.parametrize("info", infos(), ids=RULES)
+def test_a_rule_is_documented_under_all_headings(info: object) -> None:
+    rule = next(i for i in infos() if i == info)
+    assert tuple(rule.sections) == SECTIONS
+    assert all(text.strip() for text in rule.sections.values())
+    assert rule.summary.endswith(".")
+    made = load(rule)
+    assert isinstance(made, Rule)
+    assert (made.code, made.name(), made.saves.value) == (rule.code, rule.name, rule.saves)
+    assert made.is_fixable == rule.is_fixable
+
+
+def test_codes_are_unique() -> None:
+    assert len(set(RULES)) == len(RULES) >= 17
+
+
+def test_a_pair_of_transpositions_gains_what_both_cost() -> None:
+    pair = [f for f in found(blemished(), "PF101") if f.place == "back"]
+    assert [f.nodes for f in pair] == [("back", "there")]
+    gain = pair[0].gain
+    assert gain is not None
+    assert gain.basis is Basis.REANALYSIS
+    assert 0 < gain.floor_s <= gain.time_s
+    assert pair[0].is_fixable
+
+
+def test_transpositions_that_are_needed_are_left_alone() -> None:
+    m = model(
+        [
+            node("Transpose", ["x"], ["a"], perm=[0, 2, 1]),
+            node("Softmax", ["a"], ["b"], axis=-1),
+            node("Transpose", ["b"], ["y"], perm=[0, 2, 1]),
+        ],
+        {"x": [2, 64, 64]},
+        {"y": [2, 64, 64]},
+    )
+    assert found(m, "PF101", "PF103") == []
+
+
+def test_transpositions_in_a_row_become_one() -> None:
+    m = model(
+        [
+            node("Transpose", ["x"], ["a"], perm=[1, 2, 0], name="one"),
+            node("Transpose", ["a"], ["b"], perm=[0, 2, 1], name="two"),
+            node("Softmax", ["b"], ["y"]),
+        ],
+        {"x": [64, 64, 64]},
+        {"y": [64, 64, 64]},
+    )
+    (finding,) = found(m, "PF101")
+    assert "perm=[1, 0, 2]" in finding.advice
+
+
+def test_views_that_undo_each_other_are_found_whatever_the_extents() -> None:
+    (finding,) = found(blemished(), "PF102")
+    assert finding.nodes == ("squeeze", "unsqueeze")
+    m = model(
+        [node("Reshape", ["x", "s"], ["a"]), node("Relu", ["a"], ["y"])],
+        {"x": ["n", 4, 8]},
+        {"y": ["n", 32]},
+        {"s": np.array([0, 32])},
+    )
+    assert found(m, "PF102") == []
+
+
+def test_a_round_trip_through_elementwise_operators_is_found() -> None:
+    (finding,) = found(blemished(), "PF103")
+    assert finding.nodes == ("home", "mul", "relu", "out")
+
+
+def test_a_round_trip_for_a_vector_of_channels_is_left_alone() -> None:
+    m = model(
+        [
+            node("Transpose", ["x"], ["a"], perm=[0, 2, 1]),
+            node("Add", ["a", "bias"], ["b"]),
+            node("Transpose", ["b"], ["y"], perm=[0, 2, 1]),
+        ],
+        {"x": [2, 64, 32]},
+        {"y": [2, 64, 32]},
+        {"bias": rows(64)},
+    )
+    assert found(m, "PF103") == []
+
+
+def test_what_reads_stored_tensors_only_is_foldable() -> None:
+    (finding,) = found(blemished(), "PF104")
+    assert finding.nodes == ("sqrt",)
+    assert finding.gain is not None
+    assert finding.gain.time_s == 0
+    assert finding.is_fixable
+
+
+def test_what_reads_weights_beside_the_file_is_not_said_to_be_fixable() -> None:
+    m = model([node("Sqrt", ["w"], ["r"], name="sqrt"), node("Add", ["x", "r"], ["y"])],
+              {"x": [4, 64]}, {"y": [4, 64]}, {"w": rows(64)})  # fmt: skip
+    assert all(f.is_fixable for f in found(m, "PF104"))
+    stored = m.graph.initializer[0]
+    stored.ClearField("raw_data")
+    stored.data_location = onnx.TensorProto.EXTERNAL
+    stored.external_data.append(onnx.StringStringEntryProto(key="location", value="absent"))
+    (finding,) = found(m, "PF104")
+    assert not finding.is_fixable
+
+
+def test_shapes_with_symbols_are_not_constant() -> None:
+    m = model(
+        [
+            node("Shape", ["x"], ["s"]),
+            node("Reshape", ["x", "s"], ["y"]),
+        ],
+        {"x": ["n", 4]},
+        {"y": ["n", 4]},
+    )
+    assert found(m, "PF104") == []
+
+
+def test_dead_nodes_and_unread_outputs_are_found() -> None:
+    places = {f.place: f for f in found(blemished(), "PF105")}
+    assert set(places) == {"dead", "pool"}
+    assert places["pool"].tensor == "indices"
+
+
+def test_elementwise_kernels_in_a_row_are_found_where_the_runtime_leaves_them() -> None:
+    m = model(
+        [node("Sin", ["x"], ["a"], name="sin"), node("Abs", ["a"], ["y"], name="abs")],
+        {"x": [1024, 1024]},
+        {"y": [1024, 1024]},
+    )
+    (finding,) = found(m, "PF106")
+    assert finding.nodes == ("sin", "abs")
+    assert finding.gain is not None
+    assert finding.gain.share == pytest.approx(0.5, rel=0.05)
+    assert found(m, "PF106", runtime="inductor") == []
+
+
+def test_chains_of_a_model_are_one_finding_with_the_gain_of_all() -> None:
+    names = ["Sin", "Abs"] * 2
+    m = model(
+        [
+            node("Sin", ["x"], ["a"], name="sin"),
+            node("Abs", ["a"], ["b"], name="abs"),
+            node("MatMul", ["b", "w"], ["c"], name="product"),
+            node("Sin", ["c"], ["d"], name="sin2"),
+            node("Abs", ["d"], ["y"], name="abs2"),
+        ],
+        {"x": [1024, 1024]},
+        {"y": [1024, 1024]},
+        {"w": rows(1024, 1024)},
+    )
+    (finding,) = found(m, "PF106", predictor="kernels")
+    assert "2 places, 4 consecutive elementwise kernels" in finding.message
+    assert len(finding.nodes) == len(names)
+    assert (finding.place, finding.is_whole) == ("", True)
+    alone = found(
+        model(
+            [node("Sin", ["x"], ["a"]), node("Abs", ["a"], ["y"])],
+            {"x": [1024, 1024]},
+            {"y": [1024, 1024]},
+        ),
+        "PF106",
+        predictor="kernels",
+    )[0]
+    assert finding.gain is not None
+    assert alone.gain is not None
+    assert finding.gain.time_s == pytest.approx(2 * alone.gain.time_s, rel=0.3)
+
+
+def layers(count: int, width: int) -> object:
+    nodes = [
+        node("MatMul", [f"v{k}", "w"], [f"v{k + 1}"], name=f"product{k}") for k in range(count)
+    ]
+    return model(nodes, {"v0": [8, width]}, {f"v{count}": [8, width]}, {"w": rows(width, width)})
+
+
+def test_a_run_that_waits_for_launches_gains_by_a_graph() -> None:
+    (finding,) = found(layers(8, 64), "PF108", runtime="eager")
+    assert "8 launches" in finding.message
+    assert finding.gain is not None
+    assert finding.gain.basis is Basis.DEPLOYMENT
+    assert 0.5 < finding.gain.share < 1
+    (finding,) = found(layers(8, 64), "PF108")
+    assert finding.gain is not None
+    assert 0.1 < finding.gain.share < 1
+    assert found(layers(8, 64), "PF108", runtime="cudagraph") == [], "they are recorded"
+    assert found(layers(1, 64), "PF108") == [], "a graph of one launch is none"
+    assert found(layers(8, 64), "PF108", target="generic-x86-64", runtime="ort-cpu") == []
+    big = model(
+        [node("MatMul", ["x", "w"], ["a"]), node("MatMul", ["a", "w"], ["y"])],
+        {"x": [8192, 4096]},
+        {"y": [8192, 4096]},
+        {"w": rows(4096, 4096)},
+    )
+    assert found(big, "PF108") == []
+
+
+def test_f32_is_wide_where_16_bits_are_faster() -> None:
+    big = {"x": [4096, 4096]}, {"y": [4096, 4096]}, {"w": rows(4096, 4096)}
+    m = model([node("MatMul", ["x", "w"], ["y"])], *big)
+    (finding,) = found(m, "PF407")
+    assert finding.gain is not None
+    assert 0.2 < finding.gain.share < 1
+    assert 0 < finding.gain.floor_s <= finding.gain.time_s
+    assert found(m, "PF407", dtype="f16") == [], "a precision was asked for"
+    assert found(m, "PF407", target="generic-x86-64", runtime="ort-cpu") == []
+    half = model(
+        [node("MatMul", ["x", "w"], ["y"])],
+        big[0],
+        big[1],
+        {"w": np.ones((4096, 4096), np.float16)},
+        dtype=F16,
+    )
+    assert found(half, "PF407") == []
+
+
+def test_tf32_is_missed_only_where_it_is_off_and_there_is_some() -> None:
+    m = model(
+        [node("MatMul", ["x", "w"], ["y"])],
+        {"x": [4096, 4096]},
+        {"y": [4096, 4096]},
+        {"w": rows(4096, 4096)},
+    )
+    (finding,) = found(m, "PF408", tf32=False)
+    assert finding.gain is not None
+    assert finding.gain.share > 0.5
+    assert found(m, "PF408") == []
+    assert found(m, "PF408", target="v100", tf32=False) == [], "it has none"
+
+
+def test_what_others_read_too_is_no_chain() -> None:
+    m = model(
+        [node("Sin", ["x"], ["a"]), node("Abs", ["a"], ["y"]), node("Neg", ["a"], ["z"])],
+        {"x": [64, 64]},
+        {"y": [64, 64], "z": [64, 64]},
+    )
+    assert found(m, "PF106") == []
+
+
+def test_a_small_batch_is_noted_and_one_that_fills_the_machine_is_not() -> None:
+    m = model(
+        [node("MatMul", ["x", "w"], ["y"])],
+        {"x": ["n", 512]},
+        {"y": ["n", 512]},
+        {"w": rows(512, 512)},
+    )
+    (finding,) = found(m, "PF107", dims={"n": 1})
+    assert finding.gain is not None
+    assert 0 < finding.gain.share < 1
+    (finding,) = found(m, "PF107", dims={"n": 8})
+    assert "n = 8; at 64 an item takes" in finding.message
+    assert found(m, "PF107", dims={"n": 1 << 16}) == []
+    assert found(m, "PF107") == [], "an extent that nobody stated is nobody's mistake"
+
+
+def depthwise(size: int) -> object:
+    pads = [size // 2] * 4
+    return model(
+        [node("Conv", ["x", "w"], ["y"], group=256, pads=pads, name="dw")],
+        {"x": [32, 256, 56, 56]},
+        {"y": [32, 256, 56, 56]},
+        {"w": rows(256, 1, size, size)},
+    )
+
+
+def test_large_depthwise_filters_are_found_and_small_ones_hide_behind_memory() -> None:
+    (finding,) = found(depthwise(11), "PF201")
+    assert "11x11" in finding.message
+    assert found(depthwise(3), "PF201") == []
+
+
+def attention(tokens: int) -> object:
+    shape = [8, 12, tokens, 64]
+    return model(
+        [
+            node("MatMul", ["q", "k"], ["scores"], name="qk"),
+            node("Softmax", ["scores"], ["weights"], name="softmax"),
+            node("MatMul", ["weights", "v"], ["y"], name="pv"),
+        ],
+        {"q": shape, "k": [8, 12, 64, tokens], "v": shape},
+        {"y": shape},
+    )
+
+
+def test_scores_that_outgrow_the_cache_are_found() -> None:
+    (finding,) = found(attention(2048), "PF301")
+    assert finding.nodes == ("qk", "softmax", "pv")
+    assert finding.gain is not None
+    assert finding.gain.share > 0.5
+    assert found(attention(128), "PF301") == []
+
+
+def test_a_table_that_a_run_hardly_reads_is_found() -> None:
+    m = model(
+        [node("Gather", ["table", "ids"], ["y"], name="embed")],
+        {"ids": [1, 16]},
+        {"y": [1, 16, 64]},
+        {"table": rows(30_000, 64)},
+    )
+    m.graph.input[0].type.tensor_type.elem_type = TensorProto.INT64
+    (finding,) = found(m, "PF302")
+    assert finding.saved_bytes == (30_000 - 16) * 64 * 4
+
+
+def test_weights_without_readers_are_found() -> None:
+    (finding,) = found(blemished(), "PF303")
+    assert (finding.tensor, finding.saved_bytes) == ("left_behind", 1024)
+
+
+def product(n: int, dtype: int = F16) -> object:
+    kind = np.float16 if dtype == F16 else np.float32
+    return model(
+        [node("MatMul", ["x", "w"], ["y"], name="mm")],
+        {"x": [4096, 1024]},
+        {"y": [4096, n]},
+        {"w": np.ones((1024, n), kind)},
+        dtype,
+    )
+
+
+def test_extents_that_matrix_instructions_do_not_divide_are_found() -> None:
+    (finding,) = found(product(1001), "PF401")
+    assert finding.gain is not None
+    assert finding.gain.share == pytest.approx(7 / 1008, rel=0.2)
+    assert found(product(1008), "PF401") == []
+
+
+def test_rows_of_a_batch_that_meet_one_matrix_count_together() -> None:
+    def batched(rank: int) -> object:
+        w = np.ones((64, 2048, 2048)[-rank:], np.float16)
+        return model(
+            [node("MatMul", ["x", "w"], ["y"])],
+            {"x": [64, 50, 2048]},
+            {"y": [64, 50, 2048]},
+            {"w": w},
+            F16,
+        )
+
+    assert found(batched(2), "PF401") == []
+    assert len(found(batched(3), "PF401")) == 1
+
+
+def test_targets_without_a_matrix_unit_want_no_alignment() -> None:
+    assert found(product(1001, F32), "PF401", target="p100-pcie-16gb") == []
+
+
+def test_channels_that_matrix_instructions_do_not_divide_are_found() -> None:
+    def conv(channels: int) -> object:
+        return model(
+            [node("Conv", ["x", "w"], ["y"], pads=[1, 1, 1, 1])],
+            {"x": [64, channels, 56, 56]},
+            {"y": [64, channels, 56, 56]},
+            {"w": np.ones((channels, channels, 3, 3), np.float16)},
+            F16,
+        )
+
+    (finding,) = found(conv(129), "PF402")
+    assert finding.gain is not None
+    assert finding.gain.time_s > 0
+    assert found(conv(128), "PF402") == []
+
+
+def test_patches_of_an_image_are_a_product_over_their_pixels() -> None:
+    m = model(
+        [node("Conv", ["x", "w"], ["y"], strides=[16, 16])],
+        {"x": [64, 3, 224, 224]},
+        {"y": [64, 768, 14, 14]},
+        {"w": np.ones((768, 3, 16, 16), np.float16)},
+        F16,
+    )
+    assert found(m, "PF402") == []
+
+
+def island(op: str) -> object:
+    return model(
+        [
+            node("Cast", ["x"], ["a"], to=F32, name="up"),
+            node(op, ["a"], ["b"], name="middle"),
+            node("Cast", ["b"], ["y"], to=F16, name="down"),
+        ],
+        {"x": [4096, 4096]},
+        {"y": [4096, 4096]},
+        dtype=F16,
+    )
+
+
+def test_an_f32_island_is_found_unless_it_needs_the_width() -> None:
+    (finding,) = found(island("Relu"), "PF403")
+    assert finding.gain is not None
+    assert finding.gain.time_s > 0
+    assert not finding.is_fixable
+    assert found(island("Exp"), "PF403") == []
+    assert found(island("Softmax"), "PF403") == []
+
+
+def half_island(op: str, *more: str, w: object = None) -> object:
+    return model(
+        [
+            node("Cast", ["x"], ["a"], to=F16, name="down"),
+            node(op, ["a", *more], ["b"], name="middle"),
+            node("Cast", ["b"], ["c"], to=F32, name="up"),
+            node("Relu", ["c"], ["y"], name="next"),
+        ],
+        {"x": [4096, 4096]},
+        {"y": [4096, 4096]},
+        {} if w is None else {"w": w},
+    )
+
+
+def test_16_bits_around_what_is_cheap_cost_more_than_they_save() -> None:
+    (finding,) = found(half_island("Sigmoid"), "PF409")
+    assert finding.gain is not None
+    # two conversions of 4096 x 4096, 6 bytes an element each, at less than 2 TB/s
+    assert finding.gain.time_s > 50e-6
+    assert not finding.is_fixable
+    assert found(island("Relu"), "PF409") == []
+    wide = half_island("Add", "w", w=np.zeros((4096, 4096), np.float16))
+    assert [f.code for f in found(wide, "PF409")] == ["PF409"]
+
+
+def test_a_product_in_16_bits_is_worth_its_conversions() -> None:
+    assert found(half_island("MatMul", "w", w=np.zeros((4096, 4096), np.float16)), "PF409") == []
+
+
+def test_an_f32_island_with_stored_tensors_gains_what_they_shrink_by() -> None:
+    m = model(
+        [
+            node("Cast", ["x"], ["a"], to=F32, name="up"),
+            node("MatMul", ["a", "w"], ["b"], name="mm"),
+            node("Add", ["b", "c"], ["d"], name="bias"),
+            node("Cast", ["d"], ["y"], to=F16, name="down"),
+        ],
+        {"x": [512, 4096]},
+        {"y": [512, 4096]},
+        {"w": np.zeros((4096, 4096), np.float32), "c": np.zeros(4096, np.float32)},
+        dtype=F16,
+    )
+    (finding,) = found(m, "PF403")
+    assert finding.gain is not None
+    # two casts and half of 64 MiB of weights at less than 2 TB/s
+    assert finding.gain.time_s > 20e-6
+    assert finding.gain.floor_s > 15e-6
+
+
+def test_casts_that_lose_something_are_no_chain_to_drop() -> None:
+    m = model(
+        [
+            node("Cast", ["x"], ["a"], to=F16),
+            node("Cast", ["a"], ["y"], to=F32),
+        ],
+        {"x": [64, 64]},
+        {"y": [64, 64]},
+    )
+    assert found(m, "PF404") == []
+    (finding,) = found(blemished(), "PF404")
+    assert finding.nodes == ("narrow", "widen")
+
+
+def test_quantised_operands_without_a_quantised_partner_fall_back() -> None:
+    scale = {"s": np.float32(0.1).reshape(()), "z": np.zeros((), np.int8)}
+    weights = {**scale, "w": rows(64, 64)}
+    m = model(
+        [
+            node("QuantizeLinear", ["x", "s", "z"], ["a"], name="q"),
+            node("DequantizeLinear", ["a", "s", "z"], ["b"], name="dq"),
+            node("MatMul", ["b", "w"], ["y"], name="mm"),
+        ],
+        {"x": [64, 64]},
+        {"y": [64, 64]},
+        weights,
+    )
+    assert [f.place for f in found(m, "PF405")] == ["mm"]
+    m.graph.node[2].CopyFrom(node("Sin", ["b"], ["y"], name="sin"))
+    assert [f.place for f in found(m, "PF405", runtime="eager")] == ["dq"]
+
+
+def test_conversions_around_a_view_cancel() -> None:
+    m = model(
+        [
+            node("QuantizeLinear", ["x", "s", "z"], ["a"], name="q1"),
+            node("DequantizeLinear", ["a", "s", "z"], ["b"], name="dq1"),
+            node("Flatten", ["b"], ["c"]),
+            node("QuantizeLinear", ["c", "s", "z"], ["d"], name="q2"),
+            node("DequantizeLinear", ["d", "s", "z"], ["y"], name="dq2"),
+        ],
+        {"x": [64, 8, 8]},
+        {"y": [64, 64]},
+        {"s": np.float32(0.1).reshape(()), "z": np.zeros((), np.int8)},
+    )
+    assert found(m, "PF405") == []
+
+
+def test_narrow_weights_alone_are_meant_that_way() -> None:
+    m = model(
+        [
+            node("DequantizeLinear", ["w", "s"], ["b"], name="dq"),
+            node("MatMul", ["x", "b"], ["y"], name="mm"),
+        ],
+        {"x": [64, 64]},
+        {"y": [64, 64]},
+        {"s": np.float32(0.1).reshape(()), "w": np.ones((64, 64), np.int8)},
+    )
+    assert [f.place for f in found(m, "PF405")] == []
+
+
+def test_operators_without_a_definition_have_an_unknown_gain() -> None:
+    m = model(
+        [node("Mystery", ["x"], ["y"], domain="acme", name="secret")],
+        {"x": [4, 4]},
+        {"y": [4, 4]},
+    )
+    (finding,) = found(m, "PF901")
+    assert finding.gain is None
+
+
+def test_rated_figures_are_noted_where_they_bind() -> None:
+    (finding,) = found(product(4096), "PF902", target="l4")
+    assert "no measured rates" in finding.message
+    assert found(product(4096), "PF902", target="a100") == []
+
+
+def test_a_gain_that_was_not_computed_is_unknown_and_not_zero(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("perfc.review.lint.subject.MAX_ANALYSES", 0)
+    findings = found(blemished(), "PF101")
+    assert findings
+    assert all(f.gain is None for f in findings)
+
+
+def test_a_constant_chain_is_one_finding_with_its_last_node_first() -> None:
+    nodes = [node("Sin", [f"c{i}"], [f"c{i + 1}"], name=f"sin{i}") for i in range(300)]
+    nodes.append(node("Add", ["x", "c300"], ["y"]))
+    m = model(nodes, {"x": [4]}, {"y": [4]}, {"c0": rows(4)})
+    (finding,) = found(m, "PF104")
+    assert (len(finding.nodes), finding.place) == (300, "sin299")

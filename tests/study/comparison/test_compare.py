@@ -1,0 +1,240 @@
+"""``perfc compare``: one row a machine, each the headline of its own report."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+import perfc
+from perfc import cli
+from perfc.deployment import Deployment
+from perfc.machine import list_machines, load_machine
+from perfc.study.comparison import Order, Setting, Standing, compare
+from perfc.view.report import Verdict
+
+EXAMPLES = Path(__file__).parents[3] / "examples/models"
+RESNET = str(EXAMPLES / "resnet50.onnx.gz")
+BERT = str(EXAMPLES / "bert-base.onnx.gz")
+PRICES = """
+[prices]
+currency = "USD"
+source = "an offer"
+date = 2026-11-01
+a100 = 2
+t4 = 0.4
+"""
+
+
+@pytest.fixture(autouse=True)
+def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+
+
+def said(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    code = cli.run(list(words))
+    return code, *capsys.readouterr()
+
+
+def rows(capsys: pytest.CaptureFixture[str], *words: str) -> list[dict[str, object]]:
+    code, out, err = said(capsys, "compare", *words, "--output-format", "json")
+    assert code == 0, err
+    tree = json.loads(out)
+    assert tree["schema"] == "perfc-compare/1"
+    found: list[dict[str, object]] = tree["rows"]
+    return found
+
+
+@pytest.mark.parametrize("way", [{}, {"dtype": "f16"}, {"runtime": "eager"}])
+def test_a_row_is_what_analyze_says_of_that_machine(way: Mapping[str, str]) -> None:
+    how = Deployment(dims={"batch": 8}).with_values(way)
+    machines = [load_machine(name) for name in ("t4", "a100", "generic-x86-64")]
+    found = compare([Setting(RESNET, how)], machines, order=Order.GIVEN)
+    for row, machine in zip(found.rows, machines, strict=True):
+        alone = perfc.analyze(RESNET, machine.name, deployment=how)
+        assert row.verdict == Verdict.of(alone)
+
+
+def test_targets_come_with_commas_or_repeated_and_the_best_is_first(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    both = rows(capsys, RESNET, "-t", "t4,a100", "--batch", "8")
+    assert both == rows(capsys, RESNET, "-t", "t4", "-t", "a100", "--batch", "8")
+    assert both == rows(capsys, RESNET, "-t", "t4,a100,a100-sxm4-80gb", "--batch", "8")
+    assert [r["target"] for r in both] == ["a100-sxm4-80gb", "t4"]
+    by_energy = rows(capsys, RESNET, "-t", "t4,a100,rtx4090", "--batch", "8", "--sort", "energy")
+    energies = [float(str(r["energy_j"])) for r in by_energy]
+    assert energies == sorted(energies)
+
+
+def test_all_names_every_target(capsys: pytest.CaptureFixture[str]) -> None:
+    found = rows(capsys, RESNET, "-t", "all", "--no-predict")
+    assert {r["target"] for r in found} == {t.name for t in list_machines()}
+    assert all(r["low_s"] == r["time_s"] == r["high_s"] for r in found)
+
+
+def test_several_models_runtimes_and_precisions(capsys: pytest.CaptureFixture[str]) -> None:
+    found = rows(
+        capsys, RESNET, BERT, "-t", "a100", "--runtime", "ort,eager", "--dtype", "f16,f32",
+        "--batch", "8", "--sort", "given",
+    )  # fmt: skip
+    ways = [(r["model"], r["runtime"], r["dtype"]) for r in found]
+    names = [Path(m).name for m in (RESNET, BERT)]
+    assert ways == [(m, r, d) for m in names for r in ("ort", "eager") for d in ("f16", "f32")]
+    _, out, _ = said(capsys, "compare", RESNET, BERT, "-t", "a100", "--dtype", "f16,f32")
+    assert out.splitlines()[0] == "perfc: 2 models on 1 machine, 2 settings"
+
+
+def test_a_time_asked_for_marks_rows_and_decides_the_exit_code(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    base = ("compare", RESNET, "-t", "a100,t4", "--batch", "8")
+    found = rows(capsys, *base[1:])
+    fast, slow = (float(str(r["time_s"])) for r in found)
+    high = float(str(found[0]["high_s"]))
+    for limit_s, expected, code in (
+        (fast / 2, ["no", "no"], 1),
+        ((fast + min(high, slow)) / 2, ["likely", "no"], 0),
+        (10.0, ["yes", "yes"], 0),
+    ):
+        limit = f"{limit_s * 1e6:.3f}us"
+        done, out, _ = said(capsys, *base, "--slo", limit, "--output-format", "csv")
+        assert done == code
+        assert [r["in_time"] for r in csv.DictReader(io.StringIO(out))] == expected
+    _, out, _ = said(capsys, *base, "--slo", "1us")
+    assert "no row has a predicted time of 1.00 µs or less" in out
+
+
+def test_what_does_not_fit_is_last_and_never_in_time() -> None:
+    setting = Setting(RESNET, Deployment(dims={"batch": 20000}))
+    machines = [load_machine(n) for n in ("rtx5090", "mi300x", "b300-sxm-270gb")]
+    found = compare([setting], machines, predict=False, slo_s=1e6)
+    fits = [r.fits for r in found.rows]
+    assert fits == sorted(fits, reverse=True)
+    assert not fits[-1]
+    assert found.rows[-1].standing(1e6) is Standing.MISSES
+
+
+def test_prices_are_those_that_somebody_states(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    base = (RESNET, "-t", "a100,t4,l20", "--batch", "8")
+    dated = {str(r["target"]): r for r in rows(capsys, *base)}
+    assert (dated["a100-sxm4-80gb"]["price_per_hour"], dated["t4"]["price_per_hour"]) == (
+        1.3,
+        0.526,
+    )
+    assert dated["a100-sxm4-80gb"]["price_date"] == "2026-05-31"
+    (tmp_path / "perfc.toml").write_text(PRICES)
+    found = rows(capsys, *base, "--sort", "price")
+    per_hour = {"a100-sxm4-80gb": 2, "t4": 0.4, "l20": None}
+    assert {row["target"]: row["price_per_hour"] for row in found} == per_hour
+    priced = [float(str(row["price_per_million"])) for row in found[:2]]
+    assert priced == sorted(priced)
+    assert found[2]["price_per_million"] is None
+    for row, price in zip(found, priced, strict=False):
+        time_s = float(str(row["time_s"]))
+        hourly = float(str(row["price_per_hour"]))
+        assert math.isclose(price, hourly / 3600 * time_s / 8 * 1e6)
+    _, out, _ = said(capsys, "compare", *base)
+    assert "2 USD per hour for a100-sxm4-80gb: an offer, 2026-11-01" in out
+    own = tmp_path / "mine.toml"
+    text = load_machine("l4").path.read_text()
+    price = '[source.offer]\norigin = "vendor"\ntitle = "a list"\ndate = "2026"\n'
+    own.write_text(f'{text}\n{price}[price]\neur_per_hour = {{ value = 0.9, from = "offer" }}\n')
+    row = rows(capsys, RESNET, "-t", str(own))[0]
+    assert (row["currency"], row["price_per_hour"], row["price_source"]) == ("EUR", 0.9, "a list")
+    code, _, err = said(capsys, "compare", RESNET, "-t", f"{own},a100", "--sort", "price")
+    (slice_,) = rows(capsys, RESNET, "-t", "a100/3g.40gb")
+    assert slice_["price_per_hour"] == 1, "half of the card's"
+    assert (code, "prices are in several currencies" in err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ('currency = "USD"\n', "", "prices.currency is missing"),
+        ('"USD"', '"dollars"', "'dollars' is not a currency"),
+        ("date = 2026-11-01\n", "", "prices.date is missing"),
+        ("a100 = 2", "a100 = -2", "perfc.toml:6: a100 = -2 is not a price"),
+        ("a100 = 2", "a1000 = 2", "perfc.toml:6: no such target 'a1000': did you mean"),
+        ("a100 = 2", "a100 = true", "is not a price"),
+        ("a100 = 2", "a100 = inf", "is not a price"),
+        ("[prices]", "[price]", "did you mean 'prices'?"),
+    ],
+)
+def test_a_wrong_price_is_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], old: str, new: str, expected: str
+) -> None:
+    (tmp_path / "perfc.toml").write_text(PRICES.replace(old, new))
+    code, out, err = said(capsys, "compare", RESNET, "-t", "a100")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert expected in err
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["--sort", "speed"], "--sort: no 'speed' (there are given, time"),
+        (["--sort", "price", "-t", "p4"], "no known price"),
+        (["--region", "atlantis"], "no region 'atlantis'"),
+        (["-t", "a100/9g.99gb"], "has no slice '9g.99gb' (there are 1g.10gb"),
+        (["--slo", "10"], "--slo: '10' has no unit"),
+        (["--slo", "+5ms"], "is no time"),
+        (["--slo", "0ms"], "is no time"),
+        (["-t", ","], "names no target"),
+        (["-t", "a100,h1000"], "no such target 'h1000'"),
+        (["--runtime", "ort,foo"], "no runtime 'foo'"),
+        (["--dtype", "f16,f17"], "f17"),
+        (["-o", "x.pdf"], "is not named as any format"),
+    ],
+)
+def test_wrong_input_is_one_line(
+    capsys: pytest.CaptureFixture[str], words: list[str], expected: str
+) -> None:
+    code, out, err = said(capsys, "compare", RESNET, *words)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert expected in err
+
+
+def test_analyze_of_several_targets_is_the_same_table(capsys: pytest.CaptureFixture[str]) -> None:
+    words = (RESNET, "-t", "a100,h100", "--batch", "8")
+    assert said(capsys, "analyze", *words) == said(capsys, "compare", *words)
+    code, _, err = said(capsys, "analyze", *words, "--output-format", "trace")
+    assert (code, "trace is of one target" in err) == (2, True)
+    code, _, err = said(capsys, "explain", RESNET, "3", "-t", "a100,h100")
+    assert (code, "perfc compare MODEL -t a100,h100" in err) == (2, True)
+
+
+def test_every_format_by_the_name_of_the_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    starts = {"txt": "perfc: ", "md": "# ", "csv": "model,target", "json": "{", "html": "<!DOCTYPE"}
+    for suffix, start in starts.items():
+        path = tmp_path / f"c.{suffix}"
+        code, out, err = said(capsys, "compare", RESNET, "-t", "a100,t4", "-o", str(path))
+        assert (code, out) == (0, ""), err
+        assert path.read_text(encoding="utf-8").startswith(start)
+
+
+def test_targets_are_shown_together_and_listed_with_rates(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    code, out, _ = said(capsys, "targets", "show", "a100", "h100")
+    assert code == 0
+    assert out.startswith("a100-sxm4-80gb: ")
+    assert "\nh100-sxm5-80gb: " in out
+    _, both, _ = said(capsys, "targets", "show", "a100,h100", "--output-format", "json")
+    assert [t["name"] for t in json.loads(both)["targets"]] == ["a100-sxm4-80gb", "h100-sxm5-80gb"]
+    _, out, _ = said(capsys, "targets", "list")
+    head, *lines = out.splitlines()
+    assert head.split()[:3] == ["target", "memory", "bandwidth"]
+    a100 = next(line for line in lines if line.startswith("a100-sxm4-80gb"))
+    for figure in ("80.0 GiB", "2.04 TB/s", "156 Top/s", "312 Top/s"):
+        assert figure in a100

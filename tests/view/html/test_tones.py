@@ -1,0 +1,43 @@
+"""How the first lines of a page of two reports say what became more or less."""
+
+from __future__ import annotations
+
+import pytest
+
+from perfc.review.diff.views import TotalRow
+from perfc.view.html.verdict import LESS, MORE, change, sides, tone
+from perfc.view.report.text import Style
+
+
+def row(
+    old: float | None, new: float | None, low: float | None = None, high: float | None = None
+) -> TotalRow:
+    delta = None if old is None or new is None else new - old
+    relative = None if delta is None or not old else delta / old
+    return TotalRow("time", "s", old, new, delta, relative, "predicted", False, low, high)
+
+
+@pytest.mark.parametrize(
+    ("found", "style"),
+    [
+        (row(2.0, 1.0), LESS), (row(1.0, 2.0), MORE), (row(1.0, 1.0), Style.PLAIN),
+        (row(None, 1.0), Style.PLAIN),
+        # zero lies within the interval: nobody can be sure
+        (row(2.0, 1.0, -2.0, 0.5), Style.PLAIN), (row(1.0, 2.0, -0.5, 2.0), Style.PLAIN),
+        (row(2.0, 1.0, -2.0, -0.5), LESS), (row(1.0, 2.0, 0.5, 2.0), MORE),
+        (row(2.0, 1.0, -2.0, 0.0), LESS), (row(1.0, 2.0, 0.0, 2.0), MORE),
+        (row(2.0, 1.0, -2.0, None), LESS), (row(1.0, 2.0, None, 2.0), MORE),
+    ],
+)  # fmt: skip
+def test_less_is_good_more_is_poor_and_doubt_is_plain(found: TotalRow, style: Style) -> None:
+    assert tone(found) is style
+
+
+def test_a_change_has_its_interval_and_both_sides() -> None:
+    found = change(row(2.0, 1.0, -1.5, -0.5))
+    assert "90 % interval" in found.words
+    assert "50" in found.words
+    assert "nine in ten" not in change(row(2.0, 1.0)).words
+    assert sides(row(2.0, 2.0)).count("→") == 0, "one value that stays is said once"
+    assert sides(row(2.0, 1.0)).count("→") == 1
+    assert sides(row(None, 1.0)).startswith("—")

@@ -1,0 +1,286 @@
+"""The first screen: golden pages of the five example models, and what every page keeps."""
+
+from __future__ import annotations
+
+import io
+import re
+from functools import cache
+from itertools import pairwise, zip_longest
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import perfc
+from perfc import cli
+from perfc.errors import PerfcError
+from perfc.view.report import Views, collect, screen
+from perfc.view.report.limits import LimitShare
+from perfc.view.report.names import merged, place
+from perfc.view.report.screen import percents, plain
+from perfc.view.report.text import columns_of
+from perfc.view.report.text import render as render_text
+from perfc.view.report.units import Unit, span
+
+from .conftest import MODELS
+
+GOLDEN = Path(__file__).parent / "screens"
+SETTINGS = {
+    "resnet50": ("a100", {"dims": {"batch": 8}}),
+    "gpt2": ("h100", {}),
+    "swin-t": ("rtx4090", {"runtime": "eager", "dtype": "f16"}),
+    "bert-base": ("t4", {}),
+    "vit-b16": ("generic-x86-64", {}),
+}
+"""Models, each on another machine."""
+WIDTHS = (60, 80, 120, 200)
+NUMBER = re.compile(r"\d[\d,]*\.?\d*")
+UNIT = re.compile(r"([munpµ]?[sJ]|[KMGT]?i?B|%)\b")
+FENCE = "=" * 20
+RESNET = str(MODELS / "resnet50.onnx.gz")
+
+
+@cache
+def views_of(name: str) -> Views:
+    target, how = SETTINGS[name]
+    return collect(perfc.analyze(MODELS / f"{name}.onnx.gz", target, **how))
+
+
+def same(shown: str, expected: str) -> bool:
+    """Whether texts differ in the last digits of numbers alone, as processors may."""
+    for a, b in zip_longest(shown.split(), expected.split()):
+        if a == b:
+            continue
+        if a is None or b is None or NUMBER.sub("0", a) != NUMBER.sub("0", b):
+            return False
+        pairs = zip(NUMBER.findall(a), NUMBER.findall(b), strict=True)
+        numbers = [(float(x.replace(",", "")), float(y.replace(",", ""))) for x, y in pairs]
+        if any(x != pytest.approx(y, rel=0.02, abs=1) for x, y in numbers):
+            return False
+    return True
+
+
+@pytest.mark.parametrize("name", list(SETTINGS))
+def test_first_screen_is_the_golden_one(name: str, pytestconfig: pytest.Config) -> None:
+    views, file = views_of(name), GOLDEN / f"{name}.txt"
+    pages = [f"{FENCE} {width}\n{screen.render(views, width)}" for width in WIDTHS]
+    if pytestconfig.getoption("--update-goldens"):
+        file.write_text("".join(pages), encoding="utf-8")
+    expected = file.read_text(encoding="utf-8").split(FENCE)[1:]
+    assert len(expected) == len(pages)
+    for page, golden in zip(pages, expected, strict=True):
+        assert same(page.removeprefix(FENCE), golden), f"--update-goldens writes it:\n{page}"
+
+
+@pytest.mark.parametrize("name", list(SETTINGS))
+@pytest.mark.parametrize("width", [60, 72, 80, 100, 120, 200])
+def test_first_screen_fits(name: str, width: int) -> None:
+    shown = screen.render(views_of(name), width).splitlines()
+    assert len(shown) <= screen.MOST_LINES
+    assert max(map(columns_of, shown)) <= width
+    for line, after in pairwise(shown):
+        assert not (re.search(r"\d$", line) and UNIT.match(after.strip())), (line, after)
+    assert not re.search(r"\[\d\]", "\n".join(shown))
+
+
+@pytest.mark.parametrize("name", list(SETTINGS))
+def test_first_screen_answers(name: str) -> None:
+    views = views_of(name)
+    shown = screen.render(views, 80)
+    for words in (
+        "predicted",
+        "confidence",
+        "lower bound",
+        "memory",
+        "limited by",
+        "share",
+        "more:",
+    ):
+        assert words in shown
+    assert "extrapolat" not in shown
+    limits = "".join(shown.partition("limited by")[2].partition("\n\n")[0])
+    assert sum(map(int, re.findall(r"(\d+) %", limits))) == 100
+
+
+def test_colour_changes_no_word() -> None:
+    from perfc.view.report import terminal
+
+    views, out = views_of("resnet50"), io.StringIO()
+    console = terminal.console_of(out, 80, is_forced=True)
+    terminal.show(screen.lines(views, 80), console)
+    assert "\x1b[" in out.getvalue()
+    assert re.sub(r"\x1b\[[0-9;]*m", "", out.getvalue()) == screen.render(views, 80)
+
+
+@pytest.mark.parametrize("name", ["resnet50", "gpt2"])
+def test_every_gain_is_what_the_command_says(name: str) -> None:
+    target, how = SETTINGS[name]
+    views = views_of(name)
+    tried = 0
+    for r in views.bottlenecks.remedies:
+        option, _, value = r.option.partition(" ")
+        match option:
+            case "--dtype":
+                changed = {**how, "dtype": value}
+            case "--runtime":
+                changed = {**how, "runtime": value}
+            case "--dim":
+                symbol, _, size = value.partition("=")
+                changed = {**how, "dims": {symbol: int(size)}}
+            case _:
+                assert not option
+                continue
+        tried += 1
+        report = perfc.analyze(MODELS / f"{name}.onnx.gz", target, **changed)
+        assert report.prediction.total.time_s == r.time_s
+        saved_s = views.verdict.time_s - r.time_s / r.items
+        assert r.saving_s == pytest.approx(saved_s)
+    assert tried >= 2
+
+
+def test_a_large_model_is_not_analysed_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = [r.option for r in views_of("resnet50").bottlenecks.remedies]
+    assert any(asked)
+    kernels = len(perfc.analyze(MODELS / "resnet50.onnx.gz", "a100").roofline.kernels)
+    for most, remains in ((kernels, True), (kernels - 1, False)):
+        monkeypatch.setattr("perfc.view.report.remedies.MOST_KERNELS", most)
+        report = perfc.analyze(MODELS / "resnet50.onnx.gz", "a100", dims={"batch": 8})
+        assert any(r.option for r in collect(report).bottlenecks.remedies) is remains
+
+
+def test_a_model_that_is_not_known_whole_says_so(unknown: perfc.Report) -> None:
+    views = collect(unknown)
+    assert views.verdict.confidence is not None
+    assert "low" in screen.render(views, 80)
+    assert "unknown" in screen.render(views, 80)
+
+
+def test_a_model_without_kernels_has_a_screen() -> None:
+    from onnx import TensorProto, helper
+
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [2])
+    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, [2])
+    node = helper.make_node("Identity", ["x"], ["y"])
+    views = collect(perfc.analyze(helper.make_model(helper.make_graph([node], "g", [x], [y]))))
+    assert len(screen.render(views, 80).splitlines()) <= screen.MOST_LINES
+
+
+@pytest.mark.parametrize("name", list(SETTINGS))
+def test_views_number_no_columns_and_fit(name: str) -> None:
+    from perfc.view.report import NAMES, document
+
+    for width in WIDTHS:
+        shown = render_text(document(views_of(name), NAMES), width)
+        assert max(map(columns_of, shown.splitlines())) <= width
+        assert not re.search(r"\[\d\]", shown)
+
+
+def test_shares_of_all_views_are_of_the_headline() -> None:
+    target, how = SETTINGS["gpt2"]
+    views = collect(perfc.analyze(MODELS / "gpt2.onnx.gz", target, predictor="kernels", **how))
+    total_s = views.verdict.time_s
+    whole = {one.key: one.share for one in views.verdict.limits}
+    for p in views.pressure:
+        assert p.share == pytest.approx(p.busy_s / total_s)
+        assert p.bound_share == whole.get(p.ceiling, 0.0)
+    for b in views.bottlenecks.ceilings:
+        assert b.bound_share == whole.get(b.ceiling, 0.0)
+    for s in views.critical.steps:
+        assert s.share == pytest.approx(s.time_s / total_s, rel=1e-6)
+
+
+@given(st.lists(st.floats(0.001, 1), min_size=1, max_size=9))
+def test_whole_percents_add_up(parts: list[float]) -> None:
+    whole = sum(parts)
+    shares = [LimitShare(str(i), str(i), p / whole) for i, p in enumerate(parts)]
+    found = percents(shares)
+    assert sum(found) == 100
+    assert all(abs(p - 100 * s.share) < 1 for p, s in zip(found, shares, strict=True))
+
+
+def test_places_say_what_names_share() -> None:
+    names = [f"/layer3/layer3.{i}/conv2/Conv" for i in range(1, 6)]
+    assert place(names, "Conv") == "layer3.*/conv2"
+    assert place(["/fc/Gemm"], "Gemm") == "fc"
+    assert place(["Gemm"], "Gemm") == "Gemm"
+    assert place([]) == ""
+    assert place(["a/b", "a"]) == "a*"
+    assert merged(["node_linear", "node_linear_1"]) == "node_linear*"
+    assert merged(["x_1_y_7", "x_2_y_7"]) == "x_*_y_7"
+
+
+def test_units_are_written_once() -> None:
+    assert span(1.31e-3, 2.05e-3, Unit.SECOND) == "1.31 to 2.05 ms"
+    assert span(673e-6, 1.62e-3, Unit.SECOND) == "673 µs to 1.62 ms"
+
+
+def test_quiet_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["analyze", RESNET, "--dim", "batch=8", "--quiet"]) == 0
+    (line,) = capsys.readouterr().out.splitlines()
+    assert line.startswith("resnet50.onnx.gz on NVIDIA A100")
+    for words in ("per run", "images/s", "fits in", "limited by", "confidence"):
+        assert words in line
+
+
+def test_quiet_is_text_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["analyze", RESNET, "-q", "--output-format", "json"]) == 2
+    assert "--quiet" in capsys.readouterr().err
+
+
+def test_full_and_views_are_as_before(capsys: pytest.CaptureFixture[str]) -> None:
+    from perfc.view.report import DEFAULT
+
+    assert cli.run(["analyze", RESNET, "--full"]) == 0
+    full = capsys.readouterr().out
+    assert cli.run(["analyze", RESNET, "--view", ",".join(DEFAULT)]) == 0
+    assert capsys.readouterr().out == full
+    assert len(full.splitlines()) > 2 * screen.MOST_LINES
+
+
+def test_top_of_the_screen_is_of_kinds(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["analyze", RESNET, "--top", "all"]) == 0
+    shown = capsys.readouterr().out
+    assert "--top all" not in shown
+    assert cli.run(["analyze", RESNET, "--top", "2"]) == 0
+    assert "(--top all)" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("colour", "has"), [("always", True), ("never", False), ("auto", False)])
+@pytest.mark.parametrize("views", [[], ["--view", "summary"]])
+def test_colour_is_as_asked(
+    colour: str, has: bool, views: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.run(["analyze", RESNET, "--color", colour, *views]) == 0
+    assert ("\x1b[" in capsys.readouterr().out) == has
+
+
+def test_a_model_is_read_from_standard_input(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fed(content: bytes) -> int:
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
+        return cli.run(["analyze", "-", "--dim", "batch=8", "-q"])
+
+    assert cli.run(["analyze", RESNET, "--dim", "batch=8", "-q"]) == 0
+    named = capsys.readouterr().out.partition(" on ")[2]
+    assert fed(Path(RESNET).read_bytes()) == 0
+    assert capsys.readouterr().out.partition(" on ")[2] == named
+    assert fed(b"") == 2
+    assert "standard input is empty" in capsys.readouterr().err
+    assert fed(b"no model at all") == 2
+
+
+def test_what_ifs_are_the_analyses_they_stand_for() -> None:
+    report = perfc.analyze(MODELS / "gpt2.onnx.gz", "a100", dims={"batch": 2})
+    whole = perfc.analyze(
+        MODELS / "gpt2.onnx.gz", "h100", dims={"batch": 4}, dtype="f16", runtime="eager"
+    )
+    changed = report.under("h100", dims={"batch": 4}, dtype="f16", runtime="eager")
+    assert changed.prediction == whole.prediction
+    assert changed.liveness.peak(changed.env)[0] == whole.liveness.peak(whole.env)[0]
+    again = changed.under(dtype="bf16")
+    assert again.deployment.dtype == "bf16"
+    with pytest.raises(PerfcError):
+        report.under(runtime="abacus")
+    assert plain(()) == ""

@@ -1,0 +1,187 @@
+"""The headline value: shares of one base, throughput by what the input is, grades that differ."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+import perfc
+from perfc.view.report import Grade, Item, Verdict
+from perfc.view.report.names import machine_title
+
+MODELS = "examples/models/{}.onnx.gz"
+
+
+def verdict(
+    name: str,
+    target: str,
+    dims: Mapping[str, int] | None = None,
+    *,
+    predict: bool = True,
+    **how: str,
+) -> Verdict:
+    report = perfc.analyze(MODELS.format(name), target, dims=dims or {}, **how)
+    return Verdict.of(report, predict=predict)
+
+
+@pytest.mark.parametrize("runtime", ["ort", "eager", "cudagraph"])
+@pytest.mark.parametrize("predict", [True, False])
+def test_limits_are_shares_of_one_whole(runtime: str, predict: bool) -> None:
+    found = verdict("gpt2", "a100", runtime=runtime, predict=predict)
+    assert math.fsum(one.share for one in found.limits) == pytest.approx(1)
+    assert len({one.key for one in found.limits}) == len(found.limits)
+    shares = [one.share for one in found.limits]
+    assert shares == sorted(shares, reverse=True)
+
+
+def test_what_a_run_waits_is_its_launches_and_its_host() -> None:
+    report = perfc.analyze(MODELS.format("gpt2"), "a100", runtime="eager", predictor="kernels")
+    table, found = report.prediction, Verdict.of(report)
+    waiting = {one.key: one.share for one in found.limits}
+    assert table.behind_s > 0
+    assert waiting["host"] == pytest.approx(table.behind_s / table.total.time_s)
+    assert waiting["launch"] == pytest.approx(table.wait_s / table.total.time_s)
+
+
+@pytest.mark.parametrize(
+    ("name", "dims", "item", "per_run"),
+    [
+        ("resnet50", {"batch": 8}, Item.IMAGE, 8),
+        ("gpt2", {"batch": 2, "seq": 64}, Item.TOKEN, 128),
+    ],
+)
+def test_throughput_counts_what_the_input_is(
+    name: str, dims: Mapping[str, int], item: Item, per_run: int
+) -> None:
+    found = verdict(name, "a100", dims)
+    assert (found.throughput.item, found.throughput.per_run) == (item, per_run)
+    assert found.throughput.per_s * found.time_s == pytest.approx(per_run)
+
+
+@pytest.mark.parametrize("name", ["qwen2.5-7b", "llama-3.1-8b"])
+def test_models_of_configurations_count_tokens_and_no_cached_keys(name: str) -> None:
+    """The cache of Qwen2.5 7B has four axes and four heads, as an image has channels."""
+    report = perfc.analyze(name, "a100", dims={"batch": 4, "seq": 64})
+    found = Verdict.of(report).throughput
+    assert (found.item, found.per_run) == (Item.TOKEN, 256)
+
+
+def test_without_a_prediction_nobody_is_confident() -> None:
+    found = verdict("resnet50", "a100", predict=False)
+    assert found.confidence is None
+    assert found.energy is None
+    assert found.expected.low == found.expected.high == found.time_s >= found.floor_s
+
+
+def test_grades_tell_settings_apart() -> None:
+    """A grade that is always the same says nothing; neither does a reason."""
+    asked = [
+        ("resnet50", "rtx4090", {"batch": 256}, {"runtime": "eager", "dtype": "amp-f16"}),
+        ("vit-b16", "rtx4090", {"batch": 256}, {"runtime": "eager", "dtype": "amp-f16"}),
+        ("vit-b16", "rtx3090", {"batch": 256}, {"runtime": "eager", "dtype": "amp-f16"}),
+        ("resnet50", "a100", {"batch": 256}, {"runtime": "eager", "dtype": "amp-f16"}),
+        ("bert-base", "t4", {"batch": 32}, {"runtime": "tensorrt", "dtype": "f16"}),
+        ("gpt2", "t4", {}, {}),
+        ("resnet50", "h100", {}, {}),
+        ("resnet50", "generic-x86-64", {}, {}),
+        ("vit-b16", "l4", {}, {"dtype": "f16"}),
+    ]
+    found = [
+        Verdict.of(perfc.analyze(MODELS.format(name), target, dims=dims, **how))
+        for name, target, dims, how in asked
+    ]
+    told = [v.confidence for v in found if v.confidence is not None]
+    assert len(told) == len(found)
+    counts = {g: sum(one.grade is g for one in told) for g in Grade}
+    assert all(1 <= count <= len(told) * 2 // 3 for count in counts.values()), counts
+    assert len({one.reason for one in told}) >= 5
+
+
+def test_a_grade_keeps_its_promise() -> None:
+    for target in ("a100", "t4", "h100"):
+        found = verdict("vit-b16", target)
+        assert found.confidence is not None
+        ratio = found.expected.high / found.expected.low
+        match found.confidence.grade:
+            case Grade.HIGH:
+                assert ratio <= 1.33
+            case Grade.MEDIUM:
+                assert ratio <= 1.98
+            case Grade.LOW:
+                assert ratio > 1.97
+
+
+def test_memory_is_weighed_against_the_machine() -> None:
+    small = verdict("resnet50", "t4", {"batch": 8}).memory
+    assert small.fits is True
+    assert small.total_bytes == small.weight_bytes + small.activation_bytes
+    large = verdict("resnet50", "t4", {"batch": 65536}).memory
+    assert large.fits is False
+
+
+@pytest.mark.parametrize(
+    ("target", "dtype", "reason"),
+    [
+        ("a100", "", "no measured TF32 convolution on any machine"),
+        ("h100", "f16", "no measured f16 convolution on NVIDIA H100 SXM5 80 GB"),
+        ("generic-x86-64", "", "the rate of matrix units is assumed on a desktop x86-64 processor"),
+    ],
+)
+def test_the_reason_is_what_the_rows_say(target: str, dtype: str, reason: str) -> None:
+    path = MODELS.format("resnet50")
+    report = perfc.analyze(path, target, dims={"batch": 8}, dtype=dtype, predictor="kernels")
+    found = Verdict.of(report).confidence
+    assert found is not None
+    assert found.reason.startswith(reason)
+
+
+def test_a_run_that_nobody_measured_so_says_so() -> None:
+    found = verdict("resnet50", "h100", {"batch": 8}).confidence
+    assert found is not None
+    assert found.reason == "no measured ort run on h100-sxm5-80gb"
+
+
+@pytest.mark.parametrize(
+    ("target", "runtime", "is_known"),
+    [
+        ("mi300x", "tensorrt", False),
+        ("epyc-7763", "cudagraph", False),
+        ("a100", "ort-cpu", False),
+        ("a100", "tensorrt", True),
+        ("mi300x", "cudagraph", True),
+        ("epyc-7763", "openvino", True),
+    ],
+)
+def test_a_runtime_that_does_not_run_on_the_machine_says_so(
+    target: str, runtime: str, is_known: bool
+) -> None:
+    report = perfc.analyze(MODELS.format("resnet50"), target, runtime=runtime)
+    found = Verdict.of(report).confidence
+    assert found is not None
+    told = f"{runtime} does not run on {machine_title(report.machine)}: what-if only"
+    assert (found.reason == told) is not is_known
+    assert is_known or found.grade is Grade.LOW
+
+
+def test_rates_that_did_not_repeat_are_a_reason_against_confidence(tmp_path: Path) -> None:
+    a10 = Path("perfc/targets/a10.toml").read_text(encoding="utf-8")
+    level = "[memory.device]\n"
+    assert level in a10
+    spread = (
+        f'{level}sustained_bandwidth_bytes_per_s = {{ value = 3e11, from = "probe", rounds = 5, '
+        "best = 5e11, worst = 1e11 }\n"
+    )
+    source = '[source.probe]\norigin = "measured"\ntitle = "perfc calibrate"\ndate = "2026-11-20"\n'
+    text = a10.replace(level, spread).replace("[device]", f"{source}\n[device]", 1)
+    text = re.sub(r"(?m)^name = .*|^aliases = .*", "", text, count=2)
+    path = tmp_path / "mine.toml"
+    path.write_text('name = "mine"\n' + text.lstrip(), encoding="utf-8")
+    report = perfc.analyze(MODELS.format("gpt2"), path, batch=1, seq=16, predictor="kernels")
+    found = Verdict.of(report).confidence
+    assert found is not None
+    assert found.grade is not Grade.HIGH
+    assert "the rate of device memory is measured but not reproducible" in found.reason

@@ -1,0 +1,189 @@
+from __future__ import annotations
+
+import math
+
+import pytest
+
+import perfc
+from perfc.passes.roofline.roofline import Ceiling
+from perfc.view.report import Views, bottlenecks, collect, pressure
+from perfc.view.report.kernels import groups
+
+
+def test_shares_of_kernels_add_up_to_one(views: Views) -> None:
+    assert math.fsum(k.share for k in views.kernels) == pytest.approx(1)
+
+
+def test_kernel_times_add_up_to_the_total(views: Views) -> None:
+    assert math.fsum(k.time_s for k in views.kernels) == pytest.approx(views.summary.time_s.value)
+
+
+def test_kernel_operations_add_up_to_the_total(views: Views) -> None:
+    assert sum(k.mac.value or 0 for k in views.kernels) == views.summary.mac.value
+    assert sum(k.flop.value or 0 for k in views.kernels) == views.summary.executed_flop.value
+
+
+def test_runtime_that_folds_executes_less_than_the_graph_counts(
+    views: Views, gpt2: perfc.Report
+) -> None:
+    assert (views.summary.executed_flop.value or 0) < (views.summary.flop.value or 0)
+    eager = collect(gpt2).summary
+    assert (eager.executed_flop.value or 0) <= (eager.flop.value or 0)
+
+
+def test_flop_is_twice_mac_and_more(views: Views) -> None:
+    assert views.summary.flop.value is not None
+    assert views.summary.mac.value == 8 * 4_089_184_256
+    assert views.summary.flop.value >= 2 * views.summary.mac.value
+
+
+def test_floor_is_below_sustained_kernel_by_kernel(views: Views) -> None:
+    assert all(k.floor_s <= k.sustained_s * (1 + 1e-9) for k in views.kernels)
+
+
+def test_time_that_kernels_are_bound_for_adds_up_to_the_total(views: Views) -> None:
+    assert sum(p.bound_kernels for p in views.pressure) == len(views.kernels)
+    assert math.fsum(p.bound_share for p in views.pressure) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("is_predicted", [True, False])
+def test_nothing_scaled_gives_the_time_there_is(
+    resnet: perfc.Report, gpt2: perfc.Report, is_predicted: bool
+) -> None:
+    for report in (resnet, gpt2):
+        distinct = pressure.repeated(report, collect(report, predict=is_predicted).kernels)
+        run = bottlenecks.Run.of(report, distinct)
+        printed_s = report.prediction.total.time_s if is_predicted else report.roofline.time_s
+        assert run.total_s == printed_s
+        assert run.retimed(lambda k, c: 1.0) == pytest.approx(printed_s)
+
+
+def test_lifting_the_launch_leaves_the_sustained_time(gpt2: perfc.Report) -> None:
+    found = {b.ceiling: b for b in collect(gpt2, predict=False).bottlenecks.ceilings}
+    assert found["launch"].time_lifted_s == pytest.approx(gpt2.roofline.sustained_s)
+    assert found["launch"].saving_lifted_s == pytest.approx(gpt2.roofline.launch_gap_s)
+
+
+def test_lifting_the_launch_of_a_prediction_saves_what_waits_for_launches() -> None:
+    from .conftest import MODELS
+
+    report = perfc.analyze(
+        MODELS / "resnet50.onnx.gz", "a100", runtime="eager", dtype="f16", predictor="kernels"
+    )
+    found = {b.ceiling: b for b in collect(report).bottlenecks.ceilings}
+    total, waits_s = report.prediction.total, report.prediction.total.wait_s
+    assert waits_s > 0
+    assert found["launch"].time_lifted_s == pytest.approx(total.time_s - waits_s, rel=1e-6)
+    # the host keeps the device waiting, so that faster kernels save nothing
+    assert not any(b.saving_lifted_s for name, b in found.items() if name != "launch")
+
+
+def test_lifting_saves_at_least_what_doubling_saves(views: Views) -> None:
+    for b in views.bottlenecks.ceilings:
+        assert 0 <= b.saving_doubled_s <= b.saving_lifted_s
+
+
+def test_graph_runtime_is_offered_no_cuda_graph() -> None:
+    from .conftest import MODELS
+
+    report = perfc.analyze(MODELS / "gpt2.onnx.gz", runtime="tensorrt")
+    names = [r.name for r in collect(report).bottlenecks.remedies]
+    assert not any("CUDA graph" in n for n in names)
+    assert names
+
+
+def test_model_in_f16_is_not_told_to_use_f16() -> None:
+    from .conftest import MODELS
+
+    report = perfc.analyze(MODELS / "resnet50.onnx.gz", dtype="f16")
+    assert not any("f16" in r.name for r in collect(report).bottlenecks.remedies)
+
+
+def test_equal_kernels_are_grouped_and_none_is_lost(gpt2: perfc.Report) -> None:
+    rows = collect(gpt2).kernels
+    made = groups(rows)
+    assert sorted(r.index for g in made for r in g.rows) == list(range(len(rows)))
+    assert len(made) < len(rows)
+    assert [g.time_s for g in made] == sorted((g.time_s for g in made), reverse=True)
+    for g in made:
+        assert len({(r.label, r.time_s, r.flop.value, r.dtype) for r in g.rows}) == 1
+
+
+def test_critical_sequence_runs_forward_and_covers_what_it_says(views: Views) -> None:
+    steps = views.critical.steps
+    firsts = [s.kernels[0] for s in steps]
+    assert firsts == sorted(firsts)
+    covered = math.fsum(views.kernels[i].predicted.share for s in steps for i in s.kernels)
+    assert covered == pytest.approx(views.critical.share)
+    assert all(s.reason for s in steps)
+
+
+def test_margin_compares_different_resources(views: Views) -> None:
+    for k in views.kernels:
+        assert k.next_bound != k.bound
+        assert {k.bound, k.next_bound} != {"matrix", "waves"}
+
+
+def test_binding_ceiling_takes_longest(views: Views) -> None:
+    for k in views.kernels:
+        if k.bound != Ceiling.LAUNCH.name.lower():
+            # part-full waves are idle time of the matrix units
+            names = {k.bound} | ({"waves"} & set(k.ceilings) if k.bound == "matrix" else set())
+            assert max(k.ceilings[name].sustained_s for name in names) == k.sustained_s
+
+
+def test_peak_of_memory_is_the_peak_of_the_summary(views: Views) -> None:
+    memory = views.memory
+    assert memory.peak_step is not None
+    assert memory.peak_bytes == views.summary.peak_activation_bytes
+    assert max(memory.live_bytes) == memory.peak_bytes.value
+    assert memory.nodes[memory.peak_step] == views.summary.peak_node
+    assert sum(v.nbytes.value or 0 for v in memory.at_peak) == memory.peak_bytes.value
+
+
+def test_unknown_operator_makes_totals_bounds(unknown: perfc.Report) -> None:
+    found = collect(unknown)
+    assert not found.coverage.is_complete
+    assert found.summary.flop.is_bound
+    assert found.summary.time_s.is_bound
+    assert found.summary.intensity_flop_per_byte is None
+    secret = next(k for k in found.kernels if "secret" in k.nodes)
+    assert secret.is_bound
+    assert secret.margin is None
+    assert found.coverage.opaque[0].op_type == "Mystery"
+
+
+def test_unknown_operations_have_no_number(unknown: perfc.Report) -> None:
+    tiers = {t.tier: t for t in collect(unknown).coverage.tiers}
+    opaque = tiers.get("unknown") or tiers["bytes only"]
+    assert opaque.flop.value is None
+    assert opaque.flop_share is None
+
+
+def test_data_dependent_extents_make_totals_bounds(data_dependent: perfc.Report) -> None:
+    found = collect(data_dependent)
+    assert found.coverage.open_symbols
+    assert not found.coverage.is_complete
+    assert found.summary.flop.is_bound
+    assert found.summary.peak_activation_bytes.is_bound
+    origins = {s.name: s.origin for s in found.assumptions.symbols}
+    assert origins["n"] == "default"
+    assert set(origins.values()) == {"default", "data"}
+
+
+def test_given_symbols_are_told_from_defaults(resnet: perfc.Report, gpt2: perfc.Report) -> None:
+    assert [s.origin for s in collect(resnet).assumptions.symbols] == ["given"]
+    assert {s.origin for s in collect(gpt2).assumptions.symbols} == {"default"}
+
+
+@pytest.mark.parametrize("runtime", ["ort", "eager"])
+def test_the_kernels_of_a_prediction_are_the_sum_of_its_rows(runtime: str) -> None:
+    report = perfc.analyze("examples/models/swin-t.onnx.gz", "a100", runtime=runtime)
+    views = collect(report)
+    found = views.prediction
+    assert found is not None
+    rows = [row.predicted.time_s for row in views.kernels if row.predicted is not None]
+    assert len(rows) == len(views.kernels)
+    assert found.kernels_s.value == pytest.approx(math.fsum(rows))
+    assert found.summed_s.value == pytest.approx(report.prediction.kernels_total.time_s)
+    assert (found.summed_s.value or 0) >= (found.kernels_s.value or 0)
