@@ -1,8 +1,9 @@
-"""What training runs take beside what their kernels and links say, learned from published runs.
+"""Overhead of training runs beyond their kernels and links, fitted to published runs.
 
-Each kind of kernel has a factor, and so has what is waited for. Factors above 1 are clocks under
-sustained power, older kernels and kernels that no model states; nobody measured them one by one.
-Every doubling of the nodes adds a share, as the slowest of all ranks is waited for.
+Each kind of kernel has a factor, and so has exposed communication. Factors above 1 are due to
+clocks under sustained power, older kernels and kernels that are not modelled; none was measured
+separately.
+Every doubling of the nodes adds a share, because steps wait for the slowest rank.
 `perfc train training` fits them, and `perfc eval training` tests them with models held out.
 """
 
@@ -26,23 +27,23 @@ FILE = Path(__file__).with_suffix(".toml")
 
 @record
 class RunLaw:
-    """Fitted numbers of a framework on GPUs of one generation.
+    """Fitted run overhead of a framework on GPUs of one generation.
 
     Args:
-        products: factor of the time of matrix products.
-        attention: of attention and recurrences.
-        experts: of grouped products of experts.
-        pointwise: of all other kernels.
-        exchanges: of what is waited for.
-        contention: share of the time of hidden exchanges that kernels beside them lose.
-        straggling: share of the computation that each doubling of nodes adds.
-        micro_s: of each micro-batch, whatever its size.
-        routing_s: of each layer with experts and micro-batch: launches that sort tokens.
-        low: measured over expected time, 5 % of held-out rows left out.
-        high: 95 % of them.
-        rows: that it was fitted to.
-        models: of them.
-        source: who measured.
+        products: factor on the time of matrix multiplications.
+        attention: factor on attention and recurrences.
+        experts: factor on grouped matmuls of experts.
+        pointwise: factor on all other kernels.
+        exchanges: factor on exposed communication.
+        contention: share of hidden communication time that concurrent kernels lose.
+        straggling: share of compute time that each doubling of nodes adds.
+        micro_s: overhead of each micro-batch, whatever its size.
+        routing_s: overhead of each expert layer and micro-batch: launches that sort tokens.
+        low: 5 % quantile of measured over predicted time on held-out rows.
+        high: 95 % quantile of the same.
+        rows: number of measurements that it was fitted to.
+        models: models of those measurements.
+        source: publisher of the measurements.
     """
 
     products: float = 1.2
@@ -62,11 +63,11 @@ class RunLaw:
 
     @property
     def factors(self) -> dict[Doing, float]:
-        """Of kernels by what they do."""
+        """Factors by kind of kernel."""
         return {work: getattr(self, work.value) for work in Doing}
 
     def waited_s(self, loss: Loss) -> float:
-        """What an exchange adds to a step: what is waited for, and what hidden ones take."""
+        """Return the seconds that communication adds to a step: exposed time and contention."""
         hidden_s = max(loss.exchanged_s - loss.exposed_s, 0.0)
         return self.exchanges * loss.exposed_s + self.contention * hidden_s
 
@@ -75,14 +76,14 @@ LEARNED = (
     "products", "attention", "experts", "pointwise", "exchanges", "contention", "straggling",
     "micro_s", "routing_s",
 )  # fmt: skip
-"""Numbers that are fitted."""
+"""Fitted numbers."""
 USUAL = "any"
-"""The law of runs of no framework that is known."""
+"""Name of the fit over all frameworks."""
 
 
 @cache
 def laws() -> Mapping[str, RunLaw]:
-    """The laws that come with perfc, by framework."""
+    """Return the fits that come with perfc, by framework."""
     if not FILE.exists():
         return {}
     found = tomllib.loads(FILE.read_text(encoding="utf-8"))
@@ -99,15 +100,15 @@ def _plain(value: object) -> Any:
 
 
 def frameworks() -> tuple[str, ...]:
-    """Those that laws were learned of, ``any`` first."""
+    """Return the frameworks with a fit, sorted, ``any`` among them."""
     return tuple(sorted({name.partition(" ")[0] for name in laws()} | {USUAL}))
 
 
 def law_of(framework: str = USUAL, arch: str = "") -> RunLaw:
-    """The law of a framework on GPUs of a generation, else that of any on them, else of any.
+    """Return the fit of a framework on a GPU generation, else of any framework, else of any GPU.
 
     Raises:
-        ParseError: no law of such a framework.
+        ParseError: there are no runs of the framework.
     """
     known = laws()
     if framework not in frameworks():
@@ -118,7 +119,7 @@ def law_of(framework: str = USUAL, arch: str = "") -> RunLaw:
 
 
 def as_toml(found: Mapping[str, RunLaw]) -> str:
-    """Laws as the file has them, four digits each."""
+    """Return fits in the format of the file, with four digits each."""
     from perfc.common.toml_file import written
 
     tree: dict[str, object] = {}

@@ -1,4 +1,4 @@
-"""Parts of a model and what they cost on one rank: time forward and backward, bytes, parameters.
+"""Parts of a model and their cost on one rank: forward and backward time, bytes, parameters.
 
 A part is a layer, what is before the first or behind the last one. It is what the step is made of:
 kernels in order with their times, gradients with their bytes, and what memory it keeps.
@@ -33,11 +33,11 @@ Env = Mapping[str, int]
 
 @record
 class Exchanged:
-    """What ranks of ``tensor`` exchange in the forward pass of a part; its backward has as much.
+    """Tensor-parallel communication in the forward pass of a part; the backward has as much.
 
     Args:
-        count: exchanges.
-        nbytes: of all of them together, the whole message of one rank each.
+        count: number of collectives.
+        nbytes: total message bytes of one rank.
     """
 
     count: int
@@ -45,7 +45,7 @@ class Exchanged:
 
 
 class Doing(Enum):
-    """What kernels do, by what a law of runs tells apart."""
+    """Kinds of kernels that a fit of training runs distinguishes."""
 
     PRODUCTS = "products"
     ATTENTION = "attention"
@@ -56,7 +56,7 @@ class Doing(Enum):
 
     @classmethod
     def of(cls, kernel: Kernel) -> Doing:
-        """Of a kernel."""
+        """Return the kind of a kernel."""
         if isinstance(forward_of(kernel.problem), Experts):
             return cls.EXPERTS
         match kernel.kind:
@@ -73,9 +73,9 @@ class Passes:
     """Seconds of kernels of one kind.
 
     Args:
-        forward_s: expected.
-        input_s: backward, what the part before waits for.
-        weight_s: backward, gradients of parameters.
+        forward_s: forward pass.
+        input_s: backward pass for inputs, which the part before waits for.
+        weight_s: backward pass for parameter gradients.
     """
 
     forward_s: float
@@ -85,30 +85,30 @@ class Passes:
 
 NO_EXCHANGE = Exchanged(0, 0.0)
 WIDE = (2, 3, 4)
-"""Axes of activations: rows, sequences, images."""
+"""Ranks of activation tensors: rows, sequences, images."""
 
 
 @record
 class PartCost:
-    """A part on one rank, for one micro-batch.
+    """Cost of a part on one rank, for one micro-batch.
 
     Args:
-        passes: of each `Doing`, in its order.
-        forward_s: expected.
-        input_s: backward, what the part before waits for.
-        weight_s: backward, gradients of parameters.
-        cheap_s: forward time of kernels that selective checkpointing runs again.
-        low: end of the interval of all times, as a share of what is expected.
-        high: its other end.
-        floor_s: forward and backward; nothing is faster.
-        mac: forward multiply-accumulates, without those that masks and windows leave out.
-        parameters: of the part that each copy has.
-        expert_parameters: that are divided among ranks of experts.
-        saved_bytes: kept for the backward pass.
-        products_bytes: of those, results of products and attention.
-        boundary_bytes: the part's input.
-        tensor: exchanged among ranks that share products.
-        replicated_bytes: of what is kept, what all ranks that share products have.
+        passes: seconds of each `Doing`, in its order.
+        forward_s: forward pass.
+        input_s: backward pass for inputs, which the part before waits for.
+        weight_s: backward pass for parameter gradients.
+        cheap_s: forward time of kernels that selective checkpointing recomputes.
+        low: lower end of the prediction interval of all times, as a factor.
+        high: its upper end.
+        floor_s: lower bound of forward and backward.
+        mac: forward multiply-accumulates inside masks and windows.
+        parameters: parameters that each copy has.
+        expert_parameters: parameters that expert-parallel ranks divide.
+        saved_bytes: activations saved for the backward pass.
+        products_bytes: the results of matrix multiplications and attention among them.
+        boundary_bytes: input of the part.
+        tensor: tensor-parallel communication.
+        replicated_bytes: saved activations that all tensor-parallel ranks hold.
     """
 
     passes: tuple[Passes, ...]
@@ -129,7 +129,7 @@ class PartCost:
     replicated_bytes: float = 0.0
 
     def keeping(self, memory: PartMemory) -> PartCost:
-        """The same with what the written-out part keeps."""
+        """Return the cost with the saved activations of the written-out part."""
         return replace(
             self, saved_bytes=memory.saved_bytes, products_bytes=memory.products_bytes,
             replicated_bytes=memory.replicated_bytes,
@@ -137,11 +137,11 @@ class PartCost:
 
     @property
     def backward_s(self) -> float:
-        """Both halves."""
+        """Seconds of the backward pass, both halves."""
         return self.input_s + self.weight_s
 
     def repeated(self, doing: Doing, times: float) -> PartCost:
-        """The same where kernels that do one thing run so many times."""
+        """Return the cost with kernels of one kind repeated so many times."""
         if times == 1:
             return self
         each = [
@@ -152,7 +152,7 @@ class PartCost:
         return again.scaled(dict.fromkeys(Doing, 1.0))
 
     def scaled(self, factors: Mapping[Doing, float]) -> PartCost:
-        """The same where kernels of each kind take so many times as long; never below the floor."""
+        """Return the cost with kernel times scaled by kind; lower bounds stay."""
         each = [(factors[work], p) for work, p in zip(Doing, self.passes, strict=True)]
         return replace(
             self,
@@ -167,15 +167,15 @@ def costs(
     module: Module, runtime: str, target: str, envs: Sequence[Env], framework: str = "", *,
     tf32: Tf32 | None = None,
 ) -> list[PartCost]:  # fmt: skip
-    """A part at several sizes.
+    """Return the cost of a part at several sizes.
 
     Args:
-        module: of the part.
-        runtime: fusion table.
-        target: path of the file of the machine.
-        envs: values of its symbols.
-        framework: whose kernels.
-        tf32: which f32 products may use TF32; None for those that the runtime lets.
+        module: module of the part.
+        runtime: fusion rules.
+        target: path of the machine's file.
+        envs: values of its symbolic dimensions.
+        framework: runtime whose kernels are estimated.
+        tf32: which f32 products may use TF32; None for the runtime's default.
     """
     program, machine = both_passes(module, runtime), load_machine(target)
     table, width = program.table, len(program.counts)
@@ -198,15 +198,15 @@ def part_of(
     forward: Sequence[Kernel], rows: Sequence[Ran], env: Env, written: Iterable[Value],
     inputs: Sequence[Value] = (), tensor: Exchanged = NO_EXCHANGE,
 ) -> PartCost:  # fmt: skip
-    """Kernels one after another, with what the part keeps.
+    """Return the cost of kernels that run one after another, with what the part saves.
 
     Args:
-        forward: kernels of the forward pass, all of the part, in order.
-        rows: those of both passes, and what they take.
-        env: values of the symbols.
-        written: what the forward pass was given and has computed.
-        inputs: what the part gets from the one before.
-        tensor: exchanged among ranks that share products.
+        forward: all kernels of the part's forward pass, in order.
+        rows: kernels of both passes with their times.
+        env: values of the symbolic dimensions.
+        written: inputs and results of the forward pass.
+        inputs: inputs from the part before.
+        tensor: tensor-parallel communication.
     """
     sums = {(work, role): 0.0 for work in Doing for role in Role}
     for r in rows:
@@ -233,21 +233,21 @@ def part_of(
 
 
 def _part(program: BothPasses, rows: Sequence[Ran], env: Env) -> PartCost:
-    """A part that is a module of its own."""
+    """Return the cost of a part that is a module of its own."""
     forward = program.forward
     written = (*program.inputs, *(v for k in forward for v in k.writes))
     return part_of(forward, rows, env, written, program.inputs, exchanged(forward, env))
 
 
 def exchanged(kernels: Iterable[Kernel], env: Env) -> Exchanged:
-    """What the collectives of the forward pass carry."""
+    """Return the communication of the forward pass's collectives."""
     found = [k.problem for k in kernels if isinstance(k.problem, Collective)]
     nbytes = [evaluate(p.nbytes, env) for p in found if p.exchange is Exchange.ALL_REDUCE]
     return Exchanged(len(nbytes), float(sum(nbytes)))
 
 
 def parameters_of(kernels: Sequence[Kernel]) -> tuple[float, float]:
-    """Elements of parameters that kernels read, and those of experts apart."""
+    """Return the parameters that kernels read: dense ones and those of experts."""
     found: dict[Value, bool] = {}
     for kernel in kernels:
         of_experts = Doing.of(kernel) is Doing.EXPERTS
@@ -265,12 +265,12 @@ def parameters_of(kernels: Sequence[Kernel]) -> tuple[float, float]:
 def saved_bytes(
     kernels: Sequence[Kernel], values: Iterable[Value], env: Env
 ) -> tuple[float, float]:
-    """What the backward pass reads again, and how much of it products and attention computed.
+    """Return the bytes that the backward pass rereads, and the results of products among them.
 
     Args:
-        kernels: of the forward pass.
-        values: that the backward pass reads of it.
-        env: values of the symbols.
+        kernels: kernels of the forward pass.
+        values: values that the backward pass reads of it.
+        env: values of the symbolic dimensions.
     """
     source = {v: k for k in kernels for v in k.writes}
     whole = products = 0.0
@@ -286,7 +286,7 @@ def saved_bytes(
 
 
 def inner_bytes(kernel: Kernel, env: Env) -> tuple[float, float]:
-    """The same of what experts keep inside: rows in the order of experts, and both inner layers."""
+    """Return the same for values inside experts: sorted rows, and both inner layers."""
     e = kernel.problem
     if not isinstance(e, Experts) or not kernel.writes:
         return 0.0, 0.0
@@ -295,12 +295,12 @@ def inner_bytes(kernel: Kernel, env: Env) -> tuple[float, float]:
     type_ = kernel.writes[0].type
     assert isinstance(type_, TensorType)
     each = rows * type_.dtype.bits / 8
-    # a gate is another inner layer; what is activated is computed again
+    # a gate is another inner layer; activations are recomputed
     return each * (hidden + e.matrices * inner), each * (hidden + (e.matrices - 1) * inner)
 
 
 def _is_wide(v: Value) -> bool:
-    """Whether it is a tensor of activations, not of indices, lengths or cached tokens."""
+    """Return True for a tensor of activations, not of indices, lengths or cached tokens."""
     t = v.type
     return (
         v.weight is None and isinstance(t, TensorType) and t.dtype.is_float

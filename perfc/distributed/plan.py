@@ -1,4 +1,4 @@
-"""Which way of dividing a model, and of computing again, trains it fastest on so many devices."""
+"""Search for the parallelism and checkpointing with the fastest training step."""
 
 from __future__ import annotations
 
@@ -24,28 +24,28 @@ VIRTUAL = (2, 4)
 MOST_TENSOR = 8
 MOST_CONTEXT = 16
 LONG = 16384
-"""Tokens of a sample from which on ranks may share them."""
+"""Sample length in tokens from which context parallelism is considered."""
 MOST_SETTINGS = 20_000
 SHOWN = 12
 
 
 @record
 class PlanView:
-    """A search.
+    """Result of a search.
 
     Args:
-        model: that is trained.
-        target: cluster, or GPU whose links are assumed.
+        model: trained model.
+        target: cluster, or GPU with assumed links.
         gpu: machine of each device.
-        gpus: devices.
-        batch: samples of a step.
-        seq: tokens of each.
-        capacity_bytes: that the driver of one device reports, less what is held back.
-        settings: that were looked at.
-        misfits: those whose memory does not hold them.
-        best: fastest that fits; None where none does.
-        pareto: settings that no other beats in time and in memory, the fastest first.
-        smallest: setting that needs the least memory, where none fits.
+        gpus: number of devices.
+        batch: samples per step.
+        seq: tokens per sample.
+        capacity_bytes: memory of one device as its driver reports it, less the reserve.
+        settings: number of settings considered.
+        misfits: number of those that do not fit in memory.
+        best: fastest setting that fits; None if none does.
+        pareto: settings that no other beats in both time and memory, fastest first.
+        smallest: setting that needs the least memory, if none fits.
     """
 
     document: ClassVar[str] = "perfc-plan/1"
@@ -68,20 +68,20 @@ def plan(
     checkpointings: Sequence[Policy] = CHECKPOINTINGS,
     micro_batches: Sequence[int] = MICRO_BATCHES, law: RunLaw | None = None,
 ) -> PlanView:  # fmt: skip
-    """Look at every setting.
+    """Return the fastest setting and the Pareto front of time and memory.
 
     Args:
-        work: the model on its machine.
-        gpus: devices.
-        training: of a step; its micro-batch and checkpointing are chosen.
-        fixed: fields of a `Parallel` that stay as they are; the others are searched.
-        checkpointings: to choose from.
-        micro_batches: samples that pass at once, to choose from.
-        law: what runs take beside kernels and links.
+        work: model on its machine.
+        gpus: number of devices.
+        training: step sizes; micro-batch and checkpointing are searched.
+        fixed: fields of a `Parallel` that stay fixed; the others are searched.
+        checkpointings: policies to choose from.
+        micro_batches: micro-batch sizes to choose from.
+        law: fitted run overhead.
 
     Raises:
-        ParseError: no number of devices, or no such schedule.
-        ModelError: nothing divides so; says why, or what the first setting met.
+        ParseError: an invalid number of devices or schedule.
+        ModelError: no setting is possible; gives the reason or the first setting's error.
     """
     if not 1 <= gpus <= 1 << 16:
         raise ParseError(f"{gpus} devices", where="--gpus", hint="1 to 65536")
@@ -109,7 +109,7 @@ def plan(
 
 
 def pareto(found: Sequence[StepCost]) -> tuple[StepCost, ...]:
-    """Settings that no other beats in time and in memory, the fastest first."""
+    """Return the settings that no other beats in both time and memory, fastest first."""
     best: list[StepCost] = []
     least = math.inf
     for cost in sorted(found, key=lambda c: (c.time_s, c.memory.total)):
@@ -122,12 +122,12 @@ def pareto(found: Sequence[StepCost]) -> tuple[StepCost, ...]:
 def divisions(
     work: Work, gpus: int, seq: int, fixed: Mapping[str, int | str]
 ) -> Iterator[Parallel]:
-    """Every way of dividing a model among devices that is of use.
+    """Yield every useful division of a model among devices.
 
     Args:
-        work: the model on its machine.
-        gpus: devices.
-        seq: tokens of a sample.
+        work: model on its machine.
+        gpus: number of devices.
+        seq: tokens per sample.
         fixed: fields of a `Parallel` that are given; the others are searched.
     """
     for tensor, context, pipeline in product(*_choices(work, gpus, seq, fixed).values()):
@@ -157,7 +157,7 @@ def divisions(
 def _choices(
     work: Work, gpus: int, seq: int, fixed: Mapping[str, int | str]
 ) -> dict[str, tuple[int, ...]]:
-    """Degrees to choose from of what divides one copy, by their fields."""
+    """Return the degrees to choose from for each way to divide one copy, by field."""
     within = cluster_of(work).gpus_per_node
     # in a pipeline every micro-batch would exchange all gradients or parameters
     stages = 1 if int(fixed.get("zero", 0)) > 1 else min(work.depth, gpus)
@@ -173,21 +173,21 @@ def _choices(
 
 
 def undivided(work: Work, gpus: int, seq: int, fixed: Mapping[str, int | str]) -> ModelError:
-    """The error that no degrees multiply to the number of devices; names those that may."""
+    """Return the error that no degrees multiply to the number of devices, naming the options."""
     names = {field: key for key, field in KEYS.items()}
     choices = _choices(work, gpus, seq, fixed)
     if "data" in fixed:
         choices["data"] = _given(fixed, "data", ())
     words = [f"{names[field]} {join(degrees)}" for field, degrees in choices.items()]
     message = f"no product of {', '.join(words)} {'is' if 'data' in fixed else 'divides'} {gpus}"
-    hint = "degrees that are given stay as they are"
+    hint = "given degrees stay fixed"
     if int(fixed.get("zero", 0)) > 1 and "pipeline" not in fixed:
-        hint = f"{hint}, and --zero {fixed['zero']} has a pipeline only with --pp"
+        hint = f"{hint}, and --zero {fixed['zero']} is pipelined only with --pp"
     return ModelError(message, where="--gpus", hint=hint)
 
 
 def join(degrees: Sequence[int]) -> str:
-    """Degrees to choose from, in words.
+    """Return a range of degrees in words.
 
     >>> join((1, 2, 4))
     '1 to 4'
@@ -196,17 +196,17 @@ def join(degrees: Sequence[int]) -> str:
 
 
 def _given(fixed: Mapping[str, int | str], name: str, every: Sequence[int]) -> tuple[int, ...]:
-    """The degree that is given, else those to choose from."""
+    """Return the given degree, else those to choose from."""
     return (int(fixed[name]),) if name in fixed else tuple(every)
 
 
 def _powers(most: int) -> tuple[int, ...]:
-    """Powers of two up to the most."""
+    """Return the powers of two up to ``most``."""
     return tuple([1 << i for i in range(max(most, 1).bit_length()) if 1 << i <= most])
 
 
 def _orders(work: Work, pipeline: int, fixed: Mapping[str, int | str]) -> Iterator[tuple[str, int]]:
-    """Schedules of a pipeline with the parts of a stage."""
+    """Yield the pipeline schedules with the number of virtual stages."""
     if pipeline == 1:
         yield ALONE.schedule, 1
         return

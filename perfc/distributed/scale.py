@@ -1,4 +1,4 @@
-"""A model on more and more devices: what a step takes, and what keeps it from taking less."""
+"""Scaling curve of a model: step time and its overheads on more and more devices."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from .work import Work
 
 MOST_GPUS = 1024
 MOST_TOKENS, MOST_SAMPLES = 65536, 256
-"""Of a micro-batch that nobody gives: further ones change the utilisation little."""
+"""Limits of a micro-batch that is not given: larger ones hardly change utilization."""
 
 
 @record
 class ScalePoint:
-    """A number of devices.
+    """Point of a scaling curve.
 
     Args:
-        gpus: devices.
-        cost: of a step; None where it cannot be divided so.
-        efficiency: tokens a second of each device, over those of the fewest devices that fit.
-        why: it cannot be divided so; "" where it can.
+        gpus: number of devices.
+        cost: cost of a step; None if the model cannot be divided so.
+        efficiency: tokens per second and device, relative to the fewest devices that fit.
+        why: reason why it cannot be divided so; "" if it can.
     """
 
     gpus: int
@@ -39,18 +39,18 @@ class ScalePoint:
 
 @record
 class ScaleView:
-    """A model on more and more devices.
+    """Scaling curve of a model.
 
     Args:
-        model: that is trained.
-        target: cluster, or GPU whose links are assumed.
+        model: trained model.
+        target: cluster, or GPU with assumed links.
         gpu: machine of each device.
-        is_weak: whether samples of a step grow with the devices; else they stay.
-        seq: tokens of a sample.
-        micro_batch: samples that pass at once on each copy.
-        is_largest: whether that is the largest power of two that fits, as nobody gives one.
-        capacity_bytes: that the driver of one device reports, less what is held back.
-        points: by devices, fewest first; also those whose memory does not hold the model.
+        is_weak: True for weak scaling, where the samples of a step grow with the devices.
+        seq: tokens per sample.
+        micro_batch: samples of a micro-batch on each copy.
+        is_largest: True if that is the largest power of two that fits, because none was given.
+        capacity_bytes: memory of one device as its driver reports it, less the reserve.
+        points: points by devices, fewest first, also those that do not fit in memory.
     """
 
     document: ClassVar[str] = "perfc-scale/1"
@@ -66,7 +66,7 @@ class ScaleView:
 
 
 def counts(most: int = MOST_GPUS, least: int = 1) -> tuple[int, ...]:
-    """Powers of two from ``least`` times one on.
+    """Return ``least`` times the powers of two, up to ``most``.
 
     >>> counts(8)
     (1, 2, 4, 8)
@@ -81,20 +81,20 @@ def scale(
     work: Work, parallel: Parallel, training: Training, *, gpus: Sequence[int] = (),
     is_weak: bool = True, is_largest: bool = False, law: RunLaw | None = None,
 ) -> ScaleView:  # fmt: skip
-    """More copies of the model, divided as ``parallel`` says.
+    """Return the scaling curve of more and more copies, each divided by ``parallel``.
 
     Args:
-        work: the model on its machine.
-        parallel: of one copy; its ``data`` is what grows.
-        training: of a step; with weak scaling its samples are those of the fewest devices.
-        gpus: devices of each point; powers of two up to 1,024 by default.
-        is_weak: whether samples of a step grow with the devices.
-        is_largest: whether the micro-batch of ``training`` was chosen by `largest_micro_batch`.
-        law: what runs take beside kernels and links.
+        work: model on its machine.
+        parallel: degrees of one copy; its ``data`` grows.
+        training: step sizes; with weak scaling its samples are those of the fewest devices.
+        gpus: devices of each point; by default powers of two up to 1,024.
+        is_weak: True for weak scaling.
+        is_largest: True if `largest_micro_batch` chose the micro-batch of ``training``.
+        law: fitted run overhead.
 
     Raises:
-        ParseError: no number of devices.
-        ModelError: nothing divides so.
+        ParseError: an invalid number of devices.
+        ModelError: the model cannot be divided for any of them.
     """
     wanted = sizes_of(parallel, gpus)
     points: list[ScalePoint] = []
@@ -120,10 +120,10 @@ def scale(
 
 
 def sizes_of(parallel: Parallel, gpus: Sequence[int]) -> tuple[int, ...]:
-    """Numbers of devices: those given, else powers of two copies up to 1,024 devices.
+    """Return the given numbers of devices, else powers of two copies up to 1,024 devices.
 
     Raises:
-        ParseError: no number of devices.
+        ParseError: an invalid number of devices.
     """
     if any(n < 1 for n in gpus):
         raise ParseError("a number of devices is 1 or more", where="--gpus")
@@ -131,24 +131,24 @@ def sizes_of(parallel: Parallel, gpus: Sequence[int]) -> tuple[int, ...]:
 
 
 def micro_batches_of(parallel: Parallel) -> int:
-    """Micro-batches of a copy where no number of samples is given: four for each stage."""
+    """Return the micro-batches of a copy if no samples are given: four per pipeline stage."""
     return parallel.micro_batches or (4 * parallel.pipeline if parallel.pipeline > 1 else 1)
 
 
 def largest_micro_batch(
     work: Work, parallel: Parallel, training: Training, gpus: Sequence[int], *, is_weak: bool
 ) -> int:
-    """The largest power of two of samples at once that memory holds; 1 where it holds none.
+    """Return the largest micro-batch, a power of two, that fits in memory; 1 if none does.
 
-    It is that of the fewest devices that hold one sample, up to ``MOST_TOKENS`` tokens or
+    It is chosen for the fewest devices that hold one sample, up to ``MOST_TOKENS`` tokens or
     ``MOST_SAMPLES`` samples.
 
     Args:
-        work: the model on its machine.
-        parallel: of one copy.
-        training: of a step; its samples are those that micro-batches divide.
+        work: model on its machine.
+        parallel: degrees of one copy.
+        training: step sizes; micro-batches divide its samples.
         gpus: devices of each point; as in `scale`.
-        is_weak: whether those samples are of the fewest devices; else of all numbers of them.
+        is_weak: True if those samples are of the fewest devices, else of every number of them.
     """
     each = parallel.devices // parallel.data
     end = min if is_weak else max
@@ -179,10 +179,10 @@ def _at(
     work: Work, parallel: Parallel, training: Training, gpus: int, wanted: Sequence[int],
     is_weak: bool, law: RunLaw | None,
 ) -> StepCost:  # fmt: skip
-    """A step on so many devices."""
+    """Return the cost of a step on so many devices."""
     each = parallel.devices // parallel.data
     if gpus % each:
-        raise ParseError(f"{gpus} devices are no copies of {each}", where="--gpus")
+        raise ParseError(f"{gpus} devices are not a multiple of {each}", where="--gpus")
     copies = gpus // each
     batch = training.batch
     if is_weak:

@@ -1,4 +1,4 @@
-"""What a program calls: a model on a cluster, divided as asked or as is best."""
+"""Python interface to training on a cluster: `plan` and `scale`."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ MOST_BATCH = 1 << 24
 def work_of(
     model: Any, target: str, *, dtype: str = "", runtime: str = CLUSTER_DEFAULT, seq: int = 0
 ) -> Work:
-    """The model on its machine: a configuration of a language model, or a graph.
+    """Return the model on its machine: a language model's configuration or a graph.
 
     Args:
         model: as `plan` takes it.
-        target: cluster, or GPU whose links are assumed.
-        dtype: format of products; "" for 16 bits.
-        runtime: fusion table.
-        seq: tokens of a sample; 0 for as many as the file of a graph assumes.
+        target: cluster, or GPU with assumed links.
+        dtype: format of matrix multiplications; "" for 16 bits.
+        runtime: fusion rules.
+        seq: tokens per sample; 0 for the length in the graph's file.
 
     Raises:
         PerfcError: the model or the target cannot be read.
@@ -75,14 +75,14 @@ def work_of(
 
 
 def trained_in(stored: str, dtype: str) -> Precision:
-    """The element types of a step.
+    """Return the element types of a training step.
 
     Args:
-        stored: type that the configuration states.
-        dtype: format of products; "" for 16 bits.
+        stored: type in the configuration.
+        dtype: format of matrix multiplications; "" for 16 bits.
 
     Raises:
-        ParseError: no such format, or weights of it have no gradient.
+        ParseError: an unknown format, or one whose weights have no gradient.
     """
     found = precision_of(stored, None, dtype)
     for form in (found.weights, found.of_experts):
@@ -92,7 +92,7 @@ def trained_in(stored: str, dtype: str) -> Precision:
                 f.value for f in WeightFormat if f.multiplied and f.multiplied.is_float
             )
             raise ParseError(
-                f"nothing is trained in {form.value}", where="--dtype", hint=f"half, {offer}"
+                f"weights in {form.value} cannot be trained", where="--dtype", hint=f"half, {offer}"
             )
     return found
 
@@ -103,27 +103,27 @@ def plan(
     parallel: Parallel | Mapping[str, object] = ALONE, checkpointing: str = "",
     micro_batch: int = 0, trained_by: str = USUAL_LAW, reserve: str | int | Reserve = NOTHING,
 ) -> PlanView:  # fmt: skip
-    """The fastest way of training a model on so many devices, and the front of time and memory.
+    """Return the fastest training setting on so many devices, and the Pareto front.
 
     Args:
-        model: a configuration of a language model, or a graph as `perfc.analyze` takes it.
-        gpus: devices.
-        target: cluster, or GPU whose links are assumed.
-        batch: samples of a step, of all devices.
-        seq: tokens of each; 0 for 2,048, or as many as the model has positions for, or as the
-            file of a graph assumes.
-        train: optimiser.
-        dtype: format of products; "" for 16 bits.
-        runtime: fusion table.
-        parallel: degrees that stay as they are: of a mapping all, of a `Parallel` those that
-            differ from one GPU.
-        checkpointing: none, selective or block; "" for what is best.
-        micro_batch: samples that pass at once; 0 for what is best.
+        model: configuration of a language model, or a graph as `perfc.analyze` takes it.
+        gpus: number of devices.
+        target: cluster, or GPU with assumed links.
+        batch: samples per step, over all devices.
+        seq: tokens per sample; 0 for 2,048, or the model's positions if fewer, or the length in
+            the graph's file.
+        train: optimizer.
+        dtype: format of matrix multiplications; "" for 16 bits.
+        runtime: fusion rules.
+        parallel: fixed degrees: all of a mapping, or those of a `Parallel` that differ from one
+            GPU.
+        checkpointing: none, selective or block; "" to search for the best.
+        micro_batch: samples per micro-batch; 0 to search for the best.
         trained_by: framework whose published runs correct the time.
         reserve: memory of each device to hold back, as "2GiB" or "5%".
 
     Raises:
-        PerfcError: the model, the target or a number is none, or nothing divides so.
+        PerfcError: the model, the target or a value is invalid, or no setting is possible.
     """
     work = work_of(model, target, dtype=dtype, runtime=runtime, seq=seq)
     work.reserve = Reserve.parse(reserve)
@@ -132,7 +132,7 @@ def plan(
     fixed = given_degrees(parallel)
     samples: Sequence[int] = (micro_batch,) if micro_batch else MICRO_BATCHES
     if fixed.get("micro_batches"):
-        samples = (1,)  # their number says how large they are
+        samples = (1,)  # the number of micro-batches determines their size
     return planned(
         work, gpus, training, fixed=fixed, checkpointings=again, micro_batches=samples,
         law=law_on(work, trained_by),
@@ -140,16 +140,16 @@ def plan(
 
 
 def given_degrees(parallel: Parallel | Mapping[str, object]) -> dict[str, int | str]:
-    """Fields of a `Parallel` that are given, 1 and 0 among them where a mapping has them.
+    """Return the given fields of a `Parallel`; from a mapping also those that are 1 or 0.
 
     Raises:
-        ParseError: no such key, or no degree.
+        ParseError: an unknown key or an invalid degree.
     """
     if isinstance(parallel, Parallel):
         return parallel.given()
-    stated = ALONE.with_values(parallel)
+    values = ALONE.with_values(parallel)
     fields = [KEYS[key.replace("-", "_")] for key in parallel]
-    return {name: getattr(stated, name) for name in fields}
+    return {name: getattr(values, name) for name in fields}
 
 
 def scale(
@@ -159,23 +159,23 @@ def scale(
     micro_batch: int = 0, is_weak: bool = True, trained_by: str = USUAL_LAW,
     reserve: str | int | Reserve = NOTHING,
 ) -> ScaleView:  # fmt: skip
-    """A model on more and more devices; as `plan`, but divided as ``parallel`` says.
+    """Return the scaling curve of a model whose copies are divided by ``parallel``.
 
     Args:
-        model: a configuration of a language model, or a graph.
-        target: cluster, or GPU whose links are assumed.
-        gpus: devices of each point; powers of two up to 1,024 by default.
-        batch: samples of a step on the fewest devices; 0 for one micro-batch of each copy, and
-            four for each stage of a pipeline.
-        seq: tokens of each; 0 for 2,048, or as many as the model has positions for, or as the
-            file of a graph assumes.
-        train: optimiser.
-        dtype: format of products; "" for 16 bits.
-        runtime: fusion table.
-        parallel: how one copy is divided.
+        model: configuration of a language model, or a graph.
+        target: cluster, or GPU with assumed links.
+        gpus: devices of each point; by default powers of two up to 1,024.
+        batch: samples per step on the fewest devices; 0 for one micro-batch per copy, and four
+            per pipeline stage.
+        seq: tokens per sample; 0 for 2,048, or the model's positions if fewer, or the length in
+            the graph's file.
+        train: optimizer.
+        dtype: format of matrix multiplications; "" for 16 bits.
+        runtime: fusion rules.
+        parallel: degrees of one copy.
         checkpointing: none, selective or block.
-        micro_batch: samples that pass at once; 0 for the largest power of two that fits.
-        is_weak: whether samples of a step grow with the devices.
+        micro_batch: samples per micro-batch; 0 for the largest power of two that fits.
+        is_weak: True for weak scaling, where the samples of a step grow with the devices.
         trained_by: framework whose published runs correct the time.
         reserve: memory of each device to hold back, as "2GiB" or "5%".
 
@@ -201,10 +201,10 @@ def scale(
 
 
 def law_on(work: Work, framework: str) -> RunLaw:
-    """The law of a framework on the machine of a model.
+    """Return the run overhead of a framework on a model's machine.
 
     Raises:
-        ParseError: no law of such a framework.
+        ParseError: there are no runs of the framework.
     """
     return law_of(framework, cluster_of(work).machine.arch)
 
@@ -213,11 +213,11 @@ def sizes(
     batch: int, seq: int, train: str, micro_batch: int = 1,
     checkpointing: Policy = Policy.NONE,
 ) -> Training:  # fmt: skip
-    """Checked sizes of a step.
+    """Return the checked sizes of a step.
 
     Raises:
-        ParseError: a number that is none.
-        PassError: no such optimiser.
+        ParseError: a number is out of range.
+        PassError: an unknown optimizer.
     """
     from perfc.passes.training.optimizer import optimizer
 
@@ -228,10 +228,10 @@ def sizes(
 
 
 def named(text: str) -> Policy:
-    """What is computed again.
+    """Return a checkpointing policy by name.
 
     Raises:
-        ParseError: no such policy.
+        ParseError: an unknown policy.
     """
     from perfc.common.choice import member
 

@@ -1,4 +1,4 @@
-"""What plans and curves show: the best setting, where its time goes, and the front of both."""
+"""Documents of plans and scaling curves: the best setting, its time and the Pareto front."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ from .training import GRADIENT_BYTES, WEIGHT_BYTES, state_bytes
 
 
 def items(seq: int) -> str:
-    """What is counted of samples of so many tokens; those of one are images or the like."""
+    """Return the unit that samples are counted in; samples of one token are images or the like."""
     return "tokens" if seq > 1 else "items"
 
 
 def columns(seq: int) -> tuple[Column, ...]:
-    """Of the front, with samples of so many tokens."""
+    """Return the columns of the Pareto front for samples of so many tokens."""
     return (
         Column("parallel", "divided", is_name=True),
         Column("micro_batch", "micro-batch", Unit.COUNT),
-        Column("checkpointing", "computed again"),
+        Column("checkpointing", "recomputed"),
         Column("time_s", "step"),
-        Column("tokens_per_s_per_gpu", f"{items(seq)}/s a GPU", Unit.COUNT),
+        Column("tokens_per_s_per_gpu", f"{items(seq)}/s per GPU", Unit.COUNT),
         Column("mfu", "MFU"),
         Column("memory_bytes", "memory"),
-        Column("bottleneck", "beside computation"),
+        Column("bottleneck", "largest overhead"),
     )
 
 
 def row(c: StepCost) -> tuple[Cell, ...]:
-    """A setting as a line."""
+    """Return a setting as a table row."""
     return (
         c.parallel.described(), float(c.training.micro_batch), c.training.checkpointing.value,
         Amount(c.time_s, Unit.SECOND), float(round(c.tokens_per_s / c.gpus)),
@@ -51,41 +51,41 @@ def row(c: StepCost) -> tuple[Cell, ...]:
     )  # fmt: skip
 
 
-def plan_document(found: PlanView) -> Document:
-    """The best setting and the front of time against memory."""
-    each = f" of {found.seq} tokens" if found.seq > 1 else ""
-    samples = f"{plural(found.batch, 'sample')}{each}"
-    title = f"{found.model} on {found.gpus} × {found.target} · {samples}"
+def plan_document(view: PlanView) -> Document:
+    """Return the best setting and the Pareto front of time and memory as a document."""
+    each = f" of {view.seq} tokens" if view.seq > 1 else ""
+    samples = f"{plural(view.batch, 'sample')}{each}"
+    title = f"{view.model} on {view.gpus} × {view.target} · {samples}"
     sections: list[Section] = []
-    best = found.best or found.smallest
+    best = view.best or view.smallest
     assert best is not None
-    facts = Facts(tuple(step_facts(best, found.capacity_bytes)))
-    looked = f"{found.settings:,} settings, {found.misfits:,} of them too large for the memory"
+    facts = Facts(tuple(step_facts(best, view.capacity_bytes)))
+    looked = f"{view.settings:,} settings, {view.misfits:,} of them too large for the memory"
     notes = [Note(looked)]
-    if found.best is None:
-        what = "none fits; this one needs the least memory"
+    if view.best is None:
+        what = "no setting fits; this one needs the least memory"
         notes.append(Note(what, is_warning=True))
     sections.append(Section("best", best.parallel.described(), (facts, *notes)))
-    sections.append(Section("losses", "where a step goes", (losses(best),)))
-    if found.pareto:
-        rows = tuple([row(c) for c in found.pareto[:SHOWN]])
-        front = Table(columns(found.seq), rows)
+    sections.append(Section("losses", "time of a step", (losses(best),)))
+    if view.pareto:
+        rows = tuple([row(c) for c in view.pareto[:SHOWN]])
+        front = Table(columns(view.seq), rows)
         sections.append(Section("pareto", "time against memory", (front,)))
     return Document(title, tuple(sections))
 
 
 def step_facts(c: StepCost, capacity: float) -> Iterator[Fact]:
-    """The step in a few lines."""
+    """Yield the facts of a step."""
     ends = f"{quantity(c.low_s, Unit.SECOND)} to {quantity(c.high_s, Unit.SECOND)}"
-    yield Fact("step", Amount(c.time_s, Unit.SECOND), f"{ends}, nine in ten")
-    yield Fact("at best", Amount(c.floor_s, Unit.SECOND), "computation of one rank at the roofline")
-    each = f"{c.tokens_per_s / c.gpus:,.0f} a GPU"
-    yield Fact(items(c.training.seq), None, f"{c.tokens_per_s:,.0f} a second, {each}")
+    yield Fact("step", Amount(c.time_s, Unit.SECOND), f"{ends} (90% interval)")
+    yield Fact("lower bound", Amount(c.floor_s, Unit.SECOND), "compute of one rank at the roofline")
+    each = f"{c.tokens_per_s / c.gpus:,.0f} per GPU"
+    yield Fact(items(c.training.seq), None, f"{c.tokens_per_s:,.0f} per second, {each}")
     inside = " inside masks and windows" if c.training.seq > 1 else ""
-    of = f"of 16-bit peak; {c.model_flop:.3g} flop, 6 a MAC{inside}"
+    of = f"of 16-bit peak; {c.model_flop:.3g} FLOP, 6 per MAC{inside}"
     yield Fact("MFU", Amount(c.mfu, Unit.SHARE), of)
     micro = f"{plural(c.micro_batches, 'micro-batch', 'micro-batches')} of {c.training.micro_batch}"
-    yield Fact("samples", None, f"{micro}, {c.training.checkpointing.value} computed again")
+    yield Fact("samples", None, f"{micro}, recomputed: {c.training.checkpointing.value}")
     m = c.memory
     parts = (
         ("parameters", m.parameters), ("gradients", m.gradients), ("optimizer", m.optimizer),
@@ -95,15 +95,15 @@ def step_facts(c: StepCost, capacity: float) -> Iterator[Fact]:
     of = f"of {quantity(capacity, Unit.BYTE)}: " if capacity else ""
     yield Fact("memory of a GPU", Amount(m.total, Unit.BYTE), f"{of}{words}")
     name = c.training.optimizer
-    each = f"{WEIGHT_BYTES:g} a weight, {GRADIENT_BYTES:g} its gradient, {state_bytes(name):g}"
-    yield Fact("bytes", None, f"{each} its f32 copy and {name}: mixed precision")
+    each = f"{WEIGHT_BYTES:g} per weight, {GRADIENT_BYTES:g} per gradient, {state_bytes(name):g}"
+    yield Fact("bytes", None, f"{each} for its f32 copy and {name}: mixed precision")
 
 
 def losses(c: StepCost) -> Table:
-    """What the time goes to, and how long exchanges are that partly hide."""
+    """Return the breakdown of a step, with the total time of partly hidden communication."""
     columns = (
         Column("what", ""), Column("time_s", "time"), Column("share", "of the step"),
-        Column("exchanged_s", "exchanged", legend="what runs beside computation included"),
+        Column("exchanged_s", "communication", legend="overlapped communication included"),
     )  # fmt: skip
     names = dict.fromkeys((*c.parts_s, *c.exchanged_s))
     rows = tuple(
@@ -117,28 +117,28 @@ def losses(c: StepCost) -> Table:
     return Table(columns, rows)
 
 
-def scale_document(found: ScaleView) -> Document:
-    """One line for each number of devices."""
-    each = f" of {found.seq} tokens" if found.seq > 1 else ""
+def scale_document(view: ScaleView) -> Document:
+    """Return a document with one row per number of devices."""
+    each = f" of {view.seq} tokens" if view.seq > 1 else ""
     how = (
-        f"samples{each} grow with the devices" if found.is_weak else f"as many samples{each} on all"
+        f"samples{each} grow with the devices" if view.is_weak else f"fixed number of samples{each}"
     )
-    item = items(found.seq)
+    item = items(view.seq)
     head = (
         Column("gpus", "GPUs", Unit.COUNT),
         Column("parallel", "divided", is_name=True),
         Column("batch", "samples", Unit.COUNT),
         Column("time_s", "step"),
-        Column("range", "nine in ten"),
+        Column("range", "90% interval"),
         Column("tokens_per_s", f"{item}/s", Unit.COUNT),
         Column("efficiency", "scaling"),
         Column("mfu", "MFU"),
         Column("memory_bytes", "memory"),
-        Column("bottleneck", "beside computation"),
+        Column("bottleneck", "largest overhead"),
     )
     rows: list[tuple[Cell, ...]] = []
     notes: list[Note] = []
-    for p in found.points:
+    for p in view.points:
         c = p.cost
         if c is None:
             notes.append(Note(f"{p.gpus} GPUs: {p.why}", is_warning=True))
@@ -154,26 +154,26 @@ def scale_document(found: ScaleView) -> Document:
                 Amount(c.memory.total, Unit.BYTE), c.bottleneck,
             )
         )  # fmt: skip
-    if found.is_largest and rows:
-        most = f"{MOST_TOKENS} tokens" if found.seq > 1 else f"{MOST_SAMPLES}"
+    if view.is_largest and rows:
+        most = f"{MOST_TOKENS} tokens" if view.seq > 1 else f"{MOST_SAMPLES}"
         chosen = f"the largest power of two that fits and divides the samples, up to {most}"
-        notes.append(Note(f"micro-batch {found.micro_batch}: {chosen} (--micro-batch)"))
-    notes += misfits(found)
-    title = f"{found.model} on {found.target} · {how}"
+        notes.append(Note(f"micro-batch {view.micro_batch}: {chosen} (--micro-batch)"))
+    notes += misfits(view)
+    title = f"{view.model} on {view.target} · {how}"
     tables = (Table(head, tuple(rows)),) if rows else ()
     return Document(title, (Section("sizes", "devices", (*tables, *notes)),))
 
 
-def misfits(found: ScaleView) -> Iterator[Note]:
-    """The numbers of devices that are not listed since memory does not hold the model."""
-    full = [p.cost for p in found.points if p.cost is not None and not p.cost.fits]
+def misfits(view: ScaleView) -> Iterator[Note]:
+    """Yield a note of the numbers of devices whose memory is too small."""
+    full = [p.cost for p in view.points if p.cost is not None and not p.cost.fits]
     if not full:
         return
     least = min(full, key=lambda c: c.memory.total)
     need = quantity(least.memory.total, Unit.BYTE)
-    of = quantity(found.capacity_bytes, Unit.BYTE)
+    of = quantity(view.capacity_bytes, Unit.BYTE)
     some = ", ".join(str(c.gpus) for c in full)
     yield Note(
-        f"does not fit on {some} GPUs: {need} of {of} at least; `perfc plan` looks for ways that "
-        "fit", is_warning=True,
+        f"does not fit on {some} GPUs: needs at least {need} of {of}; `perfc plan` searches for "
+        "settings that fit", is_warning=True,
     )  # fmt: skip

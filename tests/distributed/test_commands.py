@@ -102,7 +102,7 @@ def test_what_cannot_be_divided_names_the_degrees(capsys: pytest.CaptureFixture[
     assert "no product of tp 1 to 4, cp 1, pp 1 to 4, dp 3 is 4" in err
     _, _, err = said(capsys, *words, "--dp", "1", "--tp", "2", "--zero", "3")
     assert "no product of tp 2, cp 1, pp 1, dp 1 is 4" in err
-    assert "has a pipeline only with --pp" in err
+    assert "is pipelined only with --pp" in err
 
 
 def test_a_curve_has_as_many_samples_at_once_as_fit(capsys: pytest.CaptureFixture[str]) -> None:
@@ -138,7 +138,7 @@ def test_what_fits_nowhere_exits_with_one_and_names_the_smallest(
         "--global-batch", "1",
     )  # fmt: skip
     assert code == 1
-    assert "none fits; this one needs the least memory" in out
+    assert "no setting fits; this one needs the least memory" in out
 
 
 def test_a_curve_goes_to_1024_and_names_what_it_waits_for() -> None:
@@ -162,7 +162,7 @@ def test_strong_scaling_keeps_the_samples() -> None:
 def test_numbers_that_do_not_divide_stand_in_the_curve_with_their_reason() -> None:
     found = scale("llama-3.2-1b", "h100", gpus=(2, 3), seq=256, parallel={"tp": 2})
     assert found.points[1].cost is None
-    assert found.points[1].why == "3 devices are no copies of 2"
+    assert found.points[1].why == "3 devices are not a multiple of 2"
 
 
 def test_the_file_of_the_project_divides_and_the_command_line_changes_it(
