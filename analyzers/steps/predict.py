@@ -22,8 +22,8 @@ from .columns import columns as columns_of
 from .features import SHARED, tabulate
 from .launch_kind import LaunchKind
 from .launches import Launch, launches
-from .likeness import Likeness
 from .setting import Mode, Setting
+from .similarity import StepErrorProcess
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -130,7 +130,7 @@ def estimate(
     time_s = float(launch_s.sum())
     share = launch_s / time_s if time_s else launch_s
     known = machine.name in artefact.card.targets
-    likeness = Likeness.of_arrays(artefact.more)
+    likeness = StepErrorProcess.of_arrays(artefact.more)
     if likeness is not None and known:
         error = likeness.error((share @ table.values)[None])
         launch_s = np.maximum(launch_s * np.exp(error[0]), least_s)

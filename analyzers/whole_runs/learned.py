@@ -10,9 +10,9 @@ import numpy as np
 from ..artefacts.forest import Forest
 from ..steps.predict import walked
 from .kernel_sums import KindRates, Pruned, RunTable, effective_sheet, tabulated_runs
-from .kinship import Kinship
 from .memory import Memory
 from .pooled import pooled
+from .similarity import OperatorSimilarity
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -58,7 +58,7 @@ class Learned:
     high: Array
     targets: frozenset[str]
     memory: Memory
-    kinship: Kinship
+    kinship: OperatorSimilarity
 
     @property
     def modes(self) -> frozenset[str]:

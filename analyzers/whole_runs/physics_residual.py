@@ -30,11 +30,11 @@ from ..intervals.conformal import LEAST_SPREAD, Band, Unseen, band, excess
 from ..intervals.offsets import Offsets
 from .few_rows import design, deviations
 from .kernel_sums import KINDS, KindRates, RunKin
-from .kinship import KIN, Kinship
 from .learned import Learned, Trees
 from .machine_bands import RunBands, from_few
 from .memory import Memory
 from .pooled import pooled_schema
+from .similarity import SIMILAR, OperatorSimilarity
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -82,7 +82,7 @@ class Scores:
 
     def where(self, *, has_kin: bool) -> Scores:
         """Those whose graphs have kin, or the others."""
-        chosen = (self.apart <= KIN) == has_kin
+        chosen = (self.apart <= SIMILAR) == has_kin
         return Scores(self.score[chosen], self.apart[chosen])
 
 
@@ -187,7 +187,7 @@ class PhysicsResidual(GraphPredictor):
         value = np.maximum(self._shifted(data, found), np.maximum(floor, 1e-12))
         trained = np.array([r.target in self.learned.targets for r in data.rows], np.bool_)
         moved = np.array([r.target in self.moved for r in data.rows], np.bool_)
-        kinless = found.apart > KIN
+        kinless = found.apart > SIMILAR
         low, high = self.bands.ends(found.width, trained, moved, kinless)
         low, high = value * np.exp(low), value * np.exp(np.minimum(high, MOST_WIDTH))
         far, unknown = found.beyond > FAR, ~(trained | moved)
@@ -254,7 +254,7 @@ class PhysicsResidual(GraphPredictor):
         shift = np.asarray(arrays.get("shift", none), np.float64)
         fits = table.shape == (len(known), KINDS) and shift.shape == none.shape
         names_of = {n.partition(".")[2]: a for n, a in arrays.items() if n.startswith("kinship.")}
-        kinship = Kinship.restored(tuple(map(str, meta["operators"])), names_of)
+        kinship = OperatorSimilarity.restored(tuple(map(str, meta["operators"])), names_of)
         boxed = arrays["low"].shape == arrays["high"].shape == (len(schema),)
         if not (parts and known and fits and boxed and memory.is_sound):
             raise PerfcError(f"weights of {self.name} of another shape", hint="train it anew")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from perfc.analyzers.steps.likeness import MOST_ERROR, Likeness
+from perfc.analyzers.steps.similarity import MOST_ERROR, StepErrorProcess
 
 
 def two_kinds(count: int = 40) -> tuple[np.ndarray, np.ndarray]:
@@ -18,7 +18,7 @@ def two_kinds(count: int = 40) -> tuple[np.ndarray, np.ndarray]:
 
 def test_a_step_is_expected_to_be_off_as_like_ones_are() -> None:
     means, error = two_kinds()
-    found = Likeness.learned(means, error)
+    found = StepErrorProcess.learned(means, error)
     asked = np.array([[0.0, 0.0, 7.0], [1.0, 3.0, 7.0], [500.0, -900.0, 7.0]])
     assert found.error(asked) == pytest.approx([0.1, -0.2, 0.0], abs=0.02)
     assert found.error(means) == pytest.approx(error, abs=0.02)
@@ -26,7 +26,7 @@ def test_a_step_is_expected_to_be_off_as_like_ones_are() -> None:
 
 def test_a_feature_that_all_steps_share_tells_nothing() -> None:
     means, error = two_kinds()
-    found = Likeness.learned(means, error)
+    found = StepErrorProcess.learned(means, error)
     asked = np.array([[0.0, 0.0, 7.0], [0.0, 0.0, 8.0]])
     assert found.error(asked)[0] == found.error(asked)[1]
 
@@ -34,14 +34,14 @@ def test_a_feature_that_all_steps_share_tells_nothing() -> None:
 def test_one_step_that_is_far_off_does_not_move_its_like_as_far() -> None:
     means, error = two_kinds()
     error[0] = 3.0
-    found = Likeness.learned(means, error)
+    found = StepErrorProcess.learned(means, error)
     assert found.error(means[:1])[0] < MOST_ERROR
 
 
 def test_what_is_stored_tells_the_same() -> None:
     means, error = two_kinds()
-    found = Likeness.learned(means, error)
-    again = Likeness.of_arrays(found.arrays())
+    found = StepErrorProcess.learned(means, error)
+    again = StepErrorProcess.of_arrays(found.arrays())
     assert again is not None
     assert (again.error(means) == found.error(means)).all()
-    assert Likeness.of_arrays({"multipliers": means}) is None
+    assert StepErrorProcess.of_arrays({"multipliers": means}) is None

@@ -23,10 +23,10 @@ from perfc.analyzers.whole_runs.kernel_sums import (
     effective_sheet,
     tabulated_runs,
 )
-from perfc.analyzers.whole_runs.kinship import Kinship
 from perfc.analyzers.whole_runs.learned import Learned, Trees
 from perfc.analyzers.whole_runs.memory import Memory
 from perfc.analyzers.whole_runs.pooled import pooled, pooled_schema
+from perfc.analyzers.whole_runs.similarity import OperatorSimilarity
 
 from ..tables.architectures import family, fold_of
 from ..training.libraries import xgboost
@@ -129,7 +129,9 @@ def fitted(
     draft = Learned(
         unit, rates, factors, None, None, *_box(values, names),  # type: ignore[arg-type]
         frozenset(train.targets), Memory.learned(train.of(()), np.zeros(0)),
-        Kinship.learned(train.graphs[name].ops for name in sorted({r.graph for r in train.rows})),
+        OperatorSimilarity.learned(
+            train.graphs[name].ops for name in sorted({r.graph for r in train.rows})
+        ),
     )  # fmt: skip
     watched: tuple[NDArray[np.float32], Array] | None = None
     if len(validation):

@@ -20,8 +20,8 @@ from perfc.analyzers.intervals.conformal import Band, Unseen
 from perfc.analyzers.steps.setting import Precision, Setting
 from perfc.analyzers.whole_runs import shipped
 from perfc.analyzers.whole_runs.estimate import KINLESS, estimate
-from perfc.analyzers.whole_runs.kinship import KIN, Kinship, operators
 from perfc.analyzers.whole_runs.machine_bands import RunBands
+from perfc.analyzers.whole_runs.similarity import SIMILAR, OperatorSimilarity, operators
 from perfc.errors import PerfcError
 from perfc.frontend import load as load_model
 from perfc.ir.graph import Module
@@ -62,16 +62,16 @@ BLOCK = ("conv", "batch_norm", "relu", "add")
 
 
 def test_a_deeper_network_of_the_same_operators_is_kin() -> None:
-    known = Kinship.learned([graph(BLOCK * 4)])
+    known = OperatorSimilarity.learned([graph(BLOCK * 4)])
     deeper, other = known.distance(of(graph((*BLOCK * 40, "relu")), graph(("gemm", "softmax") * 8)))
-    assert deeper < KIN < other
+    assert deeper < SIMILAR < other
     assert other == pytest.approx(2**0.5, abs=0.01)
 
 
 @pytest.mark.parametrize("groups", [1.0, 4.0, 64.0])
 def test_windows_and_groups_tell_convolutions_apart(groups: float) -> None:
     convolutions = ("conv",) * 8
-    known = Kinship.learned([graph(convolutions, (3.0,) * 8, groups)])
+    known = OperatorSimilarity.learned([graph(convolutions, (3.0,) * 8, groups)])
     for windows, others in (((3.0,) * 8, (1.0, 4.0, 64.0)), ((5.0,) * 8, (groups,))):
         for one in others:
             (apart,) = known.distance(of(graph(convolutions, windows, one)))
@@ -79,14 +79,14 @@ def test_windows_and_groups_tell_convolutions_apart(groups: float) -> None:
 
 
 def test_operators_that_nobody_saw_are_far() -> None:
-    known = Kinship.learned([graph(BLOCK)])
+    known = OperatorSimilarity.learned([graph(BLOCK)])
     (apart,) = known.distance(of(graph((*BLOCK, *["fold"] * 4))))
     assert apart == pytest.approx((0.5 + 4 * (0.5 - 0.125**0.5) ** 2) ** 0.5, abs=0.01)
 
 
 def test_what_is_written_is_read_back() -> None:
-    known = Kinship.learned([one.ops for one in measurements().graphs.values()])
-    again = Kinship.restored(known.words, known.arrays())
+    known = OperatorSimilarity.learned([one.ops for one in measurements().graphs.values()])
+    again = OperatorSimilarity.restored(known.words, known.arrays())
     assert (again.roots == known.roots).all()
     assert (known.distance(measurements()) == 0).all()
     assert len(known.roots) <= len(measurements().graphs)
@@ -108,9 +108,9 @@ def test_arrays_that_are_no_shares_are_refused(name: str, values: np.ndarray) ->
         "root": np.array([1, 2], np.uint8),
         "sizes": np.array([2], np.uint16),
     }
-    assert Kinship.restored(("a", "b"), sound).roots.tolist() == [[1, 2]]
+    assert OperatorSimilarity.restored(("a", "b"), sound).roots.tolist() == [[1, 2]]
     with pytest.raises(ValueError, match="shares"):
-        Kinship.restored(("a", "b"), {**sound, name: values})
+        OperatorSimilarity.restored(("a", "b"), {**sound, name: values})
 
 
 def test_an_operator_is_named_with_its_window() -> None:

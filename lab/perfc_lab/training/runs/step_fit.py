@@ -23,8 +23,8 @@ from perfc.analyzers.intervals.conformal import (
 )
 from perfc.analyzers.intervals.unseen import LeftOut, learned
 from perfc.analyzers.steps.launch_stack import SumStack
-from perfc.analyzers.steps.likeness import Likeness
 from perfc.analyzers.steps.predict import CLASS, MOST_SPREAD
+from perfc.analyzers.steps.similarity import StepErrorProcess
 
 from ...tables.architectures import family, fold_of
 from ...tables.timm import StepRow
@@ -108,7 +108,7 @@ def dealt_groups(
 
 def calibrate(
     stack: SumStack, groups: Sequence[str], recipe: SumRecipe
-) -> tuple[Forest, Band, Likeness | None]:
+) -> tuple[Forest, Band, StepErrorProcess | None]:
     """Spread and band, from residuals of groups that the factors were not learned from.
 
     Where steps are corrected by like ones, residuals are what that leaves of groups whose steps
@@ -129,10 +129,10 @@ def calibrate(
     likeness = None
     if recipe.likens:
         means, raw = stack.means(share), residual.copy()
-        likeness = Likeness.learned(means, raw)
+        likeness = StepErrorProcess.learned(means, raw)
         for one in sorted(set(fold.tolist())):
             out = fold == one
-            residual[out] -= Likeness.learned(means[~out], raw[~out]).error(means[out])
+            residual[out] -= StepErrorProcess.learned(means[~out], raw[~out]).error(means[out])
     scores = np.zeros(len(stack))
     for one in sorted(set(fold.tolist())):
         check = fold == one

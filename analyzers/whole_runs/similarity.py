@@ -1,8 +1,8 @@
-"""Whether a graph is built like one that was trained on: what shares of its operators are which.
+"""Similarity of a graph to the training graphs, by the shares of its operators.
 
-Networks of one family are of the same operators in about the same shares, however deep and wide
-they are; a convolution counts by its window, stride and grouping too. Graphs are as far apart as
-their shares are (Hellinger 1909: the distance of square roots); names of models do not count.
+Networks of one family have the same operators in about the same shares, whatever their depth and
+width; a convolution is distinguished by window, stride and grouping too. The distance of graphs is
+that of these shares (Hellinger 1909: distance of square roots); names of models do not count.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ if TYPE_CHECKING:
     from ..graph.model_graph import OpGraph
     from ..graph.rows import Measurements
 
-KIN = 0.06
-"""Distance up to which graphs are kin; 1.41 is that of graphs without any operator in common.
+SIMILAR = 0.06
+"""Distance up to which graphs are similar; 1.41 is that of graphs with no common operator.
 
-Two thirds of architectures drawn at random have kin that near among all others of timm, a tenth of
-those whose family is left out altogether.
+Two thirds of randomly drawn architectures have another of timm that near, but only a tenth of those
+whose whole family is left out.
 """
 SCALE = 255.0
 
 
 @dataclass(frozen=True, eq=False)
-class Kinship:
-    """Graphs that were trained on.
+class OperatorSimilarity:
+    """Operator shares of the training graphs.
 
     Args:
         words: kinds of operators they have.
@@ -46,26 +46,26 @@ class Kinship:
     roots: NDArray[np.uint8]
 
     @classmethod
-    def learned(cls, graphs: Iterable[OpGraph]) -> Kinship:
-        """Of graphs; those of equal shares are one."""
+    def learned(cls, graphs: Iterable[OpGraph]) -> OperatorSimilarity:
+        """Return the shares of graphs; equal ones are stored once."""
         counts = [operators(graph) for graph in graphs]
         words = tuple(sorted({word for one in counts for word in one}))
         roots = np.stack([_roots(one, words)[0] for one in counts])
         return cls(words, np.unique(roots, axis=0))
 
     def distance(self, data: Measurements) -> Array:
-        """Of the graph of every row to its nearest kin, ``[rows]``."""
+        """Return the distance of every row's graph to the nearest training graph, ``[rows]``."""
         known = self.roots.astype(np.float64)
         graphs = {row.graph: data.graph(row).ops for row in data.rows}
-        found: dict[str, float] = {}
+        distances: dict[str, float] = {}
         for name, graph in graphs.items():
-            own, strange = _roots(operators(graph), self.words)
-            squares = ((known - own) ** 2).sum(axis=1) / SCALE**2
-            found[name] = float(np.sqrt(squares.min() + strange))
-        return np.array([found[row.graph] for row in data.rows])
+            roots, strange = _roots(operators(graph), self.words)
+            squares = ((known - roots) ** 2).sum(axis=1) / SCALE**2
+            distances[name] = float(np.sqrt(squares.min() + strange))
+        return np.array([distances[row.graph] for row in data.rows])
 
     def arrays(self) -> Mapping[str, Any]:
-        """What `restored` reads: words that each graph has, and their roots."""
+        """Return the arrays that `restored` reads: the words of each graph and their roots."""
         graph, word = np.nonzero(self.roots)
         return {
             "word": word.astype(np.uint16 if len(self.words) > SCALE else np.uint8),
@@ -74,11 +74,11 @@ class Kinship:
         }
 
     @classmethod
-    def restored(cls, words: tuple[str, ...], arrays: Mapping[str, Any]) -> Kinship:
-        """Read back, every index checked.
+    def restored(cls, words: tuple[str, ...], arrays: Mapping[str, Any]) -> OperatorSimilarity:
+        """Return the shares stored in arrays, with every index checked.
 
         Raises:
-            ValueError: arrays that are no such graphs.
+            ValueError: the arrays are not valid shares.
         """
         word, root, sizes = (np.asarray(arrays[name]) for name in ("word", "root", "sizes"))
         fits = word.ndim == root.ndim == sizes.ndim == 1 and len(word) == len(root)
