@@ -2,8 +2,8 @@
 
 Models without weights get seeded random ones. Into a copy of each model one blemish after the
 other is put at a seeded place, one that a rule should find; then the copy is mended by
-``perfc.review.lint.fix.mended``, which runs both models on five random inputs under onnxruntime. The
-models as they are come first.
+``perfc.review.lint.fix.mended``, which runs both models on five random inputs under
+onnxruntime. The models as they are come first.
 
     python benchmarks/lint_fixes.py MODELS... [--seed 0] [--places 1] [--json out.json]
     python benchmarks/lint_fixes.py --nodes        # the test models of onnx, as they are
