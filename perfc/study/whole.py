@@ -26,7 +26,7 @@ from perfc.ir.record import record
 from perfc.ir.syntax.names import symbol_name
 from perfc.machine import load_machine
 from perfc.study.former_names import Former
-from perfc.view.report.units import Unit
+from perfc.view.report.units import INTERVAL, LOWER_BOUND, Unit
 from perfc.view.report.units import quantity as written
 
 SCHEMA = "perfc-predict/1"
@@ -178,7 +178,7 @@ class WholeRun(Estimate):
     def interval(self) -> str:
         """90 % prediction interval as text; "" if the weights have none."""
         low, high = written(self.low, self.unit), written(self.high, self.unit)
-        return f"nine in ten within {low} to {high}" if self.low == self.low else ""
+        return f"{INTERVAL} {low} to {high}" if self.low == self.low else ""
 
     @property
     def answer(self) -> str:
@@ -199,18 +199,18 @@ class WholeRun(Estimate):
 
     def __repr__(self) -> str:
         """Return the answer in three lines."""
-        floor = f"; at best {written(self.floor_s, Unit.SECOND)}" if self.floor_s else ""
+        floor = f"; {LOWER_BOUND} {written(self.floor_s, Unit.SECOND)}" if self.floor_s else ""
         doubt = f"extrapolating: {self.outside[0]}" if self.outside else self.basis
-        return f"{self.how}\n  expected {self.answer}{floor}\n  {doubt}"
+        return f"{self.how}\n  predicted {self.answer}{floor}\n  {doubt}"
 
     def _repr_html_(self) -> str:
         """Return the answer as HTML for a notebook."""
         from perfc.view.report.document import Amount, Document, Fact, Facts, Section
         from perfc.view.report.notebook_document import render
 
-        facts = [Fact("expected", Amount(self.value, self.unit), self.interval)]
+        facts = [Fact("predicted", Amount(self.value, self.unit), self.interval)]
         if self.floor_s:
-            facts.append(Fact("at best", Amount(self.floor_s, Unit.SECOND), "no run is faster"))
+            facts.append(Fact(LOWER_BOUND, Amount(self.floor_s, Unit.SECOND), ""))
         facts += [Fact("extrapolating", None, reason) for reason in self.outside]
         facts.append(Fact("from", None, self.basis))
         section = Section("prediction", "prediction", (Facts(tuple(facts)),))

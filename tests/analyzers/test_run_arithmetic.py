@@ -324,7 +324,7 @@ def test_notes_begin_where_more_than_a_tenth_is_unknown(tmp_path: Path) -> None:
     assert list(notes([known, strange], machine, "eager")) == []
     bare = kernel_of(30, Predictor.ROOFLINE, is_measured=False)
     assert list(notes([known, bare], machine, "eager")) == [
-        "25 % of the time is of kernels no predictor knows: wide intervals"
+        "25 % of the time is in kernels without a predictor: wide intervals"
     ]
     few = kernel_of(10, Predictor.ROOFLINE, is_measured=False)
     assert list(notes([known, few], machine, "eager")) == []

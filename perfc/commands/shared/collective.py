@@ -105,13 +105,13 @@ def show(view: CollectiveView, form: str, output: Path | None) -> None:
 def document(view: CollectiveView) -> Document:
     """Build the document: one row per machine."""
     from perfc.view.report.document import Amount, Column, Document, Note, Section, Table
-    from perfc.view.report.units import Unit, plural, quantity
+    from perfc.view.report.units import INTERVAL, LOWER_BOUND, Unit, plural, quantity
 
     columns = (
         Column("target", "target"),
         Column("time_s", "expected", Unit.SECOND),
-        Column("range", "nine in ten"),
-        Column("floor_s", "at best", Unit.SECOND),
+        Column("range", INTERVAL),
+        Column("floor_s", LOWER_BOUND, Unit.SECOND),
         Column("bytes_per_s", "rate", Unit.BYTE_PER_S, "of the message"),
     )
     rows = tuple(

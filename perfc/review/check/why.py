@@ -158,7 +158,7 @@ def decided(finding: Finding, difference: Difference) -> Finding:
     is_above = finding.baseline + surely > finding.limit
     outcome, reason = (Outcome.FAIL, "") if is_above else (Outcome.WARN, UNDECIDED)
     if is_above and finding.baseline + interval[0] <= finding.limit:
-        reason = f"nine in ten such changes are above {signed(surely, unit)}"
+        reason = f"90 % of such changes are above {signed(surely, unit)}"
     if finding.value <= finding.limit:
         reason = (
             f"the changed kernels add {signed(difference.kernel_changes[finding.metric], unit)}"

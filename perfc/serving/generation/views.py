@@ -15,7 +15,7 @@ from perfc.view.report.document import (
     Section,
     Table,
 )
-from perfc.view.report.units import Unit, plural, quantity
+from perfc.view.report.units import INTERVAL, LOWER_BOUND, Unit, plural, quantity
 
 from .service import GenerationReport, PartView
 
@@ -45,14 +45,14 @@ def delivered(r: GenerationReport) -> Iterator[Fact]:
     one = "an image" if r.picture.frames == 1 else "a video"
     each = quantity(r.time_s / r.batch, Unit.SECOND)
     ends = f"{quantity(r.low_s, Unit.SECOND)} to {quantity(r.high_s, Unit.SECOND)}"
-    time = f"{each} {one}, nine in ten batches: {ends}"
-    yield Fact("expected", Amount(r.time_s, Unit.SECOND), time)
+    time = f"{each} {one}, {INTERVAL} per batch {ends}"
+    yield Fact("predicted", Amount(r.time_s, Unit.SECOND), time)
     yield Fact("rate", None, f"{60 * r.pictures_per_s:,.3g} {noun}s a minute")
-    less = f"{r.time_s / r.floor_s:.1f} times less, no batch is faster"
-    yield Fact("at best", Amount(r.floor_s, Unit.SECOND), less)
+    less = f"{r.time_s / r.floor_s:.1f} × below the predicted time"
+    yield Fact(LOWER_BOUND, Amount(r.floor_s, Unit.SECOND), less)
     if r.energy is not None:
         low, high = (quantity(end, Unit.JOULE) for end in (r.energy.low_j, r.energy.high_j))
-        spent = f"{one}, of the board, nine in ten: {low} to {high}"
+        spent = f"{one}, board only, {INTERVAL} per batch {low} to {high}"
         yield Fact("energy", Amount(r.energy.energy_j, Unit.JOULE), spent)
     of = f"of {quantity(r.capacity_bytes, Unit.BYTE)}: weights of all parts, largest activations"
     yield Fact("memory", Amount(r.memory_bytes, Unit.BYTE), of)
@@ -66,7 +66,7 @@ def parts(r: GenerationReport) -> Table:
         Column("calls", "calls", Unit.COUNT),
         Column("batch", "batch", Unit.COUNT, is_spare=True),
         Column("call_s", "each"),
-        Column("floor_s", "at best", is_spare=True),
+        Column("floor_s", LOWER_BOUND, is_spare=True),
         Column("weight_bytes", "weights"),
         Column("activation_bytes", "activations", is_spare=True),
         Column("class_name", "class", is_spare=True),

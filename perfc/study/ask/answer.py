@@ -189,7 +189,7 @@ def of_topics(requested: list[Topic], read: Reading, views: Views) -> tuple[Fact
 
 
 SUMS = {
-    "lower bound": ("floor_s", Unit.SECOND, "at best {}"),
+    "lower bound": ("floor_s", Unit.SECOND, "lower bound {}"),
     "energy": ("predicted.energy_j", Unit.JOULE, "{}, board only"),
     "flop": ("flop", Unit.FLOP, "{}"),
     "mac": ("mac", Unit.MAC, "{}"),

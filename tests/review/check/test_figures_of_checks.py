@@ -76,7 +76,7 @@ def test_the_highest_value_allowed() -> None:
     assert written(2e-3, Unit.SECOND, is_bound=True) == "≥ 2.00 ms"
 
 
-LIKELY = "nine in ten such changes are above +3 s"
+LIKELY = "90 % of such changes are above +3 s"
 
 
 @record

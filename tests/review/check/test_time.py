@@ -72,7 +72,7 @@ def test_a_larger_window_fails_on_time(
     assert (code, finding["outcome"], finding["metric"]) == (1, "fail", "time")
     assert "from edited (" in result["why"]
     if finding["change_low"] <= 0:
-        assert "nine in ten such changes are above +" in finding["message"]
+        assert "90 % of such changes are above +" in finding["message"]
     Path("m.onnx").write_bytes(convolution(3, channels, filters, side, **more))
     assert cli.run(["check"]) == 0
 

@@ -101,7 +101,7 @@ def test_graph_goes_into_modules_and_back(opened: Opener, resnet_page: str) -> N
 def test_columns_sort_and_the_table_holds_every_kernel(opened: Opener, resnet_page: str) -> None:
     found = opened(resnet_page)
     found.show("kernels")
-    head = found.tab.locator("#table .head button", has_text="at best")
+    head = found.tab.locator("#table .head button", has_text="bound")
     floors = []
     for _ in range(2):
         head.click()

@@ -201,7 +201,7 @@ TOPICS = (
         ),
         headroom,
         under=("predicted time", "lower bound", "remedies"),
-        absent="nothing takes time at best",
+        absent="the lower bound is zero",
     ),
     Topic(
         "throughput",
