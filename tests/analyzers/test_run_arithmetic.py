@@ -329,7 +329,7 @@ def test_notes_begin_where_more_than_a_tenth_is_unknown(tmp_path: Path) -> None:
     few = kernel_of(10, Predictor.ROOFLINE, is_measured=False)
     assert list(notes([known, few], machine, "eager")) == []
     assert list(notes([bare], machine, "eager")) == [
-        "nothing like toy under eager was ever measured: wide intervals"
+        "no measurement of eager on a machine like toy: wide intervals"
         " (perfc calibrate --fit-from, perfc adapt)"
     ]
     assert list(notes([], machine, "eager")) == []

@@ -109,7 +109,7 @@ def document(view: CollectiveView) -> Document:
 
     columns = (
         Column("target", "target"),
-        Column("time_s", "expected", Unit.SECOND),
+        Column("time_s", "predicted", Unit.SECOND),
         Column("range", INTERVAL),
         Column("floor_s", LOWER_BOUND, Unit.SECOND),
         Column("bytes_per_s", "rate", Unit.BYTE_PER_S, "of the message"),
