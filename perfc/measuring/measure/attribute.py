@@ -21,7 +21,7 @@ class Part:
     """Analyzed kernels and runtime kernels that execute the same nodes.
 
     Args:
-        kernels: indices of ours; empty for nodes that launch nothing in our reading.
+        kernels: indices of analyzed kernels; empty for nodes that launch no analyzed kernel.
         runtime: the runtime's kernels, in order.
         nodes: names of the ONNX nodes, in order.
         time_s: measured.
@@ -50,7 +50,7 @@ class Attribution:
 
     Args:
         parts: by kernel of ours, in order; what launches nothing is one part for each node.
-        lost: kernels of the runtime that no ONNX node was found for.
+        lost: kernels of the runtime without an ONNX node.
         total_s: time of all kernels.
     """
 

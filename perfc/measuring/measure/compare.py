@@ -42,7 +42,7 @@ class Compared:
 
     Args:
         part: what was measured.
-        bounds: of the kernels, by our analysis; empty for what launches nothing in our reading.
+        bounds: bounds of the kernels; empty for nodes that launch no analyzed kernel.
         prediction_s: as an analysis predicts.
     """
 
@@ -99,7 +99,7 @@ class Measurement:
     Args:
         report: the analysis at the values that were measured.
         setting: what ran, on what.
-        rows: by kernel in execution order, then what launches nothing in our reading.
+        rows: kernels in execution order, then nodes that launch no analyzed kernel.
         attribution: where the kernel time went.
         total_s: median of whole runs; of kernels alone where only a profile was given.
         total_iqr_s: of that.

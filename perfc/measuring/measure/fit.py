@@ -82,7 +82,7 @@ def key_of(row: KernelRow | ModelRow) -> Key:
 def samples_of(
     kernels: Iterable[KernelRow], models: Iterable[ModelRow], *, best: bool = False
 ) -> tuple[list[Sample], list[float]]:
-    """Kernels that were timed alone, and the times of nodes that launch nothing in our reading.
+    """Kernels that were timed alone, and the times of nodes that launch no analyzed kernel.
 
     What profiling added to each kernel, as the whole runs tell, is taken off. Kernels of a run that
     was disturbed are scaled so that together they take what the whole run took.

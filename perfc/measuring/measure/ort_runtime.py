@@ -31,7 +31,7 @@ class OrtRun:
             raise RuntimeError(f"this onnxruntime has no {self.provider}")
 
     def load(self, *, profile: bool) -> None:
-        """Make the session; one with ``profile`` also writes the graph it runs."""
+        """Create the session; with ``profile`` it also writes its optimized graph."""
         ort, folder = self.ort, Path(self.request["folder"])
         options = ort.SessionOptions()
         options.log_severity_level = 4
@@ -55,7 +55,7 @@ class OrtRun:
             (folder / "optimised.bin").unlink(missing_ok=True)
 
     def feed(self, path: str) -> None:
-        """Take the inputs of a case from a file."""
+        """Read the inputs of a case from a file."""
         import numpy as np
 
         arrays = np.load(path, allow_pickle=False)
@@ -81,7 +81,7 @@ class OrtRun:
                 self.binding.bind_output(out.name, "cuda", self.index)
 
     def step(self) -> None:
-        """Run once; results stay where they are made."""
+        """Run once; results stay on the device."""
         if self.binding is not None:
             self.session.run_with_iobinding(self.binding)
             self.binding.synchronize_outputs()
@@ -103,7 +103,7 @@ class OrtRun:
         return True
 
     def close(self) -> str:
-        """Drop the session; the file of its profile if it made one."""
+        """Release the session, and return its profile's file, if any."""
         made = ""
         if self.session is not None and self.session.get_session_options().enable_profiling:
             made = os.path.basename(self.session.end_profiling())

@@ -30,7 +30,7 @@ class RuntimeKernel:
         name: as the runtime calls it.
         op: operator or layer type, "" where the profile does not tell.
         time_s: median over runs of its time in one run.
-        iqr_s: distance of the quartiles of that.
+        iqr_s: interquartile range of that.
         best_s: shortest of the runs.
         calls: executions in one run.
         members: names of the ONNX nodes it states to consist of.

@@ -13,25 +13,25 @@ from .evaluate import Outcome
 from .fit import LEAST_SAMPLES, Sample, fit
 
 GROUPS = 5
-"""Parts of the models; each is predicted by a fit to the others."""
+"""Number of folds of models."""
 COVER = 0.9
-"""Share of kernels between the two ratios."""
+"""Fraction of kernels between the two ratios."""
 
 
 def ratios(
     samples: Sequence[Sample], host: Sequence[float], outcomes: Sequence[Outcome]
 ) -> dict[str, Ratios]:
-    """Ratios of every class that was left out often enough, and of whole runs.
+    """Return the ratios of every class with enough held-out models, and of whole runs.
 
-    Conformal: ranks of the residuals of models that were left out. Kernels of one model are wrong
-    alike, so that every model counts the same, however many kernels it has, and the correction for
-    few samples counts models.
+    Conformal: ranks of the residuals of held-out models. Errors of one model's kernels are
+    correlated, so every model counts the same, however many kernels it has, and the correction
+    for few samples counts models.
     Source: Lei et al. 2018, Distribution-free predictive inference for regression; Dunn,
     Wasserman & Ramdas 2023, Distribution-free prediction sets for two-layer hierarchical models.
 
     Args:
         samples: timed kernels.
-        host: times of nodes that launch nothing in our reading.
+        host: times of nodes that launch no analyzed kernel.
         outcomes: whole runs, each predicted by a fit to other models.
     """
     ratios: dict[str, dict[str, list[float]]] = {}
@@ -65,7 +65,7 @@ def ratios(
 
 
 def between(groups: Sequence[Sequence[float]], cover: float = COVER) -> Ratios:
-    """The quantiles that one of another group lies between; the extremes where groups are few.
+    """Return the quantiles that contain a sample of another group; extremes if groups are few.
 
     >>> between([[0.5], [1.0], [2.0]])
     Ratios(low=0.5, high=2.0)
@@ -78,7 +78,7 @@ def between(groups: Sequence[Sequence[float]], cover: float = COVER) -> Ratios:
 
 
 def quantile(weighted: Sequence[tuple[float, float]], level: float) -> float:
-    """The smallest number that has ``level`` of the weight at or below it."""
+    """Return the smallest number with at least ``level`` of the weight at or below it."""
     ordered = sorted(weighted)
     wanted = level * math.fsum(w for _, w in ordered) - 1e-9
     total = 0.0

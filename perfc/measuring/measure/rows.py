@@ -1,4 +1,4 @@
-"""Measurements as rows of a dataset: one per kernel of ours, one per run of a model."""
+"""Measurements as rows of a data set: one per analyzed kernel, one per run of a model."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
     from .compare import Compared, Measurement
 
 SCHEMA = 1
-"""Version of the columns; a reader refuses another."""
+"""Version of the columns; readers reject other versions."""
 MOST_NODES = 24
 """Names of nodes listed for one kernel; the rest are counted."""
 
 
 @record
 class KernelRow:
-    """One kernel of ours in one measured run; times of one run.
+    """One analyzed kernel in one measured run; times of one run.
 
     Args:
         schema: version of the columns.
@@ -44,18 +44,18 @@ class KernelRow:
         device: ``cpu`` or ``cuda:0``.
         threads: of the runtime's pool.
         dims: values of the symbols, ``batch=4 seq=128``.
-        kernel: index in execution order; -1 for what launches nothing in our reading.
+        kernel: index in execution order; -1 for nodes that launch no analyzed kernel.
         part: rows of one run with the same part were timed together.
         part_s: measured time of the whole part.
-        time_s: measured; the part's time shared out by sustained time where it has several kernels.
-        iqr_s: distance of the quartiles of the part's time.
+        time_s: measured; the part's time distributed by sustained time if it has several kernels.
+        iqr_s: interquartile range of the part's time.
         best_s: shortest time of the part.
         inserted_s: what of the part's time went to copies and changes of layout.
         floor_s: lower bound on ``target``.
         sustained_s: at the measured or nominal rates of ``target``, launches included.
         target: machine of the two.
         label: operators.
-        kind: class of the kernel; ``host`` for what launches nothing in our reading.
+        kind: class of the kernel; ``host`` for nodes that launch no analyzed kernel.
         dtype: element type of the multiply-accumulates.
         ops: ONNX operators that are not views, in order, joined by ``+``.
         views: nodes that move nothing.
@@ -130,14 +130,14 @@ class ModelRow:
         best_s: shortest of them.
         runs: that the median is of.
         kernel_s: time inside kernels, in the profiled session.
-        attributed: share of it that ONNX nodes were found for.
+        attributed: fraction of it attributed to ONNX nodes.
         peak_rss_bytes: highest memory of the process; with several bindings, up to this one.
         base_rss_bytes: memory of the process before it had a model.
         floor_s: lower bound on ``target``.
         sustained_s: at the rates of ``target``.
         target: machine of the two.
         nodes: of the file.
-        kernels: of ours.
+        kernels: number of analyzed kernels.
         runtime_kernels: of the runtime.
         mac: multiply-accumulates.
         flop: floating-point operations.
@@ -184,7 +184,7 @@ class ModelRow:
 
 
 def model_name(path: str) -> str:
-    """A file's name without folder and endings."""
+    """Return a file's name without folder and suffixes."""
     name = Path(path).name
     for ending in (".gz", ".onnx"):
         name = name.removesuffix(ending)
@@ -206,7 +206,7 @@ class Run:
 
     @staticmethod
     def of(m: Measurement) -> Run:
-        """Those of a measurement."""
+        """Return the columns of a measurement."""
         dims = " ".join(f"{k}={v}" for k, v in m.report.env.items())
         digest, model = m.report.source.origin.digest[:16], model_name(m.report.path)
         s = m.setting
@@ -215,7 +215,7 @@ class Run:
 
 
 def kernel_rows(m: Measurement) -> list[KernelRow]:
-    """A row for every kernel of ours that the runtime timed."""
+    """Return a row for every analyzed kernel that the runtime timed."""
     run = Run.of(m)
     rows: list[KernelRow] = []
     kernels = m.report.kernels
@@ -243,7 +243,7 @@ def timed_row(
     moved: float,
     env: Mapping[str, int],
 ) -> KernelRow:
-    """The row of one kernel that has ``share`` of its part's time."""
+    """Return the row of one kernel with ``share`` of its part's time."""
     k, n = b.kernel, b.counts
     return KernelRow(
         schema=SCHEMA, digest=run.digest, model=run.model, runtime=run.runtime,
@@ -261,7 +261,7 @@ def timed_row(
 
 
 def host_row(run: Run, number: int, c: Compared) -> KernelRow:
-    """The row of nodes that launch nothing in our reading."""
+    """Return the row of nodes that launch no analyzed kernel."""
     return KernelRow(
         schema=SCHEMA, digest=run.digest, model=run.model, runtime=run.runtime,
         version=run.version, device=run.device, threads=run.threads, dims=run.dims, kernel=-1,
@@ -274,7 +274,7 @@ def host_row(run: Run, number: int, c: Compared) -> KernelRow:
 
 
 def model_row(m: Measurement, date: str) -> ModelRow:
-    """The row of a whole run."""
+    """Return the row of a whole run."""
     from perfc.ir.graph import walk
 
     report, env, run = m.report, m.report.env, Run.of(m)
@@ -298,7 +298,7 @@ def model_row(m: Measurement, date: str) -> ModelRow:
 
 
 def runtime_operators(c: Compared) -> str:
-    """Operators of the runtime's kernels with their counts: ``Conv+ReorderOutput*2``."""
+    """Format the operators of runtime kernels with counts: ``Conv+ReorderOutput*2``."""
     counts: dict[str, int] = {}
     for k in c.part.runtime:
         counts[k.op or k.name] = counts.get(k.op or k.name, 0) + 1
@@ -306,14 +306,14 @@ def runtime_operators(c: Compared) -> str:
 
 
 def names(operators: Iterable[str]) -> str:
-    """Names of nodes in one cell; blanks in them become underscores."""
+    """Join names of nodes in one cell; spaces become underscores."""
     listed = [n.replace(" ", "_") for n in operators]
     more = len(listed) - MOST_NODES
     return " ".join([*listed[:MOST_NODES], *([f"+{more}"] if more > 0 else [])])
 
 
 def subject_of(row: KernelRow) -> Subject:
-    """The kernel of a row, as efficiencies are fitted to it."""
+    """Return the kernel of a row for fitting efficiencies."""
     return of_texts(
         row.kind, row.op, row.ops, row.views, row.dtype, row.operands, row.results,
         Amounts(

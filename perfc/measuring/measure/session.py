@@ -1,4 +1,4 @@
-"""Measures a model, or reads a profile of it made elsewhere."""
+"""Measurement of a model, or reading of an existing profile."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def measure_cases(
 
 
 def load_of_others(device: str) -> float:
-    """Returns the share of all processors that other programs use; 0 where it does not matter."""
+    """Return the fraction of all CPUs that other programs use; 0 for accelerators."""
     if not device.startswith("cpu"):
         return 0.0
     others = host.Others()
@@ -135,7 +135,7 @@ def load_note(share: float) -> set[str]:
 
 
 def check_stored(report: Report) -> None:
-    """Refuse sizes that runtimes do not run, as the file has numbers in their place.
+    """Reject sizes for constant extents in the file, which runtimes cannot change.
 
     Raises:
         ParseError: such a size.
@@ -156,7 +156,7 @@ def default_target(device: str) -> str:
 
 
 def table_of(protocol: Protocol) -> str:
-    """The fusion table of what will run."""
+    """Return the fusion table of the runtime."""
     return standing_for(protocol.framework, protocol.device.partition(":")[0]).name
 
 
@@ -168,7 +168,7 @@ def allocator_of(protocol: Protocol) -> Allocator:
 
 
 def profiles_of(outcome: Outcome) -> tuple[Profile | None, ...]:
-    """The kernel times of each case, None where the profile was not reached."""
+    """Return the kernel times of each case; None if it was not profiled."""
     missing: tuple[Profile | None, ...] = tuple(None for _ in outcome.cases)
     if outcome.profile is None or len(outcome.profiled) < len(outcome.cases):
         return missing
@@ -176,7 +176,7 @@ def profiles_of(outcome: Outcome) -> tuple[Profile | None, ...]:
 
 
 def origins_of(optimised: Optimised | None, profile: Profile, report: Report) -> dict[str, Origin]:
-    """The ONNX nodes behind the runtime's kernels; by name where it wrote no graph."""
+    """Return the ONNX nodes of the runtime's kernels; by name if it wrote no graph."""
     if optimised is None:
         return by_names(profile, report)
     nodes, stored = optimised
@@ -187,7 +187,7 @@ def origins_of(optimised: Optimised | None, profile: Profile, report: Report) ->
 def inlined(
     profile: Profile, nodes: Sequence[OptimisedNode], origins: Mapping[str, Origin]
 ) -> dict[str, Origin]:
-    """Charge kernels of functions that the runtime expands only after it wrote its graph.
+    """Attribute kernels of functions that the runtime expands after writing its graph.
 
     Their nodes have new names, equally many for each call; the calls themselves are never timed.
     """
@@ -225,7 +225,7 @@ def together(
     notes: tuple[str, ...],
     has_target: bool,
 ) -> Measurement:
-    """The measurement of one case."""
+    """Build the measurement of one case."""
     setting = Setting(protocol.framework.value, outcome.version, protocol.device, protocol.threads)
     if profile is None:
         attribution = Attribution((), (), 0.0)
@@ -257,7 +257,7 @@ def read_profile(
     dims: Mapping[str, int] | None = None,
     layers: str | os.PathLike[str] | None = None,
 ) -> Measurement:
-    """Compare a profile made elsewhere with the analysis.
+    """Compare an existing profile with the analysis.
 
     Args:
         model: the file that was profiled.
@@ -306,7 +306,7 @@ def read_profile(
 
 
 def certain_share(profile: Profile, origins: Mapping[str, Origin]) -> float:
-    """Share of a profile's time whose nodes are named in the model."""
+    """Return the fraction of a profile's time whose nodes are named in the model."""
     certain = sum(
         k.time_s
         for k in profile.kernels
@@ -316,7 +316,7 @@ def certain_share(profile: Profile, origins: Mapping[str, Origin]) -> float:
 
 
 def neighbours(profile: Profile, origins: Mapping[str, Origin]) -> dict[str, Origin]:
-    """Charge kernels that stand for no node to the one that ran before, else to the next."""
+    """Attribute kernels without a node to the preceding kernel, else to the next."""
     found = dict(origins)
     for order in (profile.kernels, tuple(reversed(profile.kernels))):
         last: Origin | None = None
@@ -329,7 +329,7 @@ def neighbours(profile: Profile, origins: Mapping[str, Origin]) -> dict[str, Ori
 
 
 def check_device(device: str) -> None:
-    """Refuse what names no device.
+    """Reject an invalid device.
 
     Raises:
         ParseError: neither ``cpu`` nor ``cuda:N``.
@@ -342,7 +342,7 @@ def check_device(device: str) -> None:
 
 
 def threads_of(text: str) -> int:
-    """A number of threads, or ``all``.
+    """Parse a number of threads, or ``all``.
 
     Raises:
         ParseError: neither.

@@ -21,7 +21,7 @@ RANGE = "..."
 
 
 def read(path: str | os.PathLike[str], layers: str | os.PathLike[str] | None = None) -> Profile:
-    """The profile, its layers named by what they were built from.
+    """Read the profile, with the ONNX nodes of its layers.
 
     Args:
         path: of the profile, or of the layer information where ``layers`` is the profile.
@@ -69,7 +69,7 @@ def is_layers(content: object) -> bool:
 
 
 def members_by_layer(content: object) -> Mapping[str, tuple[str, ...]]:
-    """Names of the ONNX nodes of each layer, from its metadata."""
+    """Return the names of the ONNX nodes of each layer, from its metadata."""
     if not isinstance(content, dict):
         return {}
     members_by_layer: dict[str, tuple[str, ...]] = {}
@@ -83,7 +83,7 @@ def members_by_layer(content: object) -> Mapping[str, tuple[str, ...]]:
 
 
 def members_of(name: str) -> tuple[str, ...]:
-    """Names of the ONNX nodes that a layer's name lists; ``a...b`` for all from one to another."""
+    """Return the ONNX nodes in a layer's name; ``a...b`` is a range."""
     if _REFORMAT.match(name):
         return ()
     words: list[str] = []

@@ -1,4 +1,4 @@
-"""ONNX operators that move data, in terms of PyTorch's."""
+"""ONNX data movement operators in PyTorch."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .torch_ops import Attributes, ints, operator, together
 
 
 def listed(at: Attributes, name: str, given: Any) -> list[int]:
-    """Integers that older versions state as an attribute and newer ones as an operand."""
+    """Return integers that are an attribute in older versions and an operand in newer ones."""
     return ints(at.get(name, []) if given is None else given)
 
 

@@ -1,4 +1,4 @@
-"""ONNX operators in terms of PyTorch's: those that image and language models consist of."""
+"""ONNX operators of image and language models in PyTorch."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def operator(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 
 
 def ints(t: Any) -> list[int]:
-    """The content of a tensor of integers, or a list as it is."""
+    """Return the content of an integer tensor, or a list unchanged."""
     return [int(x) for x in (t.reshape(-1).tolist() if hasattr(t, "tolist") else t)]
 
 
@@ -63,7 +63,7 @@ def _named(path: str, is_binary: bool) -> Callable[..., Any]:
 
 
 def together(a: Any, b: Any) -> tuple[Any, Any]:
-    """Two operands on one device: small integers live on the host."""
+    """Move two operands to one device; small integers are on the host."""
     if a.device == b.device:
         return a, b
     return (a.to(b.device), b) if a.device.type == "cpu" else (a, b.to(a.device))

@@ -62,13 +62,13 @@ class TorchRun:
                 self.steps[i].frees.append(name)
 
     def tensor(self, array: Any) -> Any:
-        """An array on the device; integers that only tell shapes stay on the host."""
+        """Copy an array to the device; integers for shapes stay on the host."""
         tensor = self.torch.from_numpy(array.copy())
         is_shape = array.dtype.kind in "iu" and array.size <= 16
         return tensor if is_shape else tensor.to(self.device)
 
     def feed(self, path: str) -> None:
-        """Take the inputs of a case from a file."""
+        """Read the inputs of a case from a file."""
         import numpy as np
 
         arrays = np.load(path, allow_pickle=False)
@@ -99,7 +99,7 @@ class TorchRun:
             self.record(marks, time.perf_counter() - begin)
 
     def mark(self) -> Any:
-        """A moment, on the device's clock where it has one."""
+        """Return a time stamp, on the device's clock if it has one."""
         if not self.is_profiled:
             return None
         if self.device == "cpu":
@@ -109,7 +109,7 @@ class TorchRun:
         return event
 
     def record(self, marks: list[tuple[Step, Any, Any]], run_s: float) -> None:
-        """Write down the times of one run."""
+        """Record the times of one run."""
         for s, start, end in marks:
             us = (end - start) * 1e6 if self.device == "cpu" else start.elapsed_time(end) * 1e3
             args = {"op_name": s.op, "provider": self.device}
@@ -128,7 +128,7 @@ class TorchRun:
         return all(bool(self.torch.isfinite(v).all()) for v in floats)
 
     def close(self) -> str:
-        """Drop everything; the file of the profile if it made one."""
+        """Release everything, and return the profile's file, if any."""
         made = ""
         if self.is_profiled and self.events:
             path = Path(self.request["folder"]) / PROFILE
@@ -160,7 +160,7 @@ class Step:
 
     @staticmethod
     def of(node: Any, run: TorchRun) -> Step:
-        """The step of a node.
+        """Create the step of a node.
 
         Raises:
             RuntimeError: its operator is not among those that are run here.

@@ -1,7 +1,7 @@
-"""Which ONNX nodes each node of a runtime's optimised graph stands for.
+"""Matching of a runtime's optimized graph to ONNX nodes.
 
-A runtime fuses, renames and moves nodes, but values that survive keep their names. So the nodes
-between the values that an optimised node reads and those it writes are what it executes.
+A runtime fuses, renames and moves nodes, but remaining values keep their names. So an optimized
+node executes the nodes between the values that it reads and those that it writes.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class How(Enum):
 
 @record
 class OptimisedNode:
-    """A node of the graph that a runtime really runs."""
+    """Node of the runtime's optimized graph."""
 
     name: str
     op: str
@@ -38,14 +38,14 @@ class OptimisedNode:
 
 @record
 class Origin:
-    """The ONNX nodes behind one kernel of a runtime."""
+    """ONNX nodes of one kernel of a runtime."""
 
     nodes: frozenset[Node]
     how: How
 
 
 _COPIES = frozenset({"ReorderInput", "ReorderOutput", "MemcpyToHost", "MemcpyFromHost"})
-"""Operators that only runtimes have; the value they give is the one they read."""
+"""Copy operators of runtimes, whose result is their input."""
 _TOKEN = re.compile(r"_token_\d+$")
 _EPILOGUES = frozenset(
     {
@@ -70,7 +70,7 @@ MAX_ROUNDS = 4
 
 
 def optimised_nodes(path: str) -> tuple[tuple[OptimisedNode, ...], frozenset[str]]:
-    """Nodes of an optimised graph in order, those of regions included, and its stored tensors."""
+    """Return the nodes of an optimized graph, including subgraphs, and its stored tensors."""
     import onnx
 
     graph = onnx.load(path, load_external_data=False).graph
@@ -91,7 +91,7 @@ def optimised_nodes(path: str) -> tuple[tuple[OptimisedNode, ...], frozenset[str
 
 @dataclass(slots=True)
 class Names:
-    """Nodes of the source graph by the names a runtime may know them under."""
+    """Index of source nodes by the names that a runtime may use."""
 
     by_name: dict[str, Node] = field(default_factory=dict[str, Node])
     makers: dict[str, Node] = field(default_factory=dict[str, Node])
@@ -99,7 +99,7 @@ class Names:
 
     @staticmethod
     def of(graph: Graph) -> Names:
-        """Index a graph; a name that two nodes have is no name."""
+        """Index a graph; ambiguous names are ignored."""
         names = Names()
         twice: set[str] = set()
         for node in walk(graph):
@@ -116,7 +116,7 @@ class Names:
         return names
 
     def find(self, name: str) -> Node | None:
-        """The node a name derives from: its own, its value's, or that of what it was fused from."""
+        """Return the node that a name derives from: of a node, a value or a fused node."""
         for candidate in candidates(name):
             node = self.by_name.get(candidate) or self.makers.get(candidate)
             if node is not None:
@@ -125,7 +125,7 @@ class Names:
 
 
 def candidates(name: str) -> Iterable[str]:
-    """A name, and what is left of it without what runtimes append."""
+    """Yield a name, and the name without suffixes of runtimes."""
     yield name
     bare = _TOKEN.sub("", name)
     yield bare
@@ -143,7 +143,7 @@ def candidates(name: str) -> Iterable[str]:
 
 @dataclass(slots=True)
 class Tracing:
-    """Finds the values of the source graph that values of the optimised one are equal to."""
+    """Matching of values of the optimized graph to equal values of the source graph."""
 
     nodes: Sequence[OptimisedNode]
     stored: frozenset[str]
@@ -153,7 +153,7 @@ class Tracing:
     anchors: dict[int, Node] = field(default_factory=dict[int, Node])
 
     def run(self) -> None:
-        """Match names, then go on through what is known until nothing new is found."""
+        """Match names, then propagate matches until nothing changes."""
         for n in self.nodes:
             for v in (*n.inputs, *n.outputs):
                 if v in self.names.makers or v in self.inputs:
@@ -201,7 +201,7 @@ class Tracing:
         return n.op == "Cast" and anchor is None
 
     def head(self, i: int, n: OptimisedNode) -> Node | None:
-        """The node that a kernel begins with, where it is named after the last that it merges."""
+        """Return the first node of a kernel that is named after its last merged node."""
         node = self.anchors.get(i)
         if SCALED in n.name:
             return node
@@ -215,7 +215,7 @@ class Tracing:
         return self.anchors.get(i)
 
     def last_resort(self, i: int, n: OptimisedNode) -> None:
-        """Results that nobody reads by name are those of the node it is named after."""
+        """Match results without named readers to the node that the kernel is named after."""
         anchor = self.anchors.get(i)
         if anchor is None or any(v in self.same for v in n.outputs):
             return
@@ -227,7 +227,7 @@ class Tracing:
 def trace(
     nodes: Sequence[OptimisedNode], stored: frozenset[str], graph: Graph
 ) -> dict[str, Origin]:
-    """The ONNX nodes behind each node of an optimised graph, by its name."""
+    """Return the ONNX nodes of each node of an optimized graph, by its name."""
     names = Names.of(graph)
     inputs = frozenset(v.name for v in graph.inputs)
     tracing = Tracing(nodes, stored, names, inputs)
@@ -254,7 +254,7 @@ def trace(
 
 
 def between(targets: Iterable[str], borders: set[str], makers: Mapping[str, Node]) -> set[Node]:
-    """Nodes that lead to ``targets`` without passing a border."""
+    """Return the nodes that lead to ``targets`` without passing a border."""
     group: set[Node] = set()
     waiting = [t for t in targets if t in makers]
     while waiting:
@@ -273,7 +273,7 @@ def between(targets: Iterable[str], borders: set[str], makers: Mapping[str, Node
 def attach(
     nodes: Sequence[OptimisedNode], origins: dict[str, Origin], maker: Mapping[str, int]
 ) -> None:
-    """Charge what stands for nothing to the node that made its operand, else to its reader."""
+    """Attribute unmatched kernels to the producer of their operand, else to their reader."""
     readers: dict[str, list[int]] = {}
     for i, n in enumerate(nodes):
         for v in n.inputs:

@@ -51,18 +51,18 @@ CLASS_COLUMNS = (
 
 
 COMPARED = frozenset({"floor_s", "prediction_s", "residual_s", "badge", "ratio"})
-"""Columns that say something only of the machine that was measured."""
+"""Columns that require the target of the measured machine."""
 NO_TARGET = (
     "nothing to compare with: no --target says which machine this is; --target host is this "
     "processor, and perfc calibrate -o my.toml measures another device"
 )
 
 GENERIC = "generic"
-"""Vendor of targets that are assumed altogether."""
+"""Vendor of fully assumed targets."""
 
 
 def shown(m: Measurement, columns: Sequence[Column], rows: Sequence[tuple[Cell, ...]]) -> Table:
-    """A table; without the machine's target only what was measured."""
+    """Return a table, without a target only of measured columns."""
     keep = [i for i, c in enumerate(columns) if m.has_target or c.name not in COMPARED]
     return Table(
         tuple(columns[i] for i in keep), tuple(tuple(row[i] for i in keep) for row in rows)
@@ -80,7 +80,7 @@ def title(m: Measurement) -> str:
 
 
 def document(m: Measurement, top: int | None) -> Document:
-    """The report of a measurement.
+    """Build the report of a measurement.
 
     Args:
         m: what was measured.
@@ -90,7 +90,7 @@ def document(m: Measurement, top: int | None) -> Document:
 
 
 def summary(m: Measurement) -> Section:
-    """Totals: floor, prediction, measured, memory, and what must not be missed."""
+    """Return the totals: lower bound, prediction, measured time, memory, notes."""
 
     def seconds(value: float) -> Amount:
         return Amount(value, Unit.SECOND)
@@ -141,14 +141,14 @@ def summary(m: Measurement) -> Section:
 
 
 def signed(a: float, b: float) -> str:
-    """A difference in per cent with its sign."""
+    """Format a signed difference in percent."""
     if b <= 0:
         return "—"
     return f"{(a - b) / b:+.1%}".replace("%", " %")
 
 
 def classes(m: Measurement) -> Section:
-    """Sums by class of kernel."""
+    """Return the sums by class of kernel."""
     groups: dict[str, list[Compared]] = {}
     for c in m.rows:
         if c.is_measured:
@@ -168,7 +168,7 @@ def classes(m: Measurement) -> Section:
 
 
 def kernels(m: Measurement, top: int | None) -> Section:
-    """Kernel by kernel; those faster than their floor are always among them."""
+    """Return the table of kernels, always including those below their lower bound."""
     timed = [(i, c) for i, c in enumerate(m.rows) if c.is_measured]
     chosen = timed
     if top is not None:
@@ -183,7 +183,7 @@ def kernels(m: Measurement, top: int | None) -> Section:
 
 
 def cells(i: int, c: Compared, m: Measurement) -> tuple[Cell, ...]:
-    """One kernel's cells."""
+    """Return the cells of one kernel."""
     approximate = "≈ " if len(c.bounds) > 1 else ""
     return (
         float(i),
@@ -201,7 +201,7 @@ def cells(i: int, c: Compared, m: Measurement) -> tuple[Cell, ...]:
 
 
 def render(m: Measurement, form: str, top: int | None, width: int) -> str:
-    """A measurement as ``text``, ``json`` or ``csv``."""
+    """Format a measurement as ``text``, ``json`` or ``csv``."""
     match form:
         case "json":
             return to_json(m)
@@ -214,12 +214,12 @@ def render(m: Measurement, form: str, top: int | None, width: int) -> str:
 
 
 def to_json(m: Measurement) -> str:
-    """Everything the text shows, and all kernels; null is what there is no target for."""
+    """Format everything as JSON with all kernels; null without a target."""
     notes = (*m.notes, *(() if m.has_target else (NO_TARGET,)))
     tree = enveloped(SCHEMA, MeasurementView.of(m, notes))
     return json.dumps(tree, indent=2, allow_nan=False) + "\n"
 
 
 def to_csv(rows: Sequence[KernelRow]) -> str:
-    """The rows that ``--append`` would add."""
+    """Format the rows that ``--append`` would add."""
     return comma.records([f.name for f in fields(KernelRow)], (asdict(r).values() for r in rows))

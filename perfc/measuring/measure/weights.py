@@ -1,4 +1,4 @@
-"""A runnable copy of a model whose stored tensors are missing: seeded random values instead.
+"""Runnable copy of a model without weights, with seeded random values.
 
 Times do not depend on the values as long as they are ordinary numbers, so weights are scaled to
 keep activations between denormals and infinity. They are written to one file in pieces and mapped
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 BLOCK = 1 << 20
 """Random numbers drawn once; tensors are slices of them at distinct offsets."""
 ALIGNMENT = 4096
-"""The runtime maps tensors that begin at a page."""
+"""Page alignment that runtimes require to map tensors."""
 WEIGHTS = "weights.bin"
 MODEL = "model.onnx"
 
@@ -78,10 +78,10 @@ class Runnable:
 
 
 def runnable(path: str | os.PathLike[str], folder: Path, seed: int = 0) -> Runnable:
-    """The model at ``path`` as a runtime can load it; what is written goes to ``folder``.
+    """Return a loadable version of the model at ``path``, written to ``folder`` if necessary.
 
-    A plain file with everything in it, or with all its external files beside it, is used where it
-    is. Otherwise every external tensor gets random values: nothing tries to read what is missing.
+    A file that is complete, or has all its external files next to it, is used directly. Otherwise
+    every external tensor gets random values.
 
     Raises:
         ModelError: it cannot be read, or its weights do not fit on the disk.
@@ -111,7 +111,7 @@ def runnable(path: str | os.PathLike[str], folder: Path, seed: int = 0) -> Runna
 
 
 def external(graph: onnx.GraphProto) -> Iterator[onnx.TensorProto]:
-    """Tensors that point outside the model, in this graph and those below it."""
+    """Yield the external tensors of a graph and its subgraphs."""
     import onnx
 
     outside = onnx.TensorProto.EXTERNAL
@@ -146,7 +146,7 @@ def name_nodes(graph: onnx.GraphProto, taken: set[str]) -> int:
 
 
 def own_constants(graph: onnx.GraphProto) -> None:
-    """Turn constants that point outside the model into initializers, which runtimes can map."""
+    """Convert external constants to initializers, which runtimes can map."""
     import onnx
 
     nodes: list[onnx.NodeProto] = []
@@ -202,7 +202,7 @@ def _check_disk(folder: Path, nbytes: int) -> None:
 
 
 def find_roles(graph: onnx.GraphProto) -> dict[str, Role]:
-    """Mean and spread for each stored tensor by what reads it."""
+    """Return mean and deviation for each stored tensor, by its reader."""
     shapes = {t.name: tuple(t.dims) for t in graph.initializer}
     roles: dict[str, Role] = {}
     renamed: dict[str, str] = {}
@@ -222,7 +222,7 @@ def find_roles(graph: onnx.GraphProto) -> dict[str, Role]:
 
 
 def refill(graph: onnx.GraphProto, roles: Mapping[str, Role], seed: int) -> None:
-    """Give short tensors of floats inside the model sane values too.
+    """Give short float tensors inside the model usable values too.
 
     A model stripped of its weights may keep short ones that nobody ever initialised.
     """
@@ -241,7 +241,7 @@ def refill(graph: onnx.GraphProto, roles: Mapping[str, Role], seed: int) -> None
 
 
 def role_of(node: onnx.NodeProto, index: int, shape: tuple[int, ...]) -> Role:
-    """Values that keep activations at their size.
+    """Return value statistics that preserve the scale of activations.
 
     Products keep their variance with a deviation of one over the root of the fan-in.
     Source: LeCun et al. 1998, Efficient BackProp, section 4.6.
@@ -287,7 +287,7 @@ def fill(tensor: onnx.TensorProto, role: Role, stream: BinaryIO, seed: int) -> N
 
 
 def pieces(tensor: onnx.TensorProto, role: Role, seed: int) -> Iterator[bytes]:
-    """The bytes of a tensor's values in pieces of ``BLOCK`` elements.
+    """Yield the bytes of a tensor's values in pieces of ``BLOCK`` elements.
 
     Integers are zero, which every index may be; truth values are true, which no mask minds.
     """
@@ -338,7 +338,7 @@ _BLOCKS: dict[int, np.ndarray[tuple[int], np.dtype[np.float32]]] = {}
 
 
 def normal(seed: int) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
-    """Numbers from a normal distribution, drawn once for a seed."""
+    """Draw normal numbers once per seed."""
     import numpy as np
 
     if seed not in _BLOCKS:

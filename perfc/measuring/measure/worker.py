@@ -1,9 +1,9 @@
-"""The process that runs a model: killed from outside when it takes too long.
+"""Worker process that runs a model, killed from outside after a timeout.
 
     python -m perfc.measuring.measure.worker REQUEST
 
-``REQUEST`` is a JSON file; results are written beside it, whole after every step, so that what
-was measured before a kill is kept.
+``REQUEST`` is a JSON file; results are written next to it, atomically after every step, so that
+measurements before a timeout are preserved.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from typing import Any
 from perfc.common.whole_file import write_whole
 
 WARM_S = 0.3
-"""Runs before this many seconds do not count."""
+"""Seconds of warm-up runs."""
 MAX_WARM = 8
 PROFILED_EVENTS = 60_000
-"""Kernel executions recorded at most; the runtime stops at a million."""
+"""Maximum recorded kernel executions; the runtime stops at a million."""
 
 
 def main(request_path: str) -> int:
@@ -68,7 +68,7 @@ def runtime(request: dict[str, Any]) -> Any:
 
 
 def measured(run: Any, case: dict[str, Any], request: dict[str, Any]) -> dict[str, Any]:
-    """Times of the runs of one case."""
+    """Measure the runs of one case."""
     run.feed(case["feeds"])
     begin = time.perf_counter()
     first = once(run)
@@ -97,7 +97,7 @@ def measured(run: Any, case: dict[str, Any], request: dict[str, Any]) -> dict[st
 def profiled(
     run: Any, case: dict[str, Any], timed: dict[str, Any], request: dict[str, Any]
 ) -> dict[str, int]:
-    """Record the kernels of some runs; how many of them are warm-up, how many count."""
+    """Record the kernels of some runs, and return the numbers of warm-up and counted runs."""
     run.feed(case["feeds"])
     typical = sorted(timed["times_s"])[len(timed["times_s"]) // 2]
     nodes = max(int(request["nodes"]), 1)
@@ -112,14 +112,14 @@ def profiled(
 
 
 def once(run: Any) -> float:
-    """Seconds of one run."""
+    """Return the seconds of one run."""
     start = time.perf_counter()
     run.step()
     return time.perf_counter() - start
 
 
 def memory(field: str) -> int:
-    """A memory figure of this process in bytes, 0 where the system does not tell."""
+    """Return a memory figure of this process in bytes, 0 if unavailable."""
     try:
         for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines():
             if line.startswith(field + ":"):
