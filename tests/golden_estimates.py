@@ -124,13 +124,13 @@ def row(
     rows = {key: np.array([value]) for key, value in extents.items()}
     table = tabulate(kind, rows, dtype, Sheet(machine), how)
     category = kind.categories[int(table.category[0])] if kind.categories else "all"
-    found = predictor.predict(name, rows, dtype, machine, how, framework)
+    result = predictor.predict(name, rows, dtype, machine, how, framework)
     yield (
         f"{category.replace(' ', '_')}: floor {text(table.floor_s[0])} s, scale "
         f"{text(table.scale_s[0])} s"
     )
-    ends = (found.low_s[0], found.time_s[0], found.high_s[0])
-    strange = ", extrapolating" if found.extrapolating[0] else ""
+    ends = (result.low_s[0], result.time_s[0], result.high_s[0])
+    strange = ", extrapolating" if result.extrapolating[0] else ""
     yield f"time {text(ends[1])} s in {text(ends[0])} s to {text(ends[2])} s{strange}"
     yield from numbers(zip(table.names, table.values[0].tolist(), strict=True))
 
@@ -146,10 +146,10 @@ def model(
     )
     table = report.prediction
     rows = zip(report.roofline.kernels, table.kernels, table.energies, strict=True)
-    for i, (bound, found, energy) in enumerate(rows):
+    for i, (bound, result, energy) in enumerate(rows):
         yield f"{bound.kernel.label}: sustained {text(bound.sustained_s)} s"
-        yield f"  {estimated(found)}{spent(energy)}"
-        if found.predictor is Predictor.FITTED:
+        yield f"  {estimated(result)}{spent(energy)}"
+        if result.predictor is Predictor.FITTED:
             terms = why(report.execution, i, Predictor.FITTED)
             assert isinstance(terms, tuple)
             for term in terms:
@@ -159,25 +159,25 @@ def model(
     yield from (f"note: {note}" for note in table.notes)
 
 
-def estimated(found: Estimate) -> str:
+def estimated(result: Estimate) -> str:
     """An estimate with what is said of it."""
     flags = {
-        "extrapolating": found.is_extrapolating, "measured": found.is_measured,
-        "own": found.is_own,
+        "extrapolating": result.is_extrapolating, "measured": result.is_measured,
+        "own": result.is_own,
     }  # fmt: skip
-    said = [found.predictor.value, found.class_name, *(n for n, is_so in flags.items() if is_so)]
+    said = [result.predictor.value, result.class_name, *(n for n, is_so in flags.items() if is_so)]
     in_run, waiting = "", ""
-    if found.in_run is not None:
-        in_run = f", in a run {text(found.in_run.low)} s to {text(found.in_run.high)} s"
-    if found.wait_s:
-        waiting = f", {text(found.wait_s)} s waiting"
-    return f"{timed(found)}{in_run}{waiting}; {' '.join(said)}"
+    if result.in_run is not None:
+        in_run = f", in a run {text(result.in_run.low)} s to {text(result.in_run.high)} s"
+    if result.wait_s:
+        waiting = f", {text(result.wait_s)} s waiting"
+    return f"{timed(result)}{in_run}{waiting}; {' '.join(said)}"
 
 
-def timed(found: Timed) -> str:
+def timed(result: Timed) -> str:
     """Floor, time, and its interval."""
-    low_s, high_s = text(found.low_s), text(found.high_s)
-    return f"floor {text(found.floor_s)} s, {text(found.time_s)} s in {low_s} s to {high_s} s"
+    low_s, high_s = text(result.low_s), text(result.high_s)
+    return f"floor {text(result.floor_s)} s, {text(result.time_s)} s in {low_s} s to {high_s} s"
 
 
 def spent(energy: Energy | None) -> str:
@@ -194,21 +194,21 @@ def steps(
     """Every launch of a step, and what the factor of the first of each kind depends on."""
     am, machine, setting = Analyses(), load_machine(target), setting_of(precision, mode)
     module = am.apply(Canonicalize(setting.training), typed(path, dims, am=am))
-    launches, found = predict_module(module, module.defaults(), setting, machine)
+    launches, result = predict_module(module, module.defaults(), setting, machine)
     table = tabulate_launches(columns(launches), setting, Sheet(machine))
     shown: set[LaunchKind] = set()
     for i, launch in enumerate(launches):
         yield (
-            f"{launch.kind.value}, {text(launch.times)} times: {text(found.launch_s[i])} s, "
+            f"{launch.kind.value}, {text(launch.times)} times: {text(result.launch_s[i])} s, "
             f"scale {text(table.scale_s[i])} s, floor {text(table.floor_s[i])} s"
         )
         if launch.kind not in shown:
             yield from numbers(zip(table.names, table.values[i].tolist(), strict=True))
         shown.add(launch.kind)
-    strange = ", extrapolating" if found.is_extrapolating else ""
+    strange = ", extrapolating" if result.is_extrapolating else ""
     yield (
-        f"step: floor {text(found.floor_s)} s, {text(found.time_s)} s in {text(found.low_s)} s "
-        f"to {text(found.high_s)} s{strange}"
+        f"step: floor {text(result.floor_s)} s, {text(result.time_s)} s in {text(result.low_s)} s "
+        f"to {text(result.high_s)} s{strange}"
     )
 
 
@@ -226,16 +226,16 @@ def run(
 ) -> Iterator[str]:
     """A whole run by the predictor that ships."""
     wide = precision == "f32"
-    found = perfc.predict(
+    result = perfc.predict(
         path, target=target, dims=dims, tf32=not wide,
         dtype="f32" if precision == "tf32" else precision.replace(" ", "-"),
         runtime="inductor" if mode == "compiled" else "eager",
         layout="channels-last" if mode == "channels-last" else "channels-first",
         mode="training" if mode == "training" else "inference",
     )  # fmt: skip
-    ends = f"{text(found.low)} s to {text(found.high)} s"
-    yield f"{found.predictor}: floor {text(found.floor_s)} s, {text(found.value)} s in {ends}"
-    yield from (f"outside: {reason}" for reason in found.outside)
+    ends = f"{text(result.low)} s to {text(result.high)} s"
+    yield f"{result.predictor}: floor {text(result.floor_s)} s, {text(result.value)} s in {ends}"
+    yield from (f"outside: {reason}" for reason in result.outside)
 
 
 def passes(path: Path, target: str, runtime: str, dims: Mapping[str, int]) -> Iterator[str]:
@@ -245,14 +245,14 @@ def passes(path: Path, target: str, runtime: str, dims: Mapping[str, int]) -> It
         copied = [*plan.copies(), *plan.copies(backward=True)]
         moved = sum(row.parameters["read_bytes"] for row in copied)
         yield f"{len(copied)} copies of views, {text(moved)} bytes"
-    for name, found in (("inference", inference(plans[0])), ("training", training(plans[1]))):
-        yield f"{name}: floor {text(found.floor_s)} s, {spans(found.whole)}"
-        yield f"  backward {spans(found.backward)}"
+    for name, result in (("inference", inference(plans[0])), ("training", training(plans[1]))):
+        yield f"{name}: floor {text(result.floor_s)} s, {spans(result.whole)}"
+        yield f"  backward {spans(result.backward)}"
 
 
-def spans(found: Spent) -> str:
+def spans(result: Spent) -> str:
     """A part of a run with its interval."""
-    return f"{text(found.time_s)} s in {text(found.low_s)} s to {text(found.high_s)} s"
+    return f"{text(result.time_s)} s in {text(result.low_s)} s to {text(result.high_s)} s"
 
 
 def graph(
@@ -261,14 +261,14 @@ def graph(
     """What predictors of whole runs read of a model: its operators, tensors and launches."""
     setting, batch = setting_of(precision, mode), dims["batch"]
     rest = {name: value for name, value in dims.items() if name != "batch"}
-    found = encode_module(path.stem, load(path), [setting], rest)
-    ops = found.ops
-    yield f"{len(ops)} operators, {ops.edges.shape[1]} tensors, {found.depth} in a row"
+    result = encode_module(path.stem, load(path), [setting], rest)
+    ops = result.ops
+    yield f"{len(ops)} operators, {ops.edges.shape[1]} tensors, {result.depth} in a row"
     yield from named_sums("operators", ops.at(batch))
     yield from named_sums("tensors", ops.edges_at(batch))
     yield "whole"
     yield from numbers(ops.whole_at(batch).items())
-    for key, kernels in found.kernels.items():
+    for key, kernels in result.kernels.items():
         columns_at = kernels.columns.at(batch)
         yield f"{len(kernels)} launches of {key}, {kernels.edges.shape[1]} wait for another"
         yield from named_sums(
@@ -278,15 +278,15 @@ def graph(
         yield from named_sums("edges", dict(zip(("from", "to"), kernels.edges, strict=True)))
     yield from named_sums("edges of operators", dict(zip(("from", "to"), ops.edges, strict=True)))
     for title, table, schema in (
-        ("PerfGraph nodes", node_table(found, batch), NODES),
-        ("PerfGraph edges", edge_table(found, batch), EDGES),
-        ("PerfGraph graph", np.array([graph_vector(found, batch)]), GRAPH),
+        ("PerfGraph nodes", node_table(result, batch), NODES),
+        ("PerfGraph edges", edge_table(result, batch), EDGES),
+        ("PerfGraph graph", np.array([graph_vector(result, batch)]), GRAPH),
     ):
         yield from named_sums(title, dict(zip(schema.columns, table.T, strict=True)))
     measured = GraphRow(path.stem, path.stem, setting, target, batch, 1e-3, floor_s=1e-4)
-    data = Measurements("golden", {path.stem: found}, (measured,))
+    data = Measurements("golden", {path.stem: result}, (measured,))
     yield "totals"
-    yield from numbers(totals(found, measured).items())
+    yield from numbers(totals(result, measured).items())
     kernels_of = KernelTable(data, measured)
     names = dict(zip(FEATURES.columns, kernels_of.features.T.astype(np.float64), strict=True))
     yield from named_sums("kernels", {**names, "roofline_s": kernels_of.roofline_s})

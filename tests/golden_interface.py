@@ -28,14 +28,14 @@ USUAL = {"nargs": 1}
 
 def interface() -> Iterator[str]:
     """Options and arguments with who has them, then what each command says of itself."""
-    found: dict[str, list[str]] = {}
+    result: dict[str, list[str]] = {}
     own: list[str] = []
     for name, command in commands():
         for parameter in command.params:
-            found.setdefault(told(parameter), []).append(name)
+            result.setdefault(told(parameter), []).append(name)
         first, _, _ = inspect.cleandoc(command.help or "").partition("\n")
         own.append(f"{name}: {first}")
-    for line, names in sorted(found.items()):
+    for line, names in sorted(result.items()):
         yield line
         yield f"  of {', '.join(names)}"
     yield from own

@@ -82,14 +82,14 @@ def forest(given: Mapping[str, str]) -> Iterator[str]:
     yield f"implementations: {len(card.implementations)}, cells: {cells}"
     yield from box(made)
     for asked_of, target in itertools.product(Asked, ("h100-sxm5-80gb", "t4")):
-        found = tested(made, [matmul_rows(target, 40, 9, "two")], asked_of)
-        line = figure("held out", Slice("all", everything, 0.5, "words"), found)
+        result = tested(made, [matmul_rows(target, 40, 9, "two")], asked_of)
+        line = figure("held out", Slice("all", everything, 0.5, "words"), result)
         assert line is not None
         yield f"{asked_of.value or 'everything'} on {target}: goal met {line.met}, " + ", ".join(
             f"{n} {about(getattr(line, n))}"
             for n in ("rows", "mape", "median", "coverage", "floor_holds", "width")
         )
-        (one,) = found
+        (one,) = result
         ends = zip(one.estimates.low_s, one.estimates.time_s, one.estimates.high_s, strict=True)
         yield from (f"  {' '.join(map(about, row))} s" for row in itertools.islice(ends, 3))
 
@@ -152,11 +152,11 @@ def outcome(made: GraphPredictor, fold: Fold) -> Iterator[str]:
         ratios = ("mape", "median", "rmse", "within_5", "within_10", "tau", "coverage")
         said = ", ".join(f"{n} {about(getattr(line, n))}" for n in ratios)
         yield f"{line.slice}: {line.rows} rows, {said}"
-    found = made.estimates(fold.test)
-    kinless = np.zeros(len(one.rows)) if found.kinless is None else found.kinless
+    result = made.estimates(fold.test)
+    kinless = np.zeros(len(one.rows)) if result.kinless is None else result.kinless
     for i, row in itertools.islice(enumerate(one.rows), 8):
-        flags = {"far": found.far[i], "unknown": found.unknown[i], "kinless": kinless[i]}
-        ends = (found.low[i], found.value[i], found.high[i])
+        flags = {"far": result.far[i], "unknown": result.unknown[i], "kinless": kinless[i]}
+        ends = (result.low[i], result.value[i], result.high[i])
         said = " ".join([*map(about, ends), "s", *(name for name, is_so in flags.items() if is_so)])
         yield f"  {row.graph} on {row.target} at {row.batch}: {said}"
 

@@ -24,8 +24,8 @@ SIZE = re.compile(r"(\w+)=(\d+)\Z")
 
 def answer(path: Path, words: list[str]) -> Iterator[str]:
     """The table of each pipeline; ``kernels`` are those under every runtime."""
-    sizes = [found for word in words if (found := SIZE.match(word))]
-    dims = {found[1]: int(found[2]) for found in sizes}
+    sizes = [result for word in words if (result := SIZE.match(word))]
+    dims = {result[1]: int(result[2]) for result in sizes}
     for text in words[: len(words) - len(sizes)]:
         am = Analyses()
         module = typed(path, dims, am=am)

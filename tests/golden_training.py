@@ -104,8 +104,8 @@ def runs_of(name: str, folder: Path) -> Iterator[str]:
         graphs[graph] = known.encode(graph, settings, place)
     for row in rows:
         graph_of_row = graphs[row.graph]
-        found = with_floors(graph_of_row, [row])[0] if graph_of_row else row
-        yield run_line(found)
+        result = with_floors(graph_of_row, [row])[0] if graph_of_row else row
+        yield run_line(result)
     for graph, encoded in graphs.items():
         yield from graph_lines(graph, encoded)
 

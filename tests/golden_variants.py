@@ -56,14 +56,14 @@ def variants(node: Node) -> Iterator[str]:
             continue
         for name, other in lesser(operand):
             inputs = (*node.inputs[:place], other, *node.inputs[place + 1 :])
-            found = outcome(node, inputs)
-            yield f"  {place} {name}: {'the same' if found == whole else found}"
+            result = outcome(node, inputs)
+            yield f"  {place} {name}: {'the same' if result == whole else result}"
     for attribute in fields(node.op):
         old = getattr(node.op, attribute.name)
         for other in others(old):
-            found = outcome(node, node.inputs, {attribute.name: other})
-            if found != whole:
-                yield f"  {attribute.name} {plain(other)}: {found}"
+            result = outcome(node, node.inputs, {attribute.name: other})
+            if result != whole:
+                yield f"  {attribute.name} {plain(other)}: {result}"
 
 
 def lesser(operand: Value) -> Iterator[tuple[str, Operand]]:
@@ -123,7 +123,7 @@ def outcome(
 def renumbered(text: str) -> str:
     """A line whose extents that nobody knows are numbered from one; others may be named before."""
     names = {name: f"u{i}" for i, name in enumerate(dict.fromkeys(FRESH.findall(text)), 1)}
-    return FRESH.sub(lambda found: names[found[0]], text)
+    return FRESH.sub(lambda result: names[result[0]], text)
 
 
 def stated(operand: Operand) -> str:

@@ -73,12 +73,12 @@ def commands() -> Iterator[tuple[str, click.Command]]:
     def inside(group: click.Group, words: tuple[str, ...]) -> Iterator[tuple[str, click.Command]]:
         context = click.Context(group)
         for name in group.list_commands(context):
-            found = group.get_command(context, name)
-            assert found is not None
-            if isinstance(found, click.Group):
-                yield from inside(found, (*words, name))
+            result = group.get_command(context, name)
+            assert result is not None
+            if isinstance(result, click.Group):
+                yield from inside(result, (*words, name))
             else:
-                yield " ".join((*words, name)), found
+                yield " ".join((*words, name)), result
 
     return inside(cli.cli, ())
 

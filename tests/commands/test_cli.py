@@ -141,11 +141,11 @@ def test_what_a_user_gets_wrong_is_one_line_and_two(
     args: list[str], words: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert cli.run(args) == 2
-    found = capsys.readouterr()
-    assert found.out == ""
-    assert found.err.startswith("error: ")
-    assert found.err.count("\n") == 1
-    assert words in found.err
+    result = capsys.readouterr()
+    assert result.out == ""
+    assert result.err.startswith("error: ")
+    assert result.err.count("\n") == 1
+    assert words in result.err
 
 
 def test_traceback_is_shown_only_with_debug(capsys: pytest.CaptureFixture[str]) -> None:
@@ -271,10 +271,10 @@ def test_values_drive_shapes(tmp_path: Path, capsys: pytest.CaptureFixture[str])
 def test_time_and_ir_of_passes_go_to_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
     args = ["analyze", str(RESNET), "--time-passes", "--print-ir-after", "shapes"]
     assert cli.run(args) == 0
-    found = capsys.readouterr()
-    assert "# after shapes" in found.err
-    assert "ms  roofline" in found.err
-    assert "# after" not in found.out
+    result = capsys.readouterr()
+    assert "# after shapes" in result.err
+    assert "ms  roofline" in result.err
+    assert "# after" not in result.out
 
 
 def test_two_processes_print_the_same_bytes() -> None:

@@ -26,8 +26,8 @@ def _folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 def completions(line: str) -> list[str]:
     """What the shell offers for the last word of a line, which may be empty."""
     *words, last = line.split(" ")
-    found = ShellComplete(cli.cli, {}, "perfc", cli.COMPLETE).get_completions(words, last)
-    return [item.value for item in found]
+    result = ShellComplete(cli.cli, {}, "perfc", cli.COMPLETE).get_completions(words, last)
+    return [item.value for item in result]
 
 
 @pytest.mark.usefixtures("_folder")

@@ -55,8 +55,8 @@ def test_a_project_names_the_runtime_of_its_configurations(
     assert f'runtime = "{SERVING_DEFAULT}"' in Path("perfc.lock").read_text()
     assert perfc(["check"]) == 0
     Path("perfc.toml").write_text('[deployment]\nruntime = "transformers"\n' + BUDGET)
-    found = json.loads(said(capsys, "analyze", "small.json", "--output-format", "json"))
-    assert found["assumptions"]["runtime"] == "transformers"
+    result = json.loads(said(capsys, "analyze", "small.json", "--output-format", "json"))
+    assert result["assumptions"]["runtime"] == "transformers"
 
 
 def test_a_program_means_the_same() -> None:

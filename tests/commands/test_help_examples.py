@@ -29,9 +29,9 @@ def helped() -> Iterator[str]:
         context = click.Context(group)
         for name in group.list_commands(context):
             yield " ".join((*words, name))
-            found = group.get_command(context, name)
-            if isinstance(found, click.Group):
-                yield from inside(found, (*words, name))
+            result = group.get_command(context, name)
+            if isinstance(result, click.Group):
+                yield from inside(result, (*words, name))
 
     return inside(cli.cli, ())
 

@@ -379,24 +379,24 @@ def test_nothing_is_written_past_the_one_place() -> None:
         "perfc/measuring/measure/worker.py": {"print"},  # to the process that started it
     }
     root = Path(cli.__file__).parent
-    found: dict[str, set[str]] = {}
+    result: dict[str, set[str]] = {}
     for path in root.rglob("*.py"):
         if any(p.is_symlink() for p in path.parents if p.is_relative_to(root)):
             continue
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             match node:
                 case ast.Call(func=ast.Name("print")):
-                    found.setdefault(str(path.relative_to(root.parent)), set()).add("print")
+                    result.setdefault(str(path.relative_to(root.parent)), set()).add("print")
                 case ast.Call(
                     func=ast.Attribute(
                         ast.Name("click" | "console"), ("echo" | "secho" | "print") as a
                     )
                 ):
-                    found.setdefault(str(path.relative_to(root.parent)), set()).add(a)
+                    result.setdefault(str(path.relative_to(root.parent)), set()).add(a)
                 case ast.Call(
                     func=ast.Attribute(ast.Attribute(ast.Name("sys"), "stdout" | "stderr"), "write")
                 ):
-                    found.setdefault(str(path.relative_to(root.parent)), set()).add("write")
+                    result.setdefault(str(path.relative_to(root.parent)), set()).add("write")
                 case _:
                     pass
-    assert found == known
+    assert result == known

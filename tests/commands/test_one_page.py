@@ -29,8 +29,8 @@ def options(target: str, runtime: str | None = None, dtype: str | None = None) -
         (options(",".join(["a"] * (MOST_TARGETS + 1))), False),
     ],
 )  # fmt: skip
-def test_a_few_targets_run_in_one_way_are_one_page(found: Any, is_one: bool) -> None:
-    assert is_one_page(found) is is_one
+def test_a_few_targets_run_in_one_way_are_one_page(result: Any, is_one: bool) -> None:
+    assert is_one_page(result) is is_one
 
 
 def test_an_error_of_a_node_names_the_file_once() -> None:

@@ -34,12 +34,12 @@ def test_operators_are_ours_expanded_or_missing(monkeypatch: pytest.MonkeyPatch)
     operators()
     for name in ("Celu", "Relu", "Conv"):
         monkeypatch.delitem(BY_ONNX, name)
-    found = {c.domain: c for c in coverage()}
-    for domain, c in found.items():
+    result = {c.domain: c for c in coverage()}
+    for domain, c in result.items():
         names = sorted([*c.own, *c.expanded, *c.missing])
         assert names == sorted(s.name for s in schemas if s.domain == domain)
     # Celu and Relu have bodies in the standard, a convolution has none
-    assert (found[""].expanded, found[""].missing) == (("Celu", "Relu"), ("Conv",))
+    assert (result[""].expanded, result[""].missing) == (("Celu", "Relu"), ("Conv",))
     shown = CliRunner().invoke(command, ["--coverage"]).output
     assert "2 expanded, 1 without either" in shown
     assert "  expanded: Celu, Relu" in shown
@@ -83,8 +83,8 @@ def test_operators_are_found_by_mnemonic_and_onnx_name(name: str) -> None:
 
 
 def test_examples_count_symbols() -> None:
-    found = {name: find_operator(name) for name in ("MatMul", "Conv", "Add")}
-    shown = {name: example(cls) for name, cls in found.items() if cls is not None}
+    result = {name: find_operator(name) for name in ("MatMul", "Conv", "Add")}
+    shown = {name: example(cls) for name, cls in result.items() if cls is not None}
     assert shown["MatMul"] is not None
     assert shown["MatMul"].numbers["mac"] == "b*k*m*n"
     assert shown["MatMul"].result == "f32[b, m, n]"

@@ -35,10 +35,10 @@ class Timer:
 
 def terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
     """Standard error from here on; pytest puts its own there before each test begins."""
-    found = Terminal()
-    monkeypatch.setattr(sys, "stderr", found)
+    result = Terminal()
+    monkeypatch.setattr(sys, "stderr", result)
     monkeypatch.setattr(_progress.threading, "Timer", Timer)
-    return found
+    return result
 
 
 def step(name: str, *, is_cached: bool = False) -> Any:

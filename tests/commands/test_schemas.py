@@ -107,13 +107,13 @@ def test_json_is_valid_under_its_schema(
     published = schema(name, capsys)
     validator = jsonschema.Draft202012Validator(published)
     validator.check_schema(published)
-    found = printed(line, capsys)
-    validator.validate(found)
-    assert published["title"] == found["schema"] == f"perfc-{name}/1"
-    for key in found:
-        less = {k: v for k, v in found.items() if k != key}
+    result = printed(line, capsys)
+    validator.validate(result)
+    assert published["title"] == result["schema"] == f"perfc-{name}/1"
+    for key in result:
+        less = {k: v for k, v in result.items() if k != key}
         assert not validator.is_valid(less), key
-    assert not validator.is_valid({**found, "more": 1})
+    assert not validator.is_valid({**result, "more": 1})
 
 
 def with_json(command: click.Command, path: str = "") -> Iterator[str]:
@@ -121,9 +121,9 @@ def with_json(command: click.Command, path: str = "") -> Iterator[str]:
     if isinstance(command, click.Group):
         context = click.Context(command)
         for name in command.list_commands(context):
-            found = command.get_command(context, name)
-            assert found is not None
-            yield from with_json(found, f"{path} {name}".strip())
+            result = command.get_command(context, name)
+            assert result is not None
+            yield from with_json(result, f"{path} {name}".strip())
         return
     for option in command.params:
         formats = option.type.choices if isinstance(option.type, click.Choice) else ()

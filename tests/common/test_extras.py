@@ -74,9 +74,9 @@ def hints() -> Iterator[tuple[Path, ast.Call]]:
 
 
 def test_every_hint_names_an_extra_that_exists() -> None:
-    found = list(hints())
-    assert len(found) > 10
-    for path, call in found:
+    result = list(hints())
+    assert len(result) > 10
+    for path, call in result:
         for name in call.args:
             if isinstance(name, ast.Constant):
                 assert extras.requirements().get(name.value), (path, name.value)
@@ -111,10 +111,10 @@ def test_metadata_and_project_say_the_same(monkeypatch: pytest.MonkeyPatch) -> N
     finally:
         extras.requirements.cache_clear()
 
-    def plain(found: dict[str, tuple[str, ...]]) -> dict[str, set[tuple[str, ...]]]:
+    def plain(result: dict[str, tuple[str, ...]]) -> dict[str, set[tuple[str, ...]]]:
         return {
             extra: {tuple(sorted(re.split(r"(?=[<>=!])|,", r))) for r in group}
-            for extra, group in found.items()
+            for extra, group in result.items()
         }
 
     assert plain(dict(of_metadata)) == plain(dict(of_project))

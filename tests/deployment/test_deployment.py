@@ -91,11 +91,11 @@ def test_what_is_no_value_is_refused_with_its_place(name: str, value: Any, said:
 
 
 def test_streams_stand_behind_a_runtime_too() -> None:
-    found = Deployment().with_values({"runtime": "ort:3"})
-    assert (found.runtime, found.streams, found.table_name) == ("ort", 3, "ort:3")
+    result = Deployment().with_values({"runtime": "ort:3"})
+    assert (result.runtime, result.streams, result.table_name) == ("ort", 3, "ort:3")
     with pytest.raises(ParseError, match="no number of streams: 'x'"):
         Deployment().with_values({"runtime": "ort:x"})
-    kept = found.with_values({"runtime": "tensorrt"})
+    kept = result.with_values({"runtime": "tensorrt"})
     assert (kept.runtime, kept.streams) == ("tensorrt", 3)
 
 
@@ -107,8 +107,8 @@ def test_streams_stand_behind_a_runtime_too() -> None:
 def test_a_version_is_its_major_and_minor_number(
     text: str, version: tuple[int, int] | None
 ) -> None:
-    found = VERSION.fullmatch(text)
-    assert (None if found is None else (int(found[1]), int(found[2]))) == version
+    result = VERSION.fullmatch(text)
+    assert (None if result is None else (int(result[1]), int(result[2]))) == version
     if version is not None:
         assert Deployment(runtime="eager").with_values({"runtime_version": text}).version == version
 
@@ -127,11 +127,11 @@ def test_fields_that_do_not_go_together_are_refused() -> None:
 
 
 def test_an_optimiser_makes_a_run_a_training_step() -> None:
-    found = Deployment().with_values({"train": "adamw", "freeze": "a.*,b.*", "dtype": "amp-f16"})
-    assert (found.mode, found.freeze) == (Mode.TRAINING, ("a.*", "b.*"))
-    recipe = found.recipe
+    result = Deployment().with_values({"train": "adamw", "freeze": "a.*,b.*", "dtype": "amp-f16"})
+    assert (result.mode, result.freeze) == (Mode.TRAINING, ("a.*", "b.*"))
+    recipe = result.recipe
     assert recipe is not None
-    assert (recipe.optimizer, recipe.loss_scaling, recipe.freeze) == ("adamw", True, found.freeze)
+    assert (recipe.optimizer, recipe.loss_scaling, recipe.freeze) == ("adamw", True, result.freeze)
     assert Deployment().recipe is None
 
 
@@ -208,9 +208,9 @@ def test_extents_are_added_and_said_once() -> None:
 
 
 def test_a_deployment_as_json_has_words_for_what_is_chosen() -> None:
-    found = Deployment(mode=Mode.TRAINING).as_json()
-    assert (found["mode"], found["layout"]) == ("training", "channels-first")
-    assert set(found) == set(KEYS) - {"batch", "seq", "parallel", "reserve", *step_fields.READERS}
+    result = Deployment(mode=Mode.TRAINING).as_json()
+    assert (result["mode"], result["layout"]) == ("training", "channels-first")
+    assert set(result) == set(KEYS) - {"batch", "seq", "parallel", "reserve", *step_fields.READERS}
     step = Deployment().with_values({"train": "sgd"}).as_json()
     assert set(step) == set(KEYS) - {"batch", "seq", "parallel", "reserve"}
     held = Deployment().with_values({"reserve": "5%"}).as_json()

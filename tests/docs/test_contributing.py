@@ -44,14 +44,14 @@ def files(page: str) -> dict[str, str]:
 
 def steps(page: str) -> list[tuple[str, list[str]]]:
     """Commands of a page, and the lines that each must print."""
-    found: list[tuple[str, list[str]]] = []
+    result: list[tuple[str, list[str]]] = []
     for block in CONSOLE.findall(text(page)):
         for line in block.splitlines():
             if line.startswith("$ "):
-                found.append((line.removeprefix("$ "), []))
+                result.append((line.removeprefix("$ "), []))
             else:
-                found[-1][1].append(line)
-    return found
+                result[-1][1].append(line)
+    return result
 
 
 @pytest.fixture(scope="module")

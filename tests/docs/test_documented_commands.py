@@ -99,7 +99,7 @@ def name_of(page: Path) -> str:
 
 def lines(page: Path) -> list[Line]:
     """Command lines in a page's blocks of code."""
-    text, found = page.read_text(encoding="utf-8"), list[Line]()
+    text, result = page.read_text(encoding="utf-8"), list[Line]()
     for block in FENCE.finditer(text):
         if block[2] in OTHER_LANGUAGES:
             continue
@@ -107,13 +107,13 @@ def lines(page: Path) -> list[Line]:
         is_session = re.search(r"^\s*\$ ", block[3], re.MULTILINE) is not None
         for number, row in enumerate(block[3].splitlines(), first):
             if is_session and not row.lstrip().startswith("$ "):
-                if found and row.strip():
-                    found[-1].shown.append(row.strip())
+                if result and row.strip():
+                    result[-1].shown.append(row.strip())
                 continue
             for part in re.split(r"&&|;", row.strip().removeprefix("$ ")):
                 if part.strip().startswith("perfc "):
-                    found.append(Line(number, part.strip(), []))
-    return found
+                    result.append(Line(number, part.strip(), []))
+    return result
 
 
 def spans(page: Path) -> Iterator[Line]:
@@ -270,9 +270,9 @@ def test_every_reason_is_for_a_line() -> None:
 
 
 def test_most_lines_run() -> None:
-    found = [line for page in RUN for line in lines(page)]
-    assert len(found) > 60
-    assert sum(line.reason is None for line in found) > 0.6 * len(found)
+    result = [line for page in RUN for line in lines(page)]
+    assert len(result) > 60
+    assert sum(line.reason is None for line in result) > 0.6 * len(result)
 
 
 @pytest.mark.parametrize(

@@ -30,8 +30,8 @@ def shown(source: str, names: dict[str, Any]) -> object:
 @pytest.fixture(scope="module")
 def notebook() -> dict[str, Any]:
     (path,) = NOTEBOOKS
-    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return found
+    result: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return result
 
 
 def test_every_cell_runs_and_shows_something_short(

@@ -85,5 +85,5 @@ def test_what_the_page_of_predictions_shows_is_what_perfc_prints(
     shown = page.read_text(encoding="utf-8").partition("```\nprediction")[2].partition("```")[0]
     lines = [line for line in shown.splitlines() if line]
     assert len(lines) > 5
-    found = printed(commands(page)[0].split()[1:], capsys)
-    assert not [line for line in lines if line not in found]
+    result = printed(commands(page)[0].split()[1:], capsys)
+    assert not [line for line in lines if line not in result]

@@ -72,13 +72,13 @@ def sentences(paragraph: str) -> list[str]:
 
 def long_sentences(page: Path) -> list[str]:
     """Sentences that are too long, each with its line and its number of words."""
-    found = []
+    result = []
     for number, paragraph in paragraphs(page):
         for sentence in sentences(paragraph):
             words = len(WORD.findall(sentence))
             if words > LONGEST:
-                found.append(f"{page.name}:{number}: {words} words: {sentence}")
-    return found
+                result.append(f"{page.name}:{number}: {words} words: {sentence}")
+    return result
 
 
 def dialect(page: Path) -> list[str]:
@@ -162,9 +162,9 @@ def anchors(page: Path) -> set[str]:
 @pytest.mark.parametrize("page", FIGURES, ids=name_of)
 def test_a_page_of_figures_names_the_command_that_writes_it(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
-    found = re.search(r"`((?:perfc|python) [^`]*)` wrote .* on \d{4}-\d\d-\d\d\.", text)
-    assert found is not None
-    words = shlex.split(found[1])
+    result = re.search(r"`((?:perfc|python) [^`]*)` wrote .* on \d{4}-\d\d-\d\d\.", text)
+    assert result is not None
+    words = shlex.split(result[1])
     if words[:2] == ["perfc", "eval"]:
         assert words[-2:] == ["-o", name_of(page)]
     if words[2] == "op":

@@ -54,10 +54,10 @@ class Exporter:
 
 @pytest.fixture
 def exporter(monkeypatch: pytest.MonkeyPatch) -> Exporter:
-    found = Exporter()
+    result = Exporter()
     monkeypatch.setitem(sys.modules, "onnxscript", ModuleType("onnxscript"))
-    monkeypatch.setattr(torch.onnx, "export", found)
-    return found
+    monkeypatch.setattr(torch.onnx, "export", result)
+    return result
 
 
 def test_a_module_is_exported_in_evaluation_and_left_as_it_was(exporter: Exporter) -> None:
@@ -141,9 +141,9 @@ class Rows(torch.nn.Module):  # type: ignore[misc,name-defined]
         self.dense, self.table = torch.nn.Linear(8, 16), torch.nn.Embedding(10, 16)
 
     def forward(self, dense: Any, rows: Any, scale: Any = None, mask: Any = None) -> Sum:
-        found = self.dense(dense) + self.table(rows[0]).sum(1)
-        found = found if scale is None else found * scale
-        return Sum(found if mask is None else found.masked_fill(mask, 0.0))
+        result = self.dense(dense) + self.table(rows[0]).sum(1)
+        result = result if scale is None else result * scale
+        return Sum(result if mask is None else result.masked_fill(mask, 0.0))
 
 
 class Pair(torch.nn.Module):  # type: ignore[misc,name-defined]

@@ -43,12 +43,12 @@ def test_context_margin_and_reserve_are_taken_from_what_the_driver_reports() -> 
     machine = load_machine("l4")
     device = machine.level("device")
     assert device is not None
-    found = capacity_of(machine, Reserve.parse("2GiB"))
-    assert found is not None
-    assert found.usable_bytes == device.usable_bytes - 2 * GIB
-    assert found.margin_bytes == int(MARGIN * found.usable_bytes)
-    assert found.process_bytes == found.usable_bytes - found.margin_bytes
-    assert found.tensor_bytes == found.process_bytes - CONTEXT_BYTES
+    result = capacity_of(machine, Reserve.parse("2GiB"))
+    assert result is not None
+    assert result.usable_bytes == device.usable_bytes - 2 * GIB
+    assert result.margin_bytes == int(MARGIN * result.usable_bytes)
+    assert result.process_bytes == result.usable_bytes - result.margin_bytes
+    assert result.tensor_bytes == result.process_bytes - CONTEXT_BYTES
     cpu = capacity_of(load_machine("epyc-7742"))
     assert cpu is not None
     assert cpu.context_bytes == 0
@@ -59,9 +59,9 @@ def test_context_margin_and_reserve_are_taken_from_what_the_driver_reports() -> 
     ("2GB", 2_000_000_000), ("512MiB", 512 << 20), ("", 0), ("900GiB", 100 * GIB),
 ])  # fmt: skip
 def test_a_reserve_is_an_amount_or_a_share(text: str, of_100_gib: int) -> None:
-    found = Reserve.parse(text)
-    assert found.of(100 * GIB) == of_100_gib
-    assert Reserve.parse(str(found)) == found
+    result = Reserve.parse(text)
+    assert result.of(100 * GIB) == of_100_gib
+    assert Reserve.parse(str(result)) == result
 
 
 @pytest.mark.parametrize("text", ["-1GiB", "100%", "2 parsecs", "GiB", "5%%", "1e99", True])
@@ -88,17 +88,17 @@ def test_what_fits_alone_does_not_fit_beside_context_and_margin(
     model = chain(tmp_path / "m.onnx", width=31300, layers=12)
     words = [str(model), "-t", "l4", "--batch", "1", "--no-predict", "--output-format", "json"]
     cli.run([command, *words])
-    found = json.loads(capsys.readouterr().out)
+    result = json.loads(capsys.readouterr().out)
     match command:
         case "analyze":
-            need = found["verdict"]["memory"]
+            need = result["verdict"]["memory"]
             held = need["weight_bytes"] + need["activation_bytes"] + need["held_bytes"]
             fits = held <= need["capacity_bytes"]
             assert need["weight_bytes"] < need["capacity_bytes"]
         case "fit":
-            fits = found["fits"]
+            fits = result["fits"]
         case _:
-            fits = found["rows"][0]["fits"]
+            fits = result["rows"][0]["fits"]
     assert fits is False
 
 
@@ -151,11 +151,11 @@ def test_a_batch_that_is_a_number_is_fitted_like_any_other(
 ) -> None:
     model = str(fixed(tmp_path / "m.onnx"))
     assert cli.run(["fit", model, "-t", "jetson-nano-2gb", "--output-format", "json", *words]) == 0
-    found = json.loads(capsys.readouterr().out)
+    result = json.loads(capsys.readouterr().out)
     # 1.93 GiB less 2 % and 0.6 GiB, at 512 bytes a sample, in regions of the arena
-    assert 2.0e6 < found["choices"][0]["largest"] < 2.71e6
-    asked = int(words[1]) if words and words[1] != "auto" else found["choices"][0]["largest"]
-    assert found["batch"] == asked
+    assert 2.0e6 < result["choices"][0]["largest"] < 2.71e6
+    asked = int(words[1]) if words and words[1] != "auto" else result["choices"][0]["largest"]
+    assert result["batch"] == asked
 
 
 def test_a_batch_that_cannot_change_is_fitted_as_it_is(
@@ -173,9 +173,9 @@ def test_a_batch_that_cannot_change_is_fitted_as_it_is(
 def test_inputs_and_outputs_of_one_kernel_are_held(tmp_path: Path) -> None:
     """A run after which nothing is given back has all of it from its first run on."""
     report = perfc.analyze(fixed(tmp_path / "m.onnx"), "a100", batch=1_000_000)
-    found = Way("", report).footprint(None)
-    assert found.live_bytes >= 2 * 1_000_000 * 64 * 4
-    assert found.reserved_bytes >= found.live_bytes
+    result = Way("", report).footprint(None)
+    assert result.live_bytes >= 2 * 1_000_000 * 64 * 4
+    assert result.reserved_bytes >= result.live_bytes
 
 
 @pytest.mark.parametrize("written", ["8589934592", '"8GiB"'])

@@ -133,9 +133,9 @@ def test_a_wrong_file_is_refused_with_its_key(
 ) -> None:
     assert old in GOOD
     path = write(tmp_path, GOOD.replace(old, new))
-    found = validate(path)
-    assert any(problem in p for p in found), found
-    assert all(re.match(r"toy\.toml(:\d+)?: ", p) for p in found)
+    result = validate(path)
+    assert any(problem in p for p in result), result
+    assert all(re.match(r"toy\.toml(:\d+)?: ", p) for p in result)
     with pytest.raises(TargetError):
         load_machine(path)
 
@@ -254,9 +254,9 @@ def test_a_figure_that_cannot_be_is_an_error_with_its_line(
 def test_validate_tells_all_problems_at_once(tmp_path: Path) -> None:
     text = GOOD.replace("value = 100e12, from", "value = -1, from").replace("tool", "tolo")
     text = text.replace("capacity_bytes", "capacity_gb")
-    found = "\n".join(validate(write(tmp_path, text)))
+    result = "\n".join(validate(write(tmp_path, text)))
     for part in ("matrix.f16.peak_flop_per_s", "source.lab has no title", "capacity_gb"):
-        assert part in found
+        assert part in result
 
 
 def test_the_error_names_the_file_and_the_first_problem(tmp_path: Path) -> None:

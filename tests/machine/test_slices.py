@@ -127,30 +127,30 @@ def test_every_card_of_a_file_is_a_target_with_as_many_multiprocessors() -> None
 
 def test_the_smallest_slice_holds_memory_and_time() -> None:
     setting = Setting(RESNET, Deployment(dims={"batch": 8}))
-    found = slicing(setting, "a100-40gb", slo_s=5e-3)
-    assert found.smallest is not None
-    holding = [s.holding(5e-3) for s in found.slices]
-    first = found.slices.index(found.smallest)
+    result = slicing(setting, "a100-40gb", slo_s=5e-3)
+    assert result.smallest is not None
+    holding = [s.holding(5e-3) for s in result.slices]
+    first = result.slices.index(result.smallest)
     assert all(h in (Holding.SLOW, Holding.SMALL) for h in holding[:first])
     assert holding[first] in (Holding.HOLDS, Holding.LIKELY)
-    assert found.by_memory == "1g.5gb", "DIPPM's rule knows no time"
-    floors = {s.profile.name: s.row.verdict.floor_s for s in found.slices}
+    assert result.by_memory == "1g.5gb", "DIPPM's rule knows no time"
+    floors = {s.profile.name: s.row.verdict.floor_s for s in result.slices}
     assert floors["1g.5gb"] > floors["3g.20gb"] > floors["7g.40gb"]
-    for s in found.slices:
-        assert s.row.verdict.floor_s >= found.card.verdict.floor_s
+    for s in result.slices:
+        assert s.row.verdict.floor_s >= result.card.verdict.floor_s
         assert s.card_per_s == s.profile.instances * s.row.verdict.throughput.per_s
 
 
 def test_a_slice_whose_memory_is_too_small_is_not_taken() -> None:
     setting = Setting(RESNET, Deployment(dims={"batch": 1024}))
-    found = slicing(setting, "a100-40gb", predict=False)
-    need = found.card.verdict.memory.total_bytes + CONTEXT_BYTES
-    assert found.need_bytes >= need
-    small = [s for s in found.slices if s.profile.capacity_bytes < need]
+    result = slicing(setting, "a100-40gb", predict=False)
+    need = result.card.verdict.memory.total_bytes + CONTEXT_BYTES
+    assert result.need_bytes >= need
+    small = [s for s in result.slices if s.profile.capacity_bytes < need]
     assert small, "the test needs a model larger than the smallest slice"
     assert all(s.holding(None) is Holding.SMALL for s in small)
-    assert found.smallest is not None
-    assert found.smallest.profile.capacity_bytes >= need
+    assert result.smallest is not None
+    assert result.smallest.profile.capacity_bytes >= need
 
 
 def test_the_rule_of_use_is_that_of_the_dissertation() -> None:
@@ -164,8 +164,8 @@ def test_the_command_says_which_and_exits_with_one_where_none_is(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert cli.run(["mig", RESNET, "-t", "a100", "--slo", "1s", "--output-format", "json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert (found["smallest"], found["by_memory"]) == ("1g.10gb", "1g.10gb")
+    result = json.loads(capsys.readouterr().out)
+    assert (result["smallest"], result["by_memory"]) == ("1g.10gb", "1g.10gb")
     assert cli.run(["mig", RESNET, "-t", "a100", "--slo", "1us"]) == 1
     assert "no slice is large and fast enough" in capsys.readouterr().out
     assert cli.run(["mig", RESNET, "-t", "t4"]) == 2

@@ -130,7 +130,7 @@ def test_the_measured_ceilings_of_the_dissertation_stand_beside_the_vendors() ->
     for name, values in expected.items():
         m = load_machine(name)
         l1, l2, device = m.memory
-        found = [
+        result = [
             m.sustained(Unit.VECTOR, "f32"),
             m.sustained(Unit.VECTOR, "f16"),
             m.sustained(Unit.MATRIX, "f16"),
@@ -138,8 +138,8 @@ def test_the_measured_ceilings_of_the_dissertation_stand_beside_the_vendors() ->
             l2.sustained,
             l1.sustained,
         ]
-        assert [r and r.value for r in found] == list(values)
-        for rate in found:
+        assert [r and r.value for r in result] == list(values)
+        for rate in result:
             assert rate is not None
             assert rate.origin is Origin.MEASURED
             assert "dissertation" in m.cite(rate)

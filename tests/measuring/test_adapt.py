@@ -50,12 +50,12 @@ def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def rows_of(factor: float, noise: float, count: int, seed: int = 0) -> list[Residual]:
     rng = random.Random(seed)
-    found = []
+    result = []
     for _ in range(count):
         time_s = math.exp(rng.uniform(math.log(1e-5), math.log(1e-3)))
         measured_s = time_s * factor * math.exp(rng.gauss(0, noise))
-        found.append(Residual(rng.choice(("matmul", "softmax")), time_s, measured_s))
-    return found
+        result.append(Residual(rng.choice(("matmul", "softmax")), time_s, measured_s))
+    return result
 
 
 def table(path: Path, slower: float, count: int, weights: Path) -> Path:
@@ -72,10 +72,10 @@ def table(path: Path, slower: float, count: int, weights: Path) -> Path:
 
 
 def test_offset_of_a_machine_is_found() -> None:
-    found = adapt(rows_of(1.4, 0.05, 40))
+    result = adapt(rows_of(1.4, 0.05, 40))
     for name in ("matmul", "softmax"):
-        assert found.corrections[name].at(1e-4) == pytest.approx(1.4, rel=0.06)
-    assert found.corrections["any"].at(1e-4) == pytest.approx(1.4, rel=0.25)
+        assert result.corrections[name].at(1e-4) == pytest.approx(1.4, rel=0.06)
+    assert result.corrections["any"].at(1e-4) == pytest.approx(1.4, rel=0.25)
 
 
 def test_no_row_moves_nothing_and_one_moves_part_of_the_way() -> None:
@@ -101,12 +101,12 @@ def test_intervals_hold_nine_of_ten() -> None:
 
 
 def test_learning_curve_falls_and_the_rule_stops() -> None:
-    found = adapt(rows_of(1.6, 0.05, 60))
-    assert found.curve[0].count == 0
-    assert found.curve[0].error > 5 * found.curve[-1].error
-    assert found.enough is not None
-    assert found.enough < 50
-    assert enough(found.curve[:1]) is None
+    result = adapt(rows_of(1.6, 0.05, 60))
+    assert result.curve[0].count == 0
+    assert result.curve[0].error > 5 * result.curve[-1].error
+    assert result.enough is not None
+    assert result.enough < 50
+    assert enough(result.curve[:1]) is None
 
 
 def test_outliers_do_not_carry_the_correction() -> None:
@@ -173,11 +173,11 @@ def test_rows_of_measure_are_lowered() -> None:
         "conv", "conv {pads=[1, 1, 1, 1], strides=[2, 2]}", "Conv", 0, "f32",
         "f32[1,3,32,32] f32[8,3,3,3]w", "f32[1,8,16,16]", Amounts(1, 8 * 27 * 256, 0, 1e4, 1e4, 0),
     )  # fmt: skip
-    found = lowered(conv)
-    assert found is not None
-    assert found[0] == "convolution"
-    assert (found[1]["pad_h"], found[1]["stride_w"], found[1]["transposed"]) == (1, 2, 0)
-    assert found[1]["stride_h"] == 2
+    result = lowered(conv)
+    assert result is not None
+    assert result[0] == "convolution"
+    assert (result[1]["pad_h"], result[1]["stride_w"], result[1]["transposed"]) == (1, 2, 0)
+    assert result[1]["stride_h"] == 2
 
 
 @pytest.mark.parametrize(
@@ -197,11 +197,15 @@ def test_elementwise_rows_count_whole_operands_and_scalars() -> None:
         "elementwise", "where", "Where", 0, "f32", "b1[4,64] f32[4,64] f32[]", "f32[4,64]",
         Amounts(1, 0, 256, 1284, 1024, 0),
     )  # fmt: skip
-    found = lowered(subject)
-    assert found is not None
-    assert found[0] == "elementwise"
-    assert (found[1]["elements"], found[1]["operands"], found[1]["tensor_operands"]) == (256, 3, 2)
-    assert (found[1]["read_bytes"], found[1]["write_bytes"]) == (1284, 1024)
+    result = lowered(subject)
+    assert result is not None
+    assert result[0] == "elementwise"
+    assert (result[1]["elements"], result[1]["operands"], result[1]["tensor_operands"]) == (
+        256,
+        3,
+        2,
+    )
+    assert (result[1]["read_bytes"], result[1]["write_bytes"]) == (1284, 1024)
 
 
 @pytest.mark.parametrize(
@@ -259,8 +263,8 @@ def rows_of_measure(path: Path, target: str, slower: float) -> None:
 def analysed(target: object, capsys: pytest.CaptureFixture[str], *more: str) -> dict[str, Any]:
     args = ["analyze", str(BERT), "-t", str(target), "--dim", "batch=2", *more]
     assert cli.run([*args, "--output-format", "json"]) == 0
-    found: dict[str, Any] = json.loads(capsys.readouterr().out)
-    return found
+    result: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return result
 
 
 @pytest.mark.parametrize("slower", [2.5, 0.6])
@@ -274,7 +278,7 @@ def test_a_processor_that_was_adapted_is_predicted_as_it_was_measured(
     assert "roofline.matmul" in capsys.readouterr().out
     assert validate(mine) == []
     before, after = (analysed(t, capsys) for t in ("generic-x86-64", mine))
-    sums = [found["prediction"]["time_s"]["value"] for found in (before, after)]
+    sums = [result["prediction"]["time_s"]["value"] for result in (before, after)]
     assert sums[1] / sums[0] == pytest.approx(slower, rel=0.1)
     assert all(k["predicted"]["is_measured"] for k in after["kernels"])
     assert not any(k["predicted"]["time_s"] < k["floor_s"] for k in after["kernels"])

@@ -86,16 +86,16 @@ def test_extents_are_one_or_more(name: str) -> None:
 
 def test_probes_are_a_product_of_each_type_and_a_copy() -> None:
     machine = load_machine("a100")
-    found = list(probes(machine))
-    assert [m.class_name for m in found][-1] == "elementwise"
-    for one in found[:-1]:
+    result = list(probes(machine))
+    assert [m.class_name for m in result][-1] == "elementwise"
+    for one in result[:-1]:
         assert one.class_name == "matmul"
         assert one.parameters == {"m": 8192.0, "n": 8192.0, "k": 8192.0}
         rate = next(p.sustained for (u, d), p in machine.compute.items()
                     if d == one.dtype and u.value == "matrix")  # fmt: skip
         assert rate is not None
         assert one.time_s == pytest.approx(2 * PRODUCT**3 / rate.value)
-    copy, device = found[-1], machine.level("device")
+    copy, device = result[-1], machine.level("device")
     assert device is not None
     assert device.sustained is not None
     assert copy.time_s == pytest.approx(2 * COPIED_BYTES / device.sustained.value)
@@ -107,10 +107,10 @@ def test_probes_are_a_product_of_each_type_and_a_copy() -> None:
 
 def test_a_row_of_measure_is_a_launch_without_its_copies() -> None:
     row = replace(kernel(0, 3, 16, 32, 64), time_s=8e-6, inserted_s=2e-6, launches=2.0)
-    (found,) = of_kernel(row)
-    assert (found.class_name, found.dtype, found.row) == ("matmul", "f32", row)
-    assert found.time_s == pytest.approx(3e-6)
-    assert found.parameters == {"m": 16.0, "n": 64.0, "k": 32.0, "batch": 1.0}
+    (result,) = of_kernel(row)
+    assert (result.class_name, result.dtype, result.row) == ("matmul", "f32", row)
+    assert result.time_s == pytest.approx(3e-6)
+    assert result.parameters == {"m": 16.0, "n": 64.0, "k": 32.0, "batch": 1.0}
     assert list(of_kernel(replace(row, kernel=-1))) == []
     assert list(of_kernel(replace(row, launches=0.0))) == []
     assert list(of_kernel(replace(row, inserted_s=8e-6))) == []
@@ -136,19 +136,19 @@ def test_a_right_operand_of_two_axes_makes_one_product_of_all_rows(
     operands: str, results: str, mac: float, extents: tuple[int, ...]
 ) -> None:
     made = subject("matmul", operands, results, mac)
-    found = product(made, made.result)
-    assert tuple(found[n] for n in ("m", "n", "k", "batch")) == extents
-    assert lowered(made) == ("matmul", found)
+    result = product(made, made.result)
+    assert tuple(result[n] for n in ("m", "n", "k", "batch")) == extents
+    assert lowered(made) == ("matmul", result)
 
 
 def test_classes_of_kernels_follow_from_their_operands() -> None:
     assert lowered(subject("matmul", "f32[6,8]", "f32[6,10]")) is None, "no products"
     assert lowered(subject("add", "f32[6,8]", "")) is None
-    name, found = cast(
+    name, result = cast(
         Any, lowered(subject("elementwise", "f32[6,8] f32[8] f32[]", "f32[6,8]", sfu=3.0))
     )
     assert name == "elementwise"
-    assert found == {
+    assert result == {
         "elements": 48.0, "read_bytes": 40.0, "write_bytes": 20.0, "sfu": 3.0, "operands": 3.0,
         "tensor_operands": 1.0,
     }  # fmt: skip
@@ -174,14 +174,14 @@ def test_tables_of_an_earlier_adaptation_are_left_out() -> None:
 
 def test_corrections_are_written_with_their_source() -> None:
     ratios = {"small_ratio": 1.5, "large_ratio": 0.75, "low_ratio": 0.5, "high_ratio": 2.0}
-    found: Any = SimpleNamespace(
+    result: Any = SimpleNamespace(
         curve=[SimpleNamespace(count=2, error=0.25), SimpleNamespace(count=5, error=0.125)],
         corrections={
             "matmul": SimpleNamespace(samples=7, **ratios),
             "gemm.stored": SimpleNamespace(samples=0, **ratios),
         },
     )
-    assert rendered(found, 7, FILE).splitlines() == [
+    assert rendered(result, 7, FILE).splitlines() == [
         "", "[source.adapt]", 'origin = "measured"', 'title = "perfc adapt to 7 measured kernels"',
         'note = "error of kernels left out by kernels measured: 2: 25.0%, 5: 12.5%"',
         "", "[adaptation.matmul]",
@@ -189,7 +189,7 @@ def test_corrections_are_written_with_their_source() -> None:
         "", '[adaptation."gemm.stored"]',
         *(f'{k} = {{ value = {v:g}, from = "adapt" }}' for k, v in ratios.items()),
     ]  # fmt: skip
-    found.curve, found.corrections = [], {}
-    assert rendered(found, 3, None).splitlines()[1:] == [
+    result.curve, result.corrections = [], {}
+    assert rendered(result, 3, None).splitlines()[1:] == [
         "[source.adapt]", 'origin = "measured"', "title = \"perfc adapt to 3 calibrate's rates\"",
     ]  # fmt: skip

@@ -46,11 +46,11 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def built(place: Path) -> dict[tuple[str, str, str], Any]:
     """Rows of the data set by machine, fusion table and precision."""
     rows = (place / "graphs" / "mine" / "processed" / "rows.jsonl").read_text().splitlines()
-    found = {}
+    result = {}
     for _, _, how, target, *numbers in map(json.loads, rows):
         table = how[5] or ("inductor" if how[2] else "eager")
-        found[target, table, how[0]] = numbers
-    return found
+        result[target, table, how[0]] = numbers
+    return result
 
 
 def test_a_build_keeps_every_machine_runtime_and_precision(

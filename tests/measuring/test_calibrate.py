@@ -143,12 +143,12 @@ def test_rounds_that_disagree_are_written_with_their_spread(tmp_path: Path) -> N
 def values_by_round(samples: Path, case: str, work: float) -> list[float]:
     """The rates of a case from the raw samples: median of the best third of each round."""
     lines = [json.loads(line) for line in samples.read_text().splitlines()[1:]]
-    found = []
+    result = []
     for line in lines:
         if line["case"] == case:
             best = sorted(line["seconds"])[: max(len(line["seconds"]) // 3, 1)]
-            found.append(work / statistics.median(best))
-    return found
+            result.append(work / statistics.median(best))
+    return result
 
 
 class Restless(Fake):
@@ -510,9 +510,9 @@ def test_energy_is_what_is_drawn_above_idle() -> None:
         "matrix.f16": Load(250.0, 100e12),
         "stream.copy": Load(150.0, 1e12),
     }
-    found = energies(loads)
-    assert found["compute.matrix.f16.energy_per_flop_j"] == pytest.approx(2e-12)
-    assert found["memory.device.energy_per_byte_j"] == pytest.approx(1e-10)
+    result = energies(loads)
+    assert result["compute.matrix.f16.energy_per_flop_j"] == pytest.approx(2e-12)
+    assert result["memory.device.energy_per_byte_j"] == pytest.approx(1e-10)
     assert energies({"matrix.f16": Load(250.0, 1.0)}) == {}
 
 

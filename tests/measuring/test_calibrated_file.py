@@ -20,21 +20,21 @@ def device(kind: str = "cpu", cores: int = 4, name: str = "Some Chip (R)", **sta
     return SimpleNamespace(kind=kind, cores=cores, name=name, state=state, notes=())
 
 
-def lab(found: Any, *ceilings: bool) -> dict[str, str]:
-    session: Any = SimpleNamespace(backend=SimpleNamespace(device=found))
+def lab(result: Any, *ceilings: bool) -> dict[str, str]:
+    session: Any = SimpleNamespace(backend=SimpleNamespace(device=result))
     told: Any = [SimpleNamespace(is_uncertain=c) for c in ceilings]
     return file._sources(session, told, "a.jsonl", "nobody else")["lab"]
 
 
 def test_the_source_says_what_measured_and_on_what() -> None:
-    found = lab(device(driver="550", clocks="locked", blas="x", other="y"), False, True, False)
-    assert found["threads"] == "4 cores"
-    assert found["title"] == "perfc calibrate on Some Chip (R)"
-    assert (found["driver"], found["clocks"], found["blas"]) == ("550", "locked", "x")
-    assert "other" not in found
-    assert found["compiler"] == ""
+    result = lab(device(driver="550", clocks="locked", blas="x", other="y"), False, True, False)
+    assert result["threads"] == "4 cores"
+    assert result["title"] == "perfc calibrate on Some Chip (R)"
+    assert (result["driver"], result["clocks"], result["blas"]) == ("550", "locked", "x")
+    assert "other" not in result
+    assert result["compiler"] == ""
     said = "median of the rounds; 2 of 3 figures repeat within 10 %; nobody else"
-    assert found["note"] == said
+    assert result["note"] == said
     assert lab(device(cores=1))["threads"] == "one core"
     assert lab(device("cuda", 108))["threads"] == "108 multiprocessors"
     assert lab(device("cuda", 1))["threads"] == "one multiprocessor"
@@ -104,8 +104,8 @@ def test_the_widest_doubt_comes_first() -> None:
 
     all_rows = (row("sure", 5, 1.001, 0.999), row("wide", 5, 1.5, 0.5), row("once", 1, 1.0, 1.0),
                 row("some", 5, 1.2, 0.8))  # fmt: skip
-    found = Calibration(load_machine("t4"), Path("a"), Path("b"), all_rows, (), False, (), 1.0)
-    assert [r.key for r in found.uncertain] == ["once", "wide", "some"]
+    result = Calibration(load_machine("t4"), Path("a"), Path("b"), all_rows, (), False, (), 1.0)
+    assert [r.key for r in result.uncertain] == ["once", "wide", "some"]
 
 
 @pytest.mark.parametrize(

@@ -73,14 +73,14 @@ def test_the_default_page_gives_the_thesis_numbers_by_hand() -> None:
 
 
 def test_shares_are_of_the_measured_ceilings() -> None:
-    found = shown(load(V100), load_machine("v100-16gb"))
-    sgemm, hgemm = found.standings
+    result = shown(load(V100), load_machine("v100-16gb"))
+    sgemm, hgemm = result.standings
     assert sgemm.units[0].share == pytest.approx(10.003e12 / 15.5e12)
     assert sgemm.levels[Level.DEVICE].share == pytest.approx(100e9 / 818.5e9)
     named = {c.name: c for c in hgemm.units}
     assert named["f16 matrix"].share == pytest.approx(51.2e12 / 101.2e12)
     assert hgemm.nearest is named["f16 matrix"]
-    assert not found.has_errors
+    assert not result.has_errors
 
 
 def test_the_raw_page_splits_a_training_step() -> None:
@@ -182,10 +182,10 @@ def test_operations_split_by_sparsity_or_result_are_counted_once(tmp_path: Path)
 def test_an_instruction_does_what_its_architecture_does(
     arch: str, kernel: str, flop: int, dtype: str, is_certain: bool
 ) -> None:
-    found, certain = instruction(arch, "tensor", kernel)
-    assert found is not None
-    assert (found.flop, found.dtype, certain) == (flop, dtype, is_certain)
-    assert found.source
+    result, certain = instruction(arch, "tensor", kernel)
+    assert result is not None
+    assert (result.flop, result.dtype, certain) == (flop, dtype, is_certain)
+    assert result.source
 
 
 def test_warp_group_products_do_not_tell_their_operations() -> None:
@@ -221,16 +221,16 @@ def test_a_kernel_above_the_roof_is_an_error(tmp_path: Path) -> None:
         row("gpu__time_duration.sum", "usecond", "1"),
         row("dram__bytes.sum", "Mbyte", "10"),
     )
-    found = shown(load(path), load_machine("a100-40gb"))
-    assert found.has_errors
-    assert any("above the roof: k has 10.0 TB/s at device" in d.text for d in found.diagnostics)
+    result = shown(load(path), load_machine("a100-40gb"))
+    assert result.has_errors
+    assert any("above the roof: k has 10.0 TB/s at device" in d.text for d in result.diagnostics)
     args = ["ncu", str(path), "-t", "a100-40gb"]
     assert cli.run(args) == 1
 
 
 def test_another_chip_than_the_target_is_said() -> None:
-    found = shown(load(V100), load_machine("a100-40gb"))
-    told = [d.text for d in found.diagnostics if d.severity is Severity.WARNING]
+    result = shown(load(V100), load_machine("a100-40gb"))
+    told = [d.text for d in result.diagnostics if d.severity is Severity.WARNING]
     assert any("is of sm_70, the target a100-sxm4-40gb of sm_80" in t for t in told)
 
 

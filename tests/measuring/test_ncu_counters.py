@@ -115,23 +115,23 @@ def test_operations_of_the_tensor_pipe_are_counted_once_by_type(
 
 
 def test_a_launch_without_counters_lacks_all_of_them() -> None:
-    found = derive(Launch("k"), "sm_80")
-    assert (found.time_s, found.flop, found.nbytes) == (None, {}, {})
-    assert set(found.missing) == {
+    result = derive(Launch("k"), "sm_80")
+    assert (result.time_s, result.flop, result.nbytes) == (None, {}, {})
+    assert set(result.missing) == {
         "time", "FP32", "FP16", "FP64", TENSOR, "L1 bytes", "L2 bytes", "device bytes",
     }  # fmt: skip
-    assert found.missing["time"] == ("sm__cycles_elapsed.avg", "sm__cycles_elapsed.avg.per_second")
-    assert found.missing["device bytes"] == ("dram__bytes.sum",)
-    assert found.missing[TENSOR] == ("sm__inst_executed_pipe_tensor.sum",)
-    assert found.is_bound
+    assert result.missing["time"] == ("sm__cycles_elapsed.avg", "sm__cycles_elapsed.avg.per_second")
+    assert result.missing["device bytes"] == ("dram__bytes.sum",)
+    assert result.missing[TENSOR] == ("sm__inst_executed_pipe_tensor.sum",)
+    assert result.is_bound
 
 
 def test_a_missing_double_precision_makes_no_bound() -> None:
     half = {name.replace("op_f", "op_h"): 1.0 for name in SCALARS}
-    found = derive(Launch("k", metrics={**SCALARS, **half}), "sm_61")
-    assert set(found.missing) == {"time", "FP64", "L1 bytes", "L2 bytes", "device bytes"}
-    assert found.flop == {(Unit.VECTOR, "f32"): 0.0, (Unit.VECTOR, "f16"): 4.0}
-    assert not found.is_bound
+    result = derive(Launch("k", metrics={**SCALARS, **half}), "sm_61")
+    assert set(result.missing) == {"time", "FP64", "L1 bytes", "L2 bytes", "device bytes"}
+    assert result.flop == {(Unit.VECTOR, "f32"): 0.0, (Unit.VECTOR, "f16"): 4.0}
+    assert not result.is_bound
 
 
 def test_cycles_follow_from_a_duration_and_a_rate() -> None:
@@ -140,8 +140,8 @@ def test_cycles_follow_from_a_duration_and_a_rate() -> None:
         "sm__cycles_elapsed.avg.per_second": 50.0,
         **{name + ".per_cycle_elapsed": 1.0 for name in SCALARS},
     }
-    found = derive(Launch("k", metrics=metrics), "sm_61")
-    assert (found.time_s, found.flop[Unit.VECTOR, "f32"]) == (2.0, 400.0)
+    result = derive(Launch("k", metrics=metrics), "sm_61")
+    assert (result.time_s, result.flop[Unit.VECTOR, "f32"]) == (2.0, 400.0)
 
 
 @pytest.mark.parametrize(
@@ -169,10 +169,10 @@ def test_instructions_of_the_tensor_pipe_are_what_the_architecture_does(
     is_missing: bool, is_assumed: bool,
 ) -> None:  # fmt: skip
     named = {f"sm__inst_executed_pipe_tensor{k}.sum": v for k, v in metrics.items()}
-    found = derive(Launch(kernel, metrics=named), arch)
-    assert found.flop == {(Unit.MATRIX, dtype): count for dtype, count in flop.items()}
-    assert (TENSOR in found.missing) is is_missing
-    assert bool(found.assumed) is is_assumed
+    result = derive(Launch(kernel, metrics=named), arch)
+    assert result.flop == {(Unit.MATRIX, dtype): count for dtype, count in flop.items()}
+    assert (TENSOR in result.missing) is is_missing
+    assert bool(result.assumed) is is_assumed
 
 
 def test_only_counters_of_the_equations_are_kept() -> None:

@@ -230,10 +230,10 @@ def test_a_convolution_keeps_its_fields_and_its_class() -> None:
     y = Value("y", t(DType.F32, 1, 4, 8, 8))
     op = Conv(pads=(1, 1, 1, 1))
     made = retype(Module(Graph("g", (x,), (y,), (Node(op, (x, w), (y,)),), (w,))), "i8")
-    found = made.graph.nodes[0].op
-    assert isinstance(found, Conv)
-    assert found.pads == (1, 1, 1, 1)
-    assert str(found) == str(op)
+    result = made.graph.nodes[0].op
+    assert isinstance(result, Conv)
+    assert result.pads == (1, 1, 1, 1)
+    assert str(result) == str(op)
 
 
 @pytest.mark.parametrize("name", ["resnet50", "bert-base", "swin-t"])

@@ -58,9 +58,9 @@ def test_every_class_of_kernels_and_every_kind_of_launch_is_in_the_table_of_esti
 
 
 def test_the_table_of_estimates_has_no_time_below_its_floor() -> None:
-    found = [tuple(map(float, times)) for times in TIMED.findall(TABLE)]
-    assert len(found) > 400
-    for floor_s, time_s, low_s, high_s in found:
+    result = [tuple(map(float, times)) for times in TIMED.findall(TABLE)]
+    assert len(result) > 400
+    for floor_s, time_s, low_s, high_s in result:
         assert 0 < floor_s <= low_s <= time_s <= high_s
 
 

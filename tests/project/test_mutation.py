@@ -174,15 +174,15 @@ def test_a_test_whose_parameters_changed_is_asked_for_without_them(
 
 
 def test_a_test_that_fails_without_the_fault_kills_nothing(tree: Path) -> None:
-    found = [m for m in mutants(tree, PATH) if m.fault in (Fault.EXTREMUM, Fault.RETURN)]
+    result = [m for m in mutants(tree, PATH) if m.fault in (Fault.EXTREMUM, Fault.RETURN)]
     bad, good = "tests/passes/test_bound.py", "tests/passes/test_limit.py"
     (tree / good).write_text(TEST)
     (tree / bad).write_text(TEST.replace("== 3", "== 4"))
     name = "::test_large_values_are_bounded"
     fates = [
-        (found[0], Fate.KILLED, bad + name),
-        (found[1], Fate.KILLED, good + name),
-        (found[1], Fate.SURVIVED, ""),
+        (result[0], Fate.KILLED, bad + name),
+        (result[1], Fate.KILLED, good + name),
+        (result[1], Fate.SURVIVED, ""),
     ]
     assert [fate for _, fate, _ in confirmed(fates, tree, 60)] == [
         Fate.LATE, Fate.KILLED, Fate.SURVIVED,

@@ -81,5 +81,5 @@ def test_top_level_is_what_the_readme_says() -> None:
         *("docs", "benchmarks", "datasets"),
     }
     made = {"build", "dist", "site", "perfc.egg-info", "__pycache__"}
-    found = {p.name for p in ROOT.iterdir() if not p.name.startswith(".")}
-    assert found <= allowed | made
+    result = {p.name for p in ROOT.iterdir() if not p.name.startswith(".")}
+    assert result <= allowed | made

@@ -111,10 +111,10 @@ def test_a_speech_model_is_analysed_at_its_default_length() -> None:
 
 def test_with_sizes_given_nothing_is_left_open() -> None:
     """1,112,768 multiply-accumulates are what PyTorch's counter says of the exported module."""
-    found = perfc.analyze(FIXTURES / "speech-legacy.onnx.gz", dims={"batch": 1, "samples": 1600})
-    assert found.roofline.kernels
-    assert sum(k.counts.mac * k.launches for k in found.roofline.kernels) == 1_112_768
-    assert not found.cost.is_bound
+    result = perfc.analyze(FIXTURES / "speech-legacy.onnx.gz", dims={"batch": 1, "samples": 1600})
+    assert result.roofline.kernels
+    assert sum(k.counts.mac * k.launches for k in result.roofline.kernels) == 1_112_768
+    assert not result.cost.is_bound
 
 
 def test_a_mask_covers_cache_and_new_tokens() -> None:

@@ -114,9 +114,9 @@ def test_tables_of_the_user_come_first(alone: Path) -> None:
     offers._in.cache_clear()
     known_in = __import__("perfc.study.expenses.regions", fromlist=["_in"])._in
     known_in.cache_clear()
-    found = Prices().of(load_machine("p4"))
-    assert found is not None
-    assert (found.per_hour, found.currency, found.gpus) == (0.5, "EUR", 4)
+    result = Prices().of(load_machine("p4"))
+    assert result is not None
+    assert (result.per_hour, result.currency, result.gpus) == (0.5, "EUR", 4)
     assert known()["world"].carbon_g_per_kwh == 1
     assert region_named("roof").carbon_g(1e9) == 0
     assert "france" in known()
@@ -271,9 +271,9 @@ def test_a_price_lies_between_bounds(alone: Path, amount: float, is_price: bool)
     (alone / "prices" / "ours.toml").write_text(TABLE.replace("= 2.0", f"= {amount}"))
     offers._in.cache_clear()
     if is_price:
-        found = Prices(cloud="ours").of(load_machine("p4"))
-        assert found is not None
-        assert found.per_hour == pytest.approx(amount / 4)
+        result = Prices(cloud="ours").of(load_machine("p4"))
+        assert result is not None
+        assert result.per_hour == pytest.approx(amount / 4)
     else:
         with pytest.raises(ParseError, match=r"a number from 0\.0001 to 1e\+06"):
             Prices(cloud="ours").of(load_machine("p4"))

@@ -44,11 +44,11 @@ def shape_of(info: onnx.ValueInfoProto) -> list[object]:
 
 
 def test_a_node_gets_typed_inputs_and_stands_alone() -> None:
-    found = reduce_to_node(read_model(MODELS / "resnet50.onnx.gz"), "/maxpool/MaxPool")
-    assert (found.kept, found.total) == (1, 175)
-    assert ops(found.model) == ["MaxPool"]
-    assert [shape_of(i) for i in found.model.graph.input] == [["batch", 64, 112, 112]]
-    onnx.checker.check_model(found.model, full_check=True)
+    result = reduce_to_node(read_model(MODELS / "resnet50.onnx.gz"), "/maxpool/MaxPool")
+    assert (result.kept, result.total) == (1, 175)
+    assert ops(result.model) == ["MaxPool"]
+    assert [shape_of(i) for i in result.model.graph.input] == [["batch", 64, 112, 112]]
+    onnx.checker.check_model(result.model, full_check=True)
 
 
 def test_a_cut_node_costs_what_it_cost_in_the_whole() -> None:
@@ -109,9 +109,9 @@ def test_a_node_of_a_subgraph_is_cut_with_its_owner() -> None:
     )
     flag = helper.make_node("ReduceMax", ["x"], ["m"], keepdims=0)
     cast = helper.make_node("Cast", ["m"], ["c"], to=TensorProto.BOOL)
-    found = reduce_to_node(model_of([flag, cast, choice], "y", []), "b_relu")
-    assert ops(found.model) == ["If"]
-    assert {i.name for i in found.model.graph.input} == {"c", "x"}
+    result = reduce_to_node(model_of([flag, cast, choice], "y", []), "b_relu")
+    assert ops(result.model) == ["If"]
+    assert {i.name for i in result.model.graph.input} == {"c", "x"}
 
 
 def failing(before: int, after: int) -> onnx.ModelProto:
@@ -123,13 +123,13 @@ def failing(before: int, after: int) -> onnx.ModelProto:
 
 @pytest.mark.parametrize(("before", "after"), [(1, 1), (30, 1), (3, 30)])
 def test_an_error_is_reduced_to_the_node_that_shows_it(before: int, after: int) -> None:
-    found = reduce_error(failing(before, after))
-    assert ops(found.model) == ["MatMul"]
-    assert (found.kept, found.total) == (1, before + after + 1)
-    assert isinstance(found.error, ShapeError)
-    assert [shape_of(i) for i in found.model.graph.input] == [["n", 4]]
+    result = reduce_error(failing(before, after))
+    assert ops(result.model) == ["MatMul"]
+    assert (result.kept, result.total) == (1, before + after + 1)
+    assert isinstance(result.error, ShapeError)
+    assert [shape_of(i) for i in result.model.graph.input] == [["n", 4]]
     with pytest.raises(ShapeError):
-        analyze(found.model)
+        analyze(result.model)
 
 
 def test_nodes_that_make_the_error_happen_are_kept() -> None:
@@ -140,10 +140,10 @@ def test_nodes_that_make_the_error_happen_are_kept() -> None:
     tanh = helper.make_node("Tanh", ["a"], ["b"])
     sigmoid = helper.make_node("Sigmoid", ["c"], ["d"])
     nodes = [*relus("x", "a", 5), tanh, *relus("b", "c", 1), sigmoid, *relus("d", "y", 9)]
-    found = reduce_error(model_of(nodes, "y", []), probe)
-    assert "Tanh" in ops(found.model)
-    assert "Sigmoid" in ops(found.model)
-    assert found.kept <= 3
+    result = reduce_error(model_of(nodes, "y", []), probe)
+    assert "Tanh" in ops(result.model)
+    assert "Sigmoid" in ops(result.model)
+    assert result.kept <= 3
 
 
 def test_a_sound_model_has_no_error_to_reduce() -> None:

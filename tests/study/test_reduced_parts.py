@@ -113,8 +113,8 @@ def test_the_shortest_beginning_that_fails_is_found(bad: int) -> None:
     model = model_of(relus("x", "y", 5), "y", [])
     wanted = model.graph.node[bad].name
 
-    def probe(found: onnx.ModelProto) -> None:
-        if wanted in {n.name for n in found.graph.node}:
+    def probe(result: onnx.ModelProto) -> None:
+        if wanted in {n.name for n in result.graph.node}:
             raise ModelError("bad; in detail")
 
     search = Search(probe, (ModelError, "bad"))

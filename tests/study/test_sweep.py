@@ -76,8 +76,8 @@ def test_a_range_that_is_none_is_refused(text: str) -> None:
 @pytest.mark.parametrize("target", ["a100", "t4", "generic-x86-64"])
 def test_every_point_is_what_the_pass_says(runtime: str, target: str) -> None:
     report = analyze(MODELS / "swin-t.onnx.gz", target, runtime=runtime)
-    found = sweep(report, (Axis("batch", (1, 7, 64)),), [report.machine])
-    for p in found.points:
+    result = sweep(report, (Axis("batch", (1, 7, 64)),), [report.machine])
+    for p in result.points:
         env = {**report.env, **p.dims}
         table = bounds(report.kernels, report.machine, env, tf32=report.tf32)
         assert p.sustained_s == pytest.approx(table.time_s, rel=1e-12)
@@ -92,8 +92,8 @@ def test_a_point_is_predicted_as_analyze_predicts_it(target: str, runtime: str, 
     path = MODELS / "resnet50.onnx.gz"
     report = analyze(path, "h100", runtime=runtime, dtype=dtype)
     machine = load_machine(target)
-    found = sweep(report, (Axis("batch", (1, 32)),), [machine])
-    for p in found.points:
+    result = sweep(report, (Axis("batch", (1, 32)),), [machine])
+    for p in result.points:
         alone = analyze(path, target, dims=p.dims, runtime=runtime, dtype=dtype)
         assert p.predicted == alone.prediction.total
         assert p.time_s == alone.prediction.total.time_s
@@ -101,10 +101,10 @@ def test_a_point_is_predicted_as_analyze_predicts_it(target: str, runtime: str, 
 
 
 def test_without_predictions_times_are_sustained(bert: Report) -> None:
-    found = sweep(bert, parse_axes(["batch=1:4:*2"]), [bert.machine], predict=False)
-    assert all(p.predicted is None and p.time_s == p.sustained_s for p in found.points)
-    assert "time is at sustained rates" in render_text(found)
-    (first, *_) = json.loads(render_json(found))["points"]
+    result = sweep(bert, parse_axes(["batch=1:4:*2"]), [bert.machine], predict=False)
+    assert all(p.predicted is None and p.time_s == p.sustained_s for p in result.points)
+    assert "time is at sustained rates" in render_text(result)
+    (first, *_) = json.loads(render_json(result))["points"]
     assert first["low_s"] is None
 
 
@@ -154,29 +154,29 @@ def test_the_largest_value_that_fits() -> None:
 
 def test_capacity_is_the_edge_of_the_peak(bert: Report) -> None:
     machine = load_machine("t4")
-    found = sweep(bert, (Axis("seq", (128,)), Axis("batch", (1, 2))), [machine])
-    c = found.capacities[0]
+    result = sweep(bert, (Axis("seq", (128,)), Axis("batch", (1, 2))), [machine])
+    c = result.capacities[0]
     assert c.largest is not None
     edge = sweep(bert, (Axis("seq", (128,)), Axis("batch", (c.largest, c.largest + 1))), [machine])
     assert [p.fits for p in edge.points] == [True, False]
 
 
 def test_the_other_symbols_are_fixed_in_turn(bert: Report) -> None:
-    found = sweep(bert, parse_axes(["batch=1,2", "seq=64,128"]), [bert.machine], top=1)
-    assert [p.dims for p in found.points] == [
+    result = sweep(bert, parse_axes(["batch=1,2", "seq=64,128"]), [bert.machine], top=1)
+    assert [p.dims for p in result.points] == [
         {"batch": b, "seq": s} for s in (64, 128) for b in (1, 2)
     ]
-    assert [c.fixed for c in found.crossovers if c.what == "model"] == [{"seq": 64}, {"seq": 128}]
+    assert [c.fixed for c in result.crossovers if c.what == "model"] == [{"seq": 64}, {"seq": 128}]
 
 
 def test_text_csv_and_json_hold_the_same_points(bert: Report) -> None:
-    found = sweep(bert, parse_axes(["batch=1:40"]), [bert.machine])
-    rows = list(csv.DictReader(io.StringIO(render_csv(found))))
-    data = json.loads(render_json(found))
+    result = sweep(bert, parse_axes(["batch=1:40"]), [bert.machine])
+    rows = list(csv.DictReader(io.StringIO(render_csv(result))))
+    data = json.loads(render_json(result))
     assert len(rows) == len(data["points"]) == 40
     assert [float(r["time_s"]) for r in rows] == [p["time_s"] for p in data["points"]]
     assert data["assumed"] == {"seq": bert.env["seq"]}
-    text = render_text(found)
+    text = render_text(result)
     assert "compute-bound from batch" in text
     assert "of 40 points" in text
 

@@ -57,8 +57,8 @@ def test_weights_that_come_with_perfc_are_small_and_name_their_rows() -> None:
 
 
 def test_a_run_like_those_measured_is_predicted_as_a_whole() -> None:
-    found = whole(runtime="eager", dtype="f16")
-    table = found.prediction
+    result = whole(runtime="eager", dtype="f16")
+    table = result.prediction
     total = table.total
     assert total.predictor == OURS
     assert total.floor_s <= total.low_s <= total.time_s <= total.high_s
@@ -66,10 +66,10 @@ def test_a_run_like_those_measured_is_predicted_as_a_whole() -> None:
     assert total.time_s == pytest.approx(table.summed.time_s, rel=0.7)
     # timm: 1,024 images in 238 ms on this GPU, eager, PyTorch 2.9
     assert total.time_s == pytest.approx(0.238 * 256 / 1024, rel=0.1)
-    text = " ".join(render(found).split())
+    text = " ".join(render(result).split())
     assert "physics-residual, trained on" in text
     assert "sum of the kernels" in text
-    views = json.loads(render(found, Format.JSON))
+    views = json.loads(render(result, Format.JSON))
     assert views["prediction"]["predictor"] == OURS
     shares = [k["predicted"]["share"] for k in views["kernels"]]
     assert sum(shares) == pytest.approx(1.0, abs=1e-6)
@@ -129,8 +129,8 @@ def test_a_runtime_that_nobody_measured_whole_runs_under_is_refused() -> None:
 
 
 def test_operators_that_no_graph_had_are_named() -> None:
-    found = perfc.predict(GPT, target="rtx4090", dims={"seq": 64})
-    assert any("operators absent from" in reason for reason in found.outside)
+    result = perfc.predict(GPT, target="rtx4090", dims={"seq": 64})
+    assert any("operators absent from" in reason for reason in result.outside)
 
 
 def test_python_predicts_in_one_call() -> None:
@@ -169,9 +169,9 @@ def test_a_pytorch_module_is_predicted() -> None:
     pytest.importorskip("onnxscript")
     layers = (torch.nn.Conv2d(3, 32, 3, 2), torch.nn.ReLU(), torch.nn.Flatten())
     model = torch.nn.Sequential(*layers).train()
-    found = perfc.predict(model, "4090", dims={"batch": 64}, input=(3, 64, 64))
-    assert found.batch == 64
-    assert found.low <= found.value <= found.high
+    result = perfc.predict(model, "4090", dims={"batch": 64}, input=(3, 64, 64))
+    assert result.batch == 64
+    assert result.low <= result.value <= result.high
     assert model.training
     with pytest.raises(PerfcError, match="nothing of its input"):
         perfc.predict(model)
@@ -183,8 +183,8 @@ def test_a_module_of_tokens_is_predicted_and_left_as_it_was() -> None:
     model = torch.nn.Sequential(torch.nn.Embedding(1000, 64), torch.nn.Linear(64, 64))
     model.config = SimpleNamespace(use_cache=True)
     model.train()
-    found = perfc.predict(model, "rtx4090", dims={"batch": 4}, input=(128,))
-    assert 0 < found.floor_s <= found.low <= found.value <= found.high
+    result = perfc.predict(model, "rtx4090", dims={"batch": 4}, input=(128,))
+    assert 0 < result.floor_s <= result.low <= result.value <= result.high
     assert model.training
     assert model.config.use_cache
 
@@ -240,10 +240,10 @@ def test_a_card_of_energy_is_no_time(tmp_path: Path) -> None:
 def test_a_larger_graph_than_any_is_said_and_widens(tmp_path: Path) -> None:
     plain = perfc.predict(RESNET, dims={"batch": 64})
     card = str(copy_of_ours(tmp_path, most_operators=9))
-    found = perfc.predict(RESNET, dims={"batch": 64}, predictor=card)
-    assert any("the largest graph in training 9" in reason for reason in found.outside)
-    assert found.value == pytest.approx(plain.value)
-    assert found.high > plain.high
+    result = perfc.predict(RESNET, dims={"batch": 64}, predictor=card)
+    assert any("the largest graph in training 9" in reason for reason in result.outside)
+    assert result.value == pytest.approx(plain.value)
+    assert result.high > plain.high
 
 
 def test_a_card_covers_what_its_rows_are_of() -> None:

@@ -39,34 +39,34 @@ def annotated(path: Path) -> tuple[onnx.ModelProto, Report]:
 @pytest.mark.parametrize("name", ["resnet50", "swin-t", "gpt2"])
 def test_sums_over_nodes_are_the_totals_of_the_report(name: str) -> None:
     model, report = annotated(MODELS / f"{name}.onnx.gz")
-    found = [props(n) for n in model.graph.node]
-    time_s = sum(float(p.get("perfc.time_s", 0)) for p in found)
+    result = [props(n) for n in model.graph.node]
+    time_s = sum(float(p.get("perfc.time_s", 0)) for p in result)
     assert time_s == pytest.approx(report.roofline.time_s, rel=1e-4)
-    mac = sum(int(p.get("perfc.mac", 0)) for p in found)
+    mac = sum(int(p.get("perfc.mac", 0)) for p in result)
     assert mac == evaluate(report.cost.work.mac, report.env)
     assert props(model)["perfc.target"] == "a100-sxm4-80gb"
     kernels = [p.time_s for p in report.prediction.kernels]
-    foretold = sum(float(p.get("perfc.predicted_s", 0)) for p in found)
+    foretold = sum(float(p.get("perfc.predicted_s", 0)) for p in result)
     assert foretold == pytest.approx(sum(kernels), rel=1e-4)
     assert float(props(model)["perfc.predicted_s"]) == pytest.approx(
         report.prediction.total.time_s, rel=1e-5
     )
-    for p in found:
+    for p in result:
         if "perfc.predicted_s" in p:
             low, high = float(p["perfc.predicted_low_s"]), float(p["perfc.predicted_high_s"])
             assert low <= float(p["perfc.predicted_s"]) <= high
-    assert sum(float(p.get("perfc.share", 0)) for p in found) == pytest.approx(1, abs=0.02)
+    assert sum(float(p.get("perfc.share", 0)) for p in result) == pytest.approx(1, abs=0.02)
 
 
 def test_a_convolution_shows_its_numbers_and_its_kernel() -> None:
     model, _ = annotated(RESNET)
-    found = props(model.graph.node[0])
-    assert found["perfc.mac"] == str(8 * 64 * 112 * 112 * 3 * 7 * 7)
-    assert found["perfc.flop"] == str(2 * 8 * 64 * 112 * 112 * 3 * 7 * 7)
-    assert found["perfc.coverage"] == "exact"
-    assert found["perfc.kernel"].startswith("0: Conv")
-    assert float(found["perfc.floor_s"]) <= float(found["perfc.time_s"])
-    assert found["perfc.bound"]
+    result = props(model.graph.node[0])
+    assert result["perfc.mac"] == str(8 * 64 * 112 * 112 * 3 * 7 * 7)
+    assert result["perfc.flop"] == str(2 * 8 * 64 * 112 * 112 * 3 * 7 * 7)
+    assert result["perfc.coverage"] == "exact"
+    assert result["perfc.kernel"].startswith("0: Conv")
+    assert float(result["perfc.floor_s"]) <= float(result["perfc.time_s"])
+    assert result["perfc.bound"]
 
 
 def stripped(model: onnx.ModelProto) -> onnx.ModelProto:
@@ -213,7 +213,7 @@ def test_nodes_of_branches_are_annotated_too() -> None:
     choice = model.graph.node[0]
     inner = {n.name: props(n) for a in choice.attribute for n in a.g.node}
     assert set(inner) == {"wide", "wide_relu", "apart", "gate", "gated"}
-    assert all(found for found in inner.values())
+    assert all(result for result in inner.values())
     # the branch with less work is counted: 4 images of 16 x 16, 8 channels, 3 x 3 taps each
     assert int(inner["apart"]["perfc.mac"]) == 4 * 256 * 8 * 9
     assert int(inner["wide"]["perfc.mac"]) == 0

@@ -104,8 +104,8 @@ def read(html: str | None) -> Reader:
 
 def test_a_notebook_shows_the_first_screen_with_charts(resnet: perfc.Report) -> None:
     html = resnet._repr_html_()
-    found = read(html)
-    words = " ".join(found.text.split())
+    result = read(html)
+    words = " ".join(result.text.split())
     v = resnet.views.verdict
     for limit in v.limits:
         if limit.share > 0.01:
@@ -116,12 +116,12 @@ def test_a_notebook_shows_the_first_screen_with_charts(resnet: perfc.Report) -> 
         assert said in words
     widths = [
         float(match[1])
-        for name, value in found.attributes
+        for name, value in result.attributes
         if name == "style" and (match := re.fullmatch(r"width:([\d.]+)%", value or ""))
     ]
     bar = widths[: sum(percent > 0 for percent in percents(v.limits))]
     assert sum(bar) == pytest.approx(100, abs=0.5)
-    assert found.tags.count("rect") > 30
+    assert result.tags.count("rect") > 30
 
 
 @pytest.mark.parametrize("of", ["resnet", "hostile"])
@@ -129,9 +129,9 @@ def test_the_screen_of_a_notebook_needs_nothing_and_runs_nothing(
     of: str, resnet: perfc.Report
 ) -> None:
     html = (resnet if of == "resnet" else hostile())._repr_html_()
-    found = read(html)
-    assert not {"script", "img", "link", "iframe", "object"} & set(found.tags)
-    assert not {"src", "href", "onerror", "onload"} & {name for name, _ in found.attributes}
+    result = read(html)
+    assert not {"script", "img", "link", "iframe", "object"} & set(result.tags)
+    assert not {"src", "href", "onerror", "onload"} & {name for name, _ in result.attributes}
     assert html is not None
     assert len(html) < 20_000
     assert "prefers-color-scheme: dark" in html
@@ -193,14 +193,14 @@ def test_without_pandas_the_error_names_it(
 
 
 def test_a_comparison_echoes_its_table() -> None:
-    found = perfc.compare(RESNET, ["t4", "a100"], batch=8)
-    assert len(repr(found).splitlines()) < 14
-    assert "a100-sxm4-80gb" in repr(found)
+    result = perfc.compare(RESNET, ["t4", "a100"], batch=8)
+    assert len(repr(result).splitlines()) < 14
+    assert "a100-sxm4-80gb" in repr(result)
     pandas = pytest.importorskip("pandas")
-    frame = found.to_pandas()
+    frame = result.to_pandas()
     assert isinstance(frame, pandas.DataFrame)
     assert list(frame["target"]) == ["a100-sxm4-80gb", "t4"]
-    assert found.to_dict()["schema"] == "perfc-compare/1"
+    assert result.to_dict()["schema"] == "perfc-compare/1"
 
 
 def test_the_page_of_the_api_shows_what_is_printed(
@@ -228,9 +228,9 @@ def test_a_message_is_analysed_as_its_file_is(resnet: perfc.Report) -> None:
     import gzip
 
     message = onnx.load_model_from_string(gzip.decompress(RESNET.read_bytes()))
-    found = perfc.analyze(message, "a100", batch=8)
-    assert found.roofline.floor_s == resnet.roofline.floor_s
-    assert found.prediction.total.time_s == resnet.prediction.total.time_s
+    result = perfc.analyze(message, "a100", batch=8)
+    assert result.roofline.floor_s == resnet.roofline.floor_s
+    assert result.prediction.total.time_s == resnet.prediction.total.time_s
 
 
 WRONG: list[tuple[Any, dict[str, Any]]] = [
@@ -288,30 +288,30 @@ def swept(model: object) -> Sweep:
 
 @pytest.mark.parametrize("of", ["sweep", "prediction", "comparison"])
 def test_other_answers_echo_shortly_and_as_a_table_without_scripts(of: str) -> None:
-    found: Any
+    result: Any
     match of:
         case "sweep":
-            found = swept(RESNET)
-            number = quantity(found.points[-1].time_s, Unit.SECOND)
+            result = swept(RESNET)
+            number = quantity(result.points[-1].time_s, Unit.SECOND)
         case "prediction":
-            found = perfc.predict(RESNET, "rtx4090", batch=256)
-            number = quantity(found.value, Unit.SECOND)
+            result = perfc.predict(RESNET, "rtx4090", batch=256)
+            number = quantity(result.value, Unit.SECOND)
         case _:
-            found = perfc.compare(RESNET, ["a100", "h100"])
-            number = quantity(found.rows[0].time_s, Unit.SECOND)
-    echo = repr(found)
+            result = perfc.compare(RESNET, ["a100", "h100"])
+            number = quantity(result.rows[0].time_s, Unit.SECOND)
+    echo = repr(result)
     assert number in echo
     assert max(map(len, echo.splitlines())) <= 120
     if of != "comparison":
         assert echo.count("\n") == 2
-    html = read(found._repr_html_())
+    html = read(result._repr_html_())
     assert number in html.text
     assert "table" in html.tags
     assert not {"script", "img", "link", "iframe", "object"} & set(html.tags)
 
 
 def test_names_from_files_are_escaped_in_the_echo_of_a_sweep() -> None:
-    found = replace(swept(RESNET), model=HOSTILE, labels={"batch": HOSTILE})
-    html = read(found._repr_html_())
+    result = replace(swept(RESNET), model=HOSTILE, labels={"batch": HOSTILE})
+    html = read(result._repr_html_())
     assert not {"script", "img"} & set(html.tags)
-    assert "\x1b" not in found._repr_html_() + repr(found)
+    assert "\x1b" not in result._repr_html_() + repr(result)

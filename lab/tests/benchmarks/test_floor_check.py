@@ -18,8 +18,8 @@ RUN = check.Run("resnet50", "T4", "tensorrt", "int8", 32, 0, 1.0, "tensorrt")
 
 def bounded(run: Any) -> Any:
     graph = typed(ROOT / "examples" / "models" / "resnet50.onnx.gz")
-    (found,) = check.checked(graph, [run], {run.device: load_machine(check.TARGETS[run.device])})
-    return found
+    (result,) = check.checked(graph, [run], {run.device: load_machine(check.TARGETS[run.device])})
+    return result
 
 
 def test_a_floor_above_a_measured_time_is_found(capsys: pytest.CaptureFixture[str]) -> None:
@@ -42,8 +42,8 @@ def test_a_row_that_is_known_to_be_wrong_is_named_and_forgiven(
 
 @pytest.mark.parametrize("precision", ["fp16", "int8", "fp32", "amp_fp16"])
 def test_every_precision_of_the_tables_is_one_that_a_user_asks_for(precision: str) -> None:
-    found = bounded(replace(RUN, precision=precision))
-    assert 0 < found.floor_s <= found.time_s
+    result = bounded(replace(RUN, precision=precision))
+    assert 0 < result.floor_s <= result.time_s
 
 
 @pytest.mark.parametrize(
@@ -57,8 +57,8 @@ def test_every_precision_of_the_tables_is_one_that_a_user_asks_for(precision: st
 )
 def test_boards_and_processors_have_floors_too(device: str, runtime: str, precision: str) -> None:
     run = replace(RUN, device=device, runtime=runtime, precision=precision)
-    found = bounded(replace(run, table=check.RUNTIMES[runtime]))
-    assert 0 < found.floor_s <= found.time_s
+    result = bounded(replace(run, table=check.RUNTIMES[runtime]))
+    assert 0 < result.floor_s <= result.time_s
 
 
 def test_devices_of_all_tables_have_their_targets() -> None:

@@ -102,9 +102,9 @@ def test_values_of_an_event_have_the_type_that_is_asked_for() -> None:
         "n": 3, "f": 2.5, "t": True, "s": "x", "nan": math.nan, "big": 1e30, "huge": 10**40,
         "edge": 9e29, "o": {"k": 1}, "l": [1],
     }  # fmt: skip
-    found = {key: number(event, key) for key in (*event, "none")}
-    assert {k: v for k, v in found.items() if v is not None} == {"n": 3.0, "f": 2.5, "edge": 9e29}
-    assert isinstance(found["n"], float)
+    result = {key: number(event, key) for key in (*event, "none")}
+    assert {k: v for k, v in result.items() if v is not None} == {"n": 3.0, "f": 2.5, "edge": 9e29}
+    assert isinstance(result["n"], float)
     assert [text(event, k) for k in ("s", "n", "none")] == ["x", "", ""]
     assert [inner(event, k) for k in ("o", "l", "none")] == [{"k": 1}, {}, {}]
     assert stem("/a/b.json") == "b.json"

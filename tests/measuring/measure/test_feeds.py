@@ -50,15 +50,15 @@ def test_ids_lie_below_the_smallest_table_that_they_index() -> None:
 
 
 def test_inputs_are_what_a_run_needs(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = module("%x: f32[8, 8], %m: b1[8]", "%y = relu(%x) : f32[8, 8]")
-    assert inputs_of(found, {}) == (
+    result = module("%x: f32[8, 8], %m: b1[8]", "%y = relu(%x) : f32[8, 8]")
+    assert inputs_of(result, {}) == (
         Input("x", DType.F32, (8, 8), None), Input("m", DType.BOOL, (8,), None),
     )  # fmt: skip
     monkeypatch.setattr(feeds, "LARGEST_BYTES", 264)
-    assert len(inputs_of(found, {})) == 2
+    assert len(inputs_of(result, {})) == 2
     monkeypatch.setattr(feeds, "LARGEST_BYTES", 263)
     with pytest.raises(ModelError, match=r"the inputs take 0\.0 GiB"):
-        inputs_of(found, {})
+        inputs_of(result, {})
     with pytest.raises(ModelError, match="cannot make up an input of type"):
         inputs_of(module("%x: str[8]", "%y = identity(%x) : str[8]"), {})
     with pytest.raises(ModelError, match="its rank is not declared"):

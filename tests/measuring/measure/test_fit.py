@@ -99,19 +99,19 @@ def test_outliers_do_not_move_the_fit() -> None:
 def test_coefficients_stay_within_their_limits() -> None:
     rng = np.random.default_rng(1)
     a = rng.random((60, 3))
-    found = bounded(a, a @ np.array([1.0, 5.0, 2.0]), np.array([9.0, 3.0, 9.0]))
-    assert found[1] == 3.0
-    assert found[0] > 1
-    assert found[2] > 2
-    assert found.max() <= 9
+    result = bounded(a, a @ np.array([1.0, 5.0, 2.0]), np.array([9.0, 3.0, 9.0]))
+    assert result[1] == 3.0
+    assert result[0] > 1
+    assert result[2] > 2
+    assert result.max() <= 9
 
 
 def test_rates_are_recovered(rows: tuple[list[KernelRow], list[ModelRow]]) -> None:
     kernels, models = rows
     samples, host = samples_of(kernels, models)
-    found = fit(samples, host)
-    assert mean_error(predict(kernels, models, found)) < 0.02
-    assert found.seconds["gemm.stored"][Term.MAC] == pytest.approx(TRUTH[Term.MAC], rel=0.1)
+    result = fit(samples, host)
+    assert mean_error(predict(kernels, models, result)) < 0.02
+    assert result.seconds["gemm.stored"][Term.MAC] == pytest.approx(TRUTH[Term.MAC], rel=0.1)
     left = leave_one_out(kernels, models, samples, host)
     assert len(left) == 6
     assert mean_error(left) < 0.05

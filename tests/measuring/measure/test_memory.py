@@ -57,10 +57,10 @@ def lines(capsys: pytest.CaptureFixture[str]) -> list[str]:
 
 def test_a_run_takes_what_lives_at_once_inputs_and_weights(wide: str) -> None:
     module = typed(wide)
-    found = need_of(module, {"batch": 100}, Allocator.RETURNED)
+    result = need_of(module, {"batch": 100}, Allocator.RETURNED)
     # x, a, b live while the second transposition runs
-    assert found.value_bytes == int(1.4 * 300 * MIB) + 3 * 100 * MIB + 100 * MIB
-    assert (found.weight_bytes, found.is_bound) == (0, False)
+    assert result.value_bytes == int(1.4 * 300 * MIB) + 3 * 100 * MIB + 100 * MIB
+    assert (result.weight_bytes, result.is_bound) == (0, False)
     on_device = need_of(module, {"batch": 100}, Allocator.DEVICE)
     assert on_device.value_bytes == 400 * MIB
 
@@ -142,13 +142,13 @@ def test_sizes_that_nobody_knows_are_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     module = typed(saved(tmp_path / "m.onnx", [node("Strange", ["x"], ["y"], domain="a")], [4]))
-    found = need_of(module, {}, Allocator.RETURNED)
-    assert found.is_bound
-    assert check_room(found) == "running it takes at least 300 MiB of memory: not all sizes are " \
+    result = need_of(module, {}, Allocator.RETURNED)
+    assert result.is_bound
+    assert check_room(result) == "running it takes at least 300 MiB of memory: not all sizes are " \
         "known before it runs"  # fmt: skip
     free(monkeypatch, 2 * RUNTIME_BYTES - 1)
     with pytest.raises(ModelError, match="takes at least 300 MiB of memory, more than half"):
-        check_room(found)
+        check_room(result)
 
 
 def test_numbers_without_end_are_refused(tmp_path: Path) -> None:

@@ -35,16 +35,16 @@ def write(path: Path, content: object) -> str:
 
 
 def ort(residual_times: dict[str, float]) -> list[dict[str, object]]:
-    found: list[dict[str, object]] = [
+    result: list[dict[str, object]] = [
         {"cat": "Session", "name": "model_loading_array", "ts": 0, "dur": 5, "args": {}}
     ]
     ts = 10.0
     for turn in range(3):
         for name, us in residual_times.items():
-            found.append(node(name, ts, us * (10 if turn == 0 else 1)))
+            result.append(node(name, ts, us * (10 if turn == 0 else 1)))
             ts += 1000
-        found.append(run(0, 500))
-    return found
+        result.append(run(0, 500))
+    return result
 
 
 NAMES = {"v2_nchwc": 40.0, "v4_nchwc": 60.0, "v7_nchwc": 5.0, "fc": 10.0}
@@ -63,9 +63,9 @@ def test_onnxruntime_profile_is_charged_by_names(residual: str, tmp_path: Path) 
 
 def test_first_run_warms_up_and_subgraphs_are_not_counted_twice(tmp_path: Path) -> None:
     content = [node("inner", 20, 30), node("loop", 10, 100, "Loop"), run(0, 200)] * 2
-    found = {k.name: k.time_s for k in ort_profile.read(write(tmp_path / "p", content)).kernels}
-    assert found["inner"] == pytest.approx(30.5e-6)
-    assert found["loop"] == pytest.approx(70.5e-6)
+    result = {k.name: k.time_s for k in ort_profile.read(write(tmp_path / "p", content)).kernels}
+    assert result["inner"] == pytest.approx(30.5e-6)
+    assert result["loop"] == pytest.approx(70.5e-6)
 
 
 def test_profile_of_another_model_is_one_clear_line(embedding: str, tmp_path: Path) -> None:
@@ -84,19 +84,19 @@ FORWARD = ("conv2d", "batch_norm", "relu", "conv2d", "batch_norm", "add", "relu"
 
 
 def trace(names: tuple[str, ...], *, device: bool) -> dict[str, object]:
-    found: list[dict[str, object]] = []
+    result: list[dict[str, object]] = []
     key = 0
     for turn in range(3):
         for i, name in enumerate(names):
             ts = 1000.0 * (turn * len(names) + i)
             key += 2
-            found.append(operator(name, ts, 100 + i, key))
-            found.append(operator(f"inner_{name}", ts + 1, 50, key + 1))
+            result.append(operator(name, ts, 100 + i, key))
+            result.append(operator(f"inner_{name}", ts + 1, 50, key + 1))
             if device:
                 args = {"External id": key + 1}
-                found.append({"ph": "X", "cat": "kernel", "name": "k", "ts": ts + 500, "tid": 7,
+                result.append({"ph": "X", "cat": "kernel", "name": "k", "ts": ts + 500, "tid": 7,
                               "dur": 10.0 + i, "args": args})  # fmt: skip
-    return {"schemaVersion": 1, "traceEvents": found}
+    return {"schemaVersion": 1, "traceEvents": result}
 
 
 @pytest.mark.parametrize("device", [False, True])

@@ -44,12 +44,12 @@ def test_ratios_stand_in_the_target_and_hold_the_scatter(
     dataset.write(tmp_path / "models.csv.gz", models)
     path = tmp_path / "mine.toml"
     fit_file.fit_from(tmp_path / "kernels.csv.gz", "generic-x86-64", path)
-    found = of_machine(load_machine(path), TABLE)
-    assert found is not None
-    product = found.ratios["gemm.stored"]
+    result = of_machine(load_machine(path), TABLE)
+    assert result is not None
+    product = result.ratios["gemm.stored"]
     assert 0.7 < product.low < 0.9
     assert 1.1 < product.high < 1.35
-    run = found.ratios[WHOLE]
+    run = result.ratios[WHOLE]
     assert product.low < run.low <= 1 <= run.high < product.high
 
 
@@ -62,19 +62,19 @@ def test_analysis_with_a_fitted_target_uses_its_ratios(
     path = tmp_path / "mine.toml"
     fit_file.fit_from(tmp_path / "kernels.csv.gz", "generic-x86-64", path)
     report = perfc.analyze(MODELS / "bert-base.onnx.gz", str(path), runtime=TABLE)
-    found = of_machine(report.machine, TABLE)
-    assert found is not None
+    result = of_machine(report.machine, TABLE)
+    assert result is not None
     for k in report.prediction.kernels:
         if k.predictor.value == "fitted" and k.time_s > 2 * k.floor_s:
-            ratios = found.ratios[k.class_name]
+            ratios = result.ratios[k.class_name]
             assert k.low_s == pytest.approx(k.time_s * ratios.low)
             assert k.high_s == pytest.approx(k.time_s * ratios.high)
 
 
 def test_ranks_leave_a_tenth_out() -> None:
-    found = between([[i / 100] for i in range(50, 151)])
-    assert found.low == pytest.approx(0.54, abs=0.02)
-    assert found.high == pytest.approx(1.46, abs=0.02)
+    result = between([[i / 100] for i in range(50, 151)])
+    assert result.low == pytest.approx(0.54, abs=0.02)
+    assert result.high == pytest.approx(1.46, abs=0.02)
     assert between([[1.1], [1.2]]).low == 1
 
 

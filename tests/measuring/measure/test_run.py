@@ -102,10 +102,10 @@ def test_one_process_measures_several_bindings(residual: str, tmp_path: Path) ->
     from perfc.measuring.measure.session import measure_cases
 
     bindings = [{"batch": 1}, {"batch": 3}]
-    found = measure_cases(residual, "", bindings, QUICK)
-    assert [m.report.env["batch"] for m in found] == [1, 3]
-    assert all(m.attribution.share >= 0.98 for m in found)
-    assert all(c.bounds for c in found[1].rows)
+    result = measure_cases(residual, "", bindings, QUICK)
+    assert [m.report.env["batch"] for m in result] == [1, 3]
+    assert all(m.attribution.share >= 0.98 for m in result)
+    assert all(c.bounds for c in result[1].rows)
 
 
 def test_a_model_that_takes_too_long_is_killed(residual: str) -> None:
@@ -203,10 +203,10 @@ def test_a_machine_that_nobody_built_is_called_so(residual: str) -> None:
 
 
 def test_predictions_are_those_of_the_analysis(residual: str) -> None:
-    found = measure(residual, "generic-x86-64", protocol=QUICK)
+    result = measure(residual, "generic-x86-64", protocol=QUICK)
     whole = analyze(residual, "generic-x86-64", runtime="ort-cpu-blocked").prediction
-    assert found.prediction_s == whole.total.time_s
-    for row in found.rows:
+    assert result.prediction_s == whole.total.time_s
+    for row in result.rows:
         times = [whole.kernels[i].time_s for i in row.part.kernels]
         assert row.prediction_s == pytest.approx(sum(times))
 

@@ -126,9 +126,9 @@ def test_a_class_is_fitted_from_so_many_kernels_on() -> None:
         return samples_of(rows, [whole(rows)])[0]
 
     assert "gemm" not in fit.fit(samples(fit.LEAST_SAMPLES - 1)).seconds
-    found = fit.fit(samples(fit.LEAST_SAMPLES), host=[1e-6, 3e-6, 2e-6])
-    assert found.samples["gemm"] == fit.LEAST_SAMPLES == 6
-    assert found.seconds["host"] == {Term.LAUNCH: 2e-6}
+    result = fit.fit(samples(fit.LEAST_SAMPLES), host=[1e-6, 3e-6, 2e-6])
+    assert result.samples["gemm"] == fit.LEAST_SAMPLES == 6
+    assert result.seconds["host"] == {Term.LAUNCH: 2e-6}
     with pytest.raises(ParseError, match="no kernel was timed alone: nothing to fit"):
         fit.fit([])
 
@@ -198,9 +198,9 @@ def test_times_of_a_name_are_medians_over_all_runs() -> None:
     sampled = Sampled("k", "Conv")
     for run, time_s in ((0, 1.0), (0, 2.0), (2, 4.0), (3, 5.0)):
         sampled.add(run, time_s)
-    found = sampled.kernel([0, 1, 2, 3])
-    assert (found.time_s, found.best_s) == (3.5, 0.0)
-    assert found.calls == pytest.approx(4 / 3)
+    result = sampled.kernel([0, 1, 2, 3])
+    assert (result.time_s, result.best_s) == (3.5, 0.0)
+    assert result.calls == pytest.approx(4 / 3)
     assert Sampled("k", "").kernel([0]).calls == 0.0
 
 
@@ -249,11 +249,11 @@ def test_a_part_adds_times_and_variances() -> None:
         (RuntimeKernel("x", "A", 3.0, 0.3, 2.0), Origin(frozenset({two}), How.NAMED)),
         (RuntimeKernel("y", "B", 4.0, 0.4, 3.0), Origin(frozenset({one}), How.INSERTED)),
     ]
-    found = part((5, 6), cast(Any, timed), cast(Any, {one: 0, two: 1}))
-    assert found.nodes == ("a", "b")
-    assert (found.time_s, found.iqr_s, found.best_s) == (7.0, pytest.approx(0.5), 5.0)
-    assert (found.inserted_s, found.is_exact) == (4.0, False)
-    assert replace(found, kernels=(5,)).is_exact
+    result = part((5, 6), cast(Any, timed), cast(Any, {one: 0, two: 1}))
+    assert result.nodes == ("a", "b")
+    assert (result.time_s, result.iqr_s, result.best_s) == (7.0, pytest.approx(0.5), 5.0)
+    assert (result.inserted_s, result.is_exact) == (4.0, False)
+    assert replace(result, kernels=(5,)).is_exact
 
 
 def test_the_share_that_was_found_is_of_all_time() -> None:
@@ -269,8 +269,8 @@ def test_a_union_is_named_after_its_smallest() -> None:
     assert [union.root(i) for i in range(5)] == [0, 1, 2, 2, 2]
 
 
-def origins(**found: How) -> dict[str, Origin]:
-    return {name: Origin(frozenset(), how) for name, how in found.items()}
+def origins(**result: How) -> dict[str, Origin]:
+    return {name: Origin(frozenset(), how) for name, how in result.items()}
 
 
 def test_the_certain_share_counts_what_is_named_or_traced() -> None:
@@ -281,8 +281,8 @@ def test_the_certain_share_counts_what_is_named_or_traced() -> None:
 
 
 def test_what_stands_for_nothing_goes_with_the_one_before_else_the_next() -> None:
-    found = session.neighbours(profile(1.0, 1.0, 1.0), origins(k1=How.NAMED))
-    assert {n: o.how for n, o in found.items()} == {
+    result = session.neighbours(profile(1.0, 1.0, 1.0), origins(k1=How.NAMED))
+    assert {n: o.how for n, o in result.items()} == {
         "k0": How.INSERTED, "k1": How.NAMED, "k2": How.INSERTED,
     }  # fmt: skip
     assert session.neighbours(profile(1.0), {}) == {}
@@ -345,9 +345,9 @@ def test_calls_that_are_expanded_late_have_their_parts_in_order() -> None:
     calls: Any = [SimpleNamespace(name="f"), SimpleNamespace(name="g")]
     known = {"f": Origin(frozenset({cast(Any, 1)}), How.TRACED),
              "g": Origin(frozenset({cast(Any, 2)}), How.TRACED)}  # fmt: skip
-    found = session.inlined(run, calls, known)
-    assert [found[f"k{i}"].nodes for i in range(4)] == [{1}, {1}, {2}, {2}]
-    assert {found[f"k{i}"].how for i in range(4)} == {How.NAMED}
+    result = session.inlined(run, calls, known)
+    assert [result[f"k{i}"].nodes for i in range(4)] == [{1}, {1}, {2}, {2}]
+    assert {result[f"k{i}"].how for i in range(4)} == {How.NAMED}
     assert session.inlined(profile(1.0, 1.0, 1.0), calls, known) == known
     assert session.inlined(profile(), calls, known) == known
 

@@ -57,15 +57,15 @@ def cases() -> dict[str, list[Any]]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         every = load_model_tests(kind="node")
-    found: dict[str, list[Any]] = {}
+    result: dict[str, list[Any]] = {}
     for case in every:
         nodes = case.model.graph.node
         op = nodes[0].op_type
         if len(nodes) > 1 or op not in OPERATORS or NOT_RUN.search(case.name):
             continue
         if all(np.asarray(x).dtype.kind in "fiub" for x in case.data_sets[0][0]):
-            found.setdefault(op, []).append(case)
-    return found
+            result.setdefault(op, []).append(case)
+    return result
 
 
 @pytest.mark.parametrize("op", sorted(set(OPERATORS) - {"Cast"}))
@@ -93,8 +93,8 @@ def test_operators_compute_what_is_expected(op: str, cases: dict[str, list[Any]]
 def test_casts_go_to_the_type_of_that_number(number: int, kind: type) -> None:
     node = helper.make_node("Cast", ["x"], ["y"], to=number)
     given = np.array([0, 1, 3], np.float32)
-    (found,) = Step.of(node, OnHost()).run(torch, torch.from_numpy(given))  # type: ignore[arg-type]
-    np.testing.assert_array_equal(found.numpy(), given.astype(kind), strict=True)
+    (result,) = Step.of(node, OnHost()).run(torch, torch.from_numpy(given))  # type: ignore[arg-type]
+    np.testing.assert_array_equal(result.numpy(), given.astype(kind), strict=True)
 
 
 @pytest.fixture

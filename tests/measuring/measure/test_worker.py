@@ -64,13 +64,13 @@ def test_a_case_is_run_until_its_time_and_its_runs_are_over(
 ) -> None:
     clock = Clock(takes_s)
     monkeypatch.setattr(worker, "time", clock)
-    found = worker.measured(clock, CASE, request(**given))
-    assert (found["warm"], len(found["times_s"])) == (warm, count)
+    result = worker.measured(clock, CASE, request(**given))
+    assert (result["warm"], len(result["times_s"])) == (warm, count)
     assert clock.steps == warm + count
     assert clock.fed == "feeds.npz"
-    assert found["first_s"] == pytest.approx(takes_s)
-    assert found["times_s"] == pytest.approx([takes_s] * count)
-    assert found["is_finite"]
+    assert result["first_s"] == pytest.approx(takes_s)
+    assert result["times_s"] == pytest.approx([takes_s] * count)
+    assert result["is_finite"]
 
 
 @pytest.mark.parametrize(
@@ -98,8 +98,8 @@ def test_few_runs_are_profiled_behind_those_that_warm_up(
     clock = Clock(takes_s)
     monkeypatch.setattr(worker, "time", clock)
     timed = {"times_s": [9.0, takes_s, 1e-9]} if takes_s < 9 else {"times_s": [takes_s]}
-    found = worker.profiled(clock, CASE, timed, request(**given))
-    assert found == {"skip": skip, "count": count}
+    result = worker.profiled(clock, CASE, timed, request(**given))
+    assert result == {"skip": skip, "count": count}
     assert clock.steps == skip + count
 
 
@@ -147,18 +147,18 @@ def test_a_request_leaves_times_versions_and_a_profile(
     )  # fmt: skip
     (tmp_path / "request.json").write_text(json.dumps(asked))
     assert worker.main(str(tmp_path / "request.json")) == 0
-    found = json.loads((tmp_path / "result.json").read_text())
-    assert found["stage"] == "profiled"
-    assert not found["error"]
-    assert found["version"] == f"onnxruntime {ort.__version__}"
-    assert 0 < found["base_rss_bytes"] <= found["loaded_rss_bytes"]
-    assert 0 < found["load_s"] < 60
-    (case,) = found["cases"]
+    result = json.loads((tmp_path / "result.json").read_text())
+    assert result["stage"] == "profiled"
+    assert not result["error"]
+    assert result["version"] == f"onnxruntime {ort.__version__}"
+    assert 0 < result["base_rss_bytes"] <= result["loaded_rss_bytes"]
+    assert 0 < result["load_s"] < 60
+    (case,) = result["cases"]
     assert case["is_finite"] is is_finite
-    assert case["peak_rss_bytes"] >= found["loaded_rss_bytes"]
+    assert case["peak_rss_bytes"] >= result["loaded_rss_bytes"]
     assert len(case["times_s"]) == 2
-    assert found["profiles"] == [{"skip": 2, "count": 3}]
-    events = json.loads((tmp_path / found["profile"]).read_text())
+    assert result["profiles"] == [{"skip": 2, "count": 3}]
+    events = json.loads((tmp_path / result["profile"]).read_text())
     ran = [e["name"] for e in events if e.get("cat") == "Node" and "kernel_time" in e["name"]]
     assert ran.count("over_kernel_time") == 5
     kept = onnx.load(tmp_path / "optimised.onnx")

@@ -51,9 +51,9 @@ EXAMPLES = Path(__file__).parents[3] / "examples" / "models"
     ],
 )
 def test_a_limit_is_a_number_and_its_unit(written: str, unit: Unit, value: float) -> None:
-    found = parse_limit(written, unit)
-    assert found.value == pytest.approx(value)
-    assert found.highest(None) == found.value
+    result = parse_limit(written, unit)
+    assert result.value == pytest.approx(value)
+    assert result.highest(None) == result.value
 
 
 def test_a_limit_with_plus_is_against_the_baseline() -> None:
@@ -131,9 +131,9 @@ def test_budgets_can_be_in_pyproject(project: Path) -> None:
     body = BUDGETS.replace("[[budget]]", "[[tool.perfc.budget]]")
     (project / "perfc.toml").unlink()
     (project / "pyproject.toml").write_text("[project]\nname = 'x'\n" + body)
-    found = load(project / "pyproject.toml")
-    assert found.models() == ["models/a.onnx", "models/b.onnx"]
-    assert {r.metric for r in found.budgets[0].rules} == {Metric.FLOP, Metric.PEAK_MEMORY}
+    result = load(project / "pyproject.toml")
+    assert result.models() == ["models/a.onnx", "models/b.onnx"]
+    assert {r.metric for r in result.budgets[0].rules} == {Metric.FLOP, Metric.PEAK_MEMORY}
     wrong = "[project]\nname = 'x'\n[[tool.perfc.budget]]\nmodle = 'x'\n"
     (project / "pyproject.toml").write_text(wrong)
     with pytest.raises(ParseError, match=r"pyproject.toml:4: no key 'modle'"):

@@ -109,12 +109,12 @@ def test_what_kernels_exceed_is_found_and_shown_with_the_figure_of_the_analysis(
         count = Finding(Outcome.FAIL, Metric.FLOP, 7.0, 6.0, 6.5, "+5%")
         return SimpleNamespace(findings=(relative, absolute, count))
 
-    (found,) = hidden(cast(Any, Known(entry, old)), difference, judged)
+    (result,) = hidden(cast(Any, Known(entry, old)), difference, judged)
     time = seen[0].figures[Metric.TIME]
     assert (time.value, time.low, time.high) == (12.0, 10.5, 13.5), "judged by its kernels"
     assert seen[0].figures[Metric.FLOP] == Figure(7.0)
-    assert (found.value, found.text) == (10.5, "+10%"), "printed as the analysis has it"
-    again = Known(entry, old, (found,))
+    assert (result.value, result.text) == (10.5, "+10%"), "printed as the analysis has it"
+    again = Known(entry, old, (result,))
     assert not [*hidden(cast(Any, again), difference, judged)]
     bare = Measured({Metric.TIME: Figure(10.5)})
     assert [*hidden(cast(Any, Known(bare, old)), difference, judged)]
@@ -154,8 +154,8 @@ def test_a_finding_is_decided_by_the_difference(
     ends = (low, 9.0)
     difference: Any = SimpleNamespace(intervals={Metric.TIME: ends}, surely={Metric.TIME: surely},
         kernel_changes={Metric.TIME: 4.0})  # fmt: skip
-    found = decided(cast(Any, finding), difference)
-    assert (found.outcome, found.reason, found.change) == (became, why, ends)
+    result = decided(cast(Any, finding), difference)
+    assert (result.outcome, result.reason, result.change) == (became, why, ends)
     absolute = Judged(Metric.TIME, outcome, 10.0, 12.0, reason, is_relative=False)
     assert decided(cast(Any, absolute), difference) is cast(Any, absolute)
     new = Judged(Metric.TIME, outcome, None, 12.0, reason)

@@ -231,9 +231,9 @@ def install_hook(root: Path) -> None:
         subprocess.run(["pre-commit", "install"], cwd=root, check=True, stdout=subprocess.DEVNULL)
         return
     text = (root / hook.FILE).read_text()
-    found = {key: re.search(rf"^ *{key}: (.*)$", text, re.MULTILINE) for key in ("entry", "files")}
-    assert all(found.values())
-    entry, files = ((m[1] if m else "") for m in found.values())
+    result = {key: re.search(rf"^ *{key}: (.*)$", text, re.MULTILINE) for key in ("entry", "files")}
+    assert all(result.values())
+    entry, files = ((m[1] if m else "") for m in result.values())
     assert re.search(files, "models/a.onnx")
     command = entry.replace("perfc", f"{sys.executable} -m perfc", 1)
     staged = f"git diff --cached --name-only --diff-filter=ACM | grep -E '{files}'"

@@ -31,8 +31,8 @@ def locked(project: Path) -> dict[str, object]:
 def shown(capsys: pytest.CaptureFixture[str]) -> list[dict[str, object]]:
     code, out, err = said(capsys, "baseline", "show", "--output-format", "json")
     assert code == 0, err
-    found: list[dict[str, object]] = json.loads(out)["models"]
-    return found
+    result: list[dict[str, object]] = json.loads(out)["models"]
+    return result
 
 
 @pytest.mark.parametrize("targets", [TARGETS[:1], TARGETS], ids=["one-target", "targets"])
@@ -229,9 +229,9 @@ def test_what_no_figure_can_be_is_refused_with_its_line(
     code, _, err = said(capsys, "check")
     assert (code, err.count("\n")) == (2, 1), err
     assert words in err
-    found = re.match(r"error: perfc\.lock:(\d+): ", err)
-    assert found is not None, err
-    line = int(found[1])
+    result = re.match(r"error: perfc\.lock:(\d+): ", err)
+    assert result is not None, err
+    line = int(result[1])
     assert line > head.count("\n"), "the line is of the model that is wrong"
     key = new.partition(" =")[0] or "[[model]]"
     assert key in lines[line - 1] or "missing" in words, (lines[line - 1], key)
@@ -300,8 +300,8 @@ def test_lower_bounds_are_written_read_and_said(
     code, out, _ = said(capsys, "check")
     assert (code, "only a lower bound" in " ".join(out.split())) == (1, True)
     _, out, _ = said(capsys, "check", "--output-format", "json")
-    found = {f["metric"]: f["outcome"] for f in json.loads(out)["results"][0]["findings"]}
-    assert found == {"flop": "warn", "parameters": "fail"}
+    result = {f["metric"]: f["outcome"] for f in json.loads(out)["results"][0]["findings"]}
+    assert result == {"flop": "warn", "parameters": "fail"}
     figures = {f["metric"]: f for f in json.loads(out)["results"][0]["figures"]}
     assert (figures["flop"]["is_bound"], figures["flop"]["baseline_is_bound"]) == (False, True)
     rows = [r for r in said(capsys, "check")[1].splitlines() if "flop" in r and "≥" in r]

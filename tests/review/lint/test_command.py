@@ -45,11 +45,11 @@ def test_findings_exit_with_one_and_none_with_zero(
 
 
 def outputs(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, str]:
-    found = {}
+    result = {}
     for form in FORMATS:
         run(["lint", "m.onnx", "--min-gain", "0", "--output-format", form, *arguments])
-        found[form] = capsys.readouterr().out
-    return found
+        result[form] = capsys.readouterr().out
+    return result
 
 
 def test_every_format_has_the_same_findings(
@@ -126,12 +126,12 @@ def test_a_file_that_cannot_be_read_stops_no_other(
     (folder / "odd.onnx").write_bytes(b"no model")
     for form in FORMATS:
         code = run(["lint", "odd.onnx", "m.onnx", "--output-format", form])
-        found = capsys.readouterr()
+        result = capsys.readouterr()
         assert code == 2
-        assert found.err.startswith("error: odd.onnx: ")
-        assert found.err.count("\n") == 1
-        assert "PF101" in found.out, form
-        assert form == "text" or "odd.onnx" in found.out, form
+        assert result.err.startswith("error: odd.onnx: ")
+        assert result.err.count("\n") == 1
+        assert "PF101" in result.out, form
+        assert form == "text" or "odd.onnx" in result.out, form
     assert run(["lint", "odd.onnx", "m.onnx", "--fix"]) == 2
     assert "wrote m.fixed.onnx" in capsys.readouterr().out
 
@@ -165,8 +165,8 @@ def test_settings_are_found_upwards(
     (folder / "deeper").mkdir()
     monkeypatch.chdir(folder / "deeper")
     run(["lint", "../m.onnx", "--output-format", "json"])
-    found = json.loads(capsys.readouterr().out)["files"][0]["findings"]
-    assert {f["code"] for f in found} == {"PF404"}
+    result = json.loads(capsys.readouterr().out)["files"][0]["findings"]
+    assert {f["code"] for f in result} == {"PF404"}
 
 
 def test_suppressions_hide_and_unused_ones_are_reported(

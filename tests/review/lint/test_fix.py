@@ -39,28 +39,28 @@ def work(select: tuple[str, ...] = ()) -> object:
 
 
 def test_everything_fixable_is_mended_proved_and_gains(file: Path) -> None:
-    found = fixed_model(work(), str(file))  # type: ignore[arg-type]
-    assert found is not None
-    assert {f.code for f in found.fixed} == FIXED
-    assert found.runs == RUNS == 5
-    assert found.gain_s > 0
-    assert not any(f.is_fixable for f in found.after.findings)
-    ops = [n.op_type for n in found.model.graph.node]
+    result = fixed_model(work(), str(file))  # type: ignore[arg-type]
+    assert result is not None
+    assert {f.code for f in result.fixed} == FIXED
+    assert result.runs == RUNS == 5
+    assert result.gain_s > 0
+    assert not any(f.is_fixable for f in result.after.findings)
+    ops = [n.op_type for n in result.model.graph.node]
     assert ops == ["Conv", "Relu", "Mul", "MaxPool", "Div"]
-    onnx.checker.check_model(found.model, full_check=True)
+    onnx.checker.check_model(result.model, full_check=True)
 
 
 def test_what_is_not_mended_stays_as_it_was(file: Path) -> None:
-    found = fixed_model(work(("PF101",)), str(file))  # type: ignore[arg-type]
-    assert found is not None
-    assert [p.value for p in found.model.metadata_props] == ["somebody"]
-    conv = next(n for n in found.model.graph.node if n.op_type == "Conv")
+    result = fixed_model(work(("PF101",)), str(file))  # type: ignore[arg-type]
+    assert result is not None
+    assert [p.value for p in result.model.metadata_props] == ["somebody"]
+    conv = next(n for n in result.model.graph.node if n.op_type == "Conv")
     assert [p.value for p in conv.metadata_props] == ["stem"]
-    assert "left_behind" in {t.name for t in found.model.graph.initializer}
-    assert "dead" in {n.name for n in found.model.graph.node}
+    assert "left_behind" in {t.name for t in result.model.graph.initializer}
+    assert "dead" in {n.name for n in result.model.graph.node}
     before = onnx.load(file)
-    assert found.model.graph.input == before.graph.input
-    assert found.model.graph.output == before.graph.output
+    assert result.model.graph.input == before.graph.input
+    assert result.model.graph.output == before.graph.output
 
 
 def test_the_input_is_written_over_only_when_asked(
@@ -90,9 +90,9 @@ def test_an_output_that_a_transposition_gave_keeps_its_name(tmp_path: Path) -> N
     )
     path = tmp_path / "m.onnx"
     onnx.save(m, path)
-    found = fixed_model(work(), str(path))  # type: ignore[arg-type]
-    assert found is not None
-    (only,) = found.model.graph.node
+    result = fixed_model(work(), str(path))  # type: ignore[arg-type]
+    assert result is not None
+    (only,) = result.model.graph.node
     assert (only.op_type, list(only.output)) == ("Relu", ["y"])
 
 
@@ -127,9 +127,9 @@ def test_what_a_subgraph_reads_is_rewired_there_too(tmp_path: Path) -> None:
     )
     path = tmp_path / "m.onnx"
     onnx.save(m, path)
-    found = fixed_model(work(("PF101",)), str(path))  # type: ignore[arg-type]
-    assert found is not None
-    assert [n.op_type for n in found.model.graph.node] == ["ReduceMax", "Cast", "If"]
+    result = fixed_model(work(("PF101",)), str(path))  # type: ignore[arg-type]
+    assert result is not None
+    assert [n.op_type for n in result.model.graph.node] == ["ReduceMax", "Cast", "If"]
 
 
 def test_a_model_that_differs_is_not_proved(file: Path) -> None:

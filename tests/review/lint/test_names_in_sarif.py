@@ -53,8 +53,8 @@ def logged(capsys: pytest.CaptureFixture[str], *command: str) -> dict[str, Any]:
     run([*command, "--output-format", "sarif"])
     log = json.loads(capsys.readouterr().out)
     jsonschema.validate(log, json.loads(SCHEMA.read_text(encoding="utf-8")))
-    found: dict[str, Any] = log["runs"][0]
-    return found
+    result: dict[str, Any] = log["runs"][0]
+    return result
 
 
 def uris(found: dict[str, Any]) -> Iterator[str]:
@@ -71,31 +71,31 @@ def test_names_are_from_the_root_of_the_repository(
 ) -> None:
     subprocess.run(["git", "init", "-q", "."], check=True, cwd=root)
     monkeypatch.chdir(root / "ml")
-    found = logged(capsys, "lint", "plain.onnx", "deep models", "a:b.onnx", "--min-gain", "0")
-    assert set(uris(found)) == {
+    result = logged(capsys, "lint", "plain.onnx", "deep models", "a:b.onnx", "--min-gain", "0")
+    assert set(uris(result)) == {
         "ml/plain.onnx", "ml/a%3Ab.onnx", "ml/deep%20models/v1%232/net%20100%25%C3%A9.onnx",
     }  # fmt: skip
-    assert {unquote(u) for u in uris(found)} == set(NAMES)
-    assert "uri" not in found["originalUriBaseIds"]["%SRCROOT%"], "it lies elsewhere for others"
+    assert {unquote(u) for u in uris(result)} == set(NAMES)
+    assert "uri" not in result["originalUriBaseIds"]["%SRCROOT%"], "it lies elsewhere for others"
     absolute = logged(capsys, "lint", str(root / "ml" / "plain.onnx"), "--min-gain", "0")
     assert set(uris(absolute)) == {"ml/plain.onnx"}
     for form, name in (("github", "file=ml/plain.onnx,"), ("gitlab", '"path": "ml/plain.onnx"')):
         run(["lint", "plain.onnx", "--min-gain", "0", "--output-format", form])
         assert name in capsys.readouterr().out
     monkeypatch.chdir(root)
-    assert set(uris(logged(capsys, "lint", "ml", "--min-gain", "0"))) == set(uris(found))
+    assert set(uris(logged(capsys, "lint", "ml", "--min-gain", "0"))) == set(uris(result))
 
 
 def test_outside_of_a_repository_the_base_is_the_folder(
     root: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(root / "ml")
-    found = logged(capsys, "lint", "plain.onnx", "a:b.onnx", "--min-gain", "0")
-    assert set(uris(found)) == {"plain.onnx", "a%3Ab.onnx"}
-    assert found["originalUriBaseIds"]["%SRCROOT%"]["uri"] == f"{Path.cwd().as_uri()}/"
+    result = logged(capsys, "lint", "plain.onnx", "a:b.onnx", "--min-gain", "0")
+    assert set(uris(result)) == {"plain.onnx", "a%3Ab.onnx"}
+    assert result["originalUriBaseIds"]["%SRCROOT%"]["uri"] == f"{Path.cwd().as_uri()}/"
     monkeypatch.chdir(root / "ml" / "deep models")
-    found = logged(capsys, "lint", "../plain.onnx", "--min-gain", "0")
-    assert set(uris(found)) == {(root.resolve() / "ml" / "plain.onnx").as_uri()}
+    result = logged(capsys, "lint", "../plain.onnx", "--min-gain", "0")
+    assert set(uris(result)) == {(root.resolve() / "ml" / "plain.onnx").as_uri()}
 
 
 def test_limits_exceeded_are_named_so_too_whichever_folder_checks(
@@ -111,9 +111,9 @@ def test_limits_exceeded_are_named_so_too_whichever_folder_checks(
         ("ml/deep models", "../plain.onnx"),
     ):
         monkeypatch.chdir(root / folder)
-        found = logged(capsys, "check", name)
-        assert set(uris(found)) == {"ml/plain.onnx"}
-        prints.append([r["partialFingerprints"] for r in found["results"]])
+        result = logged(capsys, "check", name)
+        assert set(uris(result)) == {"ml/plain.onnx"}
+        prints.append([r["partialFingerprints"] for r in result["results"]])
     assert prints[0] == prints[1] == prints[2]
 
 
@@ -136,6 +136,6 @@ def test_each_model_is_linted_as_the_file_upwards_of_it_says(
     codes = {f["path"]: {x["code"][:3] for x in f["findings"]} for f in tree["files"]}
     assert "PF1" not in codes["ml/plain.onnx"]
     assert "PF1" in codes["other/m.onnx"]
-    found = logged(capsys, "lint", "ml/plain.onnx", "other/m.onnx")
-    unused = {u for u in uris(found) if u.endswith("perfc.toml")}
+    result = logged(capsys, "lint", "ml/plain.onnx", "other/m.onnx")
+    unused = {u for u in uris(result) if u.endswith("perfc.toml")}
     assert unused == {"other/perfc.toml"}, "each file has its own unused suppressions"

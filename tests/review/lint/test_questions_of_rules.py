@@ -84,15 +84,15 @@ def test_stored_tensors_in_another_type_have_other_bytes() -> None:
     )
     unsized = Value("u", t(4), weight=Weight(None))
     given = v(t(2, 3))
-    found = fp32_island.stored_as(
+    result = fp32_island.stored_as(
         [node("Add", wide, given), node("Mul", half, unsized), node("Neg", odd)], DType.F16,
         frozenset({DType.F32}),
     )  # fmt: skip
-    assert set(found) == {wide, unsized}
-    assert found[wide].type == t(2, 3, dtype=DType.F16)
-    assert found[wide].weight == Weight(12)
-    assert found[unsized].weight == Weight(None)
-    assert found[wide].name == "v_f16"
+    assert set(result) == {wide, unsized}
+    assert result[wide].type == t(2, 3, dtype=DType.F16)
+    assert result[wide].weight == Weight(12)
+    assert result[unsized].weight == Weight(None)
+    assert result[wide].name == "v_f16"
 
 
 def test_an_island_is_described_by_its_operators() -> None:

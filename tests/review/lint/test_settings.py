@@ -61,12 +61,12 @@ min-gain = "0.5 %"
 def test_everything_that_a_file_says_is_read(tmp_path: Path) -> None:
     path = tmp_path / "perfc.toml"
     path.write_text(WHOLE, encoding="utf-8")
-    found = read_settings(path)
-    assert found == Settings(
+    result = read_settings(path)
+    assert result == Settings(
         path, ("PF1",), ("PF101", "cast-chain"), ("PF404",),
         (FileIgnore("models/*.onnx", ("PF4",), 10),), "a100", "ort", 0.005,
     )  # fmt: skip
-    assert found.root == tmp_path.resolve()
+    assert result.root == tmp_path.resolve()
     path.write_text("[lint]\n", encoding="utf-8")
     assert read_settings(path) == Settings(path)
     assert (Settings().select, Settings().min_gain) == (("ALL",), 0.01)
