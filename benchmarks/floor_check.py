@@ -37,7 +37,7 @@ from perfc.ir.symbolic.evaluate import evaluate
 from perfc.machine import Machine, load_machine
 from perfc.passes.fusion.fuse import Fuse
 from perfc.passes.manager import Analyses
-from perfc.passes.precision.mixed import what_if
+from perfc.passes.precision.what_if import what_if
 from perfc.passes.rewriting.canonicalize import Canonicalize
 from perfc.passes.roofline.cost import Cost
 from perfc.passes.roofline.roofline import RooflineTable, bounds

@@ -137,7 +137,7 @@ class Report(StoredTensors, Presentation):
             return analyze(self.model, values=self.values, predictor=self.predictor, deployment=how)
         am, module = replace(self.analyses, instruments=()), self.module
         if dtype != self.dtype:
-            from perfc.passes.precision.mixed import what_if
+            from perfc.passes.precision.what_if import what_if
 
             module = am.apply(what_if(dtype), module)
         kernels = am.get(Fuse(how.table_name), module)
@@ -277,7 +277,7 @@ def prepared(source: Module, how: Deployment, am: Analyses) -> Module:
 
         module = am.apply(Untie(), module)
     if dtype := how.executed(source):
-        from perfc.passes.precision.mixed import what_if
+        from perfc.passes.precision.what_if import what_if
 
         module = am.apply(what_if(dtype, trained_by=how.trained_by), module)
     recipe = how.recipe

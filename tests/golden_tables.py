@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from perfc.ir.graph import Module, Node, Value
-from perfc.passes.fusion.fuse import Fuse, Kernel, KernelTable
+from perfc.passes.fusion.fuse import Fuse, KernelTable
+from perfc.passes.fusion.kernel import Kernel
 from perfc.passes.inference.strides import StrideTable
 from perfc.passes.manager import Analyses
 from perfc.passes.memory.liveness import LivenessTable

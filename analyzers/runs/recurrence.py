@@ -15,7 +15,7 @@ from perfc.ir.symbolic.evaluate import evaluate
 from ..estimate.interval import Interval
 
 if TYPE_CHECKING:
-    from perfc.passes.fusion.fuse import Kernel
+    from perfc.passes.fusion.kernel import Kernel
     from perfc.passes.roofline.roofline import KernelBound
 
     from ..estimate.estimate import Estimate

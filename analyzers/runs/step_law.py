@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from perfc.deployment import Deployment
     from perfc.ir.graph import Module
     from perfc.machine import Machine
-    from perfc.passes.fusion.fuse import Kernel
+    from perfc.passes.fusion.kernel import Kernel
 
     from ..estimators import Execution
     from .prediction import PredictionTable

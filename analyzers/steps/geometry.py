@@ -14,7 +14,7 @@ from perfc.ir.tensors.types import TensorType
 from .launch_kind import LaunchKind
 
 if TYPE_CHECKING:
-    from perfc.passes.fusion.fuse import Kernel
+    from perfc.passes.fusion.kernel import Kernel
 
 IMAGE_CHANNELS = 4
 

@@ -52,7 +52,8 @@ from .setting import Mode, Precision, Setting
 
 if TYPE_CHECKING:
     from perfc.ir.graph import Module, Value
-    from perfc.passes.fusion.fuse import Kernel, KernelTable
+    from perfc.passes.fusion.fuse import KernelTable
+    from perfc.passes.fusion.kernel import Kernel
     from perfc.passes.roofline.roofline import RooflineTable
 
     from ..artefacts.card import Card

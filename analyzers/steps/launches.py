@@ -13,7 +13,8 @@ from perfc.ir.record import record
 from perfc.ir.symbolic.dim import Dim
 from perfc.ir.symbolic.evaluate import Numbers
 from perfc.ir.tensors.types import TensorType, Type
-from perfc.passes.fusion.fuse import Fuse, Kernel, KernelTable
+from perfc.passes.fusion.fuse import Fuse, KernelTable
+from perfc.passes.fusion.kernel import Kernel
 from perfc.passes.inference.strides import Strides, StrideTable
 from perfc.passes.precision.autocast import NARROW_KINDS, Autocast, Policy, StoredTypes
 

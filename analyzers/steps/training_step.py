@@ -10,9 +10,10 @@ from perfc.ir.graph import Module, Phase, Value
 from perfc.ir.ops.convolution.conv_grad import ConvDataGrad, ConvFilterGrad
 from perfc.ir.ops.elementwise.cast import Cast
 from perfc.ir.symbolic.evaluate import Numbers
-from perfc.passes.fusion.fuse import Fuse, Kernel, KernelTable
+from perfc.passes.fusion.fuse import Fuse, KernelTable
+from perfc.passes.fusion.kernel import Kernel
 from perfc.passes.inference.strides import Strides
-from perfc.passes.precision.mixed import what_if
+from perfc.passes.precision.what_if import what_if
 from perfc.passes.rewriting.untie import Untie
 from perfc.passes.runtimes import runtime
 from perfc.passes.training.train import Train

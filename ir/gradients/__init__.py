@@ -26,6 +26,10 @@ _OPERATORS = __name__.replace("gradients", "ops.")
 
 def rule_of(cls: type[Op]) -> Rule | None:
     """Return the rule of an operator or of its nearest base class that has one, else None."""
+    derivative: tuple[str, ...] = getattr(cls, "derivative", ())
+    if derivative:
+        pointwise = import_module(f"{__name__}.pointwise").pointwise
+        return lambda at: pointwise(at, derivative)
     for parent in cls.__mro__:
         mnemonic = parent.__dict__.get("mnemonic")
         family = parent.__module__.removeprefix(_OPERATORS)

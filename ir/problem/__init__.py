@@ -2,7 +2,7 @@
 
 An operator defines its problem once (`perfc.ir.op.Op.problem`), in formulas of the model's symbols.
 Code that needs the numbers of a kernel reads them here. Everything else about a kernel (operations,
-bytes, element types, launches) is in `perfc.passes.fusion.fuse.Kernel`. They are named tuples,
+bytes, element types, launches) is in `perfc.passes.fusion.kernel.Kernel`. They are named tuples,
 since dataclasses take five times as long to define, which is 1% of a whole analysis.
 
 *Problem* is the term of libraries that choose kernels: CUTLASS's problem size, MIOpen's

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import TYPE_CHECKING, Protocol
 
-from perfc.errors import PerfcError, TargetError
+from perfc.errors import PerfcError
 from perfc.ir.record import record
 
 if TYPE_CHECKING:
@@ -116,32 +116,3 @@ class Backend(Protocol):
     def load(self, case: Case | None, seconds: float) -> Load | None:
         """Power while a case runs, idle for None; None where no counter can be read."""
         ...
-
-
-def open_backend(name: str, *, threads: int = 0) -> Backend:
-    """The backend of ``cpu``, ``cuda``, ``cuda:1`` or ``fake``.
-
-    Args:
-        name: the device.
-        threads: cores of a processor to use; 0 for all this process may.
-
-    Raises:
-        TargetError: no such device.
-        MissingExtraError: CuPy is not installed.
-    """
-    kind, _, index = name.partition(":")
-    if kind == "cpu" and not index:
-        from .cpu import open_cpu
-
-        return open_cpu(threads)
-    if threads:
-        raise TargetError("threads can be chosen for the cpu only", where=name)
-    if kind == "cuda" and (not index or index.isdecimal()) and len(index) < 4:
-        from .cuda import open_cuda
-
-        return open_cuda(int(index or 0))
-    if name == "fake":
-        from .fake import Fake
-
-        return Fake()
-    raise TargetError(f"no device {name[:40]!r}", hint="cpu, cuda:0 or fake")

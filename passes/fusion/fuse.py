@@ -4,118 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from perfc.ir.cost import Traffic, Work
-from perfc.ir.graph import Module, Node, Value
-from perfc.ir.op import Kind
-from perfc.ir.problem import Backward, Problem, Window
-from perfc.ir.problem.window import MOST_GAIN
-from perfc.ir.record import entity, frozen, record
-from perfc.ir.symbolic.dim import Dim
-from perfc.ir.tensors.types import DType, TensorType
+from perfc.ir.graph import Module, Node
+from perfc.ir.record import frozen, record
 
 from .. import Analysis
-from ..roofline.cost import Cost, Tier
+from ..roofline.cost import Cost
 from ..runtimes import DEFAULT, Runtime, runtime
+from .grouping import Grouping
+from .kernel import Alternative, Kernel
 
 if TYPE_CHECKING:
     from ..manager import Analyses
-
-HOST = frozenset({Kind.SHAPE, Kind.CONTAINER})
-"""Kinds that launch nothing on the device."""
-MOST_AXES = 3
-"""Axes of an unknown window over a result of unknown rank."""
-
-
-@entity
-class Kernel:
-    """Nodes that run as one kernel launch.
-
-    Args:
-        nodes: in execution order, views included.
-        anchor: the node that gives the kernel its name and kind.
-        work: operations of one launch.
-        traffic: bytes of one launch, without values that stay inside the kernel.
-        reads: values from outside, stored tensors included, views resolved to their sources.
-        writes: values that are read outside.
-        repeat: launches in one run.
-        alike: number shared by duplicate kernels, which differ in names and position only.
-        folded: nodes merged into stored tensors before running; they add no work and no traffic.
-        pattern: name of the pattern that matched, such as ``attention``; "" if none.
-        read_parts: bytes of each of ``reads`` that are read.
-        problem: named extents of the computation; None if unknown.
-    """
-
-    nodes: tuple[Node, ...]
-    anchor: Node
-    work: Work
-    traffic: Traffic
-    reads: tuple[Value, ...]
-    writes: tuple[Value, ...]
-    repeat: Dim
-    tier: Tier
-    alike: int
-    folded: tuple[Node, ...] = ()
-    pattern: str = ""
-    read_parts: tuple[Dim, ...] = ()
-    problem: Problem | None = None
-
-    @property
-    def kind(self) -> Kind:
-        """Kind of the anchor; attention if the whole kernel is attention."""
-        return Kind.ATTENTION if self.pattern == "attention" else self.anchor.op.kind
-
-    @property
-    def times(self) -> float:
-        """Time of a backward kernel as a multiple of its forward kernel."""
-        return self.problem.times if isinstance(self.problem, Backward) else 1.0
-
-    @property
-    def winograd_gain(self) -> float:
-        """Factor by which minimal filtering can reduce its products; 1 except for convolutions.
-
-        A convolution with an unknown window, as in a gradient, has the largest factor.
-        """
-        if isinstance(self.problem, Window):
-            return self.problem.winograd_gain
-        if self.kind is not Kind.CONV:
-            return 1.0
-        type_ = self.anchor.results[0].type if self.anchor.results else None
-        shape = type_.shape if isinstance(type_, TensorType) else None
-        return MOST_GAIN ** (MOST_AXES if shape is None else max(len(shape) - 2, 0))
-
-    @property
-    def label(self) -> str:
-        """Operators in order without views: ``Conv + Relu``."""
-        names: list[str] = []
-        for n in self.nodes:
-            name = n.loc.op_type or n.op.mnemonic
-            if (n.op.kind is not Kind.VIEW or len(self.nodes) == 1) and (
-                not names or names[-1] != name
-            ):
-                names.append(name)
-        if len(names) > 4:
-            names = [*names[:2], f"… {len(names) - 3} more", names[-1]]
-        return " + ".join(names)
-
-    @property
-    def mac_dtype(self) -> DType:
-        """Element type of the multiply–accumulates."""
-        if self.work.dtype is not None:
-            return self.work.dtype
-        for v in self.anchor.inputs:
-            if v is not None and isinstance(v.type, TensorType):
-                return v.type.dtype
-        return DType.F32
-
-
-@entity
-class Alternative:
-    """Kernels of the other branch, which would replace those from ``first`` up to ``last``."""
-
-    first: int
-    last: int
-    kernels: tuple[Kernel, ...]
-    alternatives: tuple[Alternative, ...] = ()
 
 
 @record
@@ -150,8 +49,6 @@ class Fuse(Analysis[KernelTable]):
 
     def run(self, module: Module, am: Analyses) -> KernelTable:
         """Return the kernels of the module."""
-        from .grouping import Grouping
-
         cost = am.get(Cost(), module)
         table = runtime(self.runtime)
         grouping = Grouping(table, cost)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from perfc.ir.graph import Node
 from perfc.ir.op import Kind
 
-from .fuse import HOST
+from .kernel import HOST
 
 
 class Group:

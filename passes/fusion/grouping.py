@@ -13,8 +13,8 @@ from perfc.ir.record import entity, mutable
 from ..roofline.charges import Charging
 from ..roofline.cost import CostTable, NodeCost
 from ..runtimes import RANK, Runtime
-from .fuse import HOST, Alternative, Kernel
 from .group import Group
+from .kernel import HOST, Alternative, Kernel
 from .neighbourhood import Neighbourhood
 from .patterns import SLICE_UPDATE, Unit, find_patterns
 from .product_patterns import is_dequantize

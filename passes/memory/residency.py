@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from perfc.ir.graph import Value
 from perfc.machine import Machine
 
-from ..fusion.fuse import Kernel
+from ..fusion.kernel import Kernel
 
 
 def capacity(machine: Machine, level: str) -> int:

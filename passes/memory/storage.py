@@ -20,7 +20,8 @@ from perfc.ir.symbolic.dim import Dim
 from perfc.ir.symbolic.evaluate import evaluate
 
 from .. import Analysis
-from ..fusion.fuse import Fuse, Kernel
+from ..fusion.fuse import Fuse
+from ..fusion.kernel import Kernel
 from ..inference.strides import Strides
 from ..runtimes import DEFAULT, Framework, Runtime, runtime
 from .liveness import Liveness, all_weights, in_memory, last_uses, storage

@@ -14,7 +14,8 @@ from perfc.ir.symbolic.dim import Dim
 from perfc.ir.tensors.types import DType, TensorType
 
 from .. import Analysis
-from ..fusion.fuse import Fuse, Kernel
+from ..fusion.fuse import Fuse
+from ..fusion.kernel import Kernel
 from .retype import is_wide_float
 
 if TYPE_CHECKING:

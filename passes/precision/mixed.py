@@ -12,42 +12,14 @@ from perfc.ir.tensors.types import BY_CODE, DType, TensorType
 
 from .. import Transform
 from .retype import (
-    AUTOCAST,
-    Retype,
     converting,
     element_type,
     operand_positions,
-    precision_name,
     retyped,
 )
 
 if TYPE_CHECKING:
     from ..manager import Analyses
-
-
-def what_if(dtype: str, *, trained_by: str = "") -> Transform:
-    """Return the transform that puts a model in a precision, given any spelling of its name.
-
-    Args:
-        dtype: name of the precision.
-        trained_by: eager table of the framework that runs the training step, so that saved
-        tensors have its types; "" for a forward pass.
-
-    Raises:
-        PassError: the precision is unknown.
-
-    >>> what_if("amp-bf16")
-    Mixed(dtype='bf16')
-    """
-    name = precision_name(dtype)
-    narrow = AUTOCAST.get(name)
-    if narrow is None:
-        return Retype(name)
-    if trained_by:
-        from .casts import Casts
-
-        return Casts(narrow, trained_by)
-    return Mixed(narrow)
 
 
 @frozen

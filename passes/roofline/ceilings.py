@@ -11,7 +11,7 @@ from perfc.ir.graph import Phase
 from perfc.ir.record import record
 from perfc.ir.tensors.types import DType
 
-from ..fusion.fuse import Kernel
+from ..fusion.kernel import Kernel
 
 
 class Ceiling(Enum):

@@ -13,7 +13,7 @@ from perfc.ir.problem import Attention, Problem, Product
 from perfc.ir.symbolic.dim import Dim, Poly, dim_max, dim_min
 from perfc.ir.tensors.types import DType, TensorType, Type
 
-from ..fusion.fuse import Kernel
+from ..fusion.kernel import Kernel
 from ..fusion.patterns import JOINED
 from ..fusion.product_patterns import is_dequantize
 from ..runtimes import Runtime

@@ -10,7 +10,7 @@ from perfc.ir.problem.window import Form
 from perfc.ir.symbolic.evaluate import Numbers
 from perfc.machine import Machine
 
-from ..fusion.fuse import Kernel
+from ..fusion.kernel import Kernel
 
 TILE = 128
 """Rows and columns of the matrix tile of one SM; the common size in library kernels."""

@@ -18,7 +18,8 @@ from perfc.ir.tensors.types import DType
 from perfc.machine import Machine, Unit, load_machine
 
 from .. import Analysis
-from ..fusion.fuse import Fuse, Kernel, KernelTable
+from ..fusion.fuse import Fuse, KernelTable
+from ..fusion.kernel import Kernel
 from ..memory.residency import capacity, missed
 from ..runtimes import DEFAULT, Launch, Tf32
 from .ceilings import Ceiling as Ceiling

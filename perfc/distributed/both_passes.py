@@ -12,7 +12,8 @@ from perfc.analyzers.estimate.estimate import Estimate
 from perfc.ir.graph import Module, Node, Phase, Value
 from perfc.ir.op import Kind
 from perfc.ir.record import frozen, record
-from perfc.passes.fusion.fuse import Fuse, Kernel, KernelTable
+from perfc.passes.fusion.fuse import Fuse, KernelTable
+from perfc.passes.fusion.kernel import Kernel
 from perfc.passes.inference.sizes import Sizes
 from perfc.passes.manager import Analyses
 from perfc.passes.rewriting.canonicalize import Canonicalize

@@ -21,7 +21,7 @@ from perfc.ir.record import record
 from perfc.ir.symbolic.evaluate import evaluate
 from perfc.ir.tensors.types import TensorType
 from perfc.machine import load_machine
-from perfc.passes.fusion.fuse import Kernel
+from perfc.passes.fusion.kernel import Kernel
 from perfc.passes.roofline.roofline import RooflineTable, bounds
 from perfc.passes.runtimes import Tf32
 

@@ -9,7 +9,7 @@ from enum import Enum
 
 from perfc.ir.op import Kind
 from perfc.ir.record import record
-from perfc.passes.fusion.fuse import Kernel
+from perfc.passes.fusion.kernel import Kernel
 
 from .cost.conversions import between_s, multiplied
 from .cost.drafts import DraftedCost

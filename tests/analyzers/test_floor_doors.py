@@ -31,7 +31,7 @@ from perfc.ir.tensors.types import DType, TensorType
 from perfc.machine import Machine, list_machines, load_machine
 from perfc.passes.fusion.fuse import Fuse
 from perfc.passes.manager import Analyses
-from perfc.passes.precision.mixed import what_if
+from perfc.passes.precision.what_if import what_if
 from perfc.passes.roofline.roofline import KernelBound, RooflineTable, bounds
 from tests.passes.random_graphs import op
 

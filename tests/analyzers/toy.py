@@ -8,7 +8,8 @@ from pathlib import Path
 from perfc.ir.graph import Graph, Module, Node, Value
 from perfc.ir.tensors.types import DType, TensorType
 from perfc.machine import Machine, load_machine
-from perfc.passes.fusion.fuse import Fuse, Kernel
+from perfc.passes.fusion.fuse import Fuse
+from perfc.passes.fusion.kernel import Kernel
 from perfc.passes.manager import Analyses
 from perfc.passes.roofline.ceilings import Ceiling, Counts, KernelBound
 from tests.passes.random_graphs import op

@@ -19,8 +19,9 @@ from perfc.cli import run as run_command
 from perfc.common.extras import install
 from perfc.errors import MissingExtraError, TargetError
 from perfc.kernels.backends import compiled, cuda, cuda_answers, cuda_runs
-from perfc.kernels.backends.backend import MeasurementError, open_backend
+from perfc.kernels.backends.backend import MeasurementError
 from perfc.kernels.backends.cublaslt import KINDS, Multiplier
+from perfc.kernels.backends.opening import open_backend
 from perfc.kernels.probe import MATRIX_TYPES, PROBES, Case, Scope
 from perfc.machine import load_machine
 from perfc.measuring.calibrate import Budget, calibrate

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from perfc.errors import TargetError
-from perfc.kernels.backends.backend import Device, MeasurementError, open_backend
+from perfc.kernels.backends.backend import Device, MeasurementError
+from perfc.kernels.backends.opening import open_backend
 from perfc.kernels.probe import PROBES, Probe, Rank, Scope, cases, rank
 from perfc.kernels.reference import cycle
 

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from perfc.passes.memory.allocators import Allocator, OutOfMemoryError, allocator_of, replay
+from perfc.passes.memory.allocators import Allocator, OutOfMemoryError, replay
 from perfc.passes.memory.allocators.bfc import BfcArena
+from perfc.passes.memory.allocators.by_framework import allocator_of
 from perfc.passes.memory.allocators.cuda_caching import CudaCaching, rounded, segment_bytes
 from perfc.passes.memory.allocators.planned import Planned
 from perfc.passes.runtimes import Framework

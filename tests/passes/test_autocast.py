@@ -9,7 +9,8 @@ import pytest
 from perfc.api import typed
 from perfc.ir.graph import Module
 from perfc.ir.tensors.types import DType
-from perfc.passes.fusion.fuse import Fuse, Kernel
+from perfc.passes.fusion.fuse import Fuse
+from perfc.passes.fusion.kernel import Kernel
 from perfc.passes.manager import Analyses
 from perfc.passes.precision.autocast import Autocast, Policy
 from perfc.passes.rewriting.canonicalize import Canonicalize

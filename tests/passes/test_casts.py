@@ -13,8 +13,9 @@ from perfc.passes.inference.shapes import Shapes
 from perfc.passes.manager import Analyses
 from perfc.passes.memory.saved import Saved
 from perfc.passes.precision.casts import Casts
-from perfc.passes.precision.mixed import Mixed, what_if
+from perfc.passes.precision.mixed import Mixed
 from perfc.passes.precision.retype import Retype
+from perfc.passes.precision.what_if import what_if
 from perfc.passes.rewriting.untie import Untie
 from perfc.passes.training.train import Train
 

@@ -13,8 +13,9 @@ from perfc.ir.graph import Module, Node, Value, walk
 from perfc.ir.op import Kind
 from perfc.ir.symbolic.evaluate import evaluate
 from perfc.ir.tensors.types import TensorType
-from perfc.passes.fusion.fuse import Fuse, Kernel, KernelTable
+from perfc.passes.fusion.fuse import Fuse, KernelTable
 from perfc.passes.fusion.grouping import Grouping
+from perfc.passes.fusion.kernel import Kernel
 from perfc.passes.manager import Analyses
 from perfc.passes.roofline.cost import Cost, CostTable
 from perfc.passes.runtimes import Launch, Runtime, runtimes

@@ -20,8 +20,9 @@ from perfc.ir.tensors.types import DType, TensorType
 from perfc.machine import load_machine
 from perfc.passes.fusion.fuse import Fuse
 from perfc.passes.manager import Analyses
-from perfc.passes.precision.mixed import Mixed, what_if
+from perfc.passes.precision.mixed import Mixed
 from perfc.passes.precision.retype import Retype
+from perfc.passes.precision.what_if import what_if
 from perfc.passes.rewriting.canonicalize import Canonicalize
 from tests.passes.random_graphs import modules
 

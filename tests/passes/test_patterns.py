@@ -10,9 +10,10 @@ from perfc.ir.op import Kind
 from perfc.ir.problem import Product
 from perfc.ir.symbolic.evaluate import evaluate
 from perfc.ir.tensors.types import DType
-from perfc.passes.fusion.fuse import Fuse, Kernel, KernelTable
+from perfc.passes.fusion.fuse import Fuse, KernelTable
+from perfc.passes.fusion.kernel import Kernel
 from perfc.passes.manager import Analyses
-from perfc.passes.precision.mixed import what_if
+from perfc.passes.precision.what_if import what_if
 from perfc.passes.rewriting.canonicalize import Canonicalize
 
 HEAD = '<ir_version: 8, opset_import: ["" : 18]>\n'

@@ -24,7 +24,7 @@ from perfc.ir.symbolic.evaluate import evaluate
 from perfc.ir.tensors.types import DType, TensorType
 
 if TYPE_CHECKING:
-    from perfc.passes.fusion.fuse import Kernel
+    from perfc.passes.fusion.kernel import Kernel
     from perfc.passes.runtimes import Runtime
 
 BLOCK = 16

@@ -20,7 +20,7 @@ from perfc.ir.symbolic.evaluate import evaluate
 from perfc.ir.tensors.types import TensorType
 
 if TYPE_CHECKING:
-    from perfc.passes.fusion.fuse import Kernel
+    from perfc.passes.fusion.kernel import Kernel
     from perfc.passes.roofline.roofline import KernelBound
 
 LONGEST_OP = 400

@@ -7,7 +7,7 @@ import re
 import sys
 from collections.abc import Callable, Mapping
 from functools import partial, reduce
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from ...graph import Inputs
 from ...op import UNRANKED, Folded, Op, Types, count, first_dtype, known, tensor
@@ -17,9 +17,6 @@ from ...tensors.broadcast import broadcast
 from ...tensors.known import Item, Known, elementwise
 from ...tensors.types import DType, TensorType
 from . import exact
-
-if TYPE_CHECKING:
-    from ...gradients.adjoint import Adjoint, Gradients
 
 
 def is_integral(dtype: DType) -> bool:
@@ -69,13 +66,6 @@ class Elementwise(Op):
         types = [tensor(ins, i) for i in present] or [UNRANKED]
         dtype = self.result or first_dtype(ins, *present)
         return (TensorType(dtype, broadcast([t.shape for t in types])),)
-
-    def gradient(self, at: Adjoint) -> Gradients | None:
-        if not self.derivative:
-            return super().gradient(at)
-        from ...gradients.pointwise import pointwise as rule
-
-        return rule(at, self.derivative)
 
     def evaluator(self, dtype: DType) -> Callable[..., Item] | None:
         """Return the function for known elements of type ``dtype``, None if there is none."""

@@ -11,8 +11,6 @@ from typing import ClassVar
 
 from perfc.ir.record import record
 
-from ...runtimes import Framework
-
 
 class OutOfMemoryError(Exception):
     """The device has no room left, even when everything unused is given back."""
@@ -116,20 +114,3 @@ def _filled(line: list[int]) -> list[int]:
         last = value or last
         found.append(last)
     return found
-
-
-def allocator_of(framework: Framework) -> type[Allocator]:
-    """The allocator of a framework; a plan where it is not known."""
-    match framework:
-        case Framework.TORCH:
-            from .cuda_caching import CudaCaching
-
-            return CudaCaching
-        case Framework.ORT:
-            from .bfc import BfcArena
-
-            return BfcArena
-        case _:
-            from .planned import Planned
-
-            return Planned

@@ -11,7 +11,8 @@ from perfc.errors import TargetError
 from perfc.ir.record import record
 from perfc.kernels import bounds
 from perfc.kernels.backends import host
-from perfc.kernels.backends.backend import MeasurementError, open_backend
+from perfc.kernels.backends.backend import MeasurementError
+from perfc.kernels.backends.opening import open_backend
 from perfc.kernels.ceilings import Ceiling, ceilings, levels
 from perfc.kernels.probe import Rank, Scope, rank
 from perfc.kernels.session import Progress, Session

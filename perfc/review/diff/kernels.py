@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from perfc.analyzers.estimate.estimate import Estimate
     from perfc.analyzers.runs.energy import Energy
     from perfc.api import Report
-    from perfc.passes.fusion.fuse import Kernel
+    from perfc.passes.fusion.kernel import Kernel
 
 
 @record

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from perfc.ir.graph import Value
 from perfc.ir.op import Kind
 from perfc.ir.tensors.types import TensorType
-from perfc.passes.fusion.fuse import Kernel
+from perfc.passes.fusion.kernel import Kernel
 from perfc.passes.runtimes import Framework, Launch, Steps, tables
 from perfc.review.lint.finding import Finding
 from perfc.review.lint.rule import Rule

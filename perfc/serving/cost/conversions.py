@@ -24,7 +24,7 @@ from perfc.ir.problem import Attention, Product
 from perfc.ir.symbolic.evaluate import Numbers
 from perfc.ir.tensors.types import TensorType
 from perfc.machine import Machine
-from perfc.passes.fusion.fuse import Kernel
+from perfc.passes.fusion.kernel import Kernel
 from perfc.passes.runtimes import EngineKind
 
 from .program import Env, KernelCost, Program

@@ -16,7 +16,7 @@ from .grid import Grid, octaves, points
 
 if TYPE_CHECKING:
     from perfc.machine import Machine
-    from perfc.passes.fusion.fuse import Kernel
+    from perfc.passes.fusion.kernel import Kernel
 
     from .program import Program
 

@@ -21,7 +21,8 @@ from perfc.ir.record import frozen, record
 from perfc.ir.symbolic.evaluate import Numbers, evaluate
 from perfc.ir.tensors.types import TensorType
 from perfc.machine import Machine
-from perfc.passes.fusion.fuse import Fuse, Kernel, KernelTable
+from perfc.passes.fusion.fuse import Fuse, KernelTable
+from perfc.passes.fusion.kernel import Kernel
 from perfc.passes.inference.sizes import Sizes
 from perfc.passes.manager import Analyses
 from perfc.passes.memory.liveness import Liveness, LivenessTable

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from perfc.deployment import Deployment
     from perfc.ir.graph import Module
     from perfc.ir.symbolic.dim import Dim
-    from perfc.passes.fusion.fuse import Kernel as FusedKernel
+    from perfc.passes.fusion.kernel import Kernel as FusedKernel
 
 SCHEMA = "perfc-op/1"
 

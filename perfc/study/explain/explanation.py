@@ -16,7 +16,7 @@ from perfc.ir.symbolic.dim import Dim, Poly, symbols
 from perfc.ir.symbolic.evaluate import evaluate
 from perfc.ir.syntax.names import symbol_name
 from perfc.ir.tensors.types import TensorType
-from perfc.passes.fusion.fuse import HOST
+from perfc.passes.fusion.kernel import HOST
 from perfc.passes.roofline.cost import NodeCost, Tier
 from perfc.view.pages.catalogue import OpDoc, documentation, module_file
 

@@ -16,7 +16,8 @@ from perfc.ir.symbolic.evaluate import evaluate
 from perfc.ir.tensors.types import TensorType
 from perfc.machine import Capacity as DeviceCapacity
 from perfc.machine import Machine
-from perfc.passes.fusion.fuse import Kernel, KernelTable
+from perfc.passes.fusion.fuse import KernelTable
+from perfc.passes.fusion.kernel import Kernel
 from perfc.passes.inference.sizes import settled
 from perfc.passes.inference.sizing import Sizing
 from perfc.passes.roofline.roofline import (

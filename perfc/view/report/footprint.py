@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from perfc.ir.graph import Phase
 from perfc.ir.record import record
-from perfc.passes.memory.allocators import Allocator, OutOfMemoryError, Replay, allocator_of, replay
+from perfc.passes.memory.allocators import Allocator, OutOfMemoryError, Replay, replay
+from perfc.passes.memory.allocators.by_framework import allocator_of
 from perfc.passes.memory.storage import Role, Storages, StorageTable
 from perfc.passes.runtimes import Framework
 

@@ -11,7 +11,7 @@ from perfc.machine import HOST
 
 if TYPE_CHECKING:
     from perfc.machine import Machine
-    from perfc.passes.fusion.fuse import Kernel
+    from perfc.passes.fusion.kernel import Kernel
     from perfc.passes.runtimes import Runtime
 
 _NUMBER = re.compile(r"\d+")

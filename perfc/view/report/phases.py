@@ -15,7 +15,7 @@ from .limits import HOST
 if TYPE_CHECKING:
     from perfc.analyzers.runs.prediction import PredictionTable
     from perfc.api import Report
-    from perfc.passes.fusion.fuse import Kernel
+    from perfc.passes.fusion.kernel import Kernel
 
 
 @record

@@ -35,7 +35,8 @@ from perfc.ir.symbolic.evaluate import evaluate
 from perfc.ir.syntax.parse import parse_module
 from perfc.ir.syntax.text import print_module
 from perfc.ir.tensors.types import DType, TensorType
-from perfc.passes.fusion.fuse import Fuse, Kernel
+from perfc.passes.fusion.fuse import Fuse
+from perfc.passes.fusion.kernel import Kernel
 from perfc.passes.inference.shapes import Shapes
 from perfc.passes.manager import Analyses
 from perfc.passes.roofline.cost import Cost, CostTable

@@ -26,7 +26,7 @@ from perfc.machine import load_machine
 from perfc.passes.fusion.fuse import Fuse
 from perfc.passes.inference.sizes import Sizes
 from perfc.passes.manager import Analyses
-from perfc.passes.precision.mixed import what_if
+from perfc.passes.precision.what_if import what_if
 from perfc.passes.rewriting.canonicalize import Canonicalize
 from perfc.passes.roofline.roofline import bounds
 from perfc.passes.runtimes import of_steps

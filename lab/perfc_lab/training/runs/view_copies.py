@@ -18,7 +18,7 @@ from perfc.passes.inference.strides import numel, viewed
 
 if TYPE_CHECKING:
     from perfc.ir.graph import Value
-    from perfc.passes.fusion.fuse import Kernel
+    from perfc.passes.fusion.kernel import Kernel
     from perfc.passes.inference.strides import StrideTable
 
 

@@ -1,0 +1,35 @@
+"""The transform that puts a model in a precision."""
+
+from __future__ import annotations
+
+from .. import Transform
+from .casts import Casts
+from .mixed import Mixed
+from .retype import (
+    AUTOCAST,
+    Retype,
+    precision_name,
+)
+
+
+def what_if(dtype: str, *, trained_by: str = "") -> Transform:
+    """Return the transform that puts a model in a precision, given any spelling of its name.
+
+    Args:
+        dtype: name of the precision.
+        trained_by: eager table of the framework that runs the training step, so that saved
+        tensors have its types; "" for a forward pass.
+
+    Raises:
+        PassError: the precision is unknown.
+
+    >>> what_if("amp-bf16")
+    Mixed(dtype='bf16')
+    """
+    name = precision_name(dtype)
+    narrow = AUTOCAST.get(name)
+    if narrow is None:
+        return Retype(name)
+    if trained_by:
+        return Casts(narrow, trained_by)
+    return Mixed(narrow)
