@@ -232,7 +232,7 @@ def _files() -> dict[str, tuple[str, Path]]:
 
     A module is its dotted name relative to this package, and its file.
     """
-    files = {}
+    files: dict[str, tuple[str, Path]] = {}
     folders = [("", Path(folder)) for folder in __path__]
     for prefix, folder in folders:
         for m in pkgutil.iter_modules([str(folder)]):

@@ -13,15 +13,13 @@ from typing import TYPE_CHECKING
 from perfc.errors import TargetError
 
 from .. import reference
-from ..probe import PROBES, Case, Quantity, Scope
+from ..probe import PROBES, Case, Probe, Quantity, Scope
 from . import blas, compiled, host, numpy_runs
-from .backend import Load, MeasurementError
+from .backend import Backend, Device, Load, MeasurementError, Run
 from .compiled import Task
 
 if TYPE_CHECKING:
-    from ..probe import Probe
     from ..reference import Array, Inputs
-    from .backend import Backend, Device, Run
 
 LINE = 64
 PAD = 1344

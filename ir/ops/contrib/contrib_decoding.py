@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...op import Kind
-from ..described import described
+from .described import described
 
 DecoderAttention = described(
     "decoder_attention", "com.microsoft::DecoderAttention",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...op import Kind
-from ..described import described
+from .described import described
 
 SwiGLU = described(
     "clamped_swiglu", "com.microsoft::SwiGLU", "gate[...,n] up?", "0[...,n*(1+has_up)//2]",

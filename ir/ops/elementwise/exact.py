@@ -248,10 +248,10 @@ def power(a: Item, b: Item) -> Item:
         return result
     if isinstance(a, int) and isinstance(b, int) and (b < 0 or (b > MAX_POWER and abs(a) > 1)):
         raise ValueError("integer power out of range")
-    result: Item | complex = _plain(a) ** _plain(b)
-    if isinstance(result, complex):
+    numeric: Item | complex = _plain(a) ** _plain(b)
+    if isinstance(numeric, complex):
         raise ValueError("root of a negative number")
-    return result
+    return numeric
 
 
 def _nan(a: Item, b: Item) -> bool:

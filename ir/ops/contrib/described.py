@@ -7,15 +7,15 @@ import sys
 from collections.abc import Mapping
 from typing import ClassVar
 
-from ..cost import Traffic, dim_sum, formula_value
-from ..graph import Inputs
-from ..op import ABSENT, Kind, Op, Types, count, each_once, has, known, tensor
-from ..record import frozen
-from ..symbolic.dim import Dim
-from ..symbolic.fresh import data_extent
-from ..tensors.types import DType, Shape, TensorType
-from .convolution.window import product
-from .elementwise.cast import dtype_of
+from ...cost import Traffic, dim_sum, formula_value
+from ...graph import Inputs
+from ...op import ABSENT, Kind, Op, Types, count, each_once, has, known, tensor
+from ...record import frozen
+from ...symbolic.dim import Dim
+from ...symbolic.fresh import data_extent
+from ...tensors.types import DType, Shape, TensorType
+from ..convolution.window import product
+from ..elementwise.cast import dtype_of
 
 _OPERAND = re.compile(r"(\w+)([?*+]?)(?:\[([^\]]*)\])?")
 _RESULT = re.compile(r"([^\s\[?]+)(\??)(?:\[([^\]]*)\])?")
