@@ -9,8 +9,9 @@ from typing import Any
 
 import fuzz_operators
 import onnx
-import sweep_cases
 from fuzz_hostile import HOSTILE, INT64
+
+from tests.oracles import sweep_cases
 
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES = ROOT / "examples" / "models"

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 import onnx
-import sweep_cases
 from onnx import helper, numpy_helper
 
 from perfc.ir.op import Op
 from perfc.ir.ops import load_all
+from tests.oracles import sweep_cases
 
 HUGE = (-(2**63), -(2**31), 2**31, 10**12, 2**63 - 1)
 INTEGERS = (*HUGE, -5, -2, -1, 0, 0, 1, 1, 2, 3, 4, 7, 16, 64)

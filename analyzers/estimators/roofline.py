@@ -53,7 +53,7 @@ class SustainedRoofline(Estimator):
 def measured_shares() -> Mapping[str, Mapping[str, Interval]]:
     """Measured over sustained time, by kind of machine and of kernel: 5, 50 and 95 % lie below.
 
-    Made by ``benchmarks/roofline_spread.py``.
+    Made by ``lab/perfc_lab/fits/roofline_spread.py``.
     """
     data = tomllib.loads(FILE.read_text(encoding="utf-8"))
     return {

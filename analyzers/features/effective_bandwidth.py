@@ -17,7 +17,7 @@ MEMORY_SHARE = 0.8
 """Of the logarithm of an effective bandwidth, what device memory decides; multiprocessors the rest.
 
 Chosen on RTX 3090, RTX 4090 and RTX PRO 6000 Max-Q, each left out in turn: shares of 0.7 to 0.8 are
-7.8 to 8.3 % off there, a share of 1 is 14 % off (`benchmarks/board_bandwidth.py`).
+7.8 to 8.3 % off there, a share of 1 is 14 % off.
 """
 PORT_BYTES = 16 / 3
 """That a multiprocessor moves a clock, as far as boards are compared; multipliers take the rest."""

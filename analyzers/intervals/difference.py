@@ -105,7 +105,10 @@ def coordinates(parameters: Mapping[str, float]) -> Place:
 
 @cache
 def semivariograms() -> Mapping[str, Semivariogram]:
-    """By ``predictor.class``, and for ``any``. Made by ``benchmarks/difference_spread.py``."""
+    """Return semivariograms by ``predictor.class`` and for ``any``.
+
+    Written by ``lab/perfc_lab/fits/difference_spread.py``.
+    """
     data = tomllib.loads(FILE.read_text(encoding="utf-8"))
     return {
         name: Semivariogram(entry["nugget"], entry["sill"], entry["reach"], entry["power"])

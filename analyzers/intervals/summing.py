@@ -23,9 +23,9 @@ PRODUCTS = "matmul_f32"
 IN_INFERENCE, IN_TRAINING = 0.08, TOGETHER
 """Correlation of errors of products in a run: the least that holds nine in ten of NeuSight's runs,
 as ``perfc eval neusight_runs`` says. In inference it is that of kernels that share an extent on
-held-out shapes (0.07 to 0.13, ``benchmarks/error_correlation.py``). In training no correlation
+held-out shapes (0.07 to 0.13). In training no correlation
 holds as many: half of the forward passes on one machine took 1.5 times what the kernels that the
-same source lists add up to (``benchmarks/run_nodes.py``)."""
+same source lists add up to."""
 CORRELATION: Mapping[str, float] = {
     PRODUCTS: IN_INFERENCE, "elementwise": 0.45, "softmax": 0.4, "normalization": 0.4,
 }  # fmt: skip

@@ -2,7 +2,7 @@
 
 Both depend on the limit over what the run draws without it: clocks fall until the mean power fits.
 Above 2 nothing changes; at a half a run takes some 60 % longer. Fitted to epochs of six networks
-on three boards (Zeus); `benchmarks/power_caps.py` leaves boards and networks out.
+on three boards (Zeus); `lab/perfc_lab/fits/power_caps.py` leaves boards and networks out.
 """
 
 from __future__ import annotations

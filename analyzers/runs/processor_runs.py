@@ -60,7 +60,7 @@ class ProcessorLaw:
 
 @cache
 def laws() -> Mapping[str, ProcessorLaw]:
-    """By runtime. Made by ``benchmarks/processor_runs.py``."""
+    """By runtime. Made by ``lab/perfc_lab/fits/processor_runs.py``."""
     data = tomllib.loads(FILE.read_text(encoding="utf-8"))
     return {name: ProcessorLaw(**entry) for name, entry in data.items()}
 

@@ -50,7 +50,7 @@ UNMEASURED = Band(-0.6, 0.8)
 With A100 or V100 left out, 48 steps are off by 0.09, 0.48, -0.13 and -0.06 in the mean of a card
 and precision; nine in ten of further ones are within 0.1 - 0.7 and 0.1 + 0.7 (Student's t of four).
 The sums of their kernels are off by 0.26, 0.63, 0.16 and 0.25
-(`python benchmarks/published_steps.py DATA`).
+(`python -m perfc_lab.fits.published_steps DATA`).
 """
 VOLUME = 3
 """Axes of a convolution that libraries filter directly: Winograd's transforms are of two."""
@@ -108,7 +108,7 @@ class StepLaw:
 
 @cache
 def law() -> StepLaw:
-    """The law that ships. Made by ``benchmarks/published_steps.py``."""
+    """The law that ships. Made by ``lab/perfc_lab/fits/published_steps.py``."""
     return read(FILE.read_text(encoding="utf-8"))
 
 
@@ -126,7 +126,7 @@ def as_toml(found: StepLaw) -> str:
     measured = ", ".join(f'["{target}", "{stored}"]' for target, stored in found.measured)
     factors = "\n".join(f"{p.value} = {found.factors[p]:.4g}" for p in Part if p in found.factors)
     return (
-        "# Steps of convolutional networks; written by benchmarks/published_steps.py.\n"
+        "# Steps of convolutional networks; written by lab/perfc_lab/fits/published_steps.py.\n"
         f"low = {found.band.low:.4g}\nhigh = {found.band.high:.4g}\n"
         f"measured = [{measured}]\nsteps = {found.steps}\narchitectures = {found.architectures}\n\n"
         f"[factors]\n{factors}\n"

@@ -71,7 +71,7 @@ KERNEL_ERROR = 0.30
 """Root mean square of log(measured / predicted) of kernels timed alone on a machine of the steps.
 
 1,200 kernels in f16 on RTX 3090, eight layers of Llama 3.1 8B that count the same, from the older
-profiler of LLMServingSim; ``benchmarks/step_kernels.py``.
+profiler of LLMServingSim.
 """
 NINE_IN_TEN = 1.645
 """Standard deviations on either side that hold nine in ten of a normal distribution."""

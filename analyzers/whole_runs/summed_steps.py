@@ -15,7 +15,8 @@ SPREAD = Band(-0.5, 1.0)
 No kernel of a backward pass was timed alone in 16 bits or in TF32, so that errors of all point one
 way. Of 56 published steps on A100 and V100, data loading included, the sum of the kernels is from
 1.25 times as long as the step to 2.35 times too short, and all lie within this
-(`benchmarks/published_steps.py`). Convolutional networks on these cards have a law of their own.
+(`lab/perfc_lab/fits/published_steps.py`). Convolutional networks on these cards have a law of
+their own.
 """
 NOTE = "no similar training step was measured: backward kernels tend to be slower than predicted"
 

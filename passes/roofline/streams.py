@@ -65,7 +65,7 @@ class Streams(Analysis[Timeline]):
     than the host can launch them. Those that run at once share the machine: where together they
     would use more than all of a unit, of a memory's bandwidth or of the SMs, all slow down alike.
     What is inside of regions runs alone. Left out: caches that kernels take from each other, and
-    priorities. Checked on two cores of a processor by ``benchmarks/streams_check.py``, on no GPU.
+    priorities. Checked on two cores of a processor, on no GPU.
     """
 
     requires: ClassVar = (Fuse, Roofline)

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from benchmarks import sweep_cases
-from benchmarks.sweep_cases.build import Case
-from tests.oracles import sweep
+from tests.oracles import sweep, sweep_cases
+from tests.oracles.sweep_cases.build import Case
 from tests.oracles.sweep_runtime import Truth, truths
 from tests.oracles.truth import Judgement, Symbol, Tensor, Verdict, judge_all
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.sweep_cases.build import Build, Case
+from tests.oracles.sweep_cases.build import Build, Case
 
 from . import naive
 from .naive import Array, Scalar, drop, lift
@@ -67,7 +67,7 @@ def ints(b: Build, shape: tuple[int, ...], dtype: str = "u8") -> Array:
 
 def operands(b: Build) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Shapes for matmul: broadcast batches, vectors, now and then an empty side."""
-    from benchmarks.sweep_cases.linear import matmul_shapes
+    from tests.oracles.sweep_cases.linear import matmul_shapes
 
     return matmul_shapes(b)
 
@@ -220,7 +220,7 @@ def dynamic_quantize_matmul(b: Build) -> tuple[str, Callable[[], None]]:
 
 def conv_case(b: Build, n: int | None = None) -> tuple[Array, Array, dict[str, Any]]:
     """Input, weight and attributes of a convolution."""
-    from benchmarks.sweep_cases.vision import effective, window
+    from tests.oracles.sweep_cases.vision import effective, window
 
     n = n or b.pick(1, 2, 2, 3)
     group = b.rng.randint(1, 3)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.sweep_cases.build import Build
+from tests.oracles.sweep_cases.build import Build
 
 from . import naive
 from .mac_cases import MS, ints, macs

@@ -22,8 +22,8 @@ from pathlib import Path
 
 import onnx
 
-from benchmarks import sweep_cases
-from benchmarks.sweep_cases.build import Case
+from tests.oracles import sweep_cases
+from tests.oracles.sweep_cases.build import Case
 
 from . import adapter
 from .sweep_runtime import Truth, decode, truths

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import onnx
 
-from benchmarks.sweep_cases.build import Case
+from tests.oracles.sweep_cases.build import Case
 
 from .truth import Judgement, Map, Optional, Sequence, Tensor, Type, Verdict, judge_all, type_of
 

@@ -35,7 +35,7 @@ def is_compiled(row: ServedRow) -> bool:
 def shares_host(row: ServedRow) -> bool:
     """Whether others use the host of one of ML.ENERGY's servers, as it seems to be on one B200.
 
-    There steps are uneven, which those on two, or on H100, are not: `benchmarks/like_rows.py`. That
+    There steps are uneven, which those on two, or on H100, are not. That
     is read from the rows, nobody says it. What such hosts take says nothing of one's own.
     """
     return row.target.startswith("b200") and row.tensor == 1

@@ -37,7 +37,7 @@ USUAL_REQUEST_S = 0.04
 REQUEST_TRUST = FACTOR_TRUST
 """Rows that this counts for, as do other numbers that rows of one model do not tell apart."""
 TOKEN_S = 3e-6
-"""Of a server that reads a prompt as text, for each token: `benchmarks/tokenizer_speed.py` took 2.3
+"""Of a server that reads a prompt as text, for each token: a tokenizer took 2.3
 to 3.4 microseconds on one core."""
 IN_TIME = frozenset({Quantity.TPOT_S, Quantity.TOKENS_PER_S})
 

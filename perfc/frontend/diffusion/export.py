@@ -2,7 +2,7 @@
 
 No weight is made: parameters have shapes alone. What was exported lies in the user's cache, as
 PyTorch takes some ten seconds for it. Graphs of the shipped pipelines come with perfc, for the
-pictures that they make by default; ``benchmarks/diffusion_graphs.py`` writes them.
+pictures that they make by default.
 """
 
 from __future__ import annotations

@@ -52,8 +52,8 @@ LEAST_OWN = 6
 DRAWN_ROWS = 20.0
 """Of all runtimes, that stand beside a runtime's own when its usual error is said."""
 LENT_ROWS = 10
-"""Of all runtimes, in the finite-sample correction of a runtime's band (`benchmarks/few_graphs.py`:
-with 0, 10, 20 and 100 of them bands of runtimes known by three graphs hold 95, 94, 91, 85 %)."""
+"""Of all runtimes, in the finite-sample correction of a runtime's band:
+with 0, 10, 20 and 100 of them bands of runtimes known by three graphs hold 95, 94, 91, 85 %."""
 LENT_CHIPS = 2.5
 """Of all runtimes, that stand beside a runtime's own chips where one is not known.
 

@@ -1,6 +1,6 @@
 """Measured time over sustained roofline, by machine and kind: what a roofline alone is worth.
 
-    python benchmarks/roofline_spread.py DATA datasets/cpu-epyc-2c/kernels.csv.gz
+    python -m perfc_lab.fits.roofline_spread DATA datasets/cpu-epyc-2c/kernels.csv.gz
 
 Writes `analyzers/estimators/roofline.toml`. Kernels that mostly wait for their launch are left out:
 an eager call under 100 µs, a kernel of a recorded graph under 20 µs, one of a processor too.
@@ -15,10 +15,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from perfc.analyzers.estimators import roofline
 from perfc.errors import TargetError
 from perfc.machine import Machine, Unit, load_machine
 
-OUT = Path(__file__).parents[1] / "analyzers" / "estimators" / "roofline.toml"
+OUT = Path(roofline.__file__).with_suffix(".toml")
 QUANTILES = (0.05, 0.5, 0.95)
 EAGER_S, GRAPH_S = 100e-6, 20e-6
 FROM_OPS = {"ln": "normalization", "softmax": "softmax", "conv": "conv", "linear": "matmul",
@@ -93,6 +94,7 @@ def quantiles(rows: pd.DataFrame) -> tuple[float, float, float]:
 
 
 def main() -> None:
+    """Fit and write the file."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("data", type=Path)
     parser.add_argument("processor", type=Path)

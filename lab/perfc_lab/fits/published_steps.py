@@ -1,6 +1,6 @@
 """Published training steps on A100 and V100: learns their law, each architecture left out in turn.
 
-    python benchmarks/published_steps.py DATA [-o analyzers/runs/step_law.toml]
+    python -m perfc_lab.fits.published_steps DATA [-o analyzers/runs/step_law.toml]
 
 Steps are NVIDIA's, of PyTorch examples on one card, run as their scripts run them, data loading
 included. What is printed: each step left out, the mean by architecture, how many are in range, and

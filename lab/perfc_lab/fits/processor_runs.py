@@ -1,6 +1,6 @@
 """Learns what whole runs on a processor take beside their kernels, each graph left out in turn.
 
-    python benchmarks/processor_runs.py DATA MODELS [-o analyzers/runs/processor_runs.toml]
+    python -m perfc_lab.fits.processor_runs DATA MODELS [-o analyzers/runs/processor_runs.toml]
 
 Rows are those of OpenVINO on a Xeon of grade A whose graph is there. The law has two numbers, the
 factor of the kernels' sum and the cost of each kernel, of the least mean error of the logarithm.
@@ -83,7 +83,7 @@ def main() -> None:
     rank = min(int(np.ceil((len(rest) + 1) * COVERAGE)), len(rest))
     factor, launch_s = learned(rows)
     text = (
-        "# Whole runs on processors; written by benchmarks/processor_runs.py.\n"
+        "# Whole runs on processors; written by lab/perfc_lab/fits/processor_runs.py.\n"
         f'[{RUNTIME}]\ntarget = "{TARGET}"\nfactor = {factor:.4g}\nlaunch_s = {launch_s:.4g}\n'
         f"reach = {np.sort(np.abs(rest))[rank - 1]:.4g}\nruns = {len(rows)}\n"
     )

@@ -1,6 +1,6 @@
 """Time, power and energy of trainings under a power limit, from the same training without one.
 
-    python benchmarks/power_caps.py DATA
+    python -m perfc_lab.fits.power_caps DATA
 
 DATA has ``zeus_train_power.parquet``: epochs of six networks on P100, V100 and RTX 6000 under
 limits. Prints the error of the law of `analyzers/runs/power_cap.py` fitted anew with each machine,

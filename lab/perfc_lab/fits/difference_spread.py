@@ -1,6 +1,6 @@
 """How unlike the errors of two kernels of a class are, by how far apart their extents lie.
 
-    python -m benchmarks.difference_spread DATA datasets/cpu-epyc-2c/kernels.csv.gz
+    python -m perfc_lab.fits.difference_spread DATA datasets/cpu-epyc-2c/kernels.csv.gz
 
 Writes `analyzers/intervals/difference.toml`. Errors are of rows held out: of unseen shapes, and of
 unseen machines where `--machines` asks for those too, which takes an hour. The semivariogram of a
@@ -291,6 +291,7 @@ def table(name: str, fit: Fit) -> str:
 
 
 def main() -> None:
+    """Fit and write the file."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("data", type=Path)
     parser.add_argument("processor", type=Path)

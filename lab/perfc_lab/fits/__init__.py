@@ -1,0 +1,1 @@
+"""Scripts that write shipped numbers from measured rows: ``python -m perfc_lab.fits.NAME``."""
