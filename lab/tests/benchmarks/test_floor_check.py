@@ -12,7 +12,7 @@ from benchmarks import floor_check as check
 from perfc.api import typed
 from perfc.machine import load_machine
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 RUN = check.Run("resnet50", "T4", "tensorrt", "int8", 32, 0, 1.0, "tensorrt")
 
 
